@@ -1,0 +1,130 @@
+# gamut: what GPU programs do with memory. `make help` lists the targets.
+
+BUILD   ?= build
+Q       := $(if $(V),,@)# make V=1 shows the commands
+CC      ?= gcc
+OPT     ?= -O2 -g
+CUDA_PATH ?= /usr/local/cuda
+# release, debug (allocators check themselves after every operation) or sanitize (debug with ASan and UBSan)
+FLAVOUR ?= release
+
+GIT_REV   := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+GIT_DIRTY := $(if $(shell git status --porcelain --untracked-files=no 2>/dev/null),1,0)
+WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst %/,%,$(dir $(w))))))
+
+# Whoever runs make without `setup` gets what is there; what is missing is said by `gamut list devices`.
+have_header = $(shell echo '\#include <$(1)>' | $(CC) $(2) -E -x c - >/dev/null 2>&1 && echo yes)
+WITH_CUDA   ?= $(call have_header,cuda.h,-I$(CUDA_PATH)/include)
+WITH_OPENCL ?= $(call have_header,CL/cl.h)
+WITH_OPENMP ?= $(shell echo 'int main(void){return 0;}' | $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo yes)
+# Linked statically where there is an archive, so that the binary can be carried to a GPU machine.
+JANSSON     ?= $(shell echo 'int main(void){return 0;}' | $(CC) -x c - -l:libjansson.a -o /dev/null 2>/dev/null && echo -l:libjansson.a || echo -ljansson)
+
+CPPFLAGS += -D_GNU_SOURCE -I. -Ibench -Istrategies -Iworkloads
+CFLAGS   += -std=c11 $(OPT) -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -ffp-contract=off -MMD -MP
+# Kernels are C of the generator's making; they may not be contracted, and need not set errno or trap.
+KERNEL_CFLAGS = -std=gnu11 $(KERNEL_OPT) -g1 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -DGAMUT_ENTRY=static
+KERNEL_OPT ?= -O3
+LDLIBS   += $(JANSSON) -lm -ldl -lpthread
+
+ifeq ($(WITH_CUDA),yes)
+CPPFLAGS += -DGAMUT_WITH_CUDA -isystem $(CUDA_PATH)/include
+endif
+ifeq ($(WITH_OPENCL),yes)
+CPPFLAGS += -DGAMUT_WITH_OPENCL -DCL_TARGET_OPENCL_VERSION=120
+endif
+ifeq ($(WITH_OPENMP),yes)
+CFLAGS   += -fopenmp
+endif
+ifneq ($(FLAVOUR),release)
+CPPFLAGS += -DGAMUT_DEBUG
+endif
+ifeq ($(FLAVOUR),sanitize)
+OPT       = -O1 -g -fno-omit-frame-pointer
+SANITIZE  = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+CFLAGS   += $(SANITIZE)
+KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
+endif
+
+LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(wildcard bench/*/*.c strategies/*/*.c workloads/*/*.c))
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o
+EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(wildcard bench/program/*.c)) $(wildcard bench/base/*.c))
+TEST_SOURCES := $(wildcard tests/test_*.c)
+TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
+BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
+TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(wildcard tests/bench_*.c tests/fuzz_*.c),$(wildcard tests/*.c)))
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all setup test check bench smoke plots fuzz sanitize clean help
+all: $(BUILD)/gamut ## build gamut (build/gamut)
+
+$(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/libgamut.a: $(LIB_OBJECTS)
+	@rm -f $@
+	$(Q)ar qcs $@ $^
+
+# The revision is part of the objects that print it.
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+REV_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -l GAMUT_GIT_REV bench/*/*.c 2>/dev/null))
+$(REV_OBJECTS): CPPFLAGS += -DGAMUT_GIT_REV='"$(GIT_REV)"' -DGAMUT_GIT_DIRTY=$(GIT_DIRTY) -DGAMUT_BUILD='"$(FLAVOUR)"' -DGAMUT_CFLAGS='"$(OPT)"'
+$(REV_OBJECTS): $(BUILD)/revision
+$(BUILD)/revision: FORCE
+	@mkdir -p $(@D)
+	@echo '$(GIT_REV) $(GIT_DIRTY) $(FLAVOUR) $(OPT)' | cmp -s - $@ || echo '$(GIT_REV) $(GIT_DIRTY) $(FLAVOUR) $(OPT)' > $@
+FORCE:
+
+$(BUILD)/embed: $(EMBED_OBJECTS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+
+$(BUILD)/embedded/%.c: $(BUILD)/embed
+	@mkdir -p $(@D)
+	$(BUILD)/embed program $* workloads/$*/$*.mem > $@
+$(foreach w,$(WORKLOADS),$(eval $(BUILD)/embedded/$(w).c: workloads/$(w)/$(w).mem))
+$(BUILD)/embedded/list.c: $(BUILD)/embed $(WORKLOADS:%=workloads/%)
+	@mkdir -p $(@D)
+	$(BUILD)/embed list $(WORKLOADS) > $@
+$(BUILD)/embedded/%.o: $(BUILD)/embedded/%.c
+	$(Q)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
+
+$(BUILD)/tests/%.o: CPPFLAGS += -Itests -DGAMUT_ROOT='"$(CURDIR)"'
+# This test counts what the measured code allocates.
+$(BUILD)/tests/test_no_malloc: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
+setup: ## install what is missing (Debian, Ubuntu); without root: print the command
+	@scripts/setup
+
+test: $(BUILD)/gamut $(TESTS) ## all tests
+	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(wildcard tests/test_*.sh)
+
+sanitize: ## all tests under ASan and UBSan
+	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
+
+# libFuzzer comes with clang; where that is missing the target says so.
+FUZZ_SECONDS ?= 60
+fuzz: ## fuzz the parser for FUZZ_SECONDS (60)
+	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
+
+smoke: $(BUILD)/gamut ## every workload once, smallest data, on host and OpenCL
+	@$(BUILD)/gamut run --smoke -D host,opencl
+
+bench: $(BUILD)/gamut $(BENCHES) ## measure on the best device found, print the table, draw the charts
+	@BUILD=$(BUILD) scripts/bench
+
+plots: $(BUILD)/gamut ## draw the charts of the newest result again
+	@BUILD=$(BUILD) scripts/plots
+
+clean: ## remove everything that was built
+	rm -rf $(BUILD) $(BUILD)-sanitize
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,23 @@
+/* Memory that is given back all at once: for parsed programs and other things that die together. */
+#ifndef GAMUT_BASE_ARENA_H
+#define GAMUT_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena_chunk;
+struct arena {
+    struct arena_chunk *chunks;
+};
+
+/* Zeroed memory aligned for any type, owned by the arena. The process ends with a message when the
+ * host is out of memory: nothing that uses an arena could go on without it. */
+void *arena_alloc(struct arena *a, size_t bytes);
+char *arena_copy(struct arena *a, const char *text, size_t length); /* adds the final NUL */
+char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void arena_free(struct arena *a);
+
+/* The same promise for what does not live in an arena. */
+void *must_alloc(size_t bytes); /* zeroed */
+void *must_realloc(void *old, size_t bytes);
+
+#endif

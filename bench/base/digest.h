@@ -1,0 +1,36 @@
+/* A 64-bit digest of bytes, for telling whether two answers are the same bits. Four lanes of
+ * multiply and mix, so that hashing keeps up with reading; not cryptographic. */
+#ifndef GAMUT_BASE_DIGEST_H
+#define GAMUT_BASE_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/random.h"
+
+static inline uint64_t digest_bytes(uint64_t seed, const void *data, size_t bytes)
+{
+    const unsigned char *p = data;
+    uint64_t lane[4] = {seed, seed + 1, seed + 2, seed + 3};
+    size_t rest = bytes;
+    for (; rest >= 32; rest -= 32, p += 32)
+        for (int i = 0; i < 4; i++) {
+            uint64_t word;
+            memcpy(&word, p + 8 * i, 8);
+            lane[i] = (lane[i] ^ word) * 0x9fb21c651e98df25u;
+            lane[i] ^= lane[i] >> 32;
+        }
+    unsigned char tail[32] = {0};
+    if (rest)
+        memcpy(tail, p, rest);
+    for (int i = 0; i < 4; i++) {
+        uint64_t word;
+        memcpy(&word, tail + 8 * i, 8);
+        lane[i] = random_mix(lane[i] ^ word);
+    }
+    return random_mix(lane[0] ^
+                      random_mix(lane[1] ^ random_mix(lane[2] ^ random_mix(lane[3] ^ bytes))));
+}
+
+#endif

@@ -1,0 +1,105 @@
+#include "base/options.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const char *spec_name(void *specs, size_t i)
+{
+    return ((const struct option_spec *)specs)[i].name;
+}
+
+/* The position of `value` in "a|b|c", or -1. */
+static int choice_index(const char *choices, const char *value)
+{
+    size_t length = strlen(value);
+    for (int i = 0; choices; i++) {
+        const char *end = strchr(choices, '|');
+        size_t n = end ? (size_t)(end - choices) : strlen(choices);
+        if (n == length && strncmp(choices, value, n) == 0)
+            return i;
+        choices = end ? end + 1 : NULL;
+    }
+    return -1;
+}
+
+static int set(const struct option_spec *spec, const char *owner, const char *text, uint64_t *value,
+               struct error *error)
+{
+    if (spec->type == OPTION_CHOICE) {
+        int index = choice_index(spec->choices, text);
+        if (index < 0)
+            return error_set(error, ERR_USAGE, "%s: option %s is '%s', expected one of %s", owner,
+                             spec->name, text, spec->choices);
+        *value = (uint64_t)index;
+        return 0;
+    }
+    bool bytes = spec->type == OPTION_BYTES;
+    if (!(bytes ? text_to_bytes(text, value) : text_to_u64(text, value)))
+        return error_set(error, ERR_USAGE, "%s: option %s is '%s', expected %s", owner, spec->name,
+                         text, bytes ? "a size such as 64MiB" : "a whole number");
+    if (*value < spec->least || (spec->most && *value > spec->most)) {
+        char range[64];
+        if (spec->most)
+            snprintf(range, sizeof range, "from %llu to %llu", (unsigned long long)spec->least,
+                     (unsigned long long)spec->most);
+        else
+            snprintf(range, sizeof range, "of at least %llu", (unsigned long long)spec->least);
+        return error_set(error, ERR_USAGE, "%s: option %s is %s, expected a value %s", owner,
+                         spec->name, text, range);
+    }
+    return 0;
+}
+
+static int unknown_key(const struct option_spec *specs, const char *owner, const char *key,
+                       struct error *error)
+{
+    if (!specs || !specs->name)
+        return error_set(error, ERR_USAGE, "%s has no options, so '%s' cannot be set", owner, key);
+    struct text known = {0};
+    for (const struct option_spec *s = specs; s->name; s++)
+        text_add(&known, "%s%s", s == specs ? "" : ", ", s->name);
+    int nearest = text_nearest(key, spec_name, (void *)specs);
+    int code =
+        error_set(error, ERR_USAGE, "%s has no option '%s'%s%s%s; it has: %s", owner, key,
+                  nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? specs[nearest].name : "",
+                  nearest >= 0 ? "?)" : "", known.data);
+    text_free(&known);
+    return code;
+}
+
+int options_parse(const struct option_spec *specs, const char *owner, const char *text,
+                  struct option_values *values, struct error *error)
+{
+    *values = (struct option_values){{0}};
+    for (size_t i = 0; specs && specs[i].name; i++) {
+        int code = set(&specs[i], owner, specs[i].fallback, &values->value[i], error);
+        if (code)
+            return code;
+    }
+    while (text && *text) {
+        char pair[128];
+        size_t length = strcspn(text, ":");
+        if (length >= sizeof pair)
+            return error_set(error, ERR_USAGE, "%s: the option '%.40s…' is too long", owner, text);
+        memcpy(pair, text, length);
+        pair[length] = 0;
+        text += length + (text[length] == ':');
+        char *equals = strchr(pair, '=');
+        if (!equals)
+            return error_set(error, ERR_USAGE, "%s: '%s' is not an option, expected key=value",
+                             owner, pair);
+        *equals = 0;
+        size_t i = 0;
+        while (specs && specs[i].name && strcmp(specs[i].name, pair) != 0)
+            i++;
+        if (!specs || !specs[i].name)
+            return unknown_key(specs, owner, pair, error);
+        int code = set(&specs[i], owner, equals + 1, &values->value[i], error);
+        if (code)
+            return code;
+    }
+    return 0;
+}

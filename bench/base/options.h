@@ -1,0 +1,35 @@
+/* Options of a plug-in: a table of names, defaults and help, and the text that sets them.
+ *
+ * A strategy is written `name:key=value:key=value`; what follows the name is parsed here against
+ * the plug-in's own table, so that help, defaults and error messages come from one place.
+ */
+#ifndef GAMUT_BASE_OPTIONS_H
+#define GAMUT_BASE_OPTIONS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum option_type { OPTION_COUNT, OPTION_BYTES, OPTION_CHOICE };
+
+struct option_spec {
+    const char *name; /* NULL ends a table */
+    enum option_type type;
+    const char *fallback; /* the default, written as a user would write it */
+    const char *choices;  /* OPTION_CHOICE: "a|b|c", the value is the position; else NULL */
+    uint64_t least, most; /* bounds of OPTION_COUNT and OPTION_BYTES; most 0 means no upper bound */
+    const char *help;     /* one line */
+};
+
+enum { OPTIONS_MAX = 8 };
+struct option_values {
+    uint64_t value[OPTIONS_MAX]; /* in the order of the table */
+};
+
+/* Sets every option to its default and then applies `text` ("k=v:k=v", NULL or "" for none). An
+ * unknown key or a bad value gives ERR_USAGE and a message with the nearest key and what exists.
+ * `owner` names the plug-in in that message. `specs` may be NULL (no options). */
+int options_parse(const struct option_spec *specs, const char *owner, const char *text,
+                  struct option_values *values, struct error *error);
+
+#endif

@@ -1,0 +1,203 @@
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+static void reserve(struct text *t, size_t more)
+{
+    if (t->length + more + 1 <= t->capacity)
+        return;
+    t->capacity = (t->length + more + 1) * 2;
+    t->data = must_realloc(t->data, t->capacity);
+}
+
+void text_add(struct text *t, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    reserve(t, (size_t)length);
+    vsnprintf(t->data + t->length, (size_t)length + 1, format, again);
+    t->length += (size_t)length;
+    va_end(again);
+    va_end(arguments);
+}
+
+void text_add_bytes(struct text *t, const char *bytes, size_t length)
+{
+    reserve(t, length);
+    memcpy(t->data + t->length, bytes, length);
+    t->length += length;
+    t->data[t->length] = 0;
+}
+
+void text_free(struct text *t)
+{
+    free(t->data);
+    *t = (struct text){0};
+}
+
+/* A finite, non-negative number at the start of text; *rest is what follows it. */
+static bool leading_number(const char *text, double *value, const char **rest)
+{
+    if (!isdigit((unsigned char)*text) && *text != '.')
+        return false;
+    char *end;
+    *value = strtod(text, &end);
+    *rest = end;
+    return end != text && isfinite(*value);
+}
+
+bool text_to_bytes(const char *text, uint64_t *bytes)
+{
+    double value;
+    const char *unit;
+    if (!leading_number(text, &value, &unit))
+        return false;
+    double factor = 1;
+    static const char prefixes[] = "kmgt";
+    const char *prefix = *unit ? strchr(prefixes, tolower((unsigned char)*unit)) : NULL;
+    if (prefix) {
+        unit++;
+        double base = strcmp(unit, "B") == 0 ? 1000 : 1024;
+        factor = pow(base, (double)(prefix - prefixes + 1));
+        if (*unit == 'i')
+            unit++;
+    }
+    if (*unit == 'B')
+        unit++;
+    value *= factor;
+    if (*unit || value >= 0x1p63)
+        return false;
+    *bytes = (uint64_t)value;
+    return true;
+}
+
+bool text_to_ns(const char *text, uint64_t *ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}};
+    double value;
+    const char *unit;
+    if (!leading_number(text, &value, &unit))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].name) == 0 && value * units[i].ns < 0x1p63) {
+            *ns = (uint64_t)(value * units[i].ns);
+            return true;
+        }
+    return false;
+}
+
+bool text_to_u64(const char *text, uint64_t *value)
+{
+    if (!isdigit((unsigned char)*text))
+        return false;
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    return !*end && errno == 0;
+}
+
+char *text_bytes(char out[32], uint64_t bytes)
+{
+    static const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1024 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(out, 32,
+             unit == 0     ? "%.0f %s"
+             : value < 10  ? "%.2f %s"
+             : value < 100 ? "%.1f %s"
+                           : "%.0f %s",
+             value, units[unit]);
+    return out;
+}
+
+char *text_ns(char out[32], double ns)
+{
+    static const char *units[] = {"ns", "us", "ms", "s"};
+    size_t unit = 0;
+    while (ns >= 1000 && unit + 1 < sizeof units / sizeof *units) {
+        ns /= 1000;
+        unit++;
+    }
+    snprintf(out, 32, ns < 10 ? "%.2f %s" : ns < 100 ? "%.1f %s" : "%.0f %s", ns, units[unit]);
+    return out;
+}
+
+bool text_glob(const char *pattern, const char *name)
+{
+    const char *star = NULL, *resume = NULL;
+    while (*name) {
+        if (*pattern == '*') {
+            star = pattern++;
+            resume = name;
+        } else if (*pattern == '?' || *pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star) {
+            pattern = star + 1;
+            name = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
+/* Levenshtein distance, two rows; names longer than the row are never near. */
+static unsigned distance(const char *a, const char *b)
+{
+    enum { LONGEST = 64 };
+    size_t n = strlen(a), m = strlen(b);
+    if (n >= LONGEST || m >= LONGEST)
+        return LONGEST;
+    unsigned row[LONGEST + 1];
+    for (size_t j = 0; j <= m; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= m; j++) {
+            unsigned substitute = diagonal + (a[i - 1] != b[j - 1]);
+            unsigned shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = substitute < shorter ? substitute : shorter;
+        }
+    }
+    return row[m];
+}
+
+int text_nearest(const char *word, const char *(*name)(void *context, size_t i), void *context)
+{
+    /* Half of the letters wrong is no longer a slip of the finger. */
+    unsigned best = (unsigned)strlen(word) / 2 + 1;
+    int nearest = -1;
+    const char *candidate;
+    for (size_t i = 0; (candidate = name(context, i)); i++) {
+        unsigned d = distance(word, candidate);
+        if (strncmp(word, candidate, strlen(word)) == 0)
+            d = 1;
+        if (d < best) {
+            best = d;
+            nearest = (int)i;
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,38 @@
+/* Text: buffers that grow, sizes with units, globs, and the nearest match for a misspelt name. */
+#ifndef GAMUT_BASE_TEXT_H
+#define GAMUT_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A text that grows; {0} is the empty text. `data` is NULL or NUL-terminated. Free with text_free.
+ */
+struct text {
+    char *data;
+    size_t length, capacity;
+};
+void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_add_bytes(struct text *t, const char *bytes, size_t length);
+void text_free(struct text *t);
+
+/* "64MiB", "4k", "1.5GB", "123" -> bytes (k M G T: 1024; with a plain B after: 1000). False if it
+ * is not a size. */
+bool text_to_bytes(const char *text, uint64_t *bytes);
+/* "2s", "150ms", "20us", "5" (seconds) -> nanoseconds. */
+bool text_to_ns(const char *text, uint64_t *ns);
+/* A decimal integer and nothing after it. */
+bool text_to_u64(const char *text, uint64_t *value);
+
+/* Sizes and times for people: "1.50 MiB", "2.31 ms"; returns `out`. */
+char *text_bytes(char out[32], uint64_t bytes);
+char *text_ns(char out[32], double ns);
+
+/* Shell-like pattern with * and ?, whole name. */
+bool text_glob(const char *pattern, const char *name);
+
+/* The index of the name with the smallest edit distance to `word`, or -1 where none is near enough
+ * to be what was meant. `name(context, i)` yields the i-th name, NULL after the last. */
+int text_nearest(const char *word, const char *(*name)(void *context, size_t i), void *context);
+
+#endif
