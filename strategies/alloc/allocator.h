@@ -1,0 +1,94 @@
+/* The interface of an allocator strategy, and the harness's way of calling one.
+ *
+ * A strategy is one file that leans on this header, source.h and bench/base/ alone, so that it can
+ * be lifted into a runtime. It fills in one `const struct allocator_ops` and stands in list.h.
+ */
+#ifndef GAMUT_ALLOC_ALLOCATOR_H
+#define GAMUT_ALLOC_ALLOCATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "alloc/source.h"
+#include "base/error.h"
+#include "base/options.h"
+
+enum { ALLOCATOR_API_VERSION = 1 };
+
+/* Memory handed out: `size` bytes at `offset` of a memory of the source. */
+struct block {
+    uint64_t memory; /* the source's handle; 0 in a block of no bytes */
+    uint64_t offset; /* bytes; 0 unless the source can split */
+    uint64_t size;   /* bytes granted, at least what was requested */
+    void *node;      /* the strategy's own, untouched by everybody else */
+};
+
+struct alloc_request {
+    uint64_t size;      /* bytes, at least 1 */
+    uint64_t alignment; /* of offset, in bytes: a power of two, at most the source's */
+    const char *tag;    /* the statically unique label of the allocation site; compare by pointer */
+    unsigned queue;     /* the in-order queue whose commands will use the block */
+};
+
+struct allocator_ops {
+    int version;                       /* ALLOCATOR_API_VERSION */
+    const char *name;                  /* as on the command line */
+    const char *summary;               /* one line for `gamut list` */
+    const char *origin;                /* whose policy this is */
+    const struct option_spec *options; /* NULL-terminated table, or NULL */
+
+    /* Required. Creates the strategy's state over a source that outlives it and that nobody else
+     * takes memory from. On failure it leaves the reason in source->error. */
+    int (*init)(struct source *source, const struct option_values *options, void **state);
+    /* Required. 0 or a negative code. When the source answers ERR_OOM the strategy gives back what
+     * it holds and asks again; only then does it fail. Live blocks are not touched by that. */
+    int (*alloc)(void *state, const struct alloc_request *request, struct block *block);
+    /* Required. Takes back a block that alloc filled in; `tag` is the one it was asked with. 0, or
+     * the driver's failure; the block is gone either way. */
+    int (*free)(void *state, const struct block *block, const char *tag);
+    /* Required. Gives spare memory back to the source. */
+    int (*trim)(void *state);
+    /* Required. The number of broken invariants: 0 in a sound state. Not timed, may be slow. */
+    unsigned (*check)(const void *state);
+    /* Required. Gives everything back; blocks still live are the caller's leak. */
+    void (*fini)(void *state);
+};
+
+/* What the harness counts around a strategy, the same for all. */
+struct allocator_counts {
+    uint64_t alloc_count, free_count;
+    uint64_t hit_count;                             /* served without asking the source */
+    uint64_t miss_count;                            /* had to ask the source */
+    uint64_t requested_bytes, peak_requested_bytes; /* live: asked for by the program */
+    uint64_t granted_bytes, peak_granted_bytes;     /* live: bytes of the blocks handed out */
+};
+
+struct allocator {
+    const struct allocator_ops *ops;
+    struct source *source;
+    void *state;
+    struct allocator_counts counts;
+};
+
+/* The strategies that exist, in the order of list.h; *count receives their number. */
+const struct allocator_ops *const *allocator_list(size_t *count);
+
+/* Finds a strategy by the word before the first ':' of `spec`, parses the options after it and
+ * checks the ops (version, required hooks). ERR_USAGE with a helpful message on failure. */
+int allocator_parse(const char *spec, const struct allocator_ops **ops,
+                    struct option_values *options, struct error *error);
+
+int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
+                   const struct option_values *options, struct source *source, struct error *error);
+void allocator_close(struct allocator *allocator);
+
+/* A request of 0 bytes succeeds with a block of no memory and does not reach the strategy. On
+ * failure the source's error says why. `requested_bytes` of the free is that of the alloc. */
+int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
+                    struct block *block);
+int allocator_free(struct allocator *allocator, const struct block *block, const char *tag,
+                   uint64_t requested_bytes);
+int allocator_trim(struct allocator *allocator);
+unsigned allocator_check(const struct allocator *allocator);
+
+#endif

@@ -1,0 +1,21 @@
+/* The allocator strategies, in the order in which `gamut list` shows them.
+ *
+ * X(name): the file NAME.c beside this one defines `const struct allocator_ops allocator_NAME`.
+ */
+#ifndef GAMUT_ALLOC_LIST_H
+#define GAMUT_ALLOC_LIST_H
+
+#include "alloc/allocator.h"
+
+#define ALLOCATOR_LIST(X)                                                                          \
+    X(null)                                                                                        \
+    X(raw)                                                                                         \
+    X(pool)                                                                                        \
+    X(tagged)                                                                                      \
+    X(bufalloc)
+
+#define X(name) extern const struct allocator_ops allocator_##name;
+ALLOCATOR_LIST(X)
+#undef X
+
+#endif

@@ -1,0 +1,133 @@
+/* null: what the harness itself costs.
+ *
+ *   1. All blocks are the start of one and the same memory, which is as big as the largest request
+ *      so far. A larger request asks the source for another memory.
+ *   2. Older memories are kept while any block is live, because blocks point to them.
+ *   3. A refused request releases everything if no block is live, and asks again.
+ *
+ * Why: an alloc and a free are a few instructions, so a run under null shows what everything else
+ * costs. fio keeps a null engine for the same reason. Blocks overlap: the answers of real programs
+ * are wrong under it. It is for programs that do not touch their memory.
+ *
+ * Queues: memory goes back to the source only when no block is live, and the source's free waits
+ * for commands that still use a memory or defers until they are done.
+ */
+#include <stdlib.h>
+
+#include "alloc/allocator.h"
+#include "base/arena.h"
+
+struct memory {
+    uint64_t handle, bytes;
+};
+
+struct null {
+    struct source *source;
+    struct memory *memories; /* each larger than the one before; the last one is handed out */
+    size_t memory_count, memory_capacity;
+    uint64_t live_count;
+};
+
+static int null_init(struct source *source, const struct option_values *options, void **state)
+{
+    (void)options;
+    struct null *n = must_alloc(sizeof *n);
+    n->source = source;
+    *state = n;
+    return 0;
+}
+
+static int release_all(struct null *n)
+{
+    int first_failure = 0;
+    while (n->memory_count > 0) {
+        struct memory *m = &n->memories[--n->memory_count];
+        int code = source_free(n->source, m->handle, m->bytes);
+        if (first_failure == 0)
+            first_failure = code;
+    }
+    return first_failure;
+}
+
+static int grow(struct null *n, uint64_t bytes)
+{
+    struct memory m = {.bytes = bytes};
+    int code = source_alloc(n->source, bytes, SOURCE_LAZY, &m.handle);
+    if (code == ERR_OOM && n->live_count == 0 && n->memory_count > 0) {
+        code = release_all(n);
+        if (code == 0)
+            code = source_alloc(n->source, bytes, SOURCE_LAZY, &m.handle);
+    }
+    if (code)
+        return code;
+    if (n->memory_count == n->memory_capacity) {
+        n->memory_capacity = n->memory_capacity ? 2 * n->memory_capacity : 16;
+        n->memories = must_realloc(n->memories, n->memory_capacity * sizeof *n->memories);
+    }
+    n->memories[n->memory_count++] = m;
+    return 0;
+}
+
+static int null_alloc(void *state, const struct alloc_request *request, struct block *block)
+{
+    struct null *n = state;
+    if (n->memory_count == 0 || n->memories[n->memory_count - 1].bytes < request->size) {
+        int code = grow(n, request->size);
+        if (code)
+            return code;
+    }
+    *block =
+        (struct block){.memory = n->memories[n->memory_count - 1].handle, .size = request->size};
+    n->live_count++;
+    return 0;
+}
+
+static int null_free(void *state, const struct block *block, const char *tag)
+{
+    (void)block, (void)tag;
+    struct null *n = state;
+    n->live_count--;
+    return 0;
+}
+
+static int null_trim(void *state)
+{
+    struct null *n = state;
+    return n->live_count == 0 ? release_all(n) : 0;
+}
+
+static unsigned null_check(const void *state)
+{
+    const struct null *n = state;
+    unsigned broken = 0;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n->memory_count; i++) {
+        broken += n->memories[i].handle == 0;
+        broken += i > 0 && n->memories[i].bytes <= n->memories[i - 1].bytes;
+        bytes += n->memories[i].bytes;
+    }
+    broken += n->live_count > 0 && n->memory_count == 0;
+    broken += bytes != n->source->counts.reserved_bytes;
+    return broken;
+}
+
+static void null_fini(void *state)
+{
+    struct null *n = state;
+    release_all(n);
+    free(n->memories);
+    free(n);
+}
+
+const struct allocator_ops allocator_null = {
+    .version = ALLOCATOR_API_VERSION,
+    .name = "null",
+    .summary = "the same memory for everybody: the cost of the harness; answers are wrong under it",
+    .origin = "gamut",
+    .init = null_init,
+    .alloc = null_alloc,
+    .free = null_free,
+    .trim = null_trim,
+    .check = null_check,
+    .fini = null_fini,
+};

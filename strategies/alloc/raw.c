@@ -1,0 +1,95 @@
+/* raw: no strategy, one driver call a request.
+ *
+ *   1. Every alloc asks the driver, every free gives back at once. Nothing is held.
+ *   2. first_use=lazy leaves it to the driver when the memory becomes resident, which on OpenCL is
+ *      at its first use; first_use=resident makes it resident inside the alloc, so that the first
+ *      kernel does not pay and a lack of memory shows where it belongs.
+ *
+ * Why: it is what a program without an allocator does, and so what the others are compared with.
+ *
+ * Queues: a block may be given back while commands of the queue still use it. The source's free
+ * waits for them or defers until they are done.
+ */
+#include <stdlib.h>
+
+#include "alloc/allocator.h"
+#include "base/arena.h"
+
+struct raw {
+    struct source *source;
+    enum source_flags first_use;
+    uint64_t live_count, live_bytes;
+};
+
+enum { OPTION_FIRST_USE };
+static const struct option_spec raw_options[] = {
+    [OPTION_FIRST_USE] = {.name = "first_use",
+                          .type = OPTION_CHOICE,
+                          .fallback = "lazy",
+                          .choices = "lazy|resident",
+                          .help = "when memory becomes resident: as the driver likes, or at alloc"},
+    {0},
+};
+
+static int raw_init(struct source *source, const struct option_values *options, void **state)
+{
+    struct raw *r = must_alloc(sizeof *r);
+    r->source = source;
+    r->first_use = options->value[OPTION_FIRST_USE] ? SOURCE_RESIDENT : SOURCE_LAZY;
+    *state = r;
+    return 0;
+}
+
+static int raw_alloc(void *state, const struct alloc_request *request, struct block *block)
+{
+    struct raw *r = state;
+    uint64_t memory;
+    int code = source_alloc(r->source, request->size, r->first_use, &memory);
+    if (code)
+        return code;
+    *block = (struct block){.memory = memory, .size = request->size};
+    r->live_count++;
+    r->live_bytes += block->size;
+    return 0;
+}
+
+static int raw_free(void *state, const struct block *block, const char *tag)
+{
+    (void)tag;
+    struct raw *r = state;
+    r->live_count--;
+    r->live_bytes -= block->size;
+    return source_free(r->source, block->memory, block->size);
+}
+
+static int raw_trim(void *state)
+{
+    (void)state;
+    return 0;
+}
+
+static unsigned raw_check(const void *state)
+{
+    const struct raw *r = state;
+    return (r->live_bytes != r->source->counts.reserved_bytes) +
+           ((r->live_count == 0) != (r->live_bytes == 0));
+}
+
+static void raw_fini(void *state)
+{
+    free(state);
+}
+
+const struct allocator_ops allocator_raw = {
+    .version = ALLOCATOR_API_VERSION,
+    .name = "raw",
+    .summary = "one driver call a request, nothing held",
+    .origin = "a program without an allocator",
+    .options = raw_options,
+    .init = raw_init,
+    .alloc = raw_alloc,
+    .free = raw_free,
+    .trim = raw_trim,
+    .check = raw_check,
+    .fini = raw_fini,
+};

@@ -1,0 +1,432 @@
+/* tagged: the free list of Futhark's run-time system, from its first version (2018) to today's.
+ *
+ * A request names its allocation site, the tag. A freed block goes into a list of entries (memory,
+ * size, tag) instead of back to the driver. All sizes are at least 4 bytes.
+ *
+ *   v1   (1) Only the entry with the request's own tag is looked at. It is taken if it is between
+ *            once and twice as big as the request; if not, it is released and the driver asked.
+ *        (2) free releases the entry that its tag already has, so there is at most one a tag.
+ *        (3) If the driver is out of memory, the request fails.
+ *   v1c  As v1, but any entry that is big enough is taken. If the driver is out of memory, entries
+ *        are released one at a time, lowest slot first, and the driver asked again after each.
+ *   v2   As v1c; a tag that has no entry takes the first one of exactly its size, whatever its tag.
+ *   v3   The smallest entry that is big enough, tags ignored. The list is no longer bounded.
+ *   v4   Sizes are rounded up to 4. As v3, but an entry is acceptable only if it is below 4096
+ * bytes, has the request's tag, or is less than twice as big as the request.
+ *
+ * release=yes gives v1 rule 3 of v1c; steal=yes lets v1, v1c and v2 take the first entry of another
+ * tag that their size rule accepts before the driver is asked. Both were named as improvements when
+ * v1 was published: that v1 fails with memory in its list is its own weakness, kept by default.
+ * From v1c and v3 on, respectively, the options change nothing.
+ *
+ * Why: in a compiled array program a tag says nearly everything about a block, so a block is found
+ * again where it was last used. Source: "How Futhark manages GPU memory" (Henriksen, 2018), and the
+ * commits to rts/c/free_list.h since: 8efaaca8e, c4cffb8cf, 4fedd7191, a74a30dd7, f2a91022a.
+ *
+ * The published code walks all slots. Here a table of tags finds the entry of a tag, and a bitmap
+ * skips the empty slots: the same entry is chosen, and the same calls reach the driver.
+ *
+ * Queues: a block may be handed out while commands of its last owner still run. With one in-order
+ * queue the next owner's commands come after them. Released memory is safe by the source's free.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/allocator.h"
+#include "base/arena.h"
+
+enum policy { POLICY_V1, POLICY_V1C, POLICY_V2, POLICY_V3, POLICY_V4 };
+
+struct entry {
+    uint64_t size, memory;
+    const char *tag;
+};
+
+/* A tag that was freed at least once. Tags are literals of a program, so cells are never removed.
+ */
+struct tag_cell {
+    const char *tag;
+    uint32_t known;         /* 0 in an unused cell */
+    uint32_t slot_plus_one; /* of the tag's entry; 0 while it has none */
+};
+
+struct tagged {
+    struct source *source;
+    enum policy policy;
+    bool one_entry_per_tag, release_on_failure, steal;
+
+    struct entry *entries;
+    uint64_t *valid; /* bit i: entries[i] holds a block */
+    uint32_t capacity, used;
+    uint32_t first_open_word; /* all slots of the words of `valid` before this one are valid */
+
+    struct tag_cell *cells; /* open addressing; used only with one_entry_per_tag */
+    unsigned cell_bits;     /* there are 2^cell_bits cells */
+    uint32_t known_count;
+
+    uint64_t held_bytes, live_bytes;
+};
+
+enum {
+    FIRST_CAPACITY = 30, /* as published: "picked arbitrarily" */
+    FIRST_CELL_BITS = 6,
+    LEAST_BYTES = 4,    /* as published: sizeof(int) */
+    SMALL_BYTES = 4096, /* v4: waste in entries below this does not matter */
+};
+#define NO_SLOT UINT32_MAX
+
+enum { OPTION_POLICY, OPTION_RELEASE, OPTION_STEAL };
+static const struct option_spec tagged_options[] = {
+    [OPTION_POLICY] = {.name = "policy",
+                       .type = OPTION_CHOICE,
+                       .fallback = "v1",
+                       .choices = "v1|v1c|v2|v3|v4",
+                       .help =
+                           "version of the free list: 2018-01, 2018-07, 2020-06 (two), 2022-07"},
+    [OPTION_RELEASE] = {.name = "release",
+                        .type = OPTION_CHOICE,
+                        .fallback = "no",
+                        .choices = "no|yes",
+                        .help =
+                            "v1: release entries and ask again when the driver is out of memory"},
+    [OPTION_STEAL] = {.name = "steal",
+                      .type = OPTION_CHOICE,
+                      .fallback = "no",
+                      .choices = "no|yes",
+                      .help = "v1, v1c, v2: take another tag's entry before asking the driver"},
+    {0},
+};
+
+static uint32_t words_for(uint32_t capacity)
+{
+    return (capacity + 63) / 64;
+}
+
+static int tagged_init(struct source *source, const struct option_values *options, void **state)
+{
+    struct tagged *t = must_alloc(sizeof *t);
+    t->source = source;
+    t->policy = (enum policy)options->value[OPTION_POLICY];
+    t->one_entry_per_tag = t->policy <= POLICY_V2;
+    t->release_on_failure = t->policy >= POLICY_V1C || options->value[OPTION_RELEASE];
+    t->steal = options->value[OPTION_STEAL];
+    t->capacity = FIRST_CAPACITY;
+    t->entries = must_alloc(t->capacity * sizeof *t->entries);
+    t->valid = must_alloc(words_for(t->capacity) * sizeof *t->valid);
+    t->cell_bits = FIRST_CELL_BITS;
+    t->cells = must_alloc(sizeof *t->cells << t->cell_bits);
+    *state = t;
+    return 0;
+}
+
+/* The cell of a tag, or the unused one where it belongs. At least half of the cells are unused. */
+static struct tag_cell *find_cell(const struct tagged *t, const char *tag)
+{
+    size_t mask = ((size_t)1 << t->cell_bits) - 1;
+    size_t i = (uint64_t)(uintptr_t)tag * 0x9e3779b97f4a7c15u >> (64 - t->cell_bits);
+    while (t->cells[i].known && t->cells[i].tag != tag)
+        i = (i + 1) & mask;
+    return &t->cells[i];
+}
+
+static void grow_cells(struct tagged *t)
+{
+    struct tag_cell *old = t->cells;
+    size_t old_count = (size_t)1 << t->cell_bits;
+    t->cell_bits++;
+    t->cells = must_alloc(sizeof *t->cells << t->cell_bits);
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i].known)
+            *find_cell(t, old[i].tag) = old[i];
+    free(old);
+}
+
+static void set_slot_of_tag(struct tagged *t, const char *tag, uint32_t slot)
+{
+    struct tag_cell *cell = find_cell(t, tag);
+    if (!cell->known) {
+        if (2 * (t->known_count + 1) > (uint32_t)1 << t->cell_bits) {
+            grow_cells(t);
+            cell = find_cell(t, tag);
+        }
+        t->known_count++;
+        *cell = (struct tag_cell){.tag = tag, .known = 1};
+    }
+    cell->slot_plus_one = slot + 1;
+}
+
+static uint32_t slot_of_tag(const struct tagged *t, const char *tag)
+{
+    return find_cell(t, tag)->slot_plus_one - 1; /* NO_SLOT where there is none */
+}
+
+static bool is_valid(const struct tagged *t, uint32_t slot)
+{
+    return t->valid[slot / 64] >> (slot % 64) & 1;
+}
+
+/* The first valid slot at or after `slot`, or NO_SLOT. */
+static inline uint32_t next_valid(const struct tagged *t, uint32_t slot)
+{
+    uint32_t words = words_for(t->capacity), word = slot / 64;
+    if (word >= words)
+        return NO_SLOT;
+    uint64_t bits = t->valid[word] & UINT64_MAX << (slot % 64);
+    while (bits == 0) {
+        if (++word == words)
+            return NO_SLOT;
+        bits = t->valid[word];
+    }
+    return word * 64 + (uint32_t)__builtin_ctzll(bits);
+}
+
+static void grow_entries(struct tagged *t)
+{
+    uint32_t old_words = words_for(t->capacity);
+    t->capacity *= 2;
+    t->entries = must_realloc(t->entries, t->capacity * sizeof *t->entries);
+    t->valid = must_realloc(t->valid, words_for(t->capacity) * sizeof *t->valid);
+    memset(t->valid + old_words, 0, (words_for(t->capacity) - old_words) * sizeof *t->valid);
+}
+
+static uint32_t first_open_slot(struct tagged *t)
+{
+    if (t->used == t->capacity)
+        grow_entries(t);
+    while (t->valid[t->first_open_word] == UINT64_MAX)
+        t->first_open_word++;
+    return t->first_open_word * 64 + (uint32_t)__builtin_ctzll(~t->valid[t->first_open_word]);
+}
+
+static void insert(struct tagged *t, const struct block *block, const char *tag)
+{
+    uint32_t slot = first_open_slot(t);
+    t->entries[slot] = (struct entry){.size = block->size, .memory = block->memory, .tag = tag};
+    t->valid[slot / 64] |= UINT64_C(1) << (slot % 64);
+    t->used++;
+    t->held_bytes += block->size;
+    if (t->one_entry_per_tag)
+        set_slot_of_tag(t, tag, slot);
+}
+
+static struct entry take(struct tagged *t, uint32_t slot)
+{
+    struct entry entry = t->entries[slot];
+    t->valid[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
+    if (slot / 64 < t->first_open_word)
+        t->first_open_word = slot / 64;
+    t->used--;
+    t->held_bytes -= entry.size;
+    if (t->one_entry_per_tag)
+        find_cell(t, entry.tag)->slot_plus_one = 0;
+    return entry;
+}
+
+static int release(struct tagged *t, uint32_t slot)
+{
+    struct entry entry = take(t, slot);
+    return source_free(t->source, entry.memory, entry.size);
+}
+
+static uint64_t least_size(const struct tagged *t, uint64_t size)
+{
+    if (size < LEAST_BYTES)
+        return LEAST_BYTES;
+    return t->policy == POLICY_V4 ? (size + 3) / 4 * 4 : size;
+}
+
+/* The size rule of v1, v1c and v2. */
+static bool fits(const struct tagged *t, uint64_t held, uint64_t wanted)
+{
+    return held >= wanted && (t->policy != POLICY_V1 || held - wanted <= wanted);
+}
+
+static uint32_t find_exact(const struct tagged *t, uint64_t size)
+{
+    uint32_t i = next_valid(t, 0);
+    while (i != NO_SLOT && t->entries[i].size != size)
+        i = next_valid(t, i + 1);
+    return i;
+}
+
+static uint32_t find_stolen(const struct tagged *t, uint64_t size)
+{
+    uint32_t i = next_valid(t, 0);
+    while (i != NO_SLOT && !fits(t, t->entries[i].size, size))
+        i = next_valid(t, i + 1);
+    return i;
+}
+
+static bool acceptable(const struct tagged *t, const struct entry *e, uint64_t size,
+                       const char *tag)
+{
+    return t->policy == POLICY_V3 || e->size < SMALL_BYTES || e->tag == tag ||
+           e->size - size < size;
+}
+
+/* v3 and v4: the smallest acceptable entry, the first one of equals. None is better than the first
+ * of exactly the size, which is what a program that repeats itself finds. */
+static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag)
+{
+    uint32_t best = NO_SLOT, word_count = words_for(t->capacity);
+    uint64_t best_size = UINT64_MAX;
+    for (uint32_t word = 0; word < word_count; word++)
+        for (uint64_t bits = t->valid[word]; bits; bits &= bits - 1) {
+            uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            const struct entry *e = &t->entries[i];
+            if (e->size == size)
+                return i;
+            if (e->size < size || e->size >= best_size || !acceptable(t, e, size, tag))
+                continue;
+            best = i;
+            best_size = e->size;
+        }
+    return best;
+}
+
+/* The slot to take, or NO_SLOT. Releases the tag's own entry where that is the policy. */
+static int choose(struct tagged *t, uint64_t size, const char *tag, uint32_t *slot)
+{
+    if (!t->one_entry_per_tag) {
+        *slot = find_best(t, size, tag);
+        return 0;
+    }
+    *slot = slot_of_tag(t, tag);
+    if (*slot == NO_SLOT) {
+        if (t->policy == POLICY_V2)
+            *slot = find_exact(t, size);
+    } else if (!fits(t, t->entries[*slot].size, size)) {
+        int code = release(t, *slot);
+        if (code)
+            return code;
+        *slot = NO_SLOT;
+    }
+    if (*slot == NO_SLOT && t->steal)
+        *slot = find_stolen(t, size);
+    return 0;
+}
+
+static int ask_driver(struct tagged *t, uint64_t size, uint64_t *memory)
+{
+    int code = source_alloc(t->source, size, SOURCE_LAZY, memory);
+    while (code == ERR_OOM && t->release_on_failure && t->used > 0) {
+        code = release(t, next_valid(t, 0));
+        if (code == 0)
+            code = source_alloc(t->source, size, SOURCE_LAZY, memory);
+    }
+    return code;
+}
+
+static int tagged_alloc(void *state, const struct alloc_request *request, struct block *block)
+{
+    struct tagged *t = state;
+    struct entry entry = {.size = least_size(t, request->size)};
+    uint32_t slot;
+    int code = choose(t, entry.size, request->tag, &slot);
+    if (code)
+        return code;
+    if (slot != NO_SLOT) {
+        entry = take(t, slot);
+    } else {
+        code = ask_driver(t, entry.size, &entry.memory);
+        if (code)
+            return code;
+    }
+    *block = (struct block){.memory = entry.memory, .size = entry.size};
+    t->live_bytes += entry.size;
+    return 0;
+}
+
+static int tagged_free(void *state, const struct block *block, const char *tag)
+{
+    struct tagged *t = state;
+    int code = 0;
+    if (t->one_entry_per_tag) {
+        uint32_t existing = slot_of_tag(t, tag);
+        if (existing != NO_SLOT)
+            code = release(t, existing);
+    }
+    insert(t, block, tag);
+    t->live_bytes -= block->size;
+    return code;
+}
+
+static int tagged_trim(void *state)
+{
+    struct tagged *t = state;
+    int first_failure = 0;
+    for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1)) {
+        int code = release(t, i);
+        if (first_failure == 0)
+            first_failure = code;
+    }
+    return first_failure;
+}
+
+static unsigned check_tags(const struct tagged *t)
+{
+    unsigned broken = 0;
+    uint32_t known = 0, filled = 0;
+    for (size_t i = 0; i < (size_t)1 << t->cell_bits; i++) {
+        const struct tag_cell *cell = &t->cells[i];
+        known += cell->known;
+        if (!cell->known || cell->slot_plus_one == 0)
+            continue;
+        uint32_t slot = cell->slot_plus_one - 1;
+        filled++;
+        broken += slot >= t->capacity || !is_valid(t, slot) || t->entries[slot].tag != cell->tag;
+    }
+    broken += known != t->known_count;
+    broken += filled != (t->one_entry_per_tag ? t->used : 0);
+    return broken;
+}
+
+static unsigned tagged_check(const void *state)
+{
+    const struct tagged *t = state;
+    unsigned broken = check_tags(t);
+    uint32_t used = 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1)) {
+        if (i >= t->capacity)
+            return broken + 1;
+        const struct entry *e = &t->entries[i];
+        used++;
+        bytes += e->size;
+        broken += e->size < LEAST_BYTES || e->memory == 0;
+        broken += t->policy == POLICY_V4 && e->size % 4 != 0;
+        broken += t->one_entry_per_tag && slot_of_tag(t, e->tag) != i;
+        for (uint32_t j = next_valid(t, 0); j < i; j = next_valid(t, j + 1))
+            broken += t->entries[j].memory == e->memory;
+    }
+    for (uint32_t word = 0; word < t->first_open_word; word++)
+        broken += t->valid[word] != UINT64_MAX;
+    broken += used != t->used;
+    broken += bytes != t->held_bytes;
+    broken += t->held_bytes + t->live_bytes != t->source->counts.reserved_bytes;
+    return broken;
+}
+
+static void tagged_fini(void *state)
+{
+    struct tagged *t = state;
+    tagged_trim(t);
+    free(t->cells);
+    free(t->valid);
+    free(t->entries);
+    free(t);
+}
+
+const struct allocator_ops allocator_tagged = {
+    .version = ALLOCATOR_API_VERSION,
+    .name = "tagged",
+    .summary = "a free list that remembers the allocation site of each block",
+    .origin = "Futhark's free list",
+    .options = tagged_options,
+    .init = tagged_init,
+    .alloc = tagged_alloc,
+    .free = tagged_free,
+    .trim = tagged_trim,
+    .check = tagged_check,
+    .fini = tagged_fini,
+};

@@ -1,0 +1,42 @@
+/* Every strategy with every option that changes what it does, small enough for tests. */
+#ifndef GAMUT_TESTS_ALLOC_VARIANTS_H
+#define GAMUT_TESTS_ALLOC_VARIANTS_H
+
+enum {
+    VARIANT_OVERLAPS = 1, /* hands the same bytes out twice, on purpose */
+    VARIANT_RELEASES = 2, /* spare memory goes back before a request fails */
+};
+
+struct alloc_variant {
+    const char *spec;
+    unsigned flags;
+};
+
+static const struct alloc_variant alloc_variants[] = {
+    {"null", VARIANT_OVERLAPS},
+    {"raw", 0},
+    {"raw:first_use=resident", 0},
+    {"pool", VARIANT_RELEASES},
+    {"pool:leading_bits=0", VARIANT_RELEASES},
+    {"pool:leading_bits=7:first_use=resident", VARIANT_RELEASES},
+    {"tagged", 0},
+    {"tagged:release=yes", VARIANT_RELEASES},
+    {"tagged:steal=yes", 0},
+    {"tagged:release=yes:steal=yes", VARIANT_RELEASES},
+    {"tagged:policy=v1c", VARIANT_RELEASES},
+    {"tagged:policy=v1c:steal=yes", VARIANT_RELEASES},
+    {"tagged:policy=v2", VARIANT_RELEASES},
+    {"tagged:policy=v2:steal=yes", VARIANT_RELEASES},
+    {"tagged:policy=v3", VARIANT_RELEASES},
+    {"tagged:policy=v4", VARIANT_RELEASES},
+    {"bufalloc", VARIANT_RELEASES},
+    {"bufalloc:region=64KiB", VARIANT_RELEASES},
+    {"bufalloc:region=64KiB:strategy=tight", VARIANT_RELEASES},
+    {"bufalloc:region=64KiB:split=yes", VARIANT_RELEASES},
+    {"bufalloc:region=64KiB:strategy=tight:split=yes", VARIANT_RELEASES},
+    {"bufalloc:region=64KiB:split=yes:chunks=8", VARIANT_RELEASES},
+    {"bufalloc:region=16KiB:chunks=2", VARIANT_RELEASES},
+};
+enum { ALLOC_VARIANT_COUNT = sizeof alloc_variants / sizeof *alloc_variants };
+
+#endif

@@ -1,0 +1,179 @@
+/* What is common to all strategies: finding one, opening one, and what the harness counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc/allocator.h"
+#include "tests/fake_source.h"
+
+static void test_spec_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *expected;
+    } cases[] = {
+        {"poool", "there is no strategy 'poool' (did you mean pool?); "
+                  "there are: null, raw, pool, tagged, bufalloc"},
+        {"zzzzzzzz:x=1",
+         "there is no strategy 'zzzzzzzz'; there are: null, raw, pool, tagged, bufalloc"},
+        {"", "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc"},
+        {"pool:leading_bit=4", "pool has no option 'leading_bit' (did you mean leading_bits?); "
+                               "it has: leading_bits, first_use"},
+        {"pool:leading_bits=8", "pool: option leading_bits is 8, expected a value from 0 to 7"},
+        {"tagged:policy=v5", "tagged: option policy is 'v5', expected one of v1|v1c|v2|v3|v4"},
+        {"bufalloc:chunks=1", "bufalloc: option chunks is 1, expected a value from 2 to 1048576"},
+        {"null:x=1", "null has no options, so 'x' cannot be set"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct allocator_ops *ops;
+        struct option_values options;
+        struct error error = {0};
+        assert_int_equal(allocator_parse(cases[i].spec, &ops, &options, &error), ERR_USAGE);
+        assert_string_equal(error.text, cases[i].expected);
+    }
+}
+
+static void test_list(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct allocator_ops *const *list = allocator_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        const struct allocator_ops *found;
+        struct option_values options;
+        assert_int_equal(allocator_parse(list[i]->name, &found, &options, NULL), 0);
+        assert_ptr_equal(found, list[i]);
+        assert_true(list[i]->summary[0] && list[i]->origin[0]);
+    }
+}
+
+static void test_broken_ops(void **state)
+{
+    (void)state;
+    const struct allocator_ops *raw;
+    struct option_values options;
+    assert_int_equal(allocator_parse("raw", &raw, &options, NULL), 0);
+    struct allocator_ops no_trim = *raw, old = *raw;
+    no_trim.name = "broken";
+    no_trim.trim = NULL;
+    old.name = "old";
+    old.version = ALLOCATOR_API_VERSION - 1;
+
+    struct fake_source fake;
+    fake_source_open(&fake, 64, true);
+    struct allocator allocator;
+    struct error error = {0};
+    assert_int_equal(allocator_open(&allocator, &no_trim, &options, &fake.source, &error),
+                     ERR_INTERNAL);
+    assert_string_equal(error.text, "strategy broken lacks the required hook 'trim'");
+    assert_int_equal(allocator_open(&allocator, &old, &options, &fake.source, &error),
+                     ERR_INTERNAL);
+    assert_non_null(strstr(error.text, "strategy old was written for version 0"));
+    allocator_close(&allocator);
+    fake_source_close(&fake);
+}
+
+static void test_bufalloc_needs_splitting(void **state)
+{
+    (void)state;
+    const struct allocator_ops *ops;
+    struct option_values options;
+    struct fake_source fake;
+    fake_source_open(&fake, 64, false);
+    struct allocator allocator;
+    struct error error = {0};
+    assert_int_equal(allocator_parse("bufalloc", &ops, &options, &error), 0);
+    assert_int_equal(allocator_open(&allocator, ops, &options, &fake.source, &error),
+                     ERR_UNSUPPORTED);
+    assert_string_equal(error.text,
+                        "strategy bufalloc could not start: bufalloc hands out parts of a memory, "
+                        "and this device takes only whole ones; use pool or tagged");
+    allocator_close(&allocator);
+    fake_source_close(&fake);
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    fake_source_open(&fake, 64, false);
+    fake.source.capacity_bytes = 1000;
+    struct allocator allocator;
+    fake_source_allocator(&fake, "pool", &allocator);
+    const struct allocator_counts *counts = &allocator.counts;
+    const struct alloc_request none = {.size = 0, .alignment = 64};
+    const struct alloc_request hundred = {.size = 100, .alignment = 64};
+    const struct alloc_request large = {.size = 900, .alignment = 64};
+    struct block empty, a, b;
+
+    assert_int_equal(allocator_alloc(&allocator, &none, &empty), 0);
+    assert_int_equal(empty.memory, 0);
+    assert_int_equal(allocator_free(&allocator, &empty, NULL, 0), 0);
+    assert_int_equal(counts->alloc_count + counts->free_count, 0);
+
+    assert_int_equal(allocator_alloc(&allocator, &hundred, &a), 0);
+    assert_int_equal(allocator_alloc(&allocator, &hundred, &b), 0);
+    assert_int_equal(allocator_free(&allocator, &a, NULL, 100), 0);
+    assert_int_equal(allocator_alloc(&allocator, &hundred, &a), 0);
+    assert_int_equal(counts->alloc_count, 3);
+    assert_int_equal(counts->free_count, 1);
+    assert_int_equal(counts->miss_count, 2);
+    assert_int_equal(counts->hit_count, 1);
+    assert_int_equal(counts->requested_bytes, 200);
+    assert_int_equal(counts->granted_bytes, 206);
+    assert_int_equal(counts->peak_requested_bytes, 200);
+    assert_int_equal(counts->peak_granted_bytes, 206);
+
+    /* Refused by the limit without a call to the driver: still a miss, and nothing is live of it.
+     */
+    assert_int_equal(allocator_alloc(&allocator, &large, &empty), ERR_OOM);
+    assert_int_equal(counts->miss_count, 3);
+    assert_int_equal(counts->peak_requested_bytes, 200);
+    assert_int_equal(fake.alloc_calls, 2);
+
+    assert_int_equal(allocator_free(&allocator, &a, NULL, 100), 0);
+    assert_int_equal(allocator_free(&allocator, &b, NULL, 100), 0);
+    assert_int_equal(counts->requested_bytes + counts->granted_bytes, 0);
+    allocator_close(&allocator);
+    assert_int_equal(fake.live_count, 0);
+    fake_source_close(&fake);
+}
+
+/* check() has to see what it is there to see. */
+static void test_check_sees_damage(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"null",    "raw", "pool", "tagged", "tagged:policy=v4",
+                                        "bufalloc"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct fake_source fake;
+        fake_source_open(&fake, 64, true);
+        struct allocator allocator;
+        fake_source_allocator(&fake, specs[i], &allocator);
+        const struct alloc_request request = {.size = 100, .alignment = 64, .tag = "tag"};
+        struct block block;
+        assert_int_equal(allocator_alloc(&allocator, &request, &block), 0);
+        assert_int_equal(allocator_check(&allocator), 0);
+        fake.source.counts.reserved_bytes++;
+        assert_int_equal(allocator_check(&allocator), 1);
+        fake.source.counts.reserved_bytes--;
+        assert_int_equal(allocator_free(&allocator, &block, request.tag, 100), 0);
+        assert_int_equal(allocator_check(&allocator), 0);
+        allocator_close(&allocator);
+        fake_source_close(&fake);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spec_errors), cmocka_unit_test(test_list),
+        cmocka_unit_test(test_broken_ops),  cmocka_unit_test(test_bufalloc_needs_splitting),
+        cmocka_unit_test(test_counts),      cmocka_unit_test(test_check_sees_damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
