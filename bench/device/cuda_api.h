@@ -1,0 +1,84 @@
+/* The functions of the CUDA driver and of NVRTC in use, looked up when they are first needed, so
+ * that the program starts where there is no CUDA. The headers serve for types and constants alone.
+ *
+ * Names are those of the libraries: where cuda.h maps a name to a later version, its number is
+ * spelt out. cuEventElapsedTime alone is left to cuda.h, because older headers do not know its _v2;
+ * the first version has the same parameters and is in every driver.
+ */
+#ifndef GAMUT_DEVICE_CUDA_API_H
+#define GAMUT_DEVICE_CUDA_API_H
+
+#include <cuda.h>
+#include <nvrtc.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define CUDA_FUNCTION_LIST(X)                                                                      \
+    X(cuInit)                                                                                      \
+    X(cuDriverGetVersion)                                                                          \
+    X(cuGetErrorName)                                                                              \
+    X(cuGetErrorString)                                                                            \
+    X(cuDeviceGetCount)                                                                            \
+    X(cuDeviceGet)                                                                                 \
+    X(cuDeviceGetName)                                                                             \
+    X(cuDeviceGetAttribute)                                                                        \
+    X(cuDeviceTotalMem_v2)                                                                         \
+    X(cuDevicePrimaryCtxRetain)                                                                    \
+    X(cuDevicePrimaryCtxRelease_v2)                                                                \
+    X(cuCtxSetCurrent)                                                                             \
+    X(cuStreamCreate)                                                                              \
+    X(cuStreamSynchronize)                                                                         \
+    X(cuStreamDestroy_v2)                                                                          \
+    X(cuEventCreate)                                                                               \
+    X(cuEventRecord)                                                                               \
+    X(cuEventElapsedTime)                                                                          \
+    X(cuEventDestroy_v2)                                                                           \
+    X(cuMemGetInfo_v2)                                                                             \
+    X(cuMemAlloc_v2)                                                                               \
+    X(cuMemFree_v2)                                                                                \
+    X(cuMemcpyHtoDAsync_v2)                                                                        \
+    X(cuMemcpyDtoHAsync_v2)                                                                        \
+    X(cuMemcpyDtoDAsync_v2)                                                                        \
+    X(cuMemsetD8Async)                                                                             \
+    X(cuModuleLoadData)                                                                            \
+    X(cuModuleUnload)                                                                              \
+    X(cuModuleGetFunction)                                                                         \
+    X(cuFuncGetAttribute)                                                                          \
+    X(cuLaunchKernel)
+
+#define NVRTC_FUNCTION_LIST(X)                                                                     \
+    X(nvrtcVersion)                                                                                \
+    X(nvrtcGetErrorString)                                                                         \
+    X(nvrtcGetNumSupportedArchs)                                                                   \
+    X(nvrtcGetSupportedArchs)                                                                      \
+    X(nvrtcCreateProgram)                                                                          \
+    X(nvrtcCompileProgram)                                                                         \
+    X(nvrtcGetProgramLogSize)                                                                      \
+    X(nvrtcGetProgramLog)                                                                          \
+    X(nvrtcGetCUBINSize)                                                                           \
+    X(nvrtcGetCUBIN)                                                                               \
+    X(nvrtcGetPTXSize)                                                                             \
+    X(nvrtcGetPTX)                                                                                 \
+    X(nvrtcDestroyProgram)
+
+struct cuda_api {
+#define X(name) __typeof__(name) *name;
+    CUDA_FUNCTION_LIST(X)
+    NVRTC_FUNCTION_LIST(X)
+#undef X
+    int driver_version; /* of the CUDA that the driver speaks: 13000 is 13.0 */
+    int nvrtc_major, nvrtc_minor;
+};
+
+/* Opens and starts the driver, and opens NVRTC: the newest that is no newer than the driver, on the
+ * loader's path, in $CUDA_PATH/lib64 or in /usr/local/cuda/lib64. ERR_UNSUPPORTED, and what to
+ * install, where one is missing. The libraries stay loaded. */
+int cuda_api_load(struct cuda_api *api, struct error *error);
+
+/* Turns a driver's code into an error that names the call and, unless 0, the bytes it was about;
+ * for want of memory also what was free. Returns 0 for CUDA_SUCCESS. */
+int cuda_check(const struct cuda_api *api, CUresult result, const char *call, uint64_t bytes,
+               struct error *error);
+
+#endif

@@ -1,0 +1,41 @@
+/* What the two halves of the CUDA device share: cuda.c (devices, memory, the stream) and
+ * cuda_program.c (building and launching kernels). */
+#ifndef GAMUT_DEVICE_CUDA_DEVICE_H
+#define GAMUT_DEVICE_CUDA_DEVICE_H
+
+#include "device/cuda_api.h"
+#include "device/device.h"
+
+struct cuda_device {
+    struct device base;
+    struct device_info info;
+    struct cuda_api api;
+    CUdevice device;
+    CUcontext context; /* the primary one, shared with other users of this device in the process */
+    CUstream stream;
+    CUevent marks[2];
+    int arch; /* 90 for sm_90 */
+};
+
+static inline struct cuda_device *cuda_self(struct device *device)
+{
+    return (struct cuda_device *)device;
+}
+
+/* The driver's calls act on the calling thread's current context: every hook begins by making it
+ * the device's, so that several devices can be open at once. */
+static inline int cuda_use(struct cuda_device *d, struct error *error)
+{
+    return cuda_check(&d->api, d->api.cuCtxSetCurrent(d->context), "cuCtxSetCurrent", 0, error);
+}
+
+/* The hooks of cuda_program.c; see struct device_ops. */
+int cuda_build(struct device *device, const struct kernel_source *source,
+               struct device_program **program, struct error *error);
+void cuda_unbuild(struct device *device, struct device_program *program);
+int cuda_launch(struct device *device, struct device_program *program, size_t kernel,
+                const struct launch *launch, size_t argument_count,
+                const enum launch_arg_kind *kinds, const union launch_value *arguments,
+                struct error *error);
+
+#endif

@@ -1,0 +1,249 @@
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "device/list.h"
+
+static const struct device_ops *const apis[] = {
+#define X(name) &device_##name,
+    DEVICE_API_LIST(X)
+#undef X
+};
+enum { API_COUNT = sizeof apis / sizeof *apis };
+
+const struct device_ops *const *device_api_list(size_t *count)
+{
+    *count = API_COUNT;
+    return apis;
+}
+
+/* What the APIs reported. */
+struct survey {
+    size_t count;
+    struct device_info *devices;
+    const struct device_ops *asked; /* the API that is reporting */
+    struct text absent;             /* a line for each API without a device: why */
+};
+
+static void note_device(void *context, const struct device_info *info, const char *why_not)
+{
+    struct survey *s = context;
+    if (!info) {
+        text_add(&s->absent, "\n  no %s device: %s", s->asked->name, why_not);
+        return;
+    }
+    s->devices = must_realloc(s->devices, (s->count + 1) * sizeof *s->devices);
+    s->devices[s->count++] = *info;
+}
+
+static void ask(struct survey *s, const struct device_ops *api)
+{
+    s->asked = api;
+    api->enumerate(note_device, s);
+}
+
+/* The API that a selector or an id names before its ':'; NULL if it names none. */
+static const struct device_ops *named_api(const char *selector)
+{
+    size_t length = strcspn(selector, ":");
+    for (size_t i = 0; i < API_COUNT; i++)
+        if (strlen(apis[i]->name) == length && memcmp(apis[i]->name, selector, length) == 0)
+            return apis[i];
+    return NULL;
+}
+
+/* How much a device is preferred by "best". */
+static int preference(const struct device_info *info)
+{
+    if (info->language == KERNEL_HOST_C)
+        return 1;
+    if (info->kind != DEVICE_GPU)
+        return 2;
+    return info->language == KERNEL_CUDA_C ? 4 : 3;
+}
+
+static const struct device_info *best_device(const struct survey *s)
+{
+    const struct device_info *best = NULL;
+    for (size_t i = 0; i < s->count; i++)
+        if (!best || preference(&s->devices[i]) > preference(best))
+            best = &s->devices[i];
+    return best;
+}
+
+/* Whether the selector means this device, the `position`-th that its API reported. */
+static bool selected(const char *selector, const struct device_info *info, size_t position)
+{
+    if (strcmp(selector, "all") == 0 || strcmp(selector, info->id) == 0)
+        return true;
+    if (strpbrk(selector, "*?"))
+        return text_glob(selector, info->id);
+    size_t api_length = strlen(info->api);
+    if (strncmp(selector, info->api, api_length) != 0)
+        return false;
+    const char *rest = selector + api_length;
+    if (!*rest)
+        return position == 0;
+    uint64_t number;
+    if (*rest++ != ':' || !*rest || text_to_u64(rest, &number))
+        return false; /* a number means an id, and never a part of a name */
+    return strcasestr(info->name, rest) || strcasestr(info->platform, rest);
+}
+
+/* The words that a misspelt selector may have meant: all, best, the APIs, the ids. */
+static const char *known_word(void *context, size_t i)
+{
+    static const char *const words[] = {"all", "best"};
+    enum { WORDS = sizeof words / sizeof *words };
+    const struct survey *s = context;
+    if (i < WORDS)
+        return words[i];
+    i -= WORDS;
+    if (i < API_COUNT)
+        return apis[i]->name;
+    i -= API_COUNT;
+    return i < s->count ? s->devices[i].id : NULL;
+}
+
+static int not_found(struct survey *s, const char *selector, struct error *error)
+{
+    struct text t = {0};
+    int nearest = text_nearest(selector, known_word, s);
+    const char *meant = nearest < 0 ? "" : known_word(s, (size_t)nearest);
+    const struct device_ops *api = named_api(selector);
+    text_add(&t, "no device matches '%s'", selector);
+    if (*meant && !(api && strcmp(meant, api->name) == 0)) /* it was written right */
+        text_add(&t, "; did you mean '%s'?", meant);
+    text_add(&t, "\nDevices here:");
+    for (size_t i = 0; i < s->count; i++) {
+        const struct device_info *d = &s->devices[i];
+        text_add(&t, "\n  %-10s %s%s%s", d->id, d->name, *d->platform ? ", " : "", d->platform);
+    }
+    if (s->absent.data)
+        text_add_bytes(&t, s->absent.data, s->absent.length);
+    error_set(error, ERR_NOT_FOUND, "%s", t.data);
+    text_free(&t);
+    return ERR_NOT_FOUND;
+}
+
+int device_select(const char *selector, device_found *found, void *context, struct error *error)
+{
+    /* Starting a driver takes up to a second: only those that the selector can mean are asked. */
+    struct survey s = {0};
+    const struct device_ops *only = named_api(selector);
+    for (size_t i = 0; i < API_COUNT; i++)
+        if (!only || apis[i] == only)
+            ask(&s, apis[i]);
+
+    size_t matches = 0, position = 0;
+    for (size_t i = 0; i < s.count; i++) {
+        position = i > 0 && strcmp(s.devices[i].api, s.devices[i - 1].api) == 0 ? position + 1 : 0;
+        bool match = strcmp(selector, "best") == 0 ? &s.devices[i] == best_device(&s)
+                                                   : selected(selector, &s.devices[i], position);
+        if (match) {
+            found(context, &s.devices[i], NULL);
+            matches++;
+        }
+    }
+
+    int code = 0;
+    if (matches == 0) {
+        for (size_t i = 0; only && i < API_COUNT; i++)
+            if (apis[i] != only)
+                ask(&s, apis[i]);
+        code = not_found(&s, selector, error);
+    }
+    free(s.devices);
+    text_free(&s.absent);
+    return code;
+}
+
+int device_open(const char *id, struct device **device, struct error *error)
+{
+    const struct device_ops *api = named_api(id);
+    if (!api)
+        return error_set(error, ERR_NOT_FOUND, "'%s' is not the id of a device", id);
+    return api->open(id, device, error);
+}
+
+static int time_copy(struct device *d, uint64_t to, uint64_t from, uint64_t bytes, uint64_t *ns,
+                     struct error *error)
+{
+    int code = d->ops->mark(d, 0, error);
+    if (!code)
+        code = d->ops->copy(d, to, 0, from, 0, bytes, error);
+    if (!code)
+        code = d->ops->mark(d, 1, error);
+    if (!code)
+        code = d->ops->sync(d, error);
+    return code ? code : d->ops->elapsed_ns(d, ns, error);
+}
+
+/* The best of a few copies of one memory to the other, after one that is not counted. */
+static int best_copy(struct device *d, const uint64_t memory[2], uint64_t bytes, uint64_t *best_ns,
+                     struct error *error)
+{
+    enum { COPIES = 6 };
+    *best_ns = UINT64_MAX;
+    for (int side = 0; side < 2; side++) {
+        int code = d->ops->fill(d, memory[side], 0, 1, bytes, error);
+        if (code)
+            return code;
+    }
+    for (int i = 0; i < COPIES; i++) {
+        uint64_t ns;
+        int code = time_copy(d, memory[1], memory[0], bytes, &ns, error);
+        if (code)
+            return code;
+        if (i > 0 && ns > 0 && ns < *best_ns)
+            *best_ns = ns;
+    }
+    return 0;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int copy_rate_at(struct device *d, uint64_t bytes, double *bytes_per_second,
+                        struct error *error)
+{
+    uint64_t memory[2] = {0, 0}, best_ns = 0;
+    int code = 0;
+    for (int side = 0; side < 2 && !code; side++)
+        code = d->ops->alloc(d, bytes, &memory[side], error);
+    if (!code)
+        code = best_copy(d, memory, bytes, &best_ns, error);
+    for (int side = 0; side < 2; side++) {
+        int freed = memory[side] ? d->ops->free(d, memory[side], bytes, code ? NULL : error) : 0;
+        code = code ? code : freed;
+    }
+    if (!code && best_ns == UINT64_MAX)
+        code = error_set(error, ERR_DEVICE, "%s: the clock of the device stands still",
+                         device_info(d)->id);
+    if (!code)
+        *bytes_per_second = 2.0 * (double)bytes / ((double)best_ns * 1e-9);
+    return code;
+}
+
+int device_copy_rate(struct device *device, double *bytes_per_second, struct error *error)
+{
+    const uint64_t mib = 1 << 20;
+    const struct device_info *info = device_info(device);
+    /* At its full rate a GPU copies 256 MiB in less than its launch overhead can be neglected. */
+    uint64_t bytes = info->kind == DEVICE_GPU ? 2048 * mib : 256 * mib;
+    if (bytes < 4 * info->l2_bytes)
+        bytes = 4 * info->l2_bytes;
+    bytes = smaller(bytes, smaller(info->memory_bytes / 8, info->max_alloc_bytes));
+    int code;
+    do {
+        code = copy_rate_at(device, bytes, bytes_per_second, error);
+        bytes /= 2;
+    } while (code == ERR_OOM && bytes >= mib);
+    return code;
+}

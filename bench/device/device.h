@@ -1,0 +1,169 @@
+/* What gamut asks of a device, as one table of functions an implementation fills in.
+ *
+ * A device is one in-order queue on one processor with memory of its own. It knows nothing of
+ * allocators or programs: it hands out raw memory, moves bytes, builds kernels from text and runs
+ * them. All commands run in the order in which they were given; `read`, `write` and `sync` wait,
+ * the others may return before the work is done.
+ *
+ * Memory is named by a non-zero 64-bit handle: a pointer (host), a CUdeviceptr (cuda), a cl_mem
+ * (opencl). Positions in it are byte offsets.
+ */
+#ifndef GAMUT_DEVICE_DEVICE_H
+#define GAMUT_DEVICE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum { DEVICE_API_VERSION = 1 };
+
+enum device_kind { DEVICE_CPU, DEVICE_GPU, DEVICE_OTHER };
+
+/* The language that a device's kernels are written in. */
+enum kernel_language { KERNEL_HOST_C, KERNEL_OPENCL_C, KERNEL_CUDA_C };
+
+struct device_info {
+    char id[96];        /* how to select exactly this device: "host", "opencl:0", "cuda:1" */
+    char api[16];       /* "host", "opencl", "cuda" */
+    char name[128];     /* the driver's name for the device */
+    char platform[128]; /* OpenCL platform, CUDA version; "" where there is none */
+    char driver[64];    /* driver version; "" where unknown */
+    char arch[64];      /* "sm_90", …; "" where unknown */
+    enum device_kind kind;
+    enum kernel_language language;
+    uint64_t memory_bytes;     /* in all */
+    uint64_t max_alloc_bytes;  /* the largest single memory */
+    uint64_t alignment_bytes;  /* of raw memory; a power of two */
+    uint64_t l2_bytes;         /* last-level cache; 0: unknown */
+    unsigned compute_units;    /* multiprocessors, cores */
+    unsigned max_group_items;  /* work-items in a group; 0: any */
+    bool has_f64;              /* 64-bit floats in kernels */
+    bool can_split;            /* a kernel can be given a part of a memory */
+};
+
+/* One scalar or memory argument of a kernel. */
+enum launch_arg_kind { ARG_MEMORY, ARG_I32, ARG_U32, ARG_I64, ARG_U8, ARG_BOOL, ARG_F32, ARG_F64 };
+union launch_value {
+    uint64_t memory; /* a handle of this device, or 0 for an array of no bytes */
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    uint8_t u8;
+    uint8_t boolean;
+    float f32;
+    double f64;
+};
+
+/* The geometry of a launch. extent[0] is the innermost dimension. A plain kernel runs one item for
+ * each point of extent[0] x extent[1] x extent[2]. A group kernel (group_items > 0) runs extent[0]
+ * groups of group_items items that share local memory and barriers; its other extents are 1. */
+struct launch {
+    int64_t extent[3]; /* >= 1 each: an empty launch is the caller's to leave out */
+    unsigned rank;     /* 1 to 3 */
+    unsigned group_items;
+};
+
+/* A kernel of the host device: runs the part [begin, end) of the launch's outermost loop, which is
+ * extent[0] for rank 1 and for groups, and extent[1] * extent[2] otherwise (extent[1] fastest). */
+typedef void host_kernel_function(const union launch_value *arguments, int64_t begin, int64_t end);
+struct host_kernel {
+    const char *name;
+    host_kernel_function *run;
+};
+
+/* Text to build kernels from. */
+struct kernel_source {
+    const char *name;    /* of the program, for messages and caches */
+    const char *text;    /* in the device's language, self-contained */
+    size_t kernel_count;
+    const char *const *kernel_names;
+    /* KERNEL_HOST_C: kernels compiled into this binary from the same text, or NULL: then the host
+     * device compiles `text` with the machine's C compiler. In the order of kernel_names. */
+    const struct host_kernel *host_kernels;
+};
+
+struct device;         /* an open device; its first member is `const struct device_ops *ops` */
+struct device_program; /* kernels built for a device */
+
+/* Receives one found device, or (info == NULL) the reason why an API offers none. */
+typedef void device_found(void *context, const struct device_info *info, const char *why_not);
+
+struct device_ops {
+    int version;      /* DEVICE_API_VERSION */
+    const char *name; /* "host", "opencl", "cuda": the word before ':' of a selector */
+    const char *summary;
+
+    /* Required. Reports every device of this API, or one reason why there is none. */
+    void (*enumerate)(device_found *found, void *context);
+    /* Required. Opens the device with this id (device_info.id). */
+    int (*open)(const char *id, struct device **device, struct error *error);
+    void (*close)(struct device *device);
+    const struct device_info *(*info)(const struct device *device);
+
+    /* Required. Bytes free now, as the driver tells; 0 where it does not. */
+    uint64_t (*free_bytes)(struct device *device);
+
+    /* Required. Raw memory. alloc returns ERR_OOM where the driver has none left: which of its codes
+     * mean that is the implementation's knowledge. */
+    int (*alloc)(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error);
+    int (*free)(struct device *device, uint64_t memory, uint64_t bytes, struct error *error);
+    /* Optional. Makes lazily allocated memory resident and waits for it. What was in it is lost. */
+    int (*touch)(struct device *device, uint64_t memory, uint64_t bytes, struct error *error);
+
+    /* Required. read and write wait until the host memory may be used again. Ranges of copy must not
+     * overlap. fill repeats one byte. All of 0 bytes do nothing. */
+    int (*read)(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
+                struct error *error);
+    int (*write)(struct device *device, uint64_t memory, uint64_t offset, const void *host,
+                 uint64_t bytes, struct error *error);
+    int (*copy)(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
+                uint64_t from_offset, uint64_t bytes, struct error *error);
+    int (*fill)(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
+                uint64_t bytes, struct error *error);
+
+    /* Required. ERR_BUILD carries the compiler's log. */
+    int (*build)(struct device *device, const struct kernel_source *source,
+                 struct device_program **program, struct error *error);
+    void (*unbuild)(struct device *device, struct device_program *program);
+    /* Required. Launches kernel number `kernel` of kernel_names. kinds[i] says what arguments[i] is.
+     * Returns ERR_OOM where a lazily allocated argument could not be made resident. */
+    int (*launch)(struct device *device, struct device_program *program, size_t kernel,
+                  const struct launch *launch, size_t argument_count,
+                  const enum launch_arg_kind *kinds, const union launch_value *arguments,
+                  struct error *error);
+
+    /* Required. Waits for everything; reports what failed since. */
+    int (*sync)(struct device *device, struct error *error);
+    /* Required. Device time: marks the start (which = 0) or the end (1) of a region in the queue;
+     * elapsed_ns, after a sync, is the time between the two on the device's own clock. */
+    int (*mark)(struct device *device, int which, struct error *error);
+    int (*elapsed_ns)(struct device *device, uint64_t *ns, struct error *error);
+};
+
+struct device {
+    const struct device_ops *ops;
+};
+
+/* The APIs this binary was built with, in the order of list.h. */
+const struct device_ops *const *device_api_list(size_t *count);
+
+/* Turns a selector into ids: "host", "cuda", "opencl" (its first device), "opencl:1" (by number),
+ * "opencl:NVIDIA" (a part of platform or device name, any case), "opencl:*" (a pattern of ids),
+ * "all", "best" (a GPU through CUDA, else a GPU through OpenCL, else any OpenCL device, else the
+ * host). Calls `found` for each match in order. ERR_NOT_FOUND with what exists and why the rest does
+ * not. */
+int device_select(const char *selector, device_found *found, void *context, struct error *error);
+
+/* Opens by id. */
+int device_open(const char *id, struct device **device, struct error *error);
+/* The ops of an open device, called through here so that reading code stays short. */
+static inline const struct device_info *device_info(const struct device *d) { return d->ops->info(d); }
+
+/* Bytes per second of a large device-to-device copy, counting bytes read plus bytes written: the
+ * ceiling that memory-bound kernels are compared with. Best of several copies of two buffers of at
+ * least four times the last-level cache (less where memory is short). */
+int device_copy_rate(struct device *device, double *bytes_per_second, struct error *error);
+
+#endif

@@ -1,0 +1,471 @@
+/* The host as a device: memory is fresh pages, kernels are C functions run on all cores.
+ *
+ * Work is divided among the cores only where it is expected to take longer than starting a team of
+ * threads; a kernel's own earlier runs say how long an item takes. All commands are done when they
+ * return, so device time is the time spent inside kernels, copies and fills.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "device/device.h"
+#include "device/host_build.h"
+#include "device/list.h"
+
+enum {
+    PAGE_BYTES = 4096,
+    /* Threads that sleep between launches are woken in about 10 us: worth it for three times that. */
+    WORTH_A_TEAM_NS = 30000,
+    /* From here on several threads move bytes faster than one does. */
+    WORTH_A_TEAM_BYTES = 1 << 20,
+};
+
+struct host_device {
+    struct device base;
+    struct device_info info;
+    uint64_t held_bytes;
+    uint64_t busy_ns; /* in kernels, copies and fills so far */
+    uint64_t mark_ns[2];
+    unsigned threads;
+};
+
+struct host_kernel_state {
+    host_kernel_function *run;
+    double item_ns; /* of one core, from earlier launches; 0: not launched yet */
+};
+
+struct device_program {
+    void *library; /* NULL for kernels that were built in */
+    size_t kernel_count;
+    struct host_kernel_state kernels[];
+};
+
+static struct host_device *self(struct device *device)
+{
+    return (struct host_device *)device;
+}
+
+static void *address(uint64_t memory, uint64_t offset)
+{
+    return (char *)(uintptr_t)memory + offset;
+}
+
+/* A contiguous share [begin, end) of some work. */
+typedef void share_function(const void *work, int64_t begin, int64_t end);
+
+static void divide(int64_t count, bool team, share_function *run, const void *work)
+{
+#ifdef _OPENMP
+    if (team) {
+#pragma omp parallel
+        {
+            int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
+            int64_t begin = count / threads * me + (me < count % threads ? me : count % threads);
+            int64_t end = begin + count / threads + (me < count % threads);
+            if (begin < end)
+                run(work, begin, end);
+        }
+        return;
+    }
+#endif
+    (void)team;
+    run(work, 0, count);
+}
+
+/* ---- what this machine is ---- */
+
+/* The rest of the first line of a file that starts with `key`, less blanks and colons in front. */
+static bool line_value(const char *path, const char *key, char *value, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    bool found = false;
+    char line[512];
+    while (!found && fgets(line, sizeof line, file))
+        if (strncmp(line, key, strlen(key)) == 0) {
+            const char *start = line + strlen(key);
+            start += strspn(start, " \t:");
+            snprintf(value, size, "%.*s", (int)strcspn(start, "\n"), start);
+            found = true;
+        }
+    fclose(file);
+    return found;
+}
+
+static uint64_t meminfo_bytes(const char *key)
+{
+    char value[64];
+    return line_value("/proc/meminfo", key, value, sizeof value) ? strtoull(value, NULL, 10) * 1024
+                                                                 : 0;
+}
+
+/* The physical memory, or less where a container is allowed less. */
+static uint64_t memory_bytes(void)
+{
+    uint64_t physical = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE), limit;
+    char value[64];
+    if (line_value("/sys/fs/cgroup/memory.max", "", value, sizeof value) &&
+        text_to_u64(value, &limit) && limit < physical)
+        return limit;
+    return physical;
+}
+
+static uint64_t last_level_cache_bytes(void)
+{
+    for (int index = 3; index >= 2; index--) {
+        char path[80], value[64];
+        uint64_t bytes;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+        if (line_value(path, "", value, sizeof value) && text_to_bytes(value, &bytes))
+            return bytes;
+    }
+    long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+static unsigned usable_cores(void)
+{
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0)
+        return (unsigned)CPU_COUNT(&cores);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (unsigned)online : 1;
+}
+
+static void describe(struct device_info *info)
+{
+    struct utsname machine;
+    uname(&machine);
+    *info = (struct device_info){
+        .id = "host",
+        .api = "host",
+        .kind = DEVICE_CPU,
+        .language = KERNEL_HOST_C,
+        .memory_bytes = memory_bytes(),
+        .max_alloc_bytes = memory_bytes(),
+        .alignment_bytes = PAGE_BYTES,
+        .l2_bytes = last_level_cache_bytes(),
+        .compute_units = usable_cores(),
+        .has_f64 = true,
+        .can_split = true,
+    };
+    snprintf(info->arch, sizeof info->arch, "%.63s", machine.machine);
+    if (!line_value("/proc/cpuinfo", "model name", info->name, sizeof info->name))
+        snprintf(info->name, sizeof info->name, "%.60s processor", machine.machine);
+#ifdef _OPENMP
+    snprintf(info->platform, sizeof info->platform, "OpenMP, %d threads", omp_get_max_threads());
+#else
+    snprintf(info->platform, sizeof info->platform, "one thread (built without OpenMP)");
+#endif
+}
+
+static void enumerate(device_found *found, void *context)
+{
+    struct device_info info;
+    describe(&info);
+    found(context, &info, NULL);
+}
+
+static int open_device(const char *id, struct device **device, struct error *error)
+{
+    if (strcmp(id, "host") != 0)
+        return error_set(error, ERR_NOT_FOUND, "'%s': there is one host device, 'host'", id);
+    struct host_device *d = must_alloc(sizeof *d);
+    d->base.ops = &device_host;
+    describe(&d->info);
+#ifdef _OPENMP
+    d->threads = (unsigned)omp_get_max_threads();
+#else
+    d->threads = 1;
+#endif
+    *device = &d->base;
+    return 0;
+}
+
+static void close_device(struct device *device)
+{
+    free(device);
+}
+
+static const struct device_info *get_info(const struct device *device)
+{
+    return &((const struct host_device *)device)->info;
+}
+
+static uint64_t free_bytes(struct device *device)
+{
+    (void)device;
+    return meminfo_bytes("MemAvailable");
+}
+
+/* ---- memory ---- */
+
+static int refuse(struct host_device *d, uint64_t bytes, const char *why, struct error *error)
+{
+    char asked[32], held[32], all[32], available[32];
+    return error_set(error, ERR_OOM, "mmap of %s: %s (%s held, %s in all, %s available now)",
+                     text_bytes(asked, bytes), why, text_bytes(held, d->held_bytes),
+                     text_bytes(all, d->info.memory_bytes),
+                     text_bytes(available, free_bytes(&d->base)));
+}
+
+static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
+{
+    struct host_device *d = self(device);
+    /* The kernel promises more pages than there are and kills whoever then uses them. */
+    if (bytes > d->info.memory_bytes - d->held_bytes)
+        return refuse(d, bytes, "more than the machine has", error);
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return refuse(d, bytes, strerror(errno), error);
+    d->held_bytes += bytes;
+    *memory = (uint64_t)(uintptr_t)pages;
+    return 0;
+}
+
+static int release(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    self(device)->held_bytes -= bytes;
+    if (munmap(address(memory, 0), bytes) != 0)
+        return error_set(error, ERR_DEVICE, "munmap of %llu bytes: %s", (unsigned long long)bytes,
+                         strerror(errno));
+    return 0;
+}
+
+/* Moves and fills, in shares of whole pages so that no two threads write to one cache line. */
+struct transfer {
+    char *to;
+    const char *from; /* NULL: fill */
+    uint64_t bytes;
+    uint8_t byte;
+};
+
+static void transfer_share(const void *work, int64_t begin, int64_t end)
+{
+    const struct transfer *t = work;
+    uint64_t first = (uint64_t)begin * PAGE_BYTES, last = (uint64_t)end * PAGE_BYTES;
+    if (last > t->bytes)
+        last = t->bytes;
+    if (t->from)
+        memcpy(t->to + first, t->from + first, last - first);
+    else
+        memset(t->to + first, t->byte, last - first);
+}
+
+static void transfer(struct device *device, const struct transfer *t)
+{
+    if (t->bytes == 0)
+        return;
+    uint64_t start = clock_ns();
+    int64_t pages = (int64_t)((t->bytes + PAGE_BYTES - 1) / PAGE_BYTES);
+    divide(pages, t->bytes >= WORTH_A_TEAM_BYTES, transfer_share, t);
+    self(device)->busy_ns += clock_ns() - start;
+}
+
+static void touch_share(const void *work, int64_t begin, int64_t end)
+{
+    volatile char *pages = *(char *const *)work;
+    for (int64_t i = begin; i < end; i++)
+        pages[i * PAGE_BYTES] = 0;
+}
+
+static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    (void)device, (void)error;
+    void *pages = address(memory, 0);
+    divide((int64_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES), bytes >= WORTH_A_TEAM_BYTES,
+           touch_share, &pages);
+    return 0;
+}
+
+static int read_memory(struct device *device, void *host, uint64_t memory, uint64_t offset,
+                       uint64_t bytes, struct error *error)
+{
+    (void)error;
+    transfer(device,
+             &(struct transfer){.to = host, .from = address(memory, offset), .bytes = bytes});
+    return 0;
+}
+
+static int write_memory(struct device *device, uint64_t memory, uint64_t offset, const void *host,
+                        uint64_t bytes, struct error *error)
+{
+    (void)error;
+    transfer(device,
+             &(struct transfer){.to = address(memory, offset), .from = host, .bytes = bytes});
+    return 0;
+}
+
+static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
+                uint64_t from_offset, uint64_t bytes, struct error *error)
+{
+    (void)error;
+    transfer(device, &(struct transfer){.to = address(to, to_offset),
+                                        .from = address(from, from_offset),
+                                        .bytes = bytes});
+    return 0;
+}
+
+static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
+                uint64_t bytes, struct error *error)
+{
+    (void)error;
+    transfer(device,
+             &(struct transfer){.to = address(memory, offset), .byte = byte, .bytes = bytes});
+    return 0;
+}
+
+/* ---- kernels ---- */
+
+static int find_kernel(const struct kernel_source *source, size_t i, void *library,
+                       host_kernel_function **run, struct error *error)
+{
+    const char *name = source->kernel_names[i];
+    if (!library) {
+        if (strcmp(source->host_kernels[i].name, name) != 0)
+            return error_set(error, ERR_INTERNAL, "%s: built-in kernel %zu is '%s', not '%s'",
+                             source->name, i, source->host_kernels[i].name, name);
+        *run = source->host_kernels[i].run;
+        return 0;
+    }
+    char symbol[256];
+    snprintf(symbol, sizeof symbol, "gamut_host_%s", name);
+    void *found = dlsym(library, symbol);
+    if (!found)
+        return error_set(error, ERR_BUILD, "%s: the compiled text has no function %s", source->name,
+                         symbol);
+    memcpy(run, &found, sizeof found); /* C has no cast from a data to a function pointer */
+    return 0;
+}
+
+static void unbuild(struct device *device, struct device_program *program)
+{
+    (void)device;
+    if (program->library)
+        dlclose(program->library);
+    free(program);
+}
+
+static int build(struct device *device, const struct kernel_source *source,
+                 struct device_program **program, struct error *error)
+{
+    void *library = NULL;
+    int code = source->host_kernels ? 0 : host_build(source->name, source->text, &library, error);
+    if (code)
+        return code;
+    struct device_program *p = must_alloc(sizeof *p + source->kernel_count * sizeof p->kernels[0]);
+    p->library = library;
+    p->kernel_count = source->kernel_count;
+    for (size_t i = 0; i < source->kernel_count && !code; i++)
+        code = find_kernel(source, i, library, &p->kernels[i].run, error);
+    if (code)
+        unbuild(device, p);
+    else
+        *program = p;
+    return code;
+}
+
+struct kernel_run {
+    host_kernel_function *run;
+    const union launch_value *arguments;
+};
+
+static void kernel_share(const void *work, int64_t begin, int64_t end)
+{
+    const struct kernel_run *k = work;
+    k->run(k->arguments, begin, end);
+}
+
+/* Takes note of how long an item took. A team's time has its start in it, and any time can have an
+ * interruption in it: a team's is believed only where it is less than what was known, another's up
+ * to twice of that. Otherwise one slow start would keep a small kernel on a team for ever. */
+static void learn(struct host_kernel_state *k, double item_ns, bool team)
+{
+    if (k->item_ns == 0 || item_ns < k->item_ns)
+        k->item_ns = item_ns;
+    else if (!team)
+        k->item_ns = item_ns < 2 * k->item_ns ? item_ns : 2 * k->item_ns;
+}
+
+static int launch(struct device *device, struct device_program *program, size_t kernel,
+                  const struct launch *launch, size_t argument_count,
+                  const enum launch_arg_kind *kinds, const union launch_value *arguments,
+                  struct error *error)
+{
+    (void)argument_count, (void)kinds, (void)error;
+    struct host_device *d = self(device);
+    struct host_kernel_state *k = &program->kernels[kernel];
+    const int64_t *extent = launch->extent;
+    bool outer_is_first = launch->rank == 1 || launch->group_items > 0;
+    int64_t outer = outer_is_first ? extent[0] : extent[1] * extent[2];
+    double items = (double)extent[0] * (double)extent[1] * (double)extent[2];
+    if (launch->group_items > 0)
+        items *= launch->group_items;
+
+    double guess_ns = items * (k->item_ns > 0 ? k->item_ns : 1);
+    bool team = outer > 1 && guess_ns >= WORTH_A_TEAM_NS;
+    uint64_t start = clock_ns();
+    divide(outer, team, kernel_share, &(struct kernel_run){k->run, arguments});
+    uint64_t ns = clock_ns() - start;
+    learn(k, (double)ns * (team ? d->threads : 1) / items, team);
+    d->busy_ns += ns;
+    return 0;
+}
+
+static int sync_device(struct device *device, struct error *error)
+{
+    (void)device, (void)error;
+    return 0;
+}
+
+static int mark(struct device *device, int which, struct error *error)
+{
+    (void)error;
+    self(device)->mark_ns[which] = self(device)->busy_ns;
+    return 0;
+}
+
+static int elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
+{
+    (void)error;
+    *ns = self(device)->mark_ns[1] - self(device)->mark_ns[0];
+    return 0;
+}
+
+const struct device_ops device_host = {
+    .version = DEVICE_API_VERSION,
+    .name = "host",
+    .summary = "this machine's processor: kernels are C functions, run on all cores",
+    .enumerate = enumerate,
+    .open = open_device,
+    .close = close_device,
+    .info = get_info,
+    .free_bytes = free_bytes,
+    .alloc = alloc,
+    .free = release,
+    .touch = touch,
+    .read = read_memory,
+    .write = write_memory,
+    .copy = copy,
+    .fill = fill,
+    .build = build,
+    .unbuild = unbuild,
+    .launch = launch,
+    .sync = sync_device,
+    .mark = mark,
+    .elapsed_ns = elapsed_ns,
+};

@@ -1,0 +1,12 @@
+/* Compiling kernels of the host device with the machine's C compiler. */
+#ifndef GAMUT_DEVICE_HOST_BUILD_H
+#define GAMUT_DEVICE_HOST_BUILD_H
+
+#include "base/error.h"
+
+/* Compiles C text to a shared library and loads it; the caller dlcloses *library. `name` stands in
+ * messages. ERR_UNSUPPORTED where there is no compiler, ERR_BUILD with the compiler's log. Nothing
+ * is left in the file system. */
+int host_build(const char *name, const char *text, void **library, struct error *error);
+
+#endif

@@ -1,0 +1,15 @@
+/* The device APIs. To add one: a file that defines `const struct device_ops device_NAME`, and its
+ * line here. An API whose headers were missing at build time stays in the list and says so. */
+#ifndef GAMUT_DEVICE_LIST_H
+#define GAMUT_DEVICE_LIST_H
+
+#define DEVICE_API_LIST(X)                                                                         \
+    X(host)                                                                                        \
+    X(opencl)                                                                                      \
+    X(cuda)
+
+#define X(name) extern const struct device_ops device_##name;
+DEVICE_API_LIST(X)
+#undef X
+
+#endif

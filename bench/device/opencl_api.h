@@ -1,0 +1,64 @@
+/* The OpenCL functions in use, looked up in the ICD loader when they are first needed, so that the
+ * program starts where there is no OpenCL. The headers serve for types and constants alone. */
+#ifndef GAMUT_DEVICE_OPENCL_API_H
+#define GAMUT_DEVICE_OPENCL_API_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define OPENCL_FUNCTION_LIST(X)                                                                    \
+    X(clGetPlatformIDs)                                                                            \
+    X(clGetPlatformInfo)                                                                           \
+    X(clGetDeviceIDs)                                                                              \
+    X(clGetDeviceInfo)                                                                             \
+    X(clCreateContext)                                                                             \
+    X(clReleaseContext)                                                                            \
+    X(clCreateCommandQueue)                                                                        \
+    X(clReleaseCommandQueue)                                                                       \
+    X(clCreateBuffer)                                                                              \
+    X(clReleaseMemObject)                                                                          \
+    X(clEnqueueMigrateMemObjects)                                                                  \
+    X(clEnqueueReadBuffer)                                                                         \
+    X(clEnqueueWriteBuffer)                                                                        \
+    X(clEnqueueCopyBuffer)                                                                         \
+    X(clEnqueueFillBuffer)                                                                         \
+    X(clCreateProgramWithSource)                                                                   \
+    X(clBuildProgram)                                                                              \
+    X(clGetProgramBuildInfo)                                                                       \
+    X(clReleaseProgram)                                                                            \
+    X(clCreateKernel)                                                                              \
+    X(clReleaseKernel)                                                                             \
+    X(clGetKernelInfo)                                                                             \
+    X(clGetKernelWorkGroupInfo)                                                                    \
+    X(clSetKernelArg)                                                                              \
+    X(clEnqueueNDRangeKernel)                                                                      \
+    X(clEnqueueMarkerWithWaitList)                                                                 \
+    X(clGetEventProfilingInfo)                                                                     \
+    X(clReleaseEvent)                                                                              \
+    X(clFinish)
+
+struct opencl_api {
+#define X(name) __typeof__(name) *name;
+    OPENCL_FUNCTION_LIST(X)
+#undef X
+};
+
+/* Opens the ICD loader. ERR_UNSUPPORTED, and what to install, where there is none. The library
+ * stays loaded: drivers start threads that do not survive being unloaded. */
+int opencl_api_load(struct opencl_api *api, struct error *error);
+
+/* "CL_OUT_OF_RESOURCES"; "an unknown error" for what is not in cl.h. */
+const char *opencl_error_name(cl_int code);
+
+/* Whether a call is one that waits for earlier commands, whose failures it then reports. */
+enum opencl_call { OPENCL_ASKS, OPENCL_WAITS };
+
+/* Turns a driver's code into an error that names the call and, unless 0, the bytes it was about.
+ * Returns 0 for CL_SUCCESS. */
+int opencl_check(cl_int code, const char *call, enum opencl_call kind, uint64_t bytes,
+                 struct error *error);
+
+#endif

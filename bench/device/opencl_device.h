@@ -1,0 +1,40 @@
+/* What the two halves of the OpenCL device share: opencl.c (devices, memory, the queue) and
+ * opencl_program.c (building and launching kernels). */
+#ifndef GAMUT_DEVICE_OPENCL_DEVICE_H
+#define GAMUT_DEVICE_OPENCL_DEVICE_H
+
+#include "device/device.h"
+#include "device/opencl_api.h"
+
+struct opencl_device {
+    struct device base;
+    struct device_info info;
+    struct opencl_api api;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    cl_event marks[2];
+    uint64_t freed_count; /* memories given back so far: a handle may come again for another one */
+    bool rounds_division; /* correctly rounded f32 division and square root can be asked for */
+};
+
+static inline struct opencl_device *opencl_self(struct device *device)
+{
+    return (struct opencl_device *)device;
+}
+
+static inline cl_mem opencl_memory(uint64_t handle)
+{
+    return (cl_mem)(uintptr_t)handle;
+}
+
+/* The hooks of opencl_program.c; see struct device_ops. */
+int opencl_build(struct device *device, const struct kernel_source *source,
+                 struct device_program **program, struct error *error);
+void opencl_unbuild(struct device *device, struct device_program *program);
+int opencl_launch(struct device *device, struct device_program *program, size_t kernel,
+                  const struct launch *launch, size_t argument_count,
+                  const enum launch_arg_kind *kinds, const union launch_value *arguments,
+                  struct error *error);
+
+#endif

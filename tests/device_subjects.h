@@ -1,0 +1,34 @@
+/* The devices that the device tests run on: the host, and the first device of each other API. */
+#ifndef GAMUT_TESTS_DEVICE_SUBJECTS_H
+#define GAMUT_TESTS_DEVICE_SUBJECTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "device/device.h"
+
+struct subject {
+    struct device *device;
+    const struct device_ops *ops;
+    bool built_in; /* use the kernels built into the test, where the device can */
+    struct error error;
+};
+
+/* Fails with the device's own message. */
+#define ok(s, call)                                                                                \
+    do {                                                                                           \
+        if ((call) != 0)                                                                           \
+            fail_msg("%s: %s: %s", device_info((s)->device)->id, #call, (s)->error.text);          \
+    } while (0)
+
+/* Says why an API has no device to test, where that is so. */
+void print_missing_devices(void);
+/* Opens one device after the other and runs the check on it; on the host twice, with kernels built
+ * in and with kernels compiled at run time. */
+void on_each_device(void (*check)(struct subject *));
+uint64_t allocate(struct subject *s, uint64_t bytes);
+
+#endif
