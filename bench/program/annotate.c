@@ -1,0 +1,546 @@
+/* From programs without memory to programs with it: chapter 3 of the thesis.
+ *
+ *   1. An array that is created in full gets a block of its own, allocated just before.
+ *   2. A view lives in its source's block; its index function is made from the source's.
+ *   3. What a branch or a loop yields may be in one block or another: its memory is existential, a
+ *      result of its own beside the array. Where both branches, or all iterations, end in the very
+ *      same block with the same index function, that block is used as it is.
+ *   4. A loop whose result is a fresh array in every iteration gets a second block outside of the
+ *      loop (the double buffer), into which each iteration copies its result.
+ *
+ * Existential arrays are row-major: a result that is not is copied first. Rule 4 is left out where
+ * the loop still needs the old value (it is another result), or where its size varies.
+ */
+#include <string.h>
+
+#include "program/program.h"
+
+struct annotator {
+    struct program *program;
+    struct fun *fun;
+    struct error *error;
+};
+
+static struct name *name_at(struct annotator *a, int name)
+{
+    return &a->fun->names[name];
+}
+
+/* ---- new names and statements --------------------------------------------------------------- */
+
+static int add_memory_name(struct annotator *a, const char *base, struct expr *bytes)
+{
+    struct name n = {.kind = NAME_MEMORY, .memory = NO_NAME, .bytes = bytes};
+    n.at = a->fun->at;
+    return fun_add_name(a->program, a->fun, arena_printf(&a->program->arena, "%s_mem", base), &n);
+}
+
+static struct stm *new_statement(struct annotator *a, enum stm_kind kind, struct place at, int out)
+{
+    struct stm *s = arena_alloc(&a->program->arena, sizeof *s);
+    s->kind = kind;
+    s->at = at;
+    s->array = s->value = NO_NAME;
+    s->out_count = 1;
+    s->outs = arena_alloc(&a->program->arena, sizeof *s->outs);
+    s->outs[0] = out;
+    return s;
+}
+
+/* Puts s in front of *link and returns the link to what follows s. */
+static struct stm **insert(struct stm **link, struct stm *s)
+{
+    s->next = *link;
+    *link = s;
+    return &s->next;
+}
+
+/* Gives `array` a block of its own of `bytes`, allocated in front of *link. */
+static struct stm **allocate(struct annotator *a, struct stm **link, int array, struct place at,
+                             struct expr *bytes)
+{
+    int memory = add_memory_name(a, name_at(a, array)->text, NULL);
+    struct stm *alloc = new_statement(a, STM_ALLOC, at, memory);
+    alloc->expr = bytes;
+    name_at(a, array)->memory = memory;
+    return insert(link, alloc);
+}
+
+static struct stm **allocate_fresh(struct annotator *a, struct stm **link, int array,
+                                   struct place at)
+{
+    return allocate(a, link, array, at, array_bytes(a->program, name_at(a, array)));
+}
+
+static bool is_plain(const struct name *array)
+{
+    return array->index.offset == NULL;
+}
+
+/* Appends to the list at *link a copy of `array` with the shape of `like`, in a block of its own.
+ */
+static int append_copy(struct annotator *a, struct stm **link, int array, const struct name *like,
+                       const char *suffix, struct place at)
+{
+    struct name n = *like;
+    n.unique = false;
+    n.memory = NO_NAME;
+    n.index = (struct index_function){0};
+    n.at = at;
+    int copy = fun_add_name(
+        a->program, a->fun,
+        arena_printf(&a->program->arena, "%s_%s", name_at(a, array)->text, suffix), &n);
+    link = allocate_fresh(a, link, copy, at);
+    struct stm *s = new_statement(a, STM_COPY, at, copy);
+    s->array = array;
+    insert(link, s);
+    return copy;
+}
+
+static struct stm **end_of(struct body *body)
+{
+    struct stm **link = &body->first;
+    while (*link)
+        link = &(*link)->next;
+    return link;
+}
+
+/* ---- views ---------------------------------------------------------------------------------- */
+
+static bool is_row_major(struct annotator *a, const struct name *n)
+{
+    if (is_plain(n))
+        return true;
+    struct name plain = *n;
+    plain.index.offset = NULL;
+    for (unsigned d = 0; d < n->rank; d++)
+        if (!expr_equal(n->index.stride[d], index_stride(a->program, &plain, d)))
+            return false;
+    return true;
+}
+
+static int view_reshape(struct annotator *a, const struct stm *s, struct name *out)
+{
+    const struct name *source = name_at(a, s->array);
+    if (!is_row_major(a, source))
+        return program_error(a->program, a->error, ERR_PARSE, s->at,
+                             "'%s' is not row-major, so an offset and strides cannot express this "
+                             "reshape; copy it first",
+                             source->text);
+    if (is_plain(source))
+        return 0;
+    struct name plain = *out;
+    plain.index.offset = NULL;
+    out->index.offset = source->index.offset;
+    for (unsigned d = 0; d < out->rank; d++)
+        out->index.stride[d] = index_stride(a->program, &plain, d);
+    return 0;
+}
+
+static void view_rearrange(struct annotator *a, const struct stm *s, struct name *out)
+{
+    const struct name *source = name_at(a, s->array);
+    out->index.offset = index_offset(a->program, source);
+    for (unsigned d = 0; d < out->rank; d++)
+        out->index.stride[d] = index_stride(a->program, source, s->permutation[d]);
+}
+
+static void view_slice(struct annotator *a, const struct stm *s, struct name *out)
+{
+    const struct name *source = name_at(a, s->array);
+    struct expr *offset = index_offset(a->program, source);
+    unsigned kept = 0;
+    for (unsigned d = 0; d < s->slice_rank; d++) {
+        const struct slice_dim *dim = &s->slice[d];
+        struct expr *stride = index_stride(a->program, source, d);
+        if (dim->start)
+            offset = expr_binary(a->program, EXPR_ADD, offset,
+                                 expr_binary(a->program, EXPR_MUL, dim->start, stride));
+        if (!dim->fixed)
+            out->index.stride[kept++] =
+                dim->step ? expr_binary(a->program, EXPR_MUL, dim->step, stride) : stride;
+    }
+    out->index.offset = offset;
+}
+
+static int annotate_view(struct annotator *a, const struct stm *s)
+{
+    struct name *out = name_at(a, s->outs[0]);
+    const struct name *source = name_at(a, s->array);
+    if (out->memory != NO_NAME)
+        return 0;
+    out->memory = source->memory;
+    switch (s->kind) {
+    case STM_RESHAPE:
+        return view_reshape(a, s, out);
+    case STM_REARRANGE:
+        view_rearrange(a, s, out);
+        return 0;
+    case STM_SLICE:
+        view_slice(a, s, out);
+        return 0;
+    default:
+        out->index = source->index;
+        return 0;
+    }
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+/* One block for the private arrays of all threads: element k of thread (i, j) lies beside element k
+ * of its neighbours, so that neighbouring threads touch neighbouring memory. */
+static struct stm **annotate_private(struct annotator *a, struct stm **link, const struct kernel *k,
+                                     int array)
+{
+    struct program *program = a->program;
+    struct expr *threads = expr_constant(program, 1);
+    struct name n = *name_at(a, array);
+    for (unsigned d = k->rank; d-- > 0;) {
+        n.index.stride[d] = threads;
+        threads = expr_binary(program, EXPR_MUL, k->extents[d], threads);
+    }
+    struct name plain = n;
+    plain.index.offset = NULL;
+    for (unsigned d = 0; d < n.rank; d++)
+        n.index.stride[k->rank + d] =
+            expr_binary(program, EXPR_MUL, index_stride(program, &plain, d), threads);
+    n.index.offset = expr_constant(program, 0);
+    struct expr *bytes = expr_binary(program, EXPR_MUL, array_bytes(program, &n), threads);
+    link = allocate(a, link, array, k->at, bytes);
+    name_at(a, array)->index = n.index;
+    return link;
+}
+
+static struct stm **annotate_kernel(struct annotator *a, struct stm **link, const struct stm *s)
+{
+    const struct kernel *k = s->kernel;
+    for (unsigned o = 0; o < s->out_count; o++) {
+        struct name *out = name_at(a, s->outs[o]);
+        if (out->memory != NO_NAME)
+            continue;
+        if (k->taken_over[o] == NO_NAME) {
+            link = allocate_fresh(a, link, s->outs[o], s->at);
+        } else {
+            out->memory = name_at(a, k->taken_over[o])->memory;
+            out->index = name_at(a, k->taken_over[o])->index;
+        }
+    }
+    for (unsigned i = 0; i < k->private_count; i++)
+        if (name_at(a, k->privates[i])->memory == NO_NAME)
+            link = annotate_private(a, link, k, k->privates[i]);
+    return link;
+}
+
+/* ---- branches and loops --------------------------------------------------------------------- */
+
+/* Inserts `value` at `position` of a list that lives in the arena. */
+static void insert_int(struct annotator *a, int **list, unsigned count, unsigned position,
+                       int value)
+{
+    int *grown = arena_alloc(&a->program->arena, (count + 1) * sizeof *grown);
+    for (unsigned i = 0; i <= count; i++)
+        grown[i] = i < position ? (*list)[i] : i == position ? value : (*list)[i - 1];
+    *list = grown;
+}
+
+static void insert_expr(struct annotator *a, struct expr ***list, unsigned count, unsigned position)
+{
+    struct expr **grown = arena_alloc(&a->program->arena, (count + 1) * sizeof *grown);
+    for (unsigned i = 0; i <= count; i++)
+        grown[i] = i < position ? (*list)[i] : i == position ? NULL : (*list)[i - 1];
+    *list = grown;
+}
+
+static bool same_index(const struct name *a, const struct name *b)
+{
+    if (is_plain(a) || is_plain(b))
+        return is_plain(a) && is_plain(b);
+    bool same = expr_equal(a->index.offset, b->index.offset);
+    for (unsigned d = 0; d < a->rank && same; d++)
+        same = expr_equal(a->index.stride[d], b->index.stride[d]);
+    return same;
+}
+
+/* Makes the r-th result of a body row-major and puts its memory in front of it. */
+static void expose_memory(struct annotator *a, struct body *body, unsigned r)
+{
+    int array = body->results[r];
+    if (!is_plain(name_at(a, array))) {
+        array = append_copy(a, end_of(body), array, name_at(a, array), "plain", body->results_at);
+        body->results[r] = array;
+    }
+    insert_int(a, &body->results, body->result_count++, r, name_at(a, array)->memory);
+}
+
+static void annotate_if(struct annotator *a, struct stm *s)
+{
+    for (unsigned i = 0; i < s->out_count; i++) {
+        struct name *out = name_at(a, s->outs[i]);
+        if (out->kind != NAME_ARRAY || out->memory != NO_NAME)
+            continue;
+        const struct name *then = name_at(a, s->then->results[i]);
+        const struct name *otherwise = name_at(a, s->otherwise->results[i]);
+        if (then->memory == otherwise->memory && same_index(then, otherwise)) {
+            out->memory = then->memory;
+            out->index = then->index;
+            continue;
+        }
+        expose_memory(a, s->then, i);
+        expose_memory(a, s->otherwise, i);
+        int memory = add_memory_name(a, name_at(a, s->outs[i])->text, NULL);
+        name_at(a, s->outs[i])->memory = memory;
+        insert_int(a, &s->outs, s->out_count++, i, memory);
+        i++;
+    }
+}
+
+/* Does e mention a name that the loop binds anew in every iteration? */
+static bool varies(const struct loop *l, const struct expr *e)
+{
+    if (e->op == EXPR_CONSTANT)
+        return false;
+    if (e->op != EXPR_NAME)
+        return varies(l, e->arg[0]) || (e->arg[1] && varies(l, e->arg[1]));
+    for (unsigned i = 0; i < l->param_count; i++)
+        if (l->params[i] == e->name)
+            return true;
+    return e->name == l->counter;
+}
+
+static bool allocated_in(const struct body *body, int memory)
+{
+    for (const struct stm *s = body->first; s; s = s->next)
+        if (s->kind == STM_ALLOC && s->outs[0] == memory)
+            return true;
+    return false;
+}
+
+/* May the loop's i-th array result be copied into a second block while the old value dies? */
+static bool can_double_buffer(struct annotator *a, const struct loop *l, unsigned i)
+{
+    const struct name *param = name_at(a, l->params[i]);
+    for (unsigned d = 0; d < param->rank; d++)
+        if (varies(l, param->shape[d]))
+            return false;
+    for (unsigned r = 0; r < l->param_count; r++) {
+        const struct name *result = name_at(a, l->body.results[r]);
+        if (result->kind != NAME_ARRAY || allocated_in(&l->body, result->memory))
+            continue;
+        if (r == i || result->memory != name_at(a, l->params[r])->memory)
+            return false;
+    }
+    return true;
+}
+
+static void substitute(int *list, unsigned count, int old, int replacement)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (list[i] == old)
+            list[i] = replacement;
+}
+
+static void substitute_in_body(struct body *body, int old, int replacement)
+{
+    substitute(body->results, body->result_count, old, replacement);
+    for (struct stm *s = body->first; s; s = s->next) {
+        if (s->kind == STM_IF) {
+            substitute_in_body(s->then, old, replacement);
+            substitute_in_body(s->otherwise, old, replacement);
+        } else if (s->kind == STM_LOOP) {
+            substitute(s->loop->init_names, s->loop->param_count, old, replacement);
+            substitute_in_body(&s->loop->body, old, replacement);
+        }
+    }
+}
+
+/* The block `old`, known in `body` only, turns out to be `replacement`. */
+static void substitute_memory(struct annotator *a, struct body *body, int old, int replacement)
+{
+    for (unsigned n = 0; n < a->fun->name_count; n++)
+        if (name_at(a, (int)n)->memory == old)
+            name_at(a, (int)n)->memory = replacement;
+    substitute_in_body(body, old, replacement);
+}
+
+static int annotate_body(struct annotator *a, struct body *body);
+
+/* Adds the loop's existential memory for its i-th variable; the body has been annotated. */
+static struct stm **finish_loop_array(struct annotator *a, struct stm **link, struct stm *s,
+                                      unsigned i, bool double_buffer)
+{
+    struct loop *l = s->loop;
+    int memory = name_at(a, l->params[i])->memory;
+    struct name *param = name_at(a, l->params[i]);
+    if (double_buffer) {
+        int kept =
+            append_copy(a, end_of(&l->body), l->body.results[i], param, "kept", l->body.results_at);
+        /* The copy's own allocation moves out of the loop. */
+        struct stm **at = &l->body.first;
+        while (!((*at)->kind == STM_ALLOC && (*at)->outs[0] == name_at(a, kept)->memory))
+            at = &(*at)->next;
+        struct stm *alloc = *at;
+        *at = alloc->next;
+        link = insert(link, alloc);
+        l->body.results[i] = kept;
+    }
+    expose_memory(a, &l->body, i);
+    insert_int(a, &l->init_names, l->param_count, i, name_at(a, l->init_names[i])->memory);
+    insert_expr(a, &l->init_exprs, l->param_count, i);
+    insert_int(a, &l->params, l->param_count++, i, memory);
+    int out_memory = add_memory_name(a, name_at(a, s->outs[i])->text, NULL);
+    name_at(a, s->outs[i])->memory = out_memory;
+    insert_int(a, &s->outs, s->out_count++, i, out_memory);
+    return link;
+}
+
+static struct stm **annotate_loop(struct annotator *a, struct stm **link, struct stm *s, int *code)
+{
+    struct loop *l = s->loop;
+    bool added[256] = {false};
+    for (unsigned i = 0; i < l->param_count; i++) {
+        struct name *param = name_at(a, l->params[i]);
+        if (param->kind != NAME_ARRAY || param->memory != NO_NAME)
+            continue;
+        if (!is_plain(name_at(a, l->init_names[i]))) {
+            int copy = append_copy(a, link, l->init_names[i], name_at(a, l->init_names[i]), "plain",
+                                   s->at);
+            l->init_names[i] = copy;
+            while (*link != s)
+                link = &(*link)->next;
+        }
+        int memory = add_memory_name(a, name_at(a, l->params[i])->text, NULL);
+        name_at(a, l->params[i])->memory = memory;
+        added[i] = true;
+    }
+    *code = annotate_body(a, &l->body);
+    if (*code)
+        return link;
+    bool buffers[256] = {false};
+    for (unsigned i = 0; i < l->param_count; i++)
+        buffers[i] = added[i] && can_double_buffer(a, l, i);
+    for (unsigned i = 0, original = 0; i < l->param_count; i++, original++) {
+        if (!added[original])
+            continue;
+        int own = name_at(a, l->params[i])->memory;
+        const struct name *result = name_at(a, l->body.results[i]);
+        if (result->memory == own && is_plain(result)) { /* only updated in place */
+            int init = name_at(a, l->init_names[i])->memory;
+            substitute_memory(a, &l->body, own, init);
+            name_at(a, s->outs[i])->memory = init;
+        } else {
+            link = finish_loop_array(a, link, s, i, buffers[original]);
+            i++;
+        }
+    }
+    return link;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static int annotate_body(struct annotator *a, struct body *body)
+{
+    for (struct stm **link = &body->first; *link; link = &(*link)->next) {
+        struct stm *s = *link;
+        int code = 0;
+        switch (s->kind) {
+        case STM_SCRATCH:
+        case STM_IOTA:
+        case STM_REPLICATE:
+        case STM_COPY:
+        case STM_CONCAT:
+            if (name_at(a, s->outs[0])->memory == NO_NAME)
+                link = allocate_fresh(a, link, s->outs[0], s->at);
+            break;
+        case STM_ALIAS:
+        case STM_RESHAPE:
+        case STM_REARRANGE:
+        case STM_SLICE:
+        case STM_UPDATE:
+            code = annotate_view(a, s);
+            break;
+        case STM_KERNEL:
+            link = annotate_kernel(a, link, s);
+            break;
+        case STM_IF:
+            code = annotate_body(a, s->then);
+            if (!code)
+                code = annotate_body(a, s->otherwise);
+            if (!code)
+                annotate_if(a, s);
+            break;
+        case STM_LOOP:
+            link = annotate_loop(a, link, s, &code);
+            break;
+        case STM_SCALAR:
+        case STM_ELEMENT:
+        case STM_ASSERT:
+        case STM_ALLOC:
+            break;
+        }
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+static void annotate_params(struct annotator *a)
+{
+    for (unsigned i = 0; i < a->fun->param_count; i++) {
+        struct name *n = name_at(a, a->fun->params[i]);
+        if (n->kind != NAME_ARRAY || n->memory != NO_NAME)
+            continue;
+        int memory = add_memory_name(a, n->text, array_bytes(a->program, n));
+        name_at(a, a->fun->params[i])->memory = memory;
+        insert_int(a, &a->fun->params, a->fun->param_count++, i, memory);
+        i++;
+    }
+}
+
+/* A copy that ends an iteration by moving its result into a block from outside of the loop. */
+static void mark_loop_carried(struct body *body, const struct fun *fun, bool in_loop)
+{
+    for (struct stm *s = body->first; s; s = s->next) {
+        if (s->kind == STM_IF) {
+            mark_loop_carried(s->then, fun, false);
+            mark_loop_carried(s->otherwise, fun, false);
+        }
+        if (s->kind == STM_LOOP)
+            mark_loop_carried(&s->loop->body, fun, true);
+        if (s->kind != STM_COPY || !in_loop)
+            continue;
+        for (unsigned r = 0; r < body->result_count; r++)
+            if (body->results[r] == s->outs[0])
+                s->loop_carried = !allocated_in(body, fun->names[s->outs[0]].memory);
+    }
+}
+
+int program_annotate(struct program *program, struct error *error)
+{
+    for (unsigned f = 0; f < program->fun_count; f++) {
+        struct annotator a = {program, &program->funs[f], error};
+        annotate_params(&a);
+        int code = annotate_body(&a, &a.fun->body);
+        if (code)
+            return code;
+        mark_loop_carried(&a.fun->body, a.fun, false);
+    }
+    return 0;
+}
+
+int program_read(const char *path, const char *text, size_t length, struct program **program,
+                 struct error *error)
+{
+    int code = program_parse(path, text, length, program, error);
+    if (code)
+        return code;
+    code = program_verify(*program, error);
+    if (!code)
+        code = program_annotate(*program, error);
+    if (!code)
+        code = program_verify(*program, error);
+    if (code) {
+        program_free(*program);
+        *program = NULL;
+    }
+    return code;
+}

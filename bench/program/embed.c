@@ -1,0 +1,102 @@
+/* A tool of the build: turns workloads into C that is linked into gamut.
+ *
+ *   embed program NAME PATH   the text of PATH, its host kernels and a table of them
+ *   embed list NAME...        the list of all workloads
+ *
+ * Writes to standard output. A program that does not parse ends the build with its message.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "program/generate.h"
+
+static void print_string(const char *name, const char *text)
+{
+    printf("const char %s[] =\n    \"", name);
+    for (const char *c = text; *c; c++)
+        switch (*c) {
+        case '\n':
+            printf(c[1] ? "\\n\"\n    \"" : "\\n");
+            break;
+        case '"':
+        case '\\':
+            printf("\\%c", *c);
+            break;
+        case '\t':
+            printf("\\t");
+            break;
+        default:
+            putchar(*c);
+        }
+    printf("\";\n\n");
+}
+
+static int embed_program(const char *name, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        return 1;
+    }
+    struct text text = {0};
+    char chunk[4096];
+    size_t n;
+    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
+        text_add_bytes(&text, chunk, n);
+    fclose(file);
+    struct program *program;
+    struct error error;
+    if (program_read(path, text.data ? text.data : "", text.length, &program, &error)) {
+        fprintf(stderr, "%s\n", error.text);
+        text_free(&text);
+        return 1;
+    }
+    struct kernels kernels;
+    program_generate(program, KERNEL_HOST_C, &kernels);
+    printf("%s\n", kernels.text);
+    printf("#line 1 \"embedded %s\"\n", path);
+    printf("const struct host_kernel host_kernels_%s[] = {\n", name);
+    for (unsigned k = 0; k < kernels.count; k++)
+        printf("    {\"%s\", gamut_host_%s},\n", kernels.names[k], kernels.names[k]);
+    printf("    {0, 0}};\n\n");
+    char symbol[128];
+    snprintf(symbol, sizeof symbol, "program_text_%s", name);
+    print_string(symbol, text.data);
+    snprintf(symbol, sizeof symbol, "host_text_%s", name);
+    print_string(symbol, kernels.text);
+    kernels_free(&kernels);
+    program_free(program);
+    text_free(&text);
+    return 0;
+}
+
+static void embed_list(char **names, int count)
+{
+    printf("#include \"device/device.h\"\n#include \"run/catalogue.h\"\n\n");
+    for (int i = 0; i < count; i++)
+        printf("extern const struct workload workload_%s;\n"
+               "extern const char program_text_%s[], host_text_%s[];\n"
+               "extern const struct host_kernel host_kernels_%s[];\n",
+               names[i], names[i], names[i], names[i]);
+    printf("\nconst struct builtin builtin_list[] = {\n");
+    for (int i = 0; i < count; i++)
+        printf(
+            "    {\"%s\", \"workloads/%s/%s.mem\", program_text_%s, &workload_%s, host_text_%s,\n"
+            "     host_kernels_%s},\n",
+            names[i], names[i], names[i], names[i], names[i], names[i], names[i]);
+    printf("    {0, 0, 0, 0, 0, 0}};\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4 && strcmp(argv[1], "program") == 0)
+        return embed_program(argv[2], argv[3]);
+    if (argc >= 2 && strcmp(argv[1], "list") == 0) {
+        embed_list(argv + 2, argc - 2);
+        return 0;
+    }
+    fprintf(stderr, "usage: embed program NAME PATH | embed list NAME...\n");
+    return 2;
+}

@@ -1,0 +1,485 @@
+/* The generator: kernels of a program as OpenCL C 1.2, CUDA C or host C.
+ *
+ * An access x[i, j] becomes gamut_p_x[gamut_o_x + (i64)(i) * gamut_s0_x + (i64)(j) * gamut_s1_x]:
+ * where an array lies is an argument, so moving it changes no source. A GPU kernel is one thread,
+ * guarded in x and striding over y and z. A host kernel is a loop over a part of the outermost
+ * dimension; it comes twice, once for arrays whose innermost stride is 1, which is what the
+ * vectoriser needs to know.
+ */
+#include "program/generate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "program/prelude.h"
+
+struct generator {
+    const struct program *program;
+    enum kernel_language language;
+    struct text out;
+    struct arena *arena;
+    const char **names;
+    unsigned name_count, name_capacity;
+};
+
+static const char *c_type(enum element element)
+{
+    return element == ELEMENT_bool ? "u8" : element_name(element);
+}
+
+static unsigned strides_of(const struct name *array)
+{
+    return array->thread_rank + array->rank;
+}
+
+/* ---- bodies --------------------------------------------------------------------------------- */
+
+/* A kernel and the names it uses. */
+struct source {
+    const struct fun *fun;
+    const struct kernel *kernel;
+};
+
+static const struct name *name_at(const struct source *s, int name)
+{
+    return &s->fun->names[name];
+}
+
+static void emit_range(struct generator *g, const struct source *s, size_t begin, size_t end);
+
+static void emit_access(struct generator *g, const struct source *s, const struct access *a)
+{
+    const struct name *n = name_at(s, a->array);
+    text_add(&g->out, n->local ? "gamut_l_%s[" : "gamut_p_%s[gamut_o_%s", n->text, n->text);
+    for (unsigned t = 0; t < n->thread_rank; t++)
+        text_add(&g->out, " + (i64)%s * gamut_s%u_%s", name_at(s, s->kernel->indices[t])->text, t,
+                 n->text);
+    for (unsigned d = 0; d < a->rank; d++) {
+        text_add(&g->out, n->local ? "%s(" : " + (i64)(", d ? " + " : "");
+        emit_range(g, s, a->index[d].begin, a->index[d].end);
+        if (n->local) {
+            int64_t stride = 1;
+            for (unsigned e = d + 1; e < n->rank; e++)
+                stride *= n->shape[e]->value.i64;
+            text_add(&g->out, ") * %lld", (long long)stride);
+        } else {
+            text_add(&g->out, ") * gamut_s%u_%s", n->thread_rank + d, n->text);
+        }
+    }
+    text_add(&g->out, "]");
+}
+
+static void emit_each_open(struct generator *g, const struct source *s)
+{
+    const char *item = name_at(s, s->kernel->item)->text;
+    if (g->language == KERNEL_HOST_C)
+        text_add(&g->out, "GAMUT_ITEMS for (i32 %s = 0; %s < %u; %s++) {", item, item,
+                 s->kernel->group_items, item);
+    else
+        text_add(&g->out, "{ { const i32 %s = (i32)GAMUT_ITEM;", item);
+}
+
+static void emit_each_close(struct generator *g)
+{
+    text_add(&g->out, g->language == KERNEL_HOST_C ? "}" : "} GAMUT_BARRIER; }");
+}
+
+/* The text from begin to end with accesses and `each` replaced. Both lists are in order of begin,
+ * an access in the index of another one right after it. */
+static void emit_range(struct generator *g, const struct source *s, size_t begin, size_t end)
+{
+    const struct kernel *k = s->kernel;
+    while (begin < end) {
+        const struct access *access = NULL;
+        const struct each *each = NULL, *closing = NULL;
+        size_t next = end;
+        for (unsigned i = 0; i < k->access_count && !access; i++)
+            if (k->accesses[i].begin >= begin && k->accesses[i].begin < next)
+                access = &k->accesses[i];
+        if (access)
+            next = access->begin;
+        for (unsigned i = 0; i < k->each_count; i++) {
+            if (k->eaches[i].keyword >= begin && k->eaches[i].keyword < next) {
+                each = &k->eaches[i];
+                next = each->keyword;
+            }
+            if (k->eaches[i].close >= begin && k->eaches[i].close < next) {
+                closing = &k->eaches[i];
+                next = closing->close;
+            }
+        }
+        text_add_bytes(&g->out, k->text + begin, next - begin);
+        if (next == end)
+            return;
+        if (closing && next == closing->close) {
+            emit_each_close(g);
+            begin = closing->close + 1;
+        } else if (each && next == each->keyword) {
+            emit_each_open(g, s);
+            begin = each->open + 1;
+        } else {
+            emit_access(g, s, access);
+            begin = access->end;
+        }
+    }
+}
+
+static void emit_body(struct generator *g, const struct source *s)
+{
+    const struct kernel *k = s->kernel;
+    text_add(&g->out, "{\n#line %u \"%s\"\n", k->text_at.line, g->program->path);
+    emit_range(g, s, 0, k->length);
+    text_add(&g->out, "\n#line 1 \"generated after kernel %s\"\n}\n", k->name);
+}
+
+/* ---- parameters ----------------------------------------------------------------------------- */
+
+static void emit_parameters(struct generator *g, const struct source *s)
+{
+    const struct kernel *k = s->kernel;
+    for (unsigned i = 0; i < k->array_count; i++) {
+        const struct name *n = name_at(s, k->arrays[i]);
+        text_add(&g->out, "%sGAMUT_GLOBAL %s *gamut_p_%s, const i64 gamut_o_%s", i ? ", " : "",
+                 c_type(n->element), n->text, n->text);
+        for (unsigned d = 0; d < strides_of(n); d++)
+            text_add(&g->out, ", const i64 gamut_s%u_%s", d, n->text);
+    }
+    for (unsigned i = 0; i < k->scalar_count; i++)
+        text_add(&g->out, ", const %s %s", c_type(name_at(s, k->scalars[i])->element),
+                 name_at(s, k->scalars[i])->text);
+    for (unsigned d = 0; d < k->rank; d++)
+        text_add(&g->out, ", const i64 gamut_e%u", d);
+}
+
+/* Declares the indices of dimensions [0, count) from their flat number gamut_q, last one fastest.
+ */
+static void emit_indices(struct generator *g, const struct source *s, unsigned count)
+{
+    const struct kernel *k = s->kernel;
+    if (count > 1)
+        text_add(&g->out, "i64 gamut_r = gamut_q; ");
+    for (unsigned d = count; d-- > 0;) {
+        const char *index = name_at(s, k->indices[d])->text;
+        if (count == 1)
+            text_add(&g->out, "const i32 %s = (i32)gamut_q;\n", index);
+        else if (d == 0)
+            text_add(&g->out, "const i32 %s = (i32)gamut_r;\n", index);
+        else
+            text_add(&g->out, "const i32 %s = (i32)(gamut_r %% gamut_e%u); gamut_r /= gamut_e%u;\n",
+                     index, d, d);
+    }
+}
+
+static void emit_locals(struct generator *g, const struct source *s)
+{
+    for (unsigned i = 0; i < s->kernel->local_count; i++) {
+        const struct name *n = name_at(s, s->kernel->locals[i]);
+        int64_t elements = 1;
+        for (unsigned d = 0; d < n->rank; d++)
+            elements *= n->shape[d]->value.i64;
+        text_add(&g->out, "GAMUT_LOCAL %s gamut_l_%s[%lld];\n", c_type(n->element), n->text,
+                 (long long)elements);
+    }
+}
+
+/* ---- GPU ------------------------------------------------------------------------------------ */
+
+static void emit_gpu_kernel(struct generator *g, const struct source *s)
+{
+    const struct kernel *k = s->kernel;
+    text_add(&g->out, "GAMUT_KERNEL(%u) void %s(", k->group_items ? k->group_items : 256, k->name);
+    emit_parameters(g, s);
+    text_add(&g->out, ") {\n");
+    emit_locals(g, s);
+    unsigned loops = 0;
+    if (k->group_items) {
+        text_add(&g->out, "const i64 gamut_q = (i64)GAMUT_GROUP;\n");
+        emit_indices(g, s, k->rank);
+    } else {
+        const char *inner = name_at(s, k->indices[k->rank - 1])->text;
+        if (k->rank >= 3) {
+            text_add(&g->out, "i64 gamut_z = gamut_e0");
+            for (unsigned d = 1; d + 2 < k->rank; d++)
+                text_add(&g->out, " * gamut_e%u", d);
+            text_add(&g->out, ";\nGAMUT_FOR(gamut_q, GAMUT_Z, gamut_z) {\n");
+            emit_indices(g, s, k->rank - 2);
+            loops++;
+        }
+        if (k->rank >= 2) {
+            text_add(&g->out,
+                     "GAMUT_FOR(gamut_y, GAMUT_Y, gamut_e%u) {\nconst i32 %s = (i32)gamut_y;\n",
+                     k->rank - 2, name_at(s, k->indices[k->rank - 2])->text);
+            loops++;
+        }
+        text_add(&g->out, "const i32 %s = (i32)GAMUT_X;\nif (%s < gamut_e%u)\n", inner, inner,
+                 k->rank - 1);
+    }
+    emit_body(g, s);
+    for (; loops; loops--)
+        text_add(&g->out, "}\n");
+    text_add(&g->out, "}\n\n");
+}
+
+/* ---- host ----------------------------------------------------------------------------------- */
+
+/* The arguments of a call of the inner function; `unit` passes 1 for every innermost stride. */
+static void emit_host_call(struct generator *g, const struct source *s, bool unit)
+{
+    const struct kernel *k = s->kernel;
+    unsigned argument = 0;
+    text_add(&g->out, "    gamut_inner_%s(", k->name);
+    for (unsigned i = 0; i < k->array_count; i++) {
+        const struct name *n = name_at(s, k->arrays[i]);
+        text_add(&g->out, "(%s *)(uintptr_t)a[%u].memory, a[%u].i64, ", c_type(n->element),
+                 argument, argument + 1);
+        argument += 2;
+        for (unsigned d = 0; d < strides_of(n); d++, argument++) {
+            if (unit && d + 1 == strides_of(n) && !n->thread_rank)
+                text_add(&g->out, "1, ");
+            else
+                text_add(&g->out, "a[%u].i64, ", argument);
+        }
+    }
+    for (unsigned i = 0; i < k->scalar_count; i++, argument++)
+        text_add(&g->out, "a[%u].%s, ", argument, c_type(name_at(s, k->scalars[i])->element));
+    for (unsigned d = 0; d < k->rank; d++, argument++)
+        text_add(&g->out, "a[%u].i64, ", argument);
+    text_add(&g->out, "begin, end);\n");
+}
+
+static void emit_host_entry(struct generator *g, const struct source *s)
+{
+    const struct kernel *k = s->kernel;
+    text_add(
+        &g->out,
+        "GAMUT_CLONES\nGAMUT_ENTRY void gamut_host_%s(const union launch_value *a, int64_t begin, "
+        "int64_t end) {\n  if (1",
+        k->name);
+    unsigned argument = 0;
+    for (unsigned i = 0; i < k->array_count; i++) {
+        const struct name *n = name_at(s, k->arrays[i]);
+        argument += 2 + strides_of(n);
+        if (!n->thread_rank)
+            text_add(&g->out, " && a[%u].i64 == 1", argument - 1);
+    }
+    text_add(&g->out, ")\n");
+    emit_host_call(g, s, true);
+    text_add(&g->out, "  else\n");
+    emit_host_call(g, s, false);
+    text_add(&g->out, "}\n\n");
+}
+
+static void emit_host_kernel(struct generator *g, const struct source *s)
+{
+    const struct kernel *k = s->kernel;
+    text_add(&g->out, "static inline __attribute__((always_inline))\nvoid gamut_inner_%s(",
+             k->name);
+    emit_parameters(g, s);
+    text_add(&g->out, ", const i64 begin, const i64 end) {\n");
+    const char *inner = name_at(s, k->indices[k->rank - 1])->text;
+    if (k->group_items) {
+        text_add(&g->out, "for (i64 gamut_q = begin; gamut_q < end; gamut_q++) {\n");
+        emit_indices(g, s, k->rank);
+        emit_locals(g, s);
+    } else if (k->rank == 1) {
+        text_add(&g->out, "{ GAMUT_ITEMS for (i32 %s = (i32)begin; %s < (i32)end; %s++)\n", inner,
+                 inner, inner);
+    } else {
+        text_add(&g->out, "for (i64 gamut_q = begin; gamut_q < end; gamut_q++) {\n");
+        emit_indices(g, s, k->rank - 1);
+        text_add(&g->out, "GAMUT_ITEMS for (i32 %s = 0; %s < (i32)gamut_e%u; %s++)\n", inner, inner,
+                 k->rank - 1, inner);
+    }
+    emit_body(g, s);
+    text_add(&g->out, "}}\n");
+    emit_host_entry(g, s);
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+static bool add_kernel_name(struct generator *g, const char *name)
+{
+    for (unsigned i = 0; i < g->name_count; i++)
+        if (strcmp(g->names[i], name) == 0)
+            return false;
+    if (g->name_count == g->name_capacity) {
+        g->name_capacity = g->name_capacity ? g->name_capacity * 2 : 16;
+        g->names = must_realloc(g->names, g->name_capacity * sizeof *g->names);
+    }
+    g->names[g->name_count++] = arena_copy(g->arena, name, strlen(name));
+    return true;
+}
+
+static void emit_kernel(struct generator *g, const struct source *s)
+{
+    if (g->language == KERNEL_HOST_C)
+        emit_host_kernel(g, s);
+    else
+        emit_gpu_kernel(g, s);
+}
+
+const char *kernel_copy_name(char name[KERNEL_NAME_MAX], unsigned rank, size_t element_bytes)
+{
+    snprintf(name, KERNEL_NAME_MAX, "gamut_copy_%u_%zu", rank, element_bytes);
+    return name;
+}
+
+const char *kernel_fill_name(char name[KERNEL_NAME_MAX], enum element element, unsigned rank)
+{
+    snprintf(name, KERNEL_NAME_MAX, "gamut_fill_%s_%u", c_type(element), rank);
+    return name;
+}
+
+const char *kernel_iota_name(char name[KERNEL_NAME_MAX], enum element element)
+{
+    snprintf(name, KERNEL_NAME_MAX, "gamut_iota_%s", c_type(element));
+    return name;
+}
+
+/* A data-moving kernel is written as a program and goes the same way as everybody's. */
+static void emit_moving_kernel(struct generator *g, const char *name, const char *pattern,
+                               const char *source_array, unsigned rank, const char *type,
+                               const char *value_type, const char *value)
+{
+    if (!add_kernel_name(g, name))
+        return;
+    struct text t = {0}, shape = {0}, space = {0}, index = {0};
+    for (unsigned d = 0; d < rank; d++) {
+        text_add(&shape, "[n%u]", d);
+        text_add(&space, "%si%u < n%u", d ? ", " : "", d, d);
+        text_add(&index, "%si%u", d ? ", " : "", d);
+    }
+    text_add(&t, "fun mover(");
+    for (unsigned d = 0; d < rank; d++)
+        text_add(&t, "n%u: i64, ", d);
+    text_add(&t, "value: %s, from: %s%s) {\n let %s: %s%s = kernel mover_kernel (%s) { %s[%s] = ",
+             value_type, shape.data, type, pattern, shape.data, type, space.data, pattern,
+             index.data);
+    text_add(&t, source_array ? "%s[%s]" : "%s", source_array ? source_array : value, index.data);
+    text_add(&t, "; }\n in %s }\n", pattern);
+    struct program *program;
+    struct error error;
+    if (program_parse("gamut's own kernels", t.data, t.length, &program, &error)) {
+        fprintf(stderr, "gamut: bug: %s\n", error.text);
+        abort();
+    }
+    struct kernel *k = program->funs[0].body.first->kernel;
+    k->name = name;
+    const struct program *outer = g->program;
+    g->program = program;
+    emit_kernel(g, &(struct source){&program->funs[0], k});
+    g->program = outer;
+    program_free(program);
+    text_free(&t);
+    text_free(&shape);
+    text_free(&space);
+    text_free(&index);
+}
+
+static void emit_copy(struct generator *g, const struct name *array)
+{
+    /* Only the size of an element matters to a copy. */
+    size_t bytes = element_bytes(array->element);
+    const char *type = bytes == 1 ? "u8" : bytes == 4 ? "u32" : "i64";
+    char name[KERNEL_NAME_MAX];
+    emit_moving_kernel(g, kernel_copy_name(name, array->rank, bytes), "to", "from", array->rank,
+                       type, "i32", NULL);
+}
+
+static void emit_fill(struct generator *g, enum element element, unsigned rank)
+{
+    char name[KERNEL_NAME_MAX];
+    emit_moving_kernel(g, kernel_fill_name(name, element, rank), "to", NULL, rank, c_type(element),
+                       c_type(element), "value");
+}
+
+static void emit_iota(struct generator *g, enum element element)
+{
+    char name[KERNEL_NAME_MAX];
+    emit_moving_kernel(g, kernel_iota_name(name, element), "to", NULL, 1, c_type(element), "i32",
+                       "i0");
+}
+
+static void emit_update(struct generator *g, const struct fun *fun, const struct stm *s)
+{
+    unsigned kept = 0;
+    for (unsigned d = 0; d < s->slice_rank; d++)
+        kept += !s->slice[d].fixed;
+    if (s->value != NO_NAME)
+        emit_copy(g, &fun->names[s->value]);
+    else
+        emit_fill(g, fun->names[s->array].element, kept ? kept : 1);
+}
+
+static void emit_statements(struct generator *g, const struct fun *fun, const struct body *body)
+{
+    for (const struct stm *s = body->first; s; s = s->next) {
+        const struct name *out = s->out_count ? &fun->names[s->outs[0]] : NULL;
+        switch (s->kind) {
+        case STM_KERNEL:
+            if (add_kernel_name(g, s->kernel->name))
+                emit_kernel(g, &(struct source){fun, s->kernel});
+            break;
+        case STM_COPY:
+        case STM_CONCAT:
+            emit_copy(g, out);
+            break;
+        case STM_UPDATE:
+            emit_update(g, fun, s);
+            break;
+        case STM_REPLICATE:
+            emit_fill(g, out->element, out->rank);
+            break;
+        case STM_IOTA:
+            emit_iota(g, out->element);
+            break;
+        case STM_IF:
+            emit_statements(g, fun, s->then);
+            emit_statements(g, fun, s->otherwise);
+            break;
+        case STM_LOOP:
+            emit_statements(g, fun, &s->loop->body);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+void program_generate(const struct program *program, enum kernel_language language,
+                      struct kernels *kernels)
+{
+    *kernels = (struct kernels){0};
+    struct generator g = {.program = program, .language = language, .arena = &kernels->arena};
+    text_add(&g.out, "%s", prelude_text(language));
+    for (unsigned i = 0; i < program->code_count; i++) {
+        text_add(&g.out, "#line %u \"%s\"\n", program->codes[i].at.line, program->path);
+        text_add_bytes(&g.out, program->codes[i].text, program->codes[i].length);
+        text_add(&g.out, "\n");
+    }
+    for (unsigned f = 0; f < program->fun_count; f++)
+        emit_statements(&g, &program->funs[f], &program->funs[f].body);
+    kernels->text = arena_copy(&kernels->arena, g.out.data, g.out.length);
+    const char **names = arena_alloc(&kernels->arena, g.name_count * sizeof *names);
+    if (g.name_count)
+        memcpy(names, g.names, g.name_count * sizeof *names);
+    kernels->names = names;
+    kernels->count = g.name_count;
+    free(g.names);
+    text_free(&g.out);
+}
+
+void kernels_free(struct kernels *kernels)
+{
+    arena_free(&kernels->arena);
+}
+
+unsigned kernels_find(const struct kernels *kernels, const char *name)
+{
+    unsigned i = 0;
+    while (i < kernels->count && strcmp(kernels->names[i], name) != 0)
+        i++;
+    return i;
+}

@@ -1,0 +1,39 @@
+/* Kernel source: one body, three languages.
+ *
+ * The parameters of a generated kernel are, in this order: for each array of kernel->arrays its
+ * memory, its offset (i64) and its strides (i64; thread dimensions of a private array first); then
+ * kernel->scalars, of their own types; then the extents (i64), outermost first. The statements that
+ * move data (copy, concat, with, replicate, iota) are kernels as well, made here for the ranks and
+ * types that a program uses:
+ *
+ *   gamut_copy_<rank>_<bytes>   arrays to, from; extents
+ *   gamut_fill_<type>_<rank>    array to; scalar value; extents
+ *   gamut_iota_<type>           array to; extent
+ */
+#ifndef GAMUT_PROGRAM_GENERATE_H
+#define GAMUT_PROGRAM_GENERATE_H
+
+#include "device/device.h"
+#include "program/program.h"
+
+struct kernels {
+    struct arena arena;
+    const char *text;
+    unsigned count;
+    const char *const *names;
+};
+
+/* Everything that the funs of the program launch, for one language. Free with kernels_free. */
+void program_generate(const struct program *program, enum kernel_language language,
+                      struct kernels *kernels);
+void kernels_free(struct kernels *kernels);
+/* The number of a kernel by name; it must exist. */
+unsigned kernels_find(const struct kernels *kernels, const char *name);
+
+/* The names of the data-moving kernels, in a buffer of the caller. */
+enum { KERNEL_NAME_MAX = 64 };
+const char *kernel_copy_name(char name[KERNEL_NAME_MAX], unsigned rank, size_t element_bytes);
+const char *kernel_fill_name(char name[KERNEL_NAME_MAX], enum element element, unsigned rank);
+const char *kernel_iota_name(char name[KERNEL_NAME_MAX], enum element element);
+
+#endif

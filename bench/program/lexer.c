@@ -1,0 +1,201 @@
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "program/parser.h"
+
+struct place place_after(struct place at, const char *text, size_t offset)
+{
+    for (size_t i = 0; i < offset; i++) {
+        at.column++;
+        if (text[i] == '\n') {
+            at.line++;
+            at.column = 1;
+        }
+    }
+    return at;
+}
+
+static void skip(struct parser *p, size_t bytes)
+{
+    p->cursor_at = place_after(p->cursor_at, p->cursor, bytes);
+    p->cursor += bytes;
+}
+
+static void skip_space(struct parser *p)
+{
+    for (;;) {
+        if (isspace((unsigned char)*p->cursor))
+            skip(p, 1);
+        else if (p->cursor[0] == '-' && p->cursor[1] == '-')
+            skip(p, strcspn(p->cursor, "\n"));
+        else
+            return;
+    }
+}
+
+static size_t number_length(const char *s, enum token_kind *kind)
+{
+    size_t n = strspn(s, "0123456789");
+    *kind = TOKEN_INTEGER;
+    if (s[n] == '.' && isdigit((unsigned char)s[n + 1])) {
+        n++;
+        n += strspn(s + n, "0123456789");
+        *kind = TOKEN_REAL;
+    }
+    if (s[n] == 'e' || s[n] == 'E') {
+        size_t sign = s[n + 1] == '-' || s[n + 1] == '+';
+        size_t digits = strspn(s + n + 1 + sign, "0123456789");
+        if (digits) {
+            n += 1 + sign + digits;
+            *kind = TOKEN_REAL;
+        }
+    }
+    return n;
+}
+
+static size_t mark_length(const char *s)
+{
+    static const char *const pairs[] = {":+", "<-", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||"};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (s[0] == pairs[i][0] && s[1] == pairs[i][1])
+            return 2;
+    return 1;
+}
+
+void parser_advance(struct parser *p)
+{
+    skip_space(p);
+    const char *s = p->cursor;
+    struct token t = {.text = s, .at = p->cursor_at};
+    if (!*s) {
+        t.kind = TOKEN_END;
+    } else if (isalpha((unsigned char)*s) || *s == '_') {
+        t.kind = TOKEN_WORD;
+        while (isalnum((unsigned char)s[t.length]) || s[t.length] == '_')
+            t.length++;
+    } else if (isdigit((unsigned char)*s)) {
+        t.length = number_length(s, &t.kind);
+    } else {
+        t.kind = TOKEN_MARK;
+        t.length = mark_length(s);
+    }
+    skip(p, t.length);
+    p->token = t;
+}
+
+bool parser_at(const struct parser *p, const char *text)
+{
+    return (p->token.kind == TOKEN_WORD || p->token.kind == TOKEN_MARK) &&
+           strlen(text) == p->token.length && memcmp(text, p->token.text, p->token.length) == 0;
+}
+
+bool parser_take(struct parser *p, const char *text)
+{
+    if (!parser_at(p, text))
+        return false;
+    parser_advance(p);
+    return true;
+}
+
+void parser_expect(struct parser *p, const char *text, const char *why)
+{
+    if (parser_take(p, text))
+        return;
+    char expected[160];
+    snprintf(expected, sizeof expected, "'%s' %s", text, why);
+    parser_unexpected(p, expected);
+}
+
+/* The length of the C token that starts at s; comments, strings and characters are one token. */
+static size_t c_token(const char *s)
+{
+    if (s[0] == '/' && s[1] == '/')
+        return strcspn(s, "\n");
+    if (s[0] == '/' && s[1] == '*') {
+        const char *end = strstr(s + 2, "*/");
+        return end ? (size_t)(end - s) + 2 : strlen(s);
+    }
+    if (*s == '"' || *s == '\'') {
+        size_t n = 1;
+        while (s[n] && s[n] != *s && s[n] != '\n')
+            n += s[n] == '\\' && s[n + 1] ? 2 : 1;
+        return n + (s[n] == *s);
+    }
+    return 1;
+}
+
+void parser_raw_block(struct parser *p, const char **text, size_t *length, struct place *at)
+{
+    if (!parser_at(p, "{"))
+        parser_unexpected(p, "'{' before C text");
+    struct place open = p->token.at;
+    const char *start = p->cursor, *s = start;
+    *at = p->cursor_at;
+    for (unsigned depth = 1;; s += c_token(s)) {
+        if (!*s)
+            parser_fail(p, open, "this '{' of a C text has no matching '}'");
+        depth += *s == '{';
+        if (*s == '}' && --depth == 0)
+            break;
+    }
+    *length = (size_t)(s - start);
+    *text = arena_copy(&p->program->arena, start, *length);
+    skip(p, *length + 1);
+    parser_advance(p);
+}
+
+static void describe(const struct parser *p, char *out, size_t size)
+{
+    if (p->token.kind == TOKEN_END)
+        snprintf(out, size, "the end of the file");
+    else
+        snprintf(out, size, "'%.*s'", (int)(p->token.length < 40 ? p->token.length : 40),
+                 p->token.text);
+}
+
+void parser_unexpected(struct parser *p, const char *expected)
+{
+    char found[64];
+    describe(p, found, sizeof found);
+    parser_fail(p, p->token.at, "expected %s, found %s", expected, found);
+}
+
+void parser_fail(struct parser *p, struct place at, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    program_error(p->program, p->error, ERR_PARSE, at, "%s", message);
+    longjmp(p->failed, 1);
+}
+
+int program_error(const struct program *program, struct error *error, int code, struct place at,
+                  const char *format, ...)
+{
+    char message[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+
+    const char *line = program->text;
+    for (unsigned i = 1; i < at.line && line; i++) {
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    if (!line || at.line == 0)
+        return error_set(error, code, "%s: %s", program->path, message);
+    int width = (int)strcspn(line, "\n");
+    /* Tabs are kept in front of the caret, so that it stands under its column. */
+    char caret[256];
+    unsigned n = 0;
+    for (; n + 1 < at.column && n < sizeof caret - 1 && (int)n < width; n++)
+        caret[n] = line[n] == '\t' ? '\t' : ' ';
+    caret[n] = 0;
+    return error_set(error, code, "%s:%u:%u: %s\n  %.*s\n  %s^", program->path, at.line, at.column,
+                     message, width < 200 ? width : 200, line, caret);
+}

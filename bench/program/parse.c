@@ -1,0 +1,569 @@
+/* The parser: recursive descent over README.md's grammar. It resolves names and types expressions;
+ * what needs the whole statement is left to the verifier. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program/names.h"
+#include "program/parser.h"
+
+void parse_nest(struct parser *p)
+{
+    if (++p->nesting > NESTING_MAX)
+        parser_fail(p, p->token.at, "this is nested more than %d deep", NESTING_MAX);
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+char *parse_new_name(struct parser *p, const char *what)
+{
+    if (p->token.kind != TOKEN_WORD)
+        parser_unexpected(p, what);
+    char *text = arena_copy(&p->program->arena, p->token.text, p->token.length);
+    if (name_is_reserved(text))
+        parser_fail(p, p->token.at, "'%s' is a word of the language or of C, choose another name",
+                    text);
+    parser_advance(p);
+    return text;
+}
+
+void parse_scope(struct parser *p, int name, bool in_scope)
+{
+    if ((unsigned)name >= p->in_scope_capacity) {
+        unsigned capacity = p->in_scope_capacity ? p->in_scope_capacity * 2 : 64;
+        while (capacity <= (unsigned)name)
+            capacity *= 2;
+        p->in_scope = must_realloc(p->in_scope, capacity * sizeof *p->in_scope);
+        memset(p->in_scope + p->in_scope_capacity, 0, capacity - p->in_scope_capacity);
+        p->in_scope_capacity = capacity;
+    }
+    p->in_scope[name] = in_scope;
+}
+
+int parse_bind(struct parser *p, const char *text, struct place at, const struct name *properties)
+{
+    int old = fun_find(p->fun, text, strlen(text));
+    if (old != NO_NAME && (p->in_scope[old] || !p->fun->names[old].scoped || !properties->scoped))
+        parser_fail(p, at, "'%s' is already bound in line %u; every name is bound once", text,
+                    p->fun->names[old].at.line);
+    struct name n = *properties;
+    n.at = at;
+    int number = fun_add_name(p->program, p->fun, text, &n);
+    parse_scope(p, number, true);
+    return number;
+}
+
+int parse_use(struct parser *p, const struct token *t)
+{
+    int name = t->kind == TOKEN_WORD ? fun_find(p->fun, t->text, t->length) : NO_NAME;
+    return name != NO_NAME && p->in_scope[name] ? name : NO_NAME;
+}
+
+int parse_take_use(struct parser *p, enum name_kind kind, const char *what)
+{
+    int name = parse_use(p, &p->token);
+    if (name == NO_NAME && p->token.kind == TOKEN_WORD)
+        parser_fail(p, p->token.at, "expected %s, there is no name '%.*s' here", what,
+                    (int)p->token.length, p->token.text);
+    if (name == NO_NAME || p->fun->names[name].kind != kind)
+        parser_unexpected(p, what);
+    parser_advance(p);
+    return name;
+}
+
+static void scope_all(struct parser *p, const int *names, unsigned count, bool in_scope)
+{
+    for (unsigned i = 0; i < count; i++)
+        parse_scope(p, names[i], in_scope);
+}
+
+void ints_push(struct parser *p, struct ints *list, int value)
+{
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? list->capacity * 2 : 4;
+        int *data = arena_alloc(&p->program->arena, list->capacity * sizeof *data);
+        if (list->count)
+            memcpy(data, list->data, list->count * sizeof *data);
+        list->data = data;
+    }
+    list->data[list->count++] = value;
+}
+
+/* ---- types --------------------------------------------------------------------------------- */
+
+static struct expr *parse_size(struct parser *p)
+{
+    return parse_typed(p, ELEMENT_i64, "a size");
+}
+
+/* `@ m` or `@ m(offset: s0, s1)`; a private array's index function has `extra` strides in front. */
+static void parse_place(struct parser *p, struct name *n, unsigned extra)
+{
+    n->memory = parse_take_use(p, NAME_MEMORY, "the name of a memory block after '@'");
+    if (!parser_take(p, "("))
+        return;
+    n->index.offset = parse_size(p);
+    unsigned count = 0, rank = n->rank + extra;
+    if (rank > RANK_MAX)
+        parser_fail(p, n->at, "an index function has at most %d dimensions", RANK_MAX);
+    if (rank)
+        parser_expect(p, ":", "between the offset and the strides");
+    do {
+        if (count == rank)
+            break;
+        n->index.stride[count++] = parse_size(p);
+    } while (parser_take(p, ","));
+    if (count != rank)
+        parser_fail(p, p->token.at, "expected %u strides, one a dimension", rank);
+    parser_expect(p, ")", "after the strides");
+}
+
+static void parse_array_type(struct parser *p, struct name *n)
+{
+    while (parser_take(p, "[")) {
+        if (n->rank == RANK_MAX)
+            parser_fail(p, p->token.at, "an array has at most %d dimensions", RANK_MAX);
+        n->shape[n->rank++] = parse_size(p);
+        parser_expect(p, "]", "after the size of a dimension");
+    }
+    if (!element_from_word(p->token.text, p->token.length, &n->element))
+        parser_unexpected(p, "an element type (bool u8 i32 u32 i64 f32 f64)");
+    parser_advance(p);
+    n->kind = n->rank ? NAME_ARRAY : NAME_SCALAR;
+}
+
+/* `: type` behind a name that is not bound yet. */
+struct name parse_type(struct parser *p, unsigned thread_rank)
+{
+    struct name n = {.memory = NO_NAME, .thread_rank = thread_rank, .at = p->token.at};
+    parser_expect(p, ":", "and a type after the name");
+    if (parser_take(p, "mem")) {
+        n.kind = NAME_MEMORY;
+        if (parser_take(p, "(")) {
+            n.bytes = parse_size(p);
+            parser_expect(p, ")", "after the size in bytes");
+        }
+        return n;
+    }
+    n.unique = parser_take(p, "*");
+    parse_array_type(p, &n);
+    if (n.unique && !n.rank)
+        parser_fail(p, n.at, "only arrays can be unique");
+    if (n.rank && parser_take(p, "@"))
+        parse_place(p, &n, thread_rank);
+    return n;
+}
+
+static int parse_binding(struct parser *p, const char *what)
+{
+    struct place at = p->token.at;
+    char *text = parse_new_name(p, what);
+    struct name n = parse_type(p, 0);
+    if (n.kind == NAME_MEMORY && n.bytes)
+        parser_fail(p, at, "only a memory parameter of a fun has a size here");
+    return parse_bind(p, text, at, &n);
+}
+
+/* ---- expressions of a statement ------------------------------------------------------------- */
+
+static void parse_slice(struct parser *p, struct stm *s)
+{
+    parser_expect(p, "[", "before indices");
+    do {
+        if (s->slice_rank == RANK_MAX)
+            parser_fail(p, p->token.at, "there are at most %d indices", RANK_MAX);
+        struct slice_dim *d = &s->slice[s->slice_rank++];
+        if (parser_take(p, ":"))
+            continue;
+        d->start = parse_size(p);
+        if (!parser_take(p, ":+")) {
+            d->fixed = true;
+            continue;
+        }
+        d->length = parse_size(p);
+        if (parser_take(p, ":"))
+            d->step = parse_size(p);
+    } while (parser_take(p, ","));
+    parser_expect(p, "]", "after the indices");
+}
+
+static void parse_update(struct parser *p, struct stm *s)
+{
+    s->kind = STM_UPDATE;
+    parse_slice(p, s);
+    parser_expect(p, "<-", "before what is put in");
+    int name = parse_use(p, &p->token);
+    if (parser_take(p, "copy")) {
+        s->value_copied = true;
+        s->value = parse_take_use(p, NAME_ARRAY, "an array after 'copy'");
+    } else if (name != NO_NAME && p->fun->names[name].kind == NAME_ARRAY) {
+        s->value = parse_take_use(p, NAME_ARRAY, "an array");
+    } else {
+        s->expr = parse_typed(p, p->fun->names[s->array].element, "the value put in");
+    }
+}
+
+/* What begins with the name of an array: an element, a slice, an update or another name for it. */
+static void parse_array_expression(struct parser *p, struct stm *s)
+{
+    s->array = parse_take_use(p, NAME_ARRAY, "an array");
+    if (parser_at(p, "[")) {
+        parse_slice(p, s);
+        bool all_fixed = true;
+        for (unsigned d = 0; d < s->slice_rank; d++)
+            all_fixed &= s->slice[d].fixed;
+        s->kind = all_fixed ? STM_ELEMENT : STM_SLICE;
+    } else if (parser_take(p, "with")) {
+        parse_update(p, s);
+    } else {
+        s->kind = STM_ALIAS;
+    }
+}
+
+static void parse_concat(struct parser *p, struct stm *s)
+{
+    struct ints arrays = {0}, copied = {0};
+    s->kind = STM_CONCAT;
+    parser_expect(p, "(", "after 'concat'");
+    do {
+        ints_push(p, &copied, parser_take(p, "copy"));
+        ints_push(p, &arrays, parse_take_use(p, NAME_ARRAY, "an array"));
+    } while (parser_take(p, ","));
+    parser_expect(p, ")", "after the arrays");
+    s->piece_count = arrays.count;
+    s->pieces = arena_alloc(&p->program->arena, arrays.count * sizeof *s->pieces);
+    for (unsigned i = 0; i < arrays.count; i++)
+        s->pieces[i] = (struct piece){arrays.data[i], copied.data[i]};
+}
+
+static void parse_rearrange(struct parser *p, struct stm *s)
+{
+    s->kind = STM_REARRANGE;
+    parser_expect(p, "(", "and a permutation after 'rearrange'");
+    unsigned count = 0;
+    struct place at = p->token.at;
+    do {
+        if (p->token.kind != TOKEN_INTEGER || p->token.length != 1 || count == RANK_MAX)
+            parser_unexpected(p, "the number of a dimension");
+        s->permutation[count++] = (unsigned)(p->token.text[0] - '0');
+        parser_advance(p);
+    } while (parser_take(p, ","));
+    parser_expect(p, ")", "after the permutation");
+    s->array = parse_take_use(p, NAME_ARRAY, "the array to rearrange");
+    unsigned seen = 0;
+    for (unsigned i = 0; i < count; i++)
+        seen |= 1u << s->permutation[i];
+    if (count != p->fun->names[s->array].rank || seen != (1u << count) - 1)
+        parser_fail(p, at, "expected each of the %u dimensions of '%s' once, counted from 0",
+                    p->fun->names[s->array].rank, p->fun->names[s->array].text);
+}
+
+static struct body *parse_braced(struct parser *p)
+{
+    struct body *body = arena_alloc(&p->program->arena, sizeof *body);
+    parser_expect(p, "{", "before the statements");
+    *body = parse_body(p);
+    parser_expect(p, "}", "after the results");
+    return body;
+}
+
+static void parse_if(struct parser *p, struct stm *s)
+{
+    s->kind = STM_IF;
+    s->expr = parse_typed(p, ELEMENT_bool, "the condition");
+    s->then = parse_braced(p);
+    parser_expect(p, "else", "and the other branch");
+    s->otherwise = parse_braced(p);
+}
+
+static void parse_loop_params(struct parser *p, struct loop *l)
+{
+    struct ints params = {0}, names = {0};
+    struct expr *exprs[256];
+    parser_expect(p, "(", "and the loop's variables after 'loop'");
+    while (!parser_at(p, ")")) {
+        if (params.count == sizeof exprs / sizeof *exprs)
+            parser_fail(p, p->token.at, "a loop has at most 256 variables");
+        /* The initial value stands outside of the loop: its names are not those of the loop. */
+        int param = parse_binding(p, "the name of a loop variable");
+        struct name *n = &p->fun->names[param];
+        parser_expect(p, "=", "and the initial value of the loop variable");
+        scope_all(p, params.data, params.count, false);
+        parse_scope(p, param, false);
+        exprs[params.count] = NULL;
+        int init = NO_NAME;
+        if (n->kind == NAME_SCALAR)
+            exprs[params.count] = parse_typed(p, n->element, "the initial value");
+        else
+            init =
+                parse_take_use(p, n->kind, n->kind == NAME_ARRAY ? "an array" : "a memory block");
+        ints_push(p, &names, init);
+        ints_push(p, &params, param);
+        scope_all(p, params.data, params.count, true);
+        if (!parser_take(p, ","))
+            break;
+    }
+    parser_expect(p, ")", "after the loop's variables");
+    l->param_count = params.count;
+    l->params = params.data;
+    l->init_names = names.data;
+    l->init_exprs = arena_alloc(&p->program->arena, params.count * sizeof *l->init_exprs);
+    if (params.count)
+        memcpy(l->init_exprs, exprs, params.count * sizeof *exprs);
+}
+
+static void parse_loop(struct parser *p, struct stm *s)
+{
+    struct loop *l = s->loop = arena_alloc(&p->program->arena, sizeof *l);
+    s->kind = STM_LOOP;
+    l->counter = l->condition = NO_NAME;
+    parse_loop_params(p, l);
+    if (parser_take(p, "for")) {
+        struct place at = p->token.at;
+        char *counter = parse_new_name(p, "the name of the loop's counter");
+        parser_expect(p, "<", "between the counter and the number of iterations");
+        scope_all(p, l->params, l->param_count, false);
+        l->bound = parse_size(p);
+        scope_all(p, l->params, l->param_count, true);
+        struct name n = {
+            .kind = NAME_SCALAR, .element = ELEMENT_i64, .memory = NO_NAME, .scoped = true};
+        l->counter = parse_bind(p, counter, at, &n);
+    } else {
+        parser_expect(p, "while", "or 'for' after the loop's variables");
+        struct place at = p->token.at;
+        l->condition = parse_take_use(p, NAME_SCALAR, "the bool that keeps the loop running");
+        bool found = false;
+        for (unsigned i = 0; i < l->param_count; i++)
+            found |= l->params[i] == l->condition;
+        if (!found || p->fun->names[l->condition].element != ELEMENT_bool)
+            parser_fail(p, at, "the condition must be a loop variable of type bool");
+    }
+    parser_expect(p, "{", "before the loop's body");
+    l->body = parse_body(p);
+    parser_expect(p, "}", "after the loop's results");
+    scope_all(p, l->params, l->param_count, false);
+    if (l->counter != NO_NAME)
+        parse_scope(p, l->counter, false);
+}
+
+/* What stands to the right of `=`. */
+static void parse_right_side(struct parser *p, struct stm *s)
+{
+    const struct name *out = s->out_count ? &p->fun->names[s->outs[0]] : NULL;
+    int name = parse_use(p, &p->token);
+    if (parser_take(p, "alloc")) {
+        s->kind = STM_ALLOC;
+        parser_expect(p, "(", "after 'alloc'");
+        s->expr = parse_size(p);
+        parser_expect(p, ")", "after the number of bytes");
+    } else if (parser_take(p, "scratch")) {
+        s->kind = STM_SCRATCH;
+    } else if (parser_take(p, "iota")) {
+        s->kind = STM_IOTA;
+    } else if (parser_take(p, "replicate")) {
+        s->kind = STM_REPLICATE;
+        parser_expect(p, "(", "after 'replicate'");
+        s->expr = out ? parse_typed(p, out->element, "the value") : parse_expression(p);
+        parser_expect(p, ")", "after the value");
+    } else if (parser_take(p, "copy")) {
+        s->kind = STM_COPY;
+        s->array = parse_take_use(p, NAME_ARRAY, "an array after 'copy'");
+    } else if (parser_take(p, "concat")) {
+        parse_concat(p, s);
+    } else if (parser_take(p, "reshape")) {
+        s->kind = STM_RESHAPE;
+        s->array = parse_take_use(p, NAME_ARRAY, "an array after 'reshape'");
+    } else if (parser_take(p, "rearrange")) {
+        parse_rearrange(p, s);
+    } else if (parser_take(p, "if")) {
+        parse_if(p, s);
+    } else if (parser_take(p, "loop")) {
+        parse_loop(p, s);
+    } else if (parser_take(p, "kernel")) {
+        s->kind = STM_KERNEL;
+        s->kernel = parse_kernel(p, s);
+    } else if (name != NO_NAME && p->fun->names[name].kind == NAME_ARRAY) {
+        parse_array_expression(p, s);
+    } else {
+        s->kind = STM_SCALAR;
+        if (!out || out->kind != NAME_SCALAR)
+            parser_unexpected(p, out && out->kind == NAME_MEMORY
+                                     ? "'alloc', 'if' or 'loop' for a memory block"
+                                     : "an array, or what makes one (scratch iota replicate copy "
+                                       "concat reshape rearrange if loop kernel)");
+        s->expr = parse_typed(p, out->element, "the value");
+    }
+}
+
+static void parse_pattern(struct parser *p, struct stm *s)
+{
+    struct ints outs = {0};
+    if (parser_take(p, "(")) {
+        do
+            ints_push(p, &outs, parse_binding(p, "the name of a result"));
+        while (parser_take(p, ","));
+        parser_expect(p, ")", "after the names");
+    } else {
+        ints_push(p, &outs, parse_binding(p, "a name, or several in parentheses, after 'let'"));
+    }
+    s->outs = outs.data;
+    s->out_count = outs.count;
+}
+
+static struct stm *parse_statement(struct parser *p)
+{
+    struct stm *s = arena_alloc(&p->program->arena, sizeof *s);
+    s->at = p->token.at;
+    s->array = s->value = NO_NAME;
+    if (parser_take(p, "assert")) {
+        s->kind = STM_ASSERT;
+        s->expr = parse_typed(p, ELEMENT_bool, "an assertion");
+        return s;
+    }
+    parser_expect(p, "let", ", 'assert' or 'in'");
+    parse_pattern(p, s);
+    parser_expect(p, "=", "after the names");
+    scope_all(p, s->outs, s->out_count, false);
+    parse_right_side(p, s);
+    scope_all(p, s->outs, s->out_count, true);
+    return s;
+}
+
+struct body parse_body(struct parser *p)
+{
+    struct body body = {.at = p->token.at};
+    struct stm **end = &body.first;
+    parse_nest(p);
+    while (!parser_at(p, "in")) {
+        *end = parse_statement(p);
+        end = &(*end)->next;
+    }
+    body.results_at = p->token.at;
+    parser_advance(p);
+    struct ints results = {0};
+    do {
+        int name = parse_use(p, &p->token);
+        if (name == NO_NAME)
+            parser_unexpected(p, "the name of a result");
+        ints_push(p, &results, name);
+        parser_advance(p);
+    } while (parser_take(p, ","));
+    body.results = results.data;
+    body.result_count = results.count;
+    for (struct stm *s = body.first; s; s = s->next)
+        scope_all(p, s->outs, s->out_count, false);
+    p->nesting--;
+    return body;
+}
+
+/* ---- the items of a file -------------------------------------------------------------------- */
+
+static void parse_fun(struct parser *p, struct fun *fun)
+{
+    p->fun = fun;
+    if (p->in_scope)
+        memset(p->in_scope, 0, p->in_scope_capacity);
+    fun->at = p->token.at;
+    fun->program = p->program;
+    fun->table = names_new();
+    fun->name = parse_new_name(p, "the name of the fun");
+    struct ints params = {0};
+    parser_expect(p, "(", "before the parameters");
+    while (!parser_at(p, ")")) {
+        struct place at = p->token.at;
+        char *text = parse_new_name(p, "the name of a parameter");
+        struct name n = parse_type(p, 0);
+        if (n.kind == NAME_MEMORY && !n.bytes)
+            parser_fail(p, at, "a memory parameter needs its size: %s: mem(bytes)", text);
+        ints_push(p, &params, parse_bind(p, text, at, &n));
+        if (!parser_take(p, ","))
+            break;
+    }
+    parser_expect(p, ")", "after the parameters");
+    fun->params = params.data;
+    fun->param_count = params.count;
+    if (parser_take(p, "traffic"))
+        fun->traffic = parse_typed(p, ELEMENT_i64, "the traffic in bytes");
+    fun->body = *parse_braced(p);
+}
+
+/* Makes room for one more item and returns it, zeroed. */
+static void *add_item(struct parser *p, void *items, unsigned *count, size_t size, void **slot)
+{
+    char *grown = arena_alloc(&p->program->arena, (*count + 1) * size);
+    if (*count)
+        memcpy(grown, items, *count * size);
+    *slot = grown;
+    return grown + (*count)++ * size;
+}
+
+static void parse_item(struct parser *p)
+{
+    struct program *program = p->program;
+    void *slot;
+    if (parser_take(p, "fun")) {
+        struct fun *fun =
+            add_item(p, program->funs, &program->fun_count, sizeof *program->funs, &slot);
+        program->funs = slot;
+        parse_fun(p, fun);
+    } else if (parser_take(p, "dataset")) {
+        struct dataset *dataset = add_item(p, program->datasets, &program->dataset_count,
+                                           sizeof *program->datasets, &slot);
+        program->datasets = slot;
+        parse_dataset(p, dataset);
+    } else if (parser_take(p, "code")) {
+        struct code *code =
+            add_item(p, program->codes, &program->code_count, sizeof *program->codes, &slot);
+        program->codes = slot;
+        parser_raw_block(p, &code->text, &code->length, &code->at);
+    } else {
+        parser_unexpected(p, "'fun', 'dataset' or 'code'");
+    }
+}
+
+int program_parse(const char *path, const char *text, size_t length, struct program **out,
+                  struct error *error)
+{
+    struct program *program = must_alloc(sizeof *program);
+    program->path = arena_copy(&program->arena, path, strlen(path));
+    program->text = arena_copy(&program->arena, text, length);
+    struct parser *p = must_alloc(sizeof *p);
+    *p = (struct parser){
+        .program = program, .cursor = program->text, .cursor_at = {1, 1}, .error = error};
+    int code = 0;
+    if (setjmp(p->failed) == 0) {
+        if (strlen(program->text) != length)
+            parser_fail(p, p->cursor_at, "the file holds a NUL byte; a program is plain text");
+        parser_advance(p);
+        while (p->token.kind != TOKEN_END)
+            parse_item(p);
+        if (!program->fun_count)
+            parser_fail(p, p->token.at, "the file has no 'fun'");
+    } else {
+        code = ERR_PARSE;
+    }
+    /* The funs are in their final place only now. */
+    for (unsigned i = 0; i < program->fun_count; i++)
+        program->funs[i].program = program;
+    free(p->in_scope);
+    free(p);
+    if (code) {
+        program_free(program);
+        program = NULL;
+    }
+    *out = program;
+    return code;
+}
+
+void program_free(struct program *program)
+{
+    if (!program)
+        return;
+    for (unsigned i = 0; i < program->fun_count; i++)
+        names_free(&program->funs[i]);
+    for (unsigned i = 0; i < program->dataset_count; i++)
+        if (program->datasets[i].names)
+            names_free(program->datasets[i].names);
+    arena_free(&program->arena);
+    free(program);
+}

@@ -1,0 +1,255 @@
+/* Scalar expressions: precedence climbing over the operators of EXPR_OP_LIST, typed as they are
+ * read. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program/parser.h"
+
+static const struct {
+    const char *text;
+    unsigned arity;
+} operators[EXPR_OPS] = {
+#define X(name, text, arity) [EXPR_##name] = {text, arity},
+    EXPR_OP_LIST(X)
+#undef X
+};
+
+static bool is_float(enum element type)
+{
+    return type == ELEMENT_f32 || type == ELEMENT_f64;
+}
+
+bool element_from_word(const char *text, size_t length, enum element *element)
+{
+    for (int i = 0; i < ELEMENTS; i++)
+        if (strlen(element_name((enum element)i)) == length &&
+            memcmp(text, element_name((enum element)i), length) == 0) {
+            *element = (enum element)i;
+            return true;
+        }
+    return false;
+}
+
+static struct expr *new_at(struct parser *p, enum expr_op op, enum element type, struct place at)
+{
+    struct expr *e = arena_alloc(&p->program->arena, sizeof *e);
+    *e = (struct expr){.op = op, .type = type, .at = at};
+    return e;
+}
+
+void expression_adopt(struct parser *p, struct expr *e, enum element type, const char *what)
+{
+    if (e->type == type)
+        e->untyped = false;
+    if (!e->untyped) {
+        if (e->type != type)
+            parser_fail(p, e->at, "%s must be of type %s, this is %s; write %s(...) to convert",
+                        what, element_name(type), element_name(e->type), element_name(type));
+        return;
+    }
+    if (e->op == EXPR_CONSTANT) {
+        if ((is_float(e->type) && !is_float(type)) || type == ELEMENT_bool)
+            parser_fail(p, e->at, "%s must be of type %s, this is a number%s", what,
+                        element_name(type), is_float(e->type) ? " with a fraction" : "");
+        union scalar value = scalar_convert(e->value, e->type, type);
+        if (!is_float(type) && scalar_convert(value, type, ELEMENT_i64).i64 != e->value.i64)
+            parser_fail(p, e->at, "this number does not fit in a %s", element_name(type));
+        e->value = value;
+    } else {
+        expression_adopt(p, e->arg[0], type, what);
+        if (e->arg[1])
+            expression_adopt(p, e->arg[1], type, what);
+    }
+    e->type = type;
+    e->untyped = false;
+}
+
+static struct expr *parse_number(struct parser *p)
+{
+    struct token t = p->token;
+    char digits[64];
+    if (t.length >= sizeof digits)
+        parser_fail(p, t.at, "this number is too long");
+    memcpy(digits, t.text, t.length);
+    digits[t.length] = 0;
+    parser_advance(p);
+    bool real = t.kind == TOKEN_REAL;
+    struct expr *e = new_at(p, EXPR_CONSTANT, real ? ELEMENT_f64 : ELEMENT_i64, t.at);
+    e->untyped = true;
+    errno = 0;
+    if (real)
+        e->value.f64 = strtod(digits, NULL);
+    else
+        e->value.i64 = strtoll(digits, NULL, 10);
+    if (errno)
+        parser_fail(p, t.at, "this number is out of range");
+    return e;
+}
+
+static void require_number(struct parser *p, const struct expr *e, const char *operator)
+{
+    if (e->type == ELEMENT_bool)
+        parser_fail(p, e->at, "%s needs a number, this is a bool", operator);
+}
+
+static struct expr *make_binary(struct parser *p, enum expr_op op, struct place at, struct expr *a,
+                                struct expr *b)
+{
+    const char *text = operators[op].text;
+    if (op == EXPR_AND || op == EXPR_OR) {
+        expression_adopt(p, a, ELEMENT_bool, text);
+        expression_adopt(p, b, ELEMENT_bool, text);
+    } else if (a->untyped && b->untyped) {
+        if (a->type != b->type) { /* 2 * 0.5 is a real number */
+            expression_adopt(p, a, ELEMENT_f64, text);
+            expression_adopt(p, b, ELEMENT_f64, text);
+            a->untyped = b->untyped = true;
+        }
+    } else if (a->untyped) {
+        expression_adopt(p, a, b->type, text);
+    } else {
+        expression_adopt(p, b, a->type, text);
+    }
+    bool compares = op >= EXPR_LT && op <= EXPR_NE;
+    bool logical = op == EXPR_AND || op == EXPR_OR;
+    if (!logical && op != EXPR_EQ && op != EXPR_NE) {
+        require_number(p, a, text);
+        require_number(p, b, text);
+    }
+    if (is_float(a->type) &&
+        (op == EXPR_MOD || op == EXPR_SHL || op == EXPR_SHR || op == EXPR_BITAND))
+        parser_fail(p, at, "%s needs whole numbers, these are %s", text, element_name(a->type));
+    struct expr *e = new_at(p, op, compares || logical ? ELEMENT_bool : a->type, at);
+    e->untyped = !compares && !logical && a->untyped && b->untyped;
+    e->arg[0] = a;
+    e->arg[1] = b;
+    return e;
+}
+
+static struct expr *parse_call(struct parser *p, enum expr_op op, struct place at)
+{
+    parser_expect(p, "(", "after the name of a function");
+    struct expr *a = parse_expression(p);
+    if (operators[op].arity == 2) {
+        parser_expect(p, ",", "between the two arguments");
+        struct expr *b = parse_expression(p);
+        parser_expect(p, ")", "after the arguments");
+        return make_binary(p, op, at, a, b);
+    }
+    parser_expect(p, ")", "after the argument");
+    if (a->untyped)
+        expression_adopt(p, a, ELEMENT_f64, operators[op].text);
+    if (!is_float(a->type))
+        parser_fail(p, a->at, "%s needs f32 or f64, this is %s", operators[op].text,
+                    element_name(a->type));
+    struct expr *e = new_at(p, op, a->type, at);
+    e->arg[0] = a;
+    return e;
+}
+
+static struct expr *parse_word(struct parser *p)
+{
+    struct token t = p->token;
+    enum element type;
+    if (parser_at(p, "true") || parser_at(p, "false")) {
+        struct expr *e = new_at(p, EXPR_CONSTANT, ELEMENT_bool, t.at);
+        e->value.u8 = parser_at(p, "true");
+        parser_advance(p);
+        return e;
+    }
+    if (element_from_word(t.text, t.length, &type)) {
+        parser_advance(p);
+        parser_expect(p, "(", "after a type: a conversion is written type(value)");
+        struct expr *e = new_at(p, EXPR_CONVERT, type, t.at);
+        e->arg[0] = parse_expression(p);
+        e->arg[0]->untyped = false;
+        parser_expect(p, ")", "after the value");
+        return e;
+    }
+    for (int op = 0; op < EXPR_OPS; op++)
+        if (operators[op].arity && isalpha((unsigned char)operators[op].text[0]) &&
+            parser_take(p, operators[op].text))
+            return parse_call(p, (enum expr_op)op, t.at);
+    int name = parse_use(p, &t);
+    if (name == NO_NAME)
+        parser_fail(p, t.at, "there is no name '%.*s' here", (int)t.length, t.text);
+    if (p->fun->names[name].kind != NAME_SCALAR)
+        parser_fail(p, t.at, "expected a scalar, '%.*s' is %s", (int)t.length, t.text,
+                    p->fun->names[name].kind == NAME_ARRAY ? "an array" : "a memory block");
+    parser_advance(p);
+    struct expr *e = new_at(p, EXPR_NAME, p->fun->names[name].element, t.at);
+    e->name = name;
+    return e;
+}
+
+static struct expr *parse_primary(struct parser *p)
+{
+    struct place at = p->token.at;
+    if (p->token.kind == TOKEN_INTEGER || p->token.kind == TOKEN_REAL)
+        return parse_number(p);
+    if (parser_take(p, "(")) {
+        parse_nest(p);
+        struct expr *e = parse_expression(p);
+        p->nesting--;
+        parser_expect(p, ")", "to close '('");
+        return e;
+    }
+    bool negative = parser_at(p, "-");
+    if (negative || parser_at(p, "!")) {
+        parser_advance(p);
+        parse_nest(p);
+        struct expr *a = parse_primary(p);
+        p->nesting--;
+        if (negative)
+            require_number(p, a, "-");
+        else
+            expression_adopt(p, a, ELEMENT_bool, "!");
+        struct expr *e = new_at(p, negative ? EXPR_NEG : EXPR_NOT, a->type, at);
+        e->untyped = a->untyped;
+        e->arg[0] = a;
+        return e;
+    }
+    if (p->token.kind == TOKEN_WORD) {
+        parse_nest(p);
+        struct expr *e = parse_word(p);
+        p->nesting--;
+        return e;
+    }
+    parser_unexpected(p, "a scalar expression");
+}
+
+static enum expr_op operator_at(const struct parser *p)
+{
+    for (int op = 0; op < EXPR_OPS; op++)
+        if (operators[op].arity == 2 && !isalpha((unsigned char)operators[op].text[0]) &&
+            parser_at(p, operators[op].text))
+            return (enum expr_op)op;
+    return EXPR_OPS;
+}
+
+static struct expr *parse_binary(struct parser *p, unsigned least)
+{
+    struct expr *a = parse_primary(p);
+    for (;;) {
+        enum expr_op op = operator_at(p);
+        if (op == EXPR_OPS || expr_binding(op) < least)
+            return a;
+        struct place at = p->token.at;
+        parser_advance(p);
+        a = make_binary(p, op, at, a, parse_binary(p, expr_binding(op) + 1));
+    }
+}
+
+struct expr *parse_expression(struct parser *p)
+{
+    return parse_binary(p, 1);
+}
+
+struct expr *parse_typed(struct parser *p, enum element type, const char *what)
+{
+    struct expr *e = parse_expression(p);
+    expression_adopt(p, e, type, what);
+    return e;
+}

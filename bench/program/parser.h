@@ -1,0 +1,76 @@
+/* Inside the parser: the state that its files share. Not for others. */
+#ifndef GAMUT_PROGRAM_PARSER_H
+#define GAMUT_PROGRAM_PARSER_H
+
+#include <setjmp.h>
+
+#include "program/program.h"
+
+enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_INTEGER, TOKEN_REAL, TOKEN_MARK };
+
+struct token {
+    enum token_kind kind;
+    const char *text;
+    size_t length;
+    struct place at;
+};
+
+enum { NESTING_MAX = 200 }; /* of bodies and expressions: the parser recurses */
+
+struct parser {
+    struct program *program;
+    struct fun *fun; /* whose names are bound, also those of a dataset */
+    bool *in_scope;  /* by name number */
+    unsigned in_scope_capacity;
+    const char *cursor; /* behind `token` */
+    struct place cursor_at;
+    struct token token; /* the next one, not yet taken */
+    unsigned nesting;
+    struct error *error;
+    jmp_buf failed; /* taken on the first error; everything allocated is in the arena */
+};
+
+/* A growing list of ints that lives in the arena. */
+struct ints {
+    int *data;
+    unsigned count, capacity;
+};
+
+/* lexer.c */
+void parser_advance(struct parser *p);                    /* reads the next token into p->token */
+bool parser_at(const struct parser *p, const char *text); /* is the next token this word or mark? */
+bool parser_take(struct parser *p, const char *text);     /* takes it if it is */
+void parser_expect(struct parser *p, const char *text, const char *why);
+/* Takes `{`, everything to the matching `}` read by the rules of C, and the `}`. */
+void parser_raw_block(struct parser *p, const char **text, size_t *length, struct place *at);
+_Noreturn void parser_fail(struct parser *p, struct place at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+_Noreturn void parser_unexpected(struct parser *p, const char *expected);
+/* The place `offset` bytes behind `at` in the text. */
+struct place place_after(struct place at, const char *text, size_t offset);
+
+/* parse_expression.c */
+struct expr *parse_expression(struct parser *p);
+/* The same, of this type: literals take it, anything else of another type is an error. */
+struct expr *parse_typed(struct parser *p, enum element type, const char *what);
+void expression_adopt(struct parser *p, struct expr *e, enum element type, const char *what);
+bool element_from_word(const char *text, size_t length, enum element *element);
+
+/* parse.c */
+char *parse_new_name(struct parser *p, const char *what); /* takes a word that may be a name */
+int parse_bind(struct parser *p, const char *text, struct place at, const struct name *properties);
+int parse_use(struct parser *p, const struct token *t); /* the name in scope, or NO_NAME */
+int parse_take_use(struct parser *p, enum name_kind kind, const char *what);
+void parse_scope(struct parser *p, int name, bool in_scope);
+struct name parse_type(struct parser *p, unsigned thread_rank); /* `: type` of an unbound name */
+void ints_push(struct parser *p, struct ints *list, int value);
+void parse_nest(struct parser *p);
+struct body parse_body(struct parser *p);
+
+/* parse_kernel.c */
+struct kernel *parse_kernel(struct parser *p, struct stm *stm);
+
+/* parse_dataset.c */
+void parse_dataset(struct parser *p, struct dataset *dataset);
+
+#endif

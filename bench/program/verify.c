@@ -1,0 +1,582 @@
+/* The verifier: what must hold of a program, whether a person or a pass made it.
+ *
+ * Scopes, kinds, types and ranks of every statement; uniqueness; and, once there is memory, that
+ * views and existential results name the memory that they are in. Sizes are checked when the
+ * program runs.
+ *
+ * Uniqueness: arrays that may share elements are in one *family* (union-find). Consuming an array
+ * ends the family. A family remembers how many loops deep it began, since what is consumed in a
+ * loop must begin there, and whether it is somebody else's, who did not allow that it is consumed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "program/program.h"
+
+struct family {
+    int parent;
+    unsigned depth;        /* loops around its beginning */
+    bool foreign;          /* a parameter or loop variable that is not unique is in it */
+    struct place consumed; /* line 0: not yet */
+};
+
+struct verifier {
+    const struct program *program;
+    const struct fun *fun;
+    struct error *error;
+    bool *in_scope;
+    int *family_of; /* by name, for arrays */
+    struct family *families;
+    unsigned family_count, family_capacity;
+    unsigned depth; /* loops around this place */
+};
+
+#define FAIL(v, at, ...) program_error((v)->program, (v)->error, ERR_PARSE, at, __VA_ARGS__)
+
+/* Leaves the function with its code when a check fails. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        int try_code = (call);                                                                     \
+        if (try_code)                                                                              \
+            return try_code;                                                                       \
+    } while (0)
+
+static const struct name *name_at(const struct verifier *v, int n)
+{
+    return &v->fun->names[n];
+}
+
+/* ---- families ------------------------------------------------------------------------------- */
+
+static int find(struct verifier *v, int f)
+{
+    while (v->families[f].parent != f)
+        f = v->families[f].parent = v->families[v->families[f].parent].parent;
+    return f;
+}
+
+static void new_family(struct verifier *v, int array, bool foreign)
+{
+    if (v->family_count == v->family_capacity) {
+        v->family_capacity = v->family_capacity ? v->family_capacity * 2 : 64;
+        v->families = must_realloc(v->families, v->family_capacity * sizeof *v->families);
+    }
+    int f = (int)v->family_count++;
+    v->families[f] = (struct family){.parent = f, .depth = v->depth, .foreign = foreign};
+    v->family_of[array] = f;
+}
+
+static void join(struct verifier *v, int a, int b)
+{
+    a = find(v, a);
+    b = find(v, b);
+    if (a == b)
+        return;
+    struct family *into = &v->families[a], *from = &v->families[b];
+    if (from->depth < into->depth)
+        into->depth = from->depth;
+    into->foreign |= from->foreign;
+    if (from->consumed.line)
+        into->consumed = from->consumed;
+    from->parent = a;
+}
+
+/* What an if gives shares its elements with what a branch gave, unless the other branch consumed
+ * that: then nobody else is left who could use it. */
+static void join_if_alive(struct verifier *v, int out, int result)
+{
+    const struct family *given = &v->families[find(v, v->family_of[result])];
+    struct family *own = &v->families[find(v, v->family_of[out])];
+    if (!given->consumed.line)
+        join(v, v->family_of[out], v->family_of[result]);
+    else if (given->depth < own->depth)
+        own->depth = given->depth;
+}
+
+static int use_array(struct verifier *v, int array, struct place at)
+{
+    const struct name *n = name_at(v, array);
+    if (!v->in_scope[array] || n->kind != NAME_ARRAY)
+        return FAIL(v, at, "'%s' is not an array that is in scope here", n->text);
+    struct place consumed = v->families[find(v, v->family_of[array])].consumed;
+    if (consumed.line)
+        return FAIL(v, at, "'%s' was consumed in line %u and cannot be used any more", n->text,
+                    consumed.line);
+    return 0;
+}
+
+static int consume(struct verifier *v, int array, struct place at)
+{
+    TRY(use_array(v, array, at));
+    struct family *f = &v->families[find(v, v->family_of[array])];
+    if (f->foreign)
+        return FAIL(v, at,
+                    "'%s' may not be consumed: mark the parameter or loop variable it comes "
+                    "from with '*', or copy it first",
+                    name_at(v, array)->text);
+    if (f->depth < v->depth)
+        return FAIL(v, at,
+                    "'%s' is from outside of this loop and would be consumed in every "
+                    "iteration: make it a unique loop variable",
+                    name_at(v, array)->text);
+    f->consumed = at;
+    return 0;
+}
+
+/* ---- scopes and types ----------------------------------------------------------------------- */
+
+static int check_expr(struct verifier *v, const struct expr *e, struct place at)
+{
+    if (e->op == EXPR_CONSTANT)
+        return 0;
+    if (e->op == EXPR_NAME) {
+        const struct name *n = name_at(v, e->name);
+        if (!v->in_scope[e->name] || n->kind != NAME_SCALAR)
+            return FAIL(v, at, "'%s' is not a scalar that is in scope here", n->text);
+        return 0;
+    }
+    TRY(check_expr(v, e->arg[0], at));
+    return e->arg[1] ? check_expr(v, e->arg[1], at) : 0;
+}
+
+static int check_memory(struct verifier *v, int memory, struct place at)
+{
+    const struct name *n = name_at(v, memory);
+    if (!v->in_scope[memory] || n->kind != NAME_MEMORY)
+        return FAIL(v, at, "'%s' is not a memory block that is in scope here", n->text);
+    return 0;
+}
+
+/* Brings a name into scope after checking what its type mentions. */
+static int bind(struct verifier *v, int name)
+{
+    const struct name *n = name_at(v, name);
+    if (v->in_scope[name])
+        return FAIL(v, n->at, "'%s' is bound twice", n->text);
+    for (unsigned d = 0; d < n->rank; d++)
+        TRY(check_expr(v, n->shape[d], n->at));
+    if (n->bytes)
+        TRY(check_expr(v, n->bytes, n->at));
+    if (n->memory != NO_NAME)
+        TRY(check_memory(v, n->memory, n->at));
+    if (n->index.offset) {
+        TRY(check_expr(v, n->index.offset, n->at));
+        for (unsigned d = 0; d < n->rank + n->thread_rank; d++)
+            TRY(check_expr(v, n->index.stride[d], n->at));
+    }
+    v->in_scope[name] = true;
+    return 0;
+}
+
+static int check_same_type(struct verifier *v, int a, int b, struct place at)
+{
+    const struct name *x = name_at(v, a), *y = name_at(v, b);
+    if (x->kind != y->kind || x->rank != y->rank ||
+        (x->kind != NAME_MEMORY && x->element != y->element))
+        return FAIL(v, at, "'%s' and '%s' are not of the same type", x->text, y->text);
+    return 0;
+}
+
+static int check_element(struct verifier *v, const struct stm *s, int out, int source)
+{
+    if (name_at(v, out)->element != name_at(v, source)->element)
+        return FAIL(v, s->at, "'%s' holds %s and '%s' %s", name_at(v, out)->text,
+                    element_name(name_at(v, out)->element), name_at(v, source)->text,
+                    element_name(name_at(v, source)->element));
+    return 0;
+}
+
+static int check_rank(struct verifier *v, const struct stm *s, int name, unsigned rank)
+{
+    const struct name *n = name_at(v, name);
+    if (n->rank != rank)
+        return FAIL(v, s->at, "'%s' has %u dimension%s where there are %u", n->text, n->rank,
+                    n->rank == 1 ? "" : "s", rank);
+    return 0;
+}
+
+/* A view is in the memory of its source. */
+static int check_view_memory(struct verifier *v, const struct stm *s, int out, int source)
+{
+    const struct name *o = name_at(v, out), *n = name_at(v, source);
+    if (o->memory != NO_NAME && n->memory != NO_NAME && o->memory != n->memory)
+        return FAIL(v, s->at, "'%s' is in block '%s', but it is a view of '%s', which is in '%s'",
+                    o->text, name_at(v, o->memory)->text, n->text, name_at(v, n->memory)->text);
+    return 0;
+}
+
+/* ---- statements ----------------------------------------------------------------------------- */
+
+static int verify_body(struct verifier *v, const struct body *body);
+
+/* Checks slice against the rank of the array it cuts; *kept receives the rank of what is left. */
+static int check_slice(struct verifier *v, const struct stm *s, unsigned *kept)
+{
+    TRY(check_rank(v, s, s->array, s->slice_rank));
+    *kept = 0;
+    for (unsigned d = 0; d < s->slice_rank; d++) {
+        const struct slice_dim *dim = &s->slice[d];
+        *kept += !dim->fixed;
+        if (dim->start)
+            TRY(check_expr(v, dim->start, s->at));
+        if (dim->length)
+            TRY(check_expr(v, dim->length, s->at));
+        if (dim->step)
+            TRY(check_expr(v, dim->step, s->at));
+    }
+    return 0;
+}
+
+static int verify_update(struct verifier *v, const struct stm *s, int out)
+{
+    unsigned kept;
+    TRY(use_array(v, s->array, s->at));
+    TRY(check_slice(v, s, &kept));
+    TRY(check_same_type(v, out, s->array, s->at));
+    TRY(check_view_memory(v, s, out, s->array));
+    if (s->value != NO_NAME) {
+        TRY(use_array(v, s->value, s->at));
+        TRY(check_element(v, s, s->array, s->value));
+        TRY(check_rank(v, s, s->value, kept));
+    } else {
+        TRY(check_expr(v, s->expr, s->at));
+    }
+    TRY(consume(v, s->array, s->at));
+    new_family(v, out, false);
+    return 0;
+}
+
+static int verify_view(struct verifier *v, const struct stm *s, int out)
+{
+    TRY(use_array(v, s->array, s->at));
+    TRY(check_element(v, s, out, s->array));
+    TRY(check_view_memory(v, s, out, s->array));
+    unsigned kept = name_at(v, s->array)->rank;
+    if (s->kind == STM_SLICE)
+        TRY(check_slice(v, s, &kept));
+    if (s->kind != STM_RESHAPE)
+        TRY(check_rank(v, s, out, kept));
+    v->family_of[out] = find(v, v->family_of[s->array]);
+    return 0;
+}
+
+static int verify_concat(struct verifier *v, const struct stm *s, int out)
+{
+    for (unsigned i = 0; i < s->piece_count; i++) {
+        TRY(use_array(v, s->pieces[i].array, s->at));
+        TRY(check_element(v, s, out, s->pieces[i].array));
+        TRY(check_rank(v, s, s->pieces[i].array, name_at(v, out)->rank));
+    }
+    new_family(v, out, false);
+    return 0;
+}
+
+static int verify_kernel(struct verifier *v, const struct stm *s)
+{
+    const struct kernel *k = s->kernel;
+    for (unsigned d = 0; d < k->rank; d++)
+        TRY(check_expr(v, k->extents[d], k->at));
+    for (unsigned i = 0; i < k->scalar_count; i++)
+        if (!v->in_scope[k->scalars[i]])
+            return FAIL(v, k->at, "'%s' is not in scope in kernel '%s'",
+                        name_at(v, k->scalars[i])->text, k->name);
+    for (unsigned i = 0; i < k->private_count; i++) {
+        TRY(bind(v, k->privates[i]));
+        new_family(v, k->privates[i], false);
+    }
+    for (unsigned i = s->out_count; i < k->array_count;
+         i++) /* those only read come after the outs */
+        TRY(use_array(v, k->arrays[i], k->at));
+    for (unsigned o = 0; o < s->out_count; o++) {
+        if (name_at(v, s->outs[o])->kind != NAME_ARRAY)
+            return FAIL(v, s->at, "a kernel's results are arrays, '%s' is not",
+                        name_at(v, s->outs[o])->text);
+        if (k->taken_over[o] != NO_NAME) {
+            TRY(check_same_type(v, s->outs[o], k->taken_over[o], s->at));
+            TRY(check_view_memory(v, s, s->outs[o], k->taken_over[o]));
+            TRY(consume(v, k->taken_over[o], s->at));
+        }
+        new_family(v, s->outs[o], false);
+    }
+    for (unsigned i = s->out_count; i < k->array_count; i++) /* none of them was taken over */
+        TRY(use_array(v, k->arrays[i], k->at));
+    for (unsigned i = 0; i < k->private_count; i++)
+        v->in_scope[k->privates[i]] = false;
+    return 0;
+}
+
+/* The memory of the i-th array among values that are passed on (results, initial values): that of
+ * the receiver directly, or the value passed on where the receiver's memory is received as well. */
+static int check_passed_memory(struct verifier *v, const int *receivers, const int *values,
+                               unsigned count, unsigned i, struct place at)
+{
+    const struct name *receiver = name_at(v, receivers[i]), *value = name_at(v, values[i]);
+    if (receiver->kind != NAME_ARRAY || receiver->memory == NO_NAME || value->memory == NO_NAME)
+        return 0;
+    int expected = receiver->memory;
+    for (unsigned j = 0; j < count; j++)
+        if (receivers[j] == receiver->memory)
+            expected = values[j];
+    if (value->memory != expected)
+        return FAIL(v, at, "'%s' is in block '%s', expected '%s'", value->text,
+                    name_at(v, value->memory)->text, name_at(v, expected)->text);
+    return 0;
+}
+
+static int check_results(struct verifier *v, const struct body *body, const int *receivers,
+                         unsigned count)
+{
+    if (body->result_count != count)
+        return FAIL(v, body->results_at, "%u results where %u are expected", body->result_count,
+                    count);
+    for (unsigned i = 0; i < count; i++) {
+        TRY(check_same_type(v, receivers[i], body->results[i], body->results_at));
+        TRY(check_passed_memory(v, receivers, body->results, count, i, body->results_at));
+    }
+    return 0;
+}
+
+static int verify_if(struct verifier *v, const struct stm *s)
+{
+    TRY(check_expr(v, s->expr, s->at));
+    /* What one branch consumes is still there in the other, and gone after both. */
+    size_t bytes = v->family_count * sizeof *v->families;
+    struct family *before = must_alloc(bytes);
+    unsigned before_count = v->family_count;
+    if (bytes)
+        memcpy(before, v->families, bytes);
+    int code = verify_body(v, s->then);
+    if (!code)
+        code = check_results(v, s->then, s->outs, s->out_count);
+    struct place *consumed = must_alloc(before_count * sizeof *consumed);
+    for (unsigned f = 0; f < before_count; f++) {
+        consumed[f] = v->families[f].consumed;
+        v->families[f].consumed = before[f].consumed;
+    }
+    if (!code)
+        code = verify_body(v, s->otherwise);
+    if (!code)
+        code = check_results(v, s->otherwise, s->outs, s->out_count);
+    for (unsigned f = 0; f < before_count; f++)
+        if (consumed[f].line)
+            v->families[f].consumed = consumed[f];
+    free(consumed);
+    free(before);
+    if (code)
+        return code;
+    for (unsigned i = 0; i < s->out_count; i++)
+        if (name_at(v, s->outs[i])->kind == NAME_ARRAY) {
+            new_family(v, s->outs[i], false);
+            join_if_alive(v, s->outs[i], s->then->results[i]);
+            join_if_alive(v, s->outs[i], s->otherwise->results[i]);
+        }
+    return 0;
+}
+
+static int verify_loop_entry(struct verifier *v, const struct stm *s)
+{
+    const struct loop *l = s->loop;
+    for (unsigned i = 0; i < l->param_count; i++) {
+        const struct name *param = name_at(v, l->params[i]);
+        if (l->init_exprs[i]) {
+            TRY(check_expr(v, l->init_exprs[i], s->at));
+            continue;
+        }
+        if (param->kind == NAME_MEMORY) {
+            TRY(check_memory(v, l->init_names[i], s->at));
+            continue;
+        }
+        TRY(use_array(v, l->init_names[i], s->at));
+        TRY(check_same_type(v, l->params[i], l->init_names[i], s->at));
+    }
+    for (unsigned i = 0; i < l->param_count; i++)
+        if (!l->init_exprs[i])
+            TRY(check_passed_memory(v, l->params, l->init_names, l->param_count, i, s->at));
+    for (unsigned i = 0; i < l->param_count; i++)
+        if (name_at(v, l->params[i])->unique)
+            TRY(consume(v, l->init_names[i], s->at));
+    return l->bound ? check_expr(v, l->bound, s->at) : 0;
+}
+
+static int verify_loop_results(struct verifier *v, const struct loop *l)
+{
+    TRY(check_results(v, &l->body, l->params, l->param_count));
+    for (unsigned i = 0; i < l->param_count; i++) {
+        if (!name_at(v, l->params[i])->unique)
+            continue;
+        const struct family *f = &v->families[find(v, v->family_of[l->body.results[i]])];
+        if (f->depth < v->depth || f->foreign)
+            return FAIL(v, l->body.results_at,
+                        "'%s' is the next value of a unique loop variable, but others may use it: "
+                        "copy it first",
+                        name_at(v, l->body.results[i])->text);
+    }
+    return 0;
+}
+
+static int verify_loop(struct verifier *v, const struct stm *s)
+{
+    const struct loop *l = s->loop;
+    TRY(verify_loop_entry(v, s));
+    v->depth++;
+    for (unsigned i = 0; i < l->param_count; i++) {
+        TRY(bind(v, l->params[i]));
+        if (name_at(v, l->params[i])->kind != NAME_ARRAY)
+            continue;
+        bool unique = name_at(v, l->params[i])->unique;
+        new_family(v, l->params[i], !unique);
+        if (!unique)
+            join(v, v->family_of[l->params[i]], v->family_of[l->init_names[i]]);
+    }
+    if (l->counter != NO_NAME)
+        TRY(bind(v, l->counter));
+    TRY(verify_body(v, &l->body));
+    TRY(verify_loop_results(v, l));
+    v->depth--;
+    for (unsigned i = 0; i < l->param_count; i++)
+        v->in_scope[l->params[i]] = false;
+    if (l->counter != NO_NAME)
+        v->in_scope[l->counter] = false;
+    if (s->out_count != l->param_count)
+        return FAIL(v, s->at, "%u names for %u loop variables", s->out_count, l->param_count);
+    for (unsigned i = 0; i < s->out_count; i++) {
+        TRY(check_same_type(v, s->outs[i], l->params[i], s->at));
+        if (name_at(v, s->outs[i])->kind != NAME_ARRAY)
+            continue;
+        new_family(v, s->outs[i], false);
+        if (!name_at(v, l->params[i])->unique)
+            join(v, v->family_of[s->outs[i]], v->family_of[l->init_names[i]]);
+    }
+    return 0;
+}
+
+static int verify_fresh(struct verifier *v, const struct stm *s, int out)
+{
+    const struct name *n = name_at(v, out);
+    if (s->kind == STM_IOTA && (n->rank != 1 || n->element == ELEMENT_bool))
+        return FAIL(v, s->at, "iota makes an array of one dimension of numbers");
+    if (s->kind == STM_REPLICATE)
+        TRY(check_expr(v, s->expr, s->at));
+    if (s->kind == STM_COPY) {
+        TRY(use_array(v, s->array, s->at));
+        TRY(check_same_type(v, out, s->array, s->at));
+    }
+    new_family(v, out, false);
+    return 0;
+}
+
+static int verify_scalar(struct verifier *v, const struct stm *s, int out)
+{
+    if (s->kind != STM_ELEMENT)
+        return check_expr(v, s->expr, s->at);
+    unsigned kept;
+    TRY(use_array(v, s->array, s->at));
+    TRY(check_slice(v, s, &kept));
+    return check_element(v, s, out, s->array);
+}
+
+static enum name_kind result_kind(enum stm_kind kind)
+{
+    return kind == STM_SCALAR || kind == STM_ELEMENT ? NAME_SCALAR
+           : kind == STM_ALLOC                       ? NAME_MEMORY
+                                                     : NAME_ARRAY;
+}
+
+static int verify_single(struct verifier *v, const struct stm *s)
+{
+    static const char *const kinds[] = {"a scalar", "an array", "a memory block"};
+    enum name_kind kind = result_kind(s->kind);
+    int out = s->outs[0];
+    if (s->out_count != 1)
+        return FAIL(v, s->at, "this gives one result, there are %u names for it", s->out_count);
+    if (name_at(v, out)->kind != kind)
+        return FAIL(v, s->at, "this gives %s, '%s' is %s", kinds[kind], name_at(v, out)->text,
+                    kinds[name_at(v, out)->kind]);
+    switch (s->kind) {
+    case STM_SCALAR:
+    case STM_ELEMENT:
+        return verify_scalar(v, s, out);
+    case STM_ALLOC:
+        return check_expr(v, s->expr, s->at);
+    case STM_SCRATCH:
+    case STM_IOTA:
+    case STM_REPLICATE:
+    case STM_COPY:
+        return verify_fresh(v, s, out);
+    case STM_CONCAT:
+        return verify_concat(v, s, out);
+    case STM_UPDATE:
+        return verify_update(v, s, out);
+    default:
+        return verify_view(v, s, out);
+    }
+}
+
+static int verify_statement(struct verifier *v, const struct stm *s)
+{
+    switch (s->kind) {
+    case STM_ASSERT:
+        return check_expr(v, s->expr, s->at);
+    case STM_IF:
+        return verify_if(v, s);
+    case STM_LOOP:
+        return verify_loop(v, s);
+    case STM_KERNEL:
+        return verify_kernel(v, s);
+    default:
+        return verify_single(v, s);
+    }
+}
+
+static int verify_body(struct verifier *v, const struct body *body)
+{
+    for (const struct stm *s = body->first; s; s = s->next) {
+        TRY(verify_statement(v, s));
+        for (unsigned o = 0; o < s->out_count; o++)
+            TRY(bind(v, s->outs[o]));
+    }
+    for (unsigned i = 0; i < body->result_count; i++) {
+        if (!v->in_scope[body->results[i]])
+            return FAIL(v, body->results_at, "the result '%s' is not in scope",
+                        name_at(v, body->results[i])->text);
+        if (name_at(v, body->results[i])->kind == NAME_ARRAY)
+            TRY(use_array(v, body->results[i], body->results_at));
+    }
+    for (const struct stm *s = body->first; s; s = s->next)
+        for (unsigned o = 0; o < s->out_count; o++)
+            v->in_scope[s->outs[o]] = false;
+    return 0;
+}
+
+static int verify_fun(struct verifier *v)
+{
+    const struct fun *fun = v->fun;
+    for (unsigned i = 0; i < fun->param_count; i++) {
+        TRY(bind(v, fun->params[i]));
+        if (name_at(v, fun->params[i])->kind == NAME_ARRAY)
+            new_family(v, fun->params[i], !name_at(v, fun->params[i])->unique);
+    }
+    if (fun->traffic)
+        TRY(check_expr(v, fun->traffic, fun->at));
+    TRY(verify_body(v, &fun->body));
+    for (unsigned i = 0; i < fun->body.result_count; i++)
+        if (name_at(v, fun->body.results[i])->kind == NAME_MEMORY)
+            return FAIL(v, fun->body.results_at, "the results of a fun are arrays and scalars");
+    return 0;
+}
+
+int program_verify(const struct program *program, struct error *error)
+{
+    int code = 0;
+    for (unsigned f = 0; f < program->fun_count && !code; f++) {
+        const struct fun *fun = &program->funs[f];
+        struct verifier v = {.program = program, .fun = fun, .error = error};
+        v.in_scope = must_alloc(fun->name_count * sizeof *v.in_scope);
+        v.family_of = must_alloc(fun->name_count * sizeof *v.family_of);
+        code = verify_fun(&v);
+        free(v.in_scope);
+        free(v.family_of);
+        free(v.families);
+    }
+    return code;
+}
