@@ -1,0 +1,64 @@
+/* A case: one point of workload x dataset x merge set x release policy x allocator x device, and
+ * what one round found out about it. */
+#ifndef GAMUT_RECORD_CASE_H
+#define GAMUT_RECORD_CASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/counters.h"
+
+/* X(name, help); in the order of severity, best first: a case is as bad as its worst round. */
+#define CASE_STATUS_LIST(X)                                                                        \
+    X(ok, "every answer was checked and right")                                                    \
+    X(skipped, "not run: the device or the build cannot")                                          \
+    X(oom, "the device's memory, or the limit that was set, did not suffice")                      \
+    X(timeout, "took longer than allowed")                                                         \
+    X(error, "a driver, a compiler or the program failed")                                         \
+    X(wrong, "the answer differs from the reference")
+
+enum case_status {
+#define X(name, help) CASE_##name,
+    CASE_STATUS_LIST(X)
+#undef X
+        CASE_STATUSES
+};
+const char *case_status_name(enum case_status status);
+
+/* All texts; together they identify a case within a file and across files. */
+struct case_key {
+    char workload[64];
+    char dataset[32];
+    char merge[64];    /* "none" */
+    char release[16];  /* "last-use" or "scope" */
+    char strategy[128]; /* as written, options included: "tagged:policy=v4" */
+    char device[96];   /* device_info.id */
+};
+
+/* How an answer was checked. */
+enum case_check {
+    CHECK_NONE,      /* the program has no reference: its answer is unknown to be right */
+    CHECK_REFERENCE, /* compared with the workload's reference in this round */
+    CHECK_DIGEST,    /* the same bits as an answer that was compared with the reference */
+};
+const char *case_check_name(enum case_check check);
+
+struct case_round {
+    struct case_key key;
+    unsigned round; /* from 0 */
+    unsigned slot;  /* position in the shuffled order of the round */
+    enum case_status status;
+    char reason[1024]; /* "" if ok: a sentence */
+    enum case_check check;
+    uint64_t digest;     /* of all result bytes; 0 unless status is ok or wrong */
+    double worst_error;  /* as the workload's check says; NaN where unknown */
+    double traffic_bytes; /* bytes a run must move at least; NaN where the program does not say */
+    /* The rest is meaningful only if status is ok. */
+    struct exact_counts cold, warm;
+    struct sample cold_sample; /* the run on the fresh allocator; times only */
+    size_t sample_count;
+    struct sample *samples; /* owned by whoever made the round */
+};
+
+#endif

@@ -1,0 +1,409 @@
+#include "record/chart.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/arena.h"
+#include "record/case.h"
+#include "record/tree.h"
+
+extern char **environ;
+
+enum chart { CHART_SPEEDUP, CHART_PEAK_MEMORY, CHARTS };
+
+static const char *const chart_names[] = {
+#define X(name, help) #name,
+    CHART_LIST(X)
+#undef X
+};
+
+const char *chart_name(size_t i)
+{
+    return i < CHARTS ? chart_names[i] : NULL;
+}
+
+/* A list of different texts, in the order in which they were first seen. */
+struct names {
+    size_t count;
+    char **name;
+};
+
+static size_t add_name(struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->name[i], name) == 0)
+            return i;
+    names->name = must_realloc(names->name, (names->count + 1) * sizeof *names->name);
+    names->name[names->count] = must_alloc(strlen(name) + 1);
+    strcpy(names->name[names->count], name);
+    return names->count++;
+}
+
+static void free_names(struct names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->name[i]);
+    free(names->name);
+    *names = (struct names){0};
+}
+
+/* What a chart shows: clusters on the x axis, and a series of bars for each way to run. A cell is a
+ * case, for the last cluster of a speed-up chart a geometric mean, or NULL. */
+struct plan {
+    enum chart chart;
+    struct names clusters, series;
+    const json_t **cell; /* [cluster * series.count + series] */
+};
+
+static const json_t *plan_cell(const struct plan *plan, size_t cluster, size_t series)
+{
+    return plan->cell[cluster * plan->series.count + series];
+}
+
+static bool varies(const json_t *root, const char *device, const char *name)
+{
+    const char *first = NULL;
+    size_t i;
+    json_t *one_case;
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+    {
+        const json_t *key = json_object_get(one_case, "key");
+        if (strcmp(tree_get_text(key, "device"), device) != 0)
+            continue;
+        if (first && strcmp(first, tree_get_text(key, name)) != 0)
+            return true;
+        first = tree_get_text(key, name);
+    }
+    return false;
+}
+
+/* Which parts of a key are worth naming: those that differ between cases of the device. */
+struct naming {
+    bool dataset, merge, release;
+};
+
+static void cluster_name(const struct naming *naming, const json_t *key, struct text *out)
+{
+    text_add(out, "%s", tree_get_text(key, "workload"));
+    if (naming->dataset)
+        text_add(out, " %s", tree_get_text(key, "dataset"));
+}
+
+static void series_name(const struct naming *naming, const json_t *key, struct text *out)
+{
+    text_add(out, "%s", tree_get_text(key, "strategy"));
+    if (naming->merge)
+        text_add(out, " %s", tree_get_text(key, "merge"));
+    if (naming->release)
+        text_add(out, " %s", tree_get_text(key, "release"));
+}
+
+static bool is_ok(const json_t *one_case)
+{
+    return strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) == 0;
+}
+
+/* The bars of what everything is compared with would all be of height 1. */
+static bool is_baseline(const json_t *one_case)
+{
+    const json_t *speedup = json_object_get(one_case, "speedup_over_raw");
+    return strcmp(tree_get_text(speedup, "baseline"), tree_get_text(one_case, "id")) == 0;
+}
+
+/* Calls `use` with the place of each case of the device, or of each mean if `means`. */
+typedef void use_cell(struct plan *plan, const json_t *cell, const char *cluster,
+                      const char *series);
+
+static void each_cell(struct plan *plan, const json_t *root, const char *device, bool means,
+                      use_cell *use)
+{
+    const struct naming naming = {varies(root, device, "dataset"), varies(root, device, "merge"),
+                                  varies(root, device, "release")};
+    size_t i;
+    json_t *cell;
+    json_array_foreach(json_object_get(root, means ? "summary" : "cases"), i, cell)
+    {
+        const json_t *key = means ? cell : json_object_get(cell, "key");
+        struct text cluster = {0}, series = {0};
+        if (strcmp(tree_get_text(key, "device"), device) != 0)
+            continue;
+        if (means)
+            text_add(&cluster, "geometric mean");
+        else
+            cluster_name(&naming, key, &cluster);
+        series_name(&naming, key, &series);
+        use(plan, cell, cluster.data, series.data);
+        text_free(&cluster);
+        text_free(&series);
+    }
+}
+
+static void collect(struct plan *plan, const json_t *cell, const char *cluster, const char *series)
+{
+    add_name(&plan->clusters, cluster);
+    if (plan->chart != CHART_SPEEDUP || !is_baseline(cell))
+        add_name(&plan->series, series);
+}
+
+static void place(struct plan *plan, const json_t *cell, const char *cluster, const char *series)
+{
+    size_t known = plan->series.count, s = 0;
+    while (s < known && strcmp(plan->series.name[s], series) != 0)
+        s++;
+    if (s < known)
+        plan->cell[add_name(&plan->clusters, cluster) * known + s] = cell;
+}
+
+static struct plan plan_of(const json_t *root, enum chart chart, const char *device)
+{
+    struct plan plan = {.chart = chart};
+    each_cell(&plan, root, device, false, collect);
+    bool with_means = chart == CHART_SPEEDUP && plan.clusters.count > 1;
+    if (with_means)
+        add_name(&plan.clusters, "geometric mean");
+    plan.cell = must_alloc(plan.clusters.count * plan.series.count * sizeof(json_t *));
+    each_cell(&plan, root, device, false, place);
+    if (with_means)
+        each_cell(&plan, root, device, true, place);
+    return plan;
+}
+
+static void free_plan(struct plan *plan)
+{
+    free_names(&plan->clusters);
+    free_names(&plan->series);
+    free(plan->cell);
+}
+
+static void print_number(double value, FILE *out)
+{
+    if (isnan(value))
+        fputs(" NaN", out);
+    else
+        fprintf(out, " %.12g", value);
+}
+
+static void print_status(const json_t *cell, double value, FILE *out)
+{
+    const char *status = tree_get_text(cell, "status");
+    if (!isnan(value)) {
+        fputs(" ok\n", out);
+    } else if (!*status || is_ok(cell)) {
+        fputs(" n/a\n", out);
+    } else {
+        fputc(' ', out);
+        for (; *status; status++)
+            fputc(toupper((unsigned char)*status), out);
+        fputc('\n', out);
+    }
+}
+
+static void print_speedup(const json_t *cell, FILE *out)
+{
+    /* A mean is its own interval; a case carries one. */
+    const json_t *speedup = json_object_get(cell, "speedup_over_raw");
+    const json_t *interval = json_is_object(speedup) ? speedup : cell;
+    print_number(tree_get_number(interval, "median"), out);
+    print_number(tree_get_number(interval, "ci_lo"), out);
+    print_number(tree_get_number(interval, "ci_hi"), out);
+    print_status(cell, tree_get_number(interval, "median"), out);
+}
+
+static void print_peaks(const json_t *cell, FILE *out)
+{
+    static const char *const names[] = {"peak_reserved_bytes", "peak_requested_bytes",
+                                        "live_lower_bound_bytes"};
+    const json_t *counters = is_ok(cell) ? json_object_get(cell, "counters") : NULL;
+    double peak[3];
+    for (int i = 0; i < 3; i++)
+        peak[i] = fmax(tree_get_number(json_object_get(counters, "cold"), names[i]),
+                       tree_get_number(json_object_get(counters, "warm"), names[i]));
+    double bound = peak[2] > 0 ? peak[2] : NAN;
+    print_number(peak[0] / bound, out);
+    print_number(peak[1] / bound, out);
+    print_number(peak[0], out);
+    print_number(bound, out);
+    print_status(cell, peak[0] / bound, out);
+}
+
+static void print_plan(const struct plan *plan, const char *device, FILE *out)
+{
+    static const char *const columns[CHARTS] = {
+        "x speedup ci_lo ci_hi status",
+        "x reserved/bound requested/bound reserved_bytes bound_bytes status",
+    };
+    size_t series_count = plan->series.count;
+    fprintf(out, "# gamut %s on %s\n# x label\n", chart_names[plan->chart], device);
+    for (size_t c = 0; c < plan->clusters.count; c++)
+        fprintf(out, "%zu \"%s\"\n", c, plan->clusters.name[c]);
+    for (size_t s = 0; s < series_count; s++) {
+        fprintf(out, "\n\n# %s\n# %s\n", plan->series.name[s], columns[plan->chart]);
+        for (size_t c = 0; c < plan->clusters.count; c++) {
+            /* The bars of a cluster fill 0.8 of its place. */
+            double offset = ((double)s - (double)(series_count - 1) / 2) * 0.8;
+            fprintf(out, "%.6g", (double)c + offset / (double)series_count);
+            const json_t *cell = plan_cell(plan, c, s);
+            if (plan->chart == CHART_SPEEDUP)
+                print_speedup(cell, out);
+            else
+                print_peaks(cell, out);
+        }
+    }
+}
+
+static int find_chart(const char *name, enum chart *chart, struct error *error)
+{
+    for (int i = 0; i < CHARTS; i++)
+        if (strcmp(name, chart_names[i]) == 0) {
+            *chart = (enum chart)i;
+            return 0;
+        }
+    struct text all = {0};
+    for (int i = 0; i < CHARTS; i++)
+        text_add(&all, "%s%s", i ? ", " : "", chart_names[i]);
+    int rc =
+        error_set(error, ERR_NOT_FOUND, "there is no chart \"%s\": there are %s", name, all.data);
+    text_free(&all);
+    return rc;
+}
+
+static int make_plan(const json_t *root, const char *name, const char *device, struct plan *plan,
+                     struct error *error)
+{
+    enum chart chart = CHART_SPEEDUP;
+    int rc = find_chart(name, &chart, error);
+    if (rc)
+        return rc;
+    *plan = plan_of(root, chart, device);
+    if (plan->series.count == 0) {
+        free_plan(plan);
+        return error_set(error, ERR_NOT_FOUND,
+                         "the result has no case on %s for the chart %s to show", device, name);
+    }
+    return 0;
+}
+
+int chart_write(const json_t *root, const char *chart, const char *device, FILE *out,
+                struct error *error)
+{
+    struct plan plan;
+    int rc = make_plan(root, chart, device, &plan, error);
+    if (rc)
+        return rc;
+    print_plan(&plan, device, out);
+    free_plan(&plan);
+    if (fflush(out) != 0 || ferror(out))
+        return error_set(error, ERR_IO, "the data of %s could not be written: %s", chart,
+                         strerror(errno));
+    return 0;
+}
+
+/* Where the numbers come from, in a line below the chart. */
+static void caption(const json_t *root, const char *id, struct text *out)
+{
+    const json_t *run = json_object_get(root, "run"), *context = json_object_get(root, "context");
+    const json_t *tool = json_object_get(context, "tool"), *device;
+    const char *rev = tree_get_text(tool, "git_rev");
+    for (size_t i = 0; (device = json_array_get(json_object_get(context, "devices"), i)); i++) {
+        if (strcmp(tree_get_text(device, "id"), id) != 0)
+            continue;
+        const char *driver = tree_get_text(device, "driver");
+        text_add(out, "%s (%s)%s%s, ", tree_get_text(device, "name"), id,
+                 *driver ? ", driver " : "", driver);
+    }
+    text_add(out, "rev %.12s%s, %.0f rounds, %.10s", *rev ? rev : "unknown",
+             json_is_true(json_object_get(tool, "git_dirty")) ? "-dirty" : "",
+             tree_get_number(run, "rounds"), tree_get_text(run, "started_at"));
+}
+
+/* name='text'; with quotes doubled, as gnuplot reads them. */
+static void add_variable(struct text *out, const char *name, const char *text)
+{
+    text_add(out, "%s='", name);
+    for (; *text; text++)
+        text_add(out, *text == '\'' ? "''" : "%c", *text);
+    text_add(out, "'; ");
+}
+
+static int run_gnuplot(const char *variables, const char *script, const char *data,
+                       struct error *error)
+{
+    char *const argv[] = {
+        "gnuplot", "--default-settings", "-e", (char *)variables, (char *)script, NULL,
+    };
+    pid_t child;
+    int status = 0, rc = posix_spawnp(&child, "gnuplot", NULL, NULL, argv, environ);
+    while (rc == 0 && waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return error_set(error, ERR_IO, "gnuplot was lost: %s", strerror(errno));
+    /* A missing program may also show as a child that exits with 127. */
+    if (rc == ENOENT || (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127))
+        return error_set(error, ERR_UNSUPPORTED,
+                         "gnuplot is not installed, so %s was not drawn: install it (apt install "
+                         "gnuplot-nox) and try again",
+                         data);
+    if (rc)
+        return error_set(error, ERR_IO, "gnuplot could not be started: %s", strerror(rc));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return error_set(error, ERR_IO, "gnuplot failed on %s with %s; it says why above", script,
+                         data);
+    return 0;
+}
+
+static int write_data(const struct plan *plan, const char *device, const char *path,
+                      struct error *error)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return error_set(error, ERR_IO, "%s could not be made: %s", path, strerror(errno));
+    print_plan(plan, device, file);
+    bool failed = ferror(file);
+    if (fclose(file) != 0 || failed)
+        return error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
+    return 0;
+}
+
+int chart_draw(const json_t *root, const char *chart, const char *device, const char *scripts,
+               const char *folder, struct text *made, struct error *error)
+{
+    struct plan plan;
+    struct text name = {0}, data = {0}, script = {0}, variables = {0}, series = {0}, below = {0};
+    int rc = make_plan(root, chart, device, &plan, error);
+    if (rc)
+        return rc;
+    text_add(&name, "%s/%s-%s", folder, chart, device);
+    for (char *c = name.data + strlen(folder) + 1; *c; c++)
+        *c = *c == ':' || *c == '/' || *c == ' ' ? '-' : *c;
+    text_add(&data, "%s.dat", name.data);
+    text_add(&script, "%s/%s.gp", scripts, chart);
+    for (size_t i = 0; i < plan.series.count; i++)
+        text_add(&series, "\"%s\" ", plan.series.name[i]);
+    caption(root, device, &below);
+    add_variable(&variables, "data", data.data);
+    add_variable(&variables, "out", name.data);
+    add_variable(&variables, "scripts", scripts);
+    add_variable(&variables, "series", series.data);
+    add_variable(&variables, "caption", below.data);
+
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", folder,
+                       strerror(errno));
+    if (rc == 0)
+        rc = write_data(&plan, device, data.data, error);
+    if (rc == 0)
+        rc = run_gnuplot(variables.data, script.data, data.data, error);
+    if (rc == 0 && made)
+        text_add(made, "%s", name.data);
+    free_plan(&plan);
+    struct text *texts[] = {&name, &data, &script, &variables, &series, &below};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        text_free(texts[i]);
+    return rc;
+}

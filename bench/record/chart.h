@@ -1,0 +1,36 @@
+/* Charts of a result: the numbers as a data file, and gnuplot run on it. How a chart looks is in
+ * plots/<name>.gp alone; what is in it is decided here. */
+#ifndef GAMUT_RECORD_CHART_H
+#define GAMUT_RECORD_CHART_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+/* X(name, help) */
+#define CHART_LIST(X)                                                                              \
+    X(speedup, "wall time of raw over that of each strategy, by workload, with intervals")         \
+    X(peak_memory, "peak reserved memory over the live lower bound, by workload")
+
+/* The name of the i-th chart; NULL after the last. */
+const char *chart_name(size_t i);
+
+/* Writes the data of one chart for one device (a case key's `device`). Blocks are separated by two
+ * blank lines, as gnuplot's `index` wants it. Block 0: the position and label of each cluster.
+ * Then one block a strategy, a line a cluster, its own position first:
+ *   speedup      x speedup ci_lo ci_hi status
+ *   peak_memory  x reserved/bound requested/bound reserved_bytes bound_bytes status
+ * NaN stands for what is not known; status is ok, n/a or the case's status in capitals.
+ * ERR_NOT_FOUND for an unknown chart, or where the device has no case the chart could show. */
+int chart_write(const json_t *root, const char *chart, const char *device, FILE *out,
+                struct error *error);
+
+/* Writes <folder>/<chart>-<device>.dat and has gnuplot make .svg and .png beside it with
+ * <scripts>/<chart>.gp; adds their common name without the suffix to `made` (may be NULL). Makes
+ * the folder. Without gnuplot: ERR_UNSUPPORTED with what to do; the data file stays. */
+int chart_draw(const json_t *root, const char *chart, const char *device, const char *scripts,
+               const char *folder, struct text *made, struct error *error);
+
+#endif

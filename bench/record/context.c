@@ -1,0 +1,207 @@
+#include "record/context.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "record/tree.h"
+
+/* The build tells what it knows; a build by hand tells nothing. */
+#ifndef GAMUT_VERSION
+#define GAMUT_VERSION "unknown"
+#endif
+#ifndef GAMUT_GIT_REV
+#define GAMUT_GIT_REV ""
+#endif
+#ifndef GAMUT_CFLAGS
+#define GAMUT_CFLAGS ""
+#endif
+#ifndef GAMUT_BUILD
+#define GAMUT_BUILD "unknown"
+#endif
+
+extern char **environ;
+
+json_t *context_tool(void)
+{
+    json_t *tool = tree_object();
+    tree_put(tool, "version", tree_text(GAMUT_VERSION));
+    tree_put(tool, "git_rev", tree_text_or_null(GAMUT_GIT_REV));
+#ifdef GAMUT_GIT_DIRTY
+    tree_put(tool, "git_dirty", json_boolean(GAMUT_GIT_DIRTY));
+#else
+    tree_put(tool, "git_dirty", json_null());
+#endif
+#ifdef __clang__
+    tree_put(tool, "compiler", tree_text(__VERSION__));
+#else
+    tree_put(tool, "compiler", tree_text("gcc " __VERSION__));
+#endif
+    tree_put(tool, "cflags", tree_text(GAMUT_CFLAGS));
+    tree_put(tool, "build", tree_text(GAMUT_BUILD));
+    return tool;
+}
+
+json_t *context_env(void)
+{
+    static const char *prefixes[] = {"CUDA_", "OCL_", "POCL_", "OMP_"};
+    json_t *env = tree_object();
+    for (char **variable = environ; *variable; variable++) {
+        const char *equals = strchr(*variable, '=');
+        for (size_t i = 0; equals && i < sizeof prefixes / sizeof *prefixes; i++) {
+            if (strncmp(*variable, prefixes[i], strlen(prefixes[i])) != 0)
+                continue;
+            char name[128];
+            snprintf(name, sizeof name, "%.*s", (int)(equals - *variable), *variable);
+            tree_put(env, name, tree_text(equals + 1));
+        }
+    }
+    return env;
+}
+
+/* The text after `key` and what separates it, on the first line of the file that starts with key;
+ * the whole first line for key "". False where there is none. */
+static bool read_fact(const char *path, const char *key, char *out, size_t size)
+{
+    char line[512];
+    bool found = false;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, strlen(key)) != 0)
+            continue;
+        char *value = line + strlen(key);
+        if (*key)
+            value += strspn(value, " \t:=");
+        value[strcspn(value, "\n")] = 0;
+        size_t length = strlen(value);
+        if (*key && length >= 2 && value[0] == '"' && value[length - 1] == '"') {
+            value[length - 1] = 0;
+            value++;
+        }
+        snprintf(out, size, "%s", value);
+        found = *value;
+    }
+    fclose(file);
+    return found;
+}
+
+static json_t *fact(const char *path, const char *key)
+{
+    char value[512];
+    return read_fact(path, key, value, sizeof value) ? tree_text(value) : json_null();
+}
+
+static uint64_t rounded_memory(uint64_t bytes)
+{
+    if (bytes == 0)
+        return 0;
+    uint64_t step = 1;
+    while (step <= bytes / 8)
+        step *= 2;
+    return (bytes + step / 2) / step * step;
+}
+
+struct gpu {
+    const char *name;
+    uint64_t memory_bytes;
+};
+
+static int by_name_and_memory(const void *a, const void *b)
+{
+    const struct gpu *x = a, *y = b;
+    int names = strcmp(x->name, y->name);
+    if (names)
+        return names;
+    return (x->memory_bytes > y->memory_bytes) - (x->memory_bytes < y->memory_bytes);
+}
+
+static uint32_t hash_text(uint32_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x01000193u; /* FNV-1a, 32 bits */
+    return hash;
+}
+
+void context_machine_id(const char *cpu, uint64_t memory_bytes, const struct record_device *devices,
+                        size_t count, char out[9])
+{
+    size_t gpus = 0;
+    struct gpu *gpu = must_alloc(count * sizeof *gpu);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(devices[i].kind, "gpu") == 0)
+            gpu[gpus++] = (struct gpu){devices[i].name, rounded_memory(devices[i].memory_bytes)};
+    if (gpus)
+        qsort(gpu, gpus, sizeof *gpu, by_name_and_memory);
+
+    char text[256];
+    uint32_t hash = hash_text(0x811c9dc5u, cpu);
+    snprintf(text, sizeof text, "\n%" PRIu64 "\n", rounded_memory(memory_bytes));
+    hash = hash_text(hash, text);
+    for (size_t i = 0; i < gpus; i++) {
+        if (i > 0 && by_name_and_memory(&gpu[i - 1], &gpu[i]) == 0)
+            continue;
+        snprintf(text, sizeof text, "%s\n%" PRIu64 "\n", gpu[i].name, gpu[i].memory_bytes);
+        hash = hash_text(hash, text);
+    }
+    free(gpu);
+    snprintf(out, 9, "%08" PRIx32, hash);
+}
+
+json_t *context_host(const struct record_device *devices, size_t count)
+{
+    char cpu[512], machine[9];
+    bool knows_cpu = read_fact("/proc/cpuinfo", "model name", cpu, sizeof cpu) ||
+                     read_fact("/sys/firmware/devicetree/base/model", "", cpu, sizeof cpu);
+    uint64_t memory_bytes = 0;
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page_bytes > 0)
+        memory_bytes = (uint64_t)pages * (uint64_t)page_bytes;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    struct utsname system;
+    bool knows_system = uname(&system) == 0;
+    double load;
+    context_machine_id(knows_cpu ? cpu : "", memory_bytes, devices, count, machine);
+
+    json_t *host = tree_object();
+    tree_put(host, "machine_id", tree_text(machine));
+    tree_put(host, "os", fact("/etc/os-release", "PRETTY_NAME"));
+    tree_put(host, "kernel", knows_system ? tree_text(system.release) : json_null());
+    tree_put(host, "arch", knows_system ? tree_text(system.machine) : json_null());
+    tree_put(host, "cpu", knows_cpu ? tree_text(cpu) : json_null());
+    tree_put(host, "cpus", tree_count_or_null(cpus > 0 ? (uint64_t)cpus : 0));
+    tree_put(host, "memory_bytes", tree_count_or_null(memory_bytes));
+    tree_put(host, "governor", fact("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", ""));
+    tree_put(host, "load1", tree_number(getloadavg(&load, 1) == 1 ? load : NAN));
+    return host;
+}
+
+json_t *context_device(const struct record_device *d)
+{
+    json_t *device = tree_object();
+    tree_put(device, "id", tree_text(d->id));
+    tree_put(device, "backend", tree_text(d->api));
+    tree_put(device, "name", tree_text(d->name));
+    tree_put(device, "platform", tree_text_or_null(d->platform));
+    tree_put(device, "driver", tree_text_or_null(d->driver));
+    tree_put(device, "arch", tree_text_or_null(d->arch));
+    tree_put(device, "kind", tree_text(d->kind));
+    tree_put(device, "memory_bytes", tree_count_or_null(d->memory_bytes));
+    tree_put(device, "memory_free_start_bytes", tree_count_or_null(d->memory_free_start_bytes));
+    tree_put(device, "max_alloc_bytes", tree_count_or_null(d->max_alloc_bytes));
+    tree_put(device, "alignment_bytes", tree_count_or_null(d->alignment_bytes));
+    tree_put(device, "l2_bytes", tree_count_or_null(d->l2_bytes));
+    tree_put(device, "compute_units", tree_count_or_null(d->compute_units));
+    tree_put(device, "max_group_items", tree_count_or_null(d->max_group_items));
+    tree_put(device, "has_f64", json_boolean(d->has_f64));
+    tree_put(device, "can_split", json_boolean(d->can_split));
+    double rate = d->copy_bytes_per_second;
+    tree_put(device, "copy_bytes_per_second", rate > 0 ? tree_number(floor(rate)) : json_null());
+    return device;
+}

@@ -1,0 +1,106 @@
+/* Every counter of a case, once: the struct, the JSON, the CSV, the table and the help come from
+ * this list. A second list anywhere is a mistake.
+ *
+ * X(name, unit, kind, better, help)
+ *   unit    NS BYTES COUNT; the unit is also the end of the name
+ *   kind    SAMPLED: varies from run to run, one value a sample; EXACT: the same every time
+ *   better  LOWER HIGHER NEITHER
+ *
+ * EXACT counters are taken in two runs of each round: the first one on a fresh allocator ("cold")
+ * and the one after it ("warm"). Peaks include the program's inputs; counts are of the run itself.
+ */
+#ifndef GAMUT_RECORD_COUNTERS_H
+#define GAMUT_RECORD_COUNTERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SAMPLE_LIST(X)                                                                             \
+    X(wall_ns, NS, SAMPLED, LOWER, "host time of one run, from its start until the device is idle")\
+    X(device_ns, NS, SAMPLED, LOWER, "the same run on the device's own clock; on the host device "\
+      "the time inside kernels and copies")                                                        \
+    X(driver_alloc_ns, NS, SAMPLED, LOWER, "time in the driver's allocation calls")                \
+    X(driver_touch_ns, NS, SAMPLED, LOWER, "time in making memory resident, where asked for")      \
+    X(driver_free_ns, NS, SAMPLED, LOWER, "time in the driver's release calls")
+
+#define EXACT_LIST(X)                                                                              \
+    X(peak_requested_bytes, BYTES, EXACT, LOWER, "most bytes the program had asked for at once")   \
+    X(peak_granted_bytes, BYTES, EXACT, LOWER, "most bytes of the blocks handed out at once")      \
+    X(peak_reserved_bytes, BYTES, EXACT, LOWER, "most bytes held from the driver at once")         \
+    X(live_lower_bound_bytes, BYTES, EXACT, LOWER, "most requested bytes still to be used at once: "\
+      "what no allocator can go below")                                                            \
+    X(alloc_count, COUNT, EXACT, LOWER, "blocks asked for")                                        \
+    X(free_count, COUNT, EXACT, NEITHER, "blocks given back")                                      \
+    X(hit_count, COUNT, EXACT, HIGHER, "requests served without asking the driver")                \
+    X(miss_count, COUNT, EXACT, LOWER, "requests for which the driver was asked")                  \
+    X(driver_alloc_count, COUNT, EXACT, LOWER, "allocation calls to the driver")                   \
+    X(driver_touch_count, COUNT, EXACT, LOWER, "times memory was made resident ahead of its use")  \
+    X(driver_free_count, COUNT, EXACT, LOWER, "release calls to the driver")                       \
+    X(driver_refused_count, COUNT, EXACT, LOWER, "allocations that were refused and then retried") \
+    X(launch_count, COUNT, EXACT, LOWER, "kernels launched, those of copies included")             \
+    X(readback_count, COUNT, EXACT, LOWER, "times the host waited for a value from the device")
+
+/* X(name, help): the copy kinds; each has four EXACT counters, see COPY_COUNTER_LIST. */
+#define COPY_KIND_LIST(X)                                                                          \
+    X(loop_carried, "the result of an iteration copied into the loop's own buffer")                \
+    X(concat, "a piece copied into a concatenation")                                               \
+    X(in_place, "a value copied into a part of an array")                                          \
+    X(defensive, "a copy so that one of the two can be overwritten")                               \
+    X(layout, "a copy that changes the order of the elements")                                     \
+    X(host_device, "between host and device while the program runs")                               \
+    X(migration, "between devices")
+
+/* X(name, unit, kind, better, help) for one copy kind. */
+#define COPY_COUNTER_LIST(X, copy)                                                                 \
+    X(copy_##copy##_count, COUNT, EXACT, LOWER, "copies made: " #copy)                             \
+    X(copy_##copy##_bytes, BYTES, EXACT, LOWER, "bytes of them")                                   \
+    X(elided_##copy##_count, COUNT, EXACT, HIGHER, "copies not made, source and destination being "\
+      "the same bytes: " #copy)                                                                    \
+    X(elided_##copy##_bytes, BYTES, EXACT, HIGHER, "bytes of them")
+
+enum copy_kind {
+#define X(name, help) COPY_##name,
+    COPY_KIND_LIST(X)
+#undef X
+        COPY_KINDS
+};
+
+struct copy_counts {
+    uint64_t count, bytes, elided_count, elided_bytes;
+};
+
+struct exact_counts {
+#define X(name, unit, kind, better, help) uint64_t name;
+    EXACT_LIST(X)
+#undef X
+    struct copy_counts copy[COPY_KINDS];
+};
+
+/* One timed run. Unknown is UINT64_MAX here and null in a file. */
+struct sample {
+#define X(name, unit, kind, better, help) uint64_t name;
+    SAMPLE_LIST(X)
+#undef X
+};
+#define UNKNOWN_NS UINT64_MAX
+
+enum counter_unit { UNIT_NS, UNIT_BYTES, UNIT_COUNT };
+enum counter_kind { KIND_SAMPLED, KIND_EXACT };
+enum counter_better { BETTER_LOWER, BETTER_HIGHER, BETTER_NEITHER };
+
+/* The list as data, samples first, then exact counters, then those of each copy kind. */
+struct counter_info {
+    const char *name;
+    enum counter_unit unit;
+    enum counter_kind kind;
+    enum counter_better better;
+    const char *help;
+};
+const struct counter_info *counter_list(size_t *count);
+/* The value of the i-th counter of the list that is EXACT / SAMPLED (it must be of that kind). */
+uint64_t counter_exact(const struct exact_counts *counts, size_t i);
+uint64_t counter_sample(const struct sample *sample, size_t i);
+void counter_set_exact(struct exact_counts *counts, size_t i, uint64_t value);
+void counter_set_sample(struct sample *sample, size_t i, uint64_t value);
+
+#endif

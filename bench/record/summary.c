@@ -1,0 +1,306 @@
+/* What follows from the rounds of a result. Samples of one process are not independent, so every
+ * number here starts from one median a round; intervals are over rounds. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "record/result.h"
+#include "record/statistics.h"
+#include "record/tree.h"
+
+/* A case and the median wall time of each of its rounds. */
+struct row {
+    json_t *json;
+    const char *workload, *dataset, *merge, *release, *strategy, *device;
+    size_t round_count;
+    double *round;   /* the rounds' numbers */
+    double *wall_ns; /* and their medians */
+    struct row *baseline;
+    size_t speedup_count;
+    double *speedup_round, *speedup; /* of the rounds that both have */
+};
+
+/* The known values of one metric in one round. */
+static size_t known_values(const json_t *round, const char *metric, double *out)
+{
+    size_t i, count = 0;
+    json_t *value;
+    json_array_foreach(json_object_get(json_object_get(round, "samples"), metric), i, value)
+    {
+        if (json_is_number(value))
+            out[count++] = json_number_value(value);
+    }
+    return count;
+}
+
+/* A buffer that is large enough for all values of one metric in all rounds. */
+static double *value_buffer(const json_t *rounds, const char *metric)
+{
+    size_t i, count = 0;
+    json_t *round;
+    json_array_foreach(rounds, i, round) count +=
+        json_array_size(json_object_get(json_object_get(round, "samples"), metric));
+    return must_alloc(count * sizeof(double));
+}
+
+static void put_interval(json_t *out, const struct statistics *s)
+{
+    tree_put(out, "rounds", tree_count(s->count));
+    tree_put(out, "median", tree_number(s->median));
+    tree_put(out, "ci_lo", tree_number(s->ci_lo));
+    tree_put(out, "ci_hi", tree_number(s->ci_hi));
+    tree_put(out, "ci_level", tree_number(s->ci_level));
+}
+
+/* The stats of one metric, or NULL where it was never known. */
+static json_t *metric_stats(const json_t *rounds, const char *metric)
+{
+    size_t i, value_count = 0, round_count = 0, cold_count = 0;
+    json_t *round, *out = NULL;
+    double *values = value_buffer(rounds, metric);
+    double *medians = must_alloc(json_array_size(rounds) * sizeof *medians);
+    double *cold = must_alloc(json_array_size(rounds) * sizeof *cold);
+    json_array_foreach(rounds, i, round)
+    {
+        size_t count = known_values(round, metric, values + value_count);
+        double first = tree_get_number(json_object_get(round, "cold_sample"), metric);
+        if (count)
+            medians[round_count++] = statistics_of(values + value_count, count).median;
+        if (!isnan(first))
+            cold[cold_count++] = first;
+        value_count += count;
+    }
+    if (round_count) {
+        struct statistics over_rounds = statistics_of(medians, round_count);
+        statistics_sort(values, value_count);
+        out = tree_object();
+        put_interval(out, &over_rounds);
+        tree_put(out, "mad", tree_number(over_rounds.mad));
+        tree_put(out, "samples", tree_count(value_count));
+        tree_put(out, "min", tree_number(values[0]));
+        tree_put(out, "p10", tree_number(statistics_quantile(values, value_count, 0.1)));
+        tree_put(out, "p90", tree_number(statistics_quantile(values, value_count, 0.9)));
+        tree_put(out, "max", tree_number(values[value_count - 1]));
+        tree_put(out, "cold_median", tree_number(statistics_of(cold, cold_count).median));
+    }
+    free(values);
+    free(medians);
+    free(cold);
+    return out;
+}
+
+static int severity(const char *status)
+{
+    int s = CASE_STATUSES;
+    while (--s > CASE_ok && strcmp(status, case_status_name((enum case_status)s)) != 0)
+        ;
+    return s;
+}
+
+/* A case is as bad as its worst round; a good one is as well checked as its least checked round. */
+static void judge(json_t *one_case)
+{
+    json_t *rounds = json_object_get(one_case, "rounds"), *round, *worst = NULL,
+           *least_checked = NULL;
+    double worst_error = NAN;
+    size_t i;
+    json_array_foreach(rounds, i, round)
+    {
+        if (!worst ||
+            severity(tree_get_text(round, "status")) > severity(tree_get_text(worst, "status")))
+            worst = round;
+        double error = tree_get_number(round, "worst_error");
+        if (isnan(worst_error) || error > worst_error)
+            worst_error = error;
+        if (!least_checked ||
+            strcmp(tree_get_text(round, "check"), case_check_name(CHECK_NONE)) == 0)
+            least_checked = round;
+    }
+    if (!worst)
+        return;
+    tree_put(one_case, "status", tree_share(worst, "status"));
+    tree_put(one_case, "reason", tree_share(worst, "reason"));
+    tree_put(one_case, "check", tree_share(least_checked, "check"));
+    tree_put(one_case, "worst_error", tree_number(worst_error));
+}
+
+static void describe_case(json_t *one_case)
+{
+    judge(one_case);
+    json_t *stats = tree_object();
+    bool good = strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) == 0;
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    for (size_t i = 0; good && i < count; i++) {
+        if (list[i].kind != KIND_SAMPLED)
+            continue;
+        json_t *metric = metric_stats(json_object_get(one_case, "rounds"), list[i].name);
+        if (metric)
+            tree_put(stats, list[i].name, metric);
+    }
+    tree_put(one_case, "stats", stats);
+    tree_put(one_case, "speedup_over_raw", json_null());
+}
+
+static struct row row_of(json_t *one_case)
+{
+    const json_t *key = json_object_get(one_case, "key");
+    json_t *rounds = json_object_get(one_case, "rounds"), *round;
+    size_t i, most = json_array_size(rounds);
+    struct row row = {
+        .json = one_case,
+        .workload = tree_get_text(key, "workload"),
+        .dataset = tree_get_text(key, "dataset"),
+        .merge = tree_get_text(key, "merge"),
+        .release = tree_get_text(key, "release"),
+        .strategy = tree_get_text(key, "strategy"),
+        .device = tree_get_text(key, "device"),
+        .round = must_alloc(most * sizeof(double)),
+        .wall_ns = must_alloc(most * sizeof(double)),
+        .speedup_round = must_alloc(most * sizeof(double)),
+        .speedup = must_alloc(most * sizeof(double)),
+    };
+    if (strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) != 0)
+        return row;
+    double *values = value_buffer(rounds, "wall_ns");
+    json_array_foreach(rounds, i, round)
+    {
+        size_t count = known_values(round, "wall_ns", values);
+        if (!count)
+            continue;
+        row.round[row.round_count] = tree_get_number(round, "round");
+        row.wall_ns[row.round_count++] = statistics_of(values, count).median;
+    }
+    free(values);
+    return row;
+}
+
+static bool same_group(const struct row *a, const struct row *b)
+{
+    return strcmp(a->workload, b->workload) == 0 && strcmp(a->dataset, b->dataset) == 0 &&
+           strcmp(a->device, b->device) == 0;
+}
+
+/* What a group is compared with: one driver call per request, no merging, freed after the last use.
+ * Another release policy or merge set only where the file has no such case; lower is better. */
+static int baseline_rank(const struct row *row)
+{
+    if (strcmp(row->strategy, "raw") != 0)
+        return -1;
+    return 2 * (strcmp(row->merge, "none") != 0) + (strcmp(row->release, "last-use") != 0);
+}
+
+static void find_baseline(struct row *row, struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int rank = baseline_rank(&rows[i]);
+        if (rank >= 0 && same_group(row, &rows[i]) &&
+            (!row->baseline || rank < baseline_rank(row->baseline)))
+            row->baseline = &rows[i];
+    }
+}
+
+/* Pairs the rounds: both times of a pair come from one process on one state of the machine. */
+static void put_speedup(struct row *row)
+{
+    const struct row *base = row->baseline;
+    for (size_t i = 0; base && i < row->round_count; i++)
+        for (size_t j = 0; j < base->round_count; j++)
+            if (row->round[i] == base->round[j] && row->wall_ns[i] > 0) {
+                row->speedup_round[row->speedup_count] = row->round[i];
+                row->speedup[row->speedup_count++] = base->wall_ns[j] / row->wall_ns[i];
+                break;
+            }
+    if (!row->speedup_count)
+        return;
+    struct statistics s = statistics_of(row->speedup, row->speedup_count);
+    json_t *out = tree_object();
+    tree_put(out, "baseline", tree_share(base->json, "id"));
+    put_interval(out, &s);
+    tree_put(row->json, "speedup_over_raw", out);
+}
+
+/* Whether the rows differ at most in workload and dataset: what one geometric mean is about. */
+static bool same_way(const struct row *a, const struct row *b)
+{
+    return strcmp(a->device, b->device) == 0 && strcmp(a->merge, b->merge) == 0 &&
+           strcmp(a->release, b->release) == 0 && strcmp(a->strategy, b->strategy) == 0;
+}
+
+static double speedup_in_round(const struct row *row, double round)
+{
+    for (size_t i = 0; i < row->speedup_count; i++)
+        if (row->speedup_round[i] == round)
+            return row->speedup[i];
+    return NAN;
+}
+
+/* The geometric mean over workloads and datasets, one value for each round that all of them have.
+ */
+static json_t *geometric_mean(const struct row *first, const struct row *rows, size_t count)
+{
+    size_t included = 0, missing = 0, mean_count = 0;
+    const struct row *shortest = NULL;
+    for (const struct row *row = first; row < rows + count; row++) {
+        if (!same_way(row, first))
+            continue;
+        *(row->speedup_count ? &included : &missing) += 1;
+        if (row->speedup_count && (!shortest || row->speedup_count < shortest->speedup_count))
+            shortest = row;
+    }
+    double *means = must_alloc((shortest ? shortest->speedup_count : 0) * sizeof *means);
+    double *values = must_alloc(included * sizeof *values);
+    for (size_t r = 0; shortest && r < shortest->speedup_count; r++) {
+        size_t n = 0;
+        for (const struct row *row = first; row < rows + count; row++)
+            if (row->speedup_count && same_way(row, first))
+                values[n++] = speedup_in_round(row, shortest->speedup_round[r]);
+        double mean = statistics_geometric_mean(values, n);
+        if (!isnan(mean))
+            means[mean_count++] = mean;
+    }
+    struct statistics s = statistics_of(means, mean_count);
+    json_t *out = tree_object();
+    tree_put(out, "device", tree_text(first->device));
+    tree_put(out, "merge", tree_text(first->merge));
+    tree_put(out, "release", tree_text(first->release));
+    tree_put(out, "strategy", tree_text(first->strategy));
+    tree_put(out, "cases", tree_count(included));
+    tree_put(out, "missing", tree_count(missing));
+    put_interval(out, &s);
+    free(means);
+    free(values);
+    return out;
+}
+
+void result_summarise(json_t *root)
+{
+    json_t *cases = json_object_get(root, "cases"), *summary = tree_array(), *each;
+    size_t i, count = json_array_size(cases);
+    struct row *rows = must_alloc(count * sizeof *rows);
+    json_array_foreach(cases, i, each)
+    {
+        describe_case(each);
+        rows[i] = row_of(each);
+    }
+    for (i = 0; i < count; i++) {
+        find_baseline(&rows[i], rows, count);
+        put_speedup(&rows[i]);
+    }
+    for (i = 0; i < count; i++) {
+        bool first = true;
+        for (size_t j = 0; j < i; j++)
+            first &= !same_way(&rows[i], &rows[j]);
+        if (first)
+            tree_append(summary, geometric_mean(&rows[i], rows, count));
+    }
+    tree_put(root, "summary", summary);
+    for (i = 0; i < count; i++) {
+        free(rows[i].round);
+        free(rows[i].wall_ns);
+        free(rows[i].speedup_round);
+        free(rows[i].speedup);
+    }
+    free(rows);
+}

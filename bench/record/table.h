@@ -1,0 +1,36 @@
+/* A result as text: a table for people, Markdown, CSV or the JSON of the file itself. */
+#ifndef GAMUT_RECORD_TABLE_H
+#define GAMUT_RECORD_TABLE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+/* X(NAME, word, help) */
+#define TABLE_FORMAT_LIST(X)                                                                       \
+    X(TEXT, "table", "for a terminal, grouped by workload, dataset and device")                    \
+    X(MARKDOWN, "md", "one Markdown table")                                                        \
+    X(CSV, "csv", "one line a case and metric, times in ns, sizes in bytes")                       \
+    X(JSON, "json", "the result file itself")
+
+enum table_format {
+#define X(name, word, help) TABLE_##name,
+    TABLE_FORMAT_LIST(X)
+#undef X
+        TABLE_FORMATS
+};
+const char *table_format_name(enum table_format format);
+/* ERR_USAGE lists what exists. */
+int table_format_parse(const char *word, enum table_format *format, struct error *error);
+
+/* Prints a summarised result. A case that is not ok has its status in capitals in place of numbers.
+ * Columns that say nothing (the same in every row) are left out and named once. Colour is used for
+ * TEXT alone, on a terminal, unless NO_COLOR is set or TERM is "dumb". ERR_IO. */
+int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error);
+
+/* Whether colour may be written to a stream. */
+bool table_wants_colour(FILE *out);
+
+#endif

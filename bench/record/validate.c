@@ -1,0 +1,266 @@
+/* What readers of a result file rely on, as a list of paths. The JSON Schema says more (it is for
+ * other people's tools); this list is what keeps the code that reads a tree free of checks. */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "record/result.h"
+#include "record/tree.h"
+
+enum {
+    TEXT = 1,
+    INTEGER = 2,
+    NUMBER = 4,
+    BOOLEAN = 8,
+    OBJECT = 16,
+    ARRAY = 32,
+    NOTHING = 64, /* null */
+    ABSENT = 128, /* may be missing */
+};
+
+/* In a path, "[]" is every element of an array and "{}" every member of an object. A parent comes
+ * before what is in it. */
+static const struct rule {
+    const char *path;
+    int types;
+} rules[] = {
+    {"run", OBJECT},
+    {"run.id", TEXT},
+    {"run.started_at", TEXT},
+    {"run.duration_ns", INTEGER | NOTHING},
+    {"run.argv", ARRAY},
+    {"run.seed", INTEGER},
+    {"run.options", OBJECT},
+    {"run.rounds", INTEGER},
+    {"run.status", TEXT},
+    {"context", OBJECT},
+    {"context.tool", OBJECT},
+    {"context.tool.version", TEXT},
+    {"context.tool.git_rev", TEXT | NOTHING},
+    {"context.tool.git_dirty", BOOLEAN | NOTHING},
+    {"context.host", OBJECT},
+    {"context.host.machine_id", TEXT},
+    {"context.devices", ARRAY},
+    {"context.devices[]", OBJECT},
+    {"context.devices[].id", TEXT},
+    {"context.devices[].backend", TEXT},
+    {"context.devices[].name", TEXT},
+    {"context.devices[].driver", TEXT | NOTHING | ABSENT},
+    {"context.devices[].copy_bytes_per_second", NUMBER | NOTHING | ABSENT},
+    {"metrics", OBJECT},
+    {"metrics{}", OBJECT},
+    {"metrics{}.unit", TEXT},
+    {"metrics{}.kind", TEXT},
+    {"metrics{}.better", TEXT},
+    {"summary", ARRAY | ABSENT},
+    {"cases", ARRAY},
+    {"cases[]", OBJECT},
+    {"cases[].id", TEXT},
+    {"cases[].key", OBJECT},
+    {"cases[].key.workload", TEXT},
+    {"cases[].key.dataset", TEXT},
+    {"cases[].key.merge", TEXT},
+    {"cases[].key.release", TEXT},
+    {"cases[].key.strategy", TEXT},
+    {"cases[].key.device", TEXT},
+    {"cases[].status", TEXT},
+    {"cases[].reason", TEXT | NOTHING | ABSENT},
+    {"cases[].traffic_bytes", NUMBER | NOTHING | ABSENT},
+    {"cases[].counters", OBJECT | NOTHING},
+    {"cases[].counters{}", OBJECT},
+    {"cases[].counters{}{}", INTEGER | NOTHING},
+    {"cases[].warnings", ARRAY | ABSENT},
+    {"cases[].warnings[]", OBJECT},
+    {"cases[].warnings[].code", TEXT},
+    {"cases[].rounds", ARRAY},
+    {"cases[].rounds[]", OBJECT},
+    {"cases[].rounds[].round", INTEGER},
+    {"cases[].rounds[].slot", INTEGER},
+    {"cases[].rounds[].status", TEXT},
+    {"cases[].rounds[].samples", OBJECT | NOTHING},
+    {"cases[].rounds[].samples{}", ARRAY},
+    {"cases[].rounds[].samples{}[]", INTEGER | NOTHING},
+    {"cases[].rounds[].cold_sample", OBJECT | NOTHING | ABSENT},
+    {"cases[].rounds[].cold_sample{}", INTEGER | NOTHING},
+};
+
+static int type_of(const json_t *value)
+{
+    if (!value)
+        return ABSENT;
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        return TEXT;
+    case JSON_INTEGER:
+        return INTEGER | NUMBER;
+    case JSON_REAL:
+        return NUMBER;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return BOOLEAN;
+    case JSON_OBJECT:
+        return OBJECT;
+    case JSON_ARRAY:
+        return ARRAY;
+    case JSON_NULL:
+        break;
+    }
+    return NOTHING;
+}
+
+static void describe(int types, struct text *out)
+{
+    static const char *const names[] = {"a text",    "an integer", "a number", "true or false",
+                                        "an object", "an array",   "null",     "nothing"};
+    bool first = true;
+    for (int i = 0; i < 8; i++)
+        if (types & 1 << i && !(1 << i == NUMBER && types & INTEGER)) {
+            text_add(out, "%s%s", first ? "" : " or ", names[i]);
+            first = false;
+        }
+}
+
+static int mismatch(const struct rule *rule, const json_t *value, const char *place,
+                    struct error *error)
+{
+    struct text want = {0}, have = {0};
+    describe(rule->types, &want);
+    describe(type_of(value), &have);
+    int rc = error_set(error, ERR_PARSE, "%s: expected %s, found %s", place, want.data, have.data);
+    text_free(&want);
+    text_free(&have);
+    return rc;
+}
+
+/* Follows the rest of a rule's path from `value`, which stands at `place`. What a parent's own rule
+ * has to say (that it is missing, or null) is not said again for its members. */
+static int follow(const struct rule *rule, const char *rest, json_t *value, const char *place,
+                  struct error *error)
+{
+    char next[512], name[64];
+    int rc = 0;
+    if (!*rest)
+        return type_of(value) & rule->types ? 0 : mismatch(rule, value, place, error);
+    if (strncmp(rest, "[]", 2) == 0) {
+        size_t i;
+        json_t *each;
+        json_array_foreach(value, i, each)
+        {
+            snprintf(next, sizeof next, "%s[%zu]", place, i);
+            if ((rc = follow(rule, rest + 2, each, next, error)) != 0)
+                return rc;
+        }
+        return 0;
+    }
+    if (strncmp(rest, "{}", 2) == 0) {
+        const char *key;
+        json_t *each;
+        json_object_foreach(value, key, each)
+        {
+            snprintf(next, sizeof next, "%s.%s", place, key);
+            if ((rc = follow(rule, rest + 2, each, next, error)) != 0)
+                return rc;
+        }
+        return 0;
+    }
+    if (!json_is_object(value))
+        return 0;
+    rest += *rest == '.';
+    size_t length = strcspn(rest, ".[{");
+    snprintf(name, sizeof name, "%.*s", (int)length, rest);
+    snprintf(next, sizeof next, "%s%s%s", place, *place ? "." : "", name);
+    return follow(rule, rest + length, json_object_get(value, name), next, error);
+}
+
+static int check_version(const json_t *root, struct error *error)
+{
+    const json_t *schema = json_object_get(root, "schema");
+    if (strcmp(tree_get_text(schema, "name"), RESULT_SCHEMA_NAME) != 0)
+        return error_set(error, ERR_PARSE,
+                         "schema.name: expected \"" RESULT_SCHEMA_NAME
+                         "\": this is not a gamut result file");
+    const char *version = tree_get_text(schema, "version");
+    char *end;
+    unsigned long major = strtoul(version, &end, 10);
+    if (!isdigit((unsigned char)*version) || *end != '.')
+        return error_set(error, ERR_PARSE, "schema.version: \"%s\" is not a version", version);
+    if (major != 1)
+        return error_set(error, ERR_PARSE,
+                         "schema.version: %s has another major version than this gamut reads (1)",
+                         version);
+    return 0;
+}
+
+static bool is_status(const char *name)
+{
+    for (int s = 0; s < CASE_STATUSES; s++)
+        if (strcmp(name, case_status_name((enum case_status)s)) == 0)
+            return true;
+    return false;
+}
+
+/* Beyond types: known statuses, and ids that belong to their keys and come once. */
+static int check_cases(const json_t *cases, struct error *error)
+{
+    size_t i, j;
+    json_t *one, *other;
+    json_array_foreach(cases, i, one)
+    {
+        struct case_key key;
+        char id[13];
+        struct error why;
+        if (!is_status(tree_get_text(one, "status")))
+            return error_set(error, ERR_PARSE, "cases[%zu].status: \"%s\" is no status", i,
+                             tree_get_text(one, "status"));
+        if (case_key_from_json(json_object_get(one, "key"), &key, &why) != 0)
+            return error_set(error, ERR_PARSE, "cases[%zu].key: %s", i, why.text);
+        case_id(&key, id);
+        if (strcmp(id, tree_get_text(one, "id")) != 0)
+            return error_set(error, ERR_PARSE, "cases[%zu].id: \"%s\" is not the id of its key, %s",
+                             i, tree_get_text(one, "id"), id);
+        json_array_foreach(json_object_get(one, "rounds"), j, other)
+        {
+            if (!is_status(tree_get_text(other, "status")))
+                return error_set(error, ERR_PARSE,
+                                 "cases[%zu].rounds[%zu].status: \"%s\" is no status", i, j,
+                                 tree_get_text(other, "status"));
+        }
+        for (j = 0; j < i; j++) {
+            other = json_array_get(cases, j);
+            if (strcmp(id, tree_get_text(other, "id")) == 0)
+                return error_set(error, ERR_PARSE, "cases[%zu].id: cases[%zu] has the same", i, j);
+        }
+    }
+    return 0;
+}
+
+int result_validate(const json_t *root, struct error *error)
+{
+    if (!json_is_object(root))
+        return error_set(error, ERR_PARSE, "expected an object, the result");
+    int rc = check_version(root, error);
+    for (size_t i = 0; rc == 0 && i < sizeof rules / sizeof *rules; i++)
+        rc = follow(&rules[i], rules[i].path, (json_t *)root, "", error);
+    return rc ? rc : check_cases(json_object_get(root, "cases"), error);
+}
+
+int result_load(const char *path, json_t **root, struct error *error)
+{
+    json_error_t where;
+    *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+    if (!*root && json_error_code(&where) == json_error_cannot_open_file)
+        return error_set(error, ERR_IO, "%s", where.text);
+    if (!*root)
+        return error_set(error, ERR_PARSE, "%s:%d:%d: %s", path, where.line, where.column,
+                         where.text);
+    int rc = result_validate(*root, error);
+    if (rc) {
+        error_prefix(error, "%s: ", path);
+        json_decref(*root);
+        *root = NULL;
+    }
+    return rc;
+}
