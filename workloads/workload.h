@@ -1,0 +1,60 @@
+/* What a workload brings besides its program text: inputs and a reference.
+ *
+ * A workload is a folder W with W.mem (one or more `fun`s that share kernels and datasets, each a
+ * workload of its own by its name), W.c and a README. W.c defines `const struct workload
+ * workload_W`; the build finds it by the folder's name, so adding one touches no list.
+ */
+#ifndef GAMUT_WORKLOADS_WORKLOAD_H
+#define GAMUT_WORKLOADS_WORKLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "program/element.h"
+
+/* An array on the host, row-major and contiguous. */
+struct host_array {
+    enum element element;
+    unsigned rank;
+    int64_t shape[RANK_MAX];
+    size_t count; /* elements */
+    void *data;
+};
+
+/* A value with the name it has in the program: a scalar (array.data == NULL) or an array. */
+struct named_value {
+    const char *name;
+    union scalar scalar;
+    struct host_array array;
+};
+
+/* The values a program was or will be run with. */
+struct arguments {
+    const char *fun;     /* the name of the fun */
+    const char *dataset; /* the dataset's name */
+    size_t count;
+    const struct named_value *values;
+};
+
+/* Looks a value up by name; it must exist. */
+const struct named_value *argument(const struct arguments *arguments, const char *name);
+int64_t argument_i64(const struct arguments *arguments, const char *name);
+double argument_f64(const struct arguments *arguments, const char *name); /* f32 or f64 scalars */
+
+struct workload {
+    /* Required where the program has array parameters that its datasets do not spell out: fills
+     * `array` (shape set, data allocated) for the parameter `name`. The scalars are all in
+     * `arguments`; arrays are not. The same seed gives the same contents on every machine. */
+    int (*fill)(const struct arguments *arguments, const char *name, struct host_array *array,
+                uint64_t seed, struct error *error);
+    /* Required. Compares the results of one run with a reference that shares no code with the
+     * program. `arguments` holds the inputs as they were before the run, arrays too. 0 if right;
+     * ERR_WRONG with the place, the value and the expected value; *worst_error receives the largest
+     * relative error seen (0 where the comparison is exact). */
+    int (*check)(const struct arguments *arguments, const struct host_array *results,
+                 size_t result_count, double *worst_error, struct error *error);
+};
+
+#endif
