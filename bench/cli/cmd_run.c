@@ -1,0 +1,376 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "record/result.h"
+#include "record/table.h"
+#include "record/tree.h"
+#include "run/catalogue.h"
+#include "run/progress.h"
+#include "run/rounds.h"
+#include "run/select.h"
+
+enum run_flag {
+    RUN_WORKLOAD,
+    RUN_STRATEGY,
+    RUN_MERGE,
+    RUN_DATASET,
+    RUN_DEVICE,
+    RUN_RELEASE,
+    RUN_ROUNDS,
+    RUN_SAMPLES,
+    RUN_MAX_SAMPLES,
+    RUN_MIN_TIME,
+    RUN_SEED,
+    RUN_SMOKE,
+    RUN_MEM_LIMIT,
+    RUN_TIMEOUT,
+    RUN_FORMAT,
+    RUN_OUT,
+    RUN_FORCE,
+    RUN_RESULTS,
+    RUN_NO_SAVE,
+    RUN_PROGRESS,
+    RUN_FLAGS
+};
+
+#define MOST_SAMPLES_DEFAULT "200" /* of a case and round: more change no median, only the file */
+
+static const struct flag flags[] = {
+    [RUN_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+                      "names or globs, or files (*.mem) [all but churn]"},
+    [RUN_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+                      "allocators, with options [raw,pool,tagged,bufalloc]"},
+    [RUN_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", "none", NULL, 0, 0, "merge sets"},
+    [RUN_DATASET] = {"dataset", 'd', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+                     "names or globs [small on a CPU, medium on a GPU]"},
+    [RUN_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
+                    "host, cuda, opencl:1, opencl:NVIDIA, all, …"},
+    [RUN_RELEASE] = {"release", 0, FLAG_LIST, "LIST", "last-use", NULL, 0, 0,
+                     "when blocks are let go: last-use, scope"},
+    [RUN_ROUNDS] = {"rounds", 0, FLAG_COUNT, "N", "10", NULL, 1, 10000,
+                    "fresh processes, each of which runs every case"},
+    [RUN_SAMPLES] = {"samples", 0, FLAG_COUNT, "N", "5", NULL, 1, 1000000,
+                     "at least so many timed runs of a case in a round"},
+    [RUN_MAX_SAMPLES] = {"max-samples", 0, FLAG_COUNT, "N", MOST_SAMPLES_DEFAULT, NULL, 1, 1000000,
+                         "and at most so many"},
+    [RUN_MIN_TIME] = {"min-time", 0, FLAG_TIME, "TIME", "100ms", NULL, 0, 0,
+                      "and until they took so long together"},
+    [RUN_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
+                  "of the inputs and of the order"},
+    [RUN_SMOKE] = {"smoke", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                   "one round, one timed run, the smallest datasets"},
+    [RUN_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
+                       "refuse to hold more of a device's memory"},
+    [RUN_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
+                     "for a case in a round, checking included"},
+    [RUN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
+                    "on stdout"},
+    [RUN_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                 "the result file [RESULTS/<machine>/<time>-<rev>.json]"},
+    [RUN_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
+    [RUN_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
+                     "the folder of result files"},
+    [RUN_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "write no result file"},
+    [RUN_PROGRESS] = {"progress", 0, FLAG_CHOICE, "WHEN", "auto", "auto|always|never|plain", 0, 0,
+                      "on stderr"},
+    [RUN_FLAGS] = {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+/* Everything that lives as long as a run. */
+struct run {
+    const struct command_line *line;
+    struct catalogue catalogue;
+    struct selection selection;
+    size_t device_count;
+    struct found_device *devices; /* selected ones first */
+    struct rounds_options options;
+    struct result result;
+    struct text path; /* "" for none */
+    struct progress progress;
+    bool interrupted;
+    char last_reason[sizeof((struct case_round *)NULL)->reason]; /* told last */
+};
+
+static bool is_on(const struct run *run, enum run_flag flag)
+{
+    return run->line->flag[flag].number != 0;
+}
+
+/* ---- before the first case ----------------------------------------------------------------- */
+
+/* A number that --smoke sets unless the flag was given. */
+static uint64_t number_or(const struct run *run, enum run_flag flag, uint64_t smoke)
+{
+    const struct flag_value *value = &run->line->flag[flag];
+    return is_on(run, RUN_SMOKE) && !value->given ? smoke : value->number;
+}
+
+static int read_options(struct run *run, struct error *error)
+{
+    const struct flag_value *flag = run->line->flag;
+    uint64_t least = number_or(run, RUN_SAMPLES, 1), most = number_or(run, RUN_MAX_SAMPLES, 1);
+    if (most < least && flag[RUN_MAX_SAMPLES].given)
+        return error_set(error, ERR_USAGE, "--max-samples %llu is below --samples %llu",
+                         (unsigned long long)most, (unsigned long long)least);
+    if (flag[RUN_OUT].text && is_on(run, RUN_NO_SAVE))
+        return error_set(error, ERR_USAGE, "--out and --no-save exclude each other");
+    run->options = (struct rounds_options){
+        .rounds = (unsigned)number_or(run, RUN_ROUNDS, 1),
+        .timeout_ns = flag[RUN_TIMEOUT].number,
+        .measure = {.least_samples = (unsigned)least,
+                    .most_samples = (unsigned)(most < least ? least : most),
+                    .least_ns = number_or(run, RUN_MIN_TIME, 0),
+                    .seed = flag[RUN_SEED].number,
+                    .capacity_bytes = flag[RUN_MEM_LIMIT].number},
+    };
+    struct stat status;
+    if (flag[RUN_OUT].text && !is_on(run, RUN_FORCE) && stat(flag[RUN_OUT].text, &status) == 0)
+        return error_set(error, ERR_IO, "%s exists: use --force to replace it, or another name",
+                         flag[RUN_OUT].text);
+    return 0;
+}
+
+static int select_from_flags(struct run *run, struct error *error)
+{
+    const struct flag_value *flag = run->line->flag;
+    const struct select_request request = {.workloads = flag[RUN_WORKLOAD].text,
+                                           .strategies = flag[RUN_STRATEGY].text,
+                                           .merges = flag[RUN_MERGE].text,
+                                           .datasets = flag[RUN_DATASET].text,
+                                           .releases = flag[RUN_RELEASE].text,
+                                           .smoke = is_on(run, RUN_SMOKE)};
+    int code = catalogue_open(&run->catalogue, error);
+    if (!code)
+        code = select_names(&request, &run->catalogue, &run->selection, error);
+    if (!code)
+        code = select_check_devices(flag[RUN_DEVICE].text, error);
+    return code;
+}
+
+static int find_devices(struct run *run, struct error *error)
+{
+    /* Copies are what a time is compared with, and a smoke run's times are nobody's measure. */
+    int code = rounds_devices(run->line->flag[RUN_DEVICE].text, !is_on(run, RUN_SMOKE),
+                              &run->devices, &run->device_count, NULL, error);
+    if (code)
+        return code;
+    size_t selected = 0;
+    while (selected < run->device_count && run->devices[selected].selected)
+        selected++;
+    struct device_info *infos = must_alloc(selected * sizeof *infos);
+    for (size_t i = 0; i < selected; i++)
+        infos[i] = run->devices[i].info;
+    code = select_cases(&run->selection, infos, selected, error);
+    free(infos);
+    return code;
+}
+
+/* ---- the result ---------------------------------------------------------------------------- */
+
+static void record_device(const struct found_device *found, struct record_device *record)
+{
+    static const char *const kinds[] = {
+        [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu", [DEVICE_OTHER] = "other"};
+    const struct device_info *info = &found->info;
+    *record = (struct record_device){
+        .used = found->selected,
+        .memory_bytes = info->memory_bytes,
+        .memory_free_start_bytes = found->free_bytes,
+        .max_alloc_bytes = info->max_alloc_bytes,
+        .alignment_bytes = info->alignment_bytes,
+        .l2_bytes = info->l2_bytes,
+        .compute_units = info->compute_units,
+        .max_group_items = info->max_group_items,
+        .has_f64 = info->has_f64,
+        .can_split = info->can_split,
+        .copy_bytes_per_second = found->copy_rate,
+    };
+    snprintf(record->id, sizeof record->id, "%s", info->id);
+    snprintf(record->api, sizeof record->api, "%s", info->api);
+    snprintf(record->name, sizeof record->name, "%s", info->name);
+    snprintf(record->platform, sizeof record->platform, "%s", info->platform);
+    snprintf(record->driver, sizeof record->driver, "%s", info->driver);
+    snprintf(record->arch, sizeof record->arch, "%s", info->arch);
+    snprintf(record->kind, sizeof record->kind, "%s", kinds[info->kind]);
+}
+
+/* The flags as they took effect, so that a file says how to make it again. */
+static json_t *options_record(const struct run *run)
+{
+    json_t *record = tree_object();
+    for (const struct flag *f = flags; f->name; f++) {
+        const struct flag_value *value = &run->line->flag[f - flags];
+        if (f->type == FLAG_SWITCH)
+            tree_put(record, f->name, json_boolean(value->number));
+        else if (f->type == FLAG_COUNT)
+            tree_put(record, f->name, tree_count(value->number));
+        else if (value->text)
+            tree_put(record, f->name, tree_text(value->text));
+    }
+    tree_put(record, "rounds", tree_count(run->options.rounds));
+    tree_put(record, "samples", tree_count(run->options.measure.least_samples));
+    tree_put(record, "max-samples", tree_count(run->options.measure.most_samples));
+    return record;
+}
+
+static int save(struct run *run, struct error *error)
+{
+    if (!run->path.length) {
+        result_summarise(run->result.root);
+        return 0;
+    }
+    return result_write(&run->result, run->path.data, error);
+}
+
+/* Makes the result and, before anything is measured, its file. */
+static int create_result(struct run *run, struct error *error)
+{
+    const struct flag_value *flag = run->line->flag;
+    json_t *options = options_record(run);
+    const struct result_run facts = {.argc = run->line->argc,
+                                     .argv = run->line->argv,
+                                     .seed = run->options.measure.seed,
+                                     .rounds = run->options.rounds,
+                                     .options = options};
+    int code = result_create(&run->result, &facts, error);
+    json_decref(options);
+    if (code)
+        return code;
+    struct record_device *records = must_alloc(run->device_count * sizeof *records);
+    for (size_t i = 0; i < run->device_count; i++)
+        record_device(&run->devices[i], &records[i]);
+    result_set_devices(&run->result, records, run->device_count);
+    free(records);
+    if (flag[RUN_OUT].text)
+        text_add(&run->path, "%s", flag[RUN_OUT].text);
+    else if (!is_on(run, RUN_NO_SAVE))
+        result_path(run->result.root, flag[RUN_RESULTS].text, &run->path);
+    return save(run, error);
+}
+
+/* ---- while it runs ------------------------------------------------------------------------- */
+
+static void working(void *context, const struct rounds_state *state, const struct case_key *key)
+{
+    struct run *run = context;
+    progress_working(&run->progress, state, key);
+}
+
+static void case_ended(void *context, const struct rounds_state *state,
+                       const struct case_round *round)
+{
+    struct run *run = context;
+    (void)state;
+    result_add_round(&run->result, round);
+    if (round->status == CASE_ok)
+        return;
+    /* A compiler's log is as long as it is the same for every strategy. */
+    const struct case_key *key = &round->key;
+    const bool again = strcmp(run->last_reason, round->reason) == 0;
+    progress_clear(&run->progress);
+    fprintf(stderr, "gamut: %s: %s %s/%s on %s: %.*s\n", case_status_name(round->status),
+            key->strategy, key->workload, key->dataset, key->device,
+            again ? (int)strcspn(round->reason, "\n") : -1, round->reason);
+    snprintf(run->last_reason, sizeof run->last_reason, "%s", round->reason);
+}
+
+static int round_ended(void *context, const struct rounds_state *state, struct error *error)
+{
+    struct run *run = context;
+    progress_round(&run->progress, state);
+    return save(run, error);
+}
+
+static int measure_all(struct run *run, struct error *error)
+{
+    const struct rounds_watcher watcher = {run, working, case_ended, round_ended};
+    fprintf(stderr, "gamut: %zu cases, %u %s, seed %llu%s%s\n", run->selection.case_count,
+            run->options.rounds, run->options.rounds == 1 ? "round" : "rounds",
+            (unsigned long long)run->options.measure.seed, run->path.length ? " -> " : "",
+            run->path.length ? run->path.data : "");
+    progress_begin(&run->progress, (enum progress_mode)run->line->flag[RUN_PROGRESS].number,
+                   run->options.rounds);
+    int code = rounds_run(&run->selection, &run->options, &watcher, &run->interrupted, error);
+    progress_clear(&run->progress);
+    /* Also after a failure of the run itself: what was measured stays. */
+    result_finish(&run->result, run->interrupted ? RUN_INTERRUPTED
+                                : code           ? RUN_PARTIAL
+                                                 : RUN_COMPLETE);
+    int saved = save(run, code ? NULL : error);
+    return code ? code : saved;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static int report_result(struct run *run, struct error *error)
+{
+    size_t counts[CASE_STATUSES], failed = 0;
+    result_status_counts(run->result.root, counts);
+    int code = table_print(run->result.root, (enum table_format)run->line->flag[RUN_FORMAT].number,
+                           stdout, error);
+    fprintf(stderr, "gamut: %zu ok", counts[CASE_ok]);
+    for (int s = 0; s < CASE_STATUSES; s++) {
+        if (s != CASE_ok && counts[s])
+            fprintf(stderr, ", %zu %s", counts[s], case_status_name((enum case_status)s));
+        failed += s > CASE_skipped ? counts[s] : 0;
+    }
+    fprintf(stderr, "%s%s%s\n", run->interrupted ? ", interrupted" : "",
+            run->path.length ? "; wrote " : "", run->path.length ? run->path.data : "");
+    if (code)
+        return report_error(error);
+    if (run->interrupted)
+        return EXIT_INTERRUPTED;
+    if (failed)
+        return EXIT_CASE_FAILED;
+    return counts[CASE_ok] ? EXIT_OK : EXIT_NOTHING_RAN;
+}
+
+static int run_cases(struct run *run)
+{
+    struct error error = {0};
+    int code = read_options(run, &error);
+    if (!code)
+        code = select_from_flags(run, &error);
+    if (!code)
+        code = find_devices(run, &error);
+    if (code == ERR_NOT_FOUND) {
+        report_error(&error);
+        return EXIT_NOTHING_RAN;
+    }
+    if (!code)
+        code = create_result(run, &error);
+    if (!code)
+        code = measure_all(run, &error);
+    return code ? report_error(&error) : report_result(run, &error);
+}
+
+static int run_command(const struct command_line *line)
+{
+    /* Threads that spin while they wait cost a virtual machine milliseconds a launch (320 us on
+     * average on 2 virtual cores, 10 us asleep). The result file records the choice; who sets the
+     * variable keeps it. */
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+    struct run run = {.line = line};
+    int exit_code = run_cases(&run);
+    text_free(&run.path);
+    result_free(&run.result);
+    free(run.devices);
+    select_free(&run.selection);
+    catalogue_close(&run.catalogue);
+    return exit_code;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "run cases, check and measure them, print a table and write a result file",
+    .arguments = "",
+    .flags = flags,
+    .notes = "A list is separated by commas; its names may be globs (-w 'fft*') or all. Options\n"
+             "follow a strategy: -s pool:leading_bits=2,tagged:policy=v1|v4 (two strategies).\n"
+             "gamut list says what there is.\n",
+    .run = run_command,
+};

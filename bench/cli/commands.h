@@ -1,0 +1,17 @@
+/* The commands, in the order of the help. A new one is a file and a line here. */
+#ifndef GAMUT_CLI_COMMANDS_H
+#define GAMUT_CLI_COMMANDS_H
+
+#include "cli/flags.h"
+
+#define COMMAND_LIST(X)                                                                            \
+    X(run)                                                                                         \
+    X(list)                                                                                        \
+    X(plan)                                                                                        \
+    X(plot)
+
+#define X(name) extern const struct command command_##name;
+COMMAND_LIST(X)
+#undef X
+
+#endif

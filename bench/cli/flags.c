@@ -1,0 +1,252 @@
+#include "cli/flags.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static size_t flag_count(const struct flag *flags)
+{
+    size_t n = 0;
+    while (flags[n].name)
+        n++;
+    return n;
+}
+
+static const char *flag_name(void *flags, size_t i)
+{
+    return ((const struct flag *)flags)[i].name;
+}
+
+static const char *choice_name(void *choices, size_t i)
+{
+    return ((const char *const *)choices)[i];
+}
+
+char *flags_variable(char out[64], const char *name)
+{
+    size_t n = (size_t)snprintf(out, 64, "GAMUT_%s", name);
+    for (size_t i = 6; i < n && i < 63; i++)
+        out[i] = out[i] == '-' ? '_' : (char)toupper((unsigned char)out[i]);
+    return out;
+}
+
+static int unknown_flag(const struct command *command, const char *word, struct error *error)
+{
+    struct text known = {0};
+    for (const struct flag *f = command->flags; f->name; f++)
+        text_add(&known, "%s--%s", f == command->flags ? "" : " ", f->name);
+    const char *name = word + strspn(word, "-");
+    int nearest = text_nearest(name, flag_name, (void *)command->flags);
+    int code = error_set(error, ERR_USAGE, "%s: there is no flag %s%s%s%s; there are: %s --help",
+                         command->name, word, nearest >= 0 ? " (did you mean --" : "",
+                         nearest >= 0 ? command->flags[nearest].name : "", nearest >= 0 ? "?)" : "",
+                         known.data);
+    text_free(&known);
+    return code;
+}
+
+/* Stores the position of `text` in "a|b|c". */
+static int set_choice(const struct flag *flag, const char *where, const char *text,
+                      uint64_t *position, struct error *error)
+{
+    enum { CHOICES_MAX = 16 };
+    char copy[256];
+    const char *choices[CHOICES_MAX + 1] = {NULL};
+    snprintf(copy, sizeof copy, "%s", flag->choices);
+    size_t n = 0;
+    char *rest = copy;
+    for (char *word; n < CHOICES_MAX && (word = strsep(&rest, "|"));)
+        choices[n++] = word;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(choices[i], text) == 0) {
+            *position = i;
+            return 0;
+        }
+    int nearest = text_nearest(text, choice_name, choices);
+    return error_set(error, ERR_USAGE, "%s is '%s'%s%s%s, expected one of %s", where, text,
+                     nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? choices[nearest] : "",
+                     nearest >= 0 ? "?)" : "", flag->choices);
+}
+
+static int set_number(const struct flag *flag, const char *where, const char *text, uint64_t *value,
+                      struct error *error)
+{
+    bool is_number;
+    const char *expected;
+    if (flag->type == FLAG_BYTES) {
+        is_number = text_to_bytes(text, value);
+        expected = "a size such as 512MiB";
+    } else if (flag->type == FLAG_TIME) {
+        is_number = text_to_ns(text, value);
+        expected = "a time such as 150ms or 2s";
+    } else {
+        is_number = text_to_u64(text, value);
+        expected = "a whole number";
+    }
+    if (!is_number)
+        return error_set(error, ERR_USAGE, "%s is '%s', expected %s", where, text, expected);
+    if (*value < flag->least)
+        return error_set(error, ERR_USAGE, "%s is %s, expected at least %llu%s", where, text,
+                         (unsigned long long)flag->least, flag->type == FLAG_TIME ? " ns" : "");
+    if (flag->most && *value > flag->most)
+        return error_set(error, ERR_USAGE, "%s is %s, expected at most %llu%s", where, text,
+                         (unsigned long long)flag->most, flag->type == FLAG_TIME ? " ns" : "");
+    return 0;
+}
+
+/* `where` names the origin of the text in messages: the flag or the variable. */
+static int set_flag(struct command_line *line, size_t i, const char *where, const char *text,
+                    struct error *error)
+{
+    const struct flag *flag = &line->command->flags[i];
+    struct flag_value *value = &line->flag[i];
+    switch (flag->type) {
+    case FLAG_SWITCH:
+        if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0)
+            return error_set(error, ERR_USAGE, "%s is '%s', expected 1 or 0", where, text);
+        value->number = text[0] == '1';
+        break;
+    case FLAG_LIST:
+        if (value->given)
+            text = arena_printf(&line->arena, "%s,%s", value->text, text);
+        break;
+    case FLAG_TEXT:
+        break;
+    case FLAG_CHOICE:
+        if (set_choice(flag, where, text, &value->number, error))
+            return ERR_USAGE;
+        break;
+    case FLAG_COUNT:
+    case FLAG_BYTES:
+    case FLAG_TIME:
+        if (set_number(flag, where, text, &value->number, error))
+            return ERR_USAGE;
+        break;
+    }
+    value->text = text;
+    return 0;
+}
+
+static int read_word(struct command_line *line, int argc, char **argv, int *at, struct error *error)
+{
+    const struct command *command = line->command;
+    char *word = argv[*at];
+    bool is_long = word[1] == '-';
+    size_t length = is_long ? strcspn(word + 2, "=") : 1;
+    const char *value = is_long ? word + 2 + length : word + 2;
+    size_t i = 0, count = flag_count(command->flags);
+    while (i < count && (is_long ? strlen(command->flags[i].name) != length ||
+                                       strncmp(command->flags[i].name, word + 2, length) != 0
+                                 : command->flags[i].letter != word[1]))
+        i++;
+    if (i == count) {
+        if (is_long)
+            word[2 + length] = 0;
+        return unknown_flag(command, word, error);
+    }
+    char where[80];
+    snprintf(where, sizeof where, "--%s", command->flags[i].name);
+    bool has_value = *value != 0;
+    if (is_long && has_value)
+        value++;
+    int code;
+    if (command->flags[i].type == FLAG_SWITCH) {
+        if (has_value)
+            return error_set(error, ERR_USAGE, "%s takes no value", where);
+        code = set_flag(line, i, where, "1", error);
+    } else {
+        if (!has_value && ++*at == argc)
+            return error_set(error, ERR_USAGE, "%s needs a value: %s", where,
+                             command->flags[i].value);
+        code = set_flag(line, i, where, has_value ? value : argv[*at], error);
+    }
+    line->flag[i].given = true;
+    return code;
+}
+
+static int read_words(struct command_line *line, int argc, char **argv, struct error *error)
+{
+    const struct command *command = line->command;
+    bool only_positionals = false;
+    for (int at = 0; at < argc; at++) {
+        const char *word = argv[at];
+        if (!only_positionals && strcmp(word, "--") == 0) {
+            only_positionals = true;
+        } else if (!only_positionals && word[0] == '-' && word[1]) {
+            int code = read_word(line, argc, argv, &at, error);
+            if (code)
+                return code;
+        } else if (line->positional_count == command->most_positionals) {
+            return error_set(error, ERR_USAGE, "%s: '%s' is one argument too many", command->name,
+                             word);
+        } else {
+            line->positional[line->positional_count++] = word;
+        }
+    }
+    if (line->positional_count < command->least_positionals)
+        return error_set(error, ERR_USAGE, "%s needs %s; see gamut %s --help", command->name,
+                         command->arguments, command->name);
+    return 0;
+}
+
+int flags_parse(const struct command *command, int argc, char **argv, struct command_line *line,
+                struct error *error)
+{
+    line->command = command;
+    size_t count = flag_count(command->flags);
+    for (size_t i = 0; i < count; i++) {
+        const struct flag *flag = &command->flags[i];
+        if (flag->fallback && set_flag(line, i, flag->name, flag->fallback, error))
+            return ERR_USAGE;
+    }
+    int code = read_words(line, argc, argv, error);
+    if (code)
+        return code;
+    for (size_t i = 0; i < count; i++) {
+        char variable[64];
+        const char *text = getenv(flags_variable(variable, command->flags[i].name));
+        if (line->flag[i].given || !text || !*text)
+            continue;
+        if (set_flag(line, i, variable, text, error))
+            return ERR_USAGE;
+        line->flag[i].given = true;
+    }
+    return 0;
+}
+
+void flags_help(const struct command *command, FILE *out)
+{
+    fprintf(out, "%s\n\nusage: gamut %s%s%s%s\n", command->summary, command->name,
+            *command->arguments ? " " : "", command->arguments,
+            command->flags->name ? " [flags]" : "");
+    if (command->flags->name)
+        fputs("\nflags:\n", out);
+    for (const struct flag *f = command->flags; f->name; f++) {
+        char left[64], letter[8] = "    ";
+        if (f->letter)
+            snprintf(letter, sizeof letter, "-%c, ", f->letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, f->name, f->value ? " " : "",
+                 f->value ? f->value : "");
+        fprintf(out, "  %-28s %s", left, f->help);
+        if (f->choices)
+            fprintf(out, ": %s", f->choices);
+        if (f->fallback)
+            fprintf(out, " [%s]", f->fallback);
+        fputc('\n', out);
+    }
+    if (command->flags->name) {
+        char variable[64];
+        fprintf(out, "\nEach flag can be set in the environment too, --%s as %s; the flag wins.\n",
+                command->flags->name, flags_variable(variable, command->flags->name));
+    }
+    if (command->notes)
+        fprintf(out, "\n%s", command->notes);
+}
+
+int report_error(const struct error *error)
+{
+    fprintf(stderr, "gamut: %s\n", error->text);
+    return EXIT_INPUT;
+}

@@ -1,0 +1,86 @@
+/* Command lines: one table a command drives parsing, the environment and the help text. */
+#ifndef GAMUT_CLI_FLAGS_H
+#define GAMUT_CLI_FLAGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+/* The exit codes of every command. */
+enum exit_code {
+    EXIT_OK = 0,
+    EXIT_INPUT = 2,         /* usage, I/O or parse error */
+    EXIT_CASE_FAILED = 3,   /* run: some case is oom, wrong, timeout or error */
+    EXIT_NOTHING_RAN = 77,  /* no such device: what test harnesses read as "skip" */
+    EXIT_INTERRUPTED = 130, /* SIGINT or SIGTERM; what was measured is kept */
+};
+
+enum flag_type {
+    FLAG_SWITCH, /* no value; in the environment 1 or 0 */
+    FLAG_TEXT,
+    FLAG_LIST,  /* comma-separated; given again, it grows */
+    FLAG_COUNT, /* a whole number */
+    FLAG_BYTES, /* "64MiB" */
+    FLAG_TIME,  /* "150ms"; a plain number is seconds */
+    FLAG_CHOICE,
+};
+
+struct flag {
+    const char *name; /* long, without the dashes; NULL ends a table */
+    char letter;      /* 0: none */
+    enum flag_type type;
+    const char *value;    /* how the help calls it: "LIST" */
+    const char *fallback; /* the default, as a user would write it; NULL: unset */
+    const char *choices;  /* FLAG_CHOICE: "a|b|c" */
+    uint64_t least, most; /* of FLAG_COUNT and FLAG_TIME (in ns); most 0: no upper bound */
+    const char *help;
+};
+
+struct flag_value {
+    bool given;       /* on the command line or in the environment */
+    const char *text; /* the value, or the fallback; NULL if there is none */
+    uint64_t number;  /* count, bytes or ns; the position of a choice; 1 for a switch that is on */
+};
+
+enum { FLAGS_MAX = 24, POSITIONALS_MAX = 16 };
+
+struct command;
+
+struct command_line {
+    const struct command *command;
+    struct flag_value flag[FLAGS_MAX]; /* in the order of the command's table */
+    size_t positional_count;
+    const char *positional[POSITIONALS_MAX];
+    int argc; /* of the whole process */
+    char **argv;
+    struct arena arena; /* owns joined lists; main frees it */
+};
+
+struct command {
+    const char *name, *summary;
+    const char *arguments; /* positional ones in the usage line: "FILE", "" if there are none */
+    size_t least_positionals, most_positionals;
+    const struct flag *flags;
+    const char *notes;                           /* printed after the flags, or NULL */
+    int (*run)(const struct command_line *line); /* returns an exit code */
+};
+
+/* Reads the words after the command's name, and the environment: --least-free is also read from
+ * GAMUT_LEAST_FREE, the command line wins. ERR_USAGE names the nearest flag and what exists. */
+int flags_parse(const struct command *command, int argc, char **argv, struct command_line *line,
+                struct error *error);
+
+/* "GAMUT_LEAST_FREE" for "least-free". */
+char *flags_variable(char out[64], const char *name);
+
+/* The text of `gamut COMMAND --help`. */
+void flags_help(const struct command *command, FILE *out);
+
+/* Prints "gamut: MESSAGE" to stderr and returns the exit code that belongs to the error's code. */
+int report_error(const struct error *error);
+
+#endif

@@ -1,0 +1,108 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "base/text.h"
+#include "record/context.h"
+#include "record/tree.h"
+#include "run/process.h"
+
+static const struct command *const commands[] = {
+#define X(name) &command_##name,
+    COMMAND_LIST(X)
+#undef X
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const char *command_name(void *context, size_t i)
+{
+    (void)context;
+    return i < COMMANDS ? commands[i]->name : NULL;
+}
+
+static void help(FILE *out)
+{
+    fputs("gamut runs real GPU programs under several memory strategies, checks that the answers\n"
+          "are right, and records time, memory, driver calls and copies.\n\n"
+          "usage: gamut COMMAND [...]\n\ncommands:\n",
+          out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-6s %s\n", commands[i]->name, commands[i]->summary);
+    fputs(
+        "\ngamut COMMAND --help says more; gamut --version names the build.\n\n"
+        "Data goes to stdout, everything else to stderr. Exit codes: 0 done, 2 a mistake on the\n"
+        "command line, in a file or in reading or writing one, 3 a case failed, 77 nothing could\n"
+        "run, 130 interrupted (what was measured is kept).\n",
+        out);
+}
+
+static void version(void)
+{
+    json_t *tool = context_tool();
+    const char *rev = tree_get_text(tool, "git_rev");
+    printf("gamut %s", tree_get_text(tool, "version"));
+    if (*rev)
+        printf(" (%s%s)", rev, json_is_true(json_object_get(tool, "git_dirty")) ? ", changed" : "");
+    printf(", %s\n", tree_get_text(tool, "compiler"));
+    json_decref(tool);
+}
+
+static int unknown_command(const char *word)
+{
+    int nearest = text_nearest(word, command_name, NULL);
+    fprintf(stderr, "gamut: there is no command '%s'", word);
+    if (nearest >= 0)
+        fprintf(stderr, " (did you mean %s?)", commands[nearest]->name);
+    fputs("; there are:", stderr);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(stderr, " %s", commands[i]->name);
+    fputc('\n', stderr);
+    return EXIT_INPUT;
+}
+
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (asks_for_help(argv[i])) {
+            flags_help(command, stdout);
+            return EXIT_OK;
+        }
+    struct command_line line = {.argc = argc, .argv = argv};
+    struct error error = {0};
+    int exit_code = flags_parse(command, argc - 2, argv + 2, &line, &error) ? report_error(&error)
+                                                                            : command->run(&line);
+    arena_free(&line.arena);
+    /* A full disk behind a redirection must not look like success. */
+    if ((fflush(stdout) || ferror(stdout)) && exit_code == EXIT_OK) {
+        fputs("gamut: stdout could not be written\n", stderr);
+        return EXIT_INPUT;
+    }
+    return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help(stderr);
+        return EXIT_INPUT;
+    }
+    if (asks_for_help(argv[1])) {
+        help(stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        version();
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "worker") == 0)
+        return worker_main();
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, argv[1]) == 0)
+            return run_command(commands[i], argc, argv);
+    return unknown_command(argv[1]);
+}

@@ -1,0 +1,110 @@
+/* References on blocks: names hold them, and the release policy says when they let go. */
+#include "run/executor.h"
+
+int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
+{
+    if (bytes < 0)
+        return execute_fail(e, at, "'%s' would have %lld bytes", e->fun->names[name].text,
+                            (long long)bytes);
+    int code = blocks_holds(e, name) ? blocks_let_go(e, name) : 0;
+    if (code)
+        return code;
+    int b = e->free_block;
+    struct held_block *block = &e->blocks[b];
+    struct alloc_request request = {
+        .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
+    code = allocator_alloc(e->allocator, &request, &block->block);
+    if (code) {
+        error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag, (long long)bytes,
+                  e->allocator->source->error.text);
+        return code;
+    }
+    e->free_block = block->next_free;
+    block->requested = (uint64_t)bytes;
+    block->tag = request.tag;
+    block->holders = block->uses = 1;
+    e->block_of[name] = e->use_of[name] = b;
+    e->counts.live_bytes += block->requested;
+    if (e->counts.live_bytes > e->counts.peak_live_bytes)
+        e->counts.peak_live_bytes = e->counts.live_bytes;
+    if (e->poison && bytes && e->has_arrays[name])
+        code = e->device->ops->fill(e->device, block->block.memory, block->block.offset, 0xff,
+                                    block->requested, e->error);
+    return code;
+}
+
+void blocks_add_reference(struct executor *e, int block)
+{
+    if (block == NO_BLOCK)
+        return;
+    e->blocks[block].holders++;
+    e->blocks[block].uses++;
+}
+
+void blocks_hold(struct executor *e, int name, int block)
+{
+    e->block_of[name] = e->use_of[name] = block;
+}
+
+static void recycle(struct executor *e, int b)
+{
+    if (e->blocks[b].holders || e->blocks[b].uses)
+        return;
+    e->blocks[b].next_free = e->free_block;
+    e->free_block = b;
+}
+
+static void end_use(struct executor *e, int name)
+{
+    int b = e->use_of[name];
+    if (b == NO_BLOCK)
+        return;
+    e->use_of[name] = NO_BLOCK;
+    if (--e->blocks[b].uses == 0) {
+        e->counts.live_bytes -= e->blocks[b].requested;
+        recycle(e, b);
+    }
+}
+
+static int end_hold(struct executor *e, int name)
+{
+    int b = e->block_of[name];
+    if (b == NO_BLOCK)
+        return 0;
+    struct held_block *block = &e->blocks[b];
+    e->block_of[name] = NO_BLOCK;
+    if (--block->holders)
+        return 0;
+    int code = allocator_free(e->allocator, &block->block, block->tag, block->requested);
+    if (code)
+        error_set(e->error, code, "giving back block '%s': %s", block->tag,
+                  e->allocator->source->error.text);
+    recycle(e, b);
+    return code;
+}
+
+int blocks_last_use(struct executor *e, int name)
+{
+    end_use(e, name);
+    return e->policy == RELEASE_LAST_USE ? end_hold(e, name) : 0;
+}
+
+int blocks_let_go(struct executor *e, int name)
+{
+    end_use(e, name);
+    return end_hold(e, name);
+}
+
+void blocks_free_all(struct executor *e)
+{
+    for (unsigned n = 0; n < e->fun->name_count; n++)
+        e->block_of[n] = e->use_of[n] = NO_BLOCK;
+    e->free_block = NO_BLOCK;
+    for (unsigned b = e->block_capacity; b-- > 0;) {
+        struct held_block *block = &e->blocks[b];
+        if (block->holders && e->allocator)
+            allocator_free(e->allocator, &block->block, block->tag, block->requested);
+        *block = (struct held_block){.next_free = e->free_block};
+        e->free_block = (int)b;
+    }
+}

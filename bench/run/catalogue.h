@@ -1,0 +1,45 @@
+/* The workloads that can be run: those built in, and program files named on the command line. */
+#ifndef GAMUT_RUN_CATALOGUE_H
+#define GAMUT_RUN_CATALOGUE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "program/program.h"
+#include "workload.h"
+
+/* A program text and what belongs to it. */
+struct builtin {
+    const char *name;                /* the folder's */
+    const char *path;                /* "workloads/stencil/stencil.mem", for messages */
+    const char *text;                /* the .mem file */
+    const struct workload *workload; /* inputs and reference */
+    const char *host_text;           /* the host C the kernels below were compiled from */
+    const struct host_kernel *host_kernels;
+};
+/* Written by the build from the folders below workloads/; ends with a NULL name. */
+extern const struct builtin builtin_list[];
+
+/* One runnable fun. */
+struct entry {
+    const char *name;              /* the fun's */
+    const struct program *program; /* the parsed, annotated file */
+    const struct fun *fun;
+    const struct builtin *builtin; /* NULL: a file given at run time */
+};
+
+struct catalogue {
+    size_t entry_count;
+    struct entry *entries;
+    size_t program_count;
+    struct program **programs;
+};
+
+/* Parses all built-in programs. They were checked by the build: a failure here is ERR_INTERNAL. */
+int catalogue_open(struct catalogue *catalogue, struct error *error);
+/* Adds the funs of a file. ERR_IO or ERR_PARSE with file:line:column, the line, what was expected.
+ */
+int catalogue_add_file(struct catalogue *catalogue, const char *path, struct error *error);
+void catalogue_close(struct catalogue *catalogue);
+
+#endif

@@ -1,0 +1,11 @@
+/* The device as a source of memory for allocators. */
+#ifndef GAMUT_RUN_DEVICE_SOURCE_H
+#define GAMUT_RUN_DEVICE_SOURCE_H
+
+#include "alloc/source.h"
+#include "device/device.h"
+
+/* A source with fresh counts; capacity_bytes 0 leaves the limit to the driver. */
+struct source device_source(struct device *device, uint64_t capacity_bytes);
+
+#endif

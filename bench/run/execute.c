@@ -1,0 +1,531 @@
+/* The executor: bodies, branches and loops. */
+#include "run/execute.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/executor.h"
+
+int execute_fail(struct executor *e, struct place at, const char *format, ...)
+{
+    char message[500];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return program_error(e->program, e->error, ERR_PROGRAM, at, "%s", message);
+}
+
+int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value)
+{
+    if (expr->op == EXPR_NAME) {
+        *value = e->values[expr->name];
+        return 0;
+    }
+    return expr_evaluate(e->program, expr, e->values, value, e->error);
+}
+
+int execute_size(struct executor *e, const struct expr *expr, int64_t *size)
+{
+    union scalar value;
+    int code = execute_evaluate(e, expr, &value);
+    if (!code)
+        *size = value.i64;
+    return code;
+}
+
+/* ---- arrays --------------------------------------------------------------------------------- */
+
+/* Shape and index function of a name, in numbers; a private array's threads come first, and their
+ * extents are not known here, so that shape[] of them stays 0. */
+static int evaluate_layout(struct executor *e, const struct name *n, struct layout *l)
+{
+    unsigned threads = n->thread_rank;
+    int code = 0;
+    *l = (struct layout){.rank = threads + n->rank};
+    for (unsigned d = 0; d < n->rank && !code; d++) {
+        code = execute_size(e, n->shape[d], &l->shape[threads + d]);
+        if (!code && l->shape[threads + d] < 0)
+            code = execute_fail(e, n->at, "dimension %u of '%s' has size %lld", d, n->text,
+                                (long long)l->shape[threads + d]);
+    }
+    if (n->index.offset && !code)
+        code = execute_size(e, n->index.offset, &l->offset);
+    int64_t stride = 1;
+    for (unsigned d = l->rank; d-- > 0 && !code;) {
+        l->stride[d] = stride;
+        if (n->index.offset)
+            code = execute_size(e, n->index.stride[d], &l->stride[d]);
+        else if (__builtin_mul_overflow(stride, l->shape[d], &stride))
+            code = execute_fail(e, n->at, "'%s' has more elements than 64 bits can count", n->text);
+    }
+    return code;
+}
+
+int execute_bind_array(struct executor *e, int name)
+{
+    const struct name *n = &e->fun->names[name];
+    struct array_state *a = &e->arrays[name];
+    int code = evaluate_layout(e, n, &a->layout);
+    if (code)
+        return code;
+    int b = e->block_of[n->memory];
+    if (b == NO_BLOCK)
+        return execute_fail(e, n->at, "'%s' is in block '%s', which is not allocated", n->text,
+                            e->fun->names[n->memory].text);
+    const struct held_block *block = &e->blocks[b];
+    int64_t bytes = (int64_t)element_bytes(n->element), first, last;
+    if (!n->thread_rank && layout_count(&a->layout) > 0) {
+        layout_range(&a->layout, &first, &last);
+        if (first < 0 || last >= (int64_t)(block->requested / (uint64_t)bytes))
+            return execute_fail(e, n->at,
+                                "'%s' reaches from element %lld to %lld of block '%s', "
+                                "which has %llu bytes",
+                                n->text, (long long)first, (long long)last,
+                                e->fun->names[n->memory].text,
+                                (unsigned long long)block->requested);
+    }
+    a->memory = block->block.memory;
+    a->layout.offset += (int64_t)block->block.offset / bytes;
+    return 0;
+}
+
+/* ---- values on their way -------------------------------------------------------------------- */
+
+static void pick_up(struct executor *e, int name, struct passed *p)
+{
+    switch (e->fun->names[name].kind) {
+    case NAME_SCALAR:
+        p->scalar = e->values[name];
+        break;
+    case NAME_ARRAY:
+        p->array = e->arrays[name];
+        break;
+    case NAME_MEMORY:
+        p->block = e->block_of[name];
+        blocks_add_reference(e, p->block);
+        break;
+    }
+}
+
+/* Binds a name to what was picked up; memories must come before the arrays in them. */
+static int put_down(struct executor *e, int name, const struct passed *p, struct place at)
+{
+    switch (e->fun->names[name].kind) {
+    case NAME_SCALAR:
+        e->values[name] = p->scalar;
+        return 0;
+    case NAME_MEMORY:
+        blocks_hold(e, name, p->block);
+        return 0;
+    default:
+        break;
+    }
+    int code = execute_bind_array(e, name);
+    if (code)
+        return code;
+    const struct array_state *to = &e->arrays[name];
+    if (to->memory == p->array.memory && layout_same_shape(&to->layout, &p->array.layout) &&
+        (layout_count(&to->layout) == 0 || layout_equal(&to->layout, &p->array.layout)))
+        return 0;
+    return execute_fail(e, at, "what '%s' receives has another shape or index function than '%s'",
+                        e->fun->names[name].text, e->fun->names[name].text);
+}
+
+static int put_down_all(struct executor *e, const int *names, const struct step_state *state,
+                        unsigned count, struct place at)
+{
+    int code = 0;
+    /* Arrays last: their types mention the others. */
+    for (unsigned pass = 0; pass < 1u + state->passes_arrays; pass++)
+        for (unsigned i = 0; i < count && !code; i++)
+            if ((e->fun->names[names[i]].kind == NAME_ARRAY) == (pass == 1))
+                code = put_down(e, names[i], &state->passed[i], at);
+    return code;
+}
+
+static int let_go_all(struct executor *e, const struct names_list *list)
+{
+    int code = 0;
+    for (unsigned i = 0; i < list->count && !code; i++)
+        if (blocks_holds(e, list->names[i]))
+            code = blocks_let_go(e, list->names[i]);
+    return code;
+}
+
+static int last_use_all(struct executor *e, const struct names_list *list)
+{
+    int code = 0;
+    for (unsigned i = 0; i < list->count && !code; i++)
+        if (blocks_holds(e, list->names[i]))
+            code = blocks_last_use(e, list->names[i]);
+    return code;
+}
+
+/* ---- statements ----------------------------------------------------------------------------- */
+
+static int run_steps(struct executor *e, const struct scope *scope);
+
+/* Runs a body and leaves its results in `passed`. */
+static int run_body(struct executor *e, const struct scope *scope, struct passed *passed)
+{
+    int code = last_use_all(e, &scope->unused);
+    if (!code)
+        code = run_steps(e, scope);
+    if (code)
+        return code;
+    for (unsigned i = 0; i < scope->body->result_count; i++)
+        pick_up(e, scope->body->results[i], &passed[i]);
+    code = last_use_all(e, &scope->entrusted);
+    return code ? code : let_go_all(e, &scope->bound);
+}
+
+static int run_if(struct executor *e, const struct step *s)
+{
+    union scalar condition;
+    int code = execute_evaluate(e, s->stm->expr, &condition);
+    struct step_state *state = s->state;
+    if (!code)
+        code = run_body(e, condition.u8 ? s->then : s->otherwise, state->passed);
+    return code ? code : put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
+}
+
+static int run_iterations(struct executor *e, const struct step *s, int64_t bound)
+{
+    const struct loop *l = s->stm->loop;
+    struct step_state *state = s->state;
+    for (int64_t i = 0;; i++) {
+        if (l->counter != NO_NAME ? i >= bound : !e->values[l->condition].u8)
+            return 0;
+        if (l->counter != NO_NAME)
+            e->values[l->counter].i64 = i;
+        int code = run_body(e, s->then, state->passed);
+        if (!code)
+            code = put_down_all(e, l->params, state, l->param_count, l->body.results_at);
+        if (code)
+            return code;
+    }
+}
+
+static int run_loop(struct executor *e, const struct step *s)
+{
+    const struct loop *l = s->stm->loop;
+    struct step_state *state = s->state;
+    int64_t bound = 0;
+    int code = l->bound ? execute_size(e, l->bound, &bound) : 0;
+    for (unsigned i = 0; i < l->param_count && !code; i++) {
+        if (l->init_exprs[i])
+            code = execute_evaluate(e, l->init_exprs[i], &state->passed[i].scalar);
+        else
+            pick_up(e, l->init_names[i], &state->passed[i]);
+    }
+    if (!code)
+        code = put_down_all(e, l->params, state, l->param_count, s->stm->at);
+    if (!code)
+        code = last_use_all(e, &s->moved);
+    if (!code)
+        code = run_iterations(e, s, bound);
+    if (code)
+        return code;
+    for (unsigned i = 0; i < l->param_count; i++)
+        pick_up(e, l->params[i], &state->passed[i]);
+    code = let_go_all(e, &s->then->bound);
+    return code ? code : put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
+}
+
+/* The shape that a view declares must be what the operation gives. */
+static int run_view(struct executor *e, const struct step *s)
+{
+    const struct stm *stm = s->stm;
+    int code = execute_bind_array(e, stm->outs[0]);
+    if (code)
+        return code;
+    const struct layout *out = &e->arrays[stm->outs[0]].layout;
+    const struct layout *from = &e->arrays[stm->array].layout;
+    bool fits = true;
+    switch (stm->kind) {
+    case STM_RESHAPE:
+        fits = layout_count(out) == layout_count(from);
+        break;
+    case STM_REARRANGE:
+        for (unsigned d = 0; d < out->rank; d++)
+            fits &= out->shape[d] == from->shape[stm->permutation[d]];
+        break;
+    case STM_ALIAS:
+        fits = layout_same_shape(out, from);
+        break;
+    default: {
+        struct layout part;
+        code = move_slice_layout(e, stm, from, &part);
+        fits = !code && layout_same_shape(out, &part);
+    }
+    }
+    if (!code && !fits)
+        code = execute_fail(e, stm->at, "the declared shape of '%s' is not the shape of the result",
+                            e->fun->names[stm->outs[0]].text);
+    return code;
+}
+
+static int run_assert(struct executor *e, const struct stm *s)
+{
+    union scalar value;
+    int code = execute_evaluate(e, s->expr, &value);
+    return code || value.u8 ? code : execute_fail(e, s->at, "this assertion does not hold");
+}
+
+static int run_step(struct executor *e, const struct step *s)
+{
+    const struct stm *stm = s->stm;
+    int64_t bytes;
+    int code;
+    switch (stm->kind) {
+    case STM_SCALAR:
+        return execute_evaluate(e, stm->expr, &e->values[stm->outs[0]]);
+    case STM_ALLOC:
+        code = execute_size(e, stm->expr, &bytes);
+        return code ? code : blocks_alloc(e, stm->outs[0], bytes, stm->at);
+    case STM_KERNEL:
+        return launch_kernel(e, s);
+    case STM_ELEMENT:
+        return move_element(e, s);
+    case STM_COPY:
+        return move_copy(e, s);
+    case STM_CONCAT:
+        return move_concat(e, s);
+    case STM_UPDATE:
+        return move_update(e, s);
+    case STM_REPLICATE:
+        return move_fill(e, s);
+    case STM_IOTA:
+        return move_iota(e, s);
+    case STM_SCRATCH:
+        return execute_bind_array(e, stm->outs[0]);
+    case STM_IF:
+        return run_if(e, s);
+    case STM_LOOP:
+        return run_loop(e, s);
+    case STM_ASSERT:
+        return run_assert(e, stm);
+    default:
+        return run_view(e, s);
+    }
+}
+
+static int run_steps(struct executor *e, const struct scope *scope)
+{
+    int code = 0;
+    for (const struct step *s = scope->first; s && !code; s = s->next) {
+        code = run_step(e, s);
+        if (!code)
+            code = last_use_all(e, &s->released);
+    }
+    return code;
+}
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+static void prepare_scope(struct executor *e, struct scope *scope)
+{
+    if (!scope)
+        return;
+    for (struct step *s = scope->first; s; s = s->next) {
+        struct step_state *state = s->state = arena_alloc(&e->arena, sizeof *state);
+        const struct stm *stm = s->stm;
+        unsigned values = stm->kind == STM_LOOP ? stm->loop->param_count : stm->out_count;
+        switch (stm->kind) {
+        case STM_KERNEL:
+            launch_prepare(e, s);
+            break;
+        case STM_COPY:
+        case STM_CONCAT:
+        case STM_UPDATE:
+        case STM_REPLICATE:
+        case STM_IOTA:
+            state->kernel = move_find_kernel(e, stm);
+            break;
+        case STM_IF:
+        case STM_LOOP:
+            state->passed = arena_alloc(&e->arena, values * sizeof *state->passed);
+            for (unsigned i = 0; i < stm->out_count; i++)
+                state->passes_arrays |= e->fun->names[stm->outs[i]].kind == NAME_ARRAY;
+            prepare_scope(e, s->then);
+            prepare_scope(e, s->otherwise);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
+                  struct device_program *built, enum release_policy policy,
+                  struct executor **executor, struct error *error)
+{
+    struct executor *e = must_alloc(sizeof *e);
+    *e = (struct executor){.fun = fun,
+                           .program = fun->program,
+                           .device = device,
+                           .kernels = kernels,
+                           .built = built,
+                           .policy = policy,
+                           .error = error};
+    uint64_t alignment = device_info(device)->alignment_bytes;
+    e->block_alignment = alignment < 256 ? alignment : 256;
+    unsigned names = fun->name_count, memories = 0;
+    e->values = arena_alloc(&e->arena, names * sizeof *e->values);
+    e->arrays = arena_alloc(&e->arena, names * sizeof *e->arrays);
+    e->block_of = arena_alloc(&e->arena, names * sizeof *e->block_of);
+    e->use_of = arena_alloc(&e->arena, names * sizeof *e->use_of);
+    e->has_arrays = arena_alloc(&e->arena, names * sizeof *e->has_arrays);
+    for (unsigned n = 0; n < names; n++) {
+        memories += fun->names[n].kind == NAME_MEMORY;
+        if (fun->names[n].memory != NO_NAME)
+            e->has_arrays[fun->names[n].memory] = true;
+    }
+    /* A name holds one block at most, and a value on its way between two names one more. */
+    e->block_capacity = 2 * memories + 1;
+    e->blocks = arena_alloc(&e->arena, e->block_capacity * sizeof *e->blocks);
+    e->root = liveness_analyse(fun, &e->arena);
+    prepare_scope(e, e->root);
+    blocks_free_all(e);
+    *executor = e;
+    return 0;
+}
+
+void executor_close(struct executor *e)
+{
+    if (!e)
+        return;
+    arena_free(&e->arena);
+    free(e);
+}
+
+const struct executor_counts *executor_counts(const struct executor *e)
+{
+    return &e->counts;
+}
+
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+static const struct named_value *find_argument(const struct arguments *arguments, const char *name)
+{
+    for (size_t i = 0; i < arguments->count; i++)
+        if (strcmp(arguments->values[i].name, name) == 0)
+            return &arguments->values[i];
+    return NULL;
+}
+
+static int begin_param(struct executor *e, int param, const struct arguments *arguments)
+{
+    const struct name *n = &e->fun->names[param];
+    if (n->kind == NAME_MEMORY) {
+        int64_t bytes;
+        int code = execute_size(e, n->bytes, &bytes);
+        return code ? code : blocks_alloc(e, param, bytes, n->at);
+    }
+    const struct named_value *value = find_argument(arguments, n->text);
+    if (!value)
+        return error_set(e->error, ERR_USAGE, "%s needs a value for '%s'", e->fun->name, n->text);
+    if (n->kind == NAME_SCALAR) {
+        e->values[param] = value->scalar;
+        return 0;
+    }
+    int code = execute_bind_array(e, param);
+    if (code)
+        return code;
+    const struct array_state *a = &e->arrays[param];
+    if (!layout_contiguous(&a->layout))
+        return execute_fail(e, n->at, "the parameter '%s' must be row-major", n->text);
+    size_t bytes = element_bytes(n->element);
+    if (value->array.count != (size_t)layout_count(&a->layout))
+        return execute_fail(e, n->at, "'%s' has %lld elements, its value %zu", n->text,
+                            (long long)layout_count(&a->layout), value->array.count);
+    if (!n->unique) { /* the caller keeps it, so it lives as long as the run */
+        int b = e->block_of[n->memory];
+        blocks_add_reference(e, b);
+    }
+    return e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
+                                 value->array.data, value->array.count * bytes, e->error);
+}
+
+int executor_begin(struct executor *e, struct allocator *allocator,
+                   const struct arguments *arguments, bool poison, struct error *error)
+{
+    e->allocator = allocator;
+    e->poison = poison;
+    e->error = error;
+    e->counts = (struct executor_counts){0};
+    int code = 0;
+    /* Scalars first: the sizes of the others mention them. */
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (unsigned i = 0; i < e->fun->param_count && !code; i++) {
+            bool scalar = e->fun->names[e->fun->params[i]].kind == NAME_SCALAR;
+            if (scalar == (pass == 0))
+                code = begin_param(e, e->fun->params[i], arguments);
+        }
+    return code;
+}
+
+int executor_run(struct executor *e, struct error *error)
+{
+    e->error = error;
+    int code = last_use_all(e, &e->root->unused);
+    return code ? code : run_steps(e, e->root);
+}
+
+/* Reads all elements between the first and the last and picks out those of the array. */
+static int read_array(struct executor *e, int name, struct host_array *out)
+{
+    const struct layout *l = &e->arrays[name].layout;
+    size_t bytes = element_bytes(e->fun->names[name].element);
+    out->count = (size_t)layout_count(l);
+    out->data = must_alloc(out->count * bytes);
+    if (out->count == 0)
+        return 0;
+    int64_t first, last;
+    layout_range(l, &first, &last);
+    if (layout_contiguous(l))
+        return e->device->ops->read(e->device, out->data, e->arrays[name].memory,
+                                    (uint64_t)first * bytes, out->count * bytes, e->error);
+    char *all = must_alloc((size_t)(last - first + 1) * bytes);
+    int code = e->device->ops->read(e->device, all, e->arrays[name].memory, (uint64_t)first * bytes,
+                                    (size_t)(last - first + 1) * bytes, e->error);
+    for (size_t i = 0; i < out->count && !code; i++) {
+        int64_t rest = (int64_t)i, element = l->offset;
+        for (unsigned d = l->rank; d-- > 0; rest /= l->shape[d])
+            element += rest % l->shape[d] * l->stride[d];
+        memcpy((char *)out->data + i * bytes, all + (size_t)(element - first) * bytes, bytes);
+    }
+    free(all);
+    return code;
+}
+
+int executor_results(struct executor *e, struct host_array *results, struct error *error)
+{
+    e->error = error;
+    const struct body *body = &e->fun->body;
+    int code = 0;
+    for (unsigned r = 0; r < body->result_count; r++) {
+        int name = body->results[r];
+        const struct name *n = &e->fun->names[name];
+        struct host_array *out = &results[r];
+        *out = (struct host_array){.element = n->element, .rank = n->rank, .count = 1};
+        if (code)
+            continue;
+        if (n->kind == NAME_ARRAY) {
+            memcpy(out->shape, e->arrays[name].layout.shape, sizeof out->shape);
+            code = read_array(e, name, out);
+        } else {
+            out->data = must_alloc(sizeof(union scalar));
+            memcpy(out->data, &e->values[name], element_bytes(n->element));
+        }
+    }
+    return code;
+}
+
+void executor_end(struct executor *e)
+{
+    blocks_free_all(e);
+}

@@ -1,0 +1,118 @@
+/* Inside the executor: the state that its files share. Not for others. */
+#ifndef GAMUT_RUN_EXECUTOR_H
+#define GAMUT_RUN_EXECUTOR_H
+
+#include "run/execute.h"
+#include "run/layout.h"
+#include "run/liveness.h"
+
+enum { NO_BLOCK = -1 };
+
+/* An array that is bound: its layout counts elements from the start of the memory. */
+struct array_state {
+    uint64_t memory;
+    struct layout layout;
+};
+
+/* A block and how many hold it. `uses` counts the holders by the last-use rule, whatever the
+ * policy. */
+struct held_block {
+    struct block block;
+    uint64_t requested;
+    const char *tag;
+    unsigned holders, uses;
+    int next_free;
+};
+
+/* A value on its way from one name to another: an initial value, a result. */
+struct passed {
+    union scalar scalar;
+    struct array_state array;
+    int block;
+};
+
+/* What a step needs besides its statement; in the executor's arena. */
+struct step_state {
+    unsigned kernel; /* number of the kernel to launch, where the statement has one */
+    unsigned argument_count;
+    enum launch_arg_kind *kinds;
+    union launch_value *arguments;
+    struct passed *passed; /* of an if or a loop: a value for each result */
+    bool passes_arrays;
+};
+
+struct executor {
+    const struct fun *fun;
+    const struct program *program;
+    struct device *device;
+    struct device_program *built;
+    const struct kernels *kernels;
+    enum release_policy policy;
+    struct arena arena;
+    struct scope *root;
+
+    /* by name */
+    union scalar *values;
+    struct array_state *arrays;
+    int *block_of, *use_of;
+    bool *has_arrays; /* of a memory: is some array in it by this name? */
+
+    struct held_block *blocks;
+    int free_block;
+    unsigned block_capacity;
+
+    struct allocator *allocator;
+    bool poison;
+    uint64_t block_alignment;
+    struct executor_counts counts;
+    struct error *error;
+};
+
+/* execute.c */
+int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value);
+int execute_size(struct executor *e, const struct expr *expr, int64_t *size);
+int execute_fail(struct executor *e, struct place at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Computes the layout of a name from its type, checks that it stays in its block, and binds it. */
+int execute_bind_array(struct executor *e, int name);
+
+/* blocks.c: references on blocks */
+int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at);
+void blocks_hold(struct executor *e, int name, int block); /* takes over one reference */
+void blocks_add_reference(struct executor *e, int block);
+int blocks_last_use(struct executor *e, int name); /* the policy decides what that means */
+int blocks_let_go(struct executor *e, int name);   /* whatever the policy */
+void blocks_free_all(struct executor *e);
+
+/* Names mostly hold nothing when they are told to let go: found out without a call. */
+static inline bool blocks_holds(const struct executor *e, int name)
+{
+    return e->block_of[name] != NO_BLOCK || e->use_of[name] != NO_BLOCK;
+}
+
+/* move.c: statements that move data */
+unsigned move_find_kernel(const struct executor *e, const struct stm *s);
+/* The part of `whole` that the slice of a statement names. */
+int move_slice_layout(struct executor *e, const struct stm *stm, const struct layout *whole,
+                      struct layout *part);
+int move_copy(struct executor *e, const struct step *s);
+int move_concat(struct executor *e, const struct step *s);
+int move_update(struct executor *e, const struct step *s);
+int move_fill(struct executor *e, const struct step *s);
+int move_iota(struct executor *e, const struct step *s);
+int move_element(struct executor *e, const struct step *s);
+
+/* launch.c */
+void launch_prepare(struct executor *e, struct step *s);
+int launch_kernel(struct executor *e, const struct step *s);
+/* Launches kernel number `kernel` over `rank` extents, outermost first; nothing if one is 0. */
+int launch_extents(struct executor *e, unsigned kernel, const int64_t *extents, unsigned rank,
+                   unsigned group_items, unsigned argument_count, const enum launch_arg_kind *kinds,
+                   const union launch_value *arguments, struct place at);
+/* Writes memory, offset and strides of an array behind the arguments there are. */
+void launch_add_array(enum launch_arg_kind *kinds, union launch_value *arguments, unsigned *count,
+                      const struct array_state *array);
+void launch_add_scalar(enum launch_arg_kind *kinds, union launch_value *arguments, unsigned *count,
+                       enum element element, union scalar value);
+
+#endif

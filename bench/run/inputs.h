@@ -1,0 +1,29 @@
+/* The values that a fun is run with: a dataset's, the workload's own, or random ones. */
+#ifndef GAMUT_RUN_INPUTS_H
+#define GAMUT_RUN_INPUTS_H
+
+#include "run/catalogue.h"
+
+struct inputs {
+    struct arena arena;
+    struct arguments arguments;
+    size_t bytes;         /* of all arrays */
+    double traffic_bytes; /* of one run, by the fun's `traffic`; NaN where it does not say */
+};
+
+/* Does the dataset set every scalar parameter of the fun? */
+bool inputs_fit(const struct fun *fun, const struct dataset *dataset);
+
+/* ERR_USAGE with file, line and column where a value has the wrong type or shape. */
+int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
+                struct inputs *inputs, struct error *error);
+void inputs_free(struct inputs *inputs);
+
+/* Does the program have something to compare its results with? */
+bool inputs_can_check(const struct entry *entry, const struct dataset *dataset);
+/* Compares with the workload's reference or the dataset's `expect`. As workload.check. */
+int inputs_check(const struct entry *entry, const struct dataset *dataset,
+                 const struct inputs *inputs, const struct host_array *results, double *worst_error,
+                 struct error *error);
+
+#endif

@@ -1,0 +1,450 @@
+/* One case: runs on a fresh allocator, checks, counts, times.
+ *
+ *   1. Unless the right answer is known from an earlier round: a run with every block filled with
+ *      0xff first, whose answer is compared with the reference.
+ *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and
+ * which is the first timed sample; then samples until there are enough. Answers of the cold, the
+ *      warm and the last run must be right.
+ *   3. Afterwards the source must have everything back.
+ */
+#include "run/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "program/generate.h"
+#include "run/device_source.h"
+#include "run/execute.h"
+#include "run/inputs.h"
+
+struct built {
+    struct built *next;
+    const struct program *program;
+    struct kernels kernels;
+    struct device_program *code;
+    int status; /* of the build, with its message */
+    struct error error;
+};
+
+/* Inputs and the answers known to be right for them. */
+struct prepared {
+    struct prepared *next;
+    const struct entry *entry;
+    const struct dataset *dataset;
+    uint64_t seed;
+    struct inputs inputs;
+    size_t digest_count;
+    uint64_t *digests;
+};
+
+struct measure {
+    struct device *device;
+    struct built *built;
+    struct prepared *prepared; /* last used first */
+};
+
+/* Inputs of other cases are kept as long as all together stay below this. */
+static const size_t kept_input_bytes = (size_t)2 << 30;
+
+struct measure *measure_open(struct device *device)
+{
+    struct measure *m = must_alloc(sizeof *m);
+    m->device = device;
+    return m;
+}
+
+static void free_prepared(struct prepared *p)
+{
+    inputs_free(&p->inputs);
+    free(p->digests);
+    free(p);
+}
+
+void measure_close(struct measure *m)
+{
+    while (m->built) {
+        struct built *next = m->built->next;
+        if (m->built->code)
+            m->device->ops->unbuild(m->device, m->built->code);
+        kernels_free(&m->built->kernels);
+        free(m->built);
+        m->built = next;
+    }
+    while (m->prepared) {
+        struct prepared *next = m->prepared->next;
+        free_prepared(m->prepared);
+        m->prepared = next;
+    }
+    free(m);
+}
+
+/* ---- what is kept between cases ------------------------------------------------------------- */
+
+static struct built *get_built(struct measure *m, const struct entry *entry)
+{
+    for (struct built *b = m->built; b; b = b->next)
+        if (b->program == entry->program)
+            return b;
+    struct built *b = must_alloc(sizeof *b);
+    b->next = m->built;
+    m->built = b;
+    b->program = entry->program;
+    enum kernel_language language = device_info(m->device)->language;
+    program_generate(entry->program, language, &b->kernels);
+    const struct builtin *builtin = entry->builtin;
+    bool compiled_in =
+        language == KERNEL_HOST_C && builtin && strcmp(builtin->host_text, b->kernels.text) == 0;
+    struct kernel_source source = {.name = entry->program->path,
+                                   .text = b->kernels.text,
+                                   .kernel_count = b->kernels.count,
+                                   .kernel_names = b->kernels.names,
+                                   .host_kernels = compiled_in ? builtin->host_kernels : NULL};
+    b->status = m->device->ops->build(m->device, &source, &b->code, &b->error);
+    return b;
+}
+
+static void evict(struct measure *m, const struct prepared *keep)
+{
+    size_t bytes = 0;
+    for (struct prepared **link = &m->prepared; *link;) {
+        struct prepared *p = *link;
+        bytes += p->inputs.bytes;
+        if (p != keep && bytes > kept_input_bytes) {
+            *link = p->next;
+            free_prepared(p);
+        } else {
+            link = &p->next;
+        }
+    }
+}
+
+static int get_prepared(struct measure *m, const struct entry *entry, const struct dataset *dataset,
+                        const struct measure_options *options, struct prepared **out,
+                        struct error *error)
+{
+    struct prepared **link = &m->prepared;
+    while (*link && ((*link)->entry != entry || (*link)->dataset != dataset ||
+                     (*link)->seed != options->seed))
+        link = &(*link)->next;
+    struct prepared *p = *link;
+    if (p) {
+        *link = p->next;
+    } else {
+        p = must_alloc(sizeof *p);
+        *p = (struct prepared){.entry = entry, .dataset = dataset, .seed = options->seed};
+        int code = inputs_make(entry, dataset, options->seed, &p->inputs, error);
+        if (code) {
+            free(p);
+            return code;
+        }
+        p->digests = must_alloc(options->known_digest_count * sizeof *p->digests);
+        p->digest_count = options->known_digest_count;
+        if (p->digest_count)
+            memcpy(p->digests, options->known_digests, p->digest_count * sizeof *p->digests);
+    }
+    p->next = m->prepared;
+    m->prepared = p;
+    evict(m, p);
+    *out = p;
+    return 0;
+}
+
+/* ---- one run -------------------------------------------------------------------------------- */
+
+/* Everything that one case works with. */
+struct session {
+    struct measure *m;
+    const struct entry *entry;
+    const struct dataset *dataset;
+    struct prepared *prepared;
+    struct executor *executor;
+    const struct allocator_ops *strategy;
+    struct option_values strategy_options;
+    struct source source;
+    struct allocator allocator;
+    struct case_round *round;
+    struct error error;
+};
+
+static void reset_peaks(struct session *s)
+{
+    struct allocator_counts *a = &s->allocator.counts;
+    a->peak_requested_bytes = a->requested_bytes;
+    a->peak_granted_bytes = a->granted_bytes;
+    s->source.counts.peak_reserved_bytes = s->source.counts.reserved_bytes;
+}
+
+static void take_counts(const struct session *s, const struct allocator_counts *a,
+                        const struct source_counts *d, struct exact_counts *out)
+{
+    const struct allocator_counts *after = &s->allocator.counts;
+    const struct source_counts *driver = &s->source.counts;
+    const struct executor_counts *run = executor_counts(s->executor);
+    *out = (struct exact_counts){
+        .peak_requested_bytes = after->peak_requested_bytes,
+        .peak_granted_bytes = after->peak_granted_bytes,
+        .peak_reserved_bytes = driver->peak_reserved_bytes,
+        .live_lower_bound_bytes = run->peak_live_bytes,
+        .alloc_count = after->alloc_count - a->alloc_count,
+        .free_count = after->free_count - a->free_count,
+        .hit_count = after->hit_count - a->hit_count,
+        .miss_count = after->miss_count - a->miss_count,
+        .driver_alloc_count = driver->alloc_count - d->alloc_count,
+        .driver_touch_count = driver->touch_count - d->touch_count,
+        .driver_free_count = driver->free_count - d->free_count,
+        .driver_refused_count = driver->refused_count - d->refused_count,
+        .launch_count = run->launch_count,
+        .readback_count = run->readback_count,
+    };
+    memcpy(out->copy, run->copy, sizeof out->copy);
+}
+
+/* Runs once. Inputs are in place and the device is idle when the clock starts; the device is idle
+ * again when it stops. The caller ends the run. */
+static int run_once(struct session *s, bool poison, struct sample *sample,
+                    struct exact_counts *counts)
+{
+    struct device *d = s->m->device;
+    reset_peaks(s);
+    int code = executor_begin(s->executor, &s->allocator, &s->prepared->inputs.arguments, poison,
+                              &s->error);
+    if (!code)
+        code = d->ops->sync(d, &s->error);
+    if (!code)
+        code = d->ops->mark(d, 0, &s->error);
+    if (code)
+        return code;
+    struct allocator_counts a = s->allocator.counts;
+    struct source_counts c = s->source.counts;
+    uint64_t start = clock_ns();
+    code = executor_run(s->executor, &s->error);
+    if (!code)
+        code = d->ops->mark(d, 1, &s->error);
+    if (!code)
+        code = d->ops->sync(d, &s->error);
+    uint64_t wall = clock_ns() - start;
+    if (code)
+        return code;
+    const struct source_counts *after = &s->source.counts;
+    *sample = (struct sample){.wall_ns = wall,
+                              .device_ns = UNKNOWN_NS,
+                              .driver_alloc_ns = after->alloc_ns - c.alloc_ns,
+                              .driver_touch_ns = after->touch_ns - c.touch_ns,
+                              .driver_free_ns = after->free_ns - c.free_ns};
+    code = d->ops->elapsed_ns(d, &sample->device_ns, &s->error);
+    take_counts(s, &a, &c, counts);
+    return code;
+}
+
+/* ---- checking ------------------------------------------------------------------------------- */
+
+static void note_digest(struct prepared *p, uint64_t digest)
+{
+    p->digests = must_realloc(p->digests, (p->digest_count + 1) * sizeof *p->digests);
+    p->digests[p->digest_count++] = digest;
+}
+
+static bool digest_known(const struct prepared *p, uint64_t digest)
+{
+    for (size_t i = 0; i < p->digest_count; i++)
+        if (p->digests[i] == digest)
+            return true;
+    return false;
+}
+
+/* Reads the results of the run that has just been made and compares them. */
+static int check_answer(struct session *s)
+{
+    struct case_round *round = s->round;
+    unsigned count = s->entry->fun->body.result_count;
+    struct host_array *results = must_alloc(count * sizeof *results);
+    int code = executor_results(s->executor, results, &s->error);
+    if (!code) {
+        uint64_t digest = 0;
+        for (unsigned r = 0; r < count; r++)
+            digest = digest_bytes(digest, results[r].data,
+                                  results[r].count * element_bytes(results[r].element));
+        round->digest = digest;
+        if (digest_known(s->prepared, digest)) {
+            if (round->check == CHECK_NONE)
+                round->check = CHECK_DIGEST;
+        } else if (inputs_can_check(s->entry, s->dataset)) {
+            code = inputs_check(s->entry, s->dataset, &s->prepared->inputs, results,
+                                &round->worst_error, &s->error);
+            round->check = CHECK_REFERENCE;
+            if (!code)
+                note_digest(s->prepared, digest);
+        }
+    }
+    for (unsigned r = 0; r < count; r++)
+        free(results[r].data);
+    free(results);
+    return code;
+}
+
+static int open_allocator(struct session *s, uint64_t capacity_bytes)
+{
+    s->source = device_source(s->m->device, capacity_bytes);
+    return allocator_open(&s->allocator, s->strategy, &s->strategy_options, &s->source, &s->error);
+}
+
+/* Closes the allocator; what the source does not have back then has leaked. */
+static int close_allocator(struct session *s)
+{
+    uint64_t live = s->allocator.counts.requested_bytes;
+    allocator_close(&s->allocator);
+    if (live || s->source.counts.reserved_bytes)
+        return error_set(&s->error, ERR_INTERNAL,
+                         "%llu bytes of blocks and %llu bytes of driver "
+                         "memory were never given back",
+                         (unsigned long long)live,
+                         (unsigned long long)s->source.counts.reserved_bytes);
+    return 0;
+}
+
+static int poisoned_run(struct session *s, uint64_t capacity_bytes)
+{
+    struct sample sample;
+    struct exact_counts counts;
+    int code = open_allocator(s, capacity_bytes);
+    if (code)
+        return code;
+    code = run_once(s, true, &sample, &counts);
+    if (!code)
+        code = check_answer(s);
+    executor_end(s->executor);
+    int closed = close_allocator(s);
+    return code ? code : closed;
+}
+
+/* ---- sampling ------------------------------------------------------------------------------- */
+
+static int checked_run(struct session *s, struct sample *sample, struct exact_counts *counts)
+{
+    int code = run_once(s, false, sample, counts);
+    if (!code)
+        code = check_answer(s);
+    executor_end(s->executor);
+    return code;
+}
+
+static int take_samples(struct session *s, const struct measure_options *o)
+{
+    struct case_round *round = s->round;
+    struct exact_counts counts;
+    uint64_t spent = round->samples[0].wall_ns;
+    int code = 0;
+    for (bool last = false; !last && !code;) {
+        unsigned n = (unsigned)round->sample_count;
+        if (n >= o->most_samples || (n >= o->least_samples && spent >= o->least_ns))
+            return 0;
+        struct sample *sample = &round->samples[n];
+        code = run_once(s, false, sample, &counts);
+        if (!code) {
+            spent += sample->wall_ns;
+            round->sample_count++;
+            last = n + 1 >= o->most_samples || (n + 1 >= o->least_samples && spent >= o->least_ns);
+            if (last)
+                code = check_answer(s);
+        }
+        executor_end(s->executor);
+    }
+    return code;
+}
+
+static int measure_runs(struct session *s, const struct measure_options *o)
+{
+    struct case_round *round = s->round;
+    int code = 0;
+    if (s->prepared->digest_count == 0)
+        code = poisoned_run(s, o->capacity_bytes);
+    if (!code)
+        code = open_allocator(s, o->capacity_bytes);
+    if (code)
+        return code;
+    code = checked_run(s, &round->cold_sample, &round->cold);
+    if (!code)
+        code = checked_run(s, &round->samples[0], &round->warm);
+    if (!code) {
+        round->sample_count = 1;
+        code = take_samples(s, o);
+    }
+    int closed = close_allocator(s);
+    return code ? code : closed;
+}
+
+/* ---- the case ------------------------------------------------------------------------------- */
+
+static bool needs_f64(const struct fun *fun)
+{
+    for (unsigned n = 0; n < fun->name_count; n++)
+        if (fun->names[n].kind == NAME_ARRAY && fun->names[n].element == ELEMENT_f64)
+            return true;
+    return false;
+}
+
+static enum case_status status_of(int code)
+{
+    switch (code) {
+    case 0:
+        return CASE_ok;
+    case ERR_OOM:
+        return CASE_oom;
+    case ERR_WRONG:
+        return CASE_wrong;
+    case ERR_UNSUPPORTED:
+        return CASE_skipped;
+    default:
+        return CASE_error;
+    }
+}
+
+static int measure_session(struct session *s, const struct measure_options *o)
+{
+    struct case_round *round = s->round;
+    if (needs_f64(s->entry->fun) && !device_info(s->m->device)->has_f64)
+        return error_set(&s->error, ERR_UNSUPPORTED, "the device has no 64-bit floats");
+    int code = allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error);
+    struct built *built = NULL;
+    if (!code) {
+        built = get_built(s->m, s->entry);
+        code = built->status;
+        if (code)
+            s->error = built->error;
+    }
+    if (!code)
+        code = get_prepared(s->m, s->entry, s->dataset, o, &s->prepared, &s->error);
+    if (code)
+        return code;
+    round->traffic_bytes = s->prepared->inputs.traffic_bytes;
+    enum release_policy policy =
+        strcmp(round->key.release, "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE;
+    code = executor_open(s->entry->fun, s->m->device, &built->kernels, built->code, policy,
+                         &s->executor, &s->error);
+    if (!code)
+        code = measure_runs(s, o);
+    executor_close(s->executor);
+    return code;
+}
+
+int measure_case(struct measure *m, const struct entry *entry, const struct dataset *dataset,
+                 const struct measure_options *options, struct case_round *round)
+{
+    struct session *s = must_alloc(sizeof *s);
+    *s = (struct session){.m = m, .entry = entry, .dataset = dataset, .round = round};
+    round->check = CHECK_NONE;
+    round->worst_error = round->traffic_bytes = NAN;
+    round->samples = must_alloc(options->most_samples * sizeof *round->samples);
+    round->sample_count = 0;
+    int code = measure_session(s, options);
+    round->status = status_of(code);
+    snprintf(round->reason, sizeof round->reason, "%.1000s", code ? s->error.text : "");
+    if (code)
+        round->sample_count = 0; /* what was measured before the failure means nothing */
+    free(s);
+    return code == ERR_DEVICE_LOST ? code : 0;
+}

@@ -1,0 +1,250 @@
+/* The child's side of a run; process.h and rounds.h are the parent's. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "record/case_json.h"
+#include "record/tree.h"
+#include "run/process.h"
+#include "run/select.h"
+#include "run/wire.h"
+
+static void send_error(FILE *out, const struct error *error)
+{
+    json_t *line = tree_object();
+    tree_put(line, "error", json_integer(error->code));
+    tree_put(line, "text", tree_text(error->text));
+    wire_send(out, line);
+}
+
+/* ---- the devices --------------------------------------------------------------------------- */
+
+struct survey {
+    FILE *out;
+    const char *api;
+    size_t count;
+    struct found_device *devices;
+    size_t selected_count;
+    size_t *selected; /* positions in devices, in the order of the selectors */
+};
+
+static void note_found(void *context, const struct device_info *info, const char *why_not)
+{
+    struct survey *s = context;
+    if (!info) {
+        json_t *line = tree_object();
+        tree_put(line, "missing", tree_text(s->api));
+        tree_put(line, "why", tree_text(why_not));
+        wire_send(s->out, line);
+        return;
+    }
+    s->devices = must_realloc(s->devices, (s->count + 1) * sizeof *s->devices);
+    s->devices[s->count++] = (struct found_device){.info = *info};
+}
+
+static void note_selected(void *context, const struct device_info *info, const char *why_not)
+{
+    struct survey *s = context;
+    (void)why_not;
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->devices[i].info.id, info->id) == 0 && !s->devices[i].selected) {
+            s->devices[i].selected = true;
+            s->selected = must_realloc(s->selected, (s->selected_count + 1) * sizeof *s->selected);
+            s->selected[s->selected_count++] = i;
+        }
+}
+
+static int select_all(struct survey *s, const char *selectors, struct error *error)
+{
+    char *list = must_alloc(strlen(selectors) + 1), *rest = strcpy(list, selectors);
+    int code = 0;
+    for (char *selector; !code && (selector = strsep(&rest, ","));)
+        if (*selector)
+            code = device_select(selector, note_selected, s, error);
+    free(list);
+    return code;
+}
+
+static int look_at_device(struct found_device *found, bool copy_rate, struct error *error)
+{
+    struct device *device;
+    int code = device_open(found->info.id, &device, error);
+    if (code)
+        return code;
+    found->info = *device_info(device);
+    found->free_bytes = device->ops->free_bytes(device);
+    /* A device that can't say how fast it copies may still run the cases, or say why it can't. */
+    if (copy_rate && device_copy_rate(device, &found->copy_rate, NULL))
+        found->copy_rate = 0;
+    device->ops->close(device);
+    return 0;
+}
+
+static void send_device(FILE *out, const struct found_device *device)
+{
+    json_t *line = tree_object();
+    tree_put(line, "device", device_to_json(device));
+    wire_send(out, line);
+}
+
+static int do_devices(const struct job *job, FILE *out, struct error *error)
+{
+    struct survey s = {.out = out};
+    size_t count;
+    const struct device_ops *const *apis = device_api_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        s.api = apis[i]->name;
+        apis[i]->enumerate(note_found, &s);
+    }
+    int code = select_all(&s, job->devices, error);
+    for (size_t i = 0; !code && i < s.selected_count; i++) {
+        code = look_at_device(&s.devices[s.selected[i]], job->copy_rate, error);
+        if (!code)
+            send_device(out, &s.devices[s.selected[i]]);
+    }
+    for (size_t i = 0; !code && i < s.count; i++)
+        if (!s.devices[i].selected)
+            send_device(out, &s.devices[i]);
+    free(s.selected);
+    free(s.devices);
+    return code;
+}
+
+/* ---- a round ------------------------------------------------------------------------------- */
+
+struct open_device {
+    const char *id;
+    struct device *device; /* NULL: it could not be opened */
+    struct measure *measure;
+    int code;
+    struct error error;
+};
+
+struct worker {
+    const struct job *job;
+    FILE *out;
+    struct catalogue catalogue;
+    size_t device_count;
+    struct open_device *devices;
+};
+
+/* Opens a device at its first case, so that what opening does to the process is that case's. */
+static struct open_device *device_of(struct worker *w, const char *id)
+{
+    for (size_t i = 0; i < w->device_count; i++)
+        if (strcmp(w->devices[i].id, id) == 0)
+            return &w->devices[i];
+    w->devices = must_realloc(w->devices, (w->device_count + 1) * sizeof *w->devices);
+    struct open_device *d = &w->devices[w->device_count++];
+    *d = (struct open_device){.id = id};
+    d->code = device_open(id, &d->device, &d->error);
+    if (d->code)
+        d->device = NULL;
+    else
+        d->measure = measure_open(d->device);
+    return d;
+}
+
+static void close_devices(struct worker *w)
+{
+    for (size_t i = 0; i < w->device_count; i++)
+        if (w->devices[i].device) {
+            measure_close(w->devices[i].measure);
+            w->devices[i].device->ops->close(w->devices[i].device);
+        }
+    free(w->devices);
+}
+
+static struct measure_options options_of(const struct job *job, const struct case_key *key)
+{
+    struct measure_options options = job->options;
+    for (size_t i = 0; i < job->known_count; i++)
+        if (strcmp(job->known[i].workload, key->workload) == 0 &&
+            strcmp(job->known[i].dataset, key->dataset) == 0) {
+            options.known_digest_count = job->known[i].count;
+            options.known_digests = job->known[i].digests;
+        }
+    return options;
+}
+
+/* ERR_DEVICE_LOST: the process is of no more use. */
+static int run_case(struct worker *w, const struct case_key *key, struct case_round *round)
+{
+    const struct entry *entry = select_entry(&w->catalogue, key->workload);
+    const struct dataset *dataset = entry ? select_dataset(entry, key->dataset) : NULL;
+    round->status = CASE_error;
+    if (!dataset) {
+        snprintf(round->reason, sizeof round->reason, "%s/%s is gone: has its file changed?",
+                 key->workload, key->dataset);
+        return 0;
+    }
+    struct open_device *d = device_of(w, key->device);
+    if (!d->device) {
+        round->status = d->code == ERR_UNSUPPORTED ? CASE_skipped : CASE_error;
+        snprintf(round->reason, sizeof round->reason, "%.*s", (int)sizeof round->reason - 1,
+                 d->error.text);
+        return 0;
+    }
+    const struct measure_options options = options_of(w->job, key);
+    round->status = CASE_ok;
+    return measure_case(d->measure, entry, dataset, &options, round);
+}
+
+static int do_round(const struct job *job, FILE *out, struct error *error)
+{
+    struct worker w = {.job = job, .out = out};
+    int code = catalogue_open(&w.catalogue, error);
+    if (code)
+        return code;
+    for (size_t i = 0; !code && i < job->file_count; i++)
+        code = catalogue_add_file(&w.catalogue, job->files[i], error);
+    int lost = 0;
+    for (size_t i = 0; !code && !lost && i < job->case_count; i++) {
+        const struct job_case *c = &job->cases[i];
+        struct case_round round = {.key = c->key, .round = job->round, .slot = c->slot};
+        json_t *start = tree_object(), *done = tree_object();
+        tree_put(start, "start", json_integer(c->index));
+        wire_send(out, start);
+        lost = run_case(&w, &c->key, &round);
+        tree_put(done, "done", json_integer(c->index));
+        tree_put(done, "round", case_round_to_json(&round));
+        wire_send(out, done);
+        free(round.samples);
+    }
+    /* Closing a lost device can hang; the end of the process closes it as well. */
+    if (!lost)
+        close_devices(&w);
+    else
+        free(w.devices);
+    catalogue_close(&w.catalogue);
+    return code;
+}
+
+int worker_main(void)
+{
+    FILE *out = fcntl(WIRE_FD, F_GETFD) >= 0 ? fdopen(WIRE_FD, "w") : NULL;
+    if (!out) {
+        fputs("gamut: worker is started by run, it is not a command of its own\n", stderr);
+        return 2;
+    }
+    /* What this process starts (a compiler) must not hold the pipe open, and a parent that went
+     * away is no reason to die in the middle of a driver call. */
+    fcntl(WIRE_FD, F_SETFD, FD_CLOEXEC);
+    signal(SIGPIPE, SIG_IGN);
+    struct error error = {0};
+    struct job job;
+    json_t *json = json_loadf(stdin, 0, NULL);
+    int code = job_from_json(json, &job, &error);
+    if (!code)
+        code = job.devices ? do_devices(&job, out, &error) : do_round(&job, out, &error);
+    if (code)
+        send_error(out, &error);
+    job_free(&job);
+    json_decref(json);
+    /* The pipe stays open until the process is gone: should a driver hang in its own clean-up, the
+     * parent still waits for the end of the pipe, with its time limit. */
+    return code ? 2 : 0;
+}

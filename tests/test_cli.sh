@@ -1,0 +1,190 @@
+#!/bin/sh
+# The command line from the outside: exit codes, what goes to which stream, what a mistake is told.
+# Runs $GAMUT, by default the tree's build, on the host device; leaves nothing behind.
+here=$(cd "$(dirname "$0")" && pwd)
+gamut=${GAMUT:-$here/../build/gamut}
+case $gamut in /*) ;; *) gamut=$PWD/$gamut ;; esac
+[ -x "$gamut" ] || { echo "no binary at $gamut: make it, or set GAMUT" >&2; exit 1; }
+
+# The caller's settings must not decide what is tested.
+for variable in $(env | sed -n 's/^\(GAMUT[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
+export GAMUT_DEVICE=host
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+
+failures=0 tests=0
+fail() {
+    failures=$((failures + 1))
+    echo "FAILED: $1" >&2
+    sed 's/^/  stdout: /' out | head -5 >&2
+    sed 's/^/  stderr: /' err | head -5 >&2
+}
+
+# expect CODE STDERR-PATTERN ARGUMENT...; "" stands for nothing on stderr. On a mistake (2) and
+# where nothing could run (77) stdout is empty.
+expect() {
+    code=$1 pattern=$2
+    shift 2
+    tests=$((tests + 1))
+    "$gamut" "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$code" ] || fail "gamut $*: exit $got, expected $code"
+    if [ -z "$pattern" ]; then
+        [ ! -s err ] || fail "gamut $*: something on stderr"
+    else
+        grep -q -e "$pattern" err || fail "gamut $*: stderr lacks '$pattern'"
+    fi
+    ! grep -q Sanitizer err || fail "gamut $*: a sanitizer has something to say"
+    case $code in 2 | 77) [ ! -s out ] || fail "gamut $*: something on stdout" ;; esac
+}
+# After expect: its stdout has, or lacks, a pattern.
+has() { grep -q -e "$1" out || fail "stdout lacks '$1'"; }
+lacks() { ! grep -q -e "$1" out || fail "stdout has '$1'"; }
+is_json() {
+    if command -v python3 >/dev/null; then
+        python3 -m json.tool "$1" >/dev/null 2>&1 || fail "$1 is not JSON"
+    else
+        [ "$(tail -c 2 "$1")" = "}" ] || fail "$1 has no end"
+    fi
+}
+
+cat >right.mem <<'END'
+fun triple(n: i64, x: [n]i32) {
+  let y: [n]i32 = kernel triple_step (i < n) { y[i] = 3 * x[i]; }
+  in y
+}
+dataset smoke { n = 4; x = [1, 2, 3, 4]; } expect { y = [3, 6, 9, 12]; }
+END
+sed 's/12\]/13]/' right.mem >wrong.mem
+cat >broken.mem <<'END'
+fun triple(n: i64) {
+  let y: [n]i32 = iotta
+  in y
+}
+END
+
+# ---- usage
+expect 2 "usage:"
+expect 0 "" --help
+has "Exit codes"
+expect 0 "" --version
+has "^gamut "
+expect 2 "did you mean list?" lsit
+expect 0 "" run --help
+has "GAMUT_WORKLOAD"
+expect 2 "did you mean --rounds?" run --ruonds 3
+expect 2 "at least 1" run --rounds 0
+expect 2 "whole number" run --rounds few
+expect 2 "needs a value" run --rounds
+expect 2 "a size such as" run --mem-limit lots
+expect 2 "did you mean table?" run --format tabel
+expect 2 "one argument too many" run stencil
+expect 2 "exclude each other" run --no-save --out x.json
+expect 2 "below --samples" run --samples 9 --max-samples 3
+expect 2 "below 2^53\|at most" run --seed 9007199254740992
+
+# ---- names that do not exist
+expect 2 "did you mean stencil_hoisted?" run -w stencil_hosted
+expect 2 "there are: .*canny" run -w nothing_like_it
+expect 2 "did you mean pool" run -s pol
+expect 2 "did you mean policy" run -s tagged:polcy=v4
+expect 2 "v9" run -s tagged:policy=v9
+expect 2 "did you mean small?" run -w canny -d smal
+expect 2 "no merge set 'coalesce'" run -m coalesce
+expect 2 "did you mean scope?" run --release scoop
+expect 2 "did you mean cuda?" run -D cdua
+expect 2 "did you mean devices?" list devcies
+expect 2 "did you mean canny?" plan cany
+
+# ---- files
+expect 2 "broken.mem:2:" run -w broken.mem
+expect 2 "iotta" plan broken.mem
+expect 2 "missing.mem" run -w missing.mem
+expect 2 "missing.json" plot missing.json
+echo '{"schema": ' >half.json
+expect 2 "half.json" plot half.json
+expect 2 "half.json exists" run -w right.mem --out half.json
+expect 2 "half.json/x.json" run -w right.mem --out half.json/x.json
+
+# ---- what there is
+for topic in workloads datasets strategies merges devices metrics; do
+    expect 0 "" list "$topic"
+    [ -s out ] || fail "list $topic: nothing on stdout"
+done
+expect 0 "" list devices
+has "^host "
+expect 0 "" list strategies
+has ":policy="
+
+# ---- programs
+expect 0 "" plan right.mem --print source
+lacks "alloc("
+expect 0 "" plan right.mem
+has "alloc("
+cp out planned.mem
+expect 0 "" plan planned.mem
+cmp -s out planned.mem || fail "plan: printing and parsing again gives another program"
+"$gamut" list workloads >workloads
+while read -r name path; do
+    "$gamut" plan "$name" >built_in.mem || fail "plan $name"
+    expect 0 "" plan built_in.mem
+    cmp -s out built_in.mem || fail "plan $name: printing and parsing again changes it ($path)"
+done <workloads
+
+# ---- runs
+expect 0 "1 ok" run --smoke -s raw -w right.mem
+has "triple"
+lacks "gamut:"
+set -- results/*/*.json
+[ $# -eq 1 ] && [ -f "$1" ] || fail "run: no result file below results/"
+expect 0 "4 ok" run --smoke -w canny --out a.json --progress plain
+grep -q '\[ 1/ 1\] 4 cases' err || fail "--progress plain: no line for the round"
+is_json a.json
+expect 2 "a.json exists" run --smoke -w canny --out a.json
+expect 0 "4 ok" run --smoke -w canny --out a.json --force --progress never
+! grep -q '\[ 1/ 1\]' err || fail "--progress never: a line for the round"
+expect 0 "1 ok" run --smoke -w right.mem -s pool --no-save --format json
+is_json out
+expect 0 "1 ok" run --smoke -w right.mem -s pool --no-save --format csv
+lacks "gamut:"
+GAMUT_ROUNDS=2 expect 0 "2 rounds" run -w right.mem -s raw --no-save --samples 1 --min-time 0
+GAMUT_ROUNDS=2 expect 0 "1 round," run -w right.mem -s raw --no-save --smoke --rounds 1
+GAMUT_ROUNDS=few expect 2 "GAMUT_ROUNDS is 'few'" run --no-save
+expect 0 "" plot a.json --out charts
+"$gamut" run --smoke -w right.mem -s raw --no-save >/dev/full 2>err
+[ $? -eq 2 ] || fail "a full disk behind stdout goes unnoticed"
+
+# ---- failures
+expect 3 "wrong: raw triple/smoke" run --smoke -s raw -w wrong.mem --out wrong.json
+has "WRONG"
+lacks "[0-9] [nmu]s"
+grep -q '"wrong"' wrong.json || fail "wrong.json does not say so"
+expect 3 "oom: raw" run --smoke -w canny -s raw,pool --mem-limit 4k --no-save
+has "OOM"
+expect 3 "timeout: raw" run --smoke -w canny -s raw --timeout 1ms --no-save
+expect 3 "1 ok, 1 wrong" run --smoke -s raw -w canny,wrong.mem --no-save
+expect 77 "no device matches" run -D opencl:no-such-device-anywhere
+expect 77 "no device matches" run -D host,opencl:no-such-device-anywhere
+
+# ---- interruption
+tests=$((tests + 1))
+"$gamut" run -w canny -d smoke --rounds 10000 --samples 1 --min-time 0 --out cut.json \
+    --progress plain >out 2>err &
+pid=$!
+tries=0
+until grep -q '\[ *2/' err || [ $tries -eq 300 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+kill -INT $pid
+wait $pid
+code=$?
+[ $code -eq 130 ] || fail "SIGINT: exit $code, expected 130"
+is_json cut.json
+grep -q '"interrupted"' cut.json || fail "SIGINT: the file does not say interrupted"
+grep -q '"samples"' cut.json || fail "SIGINT: what was measured is gone"
+has "canny"
+
+echo "$tests command lines, $failures failures"
+[ $failures -eq 0 ]

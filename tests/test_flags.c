@@ -1,0 +1,167 @@
+/* Command lines and the environment, against one table. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cli/flags.h"
+
+enum { LIST, COUNT, BYTES, TIME, CHOICE, SWITCH, WORD };
+static const struct flag flags[] = {
+    [LIST] = {"list", 'l', FLAG_LIST, "LIST", "none", NULL, 0, 0, "some names"},
+    [COUNT] = {"count", 0, FLAG_COUNT, "N", "10", NULL, 1, 100, "how many"},
+    [BYTES] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0, "how much"},
+    [TIME] = {"min-time", 0, FLAG_TIME, "TIME", "100ms", NULL, 1000000, 0, "how long"},
+    [CHOICE] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv", 0, 0, "which"},
+    [SWITCH] = {"smoke", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "or not"},
+    [WORD] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0, "where to"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+static const struct command command = {.name = "try",
+                                       .summary = "a command of the test",
+                                       .arguments = "FILE",
+                                       .least_positionals = 0,
+                                       .most_positionals = 1,
+                                       .flags = flags};
+
+/* Splits `words` at blanks and parses them. */
+static int parse(const char *words, struct command_line *line, char copy[256], struct error *error)
+{
+    static char *argv[32]; /* values point into it for as long as the line is looked at */
+    int argc = 0;
+    snprintf(copy, 256, "%s", words);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    *line = (struct command_line){0};
+    return flags_parse(&command, argc, argv, line, error);
+}
+
+static void values_are_read(void **state)
+{
+    static const struct {
+        const char *words;
+        size_t flag;
+        bool given;
+        const char *text;
+        uint64_t number;
+    } table[] = {
+        {"", LIST, false, "none", 0},
+        {"", COUNT, false, "10", 10},
+        {"", BYTES, false, NULL, 0},
+        {"", TIME, false, "100ms", 100000000},
+        {"", SWITCH, false, NULL, 0},
+        {"-l a,b", LIST, true, "a,b", 0},
+        {"-la", LIST, true, "a", 0},
+        {"-l a --list b --list=c", LIST, true, "a,b,c", 0},
+        {"--count 7", COUNT, true, "7", 7},
+        {"--count=7 --count=8", COUNT, true, "8", 8},
+        {"--mem-limit 1.5MiB", BYTES, true, "1.5MiB", 3 << 19},
+        {"--min-time 2", TIME, true, "2", 2000000000},
+        {"--format md", CHOICE, true, "md", 1},
+        {"--smoke", SWITCH, true, "1", 1},
+        {"file --out=x=y", WORD, true, "x=y", 0},
+        {"-o - file", WORD, true, "-", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct command_line line;
+        struct error error = {0};
+        char copy[256];
+        assert_int_equal(parse(table[i].words, &line, copy, &error), 0);
+        const struct flag_value *value = &line.flag[table[i].flag];
+        assert_int_equal(value->given, table[i].given);
+        assert_int_equal(value->number, table[i].number);
+        if (table[i].text)
+            assert_string_equal(value->text, table[i].text);
+        else
+            assert_null(value->text);
+        arena_free(&line.arena);
+    }
+}
+
+static void mistakes_are_explained(void **state)
+{
+    static const struct {
+        const char *words, *message;
+    } table[] = {
+        {"--coutn 3", "--count?"},
+        {"--nothing-like-it", "--mem-limit"},
+        {"-x", "no flag -x"},
+        {"--count", "--count needs a value: N"},
+        {"--count many", "whole number"},
+        {"--count 0", "at least 1"},
+        {"--count 101", "at most 100"},
+        {"--mem-limit 3X", "a size such as"},
+        {"--min-time soon", "a time such as"},
+        {"--min-time 1us", "at least 1000000 ns"},
+        {"--format mdd", "did you mean md?"},
+        {"--format \x01", "table|md|csv"},
+        {"--smoke=1", "takes no value"},
+        {"a b", "'b' is one argument too many"},
+        {"-- --count --count", "'--count' is one argument too many"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct command_line line;
+        struct error error = {0};
+        char copy[256];
+        assert_int_equal(parse(table[i].words, &line, copy, &error), ERR_USAGE);
+        assert_non_null(strstr(error.text, table[i].message));
+        arena_free(&line.arena);
+    }
+}
+
+static void the_environment_stands_in_for_flags(void **state)
+{
+    struct command_line line;
+    struct error error = {0};
+    char copy[256];
+    (void)state;
+    setenv("GAMUT_MEM_LIMIT", "1k", 1);
+    setenv("GAMUT_COUNT", "20", 1);
+    setenv("GAMUT_SMOKE", "1", 1);
+    setenv("GAMUT_OUT", "", 1); /* empty: as if it were not set */
+    assert_int_equal(parse("--count 30", &line, copy, &error), 0);
+    assert_int_equal(line.flag[BYTES].number, 1024);
+    assert_true(line.flag[BYTES].given);
+    assert_int_equal(line.flag[COUNT].number, 30);
+    assert_int_equal(line.flag[SWITCH].number, 1);
+    assert_null(line.flag[WORD].text);
+    setenv("GAMUT_SMOKE", "yes", 1);
+    assert_int_equal(parse("", &line, copy, &error), ERR_USAGE);
+    assert_non_null(strstr(error.text, "GAMUT_SMOKE is 'yes'"));
+    unsetenv("GAMUT_MEM_LIMIT");
+    unsetenv("GAMUT_COUNT");
+    unsetenv("GAMUT_SMOKE");
+    unsetenv("GAMUT_OUT");
+}
+
+static void the_help_has_every_flag(void **state)
+{
+    char text[4096] = "";
+    (void)state;
+    FILE *out = fmemopen(text, sizeof text, "w");
+    flags_help(&command, out);
+    fclose(out);
+    for (const struct flag *f = flags; f->name; f++) {
+        assert_non_null(strstr(text, f->name));
+        assert_non_null(strstr(text, f->help));
+    }
+    assert_non_null(strstr(text, "-l, --list LIST"));
+    assert_non_null(strstr(text, "which: table|md|csv [table]"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_read),
+        cmocka_unit_test(mistakes_are_explained),
+        cmocka_unit_test(the_environment_stands_in_for_flags),
+        cmocka_unit_test(the_help_has_every_flag),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
