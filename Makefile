@@ -8,6 +8,7 @@ CUDA_PATH ?= /usr/local/cuda
 # release, debug (allocators check themselves after every operation) or sanitize (debug with ASan and UBSan)
 FLAVOUR ?= release
 
+VERSION   := 0.1.0
 GIT_REV   := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 GIT_DIRTY := $(if $(shell git status --porcelain --untracked-files=no 2>/dev/null),1,0)
 WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst %/,%,$(dir $(w))))))
@@ -55,8 +56,8 @@ BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
 TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(wildcard tests/bench_*.c tests/fuzz_*.c),$(wildcard tests/*.c)))
 
 .DELETE_ON_ERROR:
-.SECONDARY:
-.PHONY: all setup test check bench smoke plots fuzz sanitize clean help
+.PRECIOUS: $(BUILD)/%.o
+.PHONY: FORCE all setup test check bench smoke plots fuzz sanitize clean help
 all: $(BUILD)/gamut ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
@@ -72,11 +73,11 @@ $(BUILD)/%.o: %.c
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 REV_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -l GAMUT_GIT_REV bench/*/*.c 2>/dev/null))
-$(REV_OBJECTS): CPPFLAGS += -DGAMUT_GIT_REV='"$(GIT_REV)"' -DGAMUT_GIT_DIRTY=$(GIT_DIRTY) -DGAMUT_BUILD='"$(FLAVOUR)"' -DGAMUT_CFLAGS='"$(OPT)"'
+$(REV_OBJECTS): CPPFLAGS += -DGAMUT_VERSION='"$(VERSION)"' -DGAMUT_GIT_REV='"$(GIT_REV)"' -DGAMUT_GIT_DIRTY=$(GIT_DIRTY) -DGAMUT_BUILD='"$(FLAVOUR)"' -DGAMUT_CFLAGS='"$(OPT)"'
 $(REV_OBJECTS): $(BUILD)/revision
 $(BUILD)/revision: FORCE
 	@mkdir -p $(@D)
-	@echo '$(GIT_REV) $(GIT_DIRTY) $(FLAVOUR) $(OPT)' | cmp -s - $@ || echo '$(GIT_REV) $(GIT_DIRTY) $(FLAVOUR) $(OPT)' > $@
+	@echo '$(VERSION) $(GIT_REV) $(GIT_DIRTY) $(FLAVOUR) $(OPT)' | cmp -s - $@ || echo '$(VERSION) $(GIT_REV) $(GIT_DIRTY) $(FLAVOUR) $(OPT)' > $@
 FORCE:
 
 $(BUILD)/embed: $(EMBED_OBJECTS)

@@ -43,7 +43,7 @@ static const struct flag flags[] = {
     [RUN_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
                       "names or globs, or files (*.mem) [all but churn]"},
     [RUN_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                      "allocators, with options [raw,pool,tagged,bufalloc]"},
+                      "allocators, with options [all but null]"},
     [RUN_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", "none", NULL, 0, 0, "merge sets"},
     [RUN_DATASET] = {"dataset", 'd', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
                      "names or globs [small on a CPU, medium on a GPU]"},

@@ -83,7 +83,7 @@ static const char host[] =
     "#else\n"
     "#define GAMUT_ITEMS _Pragma(\"GCC ivdep\")\n"
     "#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(GAMUT_NO_CLONES)\n"
-    "#define GAMUT_CLONES __attribute__((target_clones(\"avx512f\", \"avx2\", \"default\")))\n"
+    "#define GAMUT_CLONES __attribute__((target_clones(\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\")))\n"
     "#else\n"
     "#define GAMUT_CLONES\n"
     "#endif\n"

@@ -6,9 +6,6 @@
 #include "alloc/allocator.h"
 #include "base/text.h"
 
-/* `null` measures the harness: a row of it beside the others would read as a contender. */
-const char select_default_strategies[] = "raw,pool,tagged,bufalloc";
-
 /* Millions of allocations and no computation: it measures the allocators' own cost, takes longer
  * than all others together, and its speed-ups are not those of a program. */
 static const char left_out_by_default[] = "churn";
@@ -227,8 +224,10 @@ static int select_strategies(struct selection *s, const char *list, struct error
         struct names matched = {0};
         int code = 0;
         if (strcmp(name, "all") == 0) {
-            for (const char *rest = select_default_strategies, *n; (n = next_item(s, &rest));)
-                add_name(s, &matched, n);
+            /* A row that measures the harness would read as a contender beside the others. */
+            for (size_t i = 0; i < count; i++)
+                if (!ops[i]->harness_only)
+                    add_name(s, &matched, ops[i]->name);
         } else {
             code = match(s, "strategy", name, &all, &matched, error);
         }
@@ -248,7 +247,7 @@ int select_names(const struct select_request *request, struct catalogue *catalog
     const char *strategies = request->strategies;
     int code = select_workloads(s, request->workloads, catalogue, error);
     if (!code)
-        code = select_strategies(s, strategies ? strategies : select_default_strategies, error);
+        code = select_strategies(s, strategies ? strategies : "all", error);
     if (!code)
         code = match_help(s, "merge set", request->merges ? request->merges : "none", merge_sets,
                           &s->merges, error);

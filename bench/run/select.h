@@ -68,7 +68,4 @@ struct named_help {
 };
 extern const struct named_help merge_sets[], release_policies[]; /* end with a NULL name */
 
-/* The strategies that `run` takes by default. */
-extern const char select_default_strategies[];
-
 #endif

@@ -36,6 +36,7 @@ struct allocator_ops {
     const char *summary;               /* one line for `gamut list` */
     const char *origin;                /* whose policy this is */
     const struct option_spec *options; /* NULL-terminated table, or NULL */
+    bool harness_only;                 /* (optional) measures the harness: run only when named */
 
     /* Required. Creates the strategy's state over a source that outlives it and that nobody else
      * takes memory from. On failure it leaves the reason in source->error. */

@@ -124,6 +124,7 @@ const struct allocator_ops allocator_null = {
     .name = "null",
     .summary = "the same memory for everybody: the cost of the harness; answers are wrong under it",
     .origin = "gamut",
+    .harness_only = true,
     .init = null_init,
     .alloc = null_alloc,
     .free = null_free,
