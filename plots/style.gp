@@ -11,6 +11,7 @@ set key outside top center horizontal noenhanced samplen 1.5
 set bmargin 4.5
 set label 1 caption at screen 0.5, 0.03 center noenhanced font ",9" textcolor rgb "#606060"
 
+log2(x) = log(x) / log(2)
 count = words(series)
 box = 0.8 / count
 set boxwidth box absolute
