@@ -96,7 +96,7 @@ int execute_bind_array(struct executor *e, int name)
 
 static void pick_up(struct executor *e, int name, struct passed *p)
 {
-    switch (e->fun->names[name].kind) {
+    switch (e->kinds[name]) {
     case NAME_SCALAR:
         p->scalar = e->values[name];
         break;
@@ -113,15 +113,9 @@ static void pick_up(struct executor *e, int name, struct passed *p)
 /* Binds a name to what was picked up; memories must come before the arrays in them. */
 static int put_down(struct executor *e, int name, const struct passed *p, struct place at)
 {
-    switch (e->fun->names[name].kind) {
-    case NAME_SCALAR:
-        e->values[name] = p->scalar;
-        return 0;
-    case NAME_MEMORY:
+    if (e->kinds[name] == NAME_MEMORY) {
         blocks_hold(e, name, p->block);
         return 0;
-    default:
-        break;
     }
     int code = execute_bind_array(e, name);
     if (code)
@@ -141,7 +135,9 @@ static int put_down_all(struct executor *e, const int *names, const struct step_
     /* Arrays last: their types mention the others. */
     for (unsigned pass = 0; pass < 1u + state->passes_arrays; pass++)
         for (unsigned i = 0; i < count && !code; i++)
-            if ((e->fun->names[names[i]].kind == NAME_ARRAY) == (pass == 1))
+            if (e->kinds[names[i]] == NAME_SCALAR) /* the loop that only counts: no call for it */
+                e->values[names[i]] = state->passed[i].scalar;
+            else if ((e->kinds[names[i]] == NAME_ARRAY) == (pass == 1))
                 code = put_down(e, names[i], &state->passed[i], at);
     return code;
 }
@@ -177,7 +173,10 @@ static int run_body(struct executor *e, const struct scope *scope, struct passed
     if (code)
         return code;
     for (unsigned i = 0; i < scope->body->result_count; i++)
-        pick_up(e, scope->body->results[i], &passed[i]);
+        if (e->kinds[scope->body->results[i]] == NAME_SCALAR)
+            passed[i].scalar = e->values[scope->body->results[i]];
+        else
+            pick_up(e, scope->body->results[i], &passed[i]);
     code = last_use_all(e, &scope->entrusted);
     return code ? code : let_go_all(e, &scope->bound);
 }
@@ -378,8 +377,10 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
     e->arrays = arena_alloc(&e->arena, names * sizeof *e->arrays);
     e->block_of = arena_alloc(&e->arena, names * sizeof *e->block_of);
     e->use_of = arena_alloc(&e->arena, names * sizeof *e->use_of);
+    e->kinds = arena_alloc(&e->arena, names);
     e->has_arrays = arena_alloc(&e->arena, names * sizeof *e->has_arrays);
     for (unsigned n = 0; n < names; n++) {
+        e->kinds[n] = (unsigned char)fun->names[n].kind;
         memories += fun->names[n].kind == NAME_MEMORY;
         if (fun->names[n].memory != NO_NAME)
             e->has_arrays[fun->names[n].memory] = true;

@@ -55,7 +55,8 @@ struct executor {
     union scalar *values;
     struct array_state *arrays;
     int *block_of, *use_of;
-    bool *has_arrays; /* of a memory: is some array in it by this name? */
+    unsigned char *kinds; /* enum name_kind, close together: names themselves are large */
+    bool *has_arrays;     /* of a memory: is some array in it by this name? */
 
     struct held_block *blocks;
     int free_block;
