@@ -194,7 +194,8 @@ static const struct {
      ":4:1: a copy between two places that overlap"},
     {"let y: [1]i32 = kernel k (i < n * 1000000000) { y[0] = 0; }\nin y",
      "a thread's index has 31 bits"},
-    {"let y: [1]i32 = kernel broken (i < n) { y[0] = undeclared; }\nin y", ":2:"},
+    {"let y: [1]i32 = kernel broken (i < n) { y[0] = undeclared; }\nin y",
+     "test.mem:2: let y: [1]i32 = kernel broken (i < n) { y[0] = undeclared; }"},
 };
 
 /* Does any of the alternatives a|b|c stand in text? */

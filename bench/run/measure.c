@@ -84,6 +84,28 @@ void measure_close(struct measure *m)
 
 /* ---- what is kept between cases ------------------------------------------------------------- */
 
+/* Compilers name the line of the body; not all of them show it. */
+static void add_body_line(const struct program *program, struct error *error)
+{
+    char mark[256];
+    snprintf(mark, sizeof mark, "%.200s:", program->path);
+    size_t length = strlen(error->text);
+    for (const char *at = error->text; (at = strstr(at, mark)); at++) {
+        unsigned line = (unsigned)strtoul(at + strlen(mark), NULL, 10);
+        const char *text = program->text;
+        for (unsigned i = 1; i < line && text; i++) {
+            text = strchr(text, '\n');
+            text = text ? text + 1 : NULL;
+        }
+        if (!line || !text)
+            continue;
+        snprintf(error->text + length, sizeof error->text - length, "%s%s%u: %.*s",
+                 length && error->text[length - 1] == '\n' ? "" : "\n", mark, line,
+                 (int)strcspn(text, "\n"), text);
+        return;
+    }
+}
+
 static struct built *get_built(struct measure *m, const struct entry *entry)
 {
     for (struct built *b = m->built; b; b = b->next)
@@ -104,6 +126,8 @@ static struct built *get_built(struct measure *m, const struct entry *entry)
                                    .kernel_names = b->kernels.names,
                                    .host_kernels = compiled_in ? builtin->host_kernels : NULL};
     b->status = m->device->ops->build(m->device, &source, &b->code, &b->error);
+    if (b->status == ERR_BUILD)
+        add_body_line(entry->program, &b->error);
     return b;
 }
 
