@@ -38,7 +38,7 @@ struct arguments {
     const struct named_value *values;
 };
 
-/* Looks a value up by name; it must exist. */
+/* Looks a value up by name; NULL where there is none. The two below need it to exist. */
 const struct named_value *argument(const struct arguments *arguments, const char *name);
 int64_t argument_i64(const struct arguments *arguments, const char *name);
 double argument_f64(const struct arguments *arguments, const char *name); /* f32 or f64 scalars */

@@ -19,3 +19,8 @@ size_t element_bytes(enum element element)
     };
     return sizes[element];
 }
+
+bool element_is_float(enum element element)
+{
+    return element == ELEMENT_f32 || element == ELEMENT_f64;
+}

@@ -2,6 +2,7 @@
 #ifndef GAMUT_PROGRAM_ELEMENT_H
 #define GAMUT_PROGRAM_ELEMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,5 +37,6 @@ union scalar {
 
 const char *element_name(enum element element); /* "f32", … */
 size_t element_bytes(enum element element);
+bool element_is_float(enum element element);
 
 #endif

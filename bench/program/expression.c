@@ -19,13 +19,6 @@ struct expr *expr_constant(struct program *program, int64_t value)
     return e;
 }
 
-struct expr *expr_name(struct program *program, const struct fun *fun, int name)
-{
-    struct expr *e = new_expr(program, EXPR_NAME, fun->names[name].element);
-    e->name = name;
-    return e;
-}
-
 /* clang-format off */
 unsigned expr_binding(enum expr_op op)
 {
@@ -148,11 +141,6 @@ static int64_t as_i64(union scalar v, enum element type)
     }
 }
 
-static bool is_float(enum element type)
-{
-    return type == ELEMENT_f32 || type == ELEMENT_f64;
-}
-
 static union scalar from_i64(int64_t i, enum element type)
 {
     union scalar v = {.i64 = 0};
@@ -195,10 +183,10 @@ union scalar scalar_convert(union scalar value, enum element from, enum element 
 {
     if (from == to)
         return value;
-    if (is_float(to))
-        return is_float(from) ? from_f64(as_f64(value, from), to)
-                              : from_i64(as_i64(value, from), to);
-    if (to == ELEMENT_bool && is_float(from))
+    if (element_is_float(to))
+        return element_is_float(from) ? from_f64(as_f64(value, from), to)
+                                      : from_i64(as_i64(value, from), to);
+    if (to == ELEMENT_bool && element_is_float(from))
         return from_i64(as_f64(value, from) != 0, to);
     return from_i64(as_i64(value, from), to);
 }
@@ -327,7 +315,7 @@ int expr_evaluate(const struct program *program, const struct expr *e, const uni
         return 0;
     }
     const char *why = "an operation that does not exist";
-    if (is_float(type)) {
+    if (element_is_float(type)) {
         double r;
         bool is_bool = false;
         code = float_operation(e->op, as_f64(a, type), as_f64(b, type), &r, &is_bool);

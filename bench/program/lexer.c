@@ -108,8 +108,7 @@ void parser_expect(struct parser *p, const char *text, const char *why)
     parser_unexpected(p, expected);
 }
 
-/* The length of the C token that starts at s; comments, strings and characters are one token. */
-static size_t c_token(const char *s)
+size_t c_literal_length(const char *s)
 {
     if (s[0] == '/' && s[1] == '/')
         return strcspn(s, "\n");
@@ -123,7 +122,7 @@ static size_t c_token(const char *s)
             n += s[n] == '\\' && s[n + 1] ? 2 : 1;
         return n + (s[n] == *s);
     }
-    return 1;
+    return 0;
 }
 
 void parser_raw_block(struct parser *p, const char **text, size_t *length, struct place *at)
@@ -133,7 +132,9 @@ void parser_raw_block(struct parser *p, const char **text, size_t *length, struc
     struct place open = p->token.at;
     const char *start = p->cursor, *s = start;
     *at = p->cursor_at;
-    for (unsigned depth = 1;; s += c_token(s)) {
+    for (unsigned depth = 1;; s++) {
+        for (size_t literal; (literal = c_literal_length(s)) > 0;)
+            s += literal;
         if (!*s)
             parser_fail(p, open, "this '{' of a C text has no matching '}'");
         depth += *s == '{';
@@ -173,6 +174,16 @@ void parser_fail(struct parser *p, struct place at, const char *format, ...)
     longjmp(p->failed, 1);
 }
 
+const char *program_line(const struct program *program, unsigned number)
+{
+    const char *line = number ? program->text : NULL;
+    for (unsigned i = 1; i < number && line; i++) {
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return line;
+}
+
 int program_error(const struct program *program, struct error *error, int code, struct place at,
                   const char *format, ...)
 {
@@ -182,12 +193,8 @@ int program_error(const struct program *program, struct error *error, int code, 
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
 
-    const char *line = program->text;
-    for (unsigned i = 1; i < at.line && line; i++) {
-        line = strchr(line, '\n');
-        line = line ? line + 1 : NULL;
-    }
-    if (!line || at.line == 0)
+    const char *line = program_line(program, at.line);
+    if (!line)
         return error_set(error, code, "%s: %s", program->path, message);
     int width = (int)strcspn(line, "\n");
     /* Tabs are kept in front of the caret, so that it stands under its column. */

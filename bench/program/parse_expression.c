@@ -16,11 +16,6 @@ static const struct {
 #undef X
 };
 
-static bool is_float(enum element type)
-{
-    return type == ELEMENT_f32 || type == ELEMENT_f64;
-}
-
 bool element_from_word(const char *text, size_t length, enum element *element)
 {
     for (int i = 0; i < ELEMENTS; i++)
@@ -50,11 +45,11 @@ void expression_adopt(struct parser *p, struct expr *e, enum element type, const
         return;
     }
     if (e->op == EXPR_CONSTANT) {
-        if ((is_float(e->type) && !is_float(type)) || type == ELEMENT_bool)
+        if ((element_is_float(e->type) && !element_is_float(type)) || type == ELEMENT_bool)
             parser_fail(p, e->at, "%s must be of type %s, this is a number%s", what,
-                        element_name(type), is_float(e->type) ? " with a fraction" : "");
+                        element_name(type), element_is_float(e->type) ? " with a fraction" : "");
         union scalar value = scalar_convert(e->value, e->type, type);
-        if (!is_float(type) && scalar_convert(value, type, ELEMENT_i64).i64 != e->value.i64)
+        if (!element_is_float(type) && scalar_convert(value, type, ELEMENT_i64).i64 != e->value.i64)
             parser_fail(p, e->at, "this number does not fit in a %s", element_name(type));
         e->value = value;
     } else {
@@ -118,7 +113,7 @@ static struct expr *make_binary(struct parser *p, enum expr_op op, struct place 
         require_number(p, a, text);
         require_number(p, b, text);
     }
-    if (is_float(a->type) &&
+    if (element_is_float(a->type) &&
         (op == EXPR_MOD || op == EXPR_SHL || op == EXPR_SHR || op == EXPR_BITAND))
         parser_fail(p, at, "%s needs whole numbers, these are %s", text, element_name(a->type));
     struct expr *e = new_at(p, op, compares || logical ? ELEMENT_bool : a->type, at);
@@ -141,7 +136,7 @@ static struct expr *parse_call(struct parser *p, enum expr_op op, struct place a
     parser_expect(p, ")", "after the argument");
     if (a->untyped)
         expression_adopt(p, a, ELEMENT_f64, operators[op].text);
-    if (!is_float(a->type))
+    if (!element_is_float(a->type))
         parser_fail(p, a->at, "%s needs f32 or f64, this is %s", operators[op].text,
                     element_name(a->type));
     struct expr *e = new_at(p, op, a->type, at);

@@ -112,24 +112,10 @@ static _Noreturn void fail_at(struct scan *s, size_t offset, const char *message
     parser_fail(s->p, place_after(s->k->text_at, s->k->text, offset), message, name);
 }
 
-/* The length of what C reads as one piece at text[i]: space, comments and literals are skipped. */
+/* The length of what can be passed over at s: space, a comment, a string; 0 where C goes on. */
 static size_t skippable(const char *s)
 {
-    if (isspace((unsigned char)*s))
-        return 1;
-    if (s[0] == '/' && s[1] == '/')
-        return strcspn(s, "\n");
-    if (s[0] == '/' && s[1] == '*') {
-        const char *end = strstr(s + 2, "*/");
-        return end ? (size_t)(end - s) + 2 : strlen(s);
-    }
-    if (*s == '"' || *s == '\'') {
-        size_t n = 1;
-        while (s[n] && s[n] != *s)
-            n += s[n] == '\\' && s[n + 1] ? 2 : 1;
-        return n + (s[n] == *s);
-    }
-    return 0;
+    return isspace((unsigned char)*s) ? 1 : c_literal_length(s);
 }
 
 static size_t skip_blank(const char *text, size_t i)

@@ -49,7 +49,7 @@ static void print_constant(struct printer *p, const struct expr *e)
 {
     if (e->type == ELEMENT_bool)
         text_add(&p->out, e->value.u8 ? "true" : "false");
-    else if (e->type == ELEMENT_f32 || e->type == ELEMENT_f64)
+    else if (element_is_float(e->type))
         print_real(p, scalar_convert(e->value, e->type, ELEMENT_f64).f64, e->type == ELEMENT_f32);
     else
         text_add(&p->out, "%lld", (long long)scalar_convert(e->value, e->type, ELEMENT_i64).i64);

@@ -305,6 +305,9 @@ int program_read(const char *path, const char *text, size_t length, struct progr
 /* The program as text, at the level it is at. Owned by the caller (free). */
 char *program_print(const struct program *program);
 
+/* The start of a line of the program's text, counted from 1; NULL where there is none. */
+const char *program_line(const struct program *program, unsigned number);
+
 /* Formats "path:line:column: message", the line and a caret under the column. */
 int program_error(const struct program *program, struct error *error, int code, struct place at,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -318,7 +321,6 @@ int fun_add_name(struct program *program, struct fun *fun, const char *text,
                  const struct name *properties);
 
 struct expr *expr_constant(struct program *program, int64_t value);
-struct expr *expr_name(struct program *program, const struct fun *fun, int name);
 /* a op b, with the constants 0 and 1 folded away. */
 struct expr *expr_binary(struct program *program, enum expr_op op, struct expr *a, struct expr *b);
 /* How tightly an operator binds, as in C: 1 (loosest) to 8, 9 for what is not infix. */

@@ -410,14 +410,6 @@ const struct executor_counts *executor_counts(const struct executor *e)
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 
-static const struct named_value *find_argument(const struct arguments *arguments, const char *name)
-{
-    for (size_t i = 0; i < arguments->count; i++)
-        if (strcmp(arguments->values[i].name, name) == 0)
-            return &arguments->values[i];
-    return NULL;
-}
-
 static int begin_param(struct executor *e, int param, const struct arguments *arguments)
 {
     const struct name *n = &e->fun->names[param];
@@ -426,7 +418,7 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
         int code = execute_size(e, n->bytes, &bytes);
         return code ? code : blocks_alloc(e, param, bytes, n->at);
     }
-    const struct named_value *value = find_argument(arguments, n->text);
+    const struct named_value *value = argument(arguments, n->text);
     if (!value)
         return error_set(e->error, ERR_USAGE, "%s needs a value for '%s'", e->fun->name, n->text);
     if (n->kind == NAME_SCALAR) {

@@ -50,8 +50,8 @@ static int literal_scalar(const struct maker *m, const struct literal *l, enum e
     int code = expr_evaluate(m->entry->program, l->scalar, m->dataset_values, value, m->error);
     if (code)
         return code;
-    bool real = l->scalar->type == ELEMENT_f32 || l->scalar->type == ELEMENT_f64;
-    if (real && type != ELEMENT_f32 && type != ELEMENT_f64)
+    bool real = element_is_float(l->scalar->type);
+    if (real && !element_is_float(type))
         return fail(m, l->at, "expected a whole number", name);
     *value = scalar_convert(*value, l->scalar->type, type);
     return 0;
@@ -118,11 +118,9 @@ static void fill_random(struct host_array *a, uint64_t seed)
     struct random r = {seed};
     for (size_t i = 0; i < a->count; i++) {
         union scalar v = {.f64 = random_unit(&r)};
-        if (a->element != ELEMENT_f32 && a->element != ELEMENT_f64)
+        if (!element_is_float(a->element))
             v.i64 = (int64_t)random_below(&r, a->element == ELEMENT_bool ? 2 : 256);
-        v = scalar_convert(
-            v, a->element == ELEMENT_f32 || a->element == ELEMENT_f64 ? ELEMENT_f64 : ELEMENT_i64,
-            a->element);
+        v = scalar_convert(v, element_is_float(a->element) ? ELEMENT_f64 : ELEMENT_i64, a->element);
         memcpy((char *)a->data + i * element_bytes(a->element), &v, element_bytes(a->element));
     }
 }

@@ -92,12 +92,8 @@ static void add_body_line(const struct program *program, struct error *error)
     size_t length = strlen(error->text);
     for (const char *at = error->text; (at = strstr(at, mark)); at++) {
         unsigned line = (unsigned)strtoul(at + strlen(mark), NULL, 10);
-        const char *text = program->text;
-        for (unsigned i = 1; i < line && text; i++) {
-            text = strchr(text, '\n');
-            text = text ? text + 1 : NULL;
-        }
-        if (!line || !text)
+        const char *text = program_line(program, line);
+        if (!text)
             continue;
         snprintf(error->text + length, sizeof error->text - length, "%s%s%u: %.*s",
                  length && error->text[length - 1] == '\n' ? "" : "\n", mark, line,
