@@ -59,7 +59,7 @@ static int list_strategies(struct error *error)
 static int list_merges(struct error *error)
 {
     (void)error;
-    for (const struct named_help *m = merge_sets; m->name; m++)
+    for (const struct named_help *m = merge_set_help; m->name; m++)
         printf("%-10s %s\n", m->name, m->help);
     return 0;
 }

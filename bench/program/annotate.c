@@ -107,60 +107,71 @@ static struct stm **end_of(struct body *body)
 
 /* ---- views ---------------------------------------------------------------------------------- */
 
-static bool is_row_major(struct annotator *a, const struct name *n)
+static bool is_row_major(struct program *program, const struct name *n)
 {
     if (is_plain(n))
         return true;
     struct name plain = *n;
     plain.index.offset = NULL;
     for (unsigned d = 0; d < n->rank; d++)
-        if (!expr_equal(n->index.stride[d], index_stride(a->program, &plain, d)))
+        if (!expr_equal(n->index.stride[d], index_stride(program, &plain, d)))
             return false;
     return true;
 }
 
-static int view_reshape(struct annotator *a, const struct stm *s, struct name *out)
+static bool view_reshape(struct program *program, const struct name *source, const struct name *out,
+                         struct index_function *index)
 {
-    const struct name *source = name_at(a, s->array);
-    if (!is_row_major(a, source))
-        return program_error(a->program, a->error, ERR_PARSE, s->at,
-                             "'%s' is not row-major, so an offset and strides cannot express this "
-                             "reshape; copy it first",
-                             source->text);
+    if (!is_row_major(program, source))
+        return false;
     if (is_plain(source))
-        return 0;
+        return true;
     struct name plain = *out;
     plain.index.offset = NULL;
-    out->index.offset = source->index.offset;
+    index->offset = source->index.offset;
     for (unsigned d = 0; d < out->rank; d++)
-        out->index.stride[d] = index_stride(a->program, &plain, d);
-    return 0;
+        index->stride[d] = index_stride(program, &plain, d);
+    return true;
 }
 
-static void view_rearrange(struct annotator *a, const struct stm *s, struct name *out)
+void program_slice_index(struct program *program, const struct stm *s, const struct name *source,
+                         struct index_function *index)
 {
-    const struct name *source = name_at(a, s->array);
-    out->index.offset = index_offset(a->program, source);
-    for (unsigned d = 0; d < out->rank; d++)
-        out->index.stride[d] = index_stride(a->program, source, s->permutation[d]);
-}
-
-static void view_slice(struct annotator *a, const struct stm *s, struct name *out)
-{
-    const struct name *source = name_at(a, s->array);
-    struct expr *offset = index_offset(a->program, source);
+    struct expr *offset = index_offset(program, source);
     unsigned kept = 0;
     for (unsigned d = 0; d < s->slice_rank; d++) {
         const struct slice_dim *dim = &s->slice[d];
-        struct expr *stride = index_stride(a->program, source, d);
+        struct expr *stride = index_stride(program, source, d);
         if (dim->start)
-            offset = expr_binary(a->program, EXPR_ADD, offset,
-                                 expr_binary(a->program, EXPR_MUL, dim->start, stride));
+            offset = expr_binary(program, EXPR_ADD, offset,
+                                 expr_binary(program, EXPR_MUL, dim->start, stride));
         if (!dim->fixed)
-            out->index.stride[kept++] =
-                dim->step ? expr_binary(a->program, EXPR_MUL, dim->step, stride) : stride;
+            index->stride[kept++] =
+                dim->step ? expr_binary(program, EXPR_MUL, dim->step, stride) : stride;
     }
-    out->index.offset = offset;
+    index->offset = offset;
+}
+
+bool program_view_index(struct program *program, const struct fun *fun, const struct stm *s,
+                        const struct name *source, struct index_function *index)
+{
+    const struct name *out = &fun->names[s->outs[0]];
+    *index = (struct index_function){0};
+    switch (s->kind) {
+    case STM_RESHAPE:
+        return view_reshape(program, source, out, index);
+    case STM_REARRANGE:
+        index->offset = index_offset(program, source);
+        for (unsigned d = 0; d < out->rank; d++)
+            index->stride[d] = index_stride(program, source, s->permutation[d]);
+        return true;
+    case STM_SLICE:
+        program_slice_index(program, s, source, index);
+        return true;
+    default:
+        *index = source->index;
+        return true;
+    }
 }
 
 static int annotate_view(struct annotator *a, const struct stm *s)
@@ -170,19 +181,12 @@ static int annotate_view(struct annotator *a, const struct stm *s)
     if (out->memory != NO_NAME)
         return 0;
     out->memory = source->memory;
-    switch (s->kind) {
-    case STM_RESHAPE:
-        return view_reshape(a, s, out);
-    case STM_REARRANGE:
-        view_rearrange(a, s, out);
+    if (program_view_index(a->program, a->fun, s, source, &out->index))
         return 0;
-    case STM_SLICE:
-        view_slice(a, s, out);
-        return 0;
-    default:
-        out->index = source->index;
-        return 0;
-    }
+    return program_error(a->program, a->error, ERR_PARSE, s->at,
+                         "'%s' is not row-major, so an offset and strides cannot express this "
+                         "reshape; copy it first",
+                         source->text);
 }
 
 /* ---- kernels -------------------------------------------------------------------------------- */

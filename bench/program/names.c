@@ -26,6 +26,20 @@ void names_free(struct fun *fun)
     free(fun->names);
 }
 
+void names_clone(struct fun *fun)
+{
+    const struct name_table *from = fun->table;
+    struct name_table *to = must_alloc(sizeof *to);
+    *to = *from;
+    to->slots = must_alloc(to->size * sizeof *to->slots);
+    memcpy(to->slots, from->slots, to->size * sizeof *to->slots);
+    const struct name *names = fun->names;
+    fun->names = must_alloc((to->name_capacity + 1) * sizeof *fun->names);
+    if (fun->name_count)
+        memcpy(fun->names, names, fun->name_count * sizeof *names);
+    fun->table = to;
+}
+
 static unsigned hash(const char *text, size_t length)
 {
     uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */

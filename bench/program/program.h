@@ -163,6 +163,7 @@ struct stm {
     struct stm *next;
     enum stm_kind kind;
     struct place at;
+    unsigned first, last; /* for whoever numbers statements; the program itself does not use them */
     unsigned out_count;
     int *outs;
     struct expr *expr; /* also the condition of an if, the scalar value of an update (else NULL) */
@@ -301,6 +302,19 @@ int program_annotate(struct program *program, struct error *error);
 /* Parse, verify, annotate, verify. */
 int program_read(const char *path, const char *text, size_t length, struct program **program,
                  struct error *error);
+
+/* A program of this one fun, to be changed by passes. Names keep their numbers, kernels their names
+ * and arguments. The fun's own program must outlive it (program_free). It has no datasets. */
+struct program *program_clone(const struct fun *fun);
+
+/* The place of a view in its source's block, which is that of `source` changed by the statement
+ * (alias, reshape, rearrange, slice, update): into *index. `source` need not be the name that the
+ * statement mentions. False where an offset and strides cannot express it. */
+bool program_view_index(struct program *program, const struct fun *fun, const struct stm *stm,
+                        const struct name *source, struct index_function *index);
+/* The place of the part of `whole` that a slice statement or an update names. */
+void program_slice_index(struct program *program, const struct stm *stm, const struct name *whole,
+                         struct index_function *index);
 
 /* The program as text, at the level it is at. Owned by the caller (free). */
 char *program_print(const struct program *program);

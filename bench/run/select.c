@@ -14,7 +14,7 @@ static const char left_out_by_default[] = "churn";
 static const char default_dataset_cpu[] = "small", default_dataset_gpu[] = "medium";
 static const char smallest_dataset[] = "smoke";
 
-const struct named_help merge_sets[] = {{"none", "the program as it is written"}, {NULL, NULL}};
+const struct named_help merge_set_help[] = {{"none", "the program as it is written"}, {NULL, NULL}};
 const struct named_help release_policies[] = {
     {"last-use", "a block is let go after its last user"},
     {"scope", "a block is let go where its scope ends, or when its name is allocated anew"},
@@ -249,7 +249,7 @@ int select_names(const struct select_request *request, struct catalogue *catalog
     if (!code)
         code = select_strategies(s, strategies ? strategies : "all", error);
     if (!code)
-        code = match_help(s, "merge set", request->merges ? request->merges : "none", merge_sets,
+        code = match_help(s, "merge set", request->merges ? request->merges : "none", merge_set_help,
                           &s->merges, error);
     if (!code)
         code = match_help(s, "release policy", request->releases ? request->releases : "last-use",

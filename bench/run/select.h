@@ -66,6 +66,6 @@ const struct dataset *select_dataset(const struct entry *entry, const char *name
 struct named_help {
     const char *name, *help;
 };
-extern const struct named_help merge_sets[], release_policies[]; /* end with a NULL name */
+extern const struct named_help merge_set_help[], release_policies[]; /* end with a NULL name */
 
 #endif

@@ -1,0 +1,40 @@
+/* The passes, a file each, and the sets made of them. */
+#ifndef GAMUT_MERGE_LIST_H
+#define GAMUT_MERGE_LIST_H
+
+/* X(name): struct merge_ops merge_NAME */
+#define MERGE_PASS_LIST(X)                                                                         \
+    X(hoist)                                                                                       \
+    X(inplace)                                                                                     \
+    X(coalesce)                                                                                    \
+    X(hoist_sizes)                                                                                 \
+    X(reuse)                                                                                       \
+    X(sink)                                                                                        \
+    X(pack)                                                                                        \
+    X(best)
+
+/* X(text, extensions, help, passes...) */
+/* clang-format off */
+#define MERGE_SET_LIST(X)                                                                          \
+    X("none", 0, "the program as it is written", NULL)                                             \
+    X("inplace", 0, "results of kernels are written where they would be copied to",                \
+      &merge_inplace)                                                                              \
+    X("coalesce", 0, "sources of copies are made in the copy's place",                             \
+      &merge_hoist, &merge_coalesce)                                                               \
+    X("reuse", 0, "arrays take the blocks of arrays that are dead",                                \
+      &merge_hoist_sizes, &merge_reuse)                                                            \
+    X("coalesce+reuse", 0, "both, as in the thesis",                                               \
+      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse)                             \
+    X("extended", MERGE_ALL_EXTENSIONS, "both, with all that goes beyond the thesis",              \
+      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse, &merge_sink)                \
+    X("plan", 1u << EXTENSION_by_branch, "all blocks of known size at offsets of one",             \
+      &merge_pack)                                                                                 \
+    X("best", MERGE_ALL_EXTENSIONS, "merged where that saves memory, then packed",                 \
+      &merge_best)
+/* clang-format on */
+
+#define X(name) extern const struct merge_ops merge_##name;
+MERGE_PASS_LIST(X)
+#undef X
+
+#endif

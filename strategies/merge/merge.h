@@ -1,0 +1,134 @@
+/* Merging: what a compiler does to a program's memory before it runs.
+ *
+ * A pass takes an annotated program and changes where its arrays live: which block, at which place
+ * in it, how large the blocks are and where they are allocated. It never changes what is computed:
+ * not one bit of any result, on any device, in any order of the threads. A merge set is a list of
+ * passes in their order. Passes, conditions and their names follow Serup, Memory Block Merging in
+ * Futhark (2017), chapters 5 to 9, except where that was found unsound.
+ *
+ * Everything here works on programs alone; nothing is executed.
+ */
+#ifndef GAMUT_MERGE_MERGE_H
+#define GAMUT_MERGE_MERGE_H
+
+#include "program/program.h"
+
+enum { MERGE_VERSION = 1 };
+
+/* Why two places may not become one. Tests turn a condition off by its name, to see that it is
+ * needed. X(name, label, sentence) */
+#define MERGE_CONDITION_LIST(X)                                                                    \
+    X(last_use, "C1", "the source is used again after this statement")                             \
+    X(allocation, "C2", "the destination is allocated, or filled, after the source is made")       \
+    X(untouched, "C3", "the destination is used between the making of the source and here")        \
+    X(whole, "C4", "the source cannot move alone: it is a part or a view of something else")       \
+    X(in_scope, "C5", "the destination's place is not known yet where the source is made")         \
+    X(branches, "C6", "what the other branch gives cannot move, or nothing is made in a branch")   \
+    X(interference, "R1", "both hold values at the same time")                                     \
+    X(same_index, "R2", "a kernel reads it at other places than it writes")                        \
+    X(dies_here, "R3", "what the kernel overwrites is read again later")                           \
+    X(threads, "R4", "the threads' own arrays lie differently, so that one would reach another's") \
+    X(size, "R5", "the sizes differ, and the larger is not known where the block is allocated")    \
+    X(escapes, "R6", "several of the loop's blocks of this name are alive at once")                \
+    X(foreign, "R7", "the block belongs to the caller")                                            \
+    X(no_gain, "V1", "packed, the program would need more memory with it")                         \
+    X(unknown_size, "V2", "its size is not known before the program runs")
+
+enum merge_condition {
+    MERGE_OK,
+#define X(name, label, sentence) CONDITION_##name,
+    MERGE_CONDITION_LIST(X)
+#undef X
+        CONDITION_COUNT
+};
+
+/* What goes beyond the thesis, each to be had alone. X(name, sentence) */
+#define MERGE_EXTENSION_LIST(X)                                                                    \
+    X(views, "coalescing through reshape and rearrange")                                           \
+    X(index_params, "index functions as loop variables: a loop's result moves into an offset")     \
+    X(across, "index analysis across iterations: an elementwise loop runs in one block")           \
+    X(source, "the destination may be read by the very kernel that makes the source, at its place")\
+    X(by_branch, "last uses that depend on the branch taken")                                      \
+    X(disjoint, "the destination may be used where that is proved to be another part of it")       \
+    X(by_bytes, "the largest copies are removed first, not the topmost")
+
+enum merge_extension {
+#define X(name, sentence) EXTENSION_##name,
+    MERGE_EXTENSION_LIST(X)
+#undef X
+        EXTENSION_COUNT
+};
+
+#define MERGE_ALL_EXTENSIONS ((1u << EXTENSION_COUNT) - 1)
+
+enum merge_action { MERGE_HOISTED, MERGE_COALESCED, MERGE_REUSED, MERGE_PLACED };
+
+/* One decision. Names are numbers in the merged fun. */
+struct merge_event {
+    const char *pass;
+    enum merge_action action;
+    enum merge_condition refused; /* MERGE_OK: it was done */
+    struct place at;
+    int array;      /* the one that moves, or whose allocation moves; NO_NAME: the block itself */
+    int from, into; /* blocks; NO_NAME where there is none */
+    const char *detail; /* more about the reason, or NULL */
+};
+
+/* How a program is to be merged. {0} and a set is what `gamut run` does for sizes not known. */
+struct merge_options {
+    unsigned extensions; /* bits of enum merge_extension beside the set's own */
+    unsigned unchecked;  /* bits of enum merge_condition that are not checked: for tests only */
+    /* The values of the program's scalar parameters, by name number, for the passes that need
+     * numbers; NULL: they do nothing. */
+    const union scalar *values;
+    uint64_t time_limit_ns; /* of the exact planner; 0: a second */
+};
+
+/* A program under the hands of the passes. */
+struct merge {
+    struct program *program; /* a copy: passes may do with it what they like */
+    struct fun *fun;
+    struct merge_options options;
+    const char *pass; /* the one that runs */
+    unsigned event_count, event_capacity;
+    struct merge_event *events;
+    /* Of the passes that pack: */
+    bool packed, proven;
+    int64_t arena_bytes, lower_bound_bytes;
+};
+
+/* A pass. `run` changes m->fun and notes what it did and what it refused; ERR_INTERNAL for what
+ * must not happen. It must leave a valid annotated program whatever it returns. */
+struct merge_ops {
+    unsigned version;
+    const char *name, *help;
+    int (*run)(struct merge *m, struct error *error);
+};
+
+struct merge_set {
+    const char *name, *help;
+    const struct merge_ops *const *passes; /* up to a NULL */
+    unsigned extensions;
+};
+extern const struct merge_set merge_sets[]; /* up to a NULL name */
+const struct merge_set *merge_set_find(const char *name); /* or NULL */
+
+/* Runs the passes of `set` over a copy of `fun`, which must be annotated and outlive the result.
+ * After every pass the verifier looks at the program: ERR_INTERNAL names the pass that broke it.
+ * The kernels, with their names and arguments, are those of `fun`: what was built for one runs the
+ * other. Names keep their numbers; new ones come after them. */
+int merge_run(const struct fun *fun, const struct merge_set *set,
+              const struct merge_options *options, struct merge **merged, struct error *error);
+void merge_free(struct merge *merged);
+
+const char *merge_condition_label(enum merge_condition c);
+const char *merge_condition_sentence(enum merge_condition c);
+const char *merge_condition_name(enum merge_condition c);
+
+/* For passes. */
+void merge_note(struct merge *m, const struct merge_event *event);
+/* Is this condition to be checked? */
+bool merge_checks(const struct merge *m, enum merge_condition c);
+bool merge_extends(const struct merge *m, enum merge_extension e);
+
+#endif
