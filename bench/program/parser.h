@@ -43,8 +43,6 @@ bool parser_take(struct parser *p, const char *text);     /* takes it if it is *
 void parser_expect(struct parser *p, const char *text, const char *why);
 /* Takes `{`, everything to the matching `}` read by the rules of C, and the `}`. */
 void parser_raw_block(struct parser *p, const char **text, size_t *length, struct place *at);
-/* The length of the comment, string or character of C that starts at s; 0 where none does. */
-size_t c_literal_length(const char *s);
 _Noreturn void parser_fail(struct parser *p, struct place at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 _Noreturn void parser_unexpected(struct parser *p, const char *expected);

@@ -326,6 +326,9 @@ const char *program_line(const struct program *program, unsigned number);
 int program_error(const struct program *program, struct error *error, int code, struct place at,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* The length of the comment, string or character of C that starts at s; 0 where none does. */
+size_t c_literal_length(const char *s);
+
 /* ---- names and expressions ----------------------------------------------------------------- */
 
 int fun_find(const struct fun *fun, const char *text, size_t length); /* or NO_NAME */

@@ -10,7 +10,7 @@
     X(hoist_sizes)                                                                                 \
     X(reuse)                                                                                       \
     X(sink)                                                                                        \
-    X(pack)                                                                                        \
+    X(plan)                                                                                        \
     X(best)
 
 /* X(text, extensions, help, passes...) */
@@ -20,15 +20,15 @@
     X("inplace", 0, "results of kernels are written where they would be copied to",                \
       &merge_inplace)                                                                              \
     X("coalesce", 0, "sources of copies are made in the copy's place",                             \
-      &merge_hoist, &merge_coalesce)                                                               \
+      &merge_hoist, &merge_coalesce, &merge_sink)                                                  \
     X("reuse", 0, "arrays take the blocks of arrays that are dead",                                \
       &merge_hoist_sizes, &merge_reuse)                                                            \
     X("coalesce+reuse", 0, "both, as in the thesis",                                               \
-      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse)                             \
+      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse, &merge_sink)                \
     X("extended", MERGE_ALL_EXTENSIONS, "both, with all that goes beyond the thesis",              \
       &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse, &merge_sink)                \
     X("plan", 1u << EXTENSION_by_branch, "all blocks of known size at offsets of one",             \
-      &merge_pack)                                                                                 \
+      &merge_plan, &merge_sink)                                                                                 \
     X("best", MERGE_ALL_EXTENSIONS, "merged where that saves memory, then packed",                 \
       &merge_best)
 /* clang-format on */

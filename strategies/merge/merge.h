@@ -35,7 +35,7 @@ enum { MERGE_VERSION = 1 };
     X(unknown_size, "V2", "its size is not known before the program runs")
 
 enum merge_condition {
-    MERGE_OK,
+    MERGE_ALLOWED,
 #define X(name, label, sentence) CONDITION_##name,
     MERGE_CONDITION_LIST(X)
 #undef X
@@ -47,7 +47,8 @@ enum merge_condition {
     X(views, "coalescing through reshape and rearrange")                                           \
     X(index_params, "index functions as loop variables: a loop's result moves into an offset")     \
     X(across, "index analysis across iterations: an elementwise loop runs in one block")           \
-    X(source, "the destination may be read by the very kernel that makes the source, at its place")\
+    X(source,                                                                                      \
+      "the destination may be read by the very kernel that makes the source, at its place")        \
     X(by_branch, "last uses that depend on the branch taken")                                      \
     X(disjoint, "the destination may be used where that is proved to be another part of it")       \
     X(by_bytes, "the largest copies are removed first, not the topmost")
@@ -67,7 +68,7 @@ enum merge_action { MERGE_HOISTED, MERGE_COALESCED, MERGE_REUSED, MERGE_PLACED }
 struct merge_event {
     const char *pass;
     enum merge_action action;
-    enum merge_condition refused; /* MERGE_OK: it was done */
+    enum merge_condition refused; /* MERGE_ALLOWED: it was done */
     struct place at;
     int array;      /* the one that moves, or whose allocation moves; NO_NAME: the block itself */
     int from, into; /* blocks; NO_NAME where there is none */
@@ -81,7 +82,12 @@ struct merge_options {
     /* The values of the program's scalar parameters, by name number, for the passes that need
      * numbers; NULL: they do nothing. */
     const union scalar *values;
-    uint64_t time_limit_ns; /* of the exact planner; 0: a second */
+    int64_t time_limit_ns; /* of the exact planner; 0: a second */
+    /* The most bytes that a run of this fun holds at once, freed at last use; -1: not known.
+     * Whoever can run programs may give it, for `best` to choose by; NULL: it estimates. */
+    int64_t (*peak_bytes)(void *context, const struct fun *fun);
+    void *peak_context;
+    bool veto; /* merge only where the packed program needs no more for it */
 };
 
 /* A program under the hands of the passes. */
@@ -93,8 +99,9 @@ struct merge {
     unsigned event_count, event_capacity;
     struct merge_event *events;
     /* Of the passes that pack: */
-    bool packed, proven;
-    int64_t arena_bytes, lower_bound_bytes;
+    bool packed, proven; /* is there an arena; has it been proved to be as small as can be? */
+    int64_t arena_bytes, arena_lower_bound;
+    const char *chosen; /* by `best`: the way it went */
 };
 
 /* A pass. `run` changes m->fun and notes what it did and what it refused; ERR_INTERNAL for what
@@ -110,7 +117,7 @@ struct merge_set {
     const struct merge_ops *const *passes; /* up to a NULL */
     unsigned extensions;
 };
-extern const struct merge_set merge_sets[]; /* up to a NULL name */
+extern const struct merge_set merge_sets[];               /* up to a NULL name */
 const struct merge_set *merge_set_find(const char *name); /* or NULL */
 
 /* Runs the passes of `set` over a copy of `fun`, which must be annotated and outlive the result.
@@ -130,5 +137,8 @@ void merge_note(struct merge *m, const struct merge_event *event);
 /* Is this condition to be checked? */
 bool merge_checks(const struct merge *m, enum merge_condition c);
 bool merge_extends(const struct merge *m, enum merge_extension e);
+/* Every mention of a memory name becomes one of what `into` leads to (a forest; into[n] == n for
+ * those that stay), and the allocations of those that went are removed. */
+void merge_replace_blocks(struct merge *m, const int *into);
 
 #endif

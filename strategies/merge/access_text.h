@@ -1,0 +1,73 @@
+/* The C text of a kernel as far as `access.c` needs it: tokens, statements, loops, and which names
+ * are declared or changed. Inside the access analysis; not for others.
+ *
+ * Expressions are not parsed. What could make the statements run in another order than they are
+ * read, or a name mean something else, is looked for and makes the text `unclear`: a caller may
+ * then believe nothing that follows from order or names.
+ */
+#ifndef GAMUT_MERGE_ACCESS_TEXT_H
+#define GAMUT_MERGE_ACCESS_TEXT_H
+
+#include "program/program.h"
+
+enum ctext_token_kind { CTEXT_END, CTEXT_WORD, CTEXT_NUMBER, CTEXT_LITERAL, CTEXT_MARK };
+
+enum { CTEXT_NONE = -1 };
+
+struct ctext_token {
+    enum ctext_token_kind kind;
+    size_t begin, end; /* in the text */
+    int partner;       /* of a bracket: the matching one, or CTEXT_NONE */
+    bool modified;     /* a word that is declared, assigned or may be changed through its address */
+};
+
+/* An expression or declaration up to its `;`, or what stands in parentheses behind `if`, `for` or
+ * `while`. Statements do not overlap and come in the order of the text. */
+struct ctext_statement {
+    int begin, end; /* tokens */
+    int loop;       /* the innermost one around it, or CTEXT_NONE */
+    bool plain;     /* `name[...] = expression;` with no other assignment and no comma operator */
+};
+
+struct ctext_loop {
+    int parent;     /* the loop around it, or CTEXT_NONE */
+    int begin, end; /* tokens, header and body */
+    /* The word k of `for (i32 k = A; k < B; k++)` whose body leaves k alone, so that every
+     * iteration has another value of k; CTEXT_NONE for any other loop. */
+    int counter;
+};
+
+struct ctext {
+    const char *text;
+    int token_count, statement_count, loop_count;
+    struct ctext_token *tokens; /* and one CTEXT_END */
+    struct ctext_statement *statements;
+    struct ctext_loop *loops;
+    const char *unclear; /* why, or NULL */
+    size_t unclear_at;   /* in the text */
+};
+
+struct ctext *ctext_read(const struct program *program, const struct kernel *kernel,
+                         struct arena *arena);
+
+bool ctext_is_word(const struct ctext *t, int token);
+bool ctext_is(const struct ctext *t, int token, const char *text);
+bool ctext_is_one_of(const struct ctext *t, int token, const char *const *list);
+bool ctext_same_word(const struct ctext *t, int a, int b);
+/* The token that begins at this offset of the text, or the next one. */
+int ctext_token_at(const struct ctext *t, size_t offset);
+/* `=`, `+=`, ..., and `++`, `--`. */
+bool ctext_assigns(const struct ctext *t, int token);
+bool ctext_steps(const struct ctext *t, int token);
+/* Does `&` at this token take the address of what follows? Also where it only might. */
+bool ctext_takes_address(const struct ctext *t, int token);
+/* Widens [first, last] over parentheses that hold nothing else: the operand of `((x)) = 1`. */
+void ctext_unwrap(const struct ctext *t, int *first, int *last);
+void ctext_set_unclear(struct ctext *t, int token, const char *why);
+
+/* Marks the names that the tokens [begin, end) declare, if they are a declaration. */
+void ctext_mark_declared(struct ctext *t, int begin, int end);
+/* access_statements.c: fills in statements and loops, and says where that is not possible. */
+void ctext_read_statements(struct ctext *t);
+
+#endif

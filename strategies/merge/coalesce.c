@@ -1,0 +1,429 @@
+/* Coalescing: the source of a copy is made in the copy's place, so that there is nothing to copy.
+ *
+ *   let t = kernel …            t is given the block and the place that the copy has in y:
+ *   let y = concat(t, u)        then concat finds t there already. `y = copy t` and
+ *                               `y = x with [s] <- t` are treated alike.
+ *
+ * Serup 2017, chapter 5, with the checks made exact. All that was made in the source's block moves
+ * with it (coalesce_move.c), or nothing does. For each array that is created in full, the root:
+ *
+ *   C1  the source's blocks are dead after the copy
+ *   C2  the destination's block is allocated when the root is made
+ *   C3  between the making of the root and the copy nobody reads or writes the destination's block
+ *   C4  everything that shares the source's blocks has a place in the destination
+ *   C5  the scalars in the new places are known where the arrays are made
+ *   C6  of the roots that two branches of an if give only one is there at a time
+ *
+ * C3 is about reads and writes, not about mentions: making a view touches nothing. A root inside of
+ * a loop is made in each iteration, so that C3 then holds for all of the loop.
+ *
+ * Beyond the thesis: C3 lets pass what is surely another part of the block (`disjoint`), and what
+ * the kernel that makes the root reads at the very places it writes (`source`).
+ *
+ * What is copied once is tried once, from the top of the program down, or the largest first
+ * (`by_bytes`). A coalescing may keep a later one from being possible.
+ */
+#include "merge/coalesce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/list.h"
+
+int coalesce_block(const struct coalescer *c, int memory)
+{
+    while (c->into[memory] != memory)
+        memory = c->into[memory] = c->into[c->into[memory]];
+    return memory;
+}
+
+void coalesce_part(struct coalescer *c, const struct candidate *k, const struct name *destination,
+                   struct index_function *index)
+{
+    struct program *program = c->m->program;
+    *index = destination->index;
+    if (k->stm->kind == STM_UPDATE)
+        program_slice_index(program, k->stm, destination, index);
+    if (k->stm->kind != STM_CONCAT || (k->piece == 0 && !destination->index.offset))
+        return;
+    struct expr *rows = expr_constant(program, 0);
+    for (unsigned i = 0; i < k->piece; i++)
+        rows = expr_binary(program, EXPR_ADD, rows,
+                           c->m->fun->names[k->stm->pieces[i].array].shape[0]);
+    index->offset =
+        expr_binary(program, EXPR_ADD, index_offset(program, destination),
+                    expr_binary(program, EXPR_MUL, rows, index_stride(program, destination, 0)));
+    for (unsigned d = 0; d < destination->rank; d++)
+        index->stride[d] = index_stride(program, destination, d);
+}
+
+/* ---- the conditions ------------------------------------------------------------------------- */
+
+static const struct name *name_at(const struct coalescer *c, int name)
+{
+    return &c->m->fun->names[name];
+}
+
+/* C1: whatever is in the source's blocks dies here. The blocks are those the source may be in. */
+static bool dies_here(const struct coalescer *c, const struct candidate *k)
+{
+    const struct memory *of = &c->map->of[name_at(c, k->source)->memory];
+    unsigned here = k->stm->last;
+    for (unsigned a = 0; a < of->actual_count; a++)
+        for (int part = coalesce_block(c, of->actuals[a]); part != NO_NAME;
+             part = c->next_part[part])
+            if (spans_last(&c->map->of[part].spans, here) > here)
+                return false;
+    return true;
+}
+
+/* C2, also for what is filled before it is updated in place. */
+static bool is_allocated(const struct coalescer *c, const struct candidate *k,
+                         const struct root *root)
+{
+    int memory = name_at(c, k->destination)->memory;
+    const struct memory *of = &c->map->of[memory];
+    return of->position < root->position && outline_encloses(c->o, of->scope, root->scope);
+}
+
+/* The position from which the root may have been made when the copy comes: of the outermost loop
+ * that it is in and the copy is not, or its own. */
+static unsigned made_from(const struct coalescer *c, const struct candidate *k,
+                          const struct root *root)
+{
+    unsigned scope = c->o->scope_at[k->stm->first], from = root->position;
+    for (unsigned inner = root->scope; inner != scope; inner = c->o->scopes[inner].parent)
+        if (c->o->scopes[inner].owner->kind == STM_LOOP)
+            from = c->o->scopes[inner].owner->first;
+    return from;
+}
+
+/* Are position p and the root in different branches of an if, and in no loop inside of it? */
+static bool other_branch(const struct coalescer *c, unsigned p, const struct root *root,
+                         unsigned from)
+{
+    const struct outline *o = c->o;
+    unsigned a = o->scope_at[p], b = root->scope, below_a = a, below_b = b;
+    while (a != b) {
+        if (o->scopes[a].depth >= o->scopes[b].depth) {
+            below_a = a;
+            a = o->scopes[a].parent;
+        } else {
+            below_b = b;
+            b = o->scopes[b].parent;
+        }
+    }
+    const struct stm *x = o->scopes[below_a].owner, *y = o->scopes[below_b].owner;
+    return a != below_a && a != below_b && x == y && x->kind == STM_IF && x->first < from;
+}
+
+/* C3 for one access to the destination's block. */
+static bool access_allowed(struct coalescer *c, const struct root *root,
+                           const struct access_point *access)
+{
+    const struct index_function *place = &c->place[root->array];
+    if (merge_extends(c->m, EXTENSION_source) && access->position == root->position &&
+        touch_in_place(&c->touch, root->position, root->array, place, &access->array, 1, NULL) ==
+            MERGE_ALLOWED)
+        return true;
+    return merge_extends(c->m, EXTENSION_disjoint) &&
+           touch_elsewhere(&c->touch, access->position, access->array, root->array, place);
+}
+
+/* C3 */
+static bool is_untouched(struct coalescer *c, const struct candidate *k, const struct root *root)
+{
+    unsigned from = made_from(c, k, root);
+    for (int part = coalesce_block(c, name_at(c, k->destination)->memory); part != NO_NAME;
+         part = c->next_part[part]) {
+        const struct memory *of = &c->map->of[part];
+        unsigned low = 0, high = of->access_count;
+        while (low < high) {
+            unsigned middle = (low + high) / 2;
+            if (of->accesses[middle].position < from)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (; low < of->access_count && of->accesses[low].position < k->stm->first; low++) {
+            const struct access_point *access = &of->accesses[low];
+            if (other_branch(c, access->position, root, from) || access_allowed(c, root, access))
+                continue;
+            c->detail = name_at(c, access->array)->text;
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool index_known(const struct coalescer *c, int array)
+{
+    const struct outline_name *n = &c->o->names[array];
+    const struct index_function *index = &c->place[array];
+    bool known = !index->offset || outline_known(c->o, index->offset, n->scope, n->position);
+    for (unsigned d = 0; index->offset && d < name_at(c, array)->rank && known; d++)
+        known = outline_known(c->o, index->stride[d], n->scope, n->position);
+    return known;
+}
+
+/* C6: roots of different blocks come to lie in one place. */
+static bool exclude_each_other(const struct coalescer *c, int a, int b)
+{
+    struct spans x = {0}, y = {0};
+    struct memory_map exact = *c->map;
+    struct span meeting;
+    exact.by_branch = true;
+    for (int part = a; part != NO_NAME; part = c->next_part[part])
+        for (unsigned i = 0; i < c->map->of[part].array_count; i++)
+            memory_array_spans(&exact, c->map->of[part].arrays[i], &x);
+    for (int part = b; part != NO_NAME; part = c->next_part[part])
+        for (unsigned i = 0; i < c->map->of[part].array_count; i++)
+            memory_array_spans(&exact, c->map->of[part].arrays[i], &y);
+    bool meet = spans_meet(&x, &y, 0, &meeting);
+    spans_free(&x);
+    spans_free(&y);
+    return !meet;
+}
+
+static enum merge_condition check(struct coalescer *c, const struct candidate *k)
+{
+    int memory = name_at(c, k->destination)->memory;
+    const struct memory *source = &c->map->of[name_at(c, k->source)->memory];
+    for (unsigned a = 0; a < source->actual_count; a++)
+        if (c->map->of[source->actuals[a]].foreign)
+            return CONDITION_foreign;
+    if (merge_checks(c->m, CONDITION_last_use) && !dies_here(c, k))
+        return CONDITION_last_use;
+    if (c->map->of[memory].kind == MEMORY_EXISTENTIAL) {
+        c->detail = "the destination's block varies";
+        return CONDITION_allocation;
+    }
+    enum merge_condition refused = coalesce_move(c, k);
+    if (refused)
+        return refused;
+    for (unsigned b = 0; b < c->block_count; b++) {
+        for (unsigned other = 0; other < b; other++)
+            if (merge_checks(c->m, CONDITION_branches) &&
+                !exclude_each_other(c, c->blocks[b], c->blocks[other]))
+                return CONDITION_branches;
+        if (c->blocks[b] == coalesce_block(c, memory))
+            return CONDITION_whole;
+        if (merge_checks(c->m, CONDITION_escapes) && c->map->of[c->blocks[b]].escapes)
+            return CONDITION_escapes;
+    }
+    for (unsigned r = 0; r < c->root_count; r++) {
+        const struct root *root = &c->roots[r];
+        if (!outline_encloses(c->o, c->o->scope_at[k->stm->first], root->scope))
+            return CONDITION_branches;
+        if (merge_checks(c->m, CONDITION_allocation) && !is_allocated(c, k, root))
+            return CONDITION_allocation;
+        if (merge_checks(c->m, CONDITION_untouched) && !is_untouched(c, k, root))
+            return CONDITION_untouched;
+    }
+    for (unsigned i = 0; i < c->moved_count; i++)
+        if (!index_known(c, c->moved[i])) {
+            c->detail = name_at(c, c->moved[i])->text;
+            return CONDITION_in_scope;
+        }
+    return MERGE_ALLOWED;
+}
+
+/* ---- doing it ------------------------------------------------------------------------------- */
+
+static void apply(struct coalescer *c, const struct candidate *k)
+{
+    int memory = name_at(c, k->destination)->memory;
+    int target = coalesce_block(c, memory);
+    for (unsigned i = 0; i < c->moved_count; i++)
+        c->m->fun->names[c->moved[i]].index = c->place[c->moved[i]];
+    for (unsigned b = 0; b < c->block_count; b++) {
+        int last = c->blocks[b];
+        while (c->next_part[last] != NO_NAME)
+            last = c->next_part[last];
+        c->next_part[last] = c->next_part[target];
+        c->next_part[target] = c->blocks[b];
+        c->into[c->blocks[b]] = target;
+    }
+    struct linked_candidate *l = arena_alloc(&c->arena, sizeof *l);
+    *l = (struct linked_candidate){*k, c->done[k->destination]};
+    c->done[k->destination] = l;
+}
+
+/* What is alive when, with the source's blocks in the destination's. Blocks keep the sizes of those
+ * they have become part of. */
+static bool pays(struct coalescer *c, const struct candidate *k)
+{
+    if (!c->m->options.veto)
+        return true;
+    int target = coalesce_block(c, name_at(c, k->destination)->memory);
+    struct spans together = {0};
+    int64_t target_bytes = c->numbers->bytes[target];
+    if (target_bytes == UNKNOWN_BYTES)
+        return true;
+    bound_begin(&c->bound);
+    for (int part = target; part != NO_NAME; part = c->next_part[part])
+        spans_join(&together, &c->map->of[part].spans);
+    bound_add(&c->bound, &together, -target_bytes);
+    for (unsigned b = 0; b < c->block_count; b++) {
+        struct spans own = {0};
+        for (int part = c->blocks[b]; part != NO_NAME; part = c->next_part[part])
+            spans_join(&own, &c->map->of[part].spans);
+        if (c->numbers->bytes[c->blocks[b]] != UNKNOWN_BYTES)
+            bound_add(&c->bound, &own, -c->numbers->bytes[c->blocks[b]]);
+        spans_join(&together, &own);
+        spans_free(&own);
+    }
+    bound_add(&c->bound, &together, target_bytes);
+    spans_free(&together);
+    return bound_keep(&c->bound);
+}
+
+static void consider(struct coalescer *c, const struct candidate *k)
+{
+    const struct name *source = name_at(c, k->source), *destination = name_at(c, k->destination);
+    int from = coalesce_block(c, source->memory), into = coalesce_block(c, destination->memory);
+    if (from == into) /* it is there already, or moves within its block */
+        return;
+    c->detail = NULL;
+    enum merge_condition refused = check(c, k);
+    if (!refused && !pays(c, k))
+        refused = CONDITION_no_gain;
+    merge_note(c->m, &(struct merge_event){.action = MERGE_COALESCED,
+                                           .refused = refused,
+                                           .at = k->stm->at,
+                                           .array = k->source,
+                                           .from = from,
+                                           .into = into,
+                                           .detail = c->detail});
+    if (!refused)
+        apply(c, k);
+}
+
+/* ---- the pass ------------------------------------------------------------------------------- */
+
+struct candidates {
+    struct candidate *items;
+    unsigned count, capacity;
+};
+
+static void add_candidate(struct candidates *list, struct candidate k)
+{
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 64;
+        list->items = must_realloc(list->items, list->capacity * sizeof *list->items);
+    }
+    list->items[list->count++] = k;
+}
+
+static void find_candidates(const struct outline *o, bool updates_only, struct candidates *list)
+{
+    for (unsigned p = 0; p < o->position_count; p++) {
+        struct stm *s = o->at[p];
+        if (!s || s->first != p)
+            continue;
+        if (s->kind == STM_UPDATE && s->value != NO_NAME)
+            add_candidate(list, (struct candidate){s, 0, s->value, s->outs[0]});
+        if (updates_only)
+            continue;
+        if (s->kind == STM_COPY)
+            add_candidate(list, (struct candidate){s, 0, s->array, s->outs[0]});
+        for (unsigned i = 0; s->kind == STM_CONCAT && i < s->piece_count; i++)
+            add_candidate(list, (struct candidate){s, i, s->pieces[i].array, s->outs[0]});
+    }
+}
+
+/* Largest first; those of one size, and those of unknown size at the end, as they come. */
+static void sort_by_bytes(const struct coalescer *c, struct candidates *list)
+{
+    int64_t *bytes = must_alloc((list->count + 1) * sizeof *bytes);
+    struct candidate *sorted = must_alloc((list->count + 1) * sizeof *sorted);
+    for (unsigned i = 0; i < list->count; i++)
+        bytes[i] = numbers_array_bytes(c->numbers, c->m->fun, list->items[i].source);
+    for (unsigned i = 0; i < list->count;
+         i++) { /* insertion from behind keeps equal ones in order */
+        unsigned j = i;
+        for (; j > 0 && bytes[j - 1] < bytes[j]; j--) {
+            int64_t swap = bytes[j];
+            bytes[j] = bytes[j - 1];
+            bytes[j - 1] = swap;
+            sorted[j] = sorted[j - 1];
+        }
+        sorted[j] = list->items[i];
+    }
+    if (list->count)
+        memcpy(list->items, sorted, list->count * sizeof *sorted);
+    free(sorted);
+    free(bytes);
+}
+
+static void open_coalescer(struct coalescer *c, struct merge *m)
+{
+    unsigned names = m->fun->name_count;
+    *c = (struct coalescer){.m = m};
+    c->o = outline_new(m->fun);
+    c->map = memory_map_new(c->o, merge_extends(m, EXTENSION_by_branch));
+    c->numbers = numbers_new(m->fun, m->options.values);
+    bound_open(&c->bound, c->map, c->numbers);
+    touch_open(&c->touch, m, c->o);
+    c->into = arena_alloc(&c->arena, names * sizeof *c->into);
+    c->next_part = arena_alloc(&c->arena, names * sizeof *c->next_part);
+    c->place = arena_alloc(&c->arena, names * sizeof *c->place);
+    c->tried = arena_alloc(&c->arena, names * sizeof *c->tried);
+    c->moved = arena_alloc(&c->arena, names * sizeof *c->moved);
+    c->blocks = arena_alloc(&c->arena, names * sizeof *c->blocks);
+    c->roots = arena_alloc(&c->arena, names * sizeof *c->roots);
+    c->done = arena_alloc(&c->arena, names * sizeof *c->done);
+    for (unsigned n = 0; n < names; n++) {
+        c->into[n] = (int)n;
+        c->next_part[n] = NO_NAME;
+    }
+}
+
+static void run_over(struct merge *m, bool updates_only)
+{
+    struct coalescer c;
+    struct candidates list = {0};
+    open_coalescer(&c, m);
+    find_candidates(c.o, updates_only, &list);
+    if (merge_extends(m, EXTENSION_by_bytes))
+        sort_by_bytes(&c, &list);
+    for (unsigned i = 0; i < list.count; i++)
+        consider(&c, &list.items[i]);
+    merge_replace_blocks(m, c.into);
+    free(list.items);
+    touch_close(&c.touch);
+    bound_close(&c.bound);
+    numbers_free(c.numbers);
+    memory_map_free(c.map);
+    outline_free(c.o);
+    arena_free(&c.arena);
+}
+
+static int run_coalesce(struct merge *m, struct error *error)
+{
+    (void)error;
+    run_over(m, false);
+    return 0;
+}
+
+const struct merge_ops merge_coalesce = {
+    .version = MERGE_VERSION,
+    .name = "coalesce",
+    .help = "makes what is copied in the place it is copied to",
+    .run = run_coalesce,
+};
+
+/* In-place lowering, what the thesis's compiler did before: only `y = x with [s] <- t`. */
+static int run_inplace(struct merge *m, struct error *error)
+{
+    (void)error;
+    run_over(m, true);
+    return 0;
+}
+
+const struct merge_ops merge_inplace = {
+    .version = MERGE_VERSION,
+    .name = "inplace",
+    .help = "makes what is put into an array in its place there",
+    .run = run_inplace,
+};

@@ -1,0 +1,58 @@
+/* A coalescing that is being tried: which arrays move where. Shared by coalesce*.c. */
+#ifndef GAMUT_MERGE_COALESCE_H
+#define GAMUT_MERGE_COALESCE_H
+
+#include "merge/bound.h"
+#include "merge/touch.h"
+
+/* A copy of a part: `stm` copies its source to a part of its destination. */
+struct candidate {
+    struct stm *stm;
+    unsigned piece; /* of a concat */
+    int source, destination;
+};
+
+/* An array that is created in full, with the others in its block moving along. */
+struct root {
+    int array;
+    unsigned position, scope;
+};
+
+struct coalescer {
+    struct merge *m;
+    struct outline *o;
+    struct memory_map *map;
+    struct touch touch;
+    struct numbers *numbers;
+    struct bound bound; /* where a merge may be vetoed */
+    /* by memory name: the block it has become part of, and the next of its parts */
+    int *into, *next_part;
+    /* by array name: the place it would get; valid where tried[array] == attempt */
+    struct index_function *place;
+    unsigned *tried, attempt;
+    unsigned moved_count, root_count, block_count, capacity;
+    int *moved, *blocks;
+    struct root *roots;
+    /* by destination array: coalesced candidates, linked */
+    struct linked_candidate **done;
+    struct arena arena;
+    const char *detail;
+};
+
+struct linked_candidate {
+    struct candidate candidate;
+    struct linked_candidate *next;
+};
+
+int coalesce_block(const struct coalescer *c, int memory); /* what the block has become part of */
+
+/* The place of a candidate's part of its destination, given that array's. False if the index
+ * function cannot express it. */
+void coalesce_part(struct coalescer *c, const struct candidate *k, const struct name *destination,
+                   struct index_function *index);
+
+/* coalesce_move.c: follows the source back to where it is created and gives everything in its
+ * blocks a place that fits. MERGE_ALLOWED or what forbids it; fills moved, roots and blocks. */
+enum merge_condition coalesce_move(struct coalescer *c, const struct candidate *k);
+
+#endif

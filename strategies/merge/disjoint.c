@@ -1,0 +1,296 @@
+/* Disjointness of two regions.
+ *
+ * A common element of a and b is a solution of one equation in whole numbers: the difference of the
+ * two addresses is 0,
+ *
+ *     distance + sum over k of stride_k * z_k = 0,     low_k <= z_k <= high_k,
+ *
+ * where the dimensions of both regions that have the same stride are one z: i of a in
+ * [0, extent - 1] and -i of b in [1 - extent, 0] add up. To prove that there is none:
+ *
+ *   1. Divisors: the strides have a common divisor that does not divide the distance.
+ *   2. The distance is spread over the strides, largest first: what is q * stride_k moves the
+ *      interval of z_k by q, what is left over is a dimension of stride 1.
+ *   3. From the outermost dimension inwards: where the sum of what is left has only values above 0,
+ *      or below, there is no solution. Otherwise, where the inner dimensions together stay within
+ *      stride_k - 1 of 0, z_k must be 0: no solution if its interval is without 0, and on to the
+ *      next dimension if it is not.
+ *   4. Where they stay within 2 * stride_k - 1, z_k is -1, 0 or 1, and each is a smaller equation.
+ *
+ * An empty region shares nothing, so every extent is taken to be at least 1.
+ */
+#include "merge/disjoint.h"
+
+#include "merge/size_state.h"
+
+enum { EQUATION_DIMS = 2 * REGION_RANK_MAX + 4, SPLIT_DEPTH = 3 };
+
+struct dim {
+    const struct poly *stride, *low, *high;
+};
+
+struct equation {
+    struct sizes *s;
+    unsigned position;
+    unsigned assumed_count;
+    const struct poly *assumed[2 * REGION_RANK_MAX];
+};
+
+static bool proved(const struct equation *e, const struct poly *p)
+{
+    return p && sizes_nonnegative_given(e->s, p, e->position, e->assumed_count, e->assumed);
+}
+
+/* a + factor * b; what does not fit is NULL and spreads. */
+static const struct poly *plus(const struct equation *e, const struct poly *a, int64_t factor,
+                               const struct poly *b)
+{
+    return a && b ? poly_add(&e->s->polys, a, factor, b) : NULL;
+}
+
+static const struct poly *times(const struct equation *e, const struct poly *a,
+                                const struct poly *b)
+{
+    return a && b ? poly_multiply(&e->s->polys, a, b) : NULL;
+}
+
+static const struct poly *number(const struct equation *e, int64_t value)
+{
+    return sizes_constant(e->s, value);
+}
+
+/* p >= 1, p <= -1 */
+static bool above_zero(const struct equation *e, const struct poly *p)
+{
+    return proved(e, plus(e, p, -1, number(e, 1)));
+}
+static bool below_zero(const struct equation *e, const struct poly *p)
+{
+    return proved(e, plus(e, number(e, -1), -1, p));
+}
+
+/* ---- the equation of two regions ------------------------------------------------------------ */
+
+/* Adds i * stride for i in [0, last], or its opposite; false where the stride's sign is open. */
+static bool add_dim(struct equation *e, struct dim dims[], unsigned *count,
+                    const struct poly *stride, const struct poly *last, bool opposite)
+{
+    const struct poly *zero = number(e, 0), *minus = plus(e, zero, -1, stride);
+    if (!proved(e, stride)) {
+        if (!proved(e, minus))
+            return false;
+        stride = minus;
+        opposite = !opposite;
+    }
+    unsigned k = 0;
+    while (k < *count && dims[k].stride != stride)
+        k++;
+    if (k == *count)
+        dims[(*count)++] = (struct dim){stride, zero, zero};
+    if (opposite)
+        dims[k].low = plus(e, dims[k].low, -1, last);
+    else
+        dims[k].high = plus(e, dims[k].high, 1, last);
+    return dims[k].low && dims[k].high;
+}
+
+/* Adds a region's dimensions. */
+static bool add_region(struct equation *e, struct dim dims[], unsigned *count,
+                       const struct region *r, bool opposite)
+{
+    for (unsigned d = 0; d < r->rank; d++) {
+        const struct poly *stride = sizes_normal(e->s, r->dim[d].stride, e->position);
+        const struct poly *extent = sizes_normal(e->s, r->dim[d].extent, e->position);
+        const struct poly *last = plus(e, extent, -1, number(e, 1));
+        if (!last)
+            return false;
+        if (stride->count > 0 && last->count > 0 &&
+            !add_dim(e, dims, count, stride, last, opposite))
+            return false;
+    }
+    return true;
+}
+
+/* Extents are at least 1; true: one is certainly not. */
+static bool assume_not_empty(struct equation *e, const struct region *r)
+{
+    for (unsigned d = 0; d < r->rank; d++) {
+        int64_t value;
+        const struct poly *extent = sizes_normal(e->s, r->dim[d].extent, e->position);
+        const struct poly *last = plus(e, extent, -1, number(e, 1));
+        if (poly_is_constant(extent, &value)) {
+            if (value <= 0)
+                return true;
+        } else if (last) {
+            e->assumed[e->assumed_count++] = last;
+        }
+    }
+    return false;
+}
+
+/* ---- divisors ------------------------------------------------------------------------------- */
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+static int64_t divisor_of(const struct poly *p)
+{
+    int64_t constant = poly_constant_term(p);
+    return constant == INT64_MIN ? 1 : common_divisor(poly_content(p), constant);
+}
+
+static bool divisors_prove(const struct equation *e, const struct region *a, const struct region *b,
+                           const struct poly *distance)
+{
+    int64_t divisor = poly_content(distance), constant = poly_constant_term(distance);
+    for (unsigned d = 0; d < a->rank; d++)
+        divisor =
+            common_divisor(divisor, divisor_of(sizes_normal(e->s, a->dim[d].stride, e->position)));
+    for (unsigned d = 0; d < b->rank; d++)
+        divisor =
+            common_divisor(divisor, divisor_of(sizes_normal(e->s, b->dim[d].stride, e->position)));
+    return divisor == 0 ? constant != 0 : constant % divisor != 0;
+}
+
+/* ---- intervals ------------------------------------------------------------------------------ */
+
+static bool comes_before(const struct equation *e, const struct poly *a, const struct poly *b)
+{
+    unsigned degree_a = a->count ? a->terms[0].degree : 0;
+    unsigned degree_b = b->count ? b->terms[0].degree : 0;
+    if (degree_a != degree_b)
+        return degree_a > degree_b;
+    return !proved(e, plus(e, b, -1, a));
+}
+
+/* Any order is sound; with large strides first most is proved. */
+static void sort(const struct equation *e, struct dim dims[], unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        for (unsigned k = i; k > 0 && comes_before(e, dims[k].stride, dims[k - 1].stride); k--) {
+            struct dim other = dims[k];
+            dims[k] = dims[k - 1];
+            dims[k - 1] = other;
+        }
+}
+
+/* Step 2; false where something does not fit. `dims` has room for one more. */
+static bool spread(const struct equation *e, struct dim dims[], unsigned *count,
+                   const struct poly *distance)
+{
+    for (unsigned k = 0; k < *count && distance; k++) {
+        const struct poly *rest;
+        const struct poly *q = poly_divide(&e->s->polys, distance, dims[k].stride, &rest);
+        if (!q || q->count == 0)
+            continue;
+        dims[k].low = plus(e, dims[k].low, 1, q);
+        dims[k].high = plus(e, dims[k].high, 1, q);
+        distance = rest;
+        if (!dims[k].low || !dims[k].high)
+            return false;
+    }
+    if (distance->count > 0)
+        dims[(*count)++] = (struct dim){number(e, 1), distance, distance};
+    return true;
+}
+
+static bool no_solution(const struct equation *e, const struct dim outer[], unsigned count,
+                        const struct poly *distance, unsigned depth);
+
+/* Step 4 for z_k, where low and high are the ends of the inner sum. */
+static bool split(const struct equation *e, const struct dim dims[], unsigned count, unsigned k,
+                  const struct poly *low, const struct poly *high, unsigned depth)
+{
+    const struct poly *stride = dims[k].stride;
+    const struct poly *reach = plus(e, plus(e, stride, 1, stride), -1, number(e, 1));
+    if (depth == 0 || !proved(e, plus(e, reach, 1, low)) || !proved(e, plus(e, reach, -1, high)))
+        return false;
+    for (int z = -1; z <= 1; z++) {
+        const struct poly *value = number(e, z);
+        if (!above_zero(e, plus(e, dims[k].low, -1, value)) &&
+            !below_zero(e, plus(e, dims[k].high, -1, value)) &&
+            !no_solution(e, dims + k + 1, count - k - 1, times(e, stride, value), depth - 1))
+            return false;
+    }
+    return true;
+}
+
+static bool no_solution(const struct equation *e, const struct dim outer[], unsigned count,
+                        const struct poly *distance, unsigned depth)
+{
+    struct dim dims[EQUATION_DIMS];
+    const struct poly *low[EQUATION_DIMS + 1], *high[EQUATION_DIMS + 1];
+    for (unsigned k = 0; k < count; k++)
+        dims[k] = outer[k];
+    if (!distance || count == EQUATION_DIMS || !spread(e, dims, &count, distance))
+        return false;
+    low[count] = high[count] = number(e, 0); /* ends of the sum of dimensions k and further in */
+    for (unsigned k = count; k-- > 0;) {
+        low[k] = plus(e, low[k + 1], 1, times(e, dims[k].stride, dims[k].low));
+        high[k] = plus(e, high[k + 1], 1, times(e, dims[k].stride, dims[k].high));
+    }
+    for (unsigned k = 0; k < count; k++) {
+        if (above_zero(e, low[k]) || below_zero(e, high[k]))
+            return true;
+        const struct poly *reach = plus(e, dims[k].stride, -1, number(e, 1));
+        if (!proved(e, plus(e, reach, 1, low[k + 1])) ||
+            !proved(e, plus(e, reach, -1, high[k + 1])))
+            return split(e, dims, count, k, low[k + 1], high[k + 1], depth);
+        if (above_zero(e, dims[k].low) || below_zero(e, dims[k].high))
+            return true;
+    }
+    return false; /* all z are 0: a common element */
+}
+
+/* ---- the question --------------------------------------------------------------------------- */
+
+/* The region in bytes, for a comparison with one of another element size. */
+static bool in_bytes(struct sizes *s, const struct region *r, struct region *bytes)
+{
+    const struct poly *size = sizes_constant(s, r->element_bytes);
+    if (r->rank == REGION_RANK_MAX)
+        return false;
+    *bytes = *r;
+    bytes->element_bytes = 1;
+    bytes->offset = sizes_multiply(s, r->offset, size);
+    for (unsigned d = 0; d < r->rank; d++)
+        bytes->dim[d].stride = sizes_multiply(s, r->dim[d].stride, size);
+    bytes->dim[bytes->rank++] = (struct region_dim){size, sizes_constant(s, 1)};
+    return true;
+}
+
+bool disjoint_proved(struct sizes *s, const struct region *a, const struct region *b,
+                     unsigned position)
+{
+    struct region bytes_a, bytes_b;
+    if (!a->known || !b->known)
+        return false;
+    if (a->element_bytes != b->element_bytes) {
+        if (!in_bytes(s, a, &bytes_a) || !in_bytes(s, b, &bytes_b))
+            return false;
+        a = &bytes_a;
+        b = &bytes_b;
+    }
+    struct equation e = {.s = s, .position = position};
+    if (assume_not_empty(&e, a) || assume_not_empty(&e, b))
+        return true;
+    const struct poly *distance = plus(&e, a->offset, -1, b->offset);
+    if (!distance)
+        return false;
+    distance = sizes_normal(s, distance, position);
+    if (divisors_prove(&e, a, b, distance))
+        return true;
+    struct dim dims[EQUATION_DIMS];
+    unsigned count = 0;
+    if (!add_region(&e, dims, &count, a, false) || !add_region(&e, dims, &count, b, true))
+        return false;
+    sort(&e, dims, count);
+    return no_solution(&e, dims, count, distance, SPLIT_DEPTH);
+}

@@ -1,0 +1,43 @@
+/* May two regions of a block share an element? Sound and incomplete, for symbolic sizes.
+ *
+ * A region is an LMAD: the elements offset + i0 * stride0 + i1 * stride1 + … for 0 <= ik < extentk.
+ * The tests are those of array short-circuiting (Munksgaard, Henriksen, Sadayappan, Oancea 2022):
+ * ranges, common divisors of strides, and intervals a dimension.
+ */
+#ifndef GAMUT_MERGE_DISJOINT_H
+#define GAMUT_MERGE_DISJOINT_H
+
+#include "merge/size.h"
+
+enum { REGION_RANK_MAX = 12 };
+
+struct region_dim {
+    const struct poly *extent, *stride;
+};
+
+struct region {
+    bool known; /* false: it may be the whole block */
+    unsigned element_bytes;
+    const struct poly *offset; /* this and the strides count elements */
+    unsigned rank;
+    struct region_dim dim[REGION_RANK_MAX];
+};
+
+/* All elements of an array; of a private array those of all threads. */
+struct region region_of_array(struct sizes *s, int array);
+/* The part of an array's region (that of region_of_array) that a slice of the array takes. */
+struct region region_slice(struct sizes *s, const struct region *whole,
+                           const struct slice_dim *slice, unsigned rank);
+/* The union of r over counter = first, first + 1, …, count of them; `first` may mention the
+ * counter, which is then that of the iteration asked about. The union may be larger where r changes
+ * its extents, and is unknown where its elements depend on more of the iteration than the counter.
+ */
+struct region region_over(struct sizes *s, const struct region *r, int counter,
+                          const struct poly *first, const struct poly *count);
+/* Over all iterations of the loop, or all threads of the kernel, that the counter belongs to. */
+struct region region_over_all(struct sizes *s, const struct region *r, int counter);
+
+bool disjoint_proved(struct sizes *s, const struct region *a, const struct region *b,
+                     unsigned position);
+
+#endif

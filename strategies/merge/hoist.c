@@ -1,0 +1,279 @@
+/* Hoisting: allocations go up, so that what is made before them can be made in them.
+ *
+ * An annotated program allocates a block just before the array that it is for. To make the source
+ * of a copy in the copy's block, the block must be there when the source is made (condition C2 of
+ * coalescing), and so must the scalars that its size and the place in it are made of (C5). Serup
+ * 2017, chapter 7: within its body, each wanted statement goes to just after the last statement
+ * that it needs; what it needs goes up in the same way. Three kinds of statement move: allocations,
+ * scalars, and arrays that are filled without a kernel (scratch, replicate, iota, copy), these
+ * where something made before them is put into them later.
+ *
+ * Barriers: kernels, loops, branches and whatever waits for the device stay where they are. Moving
+ * them would need an analysis of its own, and a kernel that moves up makes all that it reads live
+ * beside what it writes (figure 7.10 of the thesis).
+ *
+ * Statements out of loops are not moved: a block that is allocated in every iteration is held for
+ * less time, and nothing outside of a loop can be made in it anyway.
+ */
+#include <string.h>
+
+#include "merge/list.h"
+#include "merge/merge.h"
+#include "merge/outline.h"
+
+struct hoister {
+    struct merge *m;
+    struct outline *o;
+    bool *wanted;     /* by position: should this statement go up? */
+    unsigned *anchor; /* by position of a wanted statement: that of the statement it goes behind */
+    struct stm **behind, ***behind_end; /* by position: those that go behind it */
+};
+
+static bool moves(const struct stm *s)
+{
+    switch (s->kind) {
+    case STM_SCALAR:
+    case STM_ALLOC:
+    case STM_SCRATCH:
+    case STM_REPLICATE:
+    case STM_IOTA:
+    case STM_COPY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- what a statement needs ----------------------------------------------------------------- */
+
+struct needs {
+    struct hoister *h;
+    void (*visit)(struct hoister *h, struct needs *n, int name);
+    unsigned scope, last; /* of the statement; the greatest anchor so far */
+};
+
+static void need_expr(struct needs *n, const struct expr *e)
+{
+    if (!e || e->op == EXPR_CONSTANT)
+        return;
+    if (e->op == EXPR_NAME) {
+        n->visit(n->h, n, e->name);
+        return;
+    }
+    need_expr(n, e->arg[0]);
+    need_expr(n, e->arg[1]);
+}
+
+static void need_array(struct needs *n, int array)
+{
+    const struct name *a = &n->h->m->fun->names[array];
+    n->visit(n->h, n, a->memory);
+    for (unsigned d = 0; d < a->rank; d++)
+        need_expr(n, a->shape[d]);
+    need_expr(n, a->index.offset);
+    for (unsigned d = 0; a->index.offset && d < a->rank; d++)
+        need_expr(n, a->index.stride[d]);
+}
+
+static void need_statement(struct needs *n, const struct stm *s)
+{
+    need_expr(n, s->expr);
+    if (s->kind == STM_SCALAR || s->kind == STM_ALLOC)
+        return;
+    need_array(n, s->outs[0]);
+    if (s->array != NO_NAME)
+        n->visit(n->h, n, s->array);
+}
+
+/* ---- what is wanted ------------------------------------------------------------------------- */
+
+static void want(struct hoister *h, struct stm *s);
+
+static void want_name(struct hoister *h, struct needs *n, int name)
+{
+    const struct outline_name *at = &h->o->names[name];
+    if (at->definer && at->scope == n->scope && moves(at->definer))
+        want(h, at->definer);
+}
+
+static struct needs needs_of(struct hoister *h, const struct stm *s,
+                             void (*visit)(struct hoister *h, struct needs *n, int name))
+{
+    unsigned scope = h->o->scope_at[s->first];
+    return (struct needs){h, visit, scope, h->o->scopes[scope].begin};
+}
+
+static void want(struct hoister *h, struct stm *s)
+{
+    if (h->wanted[s->first])
+        return;
+    h->wanted[s->first] = true;
+    struct needs n = needs_of(h, s, want_name);
+    need_statement(&n, s);
+}
+
+/* The statement that made what an array is in the place of, through views and updates. */
+static struct stm *origin(const struct hoister *h, int array)
+{
+    struct stm *s = h->o->names[array].definer;
+    while (s && (s->kind == STM_UPDATE || s->kind == STM_ALIAS || s->kind == STM_RESHAPE ||
+                 s->kind == STM_REARRANGE || s->kind == STM_SLICE))
+        s = h->o->names[s->array].definer;
+    return s;
+}
+
+static void want_block(struct hoister *h, int array)
+{
+    struct stm *alloc = h->o->names[h->m->fun->names[array].memory].definer;
+    if (alloc && alloc->kind == STM_ALLOC)
+        want(h, alloc);
+}
+
+static void want_for_update(struct hoister *h, const struct stm *s)
+{
+    struct needs n = needs_of(h, s, want_name);
+    want_block(h, s->outs[0]);
+    for (unsigned d = 0; d < s->slice_rank; d++) {
+        need_expr(&n, s->slice[d].start);
+        need_expr(&n, s->slice[d].length);
+        need_expr(&n, s->slice[d].step);
+    }
+    struct stm *target = origin(h, s->array), *source = origin(h, s->value);
+    if (target && source && moves(target) && source->first < target->first &&
+        h->o->scope_at[target->first] == h->o->scope_at[s->first])
+        want(h, target);
+}
+
+static void find_wanted(struct hoister *h)
+{
+    for (unsigned p = 0; p < h->o->position_count; p++) {
+        const struct stm *s = h->o->at[p];
+        if (!s || s->first != p)
+            continue;
+        if (s->kind == STM_UPDATE && s->value != NO_NAME)
+            want_for_update(h, s);
+        if (s->kind == STM_COPY || s->kind == STM_CONCAT)
+            want_block(h, s->outs[0]);
+    }
+}
+
+static void find_wanted_sizes(struct hoister *h)
+{
+    for (unsigned p = 0; p < h->o->position_count; p++) {
+        struct stm *s = h->o->at[p];
+        if (!s || s->kind != STM_ALLOC)
+            continue;
+        struct needs n = needs_of(h, s, want_name);
+        need_expr(&n, s->expr);
+    }
+}
+
+/* ---- moving --------------------------------------------------------------------------------- */
+
+static void raise_anchor(struct hoister *h, struct needs *n, int name)
+{
+    const struct outline_name *at = &h->o->names[name];
+    if (at->scope != n->scope || at->position == 0)
+        return;
+    unsigned p = at->position;
+    if (at->definer && h->wanted[at->definer->first])
+        p = h->anchor[p];
+    if (p > n->last)
+        n->last = p;
+}
+
+/* Statements come in their order, so what one needs has its anchor before. */
+static void move_body(struct hoister *h, unsigned scope)
+{
+    struct body *body = h->o->scopes[scope].body;
+    const unsigned begin = h->o->scopes[scope].begin;
+    for (struct stm **link = &body->first; *link;) {
+        struct stm *s = *link;
+        if (!h->wanted[s->first]) {
+            link = &s->next;
+            continue;
+        }
+        struct needs n = needs_of(h, s, raise_anchor);
+        need_statement(&n, s);
+        h->anchor[s->first] = n.last;
+        *link = s->next;
+        *h->behind_end[n.last] = s;
+        h->behind_end[n.last] = &s->next;
+        s->next = NULL;
+    }
+    struct stm **link = &body->first;
+    unsigned p = begin;
+    for (;;) {
+        if (h->behind[p]) {
+            *h->behind_end[p] = *link;
+            *link = h->behind[p];
+            link = h->behind_end[p];
+        }
+        if (!*link)
+            return;
+        p = (*link)->last;
+        link = &(*link)->next;
+    }
+}
+
+static void note_moves(struct hoister *h)
+{
+    for (unsigned p = 0; p < h->o->position_count; p++) {
+        const struct stm *s = h->o->at[p];
+        if (!s || s->kind != STM_ALLOC || !h->wanted[p])
+            continue;
+        bool moved = false; /* past anything that stays? */
+        for (unsigned q = h->anchor[p] + 1; q < p && !moved; q++)
+            moved = h->o->at[q] && !h->wanted[h->o->at[q]->first];
+        if (moved)
+            merge_note(h->m, &(struct merge_event){.action = MERGE_HOISTED,
+                                                   .at = s->at,
+                                                   .array = NO_NAME,
+                                                   .from = s->outs[0],
+                                                   .into = NO_NAME});
+    }
+}
+
+static int hoist(struct merge *m, void (*find)(struct hoister *h))
+{
+    struct outline *o = outline_new(m->fun);
+    struct hoister h = {.m = m, .o = o};
+    h.wanted = arena_alloc(&o->arena, o->position_count);
+    h.anchor = arena_alloc(&o->arena, o->position_count * sizeof *h.anchor);
+    h.behind = arena_alloc(&o->arena, o->position_count * sizeof *h.behind);
+    h.behind_end = arena_alloc(&o->arena, o->position_count * sizeof *h.behind_end);
+    for (unsigned p = 0; p < o->position_count; p++)
+        h.behind_end[p] = &h.behind[p];
+    find(&h);
+    for (unsigned scope = 0; scope < o->scope_count; scope++)
+        move_body(&h, scope);
+    note_moves(&h);
+    outline_free(o);
+    return 0;
+}
+
+static int run_hoist(struct merge *m, struct error *error)
+{
+    (void)error;
+    return hoist(m, find_wanted);
+}
+
+const struct merge_ops merge_hoist = {
+    .version = MERGE_VERSION,
+    .name = "hoist",
+    .help = "allocates the destinations of copies early",
+    .run = run_hoist,
+};
+
+static int run_hoist_sizes(struct merge *m, struct error *error)
+{
+    (void)error;
+    return hoist(m, find_wanted_sizes);
+}
+
+const struct merge_ops merge_hoist_sizes = {
+    .version = MERGE_VERSION,
+    .name = "hoist_sizes",
+    .help = "computes the sizes of blocks early",
+    .run = run_hoist_sizes,
+};

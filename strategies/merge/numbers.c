@@ -1,0 +1,193 @@
+#include "merge/numbers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A loop that has run this many iterations in all is taken to go on like that. */
+enum { STEPS_MAX = 2000000 };
+
+struct walk {
+    const struct fun *fun;
+    struct numbers *n;
+    bool *seen; /* by memory name: has it been allocated? */
+    unsigned steps;
+};
+
+static bool all_known(const struct walk *w, const struct expr *e)
+{
+    switch (e->op) {
+    case EXPR_CONSTANT:
+        return true;
+    case EXPR_NAME:
+        return w->n->known[e->name];
+    default:
+        return all_known(w, e->arg[0]) && (!e->arg[1] || all_known(w, e->arg[1]));
+    }
+}
+
+static bool evaluate(const struct walk *w, const struct expr *e, union scalar *value)
+{
+    struct error ignored;
+    return all_known(w, e) && expr_evaluate(w->fun->program, e, w->n->values, value, &ignored) == 0;
+}
+
+static void set(struct walk *w, int name, bool known, union scalar value)
+{
+    w->n->known[name] = known;
+    w->n->values[name] = value;
+}
+
+static void define(struct walk *w, int name, const struct expr *e)
+{
+    union scalar value = {.i64 = 0};
+    bool known = evaluate(w, e, &value);
+    set(w, name, known, value);
+}
+
+static void note_bytes(struct walk *w, int memory, const struct expr *e)
+{
+    union scalar value;
+    int64_t *bytes = &w->n->bytes[memory];
+    if (!evaluate(w, e, &value) || value.i64 < 0)
+        *bytes = UNKNOWN_BYTES;
+    else if (!w->seen[memory] || (*bytes != UNKNOWN_BYTES && value.i64 > *bytes))
+        *bytes = value.i64;
+    w->seen[memory] = true;
+}
+
+static void walk_body(struct walk *w, const struct body *body);
+
+/* Scalars on their way from one list of names to another, all at once. */
+static void pass(struct walk *w, const int *from, const int *to, unsigned count)
+{
+    struct passed {
+        bool known;
+        union scalar value;
+    } *passed = must_alloc((count + 1) * sizeof *passed);
+    for (unsigned i = 0; i < count; i++)
+        if (w->fun->names[from[i]].kind == NAME_SCALAR)
+            passed[i] = (struct passed){w->n->known[from[i]], w->n->values[from[i]]};
+    for (unsigned i = 0; i < count; i++)
+        if (w->fun->names[to[i]].kind == NAME_SCALAR)
+            set(w, to[i], passed[i].known, passed[i].value);
+    free(passed);
+}
+
+static void forget(struct walk *w, const int *names, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        w->n->known[names[i]] = false;
+}
+
+static void walk_if(struct walk *w, const struct stm *s)
+{
+    union scalar condition;
+    if (evaluate(w, s->expr, &condition)) {
+        const struct body *taken = condition.u8 ? s->then : s->otherwise;
+        walk_body(w, taken);
+        pass(w, taken->results, s->outs, s->out_count);
+        return;
+    }
+    walk_body(w, s->then);
+    walk_body(w, s->otherwise);
+    forget(w, s->outs, s->out_count);
+}
+
+static void walk_loop(struct walk *w, const struct stm *s)
+{
+    const struct loop *l = s->loop;
+    union scalar bound = {.i64 = 0};
+    for (unsigned i = 0; i < l->param_count; i++)
+        if (l->init_exprs[i])
+            define(w, l->params[i], l->init_exprs[i]);
+    bool known = l->counter != NO_NAME ? evaluate(w, l->bound, &bound) : true;
+    for (int64_t i = 0; known && w->steps < STEPS_MAX; i++) {
+        if (l->counter == NO_NAME && !w->n->known[l->condition]) {
+            known = false;
+            break;
+        }
+        if (l->counter != NO_NAME ? i >= bound.i64 : !w->n->values[l->condition].u8)
+            break;
+        if (l->counter != NO_NAME)
+            set(w, l->counter, true, (union scalar){.i64 = i});
+        walk_body(w, &l->body);
+        pass(w, l->body.results, l->params, l->param_count);
+    }
+    if (!known || w->steps >= STEPS_MAX) { /* what varies is unknown then */
+        forget(w, l->params, l->param_count);
+        if (l->counter != NO_NAME)
+            forget(w, &l->counter, 1);
+        walk_body(w, &l->body);
+        forget(w, l->params, l->param_count);
+    }
+    pass(w, l->params, s->outs, s->out_count);
+}
+
+static void walk_body(struct walk *w, const struct body *body)
+{
+    for (const struct stm *s = body->first; s; s = s->next) {
+        w->steps++;
+        switch (s->kind) {
+        case STM_SCALAR:
+            define(w, s->outs[0], s->expr);
+            break;
+        case STM_ELEMENT:
+            forget(w, s->outs, 1);
+            break;
+        case STM_ALLOC:
+            note_bytes(w, s->outs[0], s->expr);
+            break;
+        case STM_IF:
+            walk_if(w, s);
+            break;
+        case STM_LOOP:
+            walk_loop(w, s);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+struct numbers *numbers_new(const struct fun *fun, const union scalar *values)
+{
+    struct numbers *n = must_alloc(sizeof *n);
+    struct walk w = {.fun = fun, .n = n};
+    n->bytes = arena_alloc(&n->arena, fun->name_count * sizeof *n->bytes);
+    n->values = arena_alloc(&n->arena, fun->name_count * sizeof *n->values);
+    n->known = arena_alloc(&n->arena, fun->name_count * sizeof *n->known);
+    w.seen = must_alloc(fun->name_count + 1);
+    for (unsigned i = 0; i < fun->name_count; i++)
+        n->bytes[i] = UNKNOWN_BYTES;
+    for (unsigned i = 0; values && i < fun->param_count; i++)
+        if (fun->names[fun->params[i]].kind == NAME_SCALAR)
+            set(&w, fun->params[i], true, values[fun->params[i]]);
+    for (unsigned i = 0; i < fun->param_count; i++)
+        if (fun->names[fun->params[i]].kind == NAME_MEMORY)
+            note_bytes(&w, fun->params[i], fun->names[fun->params[i]].bytes);
+    walk_body(&w, &fun->body);
+    free(w.seen);
+    return n;
+}
+
+int64_t numbers_array_bytes(const struct numbers *n, const struct fun *fun, int array)
+{
+    const struct walk w = {.fun = fun, .n = (struct numbers *)n};
+    const struct name *a = &fun->names[array];
+    int64_t bytes = (int64_t)element_bytes(a->element);
+    for (unsigned d = 0; d < a->rank; d++) {
+        union scalar extent;
+        if (!evaluate(&w, a->shape[d], &extent) ||
+            __builtin_mul_overflow(bytes, extent.i64, &bytes))
+            return UNKNOWN_BYTES;
+    }
+    return bytes;
+}
+
+void numbers_free(struct numbers *n)
+{
+    if (!n)
+        return;
+    arena_free(&n->arena);
+    free(n);
+}

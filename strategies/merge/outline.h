@@ -1,0 +1,65 @@
+/* Where things are in a fun: positions of statements, the bodies they stand in, and for every name
+ * its definition and its uses. All passes look programs up here; after a pass has moved or removed
+ * statements it makes a new one.
+ *
+ * Positions count in the order of the text. A statement without bodies has one; an if or a loop has
+ * one where it begins (`first`), then its bodies, each ending in one for its results, and one where
+ * its own results are bound (`last`). Position 0 binds the parameters.
+ */
+#ifndef GAMUT_MERGE_OUTLINE_H
+#define GAMUT_MERGE_OUTLINE_H
+
+#include "program/program.h"
+
+struct outline_scope {
+    struct body *body;
+    struct stm *owner; /* the if or loop; NULL for the fun's body, which is scope 0 */
+    unsigned parent, depth;
+    unsigned begin,
+        end; /* positions: of its owner's beginning or of the branch's, of its results */
+};
+
+struct outline_name {
+    struct stm *definer; /* NULL: a parameter of the fun or a loop, or a loop's counter */
+    struct stm *binder;  /* the loop, if it is a loop's variable or counter */
+    unsigned scope;      /* where it is bound */
+    unsigned position;
+    unsigned use_begin, use_count; /* in outline->uses, ascending */
+};
+
+struct outline {
+    struct arena arena;
+    const struct fun *fun;
+    unsigned name_count; /* of the fun when this was made */
+    unsigned position_count;
+    struct stm **at;    /* by position: the statement; NULL for 0 and for the ends of bodies */
+    unsigned *scope_at; /* by position: the scope that the statement stands in */
+    unsigned scope_count;
+    struct outline_scope *scopes;
+    struct outline_name *names; /* by name number */
+    unsigned *uses;             /* positions at which an array or memory is read, passed or given */
+};
+
+/* Numbers the statements of the fun (stm->first, ->last). Outlive the fun's next change it does
+ * not. */
+struct outline *outline_new(const struct fun *fun);
+void outline_free(struct outline *o);
+
+/* Is scope `outer` the scope `inner` or around it? */
+bool outline_encloses(const struct outline *o, unsigned outer, unsigned inner);
+/* The position, in scope `outer`, of the statement in which position `p` is (p itself where it is
+ * there), and the scope of it that p is in, if `inside` is not NULL. Scope `outer` must enclose p.
+ */
+unsigned outline_lift(const struct outline *o, unsigned p, unsigned outer, unsigned *inside);
+/* May an expression be evaluated just after position p in scope s: are all its names bound there?
+ */
+bool outline_known(const struct outline *o, const struct expr *e, unsigned scope, unsigned p);
+/* The innermost loop around a scope, as a scope number, or NO_SCOPE. */
+#define NO_SCOPE (~0u)
+unsigned outline_loop(const struct outline *o, unsigned scope);
+
+/* Calls visit for every array and memory name that the statement itself uses, not its bodies. */
+void outline_operands(const struct fun *fun, const struct stm *s,
+                      void (*visit)(void *context, int name), void *context);
+
+#endif

@@ -1,0 +1,78 @@
+/* Offset planning ("dynamic storage allocation"): where each buffer lies in one memory, so that
+ * buffers that are alive at the same time do not overlap and the memory is as small as possible.
+ *
+ * Finding the least height is NP-hard. pack_solve first tries greedy orders, which on ordinary
+ * programs usually reach the lower bound, and then searches until it has a proof or no more time.
+ * Leans on bench/base alone. Out of host memory ends the process, as everywhere in gamut.
+ */
+#ifndef GAMUT_MERGE_PACK_H
+#define GAMUT_MERGE_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Half-open: alive from `lower` up to but not at `upper`. Empty if they are equal. */
+struct pack_interval {
+    int64_t lower, upper;
+};
+
+struct pack_buffer {
+    int64_t lower, upper; /* the lifetime, if `intervals` is NULL */
+    int64_t size;         /* bytes, 0 or more */
+    int64_t alignment;    /* of the offset; any positive number; 0 stands for 1 */
+    /* A block that is alive several times at one offset: disjoint, ascending; not owned. Lower and
+     * upper are then not read. */
+    const struct pack_interval *intervals;
+    size_t interval_count;
+};
+
+/* The most that sizes and alignments may add up to: room for every sum of two offsets. */
+#define PACK_HEIGHT_MOST (INT64_MAX / 4)
+
+struct pack_options {
+    int64_t time_limit_ns; /* 0: the greedy orders alone */
+    int64_t capacity;      /* a plan this low is good enough; 0: the lowest is wanted */
+};
+
+struct pack_result {
+    int64_t *offset; /* one a buffer; free with pack_result_free */
+    int64_t height;  /* the largest offset + size */
+    /* No plan is lower than this: at least pack_lower_bound, more where the search has proved it.
+     */
+    int64_t lower_bound;
+    bool optimal;       /* height == lower_bound: proved */
+    const char *method; /* which order or search the plan is from; a constant text */
+    uint64_t nodes;     /* buffers placed by the search */
+    int64_t elapsed_ns;
+};
+
+/* The most bytes that are alive at any time. Buffers must be valid (pack_verify). */
+int64_t pack_lower_bound(const struct pack_buffer *buffers, size_t count);
+
+/* 0, or ERR_USAGE and which buffer is wrong: an end before its start, a negative size or alignment,
+ * intervals out of order, sizes and alignments that add up to more than PACK_HEIGHT_MOST. */
+int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *error);
+
+/* One pass over the buffers in some order, each put where it fits among those placed before. */
+enum pack_order { PACK_SIZE, PACK_DURATION, PACK_AREA, PACK_TIME, PACK_ORDER_COUNT };
+enum pack_gap { PACK_FIRST_GAP, PACK_BEST_GAP, PACK_GAP_COUNT };
+
+/* The name of an order with a gap rule: "size, first gap". */
+const char *pack_greedy_name(enum pack_order order, enum pack_gap gap);
+
+/* The height of one greedy order. `offset` has room for one number a buffer. Buffers are valid. */
+int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_order order,
+                    enum pack_gap gap, int64_t *offset);
+
+/* All greedy orders, then search (pack_exact.c) where there are at most 4096 buffers. The time
+ * limit is looked at between orders and in the search; the first order always runs to its end, and
+ * takes time with the square of the buffers. The same buffers give the same plan on every machine
+ * unless the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
+int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pack_options *options,
+               struct pack_result *result, struct error *error);
+void pack_result_free(struct pack_result *result);
+
+#endif

@@ -1,0 +1,183 @@
+#include "merge/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct places {
+    struct merge *m;
+    const struct outline *o;
+    const struct memory_map *map;
+    const int64_t *offset;
+    unsigned name_count; /* before any was added */
+    int *scalar;         /* by memory name, of existentials: the place in bytes, or NO_NAME */
+};
+
+static struct fun *fun_of(const struct places *p)
+{
+    return p->m->fun;
+}
+
+static bool varies(const struct places *p, int memory)
+{
+    return memory < (int)p->name_count && p->scalar[memory] != NO_NAME;
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static struct expr *name_expr(const struct places *p, int name)
+{
+    struct expr *e = arena_alloc(&p->m->program->arena, sizeof *e);
+    *e = (struct expr){.op = EXPR_NAME, .type = ELEMENT_i64, .name = name};
+    return e;
+}
+
+/* The byte at which `memory` begins. */
+static struct expr *place_of(const struct places *p, int memory)
+{
+    if (varies(p, memory))
+        return name_expr(p, p->scalar[memory]);
+    int64_t offset = p->offset[memory];
+    return expr_constant(p->m->program, offset == NOT_PLACED ? 0 : offset);
+}
+
+static int add_scalar(const struct places *p, const char *base, const char *suffix)
+{
+    struct name n = {.kind = NAME_SCALAR, .element = ELEMENT_i64, .memory = NO_NAME};
+    n.at = fun_of(p)->at;
+    return fun_add_name(p->m->program, fun_of(p),
+                        arena_printf(&p->m->program->arena, "%s_%s", base, suffix), &n);
+}
+
+/* A name with the place of what a body gives, bound at its end where it has none yet. */
+static int place_name(const struct places *p, struct body *body, int memory)
+{
+    struct expr *place = place_of(p, memory);
+    if (place->op == EXPR_NAME)
+        return place->name;
+    int name = add_scalar(p, fun_of(p)->names[memory].text, "at");
+    struct stm *s = arena_alloc(&p->m->program->arena, sizeof *s);
+    *s = (struct stm){.kind = STM_SCALAR, .at = body->results_at, .expr = place, .out_count = 1};
+    s->array = s->value = NO_NAME;
+    s->outs = arena_alloc(&p->m->program->arena, sizeof *s->outs);
+    s->outs[0] = name;
+    struct stm **end = &body->first;
+    while (*end)
+        end = &(*end)->next;
+    *end = s;
+    return name;
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+/* In front, since the types of the arrays that follow mention it. */
+static void prepend(const struct places *p, int **list, unsigned count, int value)
+{
+    int *grown = arena_alloc(&p->m->program->arena, (count + 1) * sizeof *grown);
+    if (count)
+        memcpy(grown + 1, *list, count * sizeof *grown);
+    grown[0] = value;
+    *list = grown;
+}
+
+static void prepend_expr(const struct places *p, struct expr ***list, unsigned count,
+                         struct expr *value)
+{
+    struct expr **grown = arena_alloc(&p->m->program->arena, (count + 1) * sizeof *grown);
+    if (count)
+        memcpy(grown + 1, *list, count * sizeof *grown);
+    grown[0] = value;
+    *list = grown;
+}
+
+/* ---- branches and loops --------------------------------------------------------------------- */
+
+static void pass_on_if(const struct places *p, struct stm *s)
+{
+    for (unsigned i = 0; i < s->out_count; i++) {
+        int out = s->outs[i];
+        if (fun_of(p)->names[out].kind != NAME_MEMORY || !varies(p, out))
+            continue;
+        int then = place_name(p, s->then, s->then->results[i]);
+        int otherwise = place_name(p, s->otherwise, s->otherwise->results[i]);
+        prepend(p, &s->then->results, s->then->result_count++, then);
+        prepend(p, &s->otherwise->results, s->otherwise->result_count++, otherwise);
+        prepend(p, &s->outs, s->out_count++, p->scalar[out]);
+        i++;
+    }
+}
+
+static void pass_on_loop(const struct places *p, struct stm *s)
+{
+    struct loop *l = s->loop;
+    for (unsigned i = 0; i < l->param_count; i++) {
+        int param = l->params[i], out = s->outs[i];
+        if (fun_of(p)->names[param].kind != NAME_MEMORY || !varies(p, param))
+            continue;
+        int next = place_name(p, &l->body, l->body.results[i]);
+        prepend_expr(p, &l->init_exprs, l->param_count, place_of(p, l->init_names[i]));
+        prepend(p, &l->init_names, l->param_count, NO_NAME);
+        prepend(p, &l->body.results, l->body.result_count++, next);
+        prepend(p, &l->params, l->param_count++, p->scalar[param]);
+        prepend(p, &s->outs, s->out_count++, p->scalar[out]);
+        i++;
+    }
+}
+
+static void pass_on_body(const struct places *p, struct body *body)
+{
+    for (struct stm *s = body->first; s; s = s->next) {
+        if (s->kind == STM_IF) {
+            pass_on_body(p, s->then);
+            pass_on_body(p, s->otherwise);
+            pass_on_if(p, s);
+        } else if (s->kind == STM_LOOP) {
+            pass_on_body(p, &s->loop->body);
+            pass_on_loop(p, s);
+        }
+    }
+}
+
+/* ---- arrays --------------------------------------------------------------------------------- */
+
+static void move_array(const struct places *p, struct name *array)
+{
+    struct program *program = p->m->program;
+    struct expr *place = place_of(p, array->memory);
+    struct expr *each = expr_constant(program, (int64_t)element_bytes(array->element));
+    if (place->op != EXPR_CONSTANT)
+        place = each->value.i64 == 1 ? place : expr_binary(program, EXPR_DIV, place, each);
+    else if (place->value.i64 == 0)
+        return;
+    else
+        place = expr_constant(program, place->value.i64 / each->value.i64);
+    struct index_function moved = {0};
+    for (unsigned d = 0; d < array->rank + array->thread_rank; d++)
+        moved.stride[d] = index_stride(program, array, d);
+    moved.offset = expr_binary(program, EXPR_ADD, place, index_offset(program, array));
+    array->index = moved;
+}
+
+void places_pass_on(struct merge *m, const struct outline *o, const struct memory_map *map,
+                    const int64_t *offset)
+{
+    struct places p = {.m = m, .o = o, .map = map, .offset = offset};
+    p.name_count = m->fun->name_count - 1; /* the last one is the new block's */
+    p.scalar = must_alloc((p.name_count + 1) * sizeof *p.scalar);
+    for (unsigned n = 0; n < p.name_count; n++) {
+        const struct memory *of = &map->of[n];
+        p.scalar[n] = NO_NAME;
+        if (m->fun->names[n].kind != NAME_MEMORY || of->kind != MEMORY_EXISTENTIAL)
+            continue;
+        bool placed = false;
+        for (unsigned a = 0; a < of->actual_count; a++)
+            placed |= offset[of->actuals[a]] != NOT_PLACED && offset[of->actuals[a]] != 0;
+        if (placed)
+            p.scalar[n] = add_scalar(&p, m->fun->names[n].text, "at");
+    }
+    unsigned arrays = p.name_count;
+    pass_on_body(&p, &m->fun->body);
+    for (unsigned n = 0; n < arrays; n++)
+        if (m->fun->names[n].kind == NAME_ARRAY && m->fun->names[n].memory != NO_NAME)
+            move_array(&p, &m->fun->names[n]);
+    free(p.scalar);
+}

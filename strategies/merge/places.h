@@ -1,0 +1,17 @@
+/* Blocks that become parts of another: what was an existential block becomes that block and a place
+ * in it. */
+#ifndef GAMUT_MERGE_PLACES_H
+#define GAMUT_MERGE_PLACES_H
+
+#include "merge/memory.h"
+#include "merge/merge.h"
+
+enum { NOT_PLACED = -1 };
+
+/* Moves every array whose block has an offset in bytes (by memory name; NOT_PLACED: it stays) by as
+ * much. An existential block that may be one of them gets a scalar beside it, which loops and
+ * branches pass on with it: the byte at which the block begins. Memory names themselves stay. */
+void places_pass_on(struct merge *m, const struct outline *o, const struct memory_map *map,
+                    const int64_t *offset);
+
+#endif

@@ -1,0 +1,265 @@
+/* Planning: all blocks whose sizes are known become parts of one, the arena.
+ *
+ * A block's lifetime is when it holds something that is needed (memory.h): possibly several spans,
+ * and to a loop's end for what the loop reads from outside. Blocks that never hold something at the
+ * same time may overlap in the arena; where each begins is for the packer to find (pack.h), once
+ * with each block as unaligned as its elements allow, for the least height, and then as aligned as
+ * that height allows, for the GPU's sake.
+ *
+ * The program is then one for these sizes alone, which it asserts. Left out of the arena are blocks
+ * whose size is not known before the program runs, and those that a loop passes on while it
+ * allocates them anew, of which there are several. Where a branch or a loop gives one block or
+ * another, it also gives the place in the arena: a scalar beside each existential block.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/list.h"
+#include "merge/memory.h"
+#include "merge/numbers.h"
+#include "merge/pack.h"
+#include "merge/places.h"
+
+enum { WIDEST_ALIGNMENT = 256 };
+static const int64_t default_time_limit_ns = 1000000000;
+
+struct planner {
+    struct merge *m;
+    struct outline *o;
+    struct memory_map *map;
+    struct numbers *numbers;
+    unsigned count;
+    int *blocks; /* that go into the arena */
+    struct pack_buffer *buffers;
+    struct pack_interval *intervals;
+};
+
+static const struct name *name_at(const struct planner *p, int name)
+{
+    return &p->m->fun->names[name];
+}
+
+/* ---- which blocks --------------------------------------------------------------------------- */
+
+static int64_t element_alignment(const struct planner *p, const struct memory *of)
+{
+    int64_t alignment = 1;
+    for (unsigned i = 0; i < of->array_count; i++) {
+        int64_t bytes = (int64_t)element_bytes(name_at(p, of->arrays[i])->element);
+        alignment = bytes > alignment ? bytes : alignment;
+    }
+    for (unsigned e = 0; e < of->existential_count; e++) {
+        const struct memory *existential = &p->map->of[of->existentials[e]];
+        for (unsigned i = 0; i < existential->array_count; i++) {
+            int64_t bytes = (int64_t)element_bytes(name_at(p, existential->arrays[i])->element);
+            alignment = bytes > alignment ? bytes : alignment;
+        }
+    }
+    return alignment;
+}
+
+static enum merge_condition may_be_planned(const struct planner *p, int block)
+{
+    const struct memory *of = &p->map->of[block];
+    if (p->numbers->bytes[block] == UNKNOWN_BYTES)
+        return CONDITION_unknown_size;
+    return of->escapes ? CONDITION_escapes : MERGE_ALLOWED;
+}
+
+static void choose_blocks(struct planner *p)
+{
+    size_t spans = 0;
+    p->blocks = must_alloc((p->map->block_count + 1) * sizeof *p->blocks);
+    for (unsigned b = 0; b < p->map->block_count; b++) {
+        int block = p->map->blocks[b];
+        const struct memory *of = &p->map->of[block];
+        if (of->kind != MEMORY_ALLOCATED || of->spans.count == 0)
+            continue;
+        enum merge_condition refused = may_be_planned(p, block);
+        if (refused)
+            merge_note(p->m, &(struct merge_event){.action = MERGE_PLACED,
+                                                   .refused = refused,
+                                                   .at = of->alloc->at,
+                                                   .array = NO_NAME,
+                                                   .from = block,
+                                                   .into = NO_NAME});
+        else
+            p->blocks[p->count++] = block;
+        spans += of->spans.count;
+    }
+    p->buffers = must_alloc((p->count + 1) * sizeof *p->buffers);
+    p->intervals = must_alloc((spans + 1) * sizeof *p->intervals);
+    struct pack_interval *next = p->intervals;
+    for (unsigned i = 0; i < p->count; i++) {
+        const struct memory *of = &p->map->of[p->blocks[i]];
+        p->buffers[i] = (struct pack_buffer){.size = p->numbers->bytes[p->blocks[i]],
+                                             .alignment = element_alignment(p, of),
+                                             .intervals = next,
+                                             .interval_count = of->spans.count};
+        for (unsigned s = 0; s < of->spans.count; s++)
+            *next++ = (struct pack_interval){of->spans.items[s].first,
+                                             (int64_t)of->spans.items[s].last + 1};
+    }
+}
+
+/* ---- the arena ------------------------------------------------------------------------------ */
+
+/* As wide an alignment for all as the height allows. */
+static void widen(const struct planner *p, struct pack_result *result)
+{
+    struct pack_buffer *wide = must_alloc((p->count + 1) * sizeof *wide);
+    bool done = false;
+    for (int64_t alignment = WIDEST_ALIGNMENT; alignment > 8 && !done; alignment /= 2) {
+        struct pack_result other;
+        for (unsigned i = 0; i < p->count; i++) {
+            wide[i] = p->buffers[i];
+            wide[i].alignment = alignment;
+        }
+        const struct pack_options greedy = {.capacity = result->height};
+        if (pack_solve(wide, p->count, &greedy, &other, NULL) != 0)
+            continue;
+        done = other.height <= result->height;
+        if (done) {
+            free(result->offset);
+            result->offset = other.offset;
+            result->method = other.method;
+        } else {
+            pack_result_free(&other);
+        }
+    }
+    free(wide);
+}
+
+static int plan_arena(struct planner *p, struct pack_result *result, struct error *error)
+{
+    const struct pack_options options = {.time_limit_ns = p->m->options.time_limit_ns
+                                                              ? p->m->options.time_limit_ns
+                                                              : default_time_limit_ns};
+    int code = pack_solve(p->buffers, p->count, &options, result, error);
+    if (!code)
+        widen(p, result);
+    return code;
+}
+
+static struct stm *new_statement(struct planner *p, enum stm_kind kind, int out)
+{
+    struct arena *arena = &p->m->program->arena;
+    struct stm *s = arena_alloc(arena, sizeof *s);
+    s->kind = kind;
+    s->at = p->m->fun->at;
+    s->array = s->value = NO_NAME;
+    if (out != NO_NAME) {
+        s->out_count = 1;
+        s->outs = arena_alloc(arena, sizeof *s->outs);
+        s->outs[0] = out;
+    }
+    return s;
+}
+
+/* The program holds for these sizes only. */
+static void assert_sizes(struct planner *p)
+{
+    struct fun *fun = p->m->fun;
+    struct program *program = p->m->program;
+    for (unsigned i = fun->param_count; i-- > 0;) {
+        const struct name *n = &fun->names[fun->params[i]];
+        if (n->kind != NAME_SCALAR || (n->element != ELEMENT_i64 && n->element != ELEMENT_i32))
+            continue;
+        struct stm *s = new_statement(p, STM_ASSERT, NO_NAME);
+        struct expr *name = arena_alloc(&program->arena, sizeof *name);
+        *name = (struct expr){.op = EXPR_NAME, .type = n->element, .name = fun->params[i]};
+        struct expr *value = arena_alloc(&program->arena, sizeof *value);
+        *value = (struct expr){
+            .op = EXPR_CONSTANT, .type = n->element, .value = p->m->options.values[fun->params[i]]};
+        s->expr = expr_binary(program, EXPR_EQ, name, value);
+        s->expr->type = ELEMENT_bool;
+        s->next = fun->body.first;
+        fun->body.first = s;
+    }
+}
+
+static int add_arena(struct planner *p, int64_t bytes)
+{
+    struct name n = {.kind = NAME_MEMORY, .memory = NO_NAME, .at = p->m->fun->at};
+    int arena = fun_add_name(p->m->program, p->m->fun, "arena_mem", &n);
+    unsigned first = ~0u;
+    for (unsigned i = 0; i < p->count; i++) {
+        unsigned use = p->map->of[p->blocks[i]].position;
+        first = use < first ? use : first;
+    }
+    first = outline_lift(p->o, first, 0, NULL);
+    struct stm *alloc = new_statement(p, STM_ALLOC, arena);
+    alloc->expr = expr_constant(p->m->program, bytes);
+    struct stm **link = &p->m->fun->body.first;
+    while (*link && (*link)->first < first)
+        link = &(*link)->next;
+    alloc->next = *link;
+    alloc->first = alloc->last = first;
+    *link = alloc;
+    return arena;
+}
+
+static void move_in(struct planner *p, const struct pack_result *result)
+{
+    struct merge *m = p->m;
+    int arena = add_arena(p, result->height);
+    int64_t *offset = must_alloc((m->fun->name_count + 1) * sizeof *offset);
+    int *into = must_alloc((m->fun->name_count + 1) * sizeof *into);
+    unsigned names = m->fun->name_count;
+    for (unsigned n = 0; n < names; n++) {
+        offset[n] = NOT_PLACED;
+        into[n] = (int)n;
+    }
+    for (unsigned i = 0; i < p->count; i++) {
+        offset[p->blocks[i]] = result->offset[i];
+        into[p->blocks[i]] = arena;
+        merge_note(m, &(struct merge_event){.action = MERGE_PLACED,
+                                            .at = p->map->of[p->blocks[i]].alloc->at,
+                                            .array = NO_NAME,
+                                            .from = p->blocks[i],
+                                            .into = arena});
+    }
+    places_pass_on(m, p->o, p->map, offset);
+    into = must_realloc(into, (m->fun->name_count + 1) * sizeof *into);
+    for (unsigned n = names; n < m->fun->name_count; n++)
+        into[n] = (int)n;
+    into[arena] = arena;
+    merge_replace_blocks(m, into);
+    assert_sizes(p);
+    m->packed = true;
+    m->proven = result->optimal;
+    m->arena_bytes = result->height;
+    m->arena_lower_bound = result->lower_bound;
+    free(offset);
+    free(into);
+}
+
+static int run(struct merge *m, struct error *error)
+{
+    if (!m->options.values)
+        return 0;
+    struct planner p = {.m = m};
+    struct pack_result result = {0};
+    p.o = outline_new(m->fun);
+    p.map = memory_map_new(p.o, true);
+    p.numbers = numbers_new(m->fun, m->options.values);
+    choose_blocks(&p);
+    int code = p.count ? plan_arena(&p, &result, error) : 0;
+    if (!code && p.count)
+        move_in(&p, &result);
+    pack_result_free(&result);
+    free(p.blocks);
+    free(p.buffers);
+    free(p.intervals);
+    numbers_free(p.numbers);
+    memory_map_free(p.map);
+    outline_free(p.o);
+    return code;
+}
+
+const struct merge_ops merge_plan = {
+    .version = MERGE_VERSION,
+    .name = "plan",
+    .help = "puts all blocks of known size at offsets of one",
+    .run = run,
+};

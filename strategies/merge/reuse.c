@@ -1,0 +1,393 @@
+/* Reuse: an array takes the block of arrays that are dead when it is made.
+ *
+ *   let a = kernel …            b is made when a is no longer needed: if a's block is as large, or
+ *   let s = kernel … a …        can be made as large where it is allocated, b goes there.
+ *   let b = kernel …
+ *
+ * Serup 2017, chapter 5: one walk over the blocks in the order of their first use, after linear
+ * scan register allocation. The blocks that were merged are a class; a new block joins the first
+ * class in which it fits, or begins one. It fits if
+ *
+ *   R7  the class is not the caller's (a unique parameter's block may be taken, never resized)
+ *   R6  the new block is one block at a time: no loop passes it on while allocating the next
+ *   R1  it is never alive while something in the class is, except that
+ *         - a kernel may write an array where it reads one that dies there, if every thread reads
+ *           only the elements that it writes, before it does (R2), and nothing of it is read later,
+ *           in this iteration or the next (R3)
+ *         - a thread's own arrays may share if their uses do not overlap, and if no thread's array
+ *           reaches into another thread's (R4)
+ *   R5  sizes: equal, or smaller, or the class's first allocation can have the maximum (the max
+ *       trick), for which the size must be known there.
+ *
+ * The thesis keeps one read slice of each array and looks at reads in the same body only; both let
+ * wrong merges pass. Here the access analysis sees all reads, and the spans of a block (memory.h)
+ * cover later iterations.
+ *
+ * With `by_bytes` a block does not join the first class in which it fits, but the one that it
+ * enlarges least and, of these, the one with the least to spare.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge/bound.h"
+#include "merge/list.h"
+#include "merge/touch.h"
+
+struct block_class {
+    int block; /* whose allocation all use */
+    struct spans spans;
+    struct expr *bytes;
+    bool resized;
+    int64_t known_bytes; /* or UNKNOWN_BYTES */
+    unsigned member_count, member_capacity;
+    int *members; /* `block` is the first */
+};
+
+struct reuser {
+    struct merge *m;
+    struct outline *o;
+    struct memory_map *map;
+    struct touch touch;
+    struct numbers *numbers;
+    struct bound bound; /* where a merge may be vetoed */
+    int *into;          /* by memory name */
+    struct block_class *classes;
+    unsigned class_count;
+    const char *detail;
+};
+
+static const struct name *name_at(const struct reuser *r, int name)
+{
+    return &r->m->fun->names[name];
+}
+
+static struct expr *bytes_of(const struct reuser *r, int block)
+{
+    const struct memory *of = &r->map->of[block];
+    return of->kind == MEMORY_PARAMETER ? name_at(r, block)->bytes : of->alloc->expr;
+}
+
+/* ---- meetings: positions at which both hold something --------------------------------------- */
+
+/* Is array, or may it be, in a block of the class? */
+static bool in_class(const struct reuser *r, const struct block_class *k, int array)
+{
+    const struct name *n = name_at(r, array);
+    if (n->kind != NAME_ARRAY || n->memory == NO_NAME)
+        return false;
+    const struct memory *of = &r->map->of[n->memory];
+    for (unsigned a = 0; a < of->actual_count; a++)
+        if (r->into[of->actuals[a]] == k->block)
+            return true;
+    return false;
+}
+
+static bool in_block(const struct reuser *r, int block, int array)
+{
+    const struct name *n = name_at(r, array);
+    return n->kind == NAME_ARRAY && n->memory != NO_NAME && memory_may_be(r->map, n->memory, block);
+}
+
+static enum merge_condition check_privates(struct reuser *r, const struct block_class *k, int block,
+                                           const struct stm *s)
+{
+    const struct kernel *kernel = s->kernel;
+    for (unsigned i = 0; i < kernel->private_count; i++)
+        for (unsigned j = 0; j < kernel->private_count; j++) {
+            int own = kernel->privates[i], other = kernel->privates[j];
+            if (!in_block(r, block, own) || !in_class(r, k, other))
+                continue;
+            enum merge_condition refused =
+                touch_private(&r->touch, s->first, own, other, &r->detail);
+            if (refused)
+                return refused;
+        }
+    return MERGE_ALLOWED;
+}
+
+/* A kernel at which the class ends and the block begins. */
+static enum merge_condition check_kernel(struct reuser *r, const struct block_class *k, int block,
+                                         const struct stm *s)
+{
+    const struct kernel *kernel = s->kernel;
+    bool own_private = false, class_private = false;
+    for (unsigned i = 0; i < kernel->private_count; i++) {
+        own_private |= in_block(r, block, kernel->privates[i]);
+        class_private |= in_class(r, k, kernel->privates[i]);
+    }
+    int out = NO_NAME;
+    for (unsigned o = 0; o < s->out_count; o++) {
+        if (in_class(r, k, s->outs[o]))
+            return CONDITION_interference;
+        if (in_block(r, block, s->outs[o])) {
+            if (out != NO_NAME)
+                return CONDITION_interference;
+            out = s->outs[o];
+        }
+    }
+    int *killed = must_alloc((kernel->array_count + 1) * sizeof *killed);
+    unsigned killed_count = 0;
+    enum merge_condition refused = MERGE_ALLOWED;
+    for (unsigned i = s->out_count; i < kernel->array_count; i++) {
+        if (in_class(r, k, kernel->arrays[i]))
+            killed[killed_count++] = kernel->arrays[i];
+        if (in_block(r, block, kernel->arrays[i]))
+            refused = CONDITION_interference;
+    }
+    if (!refused && own_private && class_private && out == NO_NAME && killed_count == 0)
+        refused = check_privates(r, k, block, s);
+    else if (!refused && (own_private || class_private || out == NO_NAME))
+        refused = CONDITION_interference;
+    else if (!refused)
+        refused = touch_in_place(&r->touch, s->first, out, &name_at(r, out)->index, killed,
+                                 killed_count, &r->detail);
+    free(killed);
+    return refused;
+}
+
+static enum merge_condition check_meeting(struct reuser *r, const struct block_class *k, int block,
+                                          const struct span *meeting)
+{
+    const struct stm *s = r->o->at[meeting->first];
+    if (!s || s->kind != STM_KERNEL)
+        return CONDITION_interference;
+    if (meeting->last > meeting->first || spans_last(&k->spans, meeting->first) > meeting->first) {
+        /* Not only here: what the kernel overwrites is needed afterwards. */
+        if (merge_checks(r->m, CONDITION_dies_here)) {
+            enum merge_condition refused = check_kernel(r, k, block, s);
+            r->detail = NULL;
+            return refused ? CONDITION_interference : CONDITION_dies_here;
+        }
+    }
+    return check_kernel(r, k, block, s);
+}
+
+static enum merge_condition check_interference(struct reuser *r, const struct block_class *k,
+                                               int block)
+{
+    struct span meeting;
+    for (unsigned from = 0; spans_meet(&k->spans, &r->map->of[block].spans, from, &meeting);
+         from = meeting.last + 1) {
+        enum merge_condition refused = check_meeting(r, k, block, &meeting);
+        if (refused &&
+            (refused != CONDITION_interference || merge_checks(r->m, CONDITION_interference)))
+            return refused;
+    }
+    return MERGE_ALLOWED;
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------- */
+
+/* Is the class large enough, or can it be made so? *grows says whether it must be. */
+static bool size_fits(struct reuser *r, const struct block_class *k, int block, bool *grows)
+{
+    const struct memory *first = &r->map->of[k->block];
+    struct expr *bytes = bytes_of(r, block);
+    *grows = false;
+    if (touch_enough_bytes(&r->touch, k->bytes, bytes, r->map->of[block].position))
+        return true;
+    *grows = true;
+    return first->kind == MEMORY_ALLOCATED &&
+           outline_known(r->o, bytes, first->scope, first->position);
+}
+
+static enum merge_condition fits(struct reuser *r, const struct block_class *k, int block,
+                                 bool *grows)
+{
+    const struct memory *first = &r->map->of[k->block], *own = &r->map->of[block];
+    if (first->position >= own->position || !outline_encloses(r->o, first->scope, own->scope))
+        return CONDITION_allocation;
+    enum merge_condition refused = check_interference(r, k, block);
+    if (refused)
+        return refused;
+    if (!size_fits(r, k, block, grows) && merge_checks(r->m, CONDITION_size))
+        return CONDITION_size;
+    return MERGE_ALLOWED;
+}
+
+/* What is alive when, with the block in the class. Kept if it is asked for and pays. */
+static bool pays(struct reuser *r, const struct block_class *k, int block)
+{
+    int64_t own = r->numbers->bytes[block], bytes = k->known_bytes;
+    if (!r->m->options.veto || own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
+        return true;
+    struct spans together = {0};
+    bound_begin(&r->bound);
+    bound_add(&r->bound, &k->spans, -bytes);
+    bound_add(&r->bound, &r->map->of[block].spans, -own);
+    spans_join(&together, &k->spans);
+    spans_join(&together, &r->map->of[block].spans);
+    bound_add(&r->bound, &together, own > bytes ? own : bytes);
+    spans_free(&together);
+    return bound_keep(&r->bound);
+}
+
+/* ---- classes -------------------------------------------------------------------------------- */
+
+static void add_member(struct block_class *k, int block)
+{
+    if (k->member_count == k->member_capacity) {
+        k->member_capacity = k->member_capacity ? 2 * k->member_capacity : 4;
+        k->members = must_realloc(k->members, k->member_capacity * sizeof *k->members);
+    }
+    k->members[k->member_count++] = block;
+}
+
+static void begin_class(struct reuser *r, int block)
+{
+    struct block_class *k = &r->classes[r->class_count++];
+    *k = (struct block_class){
+        .block = block, .bytes = bytes_of(r, block), .known_bytes = r->numbers->bytes[block]};
+    spans_join(&k->spans, &r->map->of[block].spans);
+    add_member(k, block);
+}
+
+static void join_class(struct reuser *r, struct block_class *k, int block, bool grows)
+{
+    int64_t bytes = r->numbers->bytes[block];
+    spans_join(&k->spans, &r->map->of[block].spans);
+    add_member(k, block);
+    r->into[block] = k->block;
+    if (!grows)
+        return;
+    k->resized = true;
+    k->bytes = expr_binary(r->m->program, EXPR_MAX, k->bytes, bytes_of(r, block));
+    if (bytes == UNKNOWN_BYTES || k->known_bytes == UNKNOWN_BYTES)
+        k->known_bytes = UNKNOWN_BYTES;
+    else if (bytes > k->known_bytes)
+        k->known_bytes = bytes;
+}
+
+/* Why a block stays alone is the reason that came nearest to fitting. */
+static unsigned nearness(enum merge_condition c)
+{
+    switch (c) {
+    case CONDITION_size:
+        return 4;
+    case CONDITION_same_index:
+    case CONDITION_threads:
+        return 3;
+    case CONDITION_dies_here:
+        return 2;
+    case CONDITION_interference:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Less is better: how much the class would grow, then how much of it would lie idle. */
+static int64_t cost(const struct reuser *r, const struct block_class *k, int block, bool grows)
+{
+    int64_t bytes = r->numbers->bytes[block];
+    if (bytes == UNKNOWN_BYTES || k->known_bytes == UNKNOWN_BYTES)
+        return grows;
+    return bytes > k->known_bytes ? (bytes - k->known_bytes) * 2 : k->known_bytes - bytes;
+}
+
+static void place_block(struct reuser *r, int block)
+{
+    const struct memory *of = &r->map->of[block];
+    struct block_class *best = NULL;
+    bool best_grows = false;
+    enum merge_condition nearest = CONDITION_interference;
+    int nearest_block = NO_NAME;
+    const char *detail = NULL;
+    if (of->escapes && merge_checks(r->m, CONDITION_escapes)) {
+        nearest = CONDITION_escapes;
+        goto alone;
+    }
+    for (unsigned i = 0; i < r->class_count; i++) {
+        struct block_class *k = &r->classes[i];
+        bool grows;
+        r->detail = NULL;
+        enum merge_condition refused = fits(r, k, block, &grows);
+        if (refused && (nearest_block == NO_NAME || nearness(refused) > nearness(nearest))) {
+            nearest = refused;
+            nearest_block = k->block;
+            detail = r->detail;
+        }
+        if (refused || (best && cost(r, k, block, grows) >= cost(r, best, block, best_grows)))
+            continue;
+        best = k;
+        best_grows = grows;
+        if (!merge_extends(r->m, EXTENSION_by_bytes))
+            break;
+    }
+    if (best && !pays(r, best, block)) {
+        nearest = CONDITION_no_gain;
+        nearest_block = best->block;
+        detail = NULL;
+        best = NULL;
+    }
+alone:
+    if (!best && nearest_block == NO_NAME && nearest != CONDITION_escapes) {
+        begin_class(r, block); /* the first of all */
+        return;
+    }
+    merge_note(r->m,
+               &(struct merge_event){.action = MERGE_REUSED,
+                                     .refused = best ? MERGE_ALLOWED : nearest,
+                                     .at = of->alloc->at,
+                                     .array = of->array_count ? of->arrays[0] : NO_NAME,
+                                     .from = block,
+                                     .into = best ? best->block : nearest_block,
+                                     .detail = best ? (best_grows ? "enlarged" : NULL) : detail});
+    if (best)
+        join_class(r, best, block, best_grows);
+    else
+        begin_class(r, block);
+}
+
+static void resize(struct reuser *r)
+{
+    for (unsigned i = 0; i < r->class_count; i++)
+        if (r->classes[i].resized)
+            r->map->of[r->classes[i].block].alloc->expr = r->classes[i].bytes;
+}
+
+static int run(struct merge *m, struct error *error)
+{
+    struct reuser r = {.m = m};
+    (void)error;
+    r.o = outline_new(m->fun);
+    r.map = memory_map_new(r.o, merge_extends(m, EXTENSION_by_branch));
+    r.numbers = numbers_new(m->fun, m->options.values);
+    bound_open(&r.bound, r.map, r.numbers);
+    touch_open(&r.touch, m, r.o);
+    r.into = must_alloc((m->fun->name_count + 1) * sizeof *r.into);
+    r.classes = must_alloc((r.map->block_count + 1) * sizeof *r.classes);
+    for (unsigned n = 0; n < m->fun->name_count; n++)
+        r.into[n] = (int)n;
+    for (unsigned b = 0; b < r.map->block_count; b++) {
+        int block = r.map->blocks[b];
+        const struct memory *of = &r.map->of[block];
+        if (of->spans.count == 0 || (of->foreign && merge_checks(m, CONDITION_foreign)))
+            continue;
+        if (of->kind == MEMORY_PARAMETER)
+            begin_class(&r, block);
+        else
+            place_block(&r, block);
+    }
+    resize(&r);
+    merge_replace_blocks(m, r.into);
+    for (unsigned i = 0; i < r.class_count; i++) {
+        spans_free(&r.classes[i].spans);
+        free(r.classes[i].members);
+    }
+    free(r.classes);
+    free(r.into);
+    touch_close(&r.touch);
+    bound_close(&r.bound);
+    numbers_free(r.numbers);
+    memory_map_free(r.map);
+    outline_free(r.o);
+    return 0;
+}
+
+const struct merge_ops merge_reuse = {
+    .version = MERGE_VERSION,
+    .name = "reuse",
+    .help = "puts arrays into the blocks of dead ones",
+    .run = run,
+};

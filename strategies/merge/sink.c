@@ -1,0 +1,104 @@
+/* Sinking: every allocation goes down to just before the first statement that uses its block.
+ *
+ * Hoisting takes allocations up, so that what is made early can be made in them. Where nothing came
+ * of it a block would be held for longer than before; this takes it back. (Today's Futhark lowers
+ * allocations again after its merging for the same reason.)
+ */
+#include "merge/list.h"
+#include "merge/merge.h"
+#include "merge/outline.h"
+
+struct sinker {
+    const struct fun *fun;
+    const struct outline *o;
+    unsigned *first_use; /* by memory name: the position of the first statement that mentions it */
+    struct stm **waiting, ***waiting_end; /* by position: lists of allocations to come before it */
+};
+
+#define UNUSED (~0u)
+
+static void note(struct sinker *k, int memory, unsigned position)
+{
+    if (memory != NO_NAME && position < k->first_use[memory])
+        k->first_use[memory] = position;
+}
+
+static void find_uses(struct sinker *k)
+{
+    const struct outline *o = k->o;
+    for (unsigned n = 0; n < k->fun->name_count; n++) {
+        const struct name *name = &k->fun->names[n];
+        const struct outline_name *at = &o->names[n];
+        if (name->kind == NAME_SCALAR || name->local)
+            continue;
+        int memory = name->kind == NAME_MEMORY ? (int)n : name->memory;
+        for (unsigned u = 0; u < at->use_count; u++)
+            note(k, memory, o->uses[at->use_begin + u]);
+        if (name->kind == NAME_ARRAY)
+            note(k, memory, at->definer ? at->definer->first : at->position);
+    }
+}
+
+/* Takes the allocations out of a body; they wait at the position of the statement to come before.
+ * What nothing uses is left out. */
+static void collect(struct sinker *k, unsigned scope)
+{
+    for (struct stm **link = &k->o->scopes[scope].body->first; *link;) {
+        struct stm *s = *link;
+        if (s->kind != STM_ALLOC) {
+            link = &s->next;
+            continue;
+        }
+        *link = s->next;
+        if (k->first_use[s->outs[0]] == UNUSED)
+            continue;
+        unsigned p = outline_lift(k->o, k->first_use[s->outs[0]], scope, NULL);
+        *k->waiting_end[p] = s;
+        k->waiting_end[p] = &s->next;
+        s->next = NULL;
+    }
+}
+
+static void put_back(struct sinker *k, unsigned scope)
+{
+    struct stm **link = &k->o->scopes[scope].body->first;
+    for (;;) {
+        unsigned p = *link ? (*link)->first : k->o->scopes[scope].end;
+        if (k->waiting[p]) {
+            *k->waiting_end[p] = *link;
+            *link = k->waiting[p];
+            link = k->waiting_end[p];
+        }
+        if (!*link)
+            return;
+        link = &(*link)->next;
+    }
+}
+
+static int run(struct merge *m, struct error *error)
+{
+    struct outline *o = outline_new(m->fun);
+    struct sinker k = {.fun = m->fun, .o = o};
+    (void)error;
+    k.first_use = arena_alloc(&o->arena, m->fun->name_count * sizeof *k.first_use);
+    k.waiting = arena_alloc(&o->arena, o->position_count * sizeof *k.waiting);
+    k.waiting_end = arena_alloc(&o->arena, o->position_count * sizeof *k.waiting_end);
+    for (unsigned p = 0; p < o->position_count; p++)
+        k.waiting_end[p] = &k.waiting[p];
+    for (unsigned n = 0; n < m->fun->name_count; n++)
+        k.first_use[n] = UNUSED;
+    find_uses(&k);
+    for (unsigned scope = 0; scope < o->scope_count; scope++)
+        collect(&k, scope);
+    for (unsigned scope = 0; scope < o->scope_count; scope++)
+        put_back(&k, scope);
+    outline_free(o);
+    return 0;
+}
+
+const struct merge_ops merge_sink = {
+    .version = MERGE_VERSION,
+    .name = "sink",
+    .help = "allocates as late as possible",
+    .run = run,
+};
