@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "merge/list.h"
+#include "merge/places.h"
 
 int coalesce_block(const struct coalescer *c, int memory)
 {
@@ -118,7 +119,7 @@ static bool other_branch(const struct coalescer *c, unsigned p, const struct roo
 }
 
 /* C3 for one access to the destination's block. */
-static bool access_allowed(struct coalescer *c, const struct root *root,
+static bool access_allowed(struct coalescer *c, const struct candidate *k, const struct root *root,
                            const struct access_point *access)
 {
     const struct index_function *place = &c->place[root->array];
@@ -127,7 +128,8 @@ static bool access_allowed(struct coalescer *c, const struct root *root,
             MERGE_ALLOWED)
         return true;
     return merge_extends(c->m, EXTENSION_disjoint) &&
-           touch_elsewhere(&c->touch, access->position, access->array, root->array, place);
+           touch_elsewhere(&c->touch, access->position, access->array, root->array, place,
+                           c->o->scope_at[k->stm->first]);
 }
 
 /* C3 */
@@ -147,7 +149,7 @@ static bool is_untouched(struct coalescer *c, const struct candidate *k, const s
         }
         for (; low < of->access_count && of->accesses[low].position < k->stm->first; low++) {
             const struct access_point *access = &of->accesses[low];
-            if (other_branch(c, access->position, root, from) || access_allowed(c, root, access))
+            if (other_branch(c, access->position, root, from) || access_allowed(c, k, root, access))
                 continue;
             c->detail = name_at(c, access->array)->text;
             return false;
@@ -236,6 +238,8 @@ static void apply(struct coalescer *c, const struct candidate *k)
     int target = coalesce_block(c, memory);
     for (unsigned i = 0; i < c->moved_count; i++)
         c->m->fun->names[c->moved[i]].index = c->place[c->moved[i]];
+    for (unsigned v = 0; v < c->varying_count; v++)
+        c->varying[v].next->expr = c->varying[v].place;
     for (unsigned b = 0; b < c->block_count; b++) {
         int last = c->blocks[b];
         while (c->next_part[last] != NO_NAME)
@@ -356,6 +360,36 @@ static void sort_by_bytes(const struct coalescer *c, struct candidates *list)
     free(bytes);
 }
 
+/* The results of loops in varying blocks that are to be put into a part of something. */
+static void make_variable(struct merge *m)
+{
+    struct outline *o = outline_new(m->fun);
+    struct memory_map *map = memory_map_new(o, true);
+    struct candidates list = {0};
+    bool *wanted = must_alloc(m->fun->name_count + 1), any = false;
+    find_candidates(o, false, &list);
+    for (unsigned i = 0; i < list.count; i++) {
+        int source = list.items[i].source;
+        const struct stm *s = o->names[source].definer;
+        while (s && (s->kind == STM_ALIAS || s->kind == STM_UPDATE)) {
+            source = s->array;
+            s = o->names[source].definer;
+        }
+        if (!s || s->kind != STM_LOOP || list.items[i].stm->kind == STM_COPY)
+            continue;
+        int memory = m->fun->names[source].memory;
+        for (unsigned r = 0; r < s->out_count; r++)
+            if (s->outs[r] == memory) /* the block is the loop's to choose */
+                any = wanted[memory] = wanted[s->loop->params[r]] = true;
+    }
+    if (any)
+        places_make_variable(m, o, map, wanted);
+    free(wanted);
+    free(list.items);
+    memory_map_free(map);
+    outline_free(o);
+}
+
 static void open_coalescer(struct coalescer *c, struct merge *m)
 {
     unsigned names = m->fun->name_count;
@@ -372,6 +406,7 @@ static void open_coalescer(struct coalescer *c, struct merge *m)
     c->moved = arena_alloc(&c->arena, names * sizeof *c->moved);
     c->blocks = arena_alloc(&c->arena, names * sizeof *c->blocks);
     c->roots = arena_alloc(&c->arena, names * sizeof *c->roots);
+    c->varying = arena_alloc(&c->arena, names * sizeof *c->varying);
     c->done = arena_alloc(&c->arena, names * sizeof *c->done);
     for (unsigned n = 0; n < names; n++) {
         c->into[n] = (int)n;
@@ -383,6 +418,8 @@ static void run_over(struct merge *m, bool updates_only)
 {
     struct coalescer c;
     struct candidates list = {0};
+    if (merge_extends(m, EXTENSION_index_params) && !updates_only)
+        make_variable(m);
     open_coalescer(&c, m);
     find_candidates(c.o, updates_only, &list);
     if (merge_extends(m, EXTENSION_by_bytes))

@@ -18,6 +18,13 @@ struct root {
     unsigned position, scope;
 };
 
+/* What a loop passes on begins elsewhere from its first iteration on. */
+struct varying {
+    struct stm *next; /* the scalar with the byte at which it begins, at the end of the body */
+    struct expr *place;
+    int param_memory, out_memory;
+};
+
 struct coalescer {
     struct merge *m;
     struct outline *o;
@@ -33,6 +40,9 @@ struct coalescer {
     unsigned moved_count, root_count, block_count, capacity;
     int *moved, *blocks;
     struct root *roots;
+    /* of loops whose results move into an offset: where their variables say what that is */
+    unsigned varying_count;
+    struct varying *varying;
     /* by destination array: coalesced candidates, linked */
     struct linked_candidate **done;
     struct arena arena;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/coalesce.h"
+#include "merge/places.h"
 
 static struct name *name_at(const struct coalescer *c, int name)
 {
@@ -118,6 +119,49 @@ static unsigned number_of(const int *list, unsigned count, int name)
     return i;
 }
 
+static bool same_strides(const struct coalescer *c, const struct name *array,
+                         const struct index_function *a, const struct index_function *b)
+{
+    struct index_function x = *a, y = *b;
+    struct name plain = *array;
+    plain.index = *a;
+    if (!x.offset)
+        for (unsigned d = 0; d < array->rank; d++)
+            x.stride[d] = index_stride(c->m->program, &plain, d);
+    plain.index = *b;
+    if (!y.offset)
+        for (unsigned d = 0; d < array->rank; d++)
+            y.stride[d] = index_stride(c->m->program, &plain, d);
+    x.offset = y.offset = expr_constant(c->m->program, 0);
+    return same_index(c, array, &x, &y);
+}
+
+/* The loop's result moves into an offset; a variable of the loop says where it begins (places.h).
+ */
+static enum merge_condition settle_varying(struct coalescer *c, const struct stm *s, unsigned i,
+                                           const struct index_function *index)
+{
+    const struct loop *l = s->loop;
+    const struct name *param = name_at(c, l->params[i]);
+    struct program *program = c->m->program;
+    struct stm *next = places_next(c->m->fun, c->o, s, l->params[i]);
+    if (!next || !same_strides(c, param, &param->index, index)) {
+        c->detail = "a loop's result whose block varies, and the place is inside of another";
+        return CONDITION_whole;
+    }
+    struct name there = *param;
+    there.index = *index;
+    struct expr *place =
+        expr_binary(program, EXPR_MUL, index_offset(program, &there),
+                    expr_constant(program, (int64_t)element_bytes(param->element)));
+    if (!outline_known(c->o, place, c->o->scope_at[next->first], next->first))
+        return CONDITION_in_scope;
+    c->varying[c->varying_count++] =
+        (struct varying){next, place, param->memory, name_at(c, s->outs[i])->memory};
+    c->place[s->outs[i]] = name_at(c, s->outs[i])->index;
+    return settle(c, l->body.results[i], index);
+}
+
 /* What a loop gives was made in its last iteration, or before it, or updated in place throughout.
  */
 static enum merge_condition settle_loop(struct coalescer *c, const struct stm *s, unsigned i,
@@ -134,10 +178,8 @@ static enum merge_condition settle_loop(struct coalescer *c, const struct stm *s
         return refused ? refused : settle(c, l->body.results[i], index);
     }
     /* What the loop begins with stays where it is, so the place must be the same in both blocks. */
-    if (!same_index(c, param, &param->index, index)) {
-        c->detail = "a loop's result whose block varies, and the place is inside of another";
-        return CONDITION_whole;
-    }
+    if (!same_index(c, param, &param->index, index))
+        return settle_varying(c, s, i, index);
     return settle(c, l->body.results[i], index);
 }
 
@@ -246,6 +288,15 @@ static enum merge_condition settle_children(struct coalescer *c, unsigned *from)
     return MERGE_ALLOWED;
 }
 
+/* Do the arrays in this existential block follow the place that a loop's variable holds? */
+static bool follows(const struct coalescer *c, int memory)
+{
+    for (unsigned v = 0; v < c->varying_count; v++)
+        if (c->varying[v].param_memory == memory || c->varying[v].out_memory == memory)
+            return true;
+    return false;
+}
+
 /* Arrays in existential memory that may be one of the blocks expect what is in it where it was. */
 static enum merge_condition check_existentials(struct coalescer *c)
 {
@@ -258,6 +309,8 @@ static enum merge_condition check_existentials(struct coalescer *c)
         for (int part = c->blocks[b]; part != NO_NAME; part = c->next_part[part]) {
             const struct memory *of = &c->map->of[part];
             for (unsigned e = 0; e < of->existential_count; e++) {
+                if (follows(c, of->existentials[e]))
+                    continue;
                 const struct memory *existential = &c->map->of[of->existentials[e]];
                 for (unsigned i = 0; i < existential->array_count; i++)
                     if (!has_moved(c, existential->arrays[i])) {
@@ -273,7 +326,7 @@ enum merge_condition coalesce_move(struct coalescer *c, const struct candidate *
 {
     struct index_function part = {0};
     c->attempt++;
-    c->moved_count = c->root_count = c->block_count = 0;
+    c->moved_count = c->root_count = c->block_count = c->varying_count = 0;
     c->detail = NULL;
     coalesce_part(c, k, name_at(c, k->destination), &part);
     enum merge_condition refused = settle(c, k->source, &part);

@@ -292,8 +292,11 @@ static void list_arrays(struct memory_map *m)
                 of->arrays = arena_alloc(&m->arena, of->array_count * sizeof *of->arrays);
                 of->array_count = 0;
             }
+            unsigned bound = m->outline->names[n].position;
             if (pass == 1)
                 of->arrays[of->array_count] = (int)n;
+            if (of->array_count == 0 || bound < of->first_bound)
+                of->first_bound = bound;
             of->array_count++;
         }
 }

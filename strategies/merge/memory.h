@@ -41,6 +41,7 @@ struct memory {
     int *existentials;
     unsigned array_count; /* the arrays in it, by this name */
     int *arrays;
+    unsigned first_bound; /* the position at which the first of them is bound */
     /* of actual blocks, all names that may be it together: */
     struct spans spans;
     unsigned access_count; /* statements that read or write it: ascending */

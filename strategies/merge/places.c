@@ -157,27 +157,60 @@ static void move_array(const struct places *p, struct name *array)
     array->index = moved;
 }
 
+static void add_scalars(struct places *p, const bool *wanted)
+{
+    p->scalar = must_alloc((p->name_count + 1) * sizeof *p->scalar);
+    for (unsigned n = 0; n < p->name_count; n++)
+        p->scalar[n] = wanted[n] ? add_scalar(p, fun_of(p)->names[n].text, "at") : NO_NAME;
+}
+
+static void pass_on(struct places *p, const bool *wanted)
+{
+    add_scalars(p, wanted);
+    pass_on_body(p, &fun_of(p)->body);
+    for (unsigned n = 0; n < p->name_count; n++)
+        if (fun_of(p)->names[n].kind == NAME_ARRAY && fun_of(p)->names[n].memory != NO_NAME)
+            move_array(p, &fun_of(p)->names[n]);
+    free(p->scalar);
+}
+
 void places_pass_on(struct merge *m, const struct outline *o, const struct memory_map *map,
                     const int64_t *offset)
 {
-    struct places p = {.m = m, .o = o, .map = map, .offset = offset};
-    p.name_count = m->fun->name_count - 1; /* the last one is the new block's */
-    p.scalar = must_alloc((p.name_count + 1) * sizeof *p.scalar);
+    struct places p = {.m = m, .o = o, .map = map, .offset = offset, .name_count = o->name_count};
+    bool *wanted = must_alloc(p.name_count + 1);
     for (unsigned n = 0; n < p.name_count; n++) {
         const struct memory *of = &map->of[n];
-        p.scalar[n] = NO_NAME;
         if (m->fun->names[n].kind != NAME_MEMORY || of->kind != MEMORY_EXISTENTIAL)
             continue;
-        bool placed = false;
         for (unsigned a = 0; a < of->actual_count; a++)
-            placed |= offset[of->actuals[a]] != NOT_PLACED && offset[of->actuals[a]] != 0;
-        if (placed)
-            p.scalar[n] = add_scalar(&p, m->fun->names[n].text, "at");
+            wanted[n] |= offset[of->actuals[a]] != NOT_PLACED && offset[of->actuals[a]] != 0;
     }
-    unsigned arrays = p.name_count;
-    pass_on_body(&p, &m->fun->body);
-    for (unsigned n = 0; n < arrays; n++)
-        if (m->fun->names[n].kind == NAME_ARRAY && m->fun->names[n].memory != NO_NAME)
-            move_array(&p, &m->fun->names[n]);
-    free(p.scalar);
+    pass_on(&p, wanted);
+    free(wanted);
+}
+
+void places_make_variable(struct merge *m, const struct outline *o, const struct memory_map *map,
+                          const bool *wanted)
+{
+    struct places p = {.m = m, .o = o, .map = map, .name_count = o->name_count};
+    int64_t *offset = must_alloc((p.name_count + 1) * sizeof *offset);
+    p.offset = offset;
+    pass_on(&p, wanted);
+    free(offset);
+}
+
+struct stm *places_next(const struct fun *fun, const struct outline *o, const struct stm *loop,
+                        int param)
+{
+    const struct expr *place = fun->names[param].index.offset;
+    if (place && place->op == EXPR_DIV)
+        place = place->arg[0];
+    for (unsigned i = 0; place && place->op == EXPR_NAME && i < loop->loop->param_count; i++) {
+        if (loop->loop->params[i] != place->name)
+            continue;
+        struct stm *next = o->names[loop->loop->body.results[i]].definer;
+        return next && next->kind == STM_SCALAR && next->expr->op == EXPR_CONSTANT ? next : NULL;
+    }
+    return NULL;
 }

@@ -29,32 +29,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "merge/bound.h"
 #include "merge/list.h"
-#include "merge/touch.h"
-
-struct block_class {
-    int block; /* whose allocation all use */
-    struct spans spans;
-    struct expr *bytes;
-    bool resized;
-    int64_t known_bytes; /* or UNKNOWN_BYTES */
-    unsigned member_count, member_capacity;
-    int *members; /* `block` is the first */
-};
-
-struct reuser {
-    struct merge *m;
-    struct outline *o;
-    struct memory_map *map;
-    struct touch touch;
-    struct numbers *numbers;
-    struct bound bound; /* where a merge may be vetoed */
-    int *into;          /* by memory name */
-    struct block_class *classes;
-    unsigned class_count;
-    const char *detail;
-};
+#include "merge/reuse.h"
 
 static const struct name *name_at(const struct reuser *r, int name)
 {
@@ -65,115 +41,6 @@ static struct expr *bytes_of(const struct reuser *r, int block)
 {
     const struct memory *of = &r->map->of[block];
     return of->kind == MEMORY_PARAMETER ? name_at(r, block)->bytes : of->alloc->expr;
-}
-
-/* ---- meetings: positions at which both hold something --------------------------------------- */
-
-/* Is array, or may it be, in a block of the class? */
-static bool in_class(const struct reuser *r, const struct block_class *k, int array)
-{
-    const struct name *n = name_at(r, array);
-    if (n->kind != NAME_ARRAY || n->memory == NO_NAME)
-        return false;
-    const struct memory *of = &r->map->of[n->memory];
-    for (unsigned a = 0; a < of->actual_count; a++)
-        if (r->into[of->actuals[a]] == k->block)
-            return true;
-    return false;
-}
-
-static bool in_block(const struct reuser *r, int block, int array)
-{
-    const struct name *n = name_at(r, array);
-    return n->kind == NAME_ARRAY && n->memory != NO_NAME && memory_may_be(r->map, n->memory, block);
-}
-
-static enum merge_condition check_privates(struct reuser *r, const struct block_class *k, int block,
-                                           const struct stm *s)
-{
-    const struct kernel *kernel = s->kernel;
-    for (unsigned i = 0; i < kernel->private_count; i++)
-        for (unsigned j = 0; j < kernel->private_count; j++) {
-            int own = kernel->privates[i], other = kernel->privates[j];
-            if (!in_block(r, block, own) || !in_class(r, k, other))
-                continue;
-            enum merge_condition refused =
-                touch_private(&r->touch, s->first, own, other, &r->detail);
-            if (refused)
-                return refused;
-        }
-    return MERGE_ALLOWED;
-}
-
-/* A kernel at which the class ends and the block begins. */
-static enum merge_condition check_kernel(struct reuser *r, const struct block_class *k, int block,
-                                         const struct stm *s)
-{
-    const struct kernel *kernel = s->kernel;
-    bool own_private = false, class_private = false;
-    for (unsigned i = 0; i < kernel->private_count; i++) {
-        own_private |= in_block(r, block, kernel->privates[i]);
-        class_private |= in_class(r, k, kernel->privates[i]);
-    }
-    int out = NO_NAME;
-    for (unsigned o = 0; o < s->out_count; o++) {
-        if (in_class(r, k, s->outs[o]))
-            return CONDITION_interference;
-        if (in_block(r, block, s->outs[o])) {
-            if (out != NO_NAME)
-                return CONDITION_interference;
-            out = s->outs[o];
-        }
-    }
-    int *killed = must_alloc((kernel->array_count + 1) * sizeof *killed);
-    unsigned killed_count = 0;
-    enum merge_condition refused = MERGE_ALLOWED;
-    for (unsigned i = s->out_count; i < kernel->array_count; i++) {
-        if (in_class(r, k, kernel->arrays[i]))
-            killed[killed_count++] = kernel->arrays[i];
-        if (in_block(r, block, kernel->arrays[i]))
-            refused = CONDITION_interference;
-    }
-    if (!refused && own_private && class_private && out == NO_NAME && killed_count == 0)
-        refused = check_privates(r, k, block, s);
-    else if (!refused && (own_private || class_private || out == NO_NAME))
-        refused = CONDITION_interference;
-    else if (!refused)
-        refused = touch_in_place(&r->touch, s->first, out, &name_at(r, out)->index, killed,
-                                 killed_count, &r->detail);
-    free(killed);
-    return refused;
-}
-
-static enum merge_condition check_meeting(struct reuser *r, const struct block_class *k, int block,
-                                          const struct span *meeting)
-{
-    const struct stm *s = r->o->at[meeting->first];
-    if (!s || s->kind != STM_KERNEL)
-        return CONDITION_interference;
-    if (meeting->last > meeting->first || spans_last(&k->spans, meeting->first) > meeting->first) {
-        /* Not only here: what the kernel overwrites is needed afterwards. */
-        if (merge_checks(r->m, CONDITION_dies_here)) {
-            enum merge_condition refused = check_kernel(r, k, block, s);
-            r->detail = NULL;
-            return refused ? CONDITION_interference : CONDITION_dies_here;
-        }
-    }
-    return check_kernel(r, k, block, s);
-}
-
-static enum merge_condition check_interference(struct reuser *r, const struct block_class *k,
-                                               int block)
-{
-    struct span meeting;
-    for (unsigned from = 0; spans_meet(&k->spans, &r->map->of[block].spans, from, &meeting);
-         from = meeting.last + 1) {
-        enum merge_condition refused = check_meeting(r, k, block, &meeting);
-        if (refused &&
-            (refused != CONDITION_interference || merge_checks(r->m, CONDITION_interference)))
-            return refused;
-    }
-    return MERGE_ALLOWED;
 }
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
@@ -195,9 +62,9 @@ static enum merge_condition fits(struct reuser *r, const struct block_class *k, 
                                  bool *grows)
 {
     const struct memory *first = &r->map->of[k->block], *own = &r->map->of[block];
-    if (first->position >= own->position || !outline_encloses(r->o, first->scope, own->scope))
+    if (first->position >= own->first_bound || !outline_encloses(r->o, first->scope, own->scope))
         return CONDITION_allocation;
-    enum merge_condition refused = check_interference(r, k, block);
+    enum merge_condition refused = reuse_meetings(r, k, block);
     if (refused)
         return refused;
     if (!size_fits(r, k, block, grows) && merge_checks(r->m, CONDITION_size))

@@ -147,9 +147,88 @@ bool touch_enough_bytes(struct touch *t, const struct expr *enough, const struct
                                                        sizes_of(t->sizes, bytes), sizes_at(t, at));
 }
 
-bool touch_elsewhere(struct touch *t, unsigned position, int touched, int array,
-                     const struct index_function *index)
+/* ---- other parts of a block ----------------------------------------------------------------- */
+
+/* The part of an array that one access of a kernel touches, by all threads. */
+static struct region access_part(struct touch *t, const struct region *whole,
+                                 const struct access_region *access, const struct kernel *kernel)
 {
-    (void)t, (void)position, (void)touched, (void)array, (void)index;
-    return false;
+    struct sizes *s = t->sizes;
+    struct region part = *whole;
+    if (!whole->known || whole->rank != access->rank)
+        return *whole;
+    part.rank = 0;
+    for (unsigned d = 0; d < access->rank; d++) {
+        const struct access_index *index = &access->dim[d];
+        struct region_dim dim = whole->dim[d];
+        const struct poly *start = sizes_constant(s, index->constant);
+        if (index->kind == ACCESS_NAME)
+            start = sizes_add(s, start, sizes_of_name(s, index->name));
+        if (index->kind == ACCESS_THREAD && index->number < kernel->rank)
+            dim.extent = sizes_of(s, kernel->extents[index->number]);
+        else if (index->kind == ACCESS_THREAD)
+            start = sizes_constant(s, 0); /* the item of a group: any place in the dimension */
+        if (index->kind != ACCESS_ANY)
+            part.offset = sizes_add(s, part.offset, sizes_multiply(s, start, dim.stride));
+        if (index->kind == ACCESS_ANY || index->kind == ACCESS_THREAD)
+            part.dim[part.rank++] = dim;
+    }
+    return part;
+}
+
+/* The union over all iterations of the loops around scope `inner` up to `outer`. */
+static struct region over_loops(struct touch *t, struct region r, unsigned inner, unsigned outer)
+{
+    for (unsigned scope = inner; scope != outer; scope = t->o->scopes[scope].parent) {
+        const struct stm *owner = t->o->scopes[scope].owner;
+        if (owner->kind != STM_LOOP)
+            continue;
+        if (owner->loop->counter == NO_NAME)
+            r.known = false;
+        else
+            r = region_over_all(t->sizes, &r, owner->loop->counter);
+    }
+    return r;
+}
+
+static bool apart(struct touch *t, const struct region *part, unsigned position,
+                  const struct region *array, unsigned outer)
+{
+    struct region all = over_loops(t, *part, t->o->scope_at[position], outer);
+    return disjoint_proved(t->sizes, &all, array, sizes_at(t, position));
+}
+
+static bool kernel_apart(struct touch *t, unsigned position, int touched,
+                         const struct region *whole, const struct region *array, unsigned outer)
+{
+    const struct kernel_access *ka = kernel_at(t, position);
+    const struct access_regions sets[] = {access_reads(ka, touched, &t->arena),
+                                          access_writes(ka, touched, &t->arena)};
+    for (unsigned set = 0; set < 2; set++)
+        for (unsigned i = 0; i < sets[set].count; i++) {
+            struct region part = access_part(t, whole, &sets[set].items[i], ka->kernel);
+            if (!apart(t, &part, position, array, outer))
+                return false;
+        }
+    return true;
+}
+
+bool touch_elsewhere(struct touch *t, unsigned position, int touched, int array,
+                     const struct index_function *index, unsigned outer)
+{
+    const struct stm *s = t->o->at[position];
+    struct name *name = &t->m->fun->names[array];
+    const struct index_function own = name->index;
+    name->index = *index;
+    struct region place = region_of_array(t->sizes, array);
+    name->index = own;
+    place = over_loops(t, place, t->o->names[array].scope, outer);
+    struct region whole = region_of_array(t->sizes, touched);
+    if (!s)
+        return apart(t, &whole, position, &place, outer);
+    if (s->kind == STM_KERNEL && !t->m->fun->names[touched].thread_rank)
+        return kernel_apart(t, position, touched, &whole, &place, outer);
+    if ((s->kind == STM_UPDATE && touched != s->value) || s->kind == STM_ELEMENT)
+        whole = region_slice(t->sizes, &whole, s->slice, s->slice_rank);
+    return apart(t, &whole, position, &place, outer);
 }

@@ -4,6 +4,7 @@
 #define GAMUT_MERGE_TOUCH_H
 
 #include "merge/access.h"
+#include "merge/disjoint.h"
 #include "merge/merge.h"
 #include "merge/outline.h"
 #include "merge/size.h"
@@ -30,9 +31,10 @@ enum merge_condition touch_in_place(struct touch *t, unsigned position, int out,
 enum merge_condition touch_private(struct touch *t, unsigned position, int a, int b,
                                    const char **detail);
 /* Does the statement at `position` touch, of the array `touched`, only what is surely not part of
- * `array` in the place `index`? Both are in the same block; what is known at `at` may be used. */
+ * `array` in the place `index`? Both are in the same block, and both statements in the scope
+ * `outer`: of loops inside of it all iterations count. */
 bool touch_elsewhere(struct touch *t, unsigned position, int touched, int array,
-                     const struct index_function *index);
+                     const struct index_function *index, unsigned outer);
 
 /* Are `enough` bytes surely enough for `bytes`, as far as is known at position `at`? */
 bool touch_enough_bytes(struct touch *t, const struct expr *enough, const struct expr *bytes,
