@@ -45,6 +45,15 @@ static const struct refusal {
      "2:1", "'p' may not be consumed"},
     {"let r: i64 = loop (s: i64 = 0) for i < n {\nlet q: [n]i32 = u with [0] <- 1\nin s }\nin r",
      "2:1", "'u' is from outside of this loop and would be consumed in every iteration"},
+    {"let a: [n]i32 = if n > 0 {\nlet b: [n]i32 = u with [0] <- 1\nin b } else {\n"
+     "let c: [n]i32 = loop (p: [n]i32 = u) for i < n { in p }\nin c }\nin a, u",
+     "6:1", "'u' was consumed in line 3"},
+    {"let z: [n]i32 = copy x\nlet r: [n]i32 = loop (p: [n]i32 = x) for i < n { in z }\n"
+     "let y: [n]i32 = z with [0] <- 1\nin y, r",
+     "3:1", "'z' may not be consumed"},
+    {"let z: [n]i32 = copy x\nlet (r: [n]i32, s: [n]i32) = loop (p: *[n]i32 = z, q: [n]i32 = x) "
+     "for i < n {\nlet y: [n]i32 = p with [0] <- 1\nin y, y }\nin r, s",
+     "4:1", "'y' is the next value of a unique loop variable, but 'y', the next"},
     {"let a: [n]i32 = kernel k (i < n) { a[i] = y; x[i] = 1; }\nin a", "1:46",
      "'x' is not a result of this kernel and may only be read"},
     {"let a: [n]i32 = kernel k (i < n) { a[i] = x; }\nin a", "1:43",

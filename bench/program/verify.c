@@ -339,27 +339,27 @@ static int check_results(struct verifier *v, const struct body *body, const int 
 static int verify_if(struct verifier *v, const struct stm *s)
 {
     TRY(check_expr(v, s->expr, s->at));
-    /* What one branch consumes is still there in the other, and gone after both. */
-    size_t bytes = v->family_count * sizeof *v->families;
-    struct family *before = must_alloc(bytes);
-    unsigned before_count = v->family_count;
-    if (bytes)
-        memcpy(before, v->families, bytes);
+    /* What one branch consumes is still there in the other, and gone after both. A branch may join
+     * families, so what is known of one is kept by its members. */
+    unsigned count = v->family_count;
+    struct place *before = must_alloc(count * sizeof *before);
+    struct place *consumed = must_alloc(count * sizeof *consumed);
+    for (unsigned f = 0; f < count; f++)
+        before[f] = v->families[find(v, (int)f)].consumed;
     int code = verify_body(v, s->then);
     if (!code)
         code = check_results(v, s->then, s->outs, s->out_count);
-    struct place *consumed = must_alloc(before_count * sizeof *consumed);
-    for (unsigned f = 0; f < before_count; f++) {
-        consumed[f] = v->families[f].consumed;
-        v->families[f].consumed = before[f].consumed;
-    }
+    for (unsigned f = 0; f < count; f++)
+        consumed[f] = v->families[find(v, (int)f)].consumed;
+    for (unsigned f = 0; f < count; f++)
+        v->families[find(v, (int)f)].consumed = before[f];
     if (!code)
         code = verify_body(v, s->otherwise);
     if (!code)
         code = check_results(v, s->otherwise, s->outs, s->out_count);
-    for (unsigned f = 0; f < before_count; f++)
+    for (unsigned f = 0; f < count; f++)
         if (consumed[f].line)
-            v->families[f].consumed = consumed[f];
+            v->families[find(v, (int)f)].consumed = consumed[f];
     free(consumed);
     free(before);
     if (code)
@@ -410,6 +410,15 @@ static int verify_loop_results(struct verifier *v, const struct loop *l)
                         "'%s' is the next value of a unique loop variable, but others may use it: "
                         "copy it first",
                         name_at(v, l->body.results[i])->text);
+        for (unsigned r = 0; r < l->param_count; r++)
+            if (r != i && name_at(v, l->params[r])->kind == NAME_ARRAY &&
+                find(v, v->family_of[l->body.results[r]]) ==
+                    find(v, v->family_of[l->body.results[i]]))
+                return FAIL(v, l->body.results_at,
+                            "'%s' is the next value of a unique loop variable, but '%s', the next "
+                            "value of another one, may share its elements: copy it first",
+                            name_at(v, l->body.results[i])->text,
+                            name_at(v, l->body.results[r])->text);
     }
     return 0;
 }
@@ -444,8 +453,10 @@ static int verify_loop(struct verifier *v, const struct stm *s)
         if (name_at(v, s->outs[i])->kind != NAME_ARRAY)
             continue;
         new_family(v, s->outs[i], false);
-        if (!name_at(v, l->params[i])->unique)
+        if (!name_at(v, l->params[i])->unique) {
             join(v, v->family_of[s->outs[i]], v->family_of[l->init_names[i]]);
+            join(v, v->family_of[s->outs[i]], v->family_of[l->body.results[i]]);
+        }
     }
     return 0;
 }
