@@ -1,0 +1,135 @@
+/* Random programs through every merge set, judged by the shadow machine.
+ *   fuzz_merge [--count N] [--seed S] [--statements N] [--keep DIR] [--shrink] [--print] [FILE...]
+ * Seeds S, S + 1, … are tried; what fails is printed, and with --keep written to DIR. Programs in
+ * files, such as those kept, are tried instead of random ones. Exit code 1 if anything failed, or
+ * if fewer than 99 of 100 programs are valid. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "generate_program.h"
+#include "merge_check.h"
+
+static const char *const sets[] = {"none", NULL};
+
+/* Where the passes come in. */
+static int transform(const char *set, struct program *program, struct error *error)
+{
+    return merge_identity(set, program, error);
+}
+
+struct settings {
+    uint64_t count, seed, statements;
+    const char *keep;
+    bool shrink, print;
+    char **files;
+};
+
+static bool read_arguments(int argc, char **argv, struct settings *s)
+{
+    int i = 1;
+    for (; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "--shrink") == 0)
+            s->shrink = true;
+        else if (strcmp(argv[i], "--print") == 0)
+            s->print = true;
+        else if (strcmp(argv[i], "--count") == 0 && text_to_u64(value, &s->count))
+            i++;
+        else if (strcmp(argv[i], "--seed") == 0 && text_to_u64(value, &s->seed))
+            i++;
+        else if (strcmp(argv[i], "--statements") == 0 && text_to_u64(value, &s->statements))
+            i++;
+        else if (strcmp(argv[i], "--keep") == 0 && *value)
+            s->keep = argv[++i];
+        else if (argv[i][0] == '-')
+            return false;
+        else
+            break;
+    }
+    s->files = argv + i;
+    if (i < argc)
+        s->count = (uint64_t)(argc - i);
+    return true;
+}
+
+static char *read_file(const char *path)
+{
+    struct text t = {0};
+    char part[4096];
+    size_t got;
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        fprintf(stderr, "fuzz_merge: %s can't be read\n", path);
+        exit(2);
+    }
+    text_add(&t, "%s", "");
+    while ((got = fread(part, 1, sizeof part, file)) > 0)
+        text_add_bytes(&t, part, got);
+    fclose(file);
+    return t.data;
+}
+
+static void report(const struct settings *s, uint64_t seed, const char *text,
+                   const struct merge_verdict *v)
+{
+    static const char *const outcomes[] = {"ok",     "not valid", "broken before merging",
+                                           "failed", "violation", "wrong"};
+    char *shorter = s->shrink ? merge_shrink(text, sets, transform, seed) : NULL;
+    printf("seed %llu: %s: %s\n", (unsigned long long)seed, outcomes[v->outcome], v->text);
+    if (shorter)
+        printf("%s\n", shorter);
+    if (s->keep) {
+        struct text path = {0};
+        text_add(&path, "%s/%llu.mem", s->keep, (unsigned long long)seed);
+        FILE *file = fopen(path.data, "w");
+        if (file) {
+            fputs(shorter ? shorter : text, file);
+            fclose(file);
+        } else {
+            fprintf(stderr, "fuzz_merge: %s can't be written\n", path.data);
+        }
+        text_free(&path);
+    }
+    free(shorter);
+}
+
+int main(int argc, char **argv)
+{
+    struct settings s = {.count = 1000, .seed = 1};
+    if (!read_arguments(argc, argv, &s)) {
+        fprintf(stderr, "usage: fuzz_merge [--count N] [--seed S] [--statements N] [--keep DIR] "
+                        "[--shrink] [--print] [FILE...]\n");
+        return 2;
+    }
+    uint64_t outcomes[MERGE_WRONG + 1] = {0}, statements = 0, launches = 0, before = 0, after = 0;
+    clock_t begin = clock(); /* of the processor: others may be using this machine */
+    for (uint64_t i = 0; i < s.count; i++) {
+        struct merge_verdict v;
+        char *text = *s.files ? read_file(s.files[i])
+                              : generate_program_text(s.seed + i, (unsigned)s.statements);
+        if (s.print)
+            fputs(text, stdout);
+        merge_check(text, sets, transform, s.seed + i, &v);
+        outcomes[v.outcome]++;
+        statements += v.statements;
+        launches += v.launches;
+        before += v.allocs_before;
+        after += v.allocs_after;
+        if (v.outcome != MERGE_OK)
+            report(&s, s.seed + i, text, &v);
+        free(text);
+    }
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    uint64_t bad = s.count - outcomes[MERGE_OK] - outcomes[MERGE_INVALID];
+    printf("%llu programs in %.1f s of processor time (%.0f a second): %llu not valid, %llu "
+           "failed; in the mean %.1f "
+           "statements with allocations, %.1f launches, %.1f allocations, %.1f after merging\n",
+           (unsigned long long)s.count, seconds, (double)s.count / seconds,
+           (unsigned long long)outcomes[MERGE_INVALID], (unsigned long long)bad,
+           (double)statements / (double)s.count, (double)launches / (double)s.count,
+           (double)before / (double)s.count, (double)after / (double)s.count);
+    return bad || outcomes[MERGE_INVALID] * 100 > s.count;
+}
