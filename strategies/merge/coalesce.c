@@ -65,16 +65,13 @@ static const struct name *name_at(const struct coalescer *c, int name)
     return &c->m->fun->names[name];
 }
 
-/* C1: whatever is in the source's blocks dies here. The blocks are those the source may be in. */
-static bool dies_here(const struct coalescer *c, const struct candidate *k)
+/* C1: nothing that is in the block is used after the copy. */
+static bool dies_here(const struct coalescer *c, const struct candidate *k, int block)
 {
-    const struct memory *of = &c->map->of[name_at(c, k->source)->memory];
     unsigned here = k->stm->last;
-    for (unsigned a = 0; a < of->actual_count; a++)
-        for (int part = coalesce_block(c, of->actuals[a]); part != NO_NAME;
-             part = c->next_part[part])
-            if (spans_last(&c->map->of[part].spans, here) > here)
-                return false;
+    for (int part = coalesce_block(c, block); part != NO_NAME; part = c->next_part[part])
+        if (spans_last(&c->map->of[part].spans, here) > here)
+            return false;
     return true;
 }
 
@@ -190,11 +187,11 @@ static bool exclude_each_other(const struct coalescer *c, int a, int b)
 static enum merge_condition check(struct coalescer *c, const struct candidate *k)
 {
     int memory = name_at(c, k->destination)->memory;
-    const struct memory *source = &c->map->of[name_at(c, k->source)->memory];
-    for (unsigned a = 0; a < source->actual_count; a++)
-        if (c->map->of[source->actuals[a]].foreign)
-            return CONDITION_foreign;
-    if (merge_checks(c->m, CONDITION_last_use) && !dies_here(c, k))
+    int from = name_at(c, k->source)->memory;
+    if (c->map->of[from].foreign)
+        return CONDITION_foreign;
+    if (c->map->of[from].kind != MEMORY_EXISTENTIAL && merge_checks(c->m, CONDITION_last_use) &&
+        !dies_here(c, k, from))
         return CONDITION_last_use;
     if (c->map->of[memory].kind == MEMORY_EXISTENTIAL) {
         c->detail = "the destination's block varies";
@@ -210,6 +207,8 @@ static enum merge_condition check(struct coalescer *c, const struct candidate *k
                 return CONDITION_branches;
         if (c->blocks[b] == coalesce_block(c, memory))
             return CONDITION_whole;
+        if (merge_checks(c->m, CONDITION_last_use) && !dies_here(c, k, c->blocks[b]))
+            return CONDITION_last_use;
         if (merge_checks(c->m, CONDITION_escapes) && c->map->of[c->blocks[b]].escapes)
             return CONDITION_escapes;
     }

@@ -50,6 +50,8 @@ static enum merge_condition add_block(struct coalescer *c, int memory)
     for (unsigned i = 0; i < c->block_count; i++)
         if (c->blocks[i] == block)
             return MERGE_ALLOWED;
+    if (c->map->of[block].foreign)
+        return CONDITION_foreign;
     if (c->map->of[block].kind != MEMORY_ALLOCATED)
         return CONDITION_allocation;
     c->blocks[c->block_count++] = block;

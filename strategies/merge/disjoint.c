@@ -13,8 +13,7 @@
  *      interval of z_k by q, what is left over is a dimension of stride 1.
  *   3. From the outermost dimension inwards: where the sum of what is left has only values above 0,
  *      or below, there is no solution. Otherwise, where the inner dimensions together stay within
- *      stride_k - 1 of 0, z_k must be 0: no solution if its interval is without 0, and on to the
- *      next dimension if it is not.
+ *      stride_k - 1 of 0, only z_k = 0 is left, and the next dimension is looked at.
  *   4. Where they stay within 2 * stride_k - 1, z_k is -1, 0 or 1, and each is a smaller equation.
  *
  * An empty region shares nothing, so every extent is taken to be at least 1.
@@ -243,10 +242,8 @@ static bool no_solution(const struct equation *e, const struct dim outer[], unsi
         if (!proved(e, plus(e, reach, 1, low[k + 1])) ||
             !proved(e, plus(e, reach, -1, high[k + 1])))
             return split(e, dims, count, k, low[k + 1], high[k + 1], depth);
-        if (above_zero(e, dims[k].low) || below_zero(e, dims[k].high))
-            return true;
     }
-    return false; /* all z are 0: a common element */
+    return false; /* all z may be 0: a common element */
 }
 
 /* ---- the question --------------------------------------------------------------------------- */

@@ -37,12 +37,12 @@ void outline_operands(const struct fun *fun, const struct stm *s,
                 visit(context, s->loop->init_names[i]);
     if (s->kind == STM_KERNEL) {
         for (unsigned i = s->out_count; i < s->kernel->array_count; i++)
-            visit(context, s->kernel->arrays[i]);
+            if (!fun->names[s->kernel->arrays[i]].thread_rank) /* private: made here, not used */
+                visit(context, s->kernel->arrays[i]);
         for (unsigned o = 0; o < s->out_count; o++)
             if (s->kernel->taken_over[o] != NO_NAME)
                 visit(context, s->kernel->taken_over[o]);
     }
-    (void)fun;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------- */

@@ -218,8 +218,8 @@ const struct poly *poly_multiply(struct polys *ps, const struct poly *a, const s
     return intern(ps, &sum);
 }
 
-/* The factor that makes `by` into `t` with the smallest rest of its coefficient; false where the
- * atoms of `by` are not among those of `t`, or nothing is left of the coefficient. */
+/* The factor that makes `by` into `t` but for a rest of its coefficient; false where the atoms of
+ * `by` are not among those of `t`, or the rest is all of it. */
 static bool divide_term(const struct term *t, const struct term *by, struct term *factor)
 {
     *factor = (struct term){.degree = 0};
@@ -231,8 +231,6 @@ static bool divide_term(const struct term *t, const struct term *by, struct term
             factor->atoms[factor->degree++] = t->atoms[i];
     int64_t c = t->coefficient, d = by->coefficient;
     if (matched < by->degree || (d == -1 && c == INT64_MIN))
-        return false;
-    if (t->degree > 0 && c % d != 0) /* n / 2 is no polynomial; only numbers are rounded */
         return false;
     factor->coefficient = c / d - (c % d != 0 && (c < 0) != (d < 0));
     return factor->coefficient != 0;

@@ -62,8 +62,8 @@ const struct poly *poly_atom(struct polys *ps, int atom);
 const struct poly *poly_add(struct polys *ps, const struct poly *a, int64_t factor,
                             const struct poly *b);
 const struct poly *poly_multiply(struct polys *ps, const struct poly *a, const struct poly *b);
-/* Long division by the first term: a = result * b + *rest; constants are rounded down, so that the
- * rest of a constant by a positive constant is not negative. b must not be 0. */
+/* Long division by the first term of b: a = result * b + *rest. Coefficients are rounded down: 7*n
+ * by 4 is n, and the rest 3*n. b must not be 0. */
 const struct poly *poly_divide(struct polys *ps, const struct poly *a, const struct poly *b,
                                const struct poly **rest);
 /* p = atom * result + *rest, where rest is without the atom (outside of other atoms). */

@@ -73,7 +73,8 @@ static const struct poly *growth(const struct range *g, const struct poly *p)
     struct polys *ps = &g->s->polys;
     for (unsigned t = 0; t < p->count; t++)
         for (unsigned i = 0; i < p->terms[t].degree; i++)
-            if (p->terms[t].atoms[i] != g->atom && !is_fixed(g, poly_atom(ps, p->terms[t].atoms[i])))
+            if (p->terms[t].atoms[i] != g->atom &&
+                !is_fixed(g, poly_atom(ps, p->terms[t].atoms[i])))
                 return NULL;
     const struct poly *next = poly_add(ps, poly_atom(ps, g->atom), 1, sizes_constant(g->s, 1));
     next = poly_substitute(ps, p, g->atom, next);

@@ -209,7 +209,7 @@ alone:
 static void resize(struct reuser *r)
 {
     for (unsigned i = 0; i < r->class_count; i++)
-        if (r->classes[i].resized)
+        if (r->classes[i].resized && r->map->of[r->classes[i].block].alloc)
             r->map->of[r->classes[i].block].alloc->expr = r->classes[i].bytes;
 }
 

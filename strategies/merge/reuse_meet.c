@@ -80,6 +80,8 @@ static enum merge_condition check_kernel(struct reuser *r, const struct block_cl
     unsigned killed_count = 0;
     enum merge_condition refused = MERGE_ALLOWED;
     for (unsigned i = s->out_count; i < kernel->array_count; i++) {
+        if (name_at(r, kernel->arrays[i])->thread_rank)
+            continue; /* private arrays are among them */
         if (in_class(r, k, kernel->arrays[i]))
             killed[killed_count++] = kernel->arrays[i];
         if (in_block(r, block, kernel->arrays[i]))
@@ -94,6 +96,14 @@ static enum merge_condition check_kernel(struct reuser *r, const struct block_cl
                                  killed_count, &r->detail);
     free(killed);
     return refused;
+}
+
+/* Is what is overwritten by position `end` needed after it? */
+static bool needed_later(const struct reuser *r, const struct block_class *k,
+                         const struct span *meeting, unsigned end)
+{
+    return merge_checks(r->m, CONDITION_dies_here) &&
+           (meeting->last > end || spans_last(&k->spans, end) > end);
 }
 
 /* ---- loops ---------------------------------------------------------------------------------- */
@@ -145,10 +155,8 @@ static bool same_rows(struct reuser *r, int a, int b, unsigned position)
 static enum merge_condition check_loop(struct reuser *r, const struct block_class *k, int block,
                                        const struct stm *s, const struct span *meeting)
 {
-    if (s->loop->counter == NO_NAME || meeting->last != s->last - 1)
+    if (s->loop->counter == NO_NAME || meeting->last < s->last - 1)
         return CONDITION_interference;
-    if (spans_last(&k->spans, meeting->last) > meeting->last)
-        return CONDITION_dies_here;
     unsigned first_read = ~0u, last_read = 0, first_write = ~0u, last_write = 0;
     int read = NO_NAME, written = NO_NAME;
     for (unsigned i = 0; i < k->member_count; i++)
@@ -158,7 +166,7 @@ static enum merge_condition check_loop(struct reuser *r, const struct block_clas
         read == NO_NAME || written == NO_NAME || last_read > first_write ||
         !same_rows(r, read, written, s->first))
         return CONDITION_same_index;
-    return MERGE_ALLOWED;
+    return needed_later(r, k, meeting, s->last - 1) ? CONDITION_dies_here : MERGE_ALLOWED;
 }
 
 /* ---- what both may hold --------------------------------------------------------------------- */
@@ -251,15 +259,8 @@ static enum merge_condition check_meeting(struct reuser *r, const struct block_c
         return check_loop(r, k, block, s, meeting);
     if (!s || s->kind != STM_KERNEL)
         return CONDITION_interference;
-    if (meeting->last > meeting->first || spans_last(&k->spans, meeting->first) > meeting->first) {
-        /* Not only here: what the kernel overwrites is needed afterwards. */
-        if (merge_checks(r->m, CONDITION_dies_here)) {
-            enum merge_condition refused = check_kernel(r, k, block, s);
-            r->detail = NULL;
-            return refused ? CONDITION_interference : CONDITION_dies_here;
-        }
-    }
-    return check_kernel(r, k, block, s);
+    enum merge_condition refused = check_kernel(r, k, block, s);
+    return !refused && needed_later(r, k, meeting, meeting->first) ? CONDITION_dies_here : refused;
 }
 
 enum merge_condition reuse_meetings(struct reuser *r, const struct block_class *k, int block)

@@ -8,7 +8,7 @@
  */
 #include "merge/size_state.h"
 
-enum { DEPTH = 6, BUDGET = 80, ATOMS_TRIED = 8 };
+enum { DEPTH = 6, BUDGET = 150, ATOMS_TRIED = 8 };
 
 struct proof {
     struct sizes *s;
@@ -228,11 +228,13 @@ static bool nonnegative(struct proof *pr, const struct poly *p, unsigned depth)
     int64_t value;
     if (poly_is_constant(p, &value))
         return value >= 0;
-    if (terms_are_nonnegative(pr, p, depth))
-        return true;
-    if (depth == 0 || pr->budget == 0)
+    if (pr->budget == 0)
         return false;
     pr->budget--;
+    if (terms_are_nonnegative(pr, p, depth))
+        return true;
+    if (depth == 0)
+        return false;
     int atoms[ATOMS_TRIED];
     unsigned count = latest_atoms(&pr->s->polys, p, atoms);
     for (unsigned i = 0; i < count; i++)

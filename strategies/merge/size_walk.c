@@ -182,7 +182,7 @@ static void walk_statement(struct sizes *s, const struct stm *stm, const unsigne
         walk_kernel(s, stm, span);
     } else if (stm->kind == STM_ASSERT) {
         span.from = step(s);
-        span.to = (const unsigned[]){0xffffffffu}; learn_condition(s, stm->expr, true, span);
+        learn_condition(s, stm->expr, true, span);
     } else {
         if (stm->kind == STM_SCALAR) {
             const struct poly *value = sizes_of(s, stm->expr);
