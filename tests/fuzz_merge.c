@@ -1,8 +1,16 @@
 /* Random programs through every merge set, judged by the shadow machine.
- *   fuzz_merge [--count N] [--seed S] [--statements N] [--keep DIR] [--shrink] [--print] [FILE...]
- * Seeds S, S + 1, … are tried; what fails is printed, and with --keep written to DIR. Programs in
- * files, such as those kept, are tried instead of random ones. Exit code 1 if anything failed, or
- * if fewer than 99 of 100 programs are valid. */
+ *
+ *   fuzz_merge [OPTION...] [FILE...]
+ *     --count N, --seed S    tries the seeds S to S + N - 1
+ *     --statements N         about as many in each program; else 5 to 40
+ *     --set NAME             this one only; `reuse!same_index` leaves out a condition of it, to see
+ *                            whether it is needed and whether its absence is found
+ *     --keep DIR, --shrink   writes what fails to DIR; makes it smaller first
+ *     --print                prints every program
+ *
+ * Programs in files, such as those kept, are tried instead of random ones. Exit code 1 if anything
+ * failed, or if fewer than 99 of 100 programs are valid.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +18,52 @@
 
 #include "base/text.h"
 #include "generate_program.h"
+#include "merge/merge.h"
 #include "merge_check.h"
 
-static const char *const sets[] = {"none", NULL};
+enum { SETS = 64 };
 
-/* Where the passes come in. */
-static int transform(const char *set, struct program *program, struct error *error)
+/* "reuse", or "reuse!same_index" without that condition; NULL where there is no such set. */
+static const struct merge_set *find_set(const char *text, unsigned *unchecked)
 {
-    return merge_identity(set, program, error);
+    char name[64];
+    size_t length = strcspn(text, "!");
+    if (length >= sizeof name)
+        return NULL;
+    memcpy(name, text, length);
+    name[length] = 0;
+    *unchecked = 0;
+    for (int c = MERGE_ALLOWED + 1; text[length] && c < CONDITION_COUNT; c++)
+        if (strcmp(text + length + 1, merge_condition_name((enum merge_condition)c)) == 0)
+            *unchecked = 1u << c;
+    return text[length] && !*unchecked ? NULL : merge_set_find(name);
+}
+
+static int transform(const char *set, struct program *program, const struct arguments *arguments,
+                     char **text, struct error *error)
+{
+    const struct fun *fun = &program->funs[0];
+    union scalar *values = must_alloc(fun->name_count * sizeof *values);
+    for (size_t i = 0; i < arguments->count; i++) {
+        const char *name = arguments->values[i].name;
+        int number = fun_find(fun, name, strlen(name));
+        if (number != NO_NAME)
+            values[number] = arguments->values[i].scalar;
+    }
+    struct merge_options options = {.values = values, .time_limit_ns = 10000000};
+    struct merge *merged;
+    int code = merge_run(fun, find_set(set, &options.unchecked), &options, &merged, error);
+    if (!code) {
+        *text = program_print(merged->program);
+        merge_free(merged);
+    }
+    free(values);
+    return code;
 }
 
 struct settings {
     uint64_t count, seed, statements;
+    const char *sets[SETS + 1]; /* all of them, or the one of --set */
     const char *keep;
     bool shrink, print;
     char **files;
@@ -30,6 +72,7 @@ struct settings {
 static bool read_arguments(int argc, char **argv, struct settings *s)
 {
     int i = 1;
+    unsigned unchecked;
     for (; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--shrink") == 0)
@@ -42,7 +85,10 @@ static bool read_arguments(int argc, char **argv, struct settings *s)
             i++;
         else if (strcmp(argv[i], "--statements") == 0 && text_to_u64(value, &s->statements))
             i++;
-        else if (strcmp(argv[i], "--keep") == 0 && *value)
+        else if (strcmp(argv[i], "--set") == 0 && find_set(value, &unchecked)) {
+            s->sets[0] = argv[++i];
+            s->sets[1] = NULL;
+        } else if (strcmp(argv[i], "--keep") == 0 && *value)
             s->keep = argv[++i];
         else if (argv[i][0] == '-')
             return false;
@@ -77,7 +123,7 @@ static void report(const struct settings *s, uint64_t seed, const char *text,
 {
     static const char *const outcomes[] = {"ok",     "not valid", "broken before merging",
                                            "failed", "violation", "wrong"};
-    char *shorter = s->shrink ? merge_shrink(text, sets, transform, seed) : NULL;
+    char *shorter = s->shrink ? merge_shrink(text, s->sets, transform, seed) : NULL;
     printf("seed %llu: %s: %s\n", (unsigned long long)seed, outcomes[v->outcome], v->text);
     if (shorter)
         printf("%s\n", shorter);
@@ -99,9 +145,12 @@ static void report(const struct settings *s, uint64_t seed, const char *text,
 int main(int argc, char **argv)
 {
     struct settings s = {.count = 1000, .seed = 1};
+    for (unsigned i = 0; i < SETS && merge_sets[i].name; i++)
+        s.sets[i] = merge_sets[i].name;
     if (!read_arguments(argc, argv, &s)) {
-        fprintf(stderr, "usage: fuzz_merge [--count N] [--seed S] [--statements N] [--keep DIR] "
-                        "[--shrink] [--print] [FILE...]\n");
+        fputs("usage: fuzz_merge [--count N] [--seed S] [--statements N] [--set NAME]\n"
+              "                  [--keep DIR] [--shrink] [--print] [FILE...]\n",
+              stderr);
         return 2;
     }
     uint64_t outcomes[MERGE_WRONG + 1] = {0}, statements = 0, launches = 0, before = 0, after = 0;
@@ -112,7 +161,7 @@ int main(int argc, char **argv)
                               : generate_program_text(s.seed + i, (unsigned)s.statements);
         if (s.print)
             fputs(text, stdout);
-        merge_check(text, sets, transform, s.seed + i, &v);
+        merge_check(text, s.sets, transform, s.seed + i, &v);
         outcomes[v.outcome]++;
         statements += v.statements;
         launches += v.launches;

@@ -9,11 +9,13 @@
 
 enum { ORDERS = 3 };
 
-int merge_identity(const char *set, struct program *program, struct error *error)
+int merge_identity(const char *set, struct program *program, const struct arguments *arguments,
+                   char **text, struct error *error)
 {
     (void)set;
-    (void)program;
+    (void)arguments;
     (void)error;
+    *text = program_print(program);
     return 0;
 }
 
@@ -69,10 +71,9 @@ static void check_set(const char *text, const char *set, merge_transform *transf
     struct error error;
     char *printed = NULL;
     if (program_read("before", text, strlen(text), &program, &error) ||
-        transform(set, program, &error)) {
+        transform(set, program, &inputs->arguments, &printed, &error)) {
         say(v, MERGE_FAILED, "%s", error.text);
     } else {
-        printed = program_print(program);
         if (program_read("after", printed, strlen(printed), &again, &error))
             say(v, MERGE_FAILED, "what was printed is not read: %s", error.text);
     }

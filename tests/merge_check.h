@@ -5,8 +5,10 @@
 
 #include "shadow.h"
 
-/* Changes an annotated program as the set says. */
-typedef int merge_transform(const char *set, struct program *program, struct error *error);
+/* The text of what a set makes of an annotated program, which it may change. Owned by the caller.
+ */
+typedef int merge_transform(const char *set, struct program *program,
+                            const struct arguments *arguments, char **text, struct error *error);
 
 enum merge_outcome {
     MERGE_OK,
@@ -30,7 +32,8 @@ void merge_check(const char *text, const char *const *sets, merge_transform *tra
                  uint64_t seed, struct merge_verdict *verdict);
 
 /* No change: what is checked is annotation, printing and parsing. */
-int merge_identity(const char *set, struct program *program, struct error *error);
+int merge_identity(const char *set, struct program *program, const struct arguments *arguments,
+                   char **text, struct error *error);
 
 /* A shorter program with the same outcome: statements and results are left out as long as it stays.
  * Owned by the caller. */

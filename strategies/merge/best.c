@@ -46,7 +46,7 @@ static const struct way {
 static int64_t estimate(const struct fun *fun, const union scalar *values)
 {
     struct outline *o = outline_new(fun);
-    struct memory_map *map = memory_map_new(o, true);
+    struct memory_map *map = memory_map_new(o, MEMORY_BY_BRANCH);
     struct numbers *numbers = numbers_new(fun, values);
     for (unsigned b = 0; b < map->block_count; b++) {
         struct memory *of = &map->of[map->blocks[b]];

@@ -222,7 +222,7 @@ static enum merge_condition check(struct coalescer *c, const struct candidate *k
             return CONDITION_untouched;
     }
     for (unsigned i = 0; i < c->moved_count; i++)
-        if (!index_known(c, c->moved[i])) {
+        if (merge_checks(c->m, CONDITION_in_scope) && !index_known(c, c->moved[i])) {
             c->detail = name_at(c, c->moved[i])->text;
             return CONDITION_in_scope;
         }
@@ -363,7 +363,7 @@ static void sort_by_bytes(const struct coalescer *c, struct candidates *list)
 static void make_variable(struct merge *m)
 {
     struct outline *o = outline_new(m->fun);
-    struct memory_map *map = memory_map_new(o, true);
+    struct memory_map *map = memory_map_new(o, MEMORY_BY_BRANCH);
     struct candidates list = {0};
     bool *wanted = must_alloc(m->fun->name_count + 1), any = false;
     find_candidates(o, false, &list);
@@ -394,7 +394,7 @@ static void open_coalescer(struct coalescer *c, struct merge *m)
     unsigned names = m->fun->name_count;
     *c = (struct coalescer){.m = m};
     c->o = outline_new(m->fun);
-    c->map = memory_map_new(c->o, merge_extends(m, EXTENSION_by_branch));
+    c->map = memory_map_new(c->o, merge_extends(m, EXTENSION_by_branch) ? MEMORY_BY_BRANCH : 0);
     c->numbers = numbers_new(m->fun, m->options.values);
     bound_open(&c->bound, c->map, c->numbers);
     touch_open(&c->touch, m, c->o);

@@ -147,7 +147,8 @@ static enum merge_condition settle_varying(struct coalescer *c, const struct stm
     const struct name *param = name_at(c, l->params[i]);
     struct program *program = c->m->program;
     struct stm *next = places_next(c->m->fun, c->o, s, l->params[i]);
-    if (!next || !same_strides(c, param, &param->index, index)) {
+    if (!next ||
+        (merge_checks(c->m, CONDITION_whole) && !same_strides(c, param, &param->index, index))) {
         c->detail = "a loop's result whose block varies, and the place is inside of another";
         return CONDITION_whole;
     }

@@ -233,7 +233,7 @@ bool memory_may_be(const struct memory_map *m, int e, int b)
     return bsearch(&b, of->actuals, of->actual_count, sizeof b, by_number) != NULL;
 }
 
-static void find_kinds(struct memory_map *m)
+static void find_kinds(struct memory_map *m, unsigned how)
 {
     const struct outline *o = m->outline;
     const struct fun *fun = o->fun;
@@ -252,7 +252,7 @@ static void find_kinds(struct memory_map *m)
     }
     for (unsigned i = 0; i < fun->param_count; i++) {
         const struct name *p = &fun->names[fun->params[i]];
-        if (p->kind == NAME_ARRAY && !p->unique)
+        if (p->kind == NAME_ARRAY && !p->unique && !(how & MEMORY_ALL_OURS))
             m->of[p->memory].foreign = true;
     }
 }
@@ -406,13 +406,13 @@ static void order_blocks(struct memory_map *m)
     free(next);
 }
 
-struct memory_map *memory_map_new(const struct outline *o, bool by_branch)
+struct memory_map *memory_map_new(const struct outline *o, unsigned how)
 {
     struct memory_map *m = must_alloc(sizeof *m);
     m->outline = o;
-    m->by_branch = by_branch;
+    m->by_branch = how & MEMORY_BY_BRANCH;
     m->of = arena_alloc(&m->arena, o->fun->name_count * sizeof *m->of);
-    find_kinds(m);
+    find_kinds(m, how);
     find_actuals(m);
     find_existentials(m);
     find_escapes(m);

@@ -57,7 +57,12 @@ struct memory_map {
     struct memory *of; /* by name number */
 };
 
-struct memory_map *memory_map_new(const struct outline *o, bool by_branch);
+/* Bits of what memory_map_new is told. */
+enum {
+    MEMORY_BY_BRANCH = 1, /* what one branch uses last is dead at once in the other */
+    MEMORY_ALL_OURS = 2,  /* the caller does not need what it gave: for tests */
+};
+struct memory_map *memory_map_new(const struct outline *o, unsigned how);
 void memory_map_free(struct memory_map *m);
 /* May the memory name `e` denote the block `b`? */
 bool memory_may_be(const struct memory_map *m, int e, int b);

@@ -24,6 +24,7 @@ enum { MERGE_VERSION = 1 };
     X(whole, "C4", "the source cannot move alone: it is a part or a view of something else")       \
     X(in_scope, "C5", "the destination's place is not known yet where the source is made")         \
     X(branches, "C6", "what the other branch gives cannot move, or nothing is made in a branch")   \
+    X(elsewhere, "C7", "the part of the destination that is used may be the source's")             \
     X(interference, "R1", "both hold values at the same time")                                     \
     X(same_index, "R2", "a kernel reads it at other places than it writes")                        \
     X(dies_here, "R3", "what the kernel overwrites is read again later")                           \

@@ -241,7 +241,7 @@ static int run(struct merge *m, struct error *error)
     struct planner p = {.m = m};
     struct pack_result result = {0};
     p.o = outline_new(m->fun);
-    p.map = memory_map_new(p.o, true);
+    p.map = memory_map_new(p.o, MEMORY_BY_BRANCH);
     p.numbers = numbers_new(m->fun, m->options.values);
     choose_blocks(&p);
     int code = p.count ? plan_arena(&p, &result, error) : 0;

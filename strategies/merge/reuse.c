@@ -218,7 +218,8 @@ static int run(struct merge *m, struct error *error)
     struct reuser r = {.m = m};
     (void)error;
     r.o = outline_new(m->fun);
-    r.map = memory_map_new(r.o, merge_extends(m, EXTENSION_by_branch));
+    r.map = memory_map_new(r.o, (merge_extends(m, EXTENSION_by_branch) ? MEMORY_BY_BRANCH : 0u) |
+                                    (merge_checks(m, CONDITION_foreign) ? 0u : MEMORY_ALL_OURS));
     r.numbers = numbers_new(m->fun, m->options.values);
     bound_open(&r.bound, r.map, r.numbers);
     touch_open(&r.touch, m, r.o);

@@ -267,7 +267,8 @@ enum merge_condition reuse_meetings(struct reuser *r, const struct block_class *
 {
     struct span meeting;
     if (merge_extends(r->m, EXTENSION_across) && share_an_existential(r, k, block))
-        return check_arrays(r, k, block);
+        return merge_checks(r->m, CONDITION_interference) ? check_arrays(r, k, block)
+                                                          : MERGE_ALLOWED;
     for (unsigned from = 0; spans_meet(&k->spans, &r->map->of[block].spans, from, &meeting);
          from = meeting.last + 1) {
         enum merge_condition refused = check_meeting(r, k, block, &meeting);

@@ -217,6 +217,8 @@ bool touch_elsewhere(struct touch *t, unsigned position, int touched, int array,
                      const struct index_function *index, unsigned outer)
 {
     const struct stm *s = t->o->at[position];
+    if (!merge_checks(t->m, CONDITION_elsewhere))
+        return true;
     struct name *name = &t->m->fun->names[array];
     const struct index_function own = name->index;
     name->index = *index;
