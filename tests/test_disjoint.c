@@ -71,31 +71,24 @@ static void add_elements(struct simulation *sim, const struct subject *subject,
 }
 
 /* The definitions in the loop are computed anew for each value of the counter. */
-static void redefine(struct simulation *sim, const struct body *body, int counter)
+static void redefine(struct simulation *sim, const struct body *body)
 {
     for (const struct stm *stm = body->first; stm; stm = stm->next) {
         int64_t value;
         if (stm->kind == STM_SCALAR && simulation_value(sim, stm->expr, &value))
             sim->values[stm->outs[0]].i64 = value;
         if (stm->kind == STM_LOOP)
-            redefine(sim, &stm->loop->body, counter);
+            redefine(sim, &stm->loop->body);
     }
 }
 
-static const struct stm *loop_of(const struct body *body, int counter)
+static const struct loop *loop_of(const struct body *body, int counter)
 {
-    for (const struct stm *stm = body->first; stm; stm = stm->next) {
-        if (stm->kind == STM_KERNEL)
-            for (unsigned d = 0; d < stm->kernel->rank; d++)
-                if (stm->kernel->indices[d] == counter)
-                    return stm;
-        if (stm->kind != STM_LOOP)
-            continue;
-        const struct stm *inner = loop_of(&stm->loop->body, counter);
-        if (inner || stm->loop->counter == counter)
-            return inner ? inner : stm;
-    }
-    return NULL;
+    const struct loop *found = NULL;
+    for (const struct stm *stm = body->first; stm && !found; stm = stm->next)
+        if (stm->kind == STM_LOOP)
+            found = stm->loop->counter == counter ? stm->loop : loop_of(&stm->loop->body, counter);
+    return found;
 }
 
 static void collect(struct simulation *sim, const struct subject *subject, struct elements *set)
@@ -105,26 +98,15 @@ static void collect(struct simulation *sim, const struct subject *subject, struc
         add_elements(sim, subject, set);
         return;
     }
-    const struct stm *stm = loop_of(&sim->fun->body, subject->counter);
-    bool is_loop = stm->kind == STM_LOOP;
-    const struct expr *bound = is_loop ? stm->loop->bound : NULL;
-    for (unsigned d = 0; !is_loop && d < stm->kernel->rank; d++)
-        if (stm->kernel->indices[d] == subject->counter)
-            bound = stm->kernel->extents[d];
+    const struct loop *loop = loop_of(&sim->fun->body, subject->counter);
     size_t size = sim->fun->name_count * sizeof *sim->values;
     union scalar *now = memcpy(malloc(size), sim->values, size);
-    bool wide = sim->fun->names[subject->counter].element == ELEMENT_i64;
-    int64_t here = wide ? now[subject->counter].i64 : now[subject->counter].i32, count = 0;
-    set->overflow |= !simulation_value(sim, bound, &count);
+    int64_t here = now[subject->counter].i64, count = 0;
+    set->overflow |= !simulation_value(sim, loop->bound, &count);
     for (int64_t i = subject->over == LATER ? here + 1 : 0;
          i < (subject->over == EARLIER ? here : count); i++) {
-        sim->values[subject->counter].i64 = 0;
-        if (wide)
-            sim->values[subject->counter].i64 = i;
-        else
-            sim->values[subject->counter].i32 = (int32_t)i;
-        if (is_loop)
-            redefine(sim, &stm->loop->body, subject->counter);
+        sim->values[subject->counter].i64 = i;
+        redefine(sim, &loop->body);
         add_elements(sim, subject, set);
     }
     memcpy(sim->values, now, size);
@@ -210,6 +192,8 @@ static const struct {
     {DISJOINT, ARRAY("x", "[n][2]f32", "(3: 5, 1)") ARRAY("y", "[m][3]f32", "(0: 5, 1)"), NULL, THIS, THIS},
     {DISJOINT, ARRAY("x", "[n][2]f32", "(0: 5, 1)") ARRAY("y", "[m][2]f32", "(8: 5, 1)"), NULL, THIS, THIS}, /* wraps round */
     {OVERLAP, ARRAY("x", "[n][2]f32", "(0: 5, 1)") ARRAY("y", "[m][4]f32", "(2: 5, 1)"), NULL, THIS, THIS},
+    {DISJOINT, "assert m < b && b < 2 * m " ARRAY("x", "[n]f32", "(0: m)") ARRAY("y", "[n]f32", "(b: m)"), NULL, THIS, THIS},
+    {OVERLAP, "assert m <= b && b < 2 * m " ARRAY("x", "[n]f32", "(0: m)") ARRAY("y", "[n]f32", "(b: m)"), NULL, THIS, THIS},
     /* one iteration and others */
     {DISJOINT, LOOP("i", "n", ARRAY("x", "[m]f32", "(i * m: 1)") ARRAY("y", "[m]f32", "(i * m: 1)")), "i", THIS, LATER},
     {DISJOINT, LOOP("i", "n", ARRAY("x", "[m]f32", "(i * m: 1)") ARRAY("y", "[m]f32", "(i * m: 1)")), "i", EARLIER, LATER},
@@ -240,9 +224,15 @@ static const struct {
     {OVERLAP, LOOP("k", "m", LOOP("i", "m - k - 1", BLOCK("x", "k", "k") BLOCK("y", "k", "k + i"))), "i", THIS, ALL},
     /* anti-diagonals of an n x n matrix (Needleman-Wunsch): each reads the two before */
     {DISJOINT, ARRAY("x", "[m + 1]f32", "(m: n - 1)") "assert n > m + 3 " ARRAY("y", "[m + 2]f32", "(m + 1: n - 1)"), NULL, THIS, THIS},
+    /* elements that another iteration takes in another way */
+    {OVERLAP, LOOP("i", "n", ARRAY("x", "[1]f32", "(i * i: 1)") ARRAY("y", "[1]f32", "(n * (2 * i + 1): 1)")), "i", ALL, THIS},
+    {OVERLAP, LOOP("i", "n", ARRAY("x", "[2]f32", "(0: i)") ARRAY("y", "[1]f32", "(i + 1: 1)")), "i", ALL, THIS},
+    {OVERLAP, LOOP("i", "n", ARRAY("x", "[i + 1]f32", "(0: 1)") ARRAY("y", "[1]f32", "(i + 1: 1)")), "i", ALL, THIS},
+    {OVERLAP, LOOP("i", "n", ARRAY("x", "[1]f32", "(i / 2: 1)") ARRAY("y", "[1]f32", "(i / 2 + 1: 1)")), "i", ALL, THIS},
     /* not known: a size that nothing bounds, a stride of any sign */
     {OVERLAP, "let u: i32 = dn[0, 0] " ARRAY("x", "[n]f32", "(0: 1)") ARRAY("y", "[n]f32", "(n + i64(u): 1)"), NULL, THIS, THIS},
     {OVERLAP, "let u: i32 = dn[0, 0] " ARRAY("x", "[n]f32", "(0: i64(u))") ARRAY("y", "[n]f32", "(n: i64(u))"), NULL, THIS, THIS},
+    {OVERLAP, "let u: i32 = dn[0, 0] " ARRAY("x", "[2]f32", "(0: i64(u))") ARRAY("y", "[1]f32", "(2: 1)"), NULL, THIS, THIS},
     {UNKNOWN, LOOP("i", "n", "let u: i32 = dn[0, i] " ARRAY("x", "[1]f32", "(i64(u): 1)") ARRAY("y", "[1]f32", "(i64(u) + 1: 1)")), "i", ALL, THIS},
     /* clang-format on */
 };
@@ -375,7 +365,23 @@ static void test_regions(void **state)
     const struct stm *put = simulation_find(&fun->body, name_of(fun, "dn2"));
     assert_region(s, region_slice(s, &dn, put->slice, put->slice_rank), "m*b; 2 by 1");
     assert_region(s, region_slice(s, &dn, one->slice, 1), "unknown");
+    const struct stm *launch = simulation_find(&fun->body, name_of(fun, "q"));
+    int thread = launch->kernel->indices[0];
+    const struct poly *i = sizes_of_name(s, thread), *m = sizes_of_name(s, name_of(fun, "m"));
+    const struct poly *next = sizes_add(s, i, sizes_constant(s, 1));
+    struct region row = dn;
+    row.rank = 1;
+    row.dim[0] = dn.dim[1];
+    row.offset = sizes_multiply(s, i, m);
+    assert_region(s, region_over_all(s, &row, thread), "0; n by m; m by 1");
+    const struct poly *left = sizes_subtract(s, sizes_range(s, thread), next);
+    struct region later = region_over(s, &row, thread, next, left);
+    assert_region(s, later, "m*i + m; n - i - 1 by m; m by 1");
+    assert_true(disjoint_proved(s, &row, &later, sizes_position(s, launch)));
+    row.dim[0].extent = sizes_add(s, m, sizes_constant(s, 1));
+    assert_false(disjoint_proved(s, &row, &later, sizes_position(s, launch)));
     struct region unknown = {.known = false};
+    assert_region(s, region_over_all(s, &row, name_of(fun, "n")), "unknown");
     assert_false(disjoint_proved(s, &unknown, &dn, 0) || disjoint_proved(s, &dn, &unknown, 0));
     sizes_close(s);
     program_free(program);

@@ -60,6 +60,8 @@ static const struct {
     {"n / 2 * 2", "2*/(n, 2)"},
     {"n / m", "/(n, m)"},
     {"n / 0", "/(n, 0)"},
+    {"n / (0 - 1)", "-n"},
+    {"i64(c / i32(0 - 1))", "i32:/(c, -1)"},  /* wraps at the smallest c */
     {"i64(c) + 1", "c + 1"},
     {"i64(c + c)", "i32:+(c, c)"},            /* wraps: not 2*c */
     {"i64(i32(n))", "i32(n)"},                /* cuts bits off: not n */
@@ -167,7 +169,8 @@ static const struct {
     {AT_LEAST, SIZES_ASSERTS, "assert k >= n let qa: i64 = k let qb: i64 = n"},
     {AT_LEAST, SIZES_ASSERTS, "assert k > n && m > k let qa: i64 = m let qb: i64 = n + 2"},
     {AT_LEAST, SIZES_ASSERTS, "assert !(k < n) let qa: i64 = k let qb: i64 = n"},
-    {AT_LEAST, SIZES_ASSERTS, "assert k == n let qa: i64 = k let qb: i64 = 0"}, /* n's bound is k's */
+    {AT_LEAST, SIZES_ASSERTS, "assert k == n let qa: i64 = k let qb: i64 = 0"},
+    {AT_LEAST, SIZES_ASSERTS, "let e: i32 = x[0] let z: [i64(e)]i32 = iota assert i64(e) == k let qa: i64 = k let qb: i64 = 0"},
     {AT_LEAST, SIZES_ASSERTS, "let r: i64 = if k < 4 { in n } else { let qa: i64 = k let qb: i64 = 4 in qb }"},
     {NOTHING, 0, "let r: i64 = if k < 4 { let qa: i64 = k let qb: i64 = 0 in qb } else { in n }"},
     {AT_LEAST, 0, "let qa: i64 = i64(u8(k)) let qb: i64 = 0"},

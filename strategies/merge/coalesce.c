@@ -165,22 +165,38 @@ static bool index_known(const struct coalescer *c, int array)
     return known;
 }
 
-/* C6: roots of different blocks come to lie in one place. */
+/* Adds when the arrays of a block are alive that may not be in `other`: what may be in either, such
+ * as the result of an if, is in one of them at a time. */
+static void add_own_spans(const struct coalescer *c, const struct memory_map *exact, int block,
+                          int other, struct spans *own, struct spans *shared)
+{
+    for (int part = block; part != NO_NAME; part = c->next_part[part]) {
+        const struct memory *of = &c->map->of[part];
+        for (unsigned e = 0; e <= of->existential_count; e++) {
+            const struct memory *in = e ? &c->map->of[of->existentials[e - 1]] : of;
+            bool either = false;
+            for (int p = other; e && p != NO_NAME; p = c->next_part[p])
+                either |= memory_may_be(c->map, of->existentials[e - 1], p);
+            for (unsigned i = 0; i < in->array_count; i++)
+                memory_array_spans(exact, in->arrays[i], either ? shared : own);
+        }
+    }
+}
+
+/* C6: arrays of different blocks come to lie in one place. */
 static bool exclude_each_other(const struct coalescer *c, int a, int b)
 {
-    struct spans x = {0}, y = {0};
+    struct spans x = {0}, y = {0}, shared = {0};
     struct memory_map exact = *c->map;
     struct span meeting;
     exact.by_branch = true;
-    for (int part = a; part != NO_NAME; part = c->next_part[part])
-        for (unsigned i = 0; i < c->map->of[part].array_count; i++)
-            memory_array_spans(&exact, c->map->of[part].arrays[i], &x);
-    for (int part = b; part != NO_NAME; part = c->next_part[part])
-        for (unsigned i = 0; i < c->map->of[part].array_count; i++)
-            memory_array_spans(&exact, c->map->of[part].arrays[i], &y);
-    bool meet = spans_meet(&x, &y, 0, &meeting);
+    add_own_spans(c, &exact, a, b, &x, &shared);
+    add_own_spans(c, &exact, b, a, &y, &shared);
+    bool meet = spans_meet(&x, &y, 0, &meeting) || spans_meet(&x, &shared, 0, &meeting) ||
+                spans_meet(&y, &shared, 0, &meeting);
     spans_free(&x);
     spans_free(&y);
+    spans_free(&shared);
     return !meet;
 }
 

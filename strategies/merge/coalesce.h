@@ -22,6 +22,7 @@ struct root {
 struct varying {
     struct stm *next; /* the scalar with the byte at which it begins, at the end of the body */
     struct expr *place;
+    int init; /* the array it begins with, which stays */
     int param_memory, out_memory;
 };
 

@@ -159,8 +159,8 @@ static enum merge_condition settle_varying(struct coalescer *c, const struct stm
                     expr_constant(program, (int64_t)element_bytes(param->element)));
     if (!outline_known(c->o, place, c->o->scope_at[next->first], next->first))
         return CONDITION_in_scope;
-    c->varying[c->varying_count++] =
-        (struct varying){next, place, param->memory, name_at(c, s->outs[i])->memory};
+    c->varying[c->varying_count++] = (struct varying){next, place, l->init_names[i], param->memory,
+                                                      name_at(c, s->outs[i])->memory};
     c->place[s->outs[i]] = name_at(c, s->outs[i])->index;
     return settle(c, l->body.results[i], index);
 }
@@ -300,6 +300,17 @@ static bool follows(const struct coalescer *c, int memory)
     return false;
 }
 
+/* What a varying loop begins with must stay where it is. */
+static enum merge_condition check_varying(struct coalescer *c)
+{
+    for (unsigned v = 0; v < c->varying_count; v++)
+        if (has_moved(c, c->varying[v].init)) {
+            c->detail = "the loop also begins with what it gives";
+            return CONDITION_whole;
+        }
+    return MERGE_ALLOWED;
+}
+
 /* Arrays in existential memory that may be one of the blocks expect what is in it where it was. */
 static enum merge_condition check_existentials(struct coalescer *c)
 {
@@ -346,5 +357,7 @@ enum merge_condition coalesce_move(struct coalescer *c, const struct candidate *
         if (!refused && c->moved_count == before && !complete)
             return CONDITION_whole;
     }
+    if (!refused)
+        refused = check_varying(c);
     return refused ? refused : check_existentials(c);
 }

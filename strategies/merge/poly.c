@@ -31,9 +31,11 @@ static int *atom_slot(struct polys *ps, const struct atom *a)
     h = random_mix(h ^ (a->arg[1] ? a->arg[1]->hash : 2));
     for (;; h++) {
         int *slot = &ps->atom_slots[h & (ps->atom_slot_count - 1)];
+        if (!*slot)
+            return slot;
         const struct atom *b = &ps->atoms[*slot - 1];
-        if (!*slot || (a->op == b->op && a->type == b->type && a->number == b->number &&
-                       a->arg[0] == b->arg[0] && a->arg[1] == b->arg[1]))
+        if (a->op == b->op && a->type == b->type && a->number == b->number &&
+            a->arg[0] == b->arg[0] && a->arg[1] == b->arg[1])
             return slot;
     }
 }
@@ -81,6 +83,13 @@ struct sum {
     unsigned count;
     struct term terms[POLY_TERMS_MAX];
 };
+
+/* Terms beyond count are left as they are: to clear them would be most of the work. */
+static void sum_start(struct sum *sum)
+{
+    sum->failed = false;
+    sum->count = 0;
+}
 
 static int compare_monomials(const struct term *a, const struct term *b)
 {
@@ -189,14 +198,16 @@ static const struct poly *intern(struct polys *ps, const struct sum *sum)
 
 const struct poly *poly_constant(struct polys *ps, int64_t value)
 {
-    struct sum sum = {0};
+    struct sum sum;
+    sum_start(&sum);
     sum_add(&sum, &(struct term){.coefficient = value});
     return intern(ps, &sum);
 }
 
 const struct poly *poly_atom(struct polys *ps, int atom)
 {
-    struct sum sum = {0};
+    struct sum sum;
+    sum_start(&sum);
     sum_add(&sum, &(struct term){.coefficient = 1, .degree = 1, .atoms = {atom}});
     return intern(ps, &sum);
 }
@@ -204,7 +215,8 @@ const struct poly *poly_atom(struct polys *ps, int atom)
 const struct poly *poly_add(struct polys *ps, const struct poly *a, int64_t factor,
                             const struct poly *b)
 {
-    struct sum sum = {0};
+    struct sum sum;
+    sum_start(&sum);
     sum_add_poly(&sum, &one, a);
     sum_add_poly(&sum, &(struct term){.coefficient = factor}, b);
     return intern(ps, &sum);
@@ -212,7 +224,8 @@ const struct poly *poly_add(struct polys *ps, const struct poly *a, int64_t fact
 
 const struct poly *poly_multiply(struct polys *ps, const struct poly *a, const struct poly *b)
 {
-    struct sum sum = {0};
+    struct sum sum;
+    sum_start(&sum);
     for (unsigned t = 0; t < a->count; t++)
         sum_add_poly(&sum, &a->terms[t], b);
     return intern(ps, &sum);
@@ -239,7 +252,9 @@ static bool divide_term(const struct term *t, const struct term *by, struct term
 const struct poly *poly_divide(struct polys *ps, const struct poly *a, const struct poly *b,
                                const struct poly **rest)
 {
-    struct sum quotient = {0}, left = {0};
+    struct sum quotient, left;
+    sum_start(&quotient);
+    sum_start(&left);
     sum_add_poly(&left, &one, a);
     /* Each step takes the first term that divides and leaves lower ones in its place. */
     for (unsigned t = 0, steps = 0; t < left.count && !left.failed && !quotient.failed;) {
@@ -262,7 +277,9 @@ const struct poly *poly_divide(struct polys *ps, const struct poly *a, const str
 const struct poly *poly_split(struct polys *ps, const struct poly *p, int atom,
                               const struct poly **rest)
 {
-    struct sum with = {0}, without = {0};
+    struct sum with, without;
+    sum_start(&with);
+    sum_start(&without);
     for (unsigned t = 0; t < p->count; t++) {
         struct term left;
         if (divide_term(&p->terms[t], &(struct term){1, 1, {atom}}, &left))

@@ -131,10 +131,10 @@ static unsigned nearness(enum merge_condition c)
     switch (c) {
     case CONDITION_size:
         return 4;
+    case CONDITION_dies_here:
+        return 3;
     case CONDITION_same_index:
     case CONDITION_threads:
-        return 3;
-    case CONDITION_dies_here:
         return 2;
     case CONDITION_interference:
         return 1;

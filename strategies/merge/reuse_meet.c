@@ -266,14 +266,14 @@ static enum merge_condition check_meeting(struct reuser *r, const struct block_c
 enum merge_condition reuse_meetings(struct reuser *r, const struct block_class *k, int block)
 {
     struct span meeting;
+    if (!merge_checks(r->m, CONDITION_interference))
+        return MERGE_ALLOWED;
     if (merge_extends(r->m, EXTENSION_across) && share_an_existential(r, k, block))
-        return merge_checks(r->m, CONDITION_interference) ? check_arrays(r, k, block)
-                                                          : MERGE_ALLOWED;
+        return check_arrays(r, k, block);
     for (unsigned from = 0; spans_meet(&k->spans, &r->map->of[block].spans, from, &meeting);
          from = meeting.last + 1) {
         enum merge_condition refused = check_meeting(r, k, block, &meeting);
-        if (refused &&
-            (refused != CONDITION_interference || merge_checks(r->m, CONDITION_interference)))
+        if (refused || !merge_checks(r->m, CONDITION_dies_here))
             return refused;
     }
     return MERGE_ALLOWED;

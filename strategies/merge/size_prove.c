@@ -8,7 +8,7 @@
  */
 #include "merge/size_state.h"
 
-enum { DEPTH = 6, BUDGET = 150, ATOMS_TRIED = 8 };
+enum { DEPTH = 6, BUDGET = 100, ATOMS_TRIED = 8 };
 
 struct proof {
     struct sizes *s;

@@ -143,8 +143,11 @@ enum merge_condition touch_private(struct touch *t, unsigned position, int a, in
 bool touch_enough_bytes(struct touch *t, const struct expr *enough, const struct expr *bytes,
                         unsigned at)
 {
-    return expr_equal(enough, bytes) || sizes_at_least(t->sizes, sizes_of(t->sizes, enough),
-                                                       sizes_of(t->sizes, bytes), sizes_at(t, at));
+    if (expr_equal(enough, bytes))
+        return true;
+    const struct poly *a = sizes_of(t->sizes, enough), *b = sizes_of(t->sizes, bytes);
+    return sizes_equal(t->sizes, a, b, sizes_at(t, at)) ||
+           sizes_at_least(t->sizes, a, b, sizes_at(t, at));
 }
 
 /* ---- other parts of a block ----------------------------------------------------------------- */
