@@ -39,7 +39,7 @@ struct pack_options {
 
 struct pack_result {
     int64_t *offset; /* one a buffer; free with pack_result_free */
-    int64_t height;  /* the largest offset + size */
+    int64_t height;  /* the largest offset + size of a buffer that is ever alive */
     /* No plan is lower than this: at least pack_lower_bound, more where the search has proved it.
      */
     int64_t lower_bound;

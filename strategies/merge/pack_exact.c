@@ -11,7 +11,8 @@
 enum {
     ORDERS = 3,
     FIRST_NODES = 1024,
-    JOINS_A_ROUND = 8,
+    JOINS_A_ROUND = 16,
+    OFFSET_SHARE = 8,  /* beside the skyline search, which mostly finds more with as many nodes */
     HALVING_ROUND = 4, /* before that, what lies between is not worth the time */
     CLIMB_ROUND = 2,   /* by then it is no easy case */
     CLIMB_ATTEMPTS = 200,
@@ -121,7 +122,8 @@ static void ask_all(struct exact *e, int64_t capacity, uint64_t nodes)
             take_answer(e, verdict, &q, "skyline search");
         }
         if (is_open(e, capacity)) {
-            struct pack_question q = question(e, capacity, nodes);
+            struct pack_question q =
+                question(e, capacity, e->use_skyline ? nodes / OFFSET_SHARE : nodes);
             const enum pack_verdict verdict = pack_search_ask(e->search[i], &q);
             take_answer(e, verdict, &q, "search in order of offset");
         }

@@ -2,23 +2,29 @@
  *
  * Where memory is full, what ends at a time makes exactly the room for what starts then. So:
  *
- *   1. Follow on: if one buffer of a size ends at a boundary and one of that size starts there,
- *      they have the same offset.
- *   2. Stack with evidence: two buffers of the same life, together as large as one that ends where
- *      they start or starts where they end, lie on top of each other in its place.
- *   3. Stack without: two buffers of the same life lie on top of each other. The fewer others start
- *      and end with them, the likelier it is that they are one block cut in two.
+ *   1. Follow on: if a buffer ends where another of the same size starts, they may well have the
+ *      same offset. By chance that happens the more often the more there end and start, and the
+ *      smaller they are.
+ *   2. Stack: two buffers of the same life may well lie on top of each other. By chance lives are
+ *      the same the more often the more start and end with them. Evidence is a third buffer, as
+ *      large as both, that ends where they start or starts where they end.
  *
- * A rule applies when those before it have nothing more to do, and joined buffers are joined again.
- * None is certain, so what comes out may have no plan: it is worth a short search, and proves
- * nothing.
+ * The join that is least likely by chance is made first, and joined buffers are joined again. None
+ * is certain, so what comes out may have no plan: it is worth a short search, and proves nothing.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "merge/pack_model.h"
 
 enum { NONE = -1 };
+
+/* One in so many pairs that start or end together has one life by chance; only how this compares to
+ * the chance of equal sizes matters. */
+static const double LIVES = 300;
+/* A chance below which there is no need to look for a better one. */
+static const double SURE = 0.02;
 enum side { STARTS, ENDS, SIDE_COUNT };
 
 struct join_group {
@@ -60,7 +66,7 @@ static void remove_group(struct joiner *j, int group)
     }
 }
 
-/* b follows a, or lies `above` bytes above it. */
+/* b follows a (above is 0), or lies `above` bytes above it. */
 static void join_pair(struct joiner *j, int a, int b, int64_t size, int64_t above)
 {
     remove_group(j, a);
@@ -70,108 +76,93 @@ static void join_pair(struct joiner *j, int a, int b, int64_t size, int64_t abov
     add_group(j, j->groups[a].boundary[STARTS], j->groups[b].boundary[ENDS], size);
 }
 
-static void stack_pair(struct joiner *j, int a, int b)
+/* Whether a group of a size starts (or ends) at a boundary. */
+static bool has_size(const struct joiner *j, enum side side, unsigned boundary, int64_t size)
 {
-    join_pair(j, a, b, j->groups[a].size + j->groups[b].size, j->groups[a].size);
-}
-
-/* The only group of a size that starts (or ends) at a boundary, or NONE. */
-static int only_one(const struct joiner *j, enum side side, unsigned boundary, int64_t size)
-{
-    int found = NONE;
     for (int i = j->head[side][boundary]; i != NONE; i = j->groups[i].next[side])
-        if (j->groups[i].size == size) {
-            if (found != NONE)
-                return NONE;
-            found = i;
-        }
-    return found;
-}
-
-static bool follow_on(struct joiner *j, unsigned boundary)
-{
-    for (int a = j->head[ENDS][boundary]; a != NONE; a = j->groups[a].next[ENDS]) {
-        const int64_t size = j->groups[a].size;
-        if (only_one(j, ENDS, boundary, size) != a)
-            continue;
-        const int b = only_one(j, STARTS, boundary, size);
-        if (b != NONE) {
-            join_pair(j, a, b, size, 0);
+        if (j->groups[i].size == size)
             return true;
-        }
-    }
     return false;
 }
 
-static bool same_life(const struct joiner *j, int a, int b)
+/* By how much evidence at one end of the lives of a and b makes chance less likely: a group on the
+ * other side of the boundary that is as large as both. */
+static double evidence(const struct joiner *j, enum side side, int a, int b)
 {
-    return j->groups[a].boundary[STARTS] == j->groups[b].boundary[STARTS] &&
-           j->groups[a].boundary[ENDS] == j->groups[b].boundary[ENDS];
+    const enum side across = side == STARTS ? ENDS : STARTS;
+    const unsigned boundary = j->groups[a].boundary[side];
+    const int64_t size = j->groups[a].size + j->groups[b].size;
+    const double by_chance = (double)j->length[across][boundary] / (double)size;
+    return by_chance < 1 && has_size(j, across, boundary, size) ? by_chance : 1;
 }
 
-static bool stack_with_evidence(struct joiner *j, unsigned boundary)
+static double stack_chance(const struct joiner *j, int a, int b)
+{
+    const unsigned *boundary = j->groups[a].boundary;
+    const double starts = j->length[STARTS][boundary[STARTS]];
+    const double ends = j->length[ENDS][boundary[ENDS]];
+    const double at_start = evidence(j, STARTS, a, b), at_end = evidence(j, ENDS, a, b);
+    return starts * ends / LIVES * (at_start < at_end ? at_start : at_end);
+}
+
+/* A possible join, and how many like it there would be by chance. */
+struct guess {
+    int a, b;
+    double chance;
+    bool is_stack;
+};
+
+static void consider(struct guess *best, struct guess guess, struct random *random)
+{
+    if (random)
+        guess.chance *= 0.5 + random_unit(random);
+    if (guess.chance < best->chance)
+        *best = guess;
+}
+
+static void consider_follow_on(const struct joiner *j, unsigned boundary, struct guess *best,
+                               struct random *random)
+{
+    const double pairs = (double)j->length[STARTS][boundary] * j->length[ENDS][boundary] - 1;
+    for (int a = j->head[ENDS][boundary]; a != NONE; a = j->groups[a].next[ENDS])
+        for (int b = j->head[STARTS][boundary]; b != NONE; b = j->groups[b].next[STARTS])
+            if (j->groups[a].size == j->groups[b].size)
+                consider(best, (struct guess){a, b, pairs / (double)j->groups[a].size, false},
+                         random);
+}
+
+static void consider_stacks(const struct joiner *j, unsigned boundary, struct guess *best,
+                            struct random *random)
 {
     for (int a = j->head[STARTS][boundary]; a != NONE; a = j->groups[a].next[STARTS])
-        for (int b = j->groups[a].next[STARTS]; b != NONE; b = j->groups[b].next[STARTS]) {
-            const int64_t size = j->groups[a].size + j->groups[b].size;
-            if (same_life(j, a, b) &&
-                (only_one(j, ENDS, boundary, size) != NONE ||
-                 only_one(j, STARTS, j->groups[a].boundary[ENDS], size) != NONE)) {
-                stack_pair(j, a, b);
-                return true;
-            }
-        }
-    return false;
+        for (int b = j->groups[a].next[STARTS]; b != NONE; b = j->groups[b].next[STARTS])
+            if (j->groups[a].boundary[ENDS] == j->groups[b].boundary[ENDS])
+                consider(best, (struct guess){a, b, stack_chance(j, a, b), true}, random);
 }
 
-/* How unlikely it is that groups of this one's life belong together; random: a third less to a
- * third more. */
-static uint64_t doubt(const struct joiner *j, int group, struct random *random)
+/* Makes the best join of a chance below `most`; false if there is none. */
+static bool join_best(struct joiner *j, double most, struct random *random)
 {
-    const unsigned *boundary = j->groups[group].boundary;
-    const uint64_t starts = j->length[STARTS][boundary[STARTS]];
-    const uint64_t ends = j->length[ENDS][boundary[ENDS]];
-    return starts * ends * (random ? 512 + random_below(random, 1024) : 1024);
-}
-
-static bool stack_likeliest(struct joiner *j, struct random *random)
-{
-    int best_a = NONE, best_b = NONE;
-    uint64_t least = UINT64_MAX;
-    for (unsigned boundary = 0; boundary < j->boundary_count; boundary++)
-        for (int a = j->head[STARTS][boundary]; a != NONE; a = j->groups[a].next[STARTS])
-            for (int b = j->groups[a].next[STARTS]; b != NONE; b = j->groups[b].next[STARTS]) {
-                if (!same_life(j, a, b))
-                    continue;
-                const uint64_t d = doubt(j, a, random);
-                if (d < least) {
-                    least = d;
-                    best_a = a;
-                    best_b = b;
-                }
-            }
-    if (best_a == NONE)
+    struct guess best = {NONE, NONE, most, false};
+    for (unsigned boundary = 0; boundary < j->boundary_count && best.chance > SURE; boundary++)
+        consider_follow_on(j, boundary, &best, random);
+    for (unsigned boundary = 0; boundary < j->boundary_count && best.chance > SURE; boundary++)
+        consider_stacks(j, boundary, &best, random);
+    if (best.a == NONE)
         return false;
-    stack_pair(j, best_a, best_b);
+    const int64_t size = j->groups[best.a].size;
+    if (best.is_stack)
+        join_pair(j, best.a, best.b, size + j->groups[best.b].size, size);
+    else
+        join_pair(j, best.a, best.b, size, 0);
     return true;
 }
 
-static bool join_with_evidence(struct joiner *j)
+static void join_all(struct joiner *j, struct random *random)
 {
-    bool joined = false;
-    for (unsigned boundary = 0; boundary < j->boundary_count; boundary++)
-        while (follow_on(j, boundary))
-            joined = true;
-    for (unsigned boundary = 0; boundary < j->boundary_count && !joined; boundary++)
-        joined = stack_with_evidence(j, boundary);
-    return joined;
-}
-
-static void join_all(struct joiner *j, unsigned item_count, struct random *random)
-{
-    /* How many may be stacked without evidence. */
-    uint64_t guesses = random ? random_below(random, item_count) : item_count;
-    while (join_with_evidence(j) || (guesses-- && stack_likeliest(j, random)))
+    /* Bold and careful in turn: what is right differs from input to input. */
+    const double most = random ? 4 * random_unit(random) * random_unit(random) : HUGE_VAL;
+    while (join_best(j, most, random))
         ;
 }
 
@@ -209,7 +200,7 @@ void pack_join_build(struct pack_join *join, const struct pack_item *items, unsi
     }
     for (unsigned i = 0; i < count; i++)
         add_group(&j, items[i].hull.first, items[i].hull.end, items[i].size);
-    join_all(&j, count, random);
+    join_all(&j, random);
     *join = (struct pack_join){.groups = j.groups, .count = j.count, .item_count = count};
     build_model(join);
     for (int side = STARTS; side < SIDE_COUNT; side++) {

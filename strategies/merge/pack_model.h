@@ -145,8 +145,8 @@ struct pack_join {
     unsigned count, item_count;
 };
 
-/* Joins items for which pack_skyline_fits. `random` NULL: the likeliest joins first, until there
- * are none; else some of that, differing from call to call. */
+/* Joins items for which pack_skyline_fits. `random` NULL: every join there is; else those
+ * above a random likeliness, in a somewhat random order. */
 void pack_join_build(struct pack_join *join, const struct pack_item *items, unsigned count,
                      struct random *random);
 /* The plan of the items from one of the joined model's. */
