@@ -91,7 +91,8 @@ expect 2 "did you mean pool" run -s pol
 expect 2 "did you mean policy" run -s tagged:polcy=v4
 expect 2 "v9" run -s tagged:policy=v9
 expect 2 "did you mean small?" run -w canny -d smal
-expect 2 "no merge set 'coalesce'" run -m coalesce
+expect 2 "no merge set 'coalese' (did you mean coalesce?)" run -m coalese
+expect 2 "did you mean disjoint?" run -m reuse:with=disjoin
 expect 2 "did you mean scope?" run --release scoop
 expect 2 "did you mean cuda?" run -D cdua
 expect 2 "did you mean devices?" list devcies
@@ -116,6 +117,9 @@ expect 0 "" list devices
 has "^host "
 expect 0 "" list strategies
 has ":policy="
+expect 0 "" list merges
+has "^  best "
+has "^  disjoint "
 
 # ---- programs
 expect 0 "" plan right.mem --print source
@@ -131,6 +135,64 @@ while read -r name path; do
     expect 0 "" plan built_in.mem
     cmp -s out built_in.mem || fail "plan $name: printing and parsing again changes it ($path)"
 done <workloads
+
+# ---- what merge sets would do
+cat >twice.mem <<'END'
+fun twice(n: i64, f: f32) {
+  let a: [n]f32 = kernel make (i < n) { a[i] = f; }
+  let b: [n]f32 = kernel again (i < n) { b[i] = 2.0f * a[i]; }
+  let k: i32 = b_count[0]
+  let c: [k]f32 = kernel part (i < k) { c[i] = b[i]; }
+  in b, c
+}
+dataset first { n = 256; f = 1; }
+END
+sed -i 's/^  let k: i32.*/  let ones: [1]i32 = replicate(1)\n  let k32: i32 = ones[0]\n  let k: i64 = i64(k32)/' twice.mem
+expect 0 "twice: sizes of dataset first" plan twice.mem -m none,best k32=3
+has "^  none .* 2.0[0-9] KiB .* 2.0[0-9] KiB"
+has "^  best "
+expect 0 "give it as k32=VALUE" plan twice.mem -m all
+has "^  reuse .* - "
+expect 0 "" plan twice.mem -m none n=1k k32=0
+has "8.00 KiB"
+expect 0 "" plan twice.mem -m reuse -d first k32=3 --format json
+is_json out
+has '"peak_last_use_bytes": [0-9]'
+grep -q '"refused": null' out || fail "plan: no decision was made"
+expect 0 "sizes of dataset" plan twice.mem -m all --format json
+is_json out
+has '"alloc_count": null'
+expect 0 "" plan twice.mem -m reuse n=256 k32=3 --why b
+has "leaves block 'b_mem' for 'a_mem'"
+has "twice.mem:3:   let b"
+lacks "planned in"
+expect 0 "" plan twice.mem -m reuse n=256 k32=1 --print both
+has "^-- before"
+has "b: .*@ a_mem"
+expect 0 "" plan kmeans -m none -d smoke moved=900,0
+expect 0 "sizes of dataset smoke" plan canny -m best strong_count=100 last_grew=0
+expect 2 "did you mean reuse?" plan twice.mem -m resue
+expect 2 "has no scalar 'k33' (did you mean k32?)" plan twice.mem -m all k33=4
+expect 2 "n is 'few', expected a whole number" plan twice.mem -m all n=few
+expect 2 "n is -4, expected 0 or more" plan twice.mem -m all n=-4
+expect 2 "f is 'x', expected a number" plan twice.mem -m all n=4 f=x
+expect 2 "k32 is 3000000000, which is no i32" plan twice.mem -m all n=4 k32=3000000000
+expect 2 "needs values for rows=… cols=…" plan stencil -m all steps=3
+expect 2 "one argument too many: sizes are name=value" plan twice.mem -m all 4
+expect 2 "has no dataset 'frist' (did you mean first?)" plan twice.mem -m all -d frist
+expect 2 "no array or block 'bb'" plan twice.mem -m all n=4 k32=1 --why bb
+expect 2 "says nothing without merge sets" plan twice.mem n=4
+expect 2 "with -m, --print is ir or both" plan twice.mem -m best --print source
+expect 2 "needs FILE|WORKLOAD" plan
+expect 2 "there is no flag --unchecked" plan twice.mem -m all --unchecked last_use
+sed '/^dataset/d' twice.mem >sizeless.mem
+expect 0 "no sizes are given and there is no dataset" plan sizeless.mem -m all
+has "reused"
+printf 'id,lower,upper,size\n0,0,2,10\n1,1,3,20\n2,2,4,5\n' >buffers.csv
+expect 0 "height 30 bytes, lower bound 30" plan --lifetimes buffers.csv
+has "offset"
+expect 3 "do not fit" plan --lifetimes buffers.csv --capacity 29
+expect 2 "exclude each other" plan twice.mem --lifetimes buffers.csv
 
 # ---- runs
 expect 0 "1 ok" run --smoke -s raw -w right.mem
@@ -148,6 +210,9 @@ expect 0 "1 ok" run --smoke -w right.mem -s pool --no-save --format json
 is_json out
 expect 0 "1 ok" run --smoke -w right.mem -s pool --no-save --format csv
 lacks "gamut:"
+expect 0 "2 ok" run --smoke -w stencil_hoisted -s raw -m none,best --no-save
+has "over best"
+has "none .*+33.3 %"
 GAMUT_ROUNDS=2 expect 0 "2 rounds" run -w right.mem -s raw --no-save --samples 1 --min-time 0
 GAMUT_ROUNDS=2 expect 0 "1 round," run -w right.mem -s raw --no-save --smoke --rounds 1
 GAMUT_ROUNDS=few expect 2 "GAMUT_ROUNDS is 'few'" run --no-save

@@ -44,11 +44,12 @@ static char *selected(const struct select_request *request, const struct device_
     text_add(&text, "%s", "");
     for (size_t i = 0; !code && i < s.case_count; i++) {
         const struct case_key *key = &s.cases[i];
-        assert_string_equal(key->merge, "none");
         text_add(&text, "%s%s/%s %s %s", i ? ", " : "", key->workload, key->dataset, key->strategy,
                  key->device);
         if (strcmp(key->release, "last-use") != 0)
             text_add(&text, " %s", key->release);
+        if (strcmp(key->merge, "none") != 0)
+            text_add(&text, " %s", key->merge);
     }
     select_free(&s);
     return text.data;
@@ -87,6 +88,11 @@ static void requests_become_cases(void **state)
          "sum/tiny tagged:policy=v1 host, sum/tiny tagged:policy=v4 host"},
         {{.workloads = "sum", .strategies = "raw", .releases = "all"},
          "sum/tiny raw host, sum/tiny raw host scope"},
+        {{.workloads = "sum", .strategies = "raw", .merges = "best,none,b*"},
+         "sum/tiny raw host best, sum/tiny raw host"},
+        {{.workloads = "sum", .strategies = "raw", .merges = "coalesce*:with=views|disjoint"},
+         "sum/tiny raw host coalesce:with=views|disjoint, "
+         "sum/tiny raw host coalesce+reuse:with=views|disjoint"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -121,7 +127,11 @@ static void unknown_names_are_explained(void **state)
         {{.strategies = "tagged:polcy=v4"}, "policy?", "tagged"},
         {{.strategies = "tagged:policy=v9"}, "v9", "v1"},
         {{.strategies = "tagged:policy=v1|v9"}, "v9", "v1"},
-        {{.merges = "coalesce"}, "no merge set 'coalesce'", "none"},
+        {{.merges = "coalese"}, "no merge set 'coalese' (did you mean coalesce?)", "none"},
+        {{.merges = ","}, "no merge set is named", ""},
+        {{.merges = "coalesce:with=view"}, "did you mean views?", "disjoint"},
+        {{.merges = "coalesce:with=views|"}, "no extension of merging ''", "disjoint"},
+        {{.merges = "coalesce:wiht=views"}, "'wiht=views' is no option", "with="},
         {{.releases = "scoop"}, "scope?", "last-use"},
         {{.workloads = "blur", .datasets = "smal"}, "small?", "smoke, small, medium"},
         {{.workloads = "blur", .datasets = "small,huge"}, "no dataset 'huge'", "medium"},

@@ -5,6 +5,9 @@
 #include "alloc/allocator.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "merge/list.h"
+#include "merge/merge.h"
+#include "merge/parse.h"
 #include "record/counters.h"
 #include "run/catalogue.h"
 #include "run/rounds.h"
@@ -59,8 +62,20 @@ static int list_strategies(struct error *error)
 static int list_merges(struct error *error)
 {
     (void)error;
-    for (const struct named_help *m = merge_set_help; m->name; m++)
-        printf("%-10s %s\n", m->name, m->help);
+    puts("sets");
+    for (const struct merge_set *s = merge_sets; s->name; s++) {
+        printf("  %-15s %s\n%18spasses:", s->name, s->help, "");
+        for (const struct merge_ops *const *pass = s->passes; *pass; pass++)
+            printf(" %s", (*pass)->name);
+        puts(*s->passes ? "" : " none");
+    }
+    puts("passes");
+#define X(pass) printf("  %-15s %s\n", merge_##pass.name, merge_##pass.help);
+    MERGE_PASS_LIST(X)
+#undef X
+    puts("extensions, added to a set as in coalesce:with=views|disjoint");
+    for (unsigned e = 0; e < EXTENSION_COUNT; e++)
+        printf("  %-15s %s\n", merge_extension_name(e), merge_extension_sentence(e));
     return 0;
 }
 

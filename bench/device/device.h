@@ -158,6 +158,8 @@ int device_select(const char *selector, device_found *found, void *context, stru
 
 /* Opens by id. */
 int device_open(const char *id, struct device **device, struct error *error);
+/* The device that does nothing; only who names it here gets it. It is opened by its own `open`. */
+extern const struct device_ops device_null;
 /* The ops of an open device, called through here so that reading code stays short. */
 static inline const struct device_info *device_info(const struct device *d) { return d->ops->info(d); }
 

@@ -30,7 +30,7 @@ const char *case_status_name(enum case_status status);
 struct case_key {
     char workload[64];
     char dataset[32];
-    char merge[64];    /* "none" */
+    char merge[128];    /* options included: "none", "coalesce:with=views" */
     char release[16];  /* "last-use" or "scope" */
     char strategy[128]; /* as written, options included: "tagged:policy=v4" */
     char device[96];   /* device_info.id */

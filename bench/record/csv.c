@@ -95,5 +95,9 @@ void csv_print(const json_t *root, FILE *out)
         print_case(root, one_case, out);
         fputs("speedup_over_raw,ratio,sampled", out);
         print_interval(json_object_get(one_case, "speedup_over_raw"), NULL, out);
+        print_case(root, one_case, out);
+        fputs("peak_over_best,ratio,exact", out);
+        print_value(json_object_get(one_case, "peak_over_best"), out);
+        fputs(",,,\n", out);
     }
 }

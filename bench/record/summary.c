@@ -141,6 +141,7 @@ static void describe_case(json_t *one_case)
     }
     tree_put(one_case, "stats", stats);
     tree_put(one_case, "speedup_over_raw", json_null());
+    tree_put(one_case, "peak_over_best", json_null());
 }
 
 static struct row row_of(json_t *one_case)
@@ -221,6 +222,29 @@ static void put_speedup(struct row *row)
     tree_put(row->json, "speedup_over_raw", out);
 }
 
+/* Bytes asked for depend on program, merge set and release policy alone: any strategy will do. NaN
+ * where it is not known. */
+static double peak_requested(const struct row *row)
+{
+    const json_t *counters = json_object_get(row->json, "counters");
+    const char *const name = "peak_requested_bytes";
+    if (strcmp(tree_get_text(row->json, "status"), case_status_name(CASE_ok)) != 0)
+        return NAN;
+    return fmax(tree_get_number(json_object_get(counters, "cold"), name),
+                tree_get_number(json_object_get(counters, "warm"), name));
+}
+
+static void put_over_best(struct row *row, const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].merge, "best") == 0 && strcmp(rows[i].release, "last-use") == 0 &&
+            same_group(row, &rows[i]) && peak_requested(&rows[i]) > 0) {
+            tree_put(row->json, "peak_over_best",
+                     tree_number(peak_requested(row) / peak_requested(&rows[i])));
+            return;
+        }
+}
+
 /* Whether the rows differ at most in workload and dataset: what one geometric mean is about. */
 static bool same_way(const struct row *a, const struct row *b)
 {
@@ -287,6 +311,7 @@ void result_summarise(json_t *root)
     for (i = 0; i < count; i++) {
         find_baseline(&rows[i], rows, count);
         put_speedup(&rows[i]);
+        put_over_best(&rows[i], rows, count);
     }
     for (i = 0; i < count; i++) {
         bool first = true;

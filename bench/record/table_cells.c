@@ -148,6 +148,9 @@ static void fill_case(struct table_row *row, const json_t *root, const json_t *o
     set_wall(row, wall);
     set_speedup(row, json_object_get(one_case, "speedup_over_raw"));
     set_counters(row, json_object_get(one_case, "counters"));
+    double over_best = tree_get_number(one_case, "peak_over_best");
+    if (!isnan(over_best))
+        snprintf(row->cell[COLUMN_OVER_BEST], CELL_BYTES, "%+.1f %%", 100 * (over_best - 1));
     double rate = tree_get_number(one_case, "traffic_bytes") / tree_get_number(wall, "median") *
                   1e9 / copy_rate(root, tree_get_text(key, "device"));
     if (isfinite(rate))

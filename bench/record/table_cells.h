@@ -19,6 +19,7 @@
     X(SPEEDUP, "vs raw")                                                                           \
     X(COPY_RATE, "of copy rate")                                                                   \
     X(REQUESTED, "requested")                                                                      \
+    X(OVER_BEST, "over best")                                                                      \
     X(RESERVED, "reserved")                                                                        \
     X(LOWER_BOUND, "lower bound")                                                                  \
     X(DRIVER_CALLS, "driver calls")                                                                \

@@ -20,6 +20,9 @@ int execute_fail(struct executor *e, struct place at, const char *format, ...)
 
 int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value)
 {
+    const struct expr *unknown = e->lacks ? unknown_in(e, expr) : NULL;
+    if (unknown)
+        return unknown_refuse(e, unknown->name, unknown->at);
     if (expr->op == EXPR_NAME) {
         *value = e->values[expr->name];
         return 0;
@@ -94,11 +97,25 @@ int execute_bind_array(struct executor *e, int name)
 
 /* ---- values on their way -------------------------------------------------------------------- */
 
+static inline void pick_up_scalar(const struct executor *e, int name, struct passed *p)
+{
+    p->scalar = e->values[name];
+    if (e->lacks)
+        p->lacks = e->lacks[name];
+}
+
+static inline void put_down_scalar(struct executor *e, int name, const struct passed *p)
+{
+    e->values[name] = p->scalar;
+    if (e->lacks)
+        e->lacks[name] = p->lacks;
+}
+
 static void pick_up(struct executor *e, int name, struct passed *p)
 {
     switch (e->kinds[name]) {
     case NAME_SCALAR:
-        p->scalar = e->values[name];
+        pick_up_scalar(e, name, p);
         break;
     case NAME_ARRAY:
         p->array = e->arrays[name];
@@ -136,7 +153,7 @@ static int put_down_all(struct executor *e, const int *names, const struct step_
     for (unsigned pass = 0; pass < 1u + state->passes_arrays; pass++)
         for (unsigned i = 0; i < count && !code; i++)
             if (e->kinds[names[i]] == NAME_SCALAR) /* the loop that only counts: no call for it */
-                e->values[names[i]] = state->passed[i].scalar;
+                put_down_scalar(e, names[i], &state->passed[i]);
             else if ((e->kinds[names[i]] == NAME_ARRAY) == (pass == 1))
                 code = put_down(e, names[i], &state->passed[i], at);
     return code;
@@ -174,7 +191,7 @@ static int run_body(struct executor *e, const struct scope *scope, struct passed
         return code;
     for (unsigned i = 0; i < scope->body->result_count; i++)
         if (e->kinds[scope->body->results[i]] == NAME_SCALAR)
-            passed[i].scalar = e->values[scope->body->results[i]];
+            pick_up_scalar(e, scope->body->results[i], &passed[i]);
         else
             pick_up(e, scope->body->results[i], &passed[i]);
     code = last_use_all(e, &scope->entrusted);
@@ -196,11 +213,14 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
     const struct loop *l = s->stm->loop;
     struct step_state *state = s->state;
     for (int64_t i = 0;; i++) {
+        int code = e->lacks ? unknown_iteration(e, s->stm) : 0;
+        if (code)
+            return code;
         if (l->counter != NO_NAME ? i >= bound : !e->values[l->condition].u8)
             return 0;
         if (l->counter != NO_NAME)
             e->values[l->counter].i64 = i;
-        int code = run_body(e, s->then, state->passed);
+        code = run_body(e, s->then, state->passed);
         if (!code)
             code = put_down_all(e, l->params, state, l->param_count, l->body.results_at);
         if (code)
@@ -215,9 +235,12 @@ static int run_loop(struct executor *e, const struct step *s)
     int64_t bound = 0;
     int code = l->bound ? execute_size(e, l->bound, &bound) : 0;
     for (unsigned i = 0; i < l->param_count && !code; i++) {
-        if (l->init_exprs[i])
-            code = execute_evaluate(e, l->init_exprs[i], &state->passed[i].scalar);
-        else
+        if (l->init_exprs[i]) {
+            const struct expr *unknown = e->lacks ? unknown_in(e, l->init_exprs[i]) : NULL;
+            state->passed[i].lacks = unknown ? e->lacks[unknown->name] : NO_NAME;
+            if (!unknown)
+                code = execute_evaluate(e, l->init_exprs[i], &state->passed[i].scalar);
+        } else
             pick_up(e, l->init_names[i], &state->passed[i]);
     }
     if (!code)
@@ -270,6 +293,8 @@ static int run_view(struct executor *e, const struct step *s)
 static int run_assert(struct executor *e, const struct stm *s)
 {
     union scalar value;
+    if (e->lacks && unknown_in(e, s->expr))
+        return 0; /* the run is supposed to be one in which it holds */
     int code = execute_evaluate(e, s->expr, &value);
     return code || value.u8 ? code : execute_fail(e, s->at, "this assertion does not hold");
 }
@@ -281,6 +306,8 @@ static int run_step(struct executor *e, const struct step *s)
     int code;
     switch (stm->kind) {
     case STM_SCALAR:
+        if (e->lacks && unknown_scalar(e, stm->outs[0], stm->expr))
+            return 0;
         return execute_evaluate(e, stm->expr, &e->values[stm->outs[0]]);
     case STM_ALLOC:
         code = execute_size(e, stm->expr, &bytes);
@@ -379,6 +406,10 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
     e->use_of = arena_alloc(&e->arena, names * sizeof *e->use_of);
     e->kinds = arena_alloc(&e->arena, names);
     e->has_arrays = arena_alloc(&e->arena, names * sizeof *e->has_arrays);
+    if (!kernels) {
+        e->lacks = arena_alloc(&e->arena, names * sizeof *e->lacks);
+        e->reads = arena_alloc(&e->arena, names * sizeof *e->reads);
+    }
     for (unsigned n = 0; n < names; n++) {
         e->kinds[n] = (unsigned char)fun->names[n].kind;
         memories += fun->names[n].kind == NAME_MEMORY;
@@ -419,7 +450,11 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
         return code ? code : blocks_alloc(e, param, bytes, n->at);
     }
     const struct named_value *value = argument(arguments, n->text);
-    if (!value)
+    if (!value && e->lacks && n->kind == NAME_SCALAR) {
+        e->lacks[param] = param;
+        return 0;
+    }
+    if (!value && !e->lacks)
         return error_set(e->error, ERR_USAGE, "%s needs a value for '%s'", e->fun->name, n->text);
     if (n->kind == NAME_SCALAR) {
         e->values[param] = value->scalar;
@@ -432,13 +467,15 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
     if (!layout_contiguous(&a->layout))
         return execute_fail(e, n->at, "the parameter '%s' must be row-major", n->text);
     size_t bytes = element_bytes(n->element);
-    if (value->array.count != (size_t)layout_count(&a->layout))
+    if (!e->lacks && value->array.count != (size_t)layout_count(&a->layout))
         return execute_fail(e, n->at, "'%s' has %lld elements, its value %zu", n->text,
                             (long long)layout_count(&a->layout), value->array.count);
     if (!n->unique) { /* the caller keeps it, so it lives as long as the run */
         int b = e->block_of[n->memory];
         blocks_add_reference(e, b);
     }
+    if (e->lacks)
+        return 0;
     return e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
                                  value->array.data, value->array.count * bytes, e->error);
 }
@@ -450,6 +487,12 @@ int executor_begin(struct executor *e, struct allocator *allocator,
     e->poison = poison;
     e->error = error;
     e->counts = (struct executor_counts){0};
+    e->arguments = arguments;
+    e->dry_iterations = 0;
+    for (unsigned n = 0; e->lacks && n < e->fun->name_count; n++) {
+        e->lacks[n] = NO_NAME;
+        e->reads[n] = 0;
+    }
     int code = 0;
     /* Scalars first: the sizes of the others mention them. */
     for (unsigned pass = 0; pass < 2; pass++)

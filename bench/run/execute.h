@@ -16,6 +16,10 @@
 #include "record/counters.h"
 #include "workload.h"
 
+/* Iterations after which a dry run gives up: a loop that ends when the device says so may never
+ * end without one. */
+enum { DRY_ITERATIONS_MAX = 20000000 };
+
 enum release_policy { RELEASE_LAST_USE, RELEASE_SCOPE };
 
 /* A fun made ready to run: its statements with what is released where, and all the memory that a
@@ -23,7 +27,11 @@ enum release_policy { RELEASE_LAST_USE, RELEASE_SCOPE };
 struct executor;
 
 /* `built` are the kernels of the fun's program, named by `kernels`, for `device`; all of them and
- * the fun outlive the executor. */
+ * the fun outlive the executor. Both NULL make it a dry run: nothing is launched, arrays have no
+ * contents (and no values in `arguments`), and scalars may be unknown. Those that are read from
+ * arrays are, unless `arguments` has values by their name: for each time that it is read one, of
+ * which the last goes for all times to come. A run that needs a scalar that is
+ * unknown ends with ERR_USAGE and says which. */
 int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
                   struct device_program *built, enum release_policy policy,
                   struct executor **executor, struct error *error);

@@ -27,6 +27,7 @@ struct held_block {
 /* A value on its way from one name to another: an initial value, a result. */
 struct passed {
     union scalar scalar;
+    int lacks;
     struct array_state array;
     int block;
 };
@@ -57,6 +58,12 @@ struct executor {
     int *block_of, *use_of;
     unsigned char *kinds; /* enum name_kind, close together: names themselves are large */
     bool *has_arrays;     /* of a memory: is some array in it by this name? */
+    /* Of a dry run: the scalar without a value that this one follows from, or NO_NAME. NULL: this
+     * is no dry run. */
+    int *lacks;
+    unsigned *reads; /* of a dry run: how often a scalar has been read from an array */
+    unsigned dry_iterations;
+    const struct arguments *arguments;
 
     struct held_block *blocks;
     int free_block;
@@ -77,6 +84,19 @@ int execute_fail(struct executor *e, struct place at, const char *format, ...)
 /* Computes the layout of a name from its type, checks that it stays in its block, and binds it. */
 int execute_bind_array(struct executor *e, int name);
 
+/* unknown.c: scalars that a dry run has no value for; only for dry runs */
+/* The first mention of such a scalar, or NULL. */
+const struct expr *unknown_in(const struct executor *e, const struct expr *expr);
+/* Does the scalar `name` stay unknown, for what it is made of? It is noted then. */
+bool unknown_scalar(struct executor *e, int name, const struct expr *expr);
+/* The scalar `name` is read from an array: its value, if the caller gave one. */
+void unknown_read(struct executor *e, int name);
+/* ERR_USAGE: the value of `name` is needed at `at`. */
+int unknown_refuse(struct executor *e, int name, struct place at);
+/* Before an iteration of a loop: ERR_USAGE if nobody knows whether there is one, or if there have
+ * been too many. */
+int unknown_iteration(struct executor *e, const struct stm *loop);
+
 /* blocks.c: references on blocks */
 int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at);
 void blocks_hold(struct executor *e, int name, int block); /* takes over one reference */
@@ -84,6 +104,11 @@ void blocks_add_reference(struct executor *e, int block);
 int blocks_last_use(struct executor *e, int name); /* the policy decides what that means */
 int blocks_let_go(struct executor *e, int name);   /* whatever the policy */
 void blocks_free_all(struct executor *e);
+
+static inline unsigned execute_find_kernel(const struct executor *e, const char *name)
+{
+    return e->kernels ? kernels_find(e->kernels, name) : 0;
+}
 
 /* Names mostly hold nothing when they are told to let go: found out without a call. */
 static inline bool blocks_holds(const struct executor *e, int name)

@@ -167,13 +167,11 @@ static int make_array(const struct maker *m, const struct name *n, const union s
     return 0;
 }
 
-static int make_values(struct maker *m, struct inputs *inputs, uint64_t seed)
+/* `values` receives them by name number. */
+static int make_scalars(struct maker *m, struct inputs *inputs, struct named_value *out,
+                        union scalar *values)
 {
     const struct fun *fun = m->entry->fun;
-    union scalar *values = arena_alloc(&inputs->arena, fun->name_count * sizeof *values);
-    struct named_value *out =
-        arena_alloc(&inputs->arena, fun->param_count * sizeof *inputs->arguments.values);
-    inputs->arguments.values = out;
     int code = evaluate_dataset(m);
     for (unsigned i = 0; i < fun->param_count && !code; i++) {
         const struct name *n = &fun->names[fun->params[i]];
@@ -188,6 +186,14 @@ static int make_values(struct maker *m, struct inputs *inputs, uint64_t seed)
         code = literal_scalar(m, &s->value, n->element, n->text, &values[fun->params[i]]);
         v->scalar = values[fun->params[i]];
     }
+    return code;
+}
+
+static int make_arrays(struct maker *m, struct inputs *inputs, struct named_value *out,
+                       const union scalar *values, uint64_t seed)
+{
+    const struct fun *fun = m->entry->fun;
+    int code = 0;
     for (unsigned i = 0; i < fun->param_count && !code; i++) {
         const struct name *n = &fun->names[fun->params[i]];
         if (n->kind != NAME_ARRAY)
@@ -207,17 +213,36 @@ static int make_values(struct maker *m, struct inputs *inputs, uint64_t seed)
     return code;
 }
 
-int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
+/* `seed` NULL: no arrays. */
+static int make(const struct entry *entry, const struct dataset *dataset, const uint64_t *seed,
                 struct inputs *inputs, struct error *error)
 {
+    const struct fun *fun = entry->fun;
     *inputs = (struct inputs){.arguments = {.fun = entry->fun->name, .dataset = dataset->name}};
     struct maker m = {entry, dataset, NULL, error};
     m.dataset_values =
         arena_alloc(&inputs->arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
-    int code = make_values(&m, inputs, seed);
+    union scalar *values = arena_alloc(&inputs->arena, fun->name_count * sizeof *values);
+    struct named_value *out = arena_alloc(&inputs->arena, fun->param_count * sizeof *out);
+    inputs->arguments.values = out;
+    int code = make_scalars(&m, inputs, out, values);
+    if (!code && seed)
+        code = make_arrays(&m, inputs, out, values, *seed);
     if (code)
         inputs_free(inputs);
     return code;
+}
+
+int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
+                struct inputs *inputs, struct error *error)
+{
+    return make(entry, dataset, &seed, inputs, error);
+}
+
+int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
+                        struct inputs *inputs, struct error *error)
+{
+    return make(entry, dataset, NULL, inputs, error);
 }
 
 void inputs_free(struct inputs *inputs)

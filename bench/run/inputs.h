@@ -17,6 +17,9 @@ bool inputs_fit(const struct fun *fun, const struct dataset *dataset);
 /* ERR_USAGE with file, line and column where a value has the wrong type or shape. */
 int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
                 struct inputs *inputs, struct error *error);
+/* The scalars alone, without any array: enough for a dry run. */
+int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
+                        struct inputs *inputs, struct error *error);
 void inputs_free(struct inputs *inputs);
 
 /* Does the program have something to compare its results with? */

@@ -52,7 +52,7 @@ void launch_prepare(struct executor *e, struct step *s)
         const struct name *n = &e->fun->names[k->arrays[i]];
         count += 2 + n->thread_rank + n->rank;
     }
-    state->kernel = kernels_find(e->kernels, k->name);
+    state->kernel = execute_find_kernel(e, k->name);
     state->argument_count = count;
     state->kinds = arena_alloc(&e->arena, count * sizeof *state->kinds);
     state->arguments = arena_alloc(&e->arena, count * sizeof *state->arguments);
@@ -141,6 +141,8 @@ int launch_kernel(struct executor *e, const struct step *s)
                           e->fun->names[k->scalars[i]].element, e->values[k->scalars[i]]);
     int64_t extents[RANK_MAX];
     for (unsigned d = 0; d < k->rank; d++) {
+        if (e->lacks && unknown_in(e, k->extents[d]))
+            return 0; /* how often it runs changes no memory */
         code = execute_size(e, k->extents[d], &extents[d]);
         if (code)
             return code;

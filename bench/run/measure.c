@@ -1,7 +1,8 @@
 /* One case: runs on a fresh allocator, checks, counts, times.
  *
- *   1. Unless the right answer is known from an earlier round: a run with every block filled with
- *      0xff first, whose answer is compared with the reference.
+ *   1. Unless the right answer is known from an earlier round, and in the first round of a merged
+ *      program always: a run with every block filled with 0xff first, whose answer is compared with
+ *      the reference.
  *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and
  * which is the first timed sample; then samples until there are enough. Answers of the cold, the
  *      warm and the last run must be right.
@@ -20,6 +21,7 @@
 #include "run/device_source.h"
 #include "run/execute.h"
 #include "run/inputs.h"
+#include "run/merging.h"
 
 struct built {
     struct built *next;
@@ -41,9 +43,21 @@ struct prepared {
     uint64_t *digests;
 };
 
+/* What a merge set made of an entry for the sizes of a dataset. */
+struct merged {
+    struct merged *next;
+    const struct entry *entry;
+    const struct dataset *dataset;
+    char set[sizeof((struct case_key *)NULL)->merge];
+    struct merge *merge; /* NULL if it failed */
+    int status;
+    struct error error;
+};
+
 struct measure {
     struct device *device;
     struct built *built;
+    struct merged *merged;
     struct prepared *prepared; /* last used first */
 };
 
@@ -73,6 +87,12 @@ void measure_close(struct measure *m)
         kernels_free(&m->built->kernels);
         free(m->built);
         m->built = next;
+    }
+    while (m->merged) {
+        struct merged *next = m->merged->next;
+        merge_free(m->merged->merge);
+        free(m->merged);
+        m->merged = next;
     }
     while (m->prepared) {
         struct prepared *next = m->prepared->next;
@@ -125,6 +145,20 @@ static struct built *get_built(struct measure *m, const struct entry *entry)
     if (b->status == ERR_BUILD)
         add_body_line(entry->program, &b->error);
     return b;
+}
+
+static struct merged *get_merged(struct measure *m, const struct entry *entry,
+                                 const struct prepared *prepared, const char *set)
+{
+    for (struct merged *g = m->merged; g; g = g->next)
+        if (g->entry == entry && g->dataset == prepared->dataset && strcmp(g->set, set) == 0)
+            return g;
+    struct merged *g = must_alloc(sizeof *g);
+    *g = (struct merged){.next = m->merged, .entry = entry, .dataset = prepared->dataset};
+    m->merged = g;
+    snprintf(g->set, sizeof g->set, "%s", set);
+    g->status = merging_run(entry->fun, set, &prepared->inputs.arguments, 0, &g->merge, &g->error);
+    return g;
 }
 
 static void evict(struct measure *m, const struct prepared *keep)
@@ -180,6 +214,7 @@ struct session {
     struct measure *m;
     const struct entry *entry;
     const struct dataset *dataset;
+    const struct fun *fun; /* the entry's, or what merging made of it */
     struct prepared *prepared;
     struct executor *executor;
     const struct allocator_ops *strategy;
@@ -380,7 +415,9 @@ static int measure_runs(struct session *s, const struct measure_options *o)
 {
     struct case_round *round = s->round;
     int code = 0;
-    if (s->prepared->digest_count == 0)
+    /* The answer of another merge set says nothing about what this one reads unwritten. */
+    const bool merged_first = s->fun != s->entry->fun && round->round == 0;
+    if (s->prepared->digest_count == 0 || merged_first)
         code = poisoned_run(s, o->capacity_bytes);
     if (!code)
         code = open_allocator(s, o->capacity_bytes);
@@ -423,6 +460,21 @@ static enum case_status status_of(int code)
     }
 }
 
+/* The fun that runs: the entry's own, unless a merge set is asked for. */
+static int choose_fun(struct session *s)
+{
+    const char *set = s->round->key.merge;
+    s->fun = s->entry->fun;
+    if (!*set || strcmp(set, "none") == 0)
+        return 0;
+    struct merged *merged = get_merged(s->m, s->entry, s->prepared, set);
+    if (merged->status)
+        s->error = merged->error;
+    else
+        s->fun = merged->merge->fun;
+    return merged->status;
+}
+
 static int measure_session(struct session *s, const struct measure_options *o)
 {
     struct case_round *round = s->round;
@@ -438,13 +490,15 @@ static int measure_session(struct session *s, const struct measure_options *o)
     }
     if (!code)
         code = get_prepared(s->m, s->entry, s->dataset, o, &s->prepared, &s->error);
+    if (!code)
+        code = choose_fun(s);
     if (code)
         return code;
     round->traffic_bytes = s->prepared->inputs.traffic_bytes;
     enum release_policy policy =
         strcmp(round->key.release, "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE;
-    code = executor_open(s->entry->fun, s->m->device, &built->kernels, built->code, policy,
-                         &s->executor, &s->error);
+    code = executor_open(s->fun, s->m->device, &built->kernels, built->code, policy, &s->executor,
+                         &s->error);
     if (!code)
         code = measure_runs(s, o);
     executor_close(s->executor);

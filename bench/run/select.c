@@ -5,6 +5,7 @@
 
 #include "alloc/allocator.h"
 #include "base/text.h"
+#include "merge/parse.h"
 
 /* Millions of allocations and no computation: it measures the allocators' own cost, takes longer
  * than all others together, and its speed-ups are not those of a program. */
@@ -14,7 +15,6 @@ static const char left_out_by_default[] = "churn";
 static const char default_dataset_cpu[] = "small", default_dataset_gpu[] = "medium";
 static const char smallest_dataset[] = "smoke";
 
-const struct named_help merge_set_help[] = {{"none", "the program as it is written"}, {NULL, NULL}};
 const struct named_help release_policies[] = {
     {"last-use", "a block is let go after its last user"},
     {"scope", "a block is let go where its scope ends, or when its name is allocated anew"},
@@ -240,6 +240,35 @@ static int select_strategies(struct selection *s, const char *list, struct error
     return s->strategies.count ? 0 : error_set(error, ERR_USAGE, "no strategy is named");
 }
 
+/* ---- merge sets ---------------------------------------------------------------------------- */
+
+int select_merges(struct selection *s, const char *list, struct error *error)
+{
+    struct names all = {0};
+    for (const struct merge_set *set = merge_sets; set->name; set++)
+        add_name(s, &all, set->name);
+    const char *item;
+    while ((item = next_item(s, &list))) {
+        size_t length = strcspn(item, ":");
+        struct names matched = {0};
+        const struct merge_set *set;
+        unsigned extensions;
+        int code =
+            match(s, "merge set", arena_copy(&s->arena, item, length), &all, &matched, error);
+        for (size_t i = 0; !code && i < matched.count; i++) {
+            const char *spec = arena_printf(&s->arena, "%s%s", matched.items[i], item + length);
+            code = strlen(spec) < sizeof((struct case_key *)NULL)->merge
+                       ? merge_parse(spec, &set, &extensions, error)
+                       : error_set(error, ERR_USAGE, "the merge set '%s' is too long", spec);
+            if (!code)
+                add_name(s, &s->merges, spec);
+        }
+        if (code)
+            return code;
+    }
+    return s->merges.count ? 0 : error_set(error, ERR_USAGE, "no merge set is named");
+}
+
 int select_names(const struct select_request *request, struct catalogue *catalogue,
                  struct selection *s, struct error *error)
 {
@@ -249,8 +278,7 @@ int select_names(const struct select_request *request, struct catalogue *catalog
     if (!code)
         code = select_strategies(s, strategies ? strategies : "all", error);
     if (!code)
-        code = match_help(s, "merge set", request->merges ? request->merges : "none", merge_set_help,
-                          &s->merges, error);
+        code = select_merges(s, request->merges ? request->merges : "none", error);
     if (!code)
         code = match_help(s, "release policy", request->releases ? request->releases : "last-use",
                           release_policies, &s->releases, error);

@@ -16,7 +16,7 @@ struct select_request {
     /* NULL: the default, which select.c says and explains */
     const char *workloads;  /* an item that ends in ".mem" is a program file: all its funs */
     const char *strategies; /* "tagged:policy=v1|v4" stands for two strategies */
-    const char *merges;
+    const char *merges;     /* "coalesce:with=views|disjoint" is one set with two extensions */
     const char *datasets;
     const char *releases;
     bool smoke; /* where no datasets are named: the smallest of each workload */
@@ -55,6 +55,9 @@ void select_free(struct selection *selection);
  * "best" or a glob. Whether there is such a device is for device_select to find out. */
 int select_check_devices(const char *list, struct error *error);
 
+/* The merge sets of a list into s->merges: names or globs, with options as in merge/parse.h. */
+int select_merges(struct selection *s, const char *list, struct error *error);
+
 /* By name. NULL if there is none. */
 const struct entry *select_entry(const struct catalogue *catalogue, const char *name);
 /* The same for a name that a person typed. */
@@ -62,10 +65,10 @@ int select_workload(const struct catalogue *catalogue, const char *name, const s
                     struct error *error);
 const struct dataset *select_dataset(const struct entry *entry, const char *name);
 
-/* The merge sets and the release policies that exist, each with a line of help. */
+/* The release policies that exist, each with a line of help. */
 struct named_help {
     const char *name, *help;
 };
-extern const struct named_help merge_set_help[], release_policies[]; /* end with a NULL name */
+extern const struct named_help release_policies[]; /* ends with a NULL name */
 
 #endif
