@@ -15,7 +15,7 @@ struct kernel_run *kernel_run_open(struct program *program, struct error *error)
 void kernel_run_close(struct kernel_run *run);
 
 /* Runs a kernel that stands at the top of a fun as it is, and again with result `out` where
- * `killed` lies. True if anything that it writes differs in any of the orders. */
+ * `killed` lies. True if anything that it writes differs, the threads' order being the same. */
 bool kernel_run_differs(struct kernel_run *run, const struct fun *fun, const struct stm *stm,
                         int out, int killed);
 

@@ -111,6 +111,26 @@ static const struct ctext_statement *statement_of(const struct ctext *t, int tok
                                                                          : NULL;
 }
 
+/* Does the statement assign once, and use only elements, functions and what the kernel is given?
+ * A function could put something where a pointer among other names leads. */
+static bool is_pure(const struct kernel_access *ka, const struct ctext *t,
+                    const struct ctext_statement *s)
+{
+    static const char *const types[] = {"i8",  "u8",  "i32", "u32",  "i64",
+                                        "u64", "f32", "f64", "bool", NULL};
+    unsigned a = 0, assignments = 0;
+    for (int i = s->begin; i < s->end; i++) {
+        assignments += ctext_assigns(t, i) || ctext_steps(t, i);
+        while (a < ka->count && ka->kernel->accesses[a].begin < t->tokens[i].begin)
+            a++;
+        bool element = a < ka->count && ka->kernel->accesses[a].begin == t->tokens[i].begin;
+        if (ctext_is_word(t, i) && !element && !ctext_is(t, i + 1, "(") &&
+            !ctext_is_one_of(t, i, types) && resolve(ka, i, s->loop).kind == ACCESS_ANY)
+            return false;
+    }
+    return assignments == 1;
+}
+
 static struct access_fact read_fact(const struct kernel_access *ka, struct ctext *t,
                                     const struct access *a)
 {
@@ -124,6 +144,7 @@ static struct access_fact read_fact(const struct kernel_access *ka, struct ctext
         f.begin = t->tokens[s->begin].begin;
         f.end = t->tokens[s->end].begin;
         f.plain = s->plain && s->begin == first;
+        f.pure = f.plain && is_pure(ka, t, s);
     }
     for (unsigned d = 0; d < a->rank; d++)
         f.index[d] = classify(ka, ctext_token_at(t, a->index[d].begin),

@@ -1,12 +1,13 @@
 /* What the text of a kernel tells about the memory it touches: which threads touch which elements,
  * and what comes first. Merge passes ask whether two arrays may share memory inside one launch.
  *
- * The in-place rule is the `interference exception` of Serup 2017 (chapter 6) with its holes
- * closed: it compared one read with one write, here every read is compared with every write. The
- * text is C that is never fully parsed. What is not surely right is refused, with a reason.
+ * The in-place rule is the interference exception of Serup 2017 with a hole closed: there one read
+ * of a block was compared with the write, here every read is compared with every write. The text is
+ * C that is never fully parsed. What is not surely right is refused, with a reason.
  *
- * Believed and not checked: indices stay within their dimensions; the elements of an array lie at
- * different places; nobody but this kernel's results is written in the launch.
+ * Believed and not checked: the text is C, not C++; indices stay within their dimensions; the
+ * elements of an array lie at different places; nobody but this kernel's results is written in the
+ * launch.
  */
 #ifndef GAMUT_MERGE_ACCESS_H
 #define GAMUT_MERGE_ACCESS_H
@@ -26,9 +27,8 @@ enum access_index_kind {
 
 struct access_index {
     enum access_index_kind kind;
-    unsigned
-        number; /* THREAD: which one, kernel->rank for the item of a group; COUNTER: the loop */
-    int name;   /* NAME */
+    unsigned number;  /* of the thread's index, kernel->rank for the item of a group; of the loop */
+    int name;         /* of ACCESS_NAME, else NO_NAME */
     int64_t constant; /* what is added, or the literal itself */
 };
 
@@ -37,8 +37,9 @@ struct access_fact {
     bool read, written; /* both in `x[i] += 1` */
     struct access_index index[RANK_MAX];
     size_t begin, end; /* its statement, in the text */
-    bool plain; /* the statement is `x[i] = expression;`, assigns nothing else, and this is x */
-    int loop;   /* the innermost loop around it, or -1 */
+    bool plain;        /* the statement is `x[i] = expression;` and this is x */
+    bool pure;         /* and nobody but x[i] gets anything from the expression */
+    int loop;          /* the innermost loop around it, or -1 */
 };
 
 struct ctext;
@@ -99,9 +100,10 @@ const char *access_check_sentence(enum access_check check);
 
 struct access_question {
     int out; /* a result of the kernel */
-    const int
-        *killed; /* all arrays that the kernel reads in the block that is to be shared; they */
-    unsigned killed_count; /* are dead after this statement, which the caller knows */
+    /* All arrays that the kernel reads in the block that is to be shared. That they are dead after
+     * the statement, in every loop around it as well, is for the caller to know. */
+    const int *killed;
+    unsigned killed_count;
     /* Also where each thread has a part of the arrays of its own, told by some of the indices being
      * all the thread's, and goes over it in the same order: y[i, k] = x[i, k] in a loop over k, or
      * all of x[i, ...] before all of y[i, ...]. */
@@ -129,8 +131,8 @@ bool access_in_place(const struct kernel_access *ka, const struct access_questio
 enum access_order { ACCESS_OVERLAP, ACCESS_BEFORE, ACCESS_AFTER };
 
 /* ACCESS_BEFORE: in every thread all accesses of private array a come before all of b. They may
- * then share memory if no two threads' parts overlap. Obeys `switches` TEXT, LOOP, ORDER and TYPE.
- */
+ * share memory then if a thread's part of either overlaps no other thread's part of either. Obeys
+ * the `switches` TEXT, LOOP, ORDER and TYPE. */
 enum access_order access_private_order(const struct kernel_access *ka, int a, int b,
                                        unsigned switches);
 

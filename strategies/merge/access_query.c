@@ -79,15 +79,16 @@ static int common_loop(const struct kernel_access *ka, const struct access_fact 
 static bool comes_before(const struct access_fact *read, const struct access_fact *write)
 {
     if (read->begin == write->begin) /* `y[i] = ... x[i] ...;` */
-        return write->plain && read->access->begin > write->access->end;
+        return write->plain;
     return read->end <= write->begin;
 }
 
-/* i32 and u32 may alias in C, as may bytes and everything. */
+/* To a compiler, may these be the same memory? i32 and u32 may, and bytes with everything. */
 static bool types_alias(const struct name *a, const struct name *b)
 {
-    return element_is_float(a->element) == element_is_float(b->element) ||
-           element_bytes(a->element) == 1;
+    size_t x = element_bytes(a->element), y = element_bytes(b->element);
+    return x == 1 || y == 1 ||
+           (x == y && element_is_float(a->element) == element_is_float(b->element));
 }
 
 static bool spelt_same_place(const struct kernel_access *ka, int out, int killed)
@@ -134,8 +135,6 @@ static bool check_input_written(struct check *c)
 {
     for (unsigned i = 0; i < c->question->killed_count; i++) {
         int killed = c->question->killed[i];
-        if (result_position(c, killed) >= 0)
-            return refuse(c, killed, NULL);
         for (unsigned f = 0; f < c->ka->count; f++)
             if (c->ka->facts[f].written && c->ka->facts[f].access->array == killed)
                 return refuse(c, killed, &c->ka->facts[f]);
@@ -312,7 +311,7 @@ static bool types_in_order(const struct check *c, const struct access_fact *read
                            const struct access_fact *write)
 {
     return types_alias(name_at(c->ka, read->access->array), name_at(c->ka, write->access->array)) ||
-           (write->plain && read->begin == write->begin);
+           (write->pure && read->begin == write->begin);
 }
 
 static bool check_type(struct check *c)

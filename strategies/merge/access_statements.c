@@ -21,7 +21,7 @@ static void check_inside(struct ctext *t, int begin, int end)
     }
 }
 
-/* Is it `name[...] = expression` and nothing more? */
+/* Is it `name[...] = expression`? Then all that it reads is read before this is written. */
 static bool is_plain(const struct ctext *t, int begin, int end)
 {
     int close = ctext_is(t, begin + 1, "[") ? t->tokens[begin + 1].partner : CTEXT_NONE;
@@ -30,8 +30,7 @@ static bool is_plain(const struct ctext *t, int begin, int end)
     for (int i = begin, depth = 0; i < end; i++) {
         if (t->tokens[i].partner != CTEXT_NONE)
             depth += t->tokens[i].partner > i ? 1 : -1;
-        if ((depth == 0 && ctext_is(t, i, ",")) || ctext_steps(t, i) ||
-            (ctext_assigns(t, i) && i != close + 1))
+        if (depth == 0 && ctext_is(t, i, ","))
             return false;
     }
     return true;
@@ -69,8 +68,6 @@ static int read_header(struct ctext *t, int open, int loop)
         ctext_set_unclear(t, open, "no '(' where there should be one");
         return open;
     }
-    if (ctext_is(t, open - 1, "for"))
-        ctext_mark_declared(t, open + 1, close);
     add_statement(t, open, close + 1, loop);
     return close + 1;
 }

@@ -26,7 +26,7 @@ struct ctext_token {
 struct ctext_statement {
     int begin, end; /* tokens */
     int loop;       /* the innermost one around it, or CTEXT_NONE */
-    bool plain;     /* `name[...] = expression;` with no other assignment and no comma operator */
+    bool plain;     /* `name[...] = expression;` with no comma operator around */
 };
 
 struct ctext_loop {
