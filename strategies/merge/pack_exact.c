@@ -1,5 +1,9 @@
-/* The exact searches side by side: none is best everywhere, and the right static order differs from
- * input to input, so all take turns and everyone's nodes double from round to round.
+/* The searches side by side: none is best everywhere, and which static order is right differs from
+ * input to input, so all take turns, and everyone's nodes double from round to round.
+ *
+ * They are asked for a plan as low as the lower bound. "Impossible" raises the bound; a plan ends
+ * the matter. If neither comes soon, they are also asked for half-way between the bound and the
+ * best plan, so that what there is when the time is over is as good as it can be.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +155,7 @@ uint64_t pack_exact(const struct pack_item *items, unsigned count, int64_t enoug
                       .plan = plan,
                       .use_skyline = pack_skyline_fits(items, count)};
     e.offset = must_alloc(count * sizeof *e.offset);
-    if (e.use_skyline)
+    if (e.use_skyline && !is_done(&e))
         try_joined(&e, FIRST_NODES, NULL);
     if (!is_done(&e))
         open_searches(&e);

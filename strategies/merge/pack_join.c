@@ -19,13 +19,17 @@
 #include "merge/pack_model.h"
 
 enum { NONE = -1 };
+enum side { STARTS, ENDS, SIDE_COUNT };
 
 /* One in so many pairs that start or end together has one life by chance; only how this compares to
  * the chance of equal sizes matters. */
 static const double LIVES = 300;
 /* A chance below which there is no need to look for a better one. */
 static const double SURE = 0.02;
-enum side { STARTS, ENDS, SIDE_COUNT };
+/* Where more meet than this, a group of the right size is no evidence, and takes long to find. */
+enum { CROWD = 100 };
+/* Pairs to look at in all; a search for better guesses would have been the better use of time. */
+static const uint64_t PAIRS_MOST = UINT64_C(1) << 23;
 
 struct join_group {
     int64_t size;
@@ -40,6 +44,7 @@ struct joiner {
     unsigned count, boundary_count;
     int *head[SIDE_COUNT]; /* of the lists of groups that start and end at a boundary */
     unsigned *length[SIDE_COUNT];
+    uint64_t pairs; /* looked at so far */
 };
 
 static void add_group(struct joiner *j, unsigned first, unsigned end, int64_t size)
@@ -93,6 +98,8 @@ static double evidence(const struct joiner *j, enum side side, int a, int b)
     const unsigned boundary = j->groups[a].boundary[side];
     const int64_t size = j->groups[a].size + j->groups[b].size;
     const double by_chance = (double)j->length[across][boundary] / (double)size;
+    if (j->length[across][boundary] > CROWD)
+        return 1;
     return by_chance < 1 && has_size(j, across, boundary, size) ? by_chance : 1;
 }
 
@@ -120,10 +127,11 @@ static void consider(struct guess *best, struct guess guess, struct random *rand
         *best = guess;
 }
 
-static void consider_follow_on(const struct joiner *j, unsigned boundary, struct guess *best,
+static void consider_follow_on(struct joiner *j, unsigned boundary, struct guess *best,
                                struct random *random)
 {
     const double pairs = (double)j->length[STARTS][boundary] * j->length[ENDS][boundary] - 1;
+    j->pairs += (uint64_t)j->length[STARTS][boundary] * j->length[ENDS][boundary];
     for (int a = j->head[ENDS][boundary]; a != NONE; a = j->groups[a].next[ENDS])
         for (int b = j->head[STARTS][boundary]; b != NONE; b = j->groups[b].next[STARTS])
             if (j->groups[a].size == j->groups[b].size)
@@ -131,9 +139,10 @@ static void consider_follow_on(const struct joiner *j, unsigned boundary, struct
                          random);
 }
 
-static void consider_stacks(const struct joiner *j, unsigned boundary, struct guess *best,
+static void consider_stacks(struct joiner *j, unsigned boundary, struct guess *best,
                             struct random *random)
 {
+    j->pairs += (uint64_t)j->length[STARTS][boundary] * j->length[STARTS][boundary] / 2;
     for (int a = j->head[STARTS][boundary]; a != NONE; a = j->groups[a].next[STARTS])
         for (int b = j->groups[a].next[STARTS]; b != NONE; b = j->groups[b].next[STARTS])
             if (j->groups[a].boundary[ENDS] == j->groups[b].boundary[ENDS])
@@ -143,6 +152,8 @@ static void consider_stacks(const struct joiner *j, unsigned boundary, struct gu
 /* Makes the best join of a chance below `most`; false if there is none. */
 static bool join_best(struct joiner *j, double most, struct random *random)
 {
+    if (j->pairs > PAIRS_MOST)
+        return false;
     struct guess best = {NONE, NONE, most, false};
     for (unsigned boundary = 0; boundary < j->boundary_count && best.chance > SURE; boundary++)
         consider_follow_on(j, boundary, &best, random);
