@@ -82,7 +82,9 @@ static void test_workloads(void **state)
         fail_msg("%s", error.text);
     for (size_t e = 0; e < c.entry_count; e++) {
         bool races = strcmp(c.entries[e].name, "canny") == 0; /* its hysteresis, which says why */
-        if (strncmp(c.entries[e].name, "crypt", 5) != 0)
+        /* Their kernels hold C that the interpreter does not know: pointers, and a switch. */
+        if (strncmp(c.entries[e].name, "crypt", 5) != 0 &&
+            strncmp(c.entries[e].name, "myocyte", 7) != 0)
             check_dataset(&c.entries[e], &c.entries[e].program->datasets[0], SHADOW_SHUFFLED,
                           races ? 1u << SHADOW_OWN_RACE : 0);
     }
