@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/plan_lifetimes.h"
 #include "cli/plan_output.h"
+#include "cli/plan_published.h"
 #include "cli/plan_values.h"
 #include "record/tree.h"
 #include "run/catalogue.h"
@@ -19,10 +20,10 @@ enum plan_flag {
     PLAN_FORMAT,
     PLAN_TIME_LIMIT,
     PLAN_LIFETIMES,
-    PLAN_CAPACITY
+    PLAN_CAPACITY,
+    PLAN_PUBLISHED
 };
 enum plan_level { LEVEL_SOURCE, LEVEL_IR, LEVEL_BOTH };
-enum plan_format { FORMAT_TABLE, FORMAT_JSON };
 
 static const struct flag flags[] = {
     [PLAN_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
@@ -33,13 +34,16 @@ static const struct flag flags[] = {
                     "the program as it is written, with its memory (with -m: merged), or both"},
     [PLAN_WHY] = {"why", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
                   "only what was decided about this array or block"},
-    [PLAN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json", 0, 0, "on stdout"},
+    [PLAN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json|csv", 0, 0,
+                     "on stdout; csv is for --published"},
     [PLAN_TIME_LIMIT] = {"time-limit", 0, FLAG_TIME, "TIME", "1s", NULL, 1, 0,
                          "of the search for the least memory"},
     [PLAN_LIFETIMES] = {"lifetimes", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
                         "instead of a program: offsets for these buffers"},
     [PLAN_CAPACITY] = {"capacity", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
                        "of --lifetimes: any plan that fits is good enough"},
+    [PLAN_PUBLISHED] = {"published", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
+                        "instead of a program: published peaks, and ours beside them"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -168,7 +172,7 @@ static int print_report(const struct command_line *line, const struct entry *ent
     }
     if (flag[PLAN_WHY].text)
         return plan_print_why(report, flag[PLAN_WHY].text, stdout, error);
-    if (flag[PLAN_FORMAT].number == FORMAT_JSON)
+    if (flag[PLAN_FORMAT].number == PLAN_AS_JSON)
         tree_append(plans, plan_json(report, values));
     else
         plan_print_table(report, stdout);
@@ -198,7 +202,7 @@ static int report_entry(const struct command_line *line, const struct entry *ent
 static int report_all(const struct command_line *line, const struct choice *choice,
                       struct error *error)
 {
-    const bool as_json = line->flag[PLAN_FORMAT].number == FORMAT_JSON;
+    const bool as_json = line->flag[PLAN_FORMAT].number == PLAN_AS_JSON;
     struct selection sets = {0};
     json_t *plans = tree_array();
     int code = select_merges(&sets, line->flag[PLAN_MERGE].text, error);
@@ -222,9 +226,26 @@ static int report_all(const struct command_line *line, const struct choice *choi
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
+static int check_published(const struct command_line *line, struct error *error)
+{
+    static const enum plan_flag others[] = {PLAN_MERGE, PLAN_DATASET,   PLAN_PRINT,
+                                            PLAN_WHY,   PLAN_LIFETIMES, PLAN_CAPACITY};
+    if (line->positional_count)
+        return error_set(error, ERR_USAGE, "--published and a program exclude each other");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (line->flag[others[i]].given)
+            return error_set(error, ERR_USAGE, "--published and --%s exclude each other",
+                             flags[others[i]].name);
+    return 0;
+}
+
 static int check_usage(const struct command_line *line, struct error *error)
 {
     const struct flag_value *flag = line->flag;
+    if (flag[PLAN_PUBLISHED].text)
+        return check_published(line, error);
+    if (flag[PLAN_FORMAT].number == PLAN_AS_CSV)
+        return error_set(error, ERR_USAGE, "--format csv is for --published");
     if (flag[PLAN_LIFETIMES].text)
         return line->positional_count || flag[PLAN_MERGE].text
                    ? error_set(error, ERR_USAGE, "--lifetimes and a program exclude each other")
@@ -244,7 +265,7 @@ static int check_usage(const struct command_line *line, struct error *error)
     if (flag[PLAN_PRINT].given && flag[PLAN_PRINT].number == LEVEL_SOURCE)
         return error_set(error, ERR_USAGE,
                          "merged programs have memory: with -m, --print is ir or both");
-    const bool as_json = flag[PLAN_FORMAT].number == FORMAT_JSON;
+    const bool as_json = flag[PLAN_FORMAT].number == PLAN_AS_JSON;
     if ((flag[PLAN_PRINT].given != 0) + (flag[PLAN_WHY].text != NULL) + as_json > 1)
         return error_set(error, ERR_USAGE, "--print, --why and --format json exclude each other");
     return 0;
@@ -275,6 +296,12 @@ static int run(const struct command_line *line)
         return report_error(&error);
     if (line->flag[PLAN_LIFETIMES].text)
         return run_lifetimes(line);
+    if (line->flag[PLAN_PUBLISHED].text) {
+        code = plan_published(line->flag[PLAN_PUBLISHED].text,
+                              (enum plan_format)line->flag[PLAN_FORMAT].number,
+                              (int64_t)line->flag[PLAN_TIME_LIMIT].number, &error);
+        return code ? report_error(&error) : EXIT_OK;
+    }
     struct catalogue catalogue = {0};
     struct choice choice;
     code = find_program(&catalogue, line->positional[0], &choice, &error);
@@ -314,6 +341,18 @@ const struct command command_plan = {
         "  decisions: [{pass, action, line, array, from, into,\n"
         "  refused: {condition, label, sentence, detail}}]}]}]}; null is unknown or none, "
         "scope_gap\n"
-        "  and over_best are ratios less 1.\n",
+        "  and over_best are ratios less 1.\n\n"
+        "--published FILE.csv (workloads/thesis/appendix_b.csv): bytes to the last one. Ours "
+        "before "
+        "and\n"
+        "after are the peaks under inplace and coalesce+reuse, blocks freed at the end of their "
+        "scope;\n"
+        "as written, merged (coalesce+reuse), plan and best free them at their last use. The "
+        "bounds are\n"
+        "what the published programs could do with. before and after are fewer, equal or more "
+        "bytes than\n"
+        "published, best than the least published. optimal: no packing of these lifetimes is "
+        "smaller.\n"
+        "--format json: {published: [{...}]}, with the columns of --format csv as keys.\n",
     .run = run,
 };
