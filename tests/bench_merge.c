@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     printf("%u statements, %u names; twice: %u\n", statements(&once->funs[0].body),
            once->funs[0].name_count, statements(&twice->funs[0].body));
     printf("%-16s %10s %12s %8s %8s\n", "set", "seconds", "twice takes", "ratio", "merged");
-    for (const struct merge_set *set = merge_sets; set->name; set++) if (argc < 3 || !strcmp(argv[2], set->name)) {
+    for (const struct merge_set *set = merge_sets; set->name; set++) if (argc < 3 || strcmp(argv[2], set->name) == 0) {
         unsigned blocks, more;
         double seconds = merge_seconds(&once->funs[0], set, &blocks);
         double longer = merge_seconds(&twice->funs[0], set, &more);

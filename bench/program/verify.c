@@ -20,6 +20,12 @@ struct family {
     struct place consumed; /* line 0: not yet */
 };
 
+/* What was known of a family before it was consumed. */
+struct change {
+    int family;
+    struct place before;
+};
+
 struct verifier {
     const struct program *program;
     const struct fun *fun;
@@ -28,7 +34,9 @@ struct verifier {
     int *family_of; /* by name, for arrays */
     struct family *families;
     unsigned family_count, family_capacity;
-    unsigned depth; /* loops around this place */
+    unsigned depth;         /* loops around this place */
+    struct change *changes; /* all so far, so that a branch can be taken back */
+    unsigned change_count, change_capacity;
 };
 
 #define FAIL(v, at, ...) program_error((v)->program, (v)->error, ERR_PARSE, at, __VA_ARGS__)
@@ -66,6 +74,16 @@ static void new_family(struct verifier *v, int array, bool foreign)
     v->family_of[array] = f;
 }
 
+static void set_consumed(struct verifier *v, int family, struct place at)
+{
+    if (v->change_count == v->change_capacity) {
+        v->change_capacity = v->change_capacity ? v->change_capacity * 2 : 64;
+        v->changes = must_realloc(v->changes, v->change_capacity * sizeof *v->changes);
+    }
+    v->changes[v->change_count++] = (struct change){family, v->families[family].consumed};
+    v->families[family].consumed = at;
+}
+
 static void join(struct verifier *v, int a, int b)
 {
     a = find(v, a);
@@ -77,7 +95,7 @@ static void join(struct verifier *v, int a, int b)
         into->depth = from->depth;
     into->foreign |= from->foreign;
     if (from->consumed.line)
-        into->consumed = from->consumed;
+        set_consumed(v, a, from->consumed);
     from->parent = a;
 }
 
@@ -108,7 +126,8 @@ static int use_array(struct verifier *v, int array, struct place at)
 static int consume(struct verifier *v, int array, struct place at)
 {
     TRY(use_array(v, array, at));
-    struct family *f = &v->families[find(v, v->family_of[array])];
+    const int family = find(v, v->family_of[array]);
+    const struct family *f = &v->families[family];
     if (f->foreign)
         return FAIL(v, at,
                     "'%s' may not be consumed: mark the parameter or loop variable it comes "
@@ -119,7 +138,7 @@ static int consume(struct verifier *v, int array, struct place at)
                     "'%s' is from outside of this loop and would be consumed in every "
                     "iteration: make it a unique loop variable",
                     name_at(v, array)->text);
-    f->consumed = at;
+    set_consumed(v, family, at);
     return 0;
 }
 
@@ -339,29 +358,29 @@ static int check_results(struct verifier *v, const struct body *body, const int 
 static int verify_if(struct verifier *v, const struct stm *s)
 {
     TRY(check_expr(v, s->expr, s->at));
-    /* What one branch consumes is still there in the other, and gone after both. A branch may join
-     * families, so what is known of one is kept by its members. */
-    unsigned count = v->family_count;
-    struct place *before = must_alloc(count * sizeof *before);
-    struct place *consumed = must_alloc(count * sizeof *consumed);
-    for (unsigned f = 0; f < count; f++)
-        before[f] = v->families[find(v, (int)f)].consumed;
+    /* What one branch consumes is still there in the other, and gone after both. */
+    const unsigned start = v->change_count;
     int code = verify_body(v, s->then);
     if (!code)
         code = check_results(v, s->then, s->outs, s->out_count);
-    for (unsigned f = 0; f < count; f++)
-        consumed[f] = v->families[find(v, (int)f)].consumed;
-    for (unsigned f = 0; f < count; f++)
-        v->families[find(v, (int)f)].consumed = before[f];
+    const unsigned count = v->change_count - start;
+    struct change *consumed = must_alloc(count * sizeof *consumed);
+    for (unsigned i = 0; i < count; i++) {
+        int family = find(v, v->changes[start + i].family);
+        consumed[i] = (struct change){family, v->families[family].consumed};
+    }
+    while (v->change_count > start) {
+        const struct change *change = &v->changes[--v->change_count];
+        v->families[find(v, change->family)].consumed = change->before;
+    }
     if (!code)
         code = verify_body(v, s->otherwise);
     if (!code)
         code = check_results(v, s->otherwise, s->outs, s->out_count);
-    for (unsigned f = 0; f < count; f++)
-        if (consumed[f].line)
-            v->families[find(v, (int)f)].consumed = consumed[f];
+    for (unsigned i = 0; i < count; i++)
+        if (consumed[i].before.line)
+            set_consumed(v, find(v, consumed[i].family), consumed[i].before);
     free(consumed);
-    free(before);
     if (code)
         return code;
     for (unsigned i = 0; i < s->out_count; i++)
@@ -588,6 +607,7 @@ int program_verify(const struct program *program, struct error *error)
         free(v.in_scope);
         free(v.family_of);
         free(v.families);
+        free(v.changes);
     }
     return code;
 }
