@@ -170,6 +170,8 @@ static const struct {
     {"let c: i32 = x[0]\nlet k: i64 = i64(c) + 1\nlet a: [k]i32 = iota\nin a", "", 0,
      "test.mem:2:5: 'c' is read while the program runs, and line 4 needs it: give it as c=VALUE"},
     {"let c: i32 = x[0]\nlet k: i64 = i64(c) + 1\nlet a: [k]i32 = iota\nin a", "c=3", 32, NULL},
+    {"let c: i32 = x[0]\nlet k: i64 = 1 + i64(c)\nlet a: [k]i32 = iota\nin a", "", 0,
+     "line 4 needs it: give it as c=VALUE"},
     /* what only kernels, fills and results get need not be known */
     {"let c: i32 = x[n]\nlet d: i32 = c + 1\nlet a: [2]i32 = kernel k (i < 2) { a[i] = c; }\n"
      "let b: [1]i32 = replicate(d)\nassert d > 1\nin a, b, d",

@@ -18,7 +18,7 @@
 
 /* Iterations after which a dry run gives up: a loop that ends when the device says so may never
  * end without one. */
-enum { DRY_ITERATIONS_MAX = 20000000 };
+enum { DRY_ITERATIONS_MAX = 4000000 };
 
 enum release_policy { RELEASE_LAST_USE, RELEASE_SCOPE };
 
