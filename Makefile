@@ -110,7 +110,7 @@ sanitize: ## all tests under ASan and UBSan
 
 # libFuzzer comes with clang; where that is missing the target says so.
 FUZZ_SECONDS ?= 60
-fuzz: ## fuzz the parser for FUZZ_SECONDS (60)
+fuzz: $(BUILD)/tests/fuzz_merge ## FUZZ_PROGRAMS (10000) random programs merged, then the parser for FUZZ_SECONDS (60)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
 smoke: $(BUILD)/gamut ## every workload once, smallest data, on host and OpenCL
