@@ -161,7 +161,6 @@ static enum merge_condition settle_varying(struct coalescer *c, const struct stm
         return CONDITION_in_scope;
     c->varying[c->varying_count++] = (struct varying){next, place, l->init_names[i], param->memory,
                                                       name_at(c, s->outs[i])->memory};
-    c->place[s->outs[i]] = name_at(c, s->outs[i])->index;
     return settle(c, l->body.results[i], index);
 }
 
@@ -308,6 +307,10 @@ static enum merge_condition check_varying(struct coalescer *c)
             c->detail = "the loop also begins with what it gives";
             return CONDITION_whole;
         }
+    /* Where their block begins is in a variable already. */
+    for (unsigned i = 0; i < c->moved_count; i++)
+        if (follows(c, name_at(c, c->moved[i])->memory))
+            c->place[c->moved[i]] = name_at(c, c->moved[i])->index;
     return MERGE_ALLOWED;
 }
 
