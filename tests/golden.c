@@ -15,17 +15,11 @@
 char *golden_read(const char *path)
 {
     struct text full = {0}, contents = {0};
-    char part[4096];
-    size_t got;
     text_add(&full, "%s/%s", GAMUT_ROOT, path);
-    FILE *file = fopen(full.data, "r");
+    int code = text_read_file(&contents, full.data, NULL);
     text_free(&full);
-    if (!file)
-        return NULL;
-    text_add(&contents, "%s", "");
-    while ((got = fread(part, 1, sizeof part, file)) > 0)
-        text_add_bytes(&contents, part, got);
-    fclose(file);
+    if (code)
+        text_free(&contents);
     return contents.data;
 }
 

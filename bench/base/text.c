@@ -45,6 +45,21 @@ void text_free(struct text *t)
     *t = (struct text){0};
 }
 
+int text_read_file(struct text *t, const char *path, struct error *error)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    char chunk[4096];
+    size_t n;
+    text_add(t, "%s", "");
+    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
+        text_add_bytes(t, chunk, n);
+    int code = ferror(file) ? error_set(error, ERR_IO, "%s: %s", path, strerror(errno)) : 0;
+    fclose(file);
+    return code;
+}
+
 /* A finite, non-negative number at the start of text; *rest is what follows it. */
 static bool leading_number(const char *text, double *value, const char **rest)
 {

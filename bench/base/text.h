@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 /* A text that grows; {0} is the empty text. `data` is NULL or NUL-terminated. Free with text_free.
  */
 struct text {
@@ -15,6 +17,8 @@ struct text {
 void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_add_bytes(struct text *t, const char *bytes, size_t length);
 void text_free(struct text *t);
+/* Adds the contents of a file. ERR_IO with the path and the system's words; `t` is to be freed. */
+int text_read_file(struct text *t, const char *path, struct error *error);
 
 /* "64MiB", "4k", "1.5GB", "123" -> bytes (k M G T: 1024; with a plain B after: 1000). False if it
  * is not a size. */

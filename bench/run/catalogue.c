@@ -1,6 +1,5 @@
 #include "run/catalogue.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,17 +37,8 @@ int catalogue_open(struct catalogue *c, struct error *error)
 
 int catalogue_add_file(struct catalogue *c, const char *path, struct error *error)
 {
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
     struct text text = {0};
-    char chunk[4096];
-    size_t n;
-    text_add(&text, "%s", "");
-    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
-        text_add_bytes(&text, chunk, n);
-    int code = ferror(file) ? error_set(error, ERR_IO, "%s: %s", path, strerror(errno)) : 0;
-    fclose(file);
+    int code = text_read_file(&text, path, error);
     struct program *program = NULL;
     if (!code)
         code = program_read(path, text.data, text.length, &program, error);

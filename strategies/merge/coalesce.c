@@ -26,7 +26,6 @@
 #include "merge/coalesce.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "merge/list.h"
 #include "merge/places.h"
@@ -325,13 +324,18 @@ struct candidates {
     unsigned count, capacity;
 };
 
-static void add_candidate(struct candidates *list, struct candidate k)
+static void add_candidate(struct candidates *list, struct stm *s, unsigned piece, int source)
 {
     if (list->count == list->capacity) {
         list->capacity = list->capacity ? 2 * list->capacity : 64;
         list->items = must_realloc(list->items, list->capacity * sizeof *list->items);
     }
-    list->items[list->count++] = k;
+    list->items[list->count] = (struct candidate){.stm = s,
+                                                  .piece = piece,
+                                                  .source = source,
+                                                  .destination = s->outs[0],
+                                                  .number = list->count};
+    list->count++;
 }
 
 static void find_candidates(const struct outline *o, bool updates_only, struct candidates *list)
@@ -341,38 +345,31 @@ static void find_candidates(const struct outline *o, bool updates_only, struct c
         if (!s || s->first != p)
             continue;
         if (s->kind == STM_UPDATE && s->value != NO_NAME)
-            add_candidate(list, (struct candidate){s, 0, s->value, s->outs[0]});
+            add_candidate(list, s, 0, s->value);
         if (updates_only)
             continue;
         if (s->kind == STM_COPY)
-            add_candidate(list, (struct candidate){s, 0, s->array, s->outs[0]});
+            add_candidate(list, s, 0, s->array);
         for (unsigned i = 0; s->kind == STM_CONCAT && i < s->piece_count; i++)
-            add_candidate(list, (struct candidate){s, i, s->pieces[i].array, s->outs[0]});
+            add_candidate(list, s, i, s->pieces[i].array);
     }
 }
 
 /* Largest first; those of one size, and those of unknown size at the end, as they come. */
+static int by_bytes(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return x->number < y->number ? -1 : 1;
+}
+
 static void sort_by_bytes(const struct coalescer *c, struct candidates *list)
 {
-    int64_t *bytes = must_alloc((list->count + 1) * sizeof *bytes);
-    struct candidate *sorted = must_alloc((list->count + 1) * sizeof *sorted);
     for (unsigned i = 0; i < list->count; i++)
-        bytes[i] = numbers_array_bytes(c->numbers, c->m->fun, list->items[i].source);
-    for (unsigned i = 0; i < list->count;
-         i++) { /* insertion from behind keeps equal ones in order */
-        unsigned j = i;
-        for (; j > 0 && bytes[j - 1] < bytes[j]; j--) {
-            int64_t swap = bytes[j];
-            bytes[j] = bytes[j - 1];
-            bytes[j - 1] = swap;
-            sorted[j] = sorted[j - 1];
-        }
-        sorted[j] = list->items[i];
-    }
+        list->items[i].bytes = numbers_array_bytes(c->numbers, c->m->fun, list->items[i].source);
     if (list->count)
-        memcpy(list->items, sorted, list->count * sizeof *sorted);
-    free(sorted);
-    free(bytes);
+        qsort(list->items, list->count, sizeof *list->items, by_bytes);
 }
 
 /* The results of loops in varying blocks that are to be put into a part of something. */

@@ -10,6 +10,8 @@ struct candidate {
     struct stm *stm;
     unsigned piece; /* of a concat */
     int source, destination;
+    unsigned number; /* from the top of the program */
+    int64_t bytes;   /* of the source, or UNKNOWN_BYTES */
 };
 
 /* An array that is created in full, with the others in its block moving along. */
@@ -38,7 +40,7 @@ struct coalescer {
     /* by array name: the place it would get; valid where tried[array] == attempt */
     struct index_function *place;
     unsigned *tried, attempt;
-    unsigned moved_count, root_count, block_count, capacity;
+    unsigned moved_count, root_count, block_count;
     int *moved, *blocks;
     struct root *roots;
     /* of loops whose results move into an offset: where their variables say what that is */
@@ -57,8 +59,7 @@ struct linked_candidate {
 
 int coalesce_block(const struct coalescer *c, int memory); /* what the block has become part of */
 
-/* The place of a candidate's part of its destination, given that array's. False if the index
- * function cannot express it. */
+/* The place of a candidate's part of its destination, given that array's. */
 void coalesce_part(struct coalescer *c, const struct candidate *k, const struct name *destination,
                    struct index_function *index);
 

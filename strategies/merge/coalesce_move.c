@@ -16,17 +16,26 @@ static struct name *name_at(const struct coalescer *c, int name)
     return &c->m->fun->names[name];
 }
 
+static bool same_strides(const struct coalescer *c, const struct name *array,
+                         const struct index_function *a, const struct index_function *b)
+{
+    struct name x = *array, y = *array;
+    x.index = *a;
+    y.index = *b;
+    bool same = true;
+    for (unsigned d = 0; d < array->rank && same; d++)
+        same = expr_equal(index_stride(c->m->program, &x, d), index_stride(c->m->program, &y, d));
+    return same;
+}
+
 static bool same_index(const struct coalescer *c, const struct name *array,
                        const struct index_function *a, const struct index_function *b)
 {
     struct name x = *array, y = *array;
     x.index = *a;
     y.index = *b;
-    struct program *p = c->m->program;
-    bool same = expr_equal(index_offset(p, &x), index_offset(p, &y));
-    for (unsigned d = 0; d < array->rank && same; d++)
-        same = expr_equal(index_stride(p, &x, d), index_stride(p, &y, d));
-    return same;
+    return expr_equal(index_offset(c->m->program, &x), index_offset(c->m->program, &y)) &&
+           same_strides(c, array, a, b);
 }
 
 static bool has_moved(const struct coalescer *c, int array)
@@ -119,23 +128,6 @@ static unsigned number_of(const int *list, unsigned count, int name)
     while (i < count && list[i] != name)
         i++;
     return i;
-}
-
-static bool same_strides(const struct coalescer *c, const struct name *array,
-                         const struct index_function *a, const struct index_function *b)
-{
-    struct index_function x = *a, y = *b;
-    struct name plain = *array;
-    plain.index = *a;
-    if (!x.offset)
-        for (unsigned d = 0; d < array->rank; d++)
-            x.stride[d] = index_stride(c->m->program, &plain, d);
-    plain.index = *b;
-    if (!y.offset)
-        for (unsigned d = 0; d < array->rank; d++)
-            y.stride[d] = index_stride(c->m->program, &plain, d);
-    x.offset = y.offset = expr_constant(c->m->program, 0);
-    return same_index(c, array, &x, &y);
 }
 
 /* The loop's result moves into an offset; a variable of the loop says where it begins (places.h).

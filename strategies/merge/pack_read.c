@@ -1,6 +1,5 @@
 #include "merge/pack_read.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,17 +268,8 @@ int pack_read_text(const char *path, const char *text, size_t length, struct pac
 
 int pack_read_file(const char *path, struct pack_table *table, struct error *error)
 {
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
     struct text text = {0};
-    char chunk[4096];
-    size_t n;
-    text_add(&text, "%s", "");
-    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
-        text_add_bytes(&text, chunk, n);
-    int code = ferror(file) ? error_set(error, ERR_IO, "%s: %s", path, strerror(errno)) : 0;
-    fclose(file);
+    int code = text_read_file(&text, path, error);
     if (!code)
         code = pack_read_text(path, text.data, text.length, table, error);
     text_free(&text);
