@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 
-enum { DEVICE_API_VERSION = 1 };
+enum { DEVICE_API_VERSION = 2 };
 
 enum device_kind { DEVICE_CPU, DEVICE_GPU, DEVICE_OTHER };
 
@@ -84,6 +84,18 @@ struct kernel_source {
     const struct host_kernel *host_kernels;
 };
 
+/* How a stream-ordered pool behaves; the names are those of the CUDA driver's pool attributes. */
+struct device_pool_options {
+    uint64_t release_threshold_bytes; /* kept at a synchronisation; UINT64_MAX: everything */
+    bool follow_event_dependencies, allow_opportunistic, allow_internal_dependencies;
+};
+
+/* Memory that the host can also address. */
+enum host_memory {
+    HOST_PINNED, /* of the host, locked in place, so that the device can copy from it at full speed */
+    HOST_SHARED, /* one address for both, moved by the driver: OpenCL's coarse SVM, CUDA's managed */
+};
+
 struct device;         /* an open device; its first member is `const struct device_ops *ops` */
 struct device_program; /* kernels built for a device */
 
@@ -140,6 +152,53 @@ struct device_ops {
      * elapsed_ns, after a sync, is the time between the two on the device's own clock. */
     int (*mark)(struct device *device, int which, struct error *error);
     int (*elapsed_ns)(struct device *device, uint64_t *ns, struct error *error);
+
+    /* All that follow are optional. A hook is there where the API can have it; on a device that
+     * cannot it returns ERR_UNSUPPORTED and says why. */
+
+    /* More in-order queues: commands go to number `queue` from now on (0 at first; made on first
+     * use). Queues are not ordered among each other; sync waits for all of them. */
+    int (*use_queue)(struct device *device, unsigned queue, struct error *error);
+    /* Waits for one queue. */
+    int (*sync_queue)(struct device *device, unsigned queue, struct error *error);
+
+    /* A stream-ordered pool: alloc and free are commands of the current queue. Memory of a pool is
+     * used by read, copy, launch, … like any other. `reserved` tells what the driver holds for the
+     * pool now and held at most since pool_open. trim gives back what is spare beyond keep_bytes. */
+    int (*pool_open)(struct device *device, const struct device_pool_options *options,
+                     uint64_t *pool, struct error *error);
+    int (*pool_close)(struct device *device, uint64_t pool, struct error *error);
+    int (*pool_alloc)(struct device *device, uint64_t pool, uint64_t bytes, uint64_t *memory,
+                      struct error *error);
+    int (*pool_free)(struct device *device, uint64_t pool, uint64_t memory, uint64_t bytes,
+                     struct error *error);
+    int (*pool_trim)(struct device *device, uint64_t pool, uint64_t keep_bytes,
+                     struct error *error);
+    int (*pool_reserved)(struct device *device, uint64_t pool, uint64_t *bytes,
+                         uint64_t *peak_bytes, struct error *error);
+
+    /* Virtual memory: a range of addresses, physical chunks, and which chunk lies where. Bytes are
+     * multiples of the granularity; `address` of a range serves as a memory handle, and address +
+     * offset as well. A chunk is mapped as a whole, readable and writable. unmap waits for nothing:
+     * that no command still uses the range is the caller's business. */
+    int (*vm_granularity)(struct device *device, uint64_t *bytes, struct error *error);
+    int (*vm_reserve)(struct device *device, uint64_t bytes, uint64_t *address,
+                      struct error *error);
+    int (*vm_unreserve)(struct device *device, uint64_t address, uint64_t bytes,
+                        struct error *error);
+    int (*vm_create)(struct device *device, uint64_t bytes, uint64_t *chunk, struct error *error);
+    int (*vm_release)(struct device *device, uint64_t chunk, uint64_t bytes, struct error *error);
+    int (*vm_map)(struct device *device, uint64_t address, uint64_t chunk, uint64_t bytes,
+                  struct error *error);
+    int (*vm_access)(struct device *device, uint64_t address, uint64_t bytes, struct error *error);
+    int (*vm_unmap)(struct device *device, uint64_t address, uint64_t bytes, struct error *error);
+
+    /* Memory of the host that the device knows. *host is its address on the host, *memory its
+     * handle; for HOST_SHARED the host may touch it only while no command uses it. */
+    int (*host_alloc)(struct device *device, enum host_memory kind, uint64_t bytes,
+                      uint64_t *memory, void **host, struct error *error);
+    int (*host_free)(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
+                     struct error *error);
 };
 
 struct device {
