@@ -40,7 +40,7 @@ int coalesce_block(const struct coalescer *c, int memory)
 void coalesce_part(struct coalescer *c, const struct candidate *k, const struct name *destination,
                    struct index_function *index)
 {
-    struct program *program = c->m->program;
+    struct program *program = c->a.m->program;
     *index = destination->index;
     if (k->stm->kind == STM_UPDATE)
         program_slice_index(program, k->stm, destination, index);
@@ -49,7 +49,7 @@ void coalesce_part(struct coalescer *c, const struct candidate *k, const struct 
     struct expr *rows = expr_constant(program, 0);
     for (unsigned i = 0; i < k->piece; i++)
         rows = expr_binary(program, EXPR_ADD, rows,
-                           c->m->fun->names[k->stm->pieces[i].array].shape[0]);
+                           c->a.m->fun->names[k->stm->pieces[i].array].shape[0]);
     index->offset =
         expr_binary(program, EXPR_ADD, index_offset(program, destination),
                     expr_binary(program, EXPR_MUL, rows, index_stride(program, destination, 0)));
@@ -61,7 +61,7 @@ void coalesce_part(struct coalescer *c, const struct candidate *k, const struct 
 
 static const struct name *name_at(const struct coalescer *c, int name)
 {
-    return &c->m->fun->names[name];
+    return &c->a.m->fun->names[name];
 }
 
 /* C1: nothing that is in the block is used after the copy. */
@@ -69,7 +69,7 @@ static bool dies_here(const struct coalescer *c, const struct candidate *k, int 
 {
     unsigned here = k->stm->last;
     for (int part = coalesce_block(c, block); part != NO_NAME; part = c->next_part[part])
-        if (spans_last(&c->map->of[part].spans, here) > here)
+        if (spans_last(&c->a.map->of[part].spans, here) > here)
             return false;
     return true;
 }
@@ -79,8 +79,8 @@ static bool is_allocated(const struct coalescer *c, const struct candidate *k,
                          const struct root *root)
 {
     int memory = name_at(c, k->destination)->memory;
-    const struct memory *of = &c->map->of[memory];
-    return of->position < root->position && outline_encloses(c->o, of->scope, root->scope);
+    const struct memory *of = &c->a.map->of[memory];
+    return of->position < root->position && outline_encloses(c->a.o, of->scope, root->scope);
 }
 
 /* The position from which the root may have been made when the copy comes: of the outermost loop
@@ -88,10 +88,10 @@ static bool is_allocated(const struct coalescer *c, const struct candidate *k,
 static unsigned made_from(const struct coalescer *c, const struct candidate *k,
                           const struct root *root)
 {
-    unsigned scope = c->o->scope_at[k->stm->first], from = root->position;
-    for (unsigned inner = root->scope; inner != scope; inner = c->o->scopes[inner].parent)
-        if (c->o->scopes[inner].owner->kind == STM_LOOP)
-            from = c->o->scopes[inner].owner->first;
+    unsigned scope = c->a.o->scope_at[k->stm->first], from = root->position;
+    for (unsigned inner = root->scope; inner != scope; inner = c->a.o->scopes[inner].parent)
+        if (c->a.o->scopes[inner].owner->kind == STM_LOOP)
+            from = c->a.o->scopes[inner].owner->first;
     return from;
 }
 
@@ -99,7 +99,7 @@ static unsigned made_from(const struct coalescer *c, const struct candidate *k,
 static bool other_branch(const struct coalescer *c, unsigned p, const struct root *root,
                          unsigned from)
 {
-    const struct outline *o = c->o;
+    const struct outline *o = c->a.o;
     unsigned a = o->scope_at[p], b = root->scope, below_a = a, below_b = b;
     while (a != b) {
         if (o->scopes[a].depth >= o->scopes[b].depth) {
@@ -119,13 +119,13 @@ static bool access_allowed(struct coalescer *c, const struct candidate *k, const
                            const struct access_point *access)
 {
     const struct index_function *place = &c->place[root->array];
-    if (merge_extends(c->m, EXTENSION_source) && access->position == root->position &&
-        touch_in_place(&c->touch, root->position, root->array, place, &access->array, 1, NULL) ==
+    if (merge_extends(c->a.m, EXTENSION_source) && access->position == root->position &&
+        touch_in_place(&c->a.touch, root->position, root->array, place, &access->array, 1, NULL) ==
             MERGE_ALLOWED)
         return true;
-    return merge_extends(c->m, EXTENSION_disjoint) &&
-           touch_elsewhere(&c->touch, access->position, access->array, root->array, place,
-                           c->o->scope_at[k->stm->first]);
+    return merge_extends(c->a.m, EXTENSION_disjoint) &&
+           touch_elsewhere(&c->a.touch, access->position, access->array, root->array, place,
+                           c->a.o->scope_at[k->stm->first]);
 }
 
 /* C3 */
@@ -134,7 +134,7 @@ static bool is_untouched(struct coalescer *c, const struct candidate *k, const s
     unsigned from = made_from(c, k, root);
     for (int part = coalesce_block(c, name_at(c, k->destination)->memory); part != NO_NAME;
          part = c->next_part[part]) {
-        const struct memory *of = &c->map->of[part];
+        const struct memory *of = &c->a.map->of[part];
         unsigned low = 0, high = of->access_count;
         while (low < high) {
             unsigned middle = (low + high) / 2;
@@ -156,11 +156,11 @@ static bool is_untouched(struct coalescer *c, const struct candidate *k, const s
 
 static bool index_known(const struct coalescer *c, int array)
 {
-    const struct outline_name *n = &c->o->names[array];
+    const struct outline_name *n = &c->a.o->names[array];
     const struct index_function *index = &c->place[array];
-    bool known = !index->offset || outline_known(c->o, index->offset, n->scope, n->position);
+    bool known = !index->offset || outline_known(c->a.o, index->offset, n->scope, n->position);
     for (unsigned d = 0; index->offset && d < name_at(c, array)->rank && known; d++)
-        known = outline_known(c->o, index->stride[d], n->scope, n->position);
+        known = outline_known(c->a.o, index->stride[d], n->scope, n->position);
     return known;
 }
 
@@ -170,12 +170,12 @@ static void add_own_spans(const struct coalescer *c, const struct memory_map *ex
                           int other, struct spans *own, struct spans *shared)
 {
     for (int part = block; part != NO_NAME; part = c->next_part[part]) {
-        const struct memory *of = &c->map->of[part];
+        const struct memory *of = &c->a.map->of[part];
         for (unsigned e = 0; e <= of->existential_count; e++) {
-            const struct memory *in = e ? &c->map->of[of->existentials[e - 1]] : of;
+            const struct memory *in = e ? &c->a.map->of[of->existentials[e - 1]] : of;
             bool either = false;
             for (int p = other; e && p != NO_NAME; p = c->next_part[p])
-                either |= memory_may_be(c->map, of->existentials[e - 1], p);
+                either |= memory_may_be(c->a.map, of->existentials[e - 1], p);
             for (unsigned i = 0; i < in->array_count; i++)
                 memory_array_spans(exact, in->arrays[i], either ? shared : own);
         }
@@ -186,7 +186,7 @@ static void add_own_spans(const struct coalescer *c, const struct memory_map *ex
 static bool exclude_each_other(const struct coalescer *c, int a, int b)
 {
     struct spans x = {0}, y = {0}, shared = {0};
-    struct memory_map exact = *c->map;
+    struct memory_map exact = *c->a.map;
     struct span meeting;
     exact.by_branch = true;
     add_own_spans(c, &exact, a, b, &x, &shared);
@@ -203,12 +203,12 @@ static enum merge_condition check(struct coalescer *c, const struct candidate *k
 {
     int memory = name_at(c, k->destination)->memory;
     int from = name_at(c, k->source)->memory;
-    if (c->map->of[from].foreign)
+    if (c->a.map->of[from].foreign)
         return CONDITION_foreign;
-    if (c->map->of[from].kind != MEMORY_EXISTENTIAL && merge_checks(c->m, CONDITION_last_use) &&
+    if (c->a.map->of[from].kind != MEMORY_EXISTENTIAL && merge_checks(c->a.m, CONDITION_last_use) &&
         !dies_here(c, k, from))
         return CONDITION_last_use;
-    if (c->map->of[memory].kind == MEMORY_EXISTENTIAL) {
+    if (c->a.map->of[memory].kind == MEMORY_EXISTENTIAL) {
         c->detail = "the destination's block varies";
         return CONDITION_allocation;
     }
@@ -217,27 +217,27 @@ static enum merge_condition check(struct coalescer *c, const struct candidate *k
         return refused;
     for (unsigned b = 0; b < c->block_count; b++) {
         for (unsigned other = 0; other < b; other++)
-            if (merge_checks(c->m, CONDITION_branches) &&
+            if (merge_checks(c->a.m, CONDITION_branches) &&
                 !exclude_each_other(c, c->blocks[b], c->blocks[other]))
                 return CONDITION_branches;
         if (c->blocks[b] == coalesce_block(c, memory))
             return CONDITION_whole;
-        if (merge_checks(c->m, CONDITION_last_use) && !dies_here(c, k, c->blocks[b]))
+        if (merge_checks(c->a.m, CONDITION_last_use) && !dies_here(c, k, c->blocks[b]))
             return CONDITION_last_use;
-        if (merge_checks(c->m, CONDITION_escapes) && c->map->of[c->blocks[b]].escapes)
+        if (merge_checks(c->a.m, CONDITION_escapes) && c->a.map->of[c->blocks[b]].escapes)
             return CONDITION_escapes;
     }
     for (unsigned r = 0; r < c->root_count; r++) {
         const struct root *root = &c->roots[r];
-        if (!outline_encloses(c->o, c->o->scope_at[k->stm->first], root->scope))
+        if (!outline_encloses(c->a.o, c->a.o->scope_at[k->stm->first], root->scope))
             return CONDITION_branches;
-        if (merge_checks(c->m, CONDITION_allocation) && !is_allocated(c, k, root))
+        if (merge_checks(c->a.m, CONDITION_allocation) && !is_allocated(c, k, root))
             return CONDITION_allocation;
-        if (merge_checks(c->m, CONDITION_untouched) && !is_untouched(c, k, root))
+        if (merge_checks(c->a.m, CONDITION_untouched) && !is_untouched(c, k, root))
             return CONDITION_untouched;
     }
     for (unsigned i = 0; i < c->moved_count; i++)
-        if (merge_checks(c->m, CONDITION_in_scope) && !index_known(c, c->moved[i])) {
+        if (merge_checks(c->a.m, CONDITION_in_scope) && !index_known(c, c->moved[i])) {
             c->detail = name_at(c, c->moved[i])->text;
             return CONDITION_in_scope;
         }
@@ -251,7 +251,7 @@ static void apply(struct coalescer *c, const struct candidate *k)
     int memory = name_at(c, k->destination)->memory;
     int target = coalesce_block(c, memory);
     for (unsigned i = 0; i < c->moved_count; i++)
-        c->m->fun->names[c->moved[i]].index = c->place[c->moved[i]];
+        c->a.m->fun->names[c->moved[i]].index = c->place[c->moved[i]];
     for (unsigned v = 0; v < c->varying_count; v++)
         c->varying[v].next->expr = c->varying[v].place;
     for (unsigned b = 0; b < c->block_count; b++) {
@@ -271,29 +271,29 @@ static void apply(struct coalescer *c, const struct candidate *k)
  * they have become part of. */
 static bool pays(struct coalescer *c, const struct candidate *k)
 {
-    if (!c->m->options.veto)
+    if (!c->a.m->options.veto)
         return true;
     int target = coalesce_block(c, name_at(c, k->destination)->memory);
     struct spans together = {0};
-    int64_t target_bytes = c->numbers->bytes[target];
+    int64_t target_bytes = c->a.numbers->bytes[target];
     if (target_bytes == UNKNOWN_BYTES)
         return true;
-    bound_begin(&c->bound);
+    bound_begin(&c->a.bound);
     for (int part = target; part != NO_NAME; part = c->next_part[part])
-        spans_join(&together, &c->map->of[part].spans);
-    bound_add(&c->bound, &together, -target_bytes);
+        spans_join(&together, &c->a.map->of[part].spans);
+    bound_add(&c->a.bound, &together, -target_bytes);
     for (unsigned b = 0; b < c->block_count; b++) {
         struct spans own = {0};
         for (int part = c->blocks[b]; part != NO_NAME; part = c->next_part[part])
-            spans_join(&own, &c->map->of[part].spans);
-        if (c->numbers->bytes[c->blocks[b]] != UNKNOWN_BYTES)
-            bound_add(&c->bound, &own, -c->numbers->bytes[c->blocks[b]]);
+            spans_join(&own, &c->a.map->of[part].spans);
+        if (c->a.numbers->bytes[c->blocks[b]] != UNKNOWN_BYTES)
+            bound_add(&c->a.bound, &own, -c->a.numbers->bytes[c->blocks[b]]);
         spans_join(&together, &own);
         spans_free(&own);
     }
-    bound_add(&c->bound, &together, target_bytes);
+    bound_add(&c->a.bound, &together, target_bytes);
     spans_free(&together);
-    return bound_keep(&c->bound);
+    return bound_keep(&c->a.bound);
 }
 
 static void consider(struct coalescer *c, const struct candidate *k)
@@ -306,13 +306,13 @@ static void consider(struct coalescer *c, const struct candidate *k)
     enum merge_condition refused = check(c, k);
     if (!refused && !pays(c, k))
         refused = CONDITION_no_gain;
-    merge_note(c->m, &(struct merge_event){.action = MERGE_COALESCED,
-                                           .refused = refused,
-                                           .at = k->stm->at,
-                                           .array = k->source,
-                                           .from = from,
-                                           .into = into,
-                                           .detail = c->detail});
+    merge_note(c->a.m, &(struct merge_event){.action = MERGE_COALESCED,
+                                             .refused = refused,
+                                             .at = k->stm->at,
+                                             .array = k->source,
+                                             .from = from,
+                                             .into = into,
+                                             .detail = c->detail});
     if (!refused)
         apply(c, k);
 }
@@ -367,7 +367,8 @@ static int by_bytes(const void *a, const void *b)
 static void sort_by_bytes(const struct coalescer *c, struct candidates *list)
 {
     for (unsigned i = 0; i < list->count; i++)
-        list->items[i].bytes = numbers_array_bytes(c->numbers, c->m->fun, list->items[i].source);
+        list->items[i].bytes =
+            numbers_array_bytes(c->a.numbers, c->a.m->fun, list->items[i].source);
     if (list->count)
         qsort(list->items, list->count, sizeof *list->items, by_bytes);
 }
@@ -405,12 +406,8 @@ static void make_variable(struct merge *m)
 static void open_coalescer(struct coalescer *c, struct merge *m)
 {
     unsigned names = m->fun->name_count;
-    *c = (struct coalescer){.m = m};
-    c->o = outline_new(m->fun);
-    c->map = memory_map_new(c->o, merge_extends(m, EXTENSION_by_branch) ? MEMORY_BY_BRANCH : 0);
-    c->numbers = numbers_new(m->fun, m->options.values);
-    bound_open(&c->bound, c->map, c->numbers);
-    touch_open(&c->touch, m, c->o);
+    *c = (struct coalescer){0};
+    analysis_open(&c->a, m, merge_extends(m, EXTENSION_by_branch) ? MEMORY_BY_BRANCH : 0);
     c->into = arena_alloc(&c->arena, names * sizeof *c->into);
     c->next_part = arena_alloc(&c->arena, names * sizeof *c->next_part);
     c->place = arena_alloc(&c->arena, names * sizeof *c->place);
@@ -433,18 +430,14 @@ static void run_over(struct merge *m, bool updates_only)
     if (merge_extends(m, EXTENSION_index_params) && !updates_only)
         make_variable(m);
     open_coalescer(&c, m);
-    find_candidates(c.o, updates_only, &list);
+    find_candidates(c.a.o, updates_only, &list);
     if (merge_extends(m, EXTENSION_by_bytes))
         sort_by_bytes(&c, &list);
     for (unsigned i = 0; i < list.count; i++)
         consider(&c, &list.items[i]);
     merge_replace_blocks(m, c.into);
     free(list.items);
-    touch_close(&c.touch);
-    bound_close(&c.bound);
-    numbers_free(c.numbers);
-    memory_map_free(c.map);
-    outline_free(c.o);
+    analysis_close(&c.a);
     arena_free(&c.arena);
 }
 

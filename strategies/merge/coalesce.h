@@ -2,8 +2,7 @@
 #ifndef GAMUT_MERGE_COALESCE_H
 #define GAMUT_MERGE_COALESCE_H
 
-#include "merge/bound.h"
-#include "merge/touch.h"
+#include "merge/analysis.h"
 
 /* A copy of a part: `stm` copies its source to a part of its destination. */
 struct candidate {
@@ -29,12 +28,7 @@ struct varying {
 };
 
 struct coalescer {
-    struct merge *m;
-    struct outline *o;
-    struct memory_map *map;
-    struct touch touch;
-    struct numbers *numbers;
-    struct bound bound; /* where a merge may be vetoed */
+    struct analysis a;
     /* by memory name: the block it has become part of, and the next of its parts */
     int *into, *next_part;
     /* by array name: the place it would get; valid where tried[array] == attempt */

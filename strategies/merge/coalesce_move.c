@@ -13,7 +13,7 @@
 
 static struct name *name_at(const struct coalescer *c, int name)
 {
-    return &c->m->fun->names[name];
+    return &c->a.m->fun->names[name];
 }
 
 static bool same_strides(const struct coalescer *c, const struct name *array,
@@ -24,7 +24,8 @@ static bool same_strides(const struct coalescer *c, const struct name *array,
     y.index = *b;
     bool same = true;
     for (unsigned d = 0; d < array->rank && same; d++)
-        same = expr_equal(index_stride(c->m->program, &x, d), index_stride(c->m->program, &y, d));
+        same =
+            expr_equal(index_stride(c->a.m->program, &x, d), index_stride(c->a.m->program, &y, d));
     return same;
 }
 
@@ -34,7 +35,7 @@ static bool same_index(const struct coalescer *c, const struct name *array,
     struct name x = *array, y = *array;
     x.index = *a;
     y.index = *b;
-    return expr_equal(index_offset(c->m->program, &x), index_offset(c->m->program, &y)) &&
+    return expr_equal(index_offset(c->a.m->program, &x), index_offset(c->a.m->program, &y)) &&
            same_strides(c, array, a, b);
 }
 
@@ -59,9 +60,9 @@ static enum merge_condition add_block(struct coalescer *c, int memory)
     for (unsigned i = 0; i < c->block_count; i++)
         if (c->blocks[i] == block)
             return MERGE_ALLOWED;
-    if (c->map->of[block].foreign)
+    if (c->a.map->of[block].foreign)
         return CONDITION_foreign;
-    if (c->map->of[block].kind != MEMORY_ALLOCATED)
+    if (c->a.map->of[block].kind != MEMORY_ALLOCATED)
         return CONDITION_allocation;
     c->blocks[c->block_count++] = block;
     return MERGE_ALLOWED;
@@ -69,7 +70,7 @@ static enum merge_condition add_block(struct coalescer *c, int memory)
 
 static enum merge_condition settle_root(struct coalescer *c, int array)
 {
-    const struct outline_name *n = &c->o->names[array];
+    const struct outline_name *n = &c->a.o->names[array];
     c->roots[c->root_count++] = (struct root){array, n->position, n->scope};
     return add_block(c, name_at(c, array)->memory);
 }
@@ -78,7 +79,7 @@ static enum merge_condition settle_root(struct coalescer *c, int array)
 static enum merge_condition settle_source(struct coalescer *c, const struct stm *s,
                                           const struct index_function *index)
 {
-    struct program *program = c->m->program;
+    struct program *program = c->a.m->program;
     const struct name *out = name_at(c, s->outs[0]), *source = name_at(c, s->array);
     struct index_function wanted = *index;
     struct name moved = *out, plain = *out;
@@ -87,7 +88,7 @@ static enum merge_condition settle_source(struct coalescer *c, const struct stm 
     case STM_UPDATE:
         break;
     case STM_REARRANGE:
-        if (!merge_extends(c->m, EXTENSION_views)) {
+        if (!merge_extends(c->a.m, EXTENSION_views)) {
             c->detail = "through a rearrange";
             return CONDITION_whole;
         }
@@ -97,7 +98,7 @@ static enum merge_condition settle_source(struct coalescer *c, const struct stm 
             wanted.stride[s->permutation[d]] = index_stride(program, &moved, d);
         break;
     case STM_RESHAPE:
-        if (out->rank != 1 && !merge_extends(c->m, EXTENSION_views)) {
+        if (out->rank != 1 && !merge_extends(c->a.m, EXTENSION_views)) {
             c->detail = "through a reshape";
             return CONDITION_whole;
         }
@@ -137,10 +138,10 @@ static enum merge_condition settle_varying(struct coalescer *c, const struct stm
 {
     const struct loop *l = s->loop;
     const struct name *param = name_at(c, l->params[i]);
-    struct program *program = c->m->program;
-    struct stm *next = places_next(c->m->fun, c->o, s, l->params[i]);
+    struct program *program = c->a.m->program;
+    struct stm *next = places_next(c->a.m->fun, c->a.o, s, l->params[i]);
     if (!next ||
-        (merge_checks(c->m, CONDITION_whole) && !same_strides(c, param, &param->index, index))) {
+        (merge_checks(c->a.m, CONDITION_whole) && !same_strides(c, param, &param->index, index))) {
         c->detail = "a loop's result whose block varies, and the place is inside of another";
         return CONDITION_whole;
     }
@@ -149,7 +150,7 @@ static enum merge_condition settle_varying(struct coalescer *c, const struct stm
     struct expr *place =
         expr_binary(program, EXPR_MUL, index_offset(program, &there),
                     expr_constant(program, (int64_t)element_bytes(param->element)));
-    if (!outline_known(c->o, place, c->o->scope_at[next->first], next->first))
+    if (!outline_known(c->a.o, place, c->a.o->scope_at[next->first], next->first))
         return CONDITION_in_scope;
     c->varying[c->varying_count++] = (struct varying){next, place, l->init_names[i], param->memory,
                                                       name_at(c, s->outs[i])->memory};
@@ -163,8 +164,8 @@ static enum merge_condition settle_loop(struct coalescer *c, const struct stm *s
 {
     const struct loop *l = s->loop;
     const struct name *param = name_at(c, l->params[i]);
-    bool existential = c->map->of[param->memory].kind == MEMORY_EXISTENTIAL &&
-                       c->o->names[param->memory].binder == s;
+    bool existential = c->a.map->of[param->memory].kind == MEMORY_EXISTENTIAL &&
+                       c->a.o->names[param->memory].binder == s;
     if (!existential) {
         if (!has_moved(c, l->params[i]))
             set_place(c, l->params[i], index);
@@ -186,7 +187,7 @@ static enum merge_condition settle(struct coalescer *c, int array,
         c->detail = "it would have to be in two places";
         return CONDITION_whole;
     }
-    const struct outline_name *n = &c->o->names[array];
+    const struct outline_name *n = &c->a.o->names[array];
     set_place(c, array, index);
     if (n->binder) { /* a loop's variable: the loop's result is what can move, with all of it */
         c->detail = "it is a loop's variable";
@@ -223,7 +224,7 @@ static enum merge_condition settle(struct coalescer *c, int array,
 /* The place of an array that is derived from others; false if none of these has moved. */
 static bool derive(struct coalescer *c, int array)
 {
-    const struct outline_name *n = &c->o->names[array];
+    const struct outline_name *n = &c->a.o->names[array];
     const struct stm *s = n->definer ? n->definer : n->binder;
     if (!s)
         return false;
@@ -244,7 +245,7 @@ static bool derive(struct coalescer *c, int array)
     source.index = index;
     bool is_view = s->kind == STM_ALIAS || s->kind == STM_RESHAPE || s->kind == STM_REARRANGE ||
                    s->kind == STM_SLICE;
-    if (is_view && !program_view_index(c->m->program, c->m->fun, s, &source, &index))
+    if (is_view && !program_view_index(c->a.m->program, c->a.m->fun, s, &source, &index))
         return false;
     set_place(c, array, &index);
     return true;
@@ -253,12 +254,12 @@ static bool derive(struct coalescer *c, int array)
 static void derive_block(struct coalescer *c, int block, bool *complete)
 {
     for (int part = block; part != NO_NAME; part = c->next_part[part]) {
-        const struct memory *of = &c->map->of[part];
+        const struct memory *of = &c->a.map->of[part];
         for (unsigned i = 0; i < of->array_count; i++) {
             int array = of->arrays[i];
             if (!has_moved(c, array) && !derive(c, array)) {
                 *complete = false;
-                c->detail = c->m->fun->names[array].text;
+                c->detail = c->a.m->fun->names[array].text;
             }
         }
     }
@@ -316,14 +317,14 @@ static enum merge_condition check_existentials(struct coalescer *c)
     }
     for (unsigned b = 0; b < c->block_count && shifted; b++)
         for (int part = c->blocks[b]; part != NO_NAME; part = c->next_part[part]) {
-            const struct memory *of = &c->map->of[part];
+            const struct memory *of = &c->a.map->of[part];
             for (unsigned e = 0; e < of->existential_count; e++) {
                 if (follows(c, of->existentials[e]))
                     continue;
-                const struct memory *existential = &c->map->of[of->existentials[e]];
+                const struct memory *existential = &c->a.map->of[of->existentials[e]];
                 for (unsigned i = 0; i < existential->array_count; i++)
                     if (!has_moved(c, existential->arrays[i])) {
-                        c->detail = c->m->fun->names[existential->arrays[i]].text;
+                        c->detail = c->a.m->fun->names[existential->arrays[i]].text;
                         return CONDITION_whole;
                     }
             }

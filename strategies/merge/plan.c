@@ -14,9 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge/analysis.h"
 #include "merge/list.h"
-#include "merge/memory.h"
-#include "merge/numbers.h"
 #include "merge/pack.h"
 #include "merge/places.h"
 
@@ -24,10 +23,7 @@ enum { WIDEST_ALIGNMENT = 256 };
 static const int64_t default_time_limit_ns = 1000000000;
 
 struct planner {
-    struct merge *m;
-    struct outline *o;
-    struct memory_map *map;
-    struct numbers *numbers;
+    struct analysis a;
     unsigned count;
     int *blocks; /* that go into the arena */
     struct pack_buffer *buffers;
@@ -36,7 +32,7 @@ struct planner {
 
 static const struct name *name_at(const struct planner *p, int name)
 {
-    return &p->m->fun->names[name];
+    return &p->a.m->fun->names[name];
 }
 
 /* ---- which blocks --------------------------------------------------------------------------- */
@@ -49,7 +45,7 @@ static int64_t element_alignment(const struct planner *p, const struct memory *o
         alignment = bytes > alignment ? bytes : alignment;
     }
     for (unsigned e = 0; e < of->existential_count; e++) {
-        const struct memory *existential = &p->map->of[of->existentials[e]];
+        const struct memory *existential = &p->a.map->of[of->existentials[e]];
         for (unsigned i = 0; i < existential->array_count; i++) {
             int64_t bytes = (int64_t)element_bytes(name_at(p, existential->arrays[i])->element);
             alignment = bytes > alignment ? bytes : alignment;
@@ -60,8 +56,8 @@ static int64_t element_alignment(const struct planner *p, const struct memory *o
 
 static enum merge_condition may_be_planned(const struct planner *p, int block)
 {
-    const struct memory *of = &p->map->of[block];
-    if (p->numbers->bytes[block] == UNKNOWN_BYTES)
+    const struct memory *of = &p->a.map->of[block];
+    if (p->a.numbers->bytes[block] == UNKNOWN_BYTES)
         return CONDITION_unknown_size;
     return of->escapes ? CONDITION_escapes : MERGE_ALLOWED;
 }
@@ -69,20 +65,20 @@ static enum merge_condition may_be_planned(const struct planner *p, int block)
 static void choose_blocks(struct planner *p)
 {
     size_t spans = 0;
-    p->blocks = must_alloc((p->map->block_count + 1) * sizeof *p->blocks);
-    for (unsigned b = 0; b < p->map->block_count; b++) {
-        int block = p->map->blocks[b];
-        const struct memory *of = &p->map->of[block];
+    p->blocks = must_alloc((p->a.map->block_count + 1) * sizeof *p->blocks);
+    for (unsigned b = 0; b < p->a.map->block_count; b++) {
+        int block = p->a.map->blocks[b];
+        const struct memory *of = &p->a.map->of[block];
         if (of->kind != MEMORY_ALLOCATED || of->spans.count == 0)
             continue;
         enum merge_condition refused = may_be_planned(p, block);
         if (refused)
-            merge_note(p->m, &(struct merge_event){.action = MERGE_PLACED,
-                                                   .refused = refused,
-                                                   .at = of->alloc->at,
-                                                   .array = NO_NAME,
-                                                   .from = block,
-                                                   .into = NO_NAME});
+            merge_note(p->a.m, &(struct merge_event){.action = MERGE_PLACED,
+                                                     .refused = refused,
+                                                     .at = of->alloc->at,
+                                                     .array = NO_NAME,
+                                                     .from = block,
+                                                     .into = NO_NAME});
         else
             p->blocks[p->count++] = block;
         spans += of->spans.count;
@@ -91,8 +87,8 @@ static void choose_blocks(struct planner *p)
     p->intervals = must_alloc((spans + 1) * sizeof *p->intervals);
     struct pack_interval *next = p->intervals;
     for (unsigned i = 0; i < p->count; i++) {
-        const struct memory *of = &p->map->of[p->blocks[i]];
-        p->buffers[i] = (struct pack_buffer){.size = p->numbers->bytes[p->blocks[i]],
+        const struct memory *of = &p->a.map->of[p->blocks[i]];
+        p->buffers[i] = (struct pack_buffer){.size = p->a.numbers->bytes[p->blocks[i]],
                                              .alignment = element_alignment(p, of),
                                              .intervals = next,
                                              .interval_count = of->spans.count};
@@ -132,8 +128,8 @@ static void widen(const struct planner *p, struct pack_result *result)
 
 static int plan_arena(struct planner *p, struct pack_result *result, struct error *error)
 {
-    const struct pack_options options = {.time_limit_ns = p->m->options.time_limit_ns
-                                                              ? p->m->options.time_limit_ns
+    const struct pack_options options = {.time_limit_ns = p->a.m->options.time_limit_ns
+                                                              ? p->a.m->options.time_limit_ns
                                                               : default_time_limit_ns};
     int code = pack_solve(p->buffers, p->count, &options, result, error);
     if (!code)
@@ -143,10 +139,10 @@ static int plan_arena(struct planner *p, struct pack_result *result, struct erro
 
 static struct stm *new_statement(struct planner *p, enum stm_kind kind, int out)
 {
-    struct arena *arena = &p->m->program->arena;
+    struct arena *arena = &p->a.m->program->arena;
     struct stm *s = arena_alloc(arena, sizeof *s);
     s->kind = kind;
-    s->at = p->m->fun->at;
+    s->at = p->a.m->fun->at;
     s->array = s->value = NO_NAME;
     if (out != NO_NAME) {
         s->out_count = 1;
@@ -159,8 +155,8 @@ static struct stm *new_statement(struct planner *p, enum stm_kind kind, int out)
 /* The program holds for these sizes only. */
 static void assert_sizes(struct planner *p)
 {
-    struct fun *fun = p->m->fun;
-    struct program *program = p->m->program;
+    struct fun *fun = p->a.m->fun;
+    struct program *program = p->a.m->program;
     for (unsigned i = fun->param_count; i-- > 0;) {
         const struct name *n = &fun->names[fun->params[i]];
         if (n->kind != NAME_SCALAR || (n->element != ELEMENT_i64 && n->element != ELEMENT_i32))
@@ -169,8 +165,9 @@ static void assert_sizes(struct planner *p)
         struct expr *name = arena_alloc(&program->arena, sizeof *name);
         *name = (struct expr){.op = EXPR_NAME, .type = n->element, .name = fun->params[i]};
         struct expr *value = arena_alloc(&program->arena, sizeof *value);
-        *value = (struct expr){
-            .op = EXPR_CONSTANT, .type = n->element, .value = p->m->options.values[fun->params[i]]};
+        *value = (struct expr){.op = EXPR_CONSTANT,
+                               .type = n->element,
+                               .value = p->a.m->options.values[fun->params[i]]};
         s->expr = expr_binary(program, EXPR_EQ, name, value);
         s->expr->type = ELEMENT_bool;
         s->next = fun->body.first;
@@ -180,17 +177,17 @@ static void assert_sizes(struct planner *p)
 
 static int add_arena(struct planner *p, int64_t bytes)
 {
-    struct name n = {.kind = NAME_MEMORY, .memory = NO_NAME, .at = p->m->fun->at};
-    int arena = fun_add_name(p->m->program, p->m->fun, "arena_mem", &n);
+    struct name n = {.kind = NAME_MEMORY, .memory = NO_NAME, .at = p->a.m->fun->at};
+    int arena = fun_add_name(p->a.m->program, p->a.m->fun, "arena_mem", &n);
     unsigned first = ~0u;
     for (unsigned i = 0; i < p->count; i++) {
-        unsigned use = p->map->of[p->blocks[i]].position;
+        unsigned use = p->a.map->of[p->blocks[i]].position;
         first = use < first ? use : first;
     }
-    first = outline_lift(p->o, first, 0, NULL);
+    first = outline_lift(p->a.o, first, 0, NULL);
     struct stm *alloc = new_statement(p, STM_ALLOC, arena);
-    alloc->expr = expr_constant(p->m->program, bytes);
-    struct stm **link = &p->m->fun->body.first;
+    alloc->expr = expr_constant(p->a.m->program, bytes);
+    struct stm **link = &p->a.m->fun->body.first;
     while (*link && (*link)->first < first)
         link = &(*link)->next;
     alloc->next = *link;
@@ -201,7 +198,7 @@ static int add_arena(struct planner *p, int64_t bytes)
 
 static void move_in(struct planner *p, const struct pack_result *result)
 {
-    struct merge *m = p->m;
+    struct merge *m = p->a.m;
     int arena = add_arena(p, result->height);
     int64_t *offset = must_alloc((m->fun->name_count + 1) * sizeof *offset);
     int *into = must_alloc((m->fun->name_count + 1) * sizeof *into);
@@ -214,12 +211,12 @@ static void move_in(struct planner *p, const struct pack_result *result)
         offset[p->blocks[i]] = result->offset[i];
         into[p->blocks[i]] = arena;
         merge_note(m, &(struct merge_event){.action = MERGE_PLACED,
-                                            .at = p->map->of[p->blocks[i]].alloc->at,
+                                            .at = p->a.map->of[p->blocks[i]].alloc->at,
                                             .array = NO_NAME,
                                             .from = p->blocks[i],
                                             .into = arena});
     }
-    places_pass_on(m, p->o, p->map, offset);
+    places_pass_on(m, p->a.o, p->a.map, offset);
     into = must_realloc(into, (m->fun->name_count + 1) * sizeof *into);
     for (unsigned n = names; n < m->fun->name_count; n++)
         into[n] = (int)n;
@@ -238,11 +235,9 @@ static int run(struct merge *m, struct error *error)
 {
     if (!m->options.values)
         return 0;
-    struct planner p = {.m = m};
+    struct planner p = {0};
     struct pack_result result = {0};
-    p.o = outline_new(m->fun);
-    p.map = memory_map_new(p.o, MEMORY_BY_BRANCH);
-    p.numbers = numbers_new(m->fun, m->options.values);
+    analysis_open(&p.a, m, MEMORY_BY_BRANCH);
     choose_blocks(&p);
     int code = p.count ? plan_arena(&p, &result, error) : 0;
     if (!code && p.count)
@@ -251,9 +246,7 @@ static int run(struct merge *m, struct error *error)
     free(p.blocks);
     free(p.buffers);
     free(p.intervals);
-    numbers_free(p.numbers);
-    memory_map_free(p.map);
-    outline_free(p.o);
+    analysis_close(&p.a);
     return code;
 }
 

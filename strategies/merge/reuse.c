@@ -34,12 +34,12 @@
 
 static const struct name *name_at(const struct reuser *r, int name)
 {
-    return &r->m->fun->names[name];
+    return &r->a.m->fun->names[name];
 }
 
 static struct expr *bytes_of(const struct reuser *r, int block)
 {
-    const struct memory *of = &r->map->of[block];
+    const struct memory *of = &r->a.map->of[block];
     return of->kind == MEMORY_PARAMETER ? name_at(r, block)->bytes : of->alloc->expr;
 }
 
@@ -48,26 +48,26 @@ static struct expr *bytes_of(const struct reuser *r, int block)
 /* Is the class large enough, or can it be made so? *grows says whether it must be. */
 static bool size_fits(struct reuser *r, const struct block_class *k, int block, bool *grows)
 {
-    const struct memory *first = &r->map->of[k->block];
+    const struct memory *first = &r->a.map->of[k->block];
     struct expr *bytes = bytes_of(r, block);
     *grows = false;
-    if (touch_enough_bytes(&r->touch, k->bytes, bytes, r->map->of[block].position))
+    if (touch_enough_bytes(&r->a.touch, k->bytes, bytes, r->a.map->of[block].position))
         return true;
     *grows = true;
     return first->kind == MEMORY_ALLOCATED &&
-           outline_known(r->o, bytes, first->scope, first->position);
+           outline_known(r->a.o, bytes, first->scope, first->position);
 }
 
 static enum merge_condition fits(struct reuser *r, const struct block_class *k, int block,
                                  bool *grows)
 {
-    const struct memory *first = &r->map->of[k->block], *own = &r->map->of[block];
-    if (first->position >= own->first_bound || !outline_encloses(r->o, first->scope, own->scope))
+    const struct memory *first = &r->a.map->of[k->block], *own = &r->a.map->of[block];
+    if (first->position >= own->first_bound || !outline_encloses(r->a.o, first->scope, own->scope))
         return CONDITION_allocation;
     enum merge_condition refused = reuse_meetings(r, k, block);
     if (refused)
         return refused;
-    if (!size_fits(r, k, block, grows) && merge_checks(r->m, CONDITION_size))
+    if (!size_fits(r, k, block, grows) && merge_checks(r->a.m, CONDITION_size))
         return CONDITION_size;
     return MERGE_ALLOWED;
 }
@@ -75,18 +75,18 @@ static enum merge_condition fits(struct reuser *r, const struct block_class *k, 
 /* What is alive when, with the block in the class. Kept if it is asked for and pays. */
 static bool pays(struct reuser *r, const struct block_class *k, int block)
 {
-    int64_t own = r->numbers->bytes[block], bytes = k->known_bytes;
-    if (!r->m->options.veto || own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
+    int64_t own = r->a.numbers->bytes[block], bytes = k->known_bytes;
+    if (!r->a.m->options.veto || own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
         return true;
     struct spans together = {0};
-    bound_begin(&r->bound);
-    bound_add(&r->bound, &k->spans, -bytes);
-    bound_add(&r->bound, &r->map->of[block].spans, -own);
+    bound_begin(&r->a.bound);
+    bound_add(&r->a.bound, &k->spans, -bytes);
+    bound_add(&r->a.bound, &r->a.map->of[block].spans, -own);
     spans_join(&together, &k->spans);
-    spans_join(&together, &r->map->of[block].spans);
-    bound_add(&r->bound, &together, own > bytes ? own : bytes);
+    spans_join(&together, &r->a.map->of[block].spans);
+    bound_add(&r->a.bound, &together, own > bytes ? own : bytes);
     spans_free(&together);
-    return bound_keep(&r->bound);
+    return bound_keep(&r->a.bound);
 }
 
 /* ---- classes -------------------------------------------------------------------------------- */
@@ -104,21 +104,21 @@ static void begin_class(struct reuser *r, int block)
 {
     struct block_class *k = &r->classes[r->class_count++];
     *k = (struct block_class){
-        .block = block, .bytes = bytes_of(r, block), .known_bytes = r->numbers->bytes[block]};
-    spans_join(&k->spans, &r->map->of[block].spans);
+        .block = block, .bytes = bytes_of(r, block), .known_bytes = r->a.numbers->bytes[block]};
+    spans_join(&k->spans, &r->a.map->of[block].spans);
     add_member(k, block);
 }
 
 static void join_class(struct reuser *r, struct block_class *k, int block, bool grows)
 {
-    int64_t bytes = r->numbers->bytes[block];
-    spans_join(&k->spans, &r->map->of[block].spans);
+    int64_t bytes = r->a.numbers->bytes[block];
+    spans_join(&k->spans, &r->a.map->of[block].spans);
     add_member(k, block);
     r->into[block] = k->block;
     if (!grows)
         return;
     k->resized = true;
-    k->bytes = expr_binary(r->m->program, EXPR_MAX, k->bytes, bytes_of(r, block));
+    k->bytes = expr_binary(r->a.m->program, EXPR_MAX, k->bytes, bytes_of(r, block));
     if (bytes == UNKNOWN_BYTES || k->known_bytes == UNKNOWN_BYTES)
         k->known_bytes = UNKNOWN_BYTES;
     else if (bytes > k->known_bytes)
@@ -146,7 +146,7 @@ static unsigned nearness(enum merge_condition c)
 /* Less is better: how much the class would grow, then how much of it would lie idle. */
 static int64_t cost(const struct reuser *r, const struct block_class *k, int block, bool grows)
 {
-    int64_t bytes = r->numbers->bytes[block];
+    int64_t bytes = r->a.numbers->bytes[block];
     if (bytes == UNKNOWN_BYTES || k->known_bytes == UNKNOWN_BYTES)
         return grows;
     return bytes > k->known_bytes ? (bytes - k->known_bytes) * 2 : k->known_bytes - bytes;
@@ -154,13 +154,13 @@ static int64_t cost(const struct reuser *r, const struct block_class *k, int blo
 
 static void place_block(struct reuser *r, int block)
 {
-    const struct memory *of = &r->map->of[block];
+    const struct memory *of = &r->a.map->of[block];
     struct block_class *best = NULL;
     bool best_grows = false;
     enum merge_condition nearest = CONDITION_interference;
     int nearest_block = NO_NAME;
     const char *detail = NULL;
-    if (of->escapes && merge_checks(r->m, CONDITION_escapes)) {
+    if (of->escapes && merge_checks(r->a.m, CONDITION_escapes)) {
         nearest = CONDITION_escapes;
         goto alone;
     }
@@ -178,7 +178,7 @@ static void place_block(struct reuser *r, int block)
             continue;
         best = k;
         best_grows = grows;
-        if (!merge_extends(r->m, EXTENSION_by_bytes))
+        if (!merge_extends(r->a.m, EXTENSION_by_bytes))
             break;
     }
     if (best && !pays(r, best, block)) {
@@ -192,7 +192,7 @@ alone:
         begin_class(r, block); /* the first of all */
         return;
     }
-    merge_note(r->m,
+    merge_note(r->a.m,
                &(struct merge_event){.action = MERGE_REUSED,
                                      .refused = best ? MERGE_ALLOWED : nearest,
                                      .at = of->alloc->at,
@@ -209,27 +209,24 @@ alone:
 static void resize(struct reuser *r)
 {
     for (unsigned i = 0; i < r->class_count; i++)
-        if (r->classes[i].resized && r->map->of[r->classes[i].block].alloc)
-            r->map->of[r->classes[i].block].alloc->expr = r->classes[i].bytes;
+        if (r->classes[i].resized && r->a.map->of[r->classes[i].block].alloc)
+            r->a.map->of[r->classes[i].block].alloc->expr = r->classes[i].bytes;
 }
 
 static int run(struct merge *m, struct error *error)
 {
-    struct reuser r = {.m = m};
+    struct reuser r = {0};
     (void)error;
-    r.o = outline_new(m->fun);
-    r.map = memory_map_new(r.o, (merge_extends(m, EXTENSION_by_branch) ? MEMORY_BY_BRANCH : 0u) |
-                                    (merge_checks(m, CONDITION_foreign) ? 0u : MEMORY_ALL_OURS));
-    r.numbers = numbers_new(m->fun, m->options.values);
-    bound_open(&r.bound, r.map, r.numbers);
-    touch_open(&r.touch, m, r.o);
+    analysis_open(&r.a, m,
+                  (merge_extends(m, EXTENSION_by_branch) ? MEMORY_BY_BRANCH : 0u) |
+                      (merge_checks(m, CONDITION_foreign) ? 0u : MEMORY_ALL_OURS));
     r.into = must_alloc((m->fun->name_count + 1) * sizeof *r.into);
-    r.classes = must_alloc((r.map->block_count + 1) * sizeof *r.classes);
+    r.classes = must_alloc((r.a.map->block_count + 1) * sizeof *r.classes);
     for (unsigned n = 0; n < m->fun->name_count; n++)
         r.into[n] = (int)n;
-    for (unsigned b = 0; b < r.map->block_count; b++) {
-        int block = r.map->blocks[b];
-        const struct memory *of = &r.map->of[block];
+    for (unsigned b = 0; b < r.a.map->block_count; b++) {
+        int block = r.a.map->blocks[b];
+        const struct memory *of = &r.a.map->of[block];
         if (of->spans.count == 0 || (of->foreign && merge_checks(m, CONDITION_foreign)))
             continue;
         if (of->kind == MEMORY_PARAMETER)
@@ -245,11 +242,7 @@ static int run(struct merge *m, struct error *error)
     }
     free(r.classes);
     free(r.into);
-    touch_close(&r.touch);
-    bound_close(&r.bound);
-    numbers_free(r.numbers);
-    memory_map_free(r.map);
-    outline_free(r.o);
+    analysis_close(&r.a);
     return 0;
 }
 

@@ -2,8 +2,7 @@
 #ifndef GAMUT_MERGE_REUSE_H
 #define GAMUT_MERGE_REUSE_H
 
-#include "merge/bound.h"
-#include "merge/touch.h"
+#include "merge/analysis.h"
 
 struct block_class {
     int block; /* whose allocation all use */
@@ -16,13 +15,8 @@ struct block_class {
 };
 
 struct reuser {
-    struct merge *m;
-    struct outline *o;
-    struct memory_map *map;
-    struct touch touch;
-    struct numbers *numbers;
-    struct bound bound; /* where a merge may be vetoed */
-    int *into;          /* by memory name */
+    struct analysis a;
+    int *into; /* by memory name */
     struct block_class *classes;
     unsigned class_count;
     const char *detail;

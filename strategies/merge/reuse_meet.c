@@ -15,7 +15,7 @@
 
 static const struct name *name_at(const struct reuser *r, int name)
 {
-    return &r->m->fun->names[name];
+    return &r->a.m->fun->names[name];
 }
 
 /* ---- meetings: positions at which both hold something --------------------------------------- */
@@ -26,7 +26,7 @@ static bool in_class(const struct reuser *r, const struct block_class *k, int ar
     const struct name *n = name_at(r, array);
     if (n->kind != NAME_ARRAY || n->memory == NO_NAME)
         return false;
-    const struct memory *of = &r->map->of[n->memory];
+    const struct memory *of = &r->a.map->of[n->memory];
     for (unsigned a = 0; a < of->actual_count; a++)
         if (r->into[of->actuals[a]] == k->block)
             return true;
@@ -36,7 +36,8 @@ static bool in_class(const struct reuser *r, const struct block_class *k, int ar
 static bool in_block(const struct reuser *r, int block, int array)
 {
     const struct name *n = name_at(r, array);
-    return n->kind == NAME_ARRAY && n->memory != NO_NAME && memory_may_be(r->map, n->memory, block);
+    return n->kind == NAME_ARRAY && n->memory != NO_NAME &&
+           memory_may_be(r->a.map, n->memory, block);
 }
 
 static enum merge_condition check_privates(struct reuser *r, const struct block_class *k, int block,
@@ -49,7 +50,7 @@ static enum merge_condition check_privates(struct reuser *r, const struct block_
             if (!in_block(r, block, own) || !in_class(r, k, other))
                 continue;
             enum merge_condition refused =
-                touch_private(&r->touch, s->first, own, other, &r->detail);
+                touch_private(&r->a.touch, s->first, own, other, &r->detail);
             if (refused)
                 return refused;
         }
@@ -92,7 +93,7 @@ static enum merge_condition check_kernel(struct reuser *r, const struct block_cl
     else if (!refused && (own_private || class_private || out == NO_NAME))
         refused = CONDITION_interference;
     else if (!refused)
-        refused = touch_in_place(&r->touch, s->first, out, &name_at(r, out)->index, killed,
+        refused = touch_in_place(&r->a.touch, s->first, out, &name_at(r, out)->index, killed,
                                  killed_count, &r->detail);
     free(killed);
     return refused;
@@ -102,7 +103,7 @@ static enum merge_condition check_kernel(struct reuser *r, const struct block_cl
 static bool needed_later(const struct reuser *r, const struct block_class *k,
                          const struct span *meeting, unsigned end)
 {
-    return merge_checks(r->m, CONDITION_dies_here) &&
+    return merge_checks(r->a.m, CONDITION_dies_here) &&
            (meeting->last > end || spans_last(&k->spans, end) > end);
 }
 
@@ -114,7 +115,7 @@ static bool takes_row(const struct reuser *r, const struct stm *s, const struct 
     const struct slice_dim *first = &s->slice[0];
     return s->slice_rank > 0 && first->fixed && first->start && first->start->op == EXPR_NAME &&
            first->start->name == loop->loop->counter &&
-           r->o->scopes[r->o->scope_at[s->first]].owner == loop;
+           r->a.o->scopes[r->a.o->scope_at[s->first]].owner == loop;
 }
 
 static bool is_row_major(const struct name *array)
@@ -126,12 +127,12 @@ static bool is_row_major(const struct name *array)
 static bool accesses_by_row(const struct reuser *r, int block, const struct stm *loop,
                             enum stm_kind kind, unsigned *first, unsigned *last, int *array)
 {
-    const struct memory *of = &r->map->of[block];
+    const struct memory *of = &r->a.map->of[block];
     for (unsigned i = 0; i < of->access_count; i++) {
         const struct access_point *access = &of->accesses[i];
         if (access->position <= loop->first || access->position >= loop->last)
             continue;
-        const struct stm *s = r->o->at[access->position];
+        const struct stm *s = r->a.o->at[access->position];
         if (!s || s->kind != kind || !takes_row(r, s, loop) || access->array == s->value ||
             !is_row_major(name_at(r, access->array)))
             return false;
@@ -147,8 +148,8 @@ static bool same_rows(struct reuser *r, int a, int b, unsigned position)
     const struct name *x = name_at(r, a), *y = name_at(r, b);
     bool same = x->rank == y->rank && element_bytes(x->element) == element_bytes(y->element);
     for (unsigned d = 1; d < x->rank && same; d++)
-        same = touch_enough_bytes(&r->touch, x->shape[d], y->shape[d], position) &&
-               touch_enough_bytes(&r->touch, y->shape[d], x->shape[d], position);
+        same = touch_enough_bytes(&r->a.touch, x->shape[d], y->shape[d], position) &&
+               touch_enough_bytes(&r->a.touch, y->shape[d], x->shape[d], position);
     return same;
 }
 
@@ -178,9 +179,9 @@ struct array_list {
 
 static void list_arrays(const struct reuser *r, int block, struct array_list *list)
 {
-    const struct memory *of = &r->map->of[block];
+    const struct memory *of = &r->a.map->of[block];
     for (unsigned e = 0; e <= of->existential_count; e++) {
-        const struct memory *in = e ? &r->map->of[of->existentials[e - 1]] : of;
+        const struct memory *in = e ? &r->a.map->of[of->existentials[e - 1]] : of;
         for (unsigned i = 0; i < in->array_count; i++) {
             if (list->count == list->capacity) {
                 list->capacity = list->capacity ? 2 * list->capacity : 16;
@@ -195,7 +196,7 @@ static void list_arrays(const struct reuser *r, int block, struct array_list *li
  * makes one of them where it reads the other. */
 static bool pair_allowed(struct reuser *r, int a, int b, unsigned position)
 {
-    const struct stm *s = r->o->at[position];
+    const struct stm *s = r->a.o->at[position];
     if (s && s->kind == STM_LOOP)
         for (unsigned i = 0; i < s->loop->param_count; i++)
             if ((s->loop->init_names[i] == a && s->loop->params[i] == b) ||
@@ -203,9 +204,9 @@ static bool pair_allowed(struct reuser *r, int a, int b, unsigned position)
                 return true;
     if (!s || s->kind != STM_KERNEL)
         return false;
-    int out = r->o->names[a].definer == s ? a : b, killed = out == a ? b : a;
-    return r->o->names[out].definer == s &&
-           touch_in_place(&r->touch, position, out, &name_at(r, out)->index, &killed, 1,
+    int out = r->a.o->names[a].definer == s ? a : b, killed = out == a ? b : a;
+    return r->a.o->names[out].definer == s &&
+           touch_in_place(&r->a.touch, position, out, &name_at(r, out)->index, &killed, 1,
                           &r->detail) == MERGE_ALLOWED;
 }
 
@@ -213,8 +214,8 @@ static bool arrays_allowed(struct reuser *r, int a, int b)
 {
     struct spans x = {0}, y = {0};
     struct span meeting;
-    memory_array_spans(r->map, a, &x);
-    memory_array_spans(r->map, b, &y);
+    memory_array_spans(r->a.map, a, &x);
+    memory_array_spans(r->a.map, b, &y);
     bool allowed = true;
     for (unsigned from = 0; allowed && spans_meet(&x, &y, from, &meeting); from = meeting.last + 1)
         allowed = meeting.first == meeting.last && pair_allowed(r, a, b, meeting.first);
@@ -225,10 +226,10 @@ static bool arrays_allowed(struct reuser *r, int a, int b)
 
 static bool share_an_existential(const struct reuser *r, const struct block_class *k, int block)
 {
-    const struct memory *of = &r->map->of[block];
+    const struct memory *of = &r->a.map->of[block];
     for (unsigned e = 0; e < of->existential_count; e++)
         for (unsigned i = 0; i < k->member_count; i++)
-            if (memory_may_be(r->map, of->existentials[e], k->members[i]))
+            if (memory_may_be(r->a.map, of->existentials[e], k->members[i]))
                 return true;
     return false;
 }
@@ -254,7 +255,7 @@ static enum merge_condition check_arrays(struct reuser *r, const struct block_cl
 static enum merge_condition check_meeting(struct reuser *r, const struct block_class *k, int block,
                                           const struct span *meeting)
 {
-    const struct stm *s = r->o->at[meeting->first];
+    const struct stm *s = r->a.o->at[meeting->first];
     if (s && s->kind == STM_LOOP && s->first == meeting->first)
         return check_loop(r, k, block, s, meeting);
     if (!s || s->kind != STM_KERNEL)
@@ -266,14 +267,14 @@ static enum merge_condition check_meeting(struct reuser *r, const struct block_c
 enum merge_condition reuse_meetings(struct reuser *r, const struct block_class *k, int block)
 {
     struct span meeting;
-    if (!merge_checks(r->m, CONDITION_interference))
+    if (!merge_checks(r->a.m, CONDITION_interference))
         return MERGE_ALLOWED;
-    if (merge_extends(r->m, EXTENSION_across) && share_an_existential(r, k, block))
+    if (merge_extends(r->a.m, EXTENSION_across) && share_an_existential(r, k, block))
         return check_arrays(r, k, block);
-    for (unsigned from = 0; spans_meet(&k->spans, &r->map->of[block].spans, from, &meeting);
+    for (unsigned from = 0; spans_meet(&k->spans, &r->a.map->of[block].spans, from, &meeting);
          from = meeting.last + 1) {
         enum merge_condition refused = check_meeting(r, k, block, &meeting);
-        if (refused || !merge_checks(r->m, CONDITION_dies_here))
+        if (refused || !merge_checks(r->a.m, CONDITION_dies_here))
             return refused;
     }
     return MERGE_ALLOWED;
