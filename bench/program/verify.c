@@ -3,40 +3,20 @@
  * Scopes, kinds, types and ranks of every statement; uniqueness; and, once there is memory, that
  * views and existential results name the memory that they are in. Sizes are checked when the
  * program runs.
- *
- * Uniqueness: arrays that may share elements are in one *family* (union-find). Consuming an array
- * ends the family. A family remembers how many loops deep it began, since what is consumed in a
- * loop must begin there, and whether it is somebody else's, who did not allow that it is consumed.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/families.h"
 #include "program/program.h"
-
-struct family {
-    int parent;
-    unsigned depth;        /* loops around its beginning */
-    bool foreign;          /* a parameter or loop variable that is not unique is in it */
-    struct place consumed; /* line 0: not yet */
-};
-
-/* What was known of a family before it was consumed. */
-struct change {
-    int family;
-    struct place before;
-};
 
 struct verifier {
     const struct program *program;
     const struct fun *fun;
     struct error *error;
     bool *in_scope;
-    int *family_of; /* by name, for arrays */
-    struct family *families;
-    unsigned family_count, family_capacity;
-    unsigned depth;         /* loops around this place */
-    struct change *changes; /* all so far, so that a branch can be taken back */
-    unsigned change_count, change_capacity;
+    struct families families;
+    unsigned depth; /* loops around this place */
 };
 
 #define FAIL(v, at, ...) program_error((v)->program, (v)->error, ERR_PARSE, at, __VA_ARGS__)
@@ -54,69 +34,14 @@ static const struct name *name_at(const struct verifier *v, int n)
     return &v->fun->names[n];
 }
 
-/* ---- families ------------------------------------------------------------------------------- */
-
-static int find(struct verifier *v, int f)
-{
-    while (v->families[f].parent != f)
-        f = v->families[f].parent = v->families[v->families[f].parent].parent;
-    return f;
-}
-
-static void new_family(struct verifier *v, int array, bool foreign)
-{
-    if (v->family_count == v->family_capacity) {
-        v->family_capacity = v->family_capacity ? v->family_capacity * 2 : 64;
-        v->families = must_realloc(v->families, v->family_capacity * sizeof *v->families);
-    }
-    int f = (int)v->family_count++;
-    v->families[f] = (struct family){.parent = f, .depth = v->depth, .foreign = foreign};
-    v->family_of[array] = f;
-}
-
-static void set_consumed(struct verifier *v, int family, struct place at)
-{
-    if (v->change_count == v->change_capacity) {
-        v->change_capacity = v->change_capacity ? v->change_capacity * 2 : 64;
-        v->changes = must_realloc(v->changes, v->change_capacity * sizeof *v->changes);
-    }
-    v->changes[v->change_count++] = (struct change){family, v->families[family].consumed};
-    v->families[family].consumed = at;
-}
-
-static void join(struct verifier *v, int a, int b)
-{
-    a = find(v, a);
-    b = find(v, b);
-    if (a == b)
-        return;
-    struct family *into = &v->families[a], *from = &v->families[b];
-    if (from->depth < into->depth)
-        into->depth = from->depth;
-    into->foreign |= from->foreign;
-    if (from->consumed.line)
-        set_consumed(v, a, from->consumed);
-    from->parent = a;
-}
-
-/* What an if gives shares its elements with what a branch gave, unless the other branch consumed
- * that: then nobody else is left who could use it. */
-static void join_if_alive(struct verifier *v, int out, int result)
-{
-    const struct family *given = &v->families[find(v, v->family_of[result])];
-    struct family *own = &v->families[find(v, v->family_of[out])];
-    if (!given->consumed.line)
-        join(v, v->family_of[out], v->family_of[result]);
-    else if (given->depth < own->depth)
-        own->depth = given->depth;
-}
+/* ---- uniqueness ----------------------------------------------------------------------------- */
 
 static int use_array(struct verifier *v, int array, struct place at)
 {
     const struct name *n = name_at(v, array);
     if (!v->in_scope[array] || n->kind != NAME_ARRAY)
         return FAIL(v, at, "'%s' is not an array that is in scope here", n->text);
-    struct place consumed = v->families[find(v, v->family_of[array])].consumed;
+    struct place consumed = families_get(&v->families, array)->consumed;
     if (consumed.line)
         return FAIL(v, at, "'%s' was consumed in line %u and cannot be used any more", n->text,
                     consumed.line);
@@ -126,8 +51,7 @@ static int use_array(struct verifier *v, int array, struct place at)
 static int consume(struct verifier *v, int array, struct place at)
 {
     TRY(use_array(v, array, at));
-    const int family = find(v, v->family_of[array]);
-    const struct family *f = &v->families[family];
+    const struct family *f = families_get(&v->families, array);
     if (f->foreign)
         return FAIL(v, at,
                     "'%s' may not be consumed: mark the parameter or loop variable it comes "
@@ -138,7 +62,7 @@ static int consume(struct verifier *v, int array, struct place at)
                     "'%s' is from outside of this loop and would be consumed in every "
                     "iteration: make it a unique loop variable",
                     name_at(v, array)->text);
-    set_consumed(v, family, at);
+    families_consume(&v->families, array, at);
     return 0;
 }
 
@@ -261,7 +185,7 @@ static int verify_update(struct verifier *v, const struct stm *s, int out)
         TRY(check_expr(v, s->expr, s->at));
     }
     TRY(consume(v, s->array, s->at));
-    new_family(v, out, false);
+    families_begin(&v->families, out, v->depth, false);
     return 0;
 }
 
@@ -275,7 +199,7 @@ static int verify_view(struct verifier *v, const struct stm *s, int out)
         TRY(check_slice(v, s, &kept));
     if (s->kind != STM_RESHAPE)
         TRY(check_rank(v, s, out, kept));
-    v->family_of[out] = find(v, v->family_of[s->array]);
+    families_add(&v->families, out, s->array);
     return 0;
 }
 
@@ -286,7 +210,7 @@ static int verify_concat(struct verifier *v, const struct stm *s, int out)
         TRY(check_element(v, s, out, s->pieces[i].array));
         TRY(check_rank(v, s, s->pieces[i].array, name_at(v, out)->rank));
     }
-    new_family(v, out, false);
+    families_begin(&v->families, out, v->depth, false);
     return 0;
 }
 
@@ -301,7 +225,7 @@ static int verify_kernel(struct verifier *v, const struct stm *s)
                         name_at(v, k->scalars[i])->text, k->name);
     for (unsigned i = 0; i < k->private_count; i++) {
         TRY(bind(v, k->privates[i]));
-        new_family(v, k->privates[i], false);
+        families_begin(&v->families, k->privates[i], v->depth, false);
     }
     for (unsigned i = s->out_count; i < k->array_count;
          i++) /* those only read come after the outs */
@@ -315,7 +239,7 @@ static int verify_kernel(struct verifier *v, const struct stm *s)
             TRY(check_view_memory(v, s, s->outs[o], k->taken_over[o]));
             TRY(consume(v, k->taken_over[o], s->at));
         }
-        new_family(v, s->outs[o], false);
+        families_begin(&v->families, s->outs[o], v->depth, false);
     }
     for (unsigned i = s->out_count; i < k->array_count; i++) /* none of them was taken over */
         TRY(use_array(v, k->arrays[i], k->at));
@@ -359,35 +283,24 @@ static int verify_if(struct verifier *v, const struct stm *s)
 {
     TRY(check_expr(v, s->expr, s->at));
     /* What one branch consumes is still there in the other, and gone after both. */
-    const unsigned start = v->change_count;
+    const unsigned start = v->families.change_count;
     int code = verify_body(v, s->then);
     if (!code)
         code = check_results(v, s->then, s->outs, s->out_count);
-    const unsigned count = v->change_count - start;
-    struct change *consumed = must_alloc(count * sizeof *consumed);
-    for (unsigned i = 0; i < count; i++) {
-        int family = find(v, v->changes[start + i].family);
-        consumed[i] = (struct change){family, v->families[family].consumed};
-    }
-    while (v->change_count > start) {
-        const struct change *change = &v->changes[--v->change_count];
-        v->families[find(v, change->family)].consumed = change->before;
-    }
+    unsigned count;
+    struct family_change *taken = families_take_back(&v->families, start, &count);
     if (!code)
         code = verify_body(v, s->otherwise);
     if (!code)
         code = check_results(v, s->otherwise, s->outs, s->out_count);
-    for (unsigned i = 0; i < count; i++)
-        if (consumed[i].before.line)
-            set_consumed(v, find(v, consumed[i].family), consumed[i].before);
-    free(consumed);
+    families_repeat(&v->families, taken, count);
     if (code)
         return code;
     for (unsigned i = 0; i < s->out_count; i++)
         if (name_at(v, s->outs[i])->kind == NAME_ARRAY) {
-            new_family(v, s->outs[i], false);
-            join_if_alive(v, s->outs[i], s->then->results[i]);
-            join_if_alive(v, s->outs[i], s->otherwise->results[i]);
+            families_begin(&v->families, s->outs[i], v->depth, false);
+            families_join_if_alive(&v->families, s->outs[i], s->then->results[i]);
+            families_join_if_alive(&v->families, s->outs[i], s->otherwise->results[i]);
         }
     return 0;
 }
@@ -423,7 +336,7 @@ static int verify_loop_results(struct verifier *v, const struct loop *l)
     for (unsigned i = 0; i < l->param_count; i++) {
         if (!name_at(v, l->params[i])->unique)
             continue;
-        const struct family *f = &v->families[find(v, v->family_of[l->body.results[i]])];
+        const struct family *f = families_get(&v->families, l->body.results[i]);
         if (f->depth < v->depth || f->foreign)
             return FAIL(v, l->body.results_at,
                         "'%s' is the next value of a unique loop variable, but others may use it: "
@@ -431,8 +344,7 @@ static int verify_loop_results(struct verifier *v, const struct loop *l)
                         name_at(v, l->body.results[i])->text);
         for (unsigned r = 0; r < l->param_count; r++)
             if (r != i && name_at(v, l->params[r])->kind == NAME_ARRAY &&
-                find(v, v->family_of[l->body.results[r]]) ==
-                    find(v, v->family_of[l->body.results[i]]))
+                families_same(&v->families, l->body.results[r], l->body.results[i]))
                 return FAIL(v, l->body.results_at,
                             "'%s' is the next value of a unique loop variable, but '%s', the next "
                             "value of another one, may share its elements: copy it first",
@@ -452,9 +364,9 @@ static int verify_loop(struct verifier *v, const struct stm *s)
         if (name_at(v, l->params[i])->kind != NAME_ARRAY)
             continue;
         bool unique = name_at(v, l->params[i])->unique;
-        new_family(v, l->params[i], !unique);
+        families_begin(&v->families, l->params[i], v->depth, !unique);
         if (!unique)
-            join(v, v->family_of[l->params[i]], v->family_of[l->init_names[i]]);
+            families_join(&v->families, l->params[i], l->init_names[i]);
     }
     if (l->counter != NO_NAME)
         TRY(bind(v, l->counter));
@@ -471,10 +383,10 @@ static int verify_loop(struct verifier *v, const struct stm *s)
         TRY(check_same_type(v, s->outs[i], l->params[i], s->at));
         if (name_at(v, s->outs[i])->kind != NAME_ARRAY)
             continue;
-        new_family(v, s->outs[i], false);
+        families_begin(&v->families, s->outs[i], v->depth, false);
         if (!name_at(v, l->params[i])->unique) {
-            join(v, v->family_of[s->outs[i]], v->family_of[l->init_names[i]]);
-            join(v, v->family_of[s->outs[i]], v->family_of[l->body.results[i]]);
+            families_join(&v->families, s->outs[i], l->init_names[i]);
+            families_join(&v->families, s->outs[i], l->body.results[i]);
         }
     }
     return 0;
@@ -491,7 +403,7 @@ static int verify_fresh(struct verifier *v, const struct stm *s, int out)
         TRY(use_array(v, s->array, s->at));
         TRY(check_same_type(v, out, s->array, s->at));
     }
-    new_family(v, out, false);
+    families_begin(&v->families, out, v->depth, false);
     return 0;
 }
 
@@ -584,7 +496,8 @@ static int verify_fun(struct verifier *v)
     for (unsigned i = 0; i < fun->param_count; i++) {
         TRY(bind(v, fun->params[i]));
         if (name_at(v, fun->params[i])->kind == NAME_ARRAY)
-            new_family(v, fun->params[i], !name_at(v, fun->params[i])->unique);
+            families_begin(&v->families, fun->params[i], v->depth,
+                           !name_at(v, fun->params[i])->unique);
     }
     if (fun->traffic)
         TRY(check_expr(v, fun->traffic, fun->at));
@@ -602,12 +515,10 @@ int program_verify(const struct program *program, struct error *error)
         const struct fun *fun = &program->funs[f];
         struct verifier v = {.program = program, .fun = fun, .error = error};
         v.in_scope = must_alloc(fun->name_count * sizeof *v.in_scope);
-        v.family_of = must_alloc(fun->name_count * sizeof *v.family_of);
+        families_open(&v.families, fun->name_count);
         code = verify_fun(&v);
         free(v.in_scope);
-        free(v.family_of);
-        free(v.families);
-        free(v.changes);
+        families_close(&v.families);
     }
     return code;
 }
