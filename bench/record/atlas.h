@@ -39,25 +39,60 @@ struct atlas_point {
     char skipped[256]; /* "" or why there is no sample */
 };
 
-/* One call of one way, over sizes. Points are sorted by live_count, then bytes. */
+/* What a call of this size waits for: its median time on an idle device, with `spin_ns` of work in
+ * the queue that the call belongs to, and with the same work in another queue alone. NaN: not
+ * measured. */
+struct atlas_probe {
+    uint64_t bytes;
+    double idle_ns, own_queue_ns, other_queue_ns, spin_ns;
+    enum atlas_wait waits; /* what atlas_classify makes of them */
+};
+
+/* One call of one way, over sizes. Points are sorted by live_count, then bytes; probes by bytes. A
+ * way that the device does not offer has the curve "alloc" alone, with one point that says why. */
 struct atlas_curve {
-    char way[64];  /* "raw", "stream:threshold=max", "vmm", …; "command" for launches and copies */
+    char way[64]; /* "raw", "stream:threshold=max", "vmm", …; "command" for launches and copies */
     char call[32]; /* "alloc", "first_use", "second_use", "free", "realloc", "launch", … */
-    enum atlas_wait waits;
+    enum atlas_wait waits; /* the most that any of the probes waits for */
+    size_t probe_count;
+    struct atlas_probe *probes;
     size_t point_count;
     struct atlas_point *points;
-    /* Least squares of relative errors of the medians at live_count 0: a + b * bytes. NaN: no fit. */
-    double fit_a_ns, fit_b_ns_per_byte;
+    /* Least squares of relative errors of the medians at live_count 0: a + b * bytes, neither below
+     * 0. NaN: no fit. fit_error is the largest relative error of it: 0.5 is half too much or too
+     * little at some size. */
+    double fit_a_ns, fit_b_ns_per_byte, fit_error;
 };
 
 struct atlas {
     char device[96], name[128], driver[64]; /* as in struct device_info */
+    double timer_ns; /* what reading the clock twice takes; contained in every point */
     size_t curve_count;
     struct atlas_curve *curves;
 };
 
-/* The median of a call at a size: between measured sizes on a straight line in both logarithms,
- * outside them by the fit. false: the atlas does not know this call. */
+/* The class of a probe. A call counts as waiting if the work in the way made it take at least half
+ * as long as that work, and as not waiting if it made it take at most a quarter of it: between
+ * them, and where a median is missing, it is unknown. */
+enum atlas_wait atlas_classify(const struct atlas_probe *probe);
+/* The class at a size: of the probe that is nearest to it in size. */
+enum atlas_wait atlas_waits(const struct atlas *atlas, const char *way, const char *call,
+                            uint64_t bytes);
+
+/* Fills in a point from samples, which it sorts. */
+void atlas_summarise(struct atlas_point *point, uint64_t *samples_ns, size_t count);
+/* Fills in what follows from points and probes: fit, fit_error, waits. */
+void atlas_finish_curve(struct atlas_curve *curve);
+
+/* The curve of a way and call, made at its first mention; valid until the next call. */
+struct atlas_curve *atlas_curve_of(struct atlas *atlas, const char *way, const char *call);
+/* Adds a point or probe where it belongs by its order. */
+void atlas_add_point(struct atlas_curve *curve, const struct atlas_point *point);
+void atlas_add_probe(struct atlas_curve *curve, const struct atlas_probe *probe);
+
+/* The median of a call at a size with no other live allocations: between measured sizes on a
+ * straight line in both logarithms, outside them by the fit, scaled to meet the outermost point.
+ * false: the atlas does not know this call. */
 bool atlas_cost_ns(const struct atlas *atlas, const char *way, const char *call, uint64_t bytes,
                    double *ns);
 /* NULL: no such curve. */
@@ -65,8 +100,14 @@ const struct atlas_curve *atlas_find(const struct atlas *atlas, const char *way,
 
 /* The caller owns the result; never NULL. */
 json_t *atlas_to_json(const struct atlas *atlas);
-/* ERR_PARSE, and where in the file, if it is no atlas. The caller frees what it holds. */
+/* ERR_PARSE, and where in the file, if it is no atlas; *atlas is then empty. The caller frees what
+ * it holds. */
 int atlas_from_json(const json_t *json, struct atlas *atlas, struct error *error);
 void atlas_free(struct atlas *atlas);
+
+/* The atlas of a device in a result file (its member `atlas`, one element a device). `device` may
+ * be NULL for the only one. ERR_NOT_FOUND: the file has none, or not of this device. */
+int atlas_of_result(const json_t *root, const char *device, struct atlas *atlas,
+                    struct error *error);
 
 #endif
