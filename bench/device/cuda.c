@@ -1,4 +1,4 @@
-/* NVIDIA's devices through the CUDA driver API: the primary context and one stream a device. */
+/* NVIDIA's devices through the CUDA driver API: the primary context and the streams of a device. */
 #include "device/device.h"
 #include "device/list.h"
 
@@ -115,15 +115,29 @@ static void close_device(struct device *device)
         for (int which = 0; which < 2; which++)
             if (d->marks[which])
                 d->api.cuEventDestroy_v2(d->marks[which]);
-        if (d->stream)
-            d->api.cuStreamDestroy_v2(d->stream);
+        for (unsigned queue = 0; queue < DEVICE_QUEUES_MAX; queue++)
+            if (d->streams[queue])
+                d->api.cuStreamDestroy_v2(d->streams[queue]);
         d->api.cuCtxSetCurrent(NULL);
         d->api.cuDevicePrimaryCtxRelease_v2(d->device);
     }
     free(d);
 }
 
-static int create_stream(struct cuda_device *d, struct error *error)
+/* Not ordered with the default stream, nor with each other. */
+static int use_stream(struct cuda_device *d, unsigned queue, struct error *error)
+{
+    int code = 0;
+    if (!d->streams[queue])
+        code =
+            cuda_check(&d->api, d->api.cuStreamCreate(&d->streams[queue], CU_STREAM_NON_BLOCKING),
+                       "cuStreamCreate", 0, error);
+    if (!code)
+        d->stream = d->streams[queue];
+    return code;
+}
+
+static int create_context(struct cuda_device *d, struct error *error)
 {
     const struct cuda_api *api = &d->api;
     int code = cuda_check(api, api->cuDevicePrimaryCtxRetain(&d->context, d->device),
@@ -131,8 +145,7 @@ static int create_stream(struct cuda_device *d, struct error *error)
     if (!code)
         code = cuda_use(d, error);
     if (!code)
-        code = cuda_check(api, api->cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING),
-                          "cuStreamCreate", 0, error);
+        code = use_stream(d, 0, error);
     for (int which = 0; which < 2 && !code; which++)
         code = cuda_check(api, api->cuEventCreate(&d->marks[which], CU_EVENT_DEFAULT),
                           "cuEventCreate", 0, error);
@@ -167,7 +180,7 @@ static int open_device(const char *id, struct device **device, struct error *err
         code = cuda_check(&d->api, d->api.cuDeviceGet(&d->device, number), "cuDeviceGet", 0, error);
     if (!code) {
         d->arch = arch_of(&d->api, d->device);
-        code = create_stream(d, error);
+        code = create_context(d, error);
     }
     if (code)
         close_device(&d->base);
@@ -275,13 +288,38 @@ static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t
                       "cuMemsetD8Async", bytes, error);
 }
 
-/* ---- the stream ---- */
+/* ---- the streams ---- */
 
 static int sync_device(struct device *device, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
     int code = cuda_use(d, error);
-    return code ? code : finish(d, "cuStreamSynchronize", 0, error);
+    for (unsigned queue = 0; queue < DEVICE_QUEUES_MAX && !code; queue++)
+        if (d->streams[queue])
+            code = cuda_check(&d->api, d->api.cuStreamSynchronize(d->streams[queue]),
+                              "cuStreamSynchronize", 0, error);
+    return code;
+}
+
+static int use_queue(struct device *device, unsigned queue, struct error *error)
+{
+    struct cuda_device *d = cuda_self(device);
+    if (queue >= DEVICE_QUEUES_MAX)
+        return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
+    int code = cuda_use(d, error);
+    return code ? code : use_stream(d, queue, error);
+}
+
+static int sync_queue(struct device *device, unsigned queue, struct error *error)
+{
+    struct cuda_device *d = cuda_self(device);
+    if (queue >= DEVICE_QUEUES_MAX)
+        return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
+    int code = cuda_use(d, error);
+    if (!code && d->streams[queue])
+        code = cuda_check(&d->api, d->api.cuStreamSynchronize(d->streams[queue]),
+                          "cuStreamSynchronize", 0, error);
+    return code;
 }
 
 static int mark(struct device *device, int which, struct error *error)
@@ -328,6 +366,10 @@ const struct device_ops device_cuda = {
     .sync = sync_device,
     .mark = mark,
     .elapsed_ns = elapsed_ns,
+    .use_queue = use_queue,
+    .sync_queue = sync_queue,
+    .host_alloc = cuda_host_alloc,
+    .host_free = cuda_host_free,
 };
 
 #else

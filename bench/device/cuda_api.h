@@ -37,6 +37,10 @@
     X(cuMemGetInfo_v2)                                                                             \
     X(cuMemAlloc_v2)                                                                               \
     X(cuMemFree_v2)                                                                                \
+    X(cuMemHostAlloc)                                                                              \
+    X(cuMemHostGetDevicePointer_v2)                                                                \
+    X(cuMemFreeHost)                                                                               \
+    X(cuMemAllocManaged)                                                                           \
     X(cuMemcpyHtoDAsync_v2)                                                                        \
     X(cuMemcpyDtoHAsync_v2)                                                                        \
     X(cuMemcpyDtoDAsync_v2)                                                                        \

@@ -1,5 +1,5 @@
-/* What the two halves of the CUDA device share: cuda.c (devices, memory, the stream) and
- * cuda_program.c (building and launching kernels). */
+/* What the parts of the CUDA device share: cuda.c (devices, memory, streams), cuda_program.c
+ * (building and launching kernels) and cuda_host.c (memory that the host can address). */
 #ifndef GAMUT_DEVICE_CUDA_DEVICE_H
 #define GAMUT_DEVICE_CUDA_DEVICE_H
 
@@ -12,7 +12,8 @@ struct cuda_device {
     struct cuda_api api;
     CUdevice device;
     CUcontext context; /* the primary one, shared with other users of this device in the process */
-    CUstream stream;
+    CUstream streams[DEVICE_QUEUES_MAX]; /* NULL: not used yet */
+    CUstream stream;                     /* the one that commands go to */
     CUevent marks[2];
     int arch; /* 90 for sm_90 */
 };
@@ -37,5 +38,11 @@ int cuda_launch(struct device *device, struct device_program *program, size_t ke
                 const struct launch *launch, size_t argument_count,
                 const enum launch_arg_kind *kinds, const union launch_value *arguments,
                 struct error *error);
+
+/* The hooks of cuda_host.c. */
+int cuda_host_alloc(struct device *device, enum host_memory kind, uint64_t bytes, uint64_t *memory,
+                    void **host, struct error *error);
+int cuda_host_free(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
+                   struct error *error);
 
 #endif

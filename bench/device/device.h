@@ -19,6 +19,8 @@
 
 enum { DEVICE_API_VERSION = 2 };
 
+enum { DEVICE_QUEUES_MAX = 16 };
+
 enum device_kind { DEVICE_CPU, DEVICE_GPU, DEVICE_OTHER };
 
 /* The language that a device's kernels are written in. */
@@ -157,7 +159,8 @@ struct device_ops {
      * cannot it returns ERR_UNSUPPORTED and says why. */
 
     /* More in-order queues: commands go to number `queue` from now on (0 at first; made on first
-     * use). Queues are not ordered among each other; sync waits for all of them. */
+     * use; below DEVICE_QUEUES_MAX). Queues are not ordered among each other; sync waits for all of
+     * them. What the queue that is left holds is submitted: it runs without being waited for. */
     int (*use_queue)(struct device *device, unsigned queue, struct error *error);
     /* Waits for one queue. */
     int (*sync_queue)(struct device *device, unsigned queue, struct error *error);
@@ -194,7 +197,8 @@ struct device_ops {
     int (*vm_unmap)(struct device *device, uint64_t address, uint64_t bytes, struct error *error);
 
     /* Memory of the host that the device knows. *host is its address on the host, *memory its
-     * handle; for HOST_SHARED the host may touch it only while no command uses it. */
+     * handle. The host may touch it only while no command uses it; OpenCL's HOST_SHARED not at all,
+     * only by read and write, because it would have to be mapped and unmapped around that. */
     int (*host_alloc)(struct device *device, enum host_memory kind, uint64_t bytes,
                       uint64_t *memory, void **host, struct error *error);
     int (*host_free)(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,

@@ -1,4 +1,4 @@
-/* OpenCL 1.2 devices of every platform, through the ICD loader. One in-order queue a device.
+/* OpenCL 1.2 devices of every platform, through the ICD loader.
  *
  * Drivers allocate lazily: clCreateBuffer hands out a name, the first command that uses it gets the
  * memory. That is why alloc can succeed and a later launch report ERR_OOM, and what touch is for.
@@ -160,22 +160,41 @@ static void close_device(struct device *device)
     for (int which = 0; which < 2; which++)
         if (d->marks[which])
             d->api.clReleaseEvent(d->marks[which]);
-    if (d->queue)
-        d->api.clReleaseCommandQueue(d->queue);
+    for (unsigned queue = 0; queue < DEVICE_QUEUES_MAX; queue++)
+        if (d->queues[queue])
+            d->api.clReleaseCommandQueue(d->queues[queue]);
     if (d->context)
         d->api.clReleaseContext(d->context);
+    free(d->host_memory);
     free(d);
 }
 
-static int create_queue(struct opencl_device *d, struct error *error)
+static int use_queue(struct device *device, unsigned queue, struct error *error)
+{
+    struct opencl_device *d = opencl_self(device);
+    cl_int status = CL_SUCCESS;
+    if (queue >= DEVICE_QUEUES_MAX)
+        return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
+    if (!d->queues[queue])
+        d->queues[queue] =
+            d->api.clCreateCommandQueue(d->context, d->device, CL_QUEUE_PROFILING_ENABLE, &status);
+    if (!d->queues[queue])
+        return opencl_check(status, "clCreateCommandQueue", OPENCL_ASKS, 0, error);
+    cl_command_queue left = d->queue;
+    d->queue = d->queues[queue];
+    if (!left || left == d->queue)
+        return 0;
+    /* Without this a driver may keep commands until somebody waits for them. */
+    return opencl_check(d->api.clFlush(left), "clFlush", OPENCL_WAITS, 0, error);
+}
+
+static int create_context(struct opencl_device *d, struct error *error)
 {
     cl_int status;
     d->context = d->api.clCreateContext(NULL, 1, &d->device, NULL, NULL, &status);
     if (!d->context)
         return opencl_check(status, "clCreateContext", OPENCL_ASKS, 0, error);
-    d->queue =
-        d->api.clCreateCommandQueue(d->context, d->device, CL_QUEUE_PROFILING_ENABLE, &status);
-    return d->queue ? 0 : opencl_check(status, "clCreateCommandQueue", OPENCL_ASKS, 0, error);
+    return use_queue(&d->base, 0, error);
 }
 
 static int find_number(const struct opencl_api *api, const char *id, struct found_device *found,
@@ -209,7 +228,7 @@ static int open_device(const char *id, struct device **device, struct error *err
         d->device = found.device;
         d->rounds_division = device_number(&d->api, d->device, CL_DEVICE_SINGLE_FP_CONFIG) &
                              CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
-        code = create_queue(d, error);
+        code = create_context(d, error);
     }
     if (code)
         close_device(&d->base);
@@ -259,8 +278,9 @@ static int release(struct device *device, uint64_t memory, uint64_t bytes, struc
                         OPENCL_ASKS, bytes, error);
 }
 
-/* A driver may fill byte by byte, from the host: NVIDIA's does not fill 2 GiB within minutes. Copies are
- * fast everywhere, so only a first piece is filled, and what is filled is copied behind itself. */
+/* A driver may fill byte by byte, from the host: NVIDIA's does not fill 2 GiB within minutes.
+ * Copies are fast everywhere, so only a first piece is filled, and what is filled is copied behind
+ * itself. */
 static int enqueue_fill(struct opencl_device *d, cl_mem buffer, uint64_t offset, uint8_t byte,
                         uint64_t bytes, struct error *error)
 {
@@ -337,12 +357,24 @@ static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t
     return enqueue_fill(opencl_self(device), opencl_memory(memory), offset, byte, bytes, error);
 }
 
-/* ---- the queue ---- */
+/* ---- the queues ---- */
+
+static int sync_queue(struct device *device, unsigned queue, struct error *error)
+{
+    struct opencl_device *d = opencl_self(device);
+    if (queue >= DEVICE_QUEUES_MAX)
+        return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
+    if (!d->queues[queue])
+        return 0;
+    return opencl_check(d->api.clFinish(d->queues[queue]), "clFinish", OPENCL_WAITS, 0, error);
+}
 
 static int sync_device(struct device *device, struct error *error)
 {
-    struct opencl_device *d = opencl_self(device);
-    return opencl_check(d->api.clFinish(d->queue), "clFinish", OPENCL_WAITS, 0, error);
+    int code = 0;
+    for (unsigned queue = 0; queue < DEVICE_QUEUES_MAX && !code; queue++)
+        code = sync_queue(device, queue, error);
+    return code;
 }
 
 static int mark(struct device *device, int which, struct error *error)
@@ -391,6 +423,10 @@ const struct device_ops device_opencl = {
     .sync = sync_device,
     .mark = mark,
     .elapsed_ns = elapsed_ns,
+    .use_queue = use_queue,
+    .sync_queue = sync_queue,
+    .host_alloc = opencl_host_alloc,
+    .host_free = opencl_host_free,
 };
 
 #else

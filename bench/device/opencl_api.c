@@ -33,6 +33,9 @@ int opencl_api_load(struct opencl_api *api, struct error *error)
                              functions[i].name);
         memcpy((char *)api + functions[i].place, &function, sizeof function);
     }
+    void *svm_alloc = dlsym(library, "clSVMAlloc"), *svm_free = dlsym(library, "clSVMFree");
+    memcpy(&api->clSVMAlloc, &svm_alloc, sizeof svm_alloc);
+    memcpy(&api->clSVMFree, &svm_free, sizeof svm_free);
     return 0;
 }
 

@@ -38,12 +38,22 @@
     X(clEnqueueMarkerWithWaitList)                                                                 \
     X(clGetEventProfilingInfo)                                                                     \
     X(clReleaseEvent)                                                                              \
+    X(clEnqueueMapBuffer)                                                                          \
+    X(clEnqueueUnmapMemObject)                                                                     \
+    X(clFlush)                                                                                     \
     X(clFinish)
+
+/* Of OpenCL 2.0, which neither a loader nor a driver need have. */
+typedef void *opencl_svm_alloc(cl_context context, cl_bitfield flags, size_t bytes,
+                               cl_uint alignment);
+typedef void opencl_svm_free(cl_context context, void *pointer);
 
 struct opencl_api {
 #define X(name) __typeof__(name) *name;
     OPENCL_FUNCTION_LIST(X)
 #undef X
+    opencl_svm_alloc *clSVMAlloc; /* NULL in a loader before OpenCL 2.0, like the next */
+    opencl_svm_free *clSVMFree;
 };
 
 /* Opens the ICD loader. ERR_UNSUPPORTED, and what to install, where there is none. The library

@@ -1,10 +1,16 @@
-/* What the two halves of the OpenCL device share: opencl.c (devices, memory, the queue) and
- * opencl_program.c (building and launching kernels). */
+/* What the parts of the OpenCL device share: opencl.c (devices, memory, queues), opencl_program.c
+ * (building and launching kernels) and opencl_host.c (memory that the host can address). */
 #ifndef GAMUT_DEVICE_OPENCL_DEVICE_H
 #define GAMUT_DEVICE_OPENCL_DEVICE_H
 
 #include "device/device.h"
 #include "device/opencl_api.h"
+
+/* A buffer that the host can address. */
+struct opencl_host_memory {
+    uint64_t memory;
+    void *host;
+};
 
 struct opencl_device {
     struct device base;
@@ -12,8 +18,11 @@ struct opencl_device {
     struct opencl_api api;
     cl_device_id device;
     cl_context context;
-    cl_command_queue queue;
+    cl_command_queue queues[DEVICE_QUEUES_MAX]; /* NULL: not used yet */
+    cl_command_queue queue;                     /* the one that commands go to */
     cl_event marks[2];
+    size_t host_memory_count;
+    struct opencl_host_memory *host_memory;
     uint64_t freed_count; /* memories given back so far: a handle may come again for another one */
     bool rounds_division; /* correctly rounded f32 division and square root can be asked for */
 };
@@ -36,5 +45,11 @@ int opencl_launch(struct device *device, struct device_program *program, size_t 
                   const struct launch *launch, size_t argument_count,
                   const enum launch_arg_kind *kinds, const union launch_value *arguments,
                   struct error *error);
+
+/* The hooks of opencl_host.c. */
+int opencl_host_alloc(struct device *device, enum host_memory kind, uint64_t bytes,
+                      uint64_t *memory, void **host, struct error *error);
+int opencl_host_free(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
+                     struct error *error);
 
 #endif

@@ -1,0 +1,106 @@
+/* Devices: more than one queue, and memory that the host can address. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_subjects.h"
+
+enum { SIZE = 1 << 20 };
+
+static void all_bytes_are(struct subject *s, uint64_t memory, uint8_t byte)
+{
+    uint8_t *got = malloc(SIZE);
+    assert_non_null(got);
+    ok(s, s->ops->read(s->device, got, memory, 0, SIZE, &s->error));
+    for (size_t i = 0; i < SIZE; i++)
+        if (got[i] != byte)
+            fail_msg("%s: byte %zu is %u, expected %u", device_info(s->device)->id, i, got[i],
+                     byte);
+    free(got);
+}
+
+/* Each queue fills a memory of its own; whoever waits for a queue sees what it did. */
+static void check_queues(struct subject *s)
+{
+    enum { QUEUES = 4 };
+    uint64_t memory[QUEUES];
+    if (!s->ops->use_queue)
+        return;
+    for (unsigned q = 0; q < QUEUES; q++)
+        memory[q] = allocate(s, SIZE);
+    for (unsigned q = QUEUES; q-- > 0;) {
+        ok(s, s->ops->use_queue(s->device, q, &s->error));
+        ok(s, s->ops->fill(s->device, memory[q], 0, 0xee, SIZE, &s->error));
+        ok(s, s->ops->fill(s->device, memory[q], 0, (uint8_t)(10 + q), SIZE, &s->error));
+    }
+    for (unsigned q = 0; q < QUEUES; q++) {
+        ok(s, s->ops->sync_queue(s->device, q, &s->error));
+        all_bytes_are(s, memory[q], (uint8_t)(10 + q)); /* read through queue 0 */
+    }
+    for (unsigned q = 0; q < QUEUES; q++) {
+        ok(s, s->ops->use_queue(s->device, q, &s->error));
+        ok(s, s->ops->fill(s->device, memory[q], 0, (uint8_t)(20 + q), SIZE, &s->error));
+    }
+    ok(s, s->ops->sync(s->device, &s->error)); /* of all queues */
+    ok(s, s->ops->use_queue(s->device, 0, &s->error));
+    for (unsigned q = 0; q < QUEUES; q++) {
+        all_bytes_are(s, memory[q], (uint8_t)(20 + q));
+        ok(s, s->ops->free(s->device, memory[q], SIZE, &s->error));
+    }
+    assert_int_equal(s->ops->use_queue(s->device, DEVICE_QUEUES_MAX, &s->error), ERR_INTERNAL);
+    assert_int_equal(s->ops->sync_queue(s->device, DEVICE_QUEUES_MAX, &s->error), ERR_INTERNAL);
+    ok(s, s->ops->sync_queue(s->device, DEVICE_QUEUES_MAX - 1, &s->error)); /* never used */
+}
+
+static void queues_are_separate(void **state)
+{
+    (void)state;
+    on_each_device(check_queues);
+}
+
+static void use_host_memory(struct subject *s, enum host_memory kind)
+{
+    uint64_t memory = 0, other = 0;
+    void *host = NULL;
+    int code = s->ops->host_alloc(s->device, kind, SIZE, &memory, &host, &s->error);
+    if (code == ERR_UNSUPPORTED) {
+        assert_true(strlen(s->error.text) > 0);
+        return;
+    }
+    ok(s, code);
+    assert_true(memory != 0 && host != NULL);
+    ok(s, s->ops->host_alloc(s->device, kind, SIZE, &other, &host, &s->error));
+    ok(s, s->ops->fill(s->device, memory, 0, 7, SIZE, &s->error));
+    ok(s, s->ops->copy(s->device, other, 0, memory, 0, SIZE, &s->error));
+    all_bytes_are(s, other, 7);
+    if (kind == HOST_PINNED) {
+        memset(host, 8, SIZE);
+        all_bytes_are(s, other, 8);
+    }
+    ok(s, s->ops->fill(s->device, other, 0, 9, SIZE, &s->error)); /* freed while in use */
+    ok(s, s->ops->host_free(s->device, kind, memory, SIZE, &s->error));
+    ok(s, s->ops->host_free(s->device, kind, other, SIZE, &s->error));
+    ok(s, s->ops->sync(s->device, &s->error));
+}
+
+static void check_host_memory(struct subject *s)
+{
+    if (!s->ops->host_alloc)
+        return;
+    use_host_memory(s, HOST_PINNED);
+    use_host_memory(s, HOST_SHARED);
+}
+
+static void host_memory_is_memory(void **state)
+{
+    (void)state;
+    on_each_device(check_host_memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(queues_are_separate),
+        cmocka_unit_test(host_memory_is_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
