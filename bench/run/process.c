@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,4 +159,28 @@ void process_end(struct process *process, char how[128])
     close(process->lines);
     text_free(&process->text);
     *process = (struct process){.id = -1, .lines = -1};
+}
+
+void process_catch_signals(struct caught_signals *caught)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, &caught->old_mask);
+    caught->descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+bool process_release_signals(struct caught_signals *caught)
+{
+    struct signalfd_siginfo arrived;
+    bool any = false;
+    if (caught->descriptor < 0)
+        return false;
+    while (read(caught->descriptor, &arrived, sizeof arrived) > 0)
+        any = true;
+    close(caught->descriptor);
+    caught->descriptor = -1;
+    sigprocmask(SIG_SETMASK, &caught->old_mask, NULL);
+    return any;
 }

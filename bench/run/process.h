@@ -5,6 +5,7 @@
 #define GAMUT_RUN_PROCESS_H
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -38,6 +39,17 @@ enum process_event process_wait(struct process *process, int signals, uint64_t u
 /* Kills the worker if it still runs, collects it and says in `how` what became of it: "exited with
  * status 1", "died from SIGSEGV (Segmentation fault)". */
 void process_end(struct process *process, char how[128]);
+
+/* SIGINT and SIGTERM wait on a descriptor while they are caught, so that nothing is torn in the
+ * middle. */
+struct caught_signals {
+    int descriptor; /* a signalfd for process_wait, or -1 */
+    sigset_t old_mask;
+};
+void process_catch_signals(struct caught_signals *caught);
+/* Takes what has arrived, and says whether anything did; the next signal meets the default and ends
+ * the process. May be called again. */
+bool process_release_signals(struct caught_signals *caught);
 
 /* The hidden command `worker`: does the job on stdin. */
 int worker_main(void);

@@ -1,12 +1,9 @@
 #include "run/rounds.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -24,8 +21,7 @@ struct rounds {
     const struct selection *selection;
     const struct rounds_options *options;
     const struct rounds_watcher *watcher;
-    int signals; /* a signalfd, or -1 */
-    sigset_t old_mask;
+    struct caught_signals signals;
     bool interrupted;
     bool *failed;    /* for each case of the selection */
     unsigned *order; /* of this round: positions -> indices of cases that have not failed */
@@ -84,32 +80,6 @@ static void forget_answers(struct rounds *r)
     for (size_t i = 0; i < r->known_count; i++)
         free(r->known[i].digests);
     free(r->known);
-}
-
-/* ---- signals ------------------------------------------------------------------------------- */
-
-/* Signals wait on a descriptor while the loop runs, so that nothing is torn in the middle. */
-static void catch_signals(struct rounds *r)
-{
-    sigset_t caught;
-    sigemptyset(&caught);
-    sigaddset(&caught, SIGINT);
-    sigaddset(&caught, SIGTERM);
-    sigprocmask(SIG_BLOCK, &caught, &r->old_mask);
-    r->signals = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* Takes what has arrived; the next signal meets the default and ends the process. */
-static void release_signals(struct rounds *r)
-{
-    struct signalfd_siginfo arrived;
-    if (r->signals < 0)
-        return;
-    while (read(r->signals, &arrived, sizeof arrived) > 0)
-        r->interrupted = true;
-    close(r->signals);
-    r->signals = -1;
-    sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
 }
 
 /* ---- one round ----------------------------------------------------------------------------- */
@@ -210,8 +180,9 @@ static enum process_event listen_to(struct rounds *r, struct process *process, s
     for (;;) {
         uint64_t now = clock_ns(), until = now + quiet_ns;
         json_t *line;
-        enum process_event event = process_wait(
-            process, r->signals, until < talk->deadline_ns ? until : talk->deadline_ns, &line);
+        enum process_event event =
+            process_wait(process, r->signals.descriptor,
+                         until < talk->deadline_ns ? until : talk->deadline_ns, &line);
         if (event == PROCESS_LINE) {
             hear_line(r, talk, line);
             json_decref(line);
@@ -239,7 +210,7 @@ static int run_worker(struct rounds *r, struct error *error)
     enum process_event event = listen_to(r, &process, &talk);
     char how[128], reason[sizeof talk.why + 64], limit[32];
     if (event == PROCESS_INTERRUPT)
-        release_signals(r);
+        r->interrupted |= process_release_signals(&r->signals);
     process_end(&process, how);
     if (r->interrupted)
         return 0;
@@ -285,7 +256,7 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
     r.failed = must_alloc(selection->case_count * sizeof *r.failed);
     r.order = must_alloc(selection->case_count * sizeof *r.order);
     r.state.left = selection->case_count * options->rounds;
-    catch_signals(&r);
+    process_catch_signals(&r.signals);
     int code = 0;
     while (!code && !r.interrupted && r.state.round < options->rounds && r.state.left > 0) {
         code = run_round(&r, error);
@@ -293,7 +264,7 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
             code = watcher->round_ended(watcher->context, &r.state, error);
         r.state.round++;
     }
-    release_signals(&r);
+    r.interrupted |= process_release_signals(&r.signals);
     forget_answers(&r);
     free(r.order);
     free(r.failed);
