@@ -135,3 +135,33 @@ struct result record_fixture(unsigned rounds)
     result_summarise(result.root);
     return result;
 }
+
+static void add_point(struct atlas_curve *curve, uint64_t bytes, uint64_t live_count, uint64_t ns)
+{
+    struct atlas_point point = {.bytes = bytes, .live_count = live_count};
+    atlas_summarise(&point, &ns, 1);
+    atlas_add_point(curve, &point);
+}
+
+struct atlas atlas_fixture(void)
+{
+    struct atlas atlas = {
+        .device = "cuda:0", .name = "H200", .driver = "580.65.06", .timer_ns = 41.5};
+    struct atlas_curve *curve = atlas_curve_of(&atlas, "raw", "alloc");
+    uint64_t ns[] = {45000, 46000, 44000, 90000, 45500};
+    struct atlas_point point = {.bytes = 4096};
+    atlas_summarise(&point, ns, 5);
+    atlas_add_point(curve, &point);
+    add_point(curve, 1 << 20, 0, 46000);
+    add_point(curve, 1 << 24, 0, 145000);
+    add_point(curve, 4096, 1000, 47000);
+    atlas_add_point(curve,
+                    &(struct atlas_point){.bytes = 1ull << 40, .skipped = "1 TiB are not free"});
+    atlas_add_probe(curve, &(struct atlas_probe){4096, 45000, 45100, 44900, 5e6, 0});
+    atlas_add_probe(curve, &(struct atlas_probe){1 << 20, 45000, 5e6, NAN, 5e6, 0});
+    atlas_finish_curve(curve);
+    curve = atlas_curve_of(&atlas, "shared", "alloc");
+    atlas_add_point(curve, &(struct atlas_point){.skipped = "no such capability"});
+    atlas_finish_curve(curve);
+    return atlas;
+}

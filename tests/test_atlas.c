@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "record/atlas.h"
 #include "record/tree.h"
+#include "record_fixture.h"
 
 static void add(struct atlas_curve *curve, uint64_t bytes, uint64_t live_count, uint64_t ns)
 {
@@ -196,33 +197,10 @@ static void a_curve_waits_as_its_worst_probe_and_a_size_as_its_nearest(void **st
 
 /* ---- the file ---- */
 
-static struct atlas sample_atlas(void)
-{
-    struct atlas atlas = {
-        .device = "cuda:0", .name = "H200", .driver = "580.65.06", .timer_ns = 41.5};
-    struct atlas_curve *curve = atlas_curve_of(&atlas, "raw", "alloc");
-    uint64_t ns[] = {45000, 46000, 44000, 90000, 45500};
-    struct atlas_point point = {.bytes = 4096};
-    atlas_summarise(&point, ns, 5);
-    atlas_add_point(curve, &point);
-    add(curve, 1 << 20, 0, 46000);
-    add(curve, 1 << 24, 0, 145000);
-    add(curve, 4096, 1000, 47000);
-    atlas_add_point(curve,
-                    &(struct atlas_point){.bytes = 1ull << 40, .skipped = "1 TiB are not free"});
-    atlas_add_probe(curve, &(struct atlas_probe){4096, 45000, 45100, 44900, 5e6, 0});
-    atlas_add_probe(curve, &(struct atlas_probe){1 << 20, 45000, 5e6, NAN, 5e6, 0});
-    atlas_finish_curve(curve);
-    curve = atlas_curve_of(&atlas, "shared", "alloc");
-    atlas_add_point(curve, &(struct atlas_point){.skipped = "no such capability"});
-    atlas_finish_curve(curve);
-    return atlas;
-}
-
 static void a_file_gives_the_same_atlas(void **state)
 {
     (void)state;
-    struct atlas atlas = sample_atlas(), again;
+    struct atlas atlas = atlas_fixture(), again;
     struct error error = {0};
     json_t *json = atlas_to_json(&atlas);
     if (atlas_from_json(json, &again, &error))
@@ -293,7 +271,7 @@ static void what_is_no_atlas_is_refused_with_the_place(void **state)
         {"curves.0.probes.0.waits", "\"device\"", "probes[0].waits: does not follow"},
         {"curves.0.probes.1.bytes", "4096", "probes[1].bytes: probes are in the order"},
     };
-    struct atlas atlas = sample_atlas();
+    struct atlas atlas = atlas_fixture();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct atlas read;
         struct error error = {0};
@@ -313,7 +291,7 @@ static void what_is_no_atlas_is_refused_with_the_place(void **state)
 static void damaged_files_are_refused_or_read_in_full(void **state)
 {
     (void)state;
-    struct atlas atlas = sample_atlas();
+    struct atlas atlas = atlas_fixture();
     json_t *json = atlas_to_json(&atlas);
     char *text = json_dumps(json, JSON_COMPACT);
     const size_t length = strlen(text);
@@ -337,7 +315,7 @@ static void damaged_files_are_refused_or_read_in_full(void **state)
             json_decref(again);
             read_count++;
         } else if (other) {
-            assert_true(strncmp(error.text, "atlas: ", 7) == 0);
+            assert_non_null(strstr(error.text, ": "));
             refused++;
         }
         json_decref(other);
@@ -352,7 +330,7 @@ static void damaged_files_are_refused_or_read_in_full(void **state)
 static void a_result_has_an_atlas_a_device(void **state)
 {
     (void)state;
-    struct atlas atlas = sample_atlas(), read;
+    struct atlas atlas = atlas_fixture(), read;
     struct error error = {0};
     json_t *root = tree_object(), *all = tree_array();
     assert_int_equal(atlas_of_result(root, NULL, &read, &error), ERR_NOT_FOUND);

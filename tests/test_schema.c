@@ -267,14 +267,66 @@ static void every_counter_is_in_the_file(void **state)
     result_free(&result);
 }
 
+/* What gamut refuses to read, the schema refuses too, and the other way round. */
+static void atlases_are_of_the_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *place, *key, *value;
+    } wrongs[] = {
+        {"curve", "waits", "\"everybody\""},
+        {"curve", "points", "null"},
+        {"curve", "fit_a_ns", "-1"},
+        {"point", "bytes", "-1"},
+        {"point", "p50_ns", "\"fast\""},
+        {"probe", "idle_ns", "[]"},
+        {"probe", "waits", "7"},
+        {"atlas", "device", "\"\""},
+        {"atlas", "curves", "{}"},
+    };
+    json_t *schema = read_schema();
+    for (size_t i = 0; i <= sizeof wrongs / sizeof *wrongs; i++) {
+        struct result result = record_fixture(1);
+        struct atlas atlas = atlas_fixture();
+        struct error error = {0};
+        result_set_atlas(&result, &atlas);
+        result_set_atlas(&result, &atlas); /* again: in the place of the first */
+        atlas_free(&atlas);
+        json_t *all = json_object_get(result.root, "atlas");
+        assert_int_equal(json_array_size(all), 1);
+        json_t *one = json_array_get(all, 0);
+        json_t *curve = json_array_get(json_object_get(one, "curves"), 0);
+        json_t *point = json_array_get(json_object_get(curve, "points"), 0);
+        json_t *probe = json_array_get(json_object_get(curve, "probes"), 0);
+        bool right = i == sizeof wrongs / sizeof *wrongs;
+        if (!right) {
+            json_t *places[] = {one, curve, point, probe};
+            static const char *const names[] = {"atlas", "curve", "point", "probe"};
+            for (size_t p = 0; p < 4; p++)
+                if (strcmp(wrongs[i].place, names[p]) == 0)
+                    json_object_set_new(places[p], wrongs[i].key,
+                                        json_loads(wrongs[i].value, JSON_DECODE_ANY, NULL));
+        }
+        assert_int_equal(is_valid(schema, schema, result.root), right);
+        assert_int_equal(result_validate(result.root, &error), right ? 0 : ERR_PARSE);
+        if (!right)
+            assert_non_null(strstr(error.text, "atlas[0]: "));
+        result_free(&result);
+    }
+    json_decref(schema);
+}
+
 static void python_agrees(void **state)
 {
     (void)state;
     if (system("python3 -c 'import jsonschema' >/dev/null 2>&1") != 0)
         skip();
     struct result result = record_fixture(6);
+    struct atlas atlas = atlas_fixture();
     struct error error = {0};
     char path[] = "/tmp/gamut-test-XXXXXX", command[1024];
+    result_set_atlas(&result, &atlas);
+    atlas_free(&atlas);
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
     close(descriptor);
@@ -298,6 +350,7 @@ int main(void)
         cmocka_unit_test(produced_files_are_valid),
         cmocka_unit_test(broken_files_are_not),
         cmocka_unit_test(every_counter_is_in_the_file),
+        cmocka_unit_test(atlases_are_of_the_file),
         cmocka_unit_test(python_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

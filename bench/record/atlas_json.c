@@ -81,7 +81,7 @@ struct reader {
 static void fault(struct reader *r, const char *key, const char *what)
 {
     if (!r->code)
-        r->code = error_set(r->error, ERR_PARSE, "atlas: %s%s%s: %s", r->place,
+        r->code = error_set(r->error, ERR_PARSE, "%s%s%s: %s", r->place,
                             *r->place && *key ? "." : "", key, what);
 }
 

@@ -93,6 +93,21 @@ void result_set_devices(struct result *result, const struct record_device *devic
     tree_put(context, "devices", used);
 }
 
+void result_set_atlas(struct result *result, const struct atlas *atlas)
+{
+    json_t *all = json_object_get(result->root, "atlas"), *json = atlas_to_json(atlas);
+    if (!all) {
+        all = tree_array();
+        tree_put(result->root, "atlas", all);
+    }
+    for (size_t i = 0; i < json_array_size(all); i++)
+        if (strcmp(tree_get_text(json_array_get(all, i), "device"), atlas->device) == 0) {
+            json_array_set_new(all, i, json);
+            return;
+        }
+    tree_append(all, json);
+}
+
 void result_finish(struct result *result, enum run_status status)
 {
     json_t *run = json_object_get(result->root, "run");
@@ -304,6 +319,30 @@ static bool print_members(const json_t *value, FILE *out)
     return good;
 }
 
+/* Prints the atlases of a result, a curve a line. */
+static bool print_atlases(const json_t *all, FILE *out)
+{
+    bool good = true;
+    size_t i;
+    json_t *atlas, *value;
+    fputc('[', out);
+    json_array_foreach(all, i, atlas)
+    {
+        const char *name, *before = "{";
+        fputs(i ? ",\n" : "\n", out);
+        json_object_foreach(atlas, name, value)
+        {
+            fprintf(out, "%s\"%s\": ", before, name);
+            good &= json_is_array(value) ? print_members(value, out)
+                                         : json_dumpf(value, out, PRINT_FLAGS) == 0;
+            before = ", ";
+        }
+        fputc('}', out);
+    }
+    fputs("\n]", out);
+    return good;
+}
+
 int result_print(const json_t *root, FILE *out, struct error *error)
 {
     const char *name, *before = "{";
@@ -312,7 +351,7 @@ int result_print(const json_t *root, FILE *out, struct error *error)
     json_object_foreach((json_t *)root, name, value)
     {
         fprintf(out, "%s\n\"%s\": ", before, name);
-        good &= print_members(value, out);
+        good &= strcmp(name, "atlas") == 0 ? print_atlases(value, out) : print_members(value, out);
         before = ",";
     }
     fputs("\n}\n", out);

@@ -14,12 +14,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "record/atlas.h"
 #include "record/case.h"
 #include "record/case_json.h"
 #include "record/context.h"
 
 #define RESULT_SCHEMA_NAME    "gamut.result"
-#define RESULT_SCHEMA_VERSION "1.1.0"
+#define RESULT_SCHEMA_VERSION "1.2.0"
 
 /* How a run ended; "partial" until result_finish says otherwise. */
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
@@ -46,6 +47,8 @@ int result_create(struct result *result, const struct result_run *run, struct er
 void result_set_devices(struct result *result, const struct record_device *devices, size_t count);
 /* Files a round under its case, which is made at its first round. Copies everything. */
 void result_add_round(struct result *result, const struct case_round *round);
+/* Files an atlas under its device, in the place of what was known before. */
+void result_set_atlas(struct result *result, const struct atlas *atlas);
 void result_finish(struct result *result, enum run_status status);
 /* Recomputes what follows from the rounds (result_summarise) and replaces the file at `path`
  * atomically: whoever reads it sees either the old or the new one. Makes missing folders. */
@@ -66,8 +69,8 @@ int result_validate(const json_t *root, struct error *error);
 enum case_status result_worst_status(const json_t *root);
 void result_status_counts(const json_t *root, size_t counts[CASE_STATUSES]);
 
-/* Prints the tree as a result file has it: one member or case a line, so that files can be searched
- * and compared by line. */
+/* Prints the tree as a result file has it: one member, case or curve of an atlas a line, so that
+ * files can be searched and compared by line. */
 int result_print(const json_t *root, FILE *out, struct error *error);
 
 /* Computes, from the rounds alone, every case's status, stats and speed-up over raw, and the

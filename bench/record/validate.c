@@ -56,6 +56,7 @@ static const struct rule {
     {"metrics{}.kind", TEXT},
     {"metrics{}.better", TEXT},
     {"summary", ARRAY | ABSENT},
+    {"atlas", ARRAY | ABSENT},
     {"cases", ARRAY},
     {"cases[]", OBJECT},
     {"cases[].id", TEXT},
@@ -237,6 +238,28 @@ static int check_cases(const json_t *cases, struct error *error)
     return 0;
 }
 
+static int check_atlases(const json_t *atlases, struct error *error)
+{
+    size_t i;
+    json_t *each;
+    json_array_foreach(atlases, i, each)
+    {
+        struct atlas atlas;
+        int rc = atlas_from_json(each, &atlas, error);
+        if (rc) {
+            error_prefix(error, "atlas[%zu]: ", i);
+            return rc;
+        }
+        atlas_free(&atlas);
+        for (size_t j = 0; j < i; j++)
+            if (json_equal(json_object_get(each, "device"),
+                           json_object_get(json_array_get(atlases, j), "device")))
+                return error_set(error, ERR_PARSE, "atlas[%zu].device: atlas[%zu] has the same", i,
+                                 j);
+    }
+    return 0;
+}
+
 int result_validate(const json_t *root, struct error *error)
 {
     if (!json_is_object(root))
@@ -244,7 +267,9 @@ int result_validate(const json_t *root, struct error *error)
     int rc = check_version(root, error);
     for (size_t i = 0; rc == 0 && i < sizeof rules / sizeof *rules; i++)
         rc = follow(&rules[i], rules[i].path, (json_t *)root, "", error);
-    return rc ? rc : check_cases(json_object_get(root, "cases"), error);
+    if (rc == 0)
+        rc = check_cases(json_object_get(root, "cases"), error);
+    return rc ? rc : check_atlases(json_object_get(root, "atlas"), error);
 }
 
 int result_load(const char *path, json_t **root, struct error *error)
