@@ -237,6 +237,27 @@ expect 0 "" plot a.json --out charts
 "$gamut" run --smoke -w right.mem -s raw --no-save >/dev/full 2>err
 [ $? -eq 2 ] || fail "a full disk behind stdout goes unnoticed"
 
+# ---- an atlas
+expect 2 "exclude each other" atlas --no-save --out b.json
+expect 2 "did you mean --quick?" atlas --qick
+expect 2 "takes no" atlas host
+expect 2 "json" atlas --format csv
+expect 77 "no device matches" atlas -D opencl:no-such-device-anywhere
+expect 2 "a.json exists" atlas --quick --out a.json
+expect 0 "1 measured; wrote b.json" atlas --quick --out b.json
+has "^raw  *alloc .* us"
+has "^malloc  *first_use"
+has "^vmm .*host"
+is_json b.json
+expect 0 "" plot b.json --out atlas-charts
+expect 0 "1 measured" atlas --quick --no-save --format json
+is_json out
+if "$gamut" list devices | grep -q '^opencl:0'; then
+    expect 0 "1 measured" atlas --quick --no-save -D opencl
+    has "^raw  *free .* [a-z_]*$"
+    has "^read"
+fi
+
 # ---- failures
 expect 3 "wrong: raw triple/smoke" run --smoke -s raw -w wrong.mem --out wrong.json
 has "WRONG"
@@ -267,6 +288,20 @@ is_json cut.json
 grep -q '"interrupted"' cut.json || fail "SIGINT: the file does not say interrupted"
 grep -q '"samples"' cut.json || fail "SIGINT: what was measured is gone"
 has "canny"
+
+# An atlas that is cut short keeps what it had.
+tests=$((tests + 1))
+"$gamut" atlas --out cut_atlas.json >out 2>err &
+pid=$!
+sleep 3
+kill -INT $pid
+wait $pid
+code=$?
+[ $code -eq 130 ] || fail "SIGINT: exit $code, expected 130"
+is_json cut_atlas.json
+grep -q '"interrupted"' cut_atlas.json || fail "SIGINT: the file does not say interrupted"
+grep -q '"way":"raw"' cut_atlas.json || fail "SIGINT: what was measured is gone"
+has "^raw  *alloc"
 
 echo "$tests command lines, $failures failures"
 [ $failures -eq 0 ]

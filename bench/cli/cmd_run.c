@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/recording.h"
 #include "record/result.h"
 #include "record/table.h"
 #include "record/tree.h"
@@ -171,46 +172,10 @@ static int find_devices(struct run *run, struct error *error)
 
 /* ---- the result ---------------------------------------------------------------------------- */
 
-static void record_device(const struct found_device *found, struct record_device *record)
-{
-    static const char *const kinds[] = {
-        [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu", [DEVICE_OTHER] = "other"};
-    const struct device_info *info = &found->info;
-    *record = (struct record_device){
-        .used = found->selected,
-        .memory_bytes = info->memory_bytes,
-        .memory_free_start_bytes = found->free_bytes,
-        .max_alloc_bytes = info->max_alloc_bytes,
-        .alignment_bytes = info->alignment_bytes,
-        .l2_bytes = info->l2_bytes,
-        .compute_units = info->compute_units,
-        .max_group_items = info->max_group_items,
-        .has_f64 = info->has_f64,
-        .can_split = info->can_split,
-        .copy_bytes_per_second = found->copy_rate,
-    };
-    snprintf(record->id, sizeof record->id, "%s", info->id);
-    snprintf(record->api, sizeof record->api, "%s", info->api);
-    snprintf(record->name, sizeof record->name, "%s", info->name);
-    snprintf(record->platform, sizeof record->platform, "%s", info->platform);
-    snprintf(record->driver, sizeof record->driver, "%s", info->driver);
-    snprintf(record->arch, sizeof record->arch, "%s", info->arch);
-    snprintf(record->kind, sizeof record->kind, "%s", kinds[info->kind]);
-}
-
-/* The flags as they took effect, so that a file says how to make it again. */
+/* The flags as they took effect, with what --smoke made of them. */
 static json_t *options_record(const struct run *run)
 {
-    json_t *record = tree_object();
-    for (const struct flag *f = flags; f->name; f++) {
-        const struct flag_value *value = &run->line->flag[f - flags];
-        if (f->type == FLAG_SWITCH)
-            tree_put(record, f->name, json_boolean(value->number));
-        else if (f->type == FLAG_COUNT)
-            tree_put(record, f->name, tree_count(value->number));
-        else if (value->text)
-            tree_put(record, f->name, tree_text(value->text));
-    }
+    json_t *record = record_flags(flags, run->line->flag);
     tree_put(record, "rounds", tree_count(run->options.rounds));
     tree_put(record, "samples", tree_count(run->options.measure.least_samples));
     tree_put(record, "max-samples", tree_count(run->options.measure.most_samples));
@@ -240,11 +205,7 @@ static int create_result(struct run *run, struct error *error)
     json_decref(options);
     if (code)
         return code;
-    struct record_device *records = must_alloc(run->device_count * sizeof *records);
-    for (size_t i = 0; i < run->device_count; i++)
-        record_device(&run->devices[i], &records[i]);
-    result_set_devices(&run->result, records, run->device_count);
-    free(records);
+    record_devices(&run->result, run->devices, run->device_count);
     if (flag[RUN_OUT].text)
         text_add(&run->path, "%s", flag[RUN_OUT].text);
     else if (!is_on(run, RUN_NO_SAVE))

@@ -6,6 +6,7 @@
 
 #define COMMAND_LIST(X)                                                                            \
     X(run)                                                                                         \
+    X(atlas)                                                                                       \
     X(list)                                                                                        \
     X(plan)                                                                                        \
     X(plot)

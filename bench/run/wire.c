@@ -61,6 +61,9 @@ json_t *job_to_json(const struct job *job)
 {
     if (job->devices)
         return json_pack("{s:s, s:b}", "devices", job->devices, "copy_rate", job->copy_rate);
+    if (job->atlas_device)
+        return json_pack("{s:s, s:b, s:I}", "atlas_device", job->atlas_device, "quick",
+                         job->atlas.quick, "seed", (json_int_t)job->atlas.seed);
     json_t *files = json_array(), *cases = json_array(), *known = json_array();
     for (size_t i = 0; i < job->file_count; i++)
         json_array_append_new(files, json_string(job->files[i]));
@@ -80,7 +83,10 @@ int job_from_json(json_t *json, struct job *job, struct error *error)
 {
     *job = (struct job){.devices = json_string_value(json_object_get(json, "devices"))};
     job->copy_rate = json_is_true(json_object_get(json, "copy_rate"));
-    if (job->devices)
+    job->atlas_device = json_string_value(json_object_get(json, "atlas_device"));
+    job->atlas = (struct atlas_options){.quick = json_is_true(json_object_get(json, "quick")),
+                                        .seed = integer(json, "seed")};
+    if (job->devices || job->atlas_device)
         return 0;
     json_t *files = json_object_get(json, "files"), *cases = json_object_get(json, "cases");
     json_t *known = json_object_get(json, "known");

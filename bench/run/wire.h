@@ -5,6 +5,7 @@
  *   {"done": INDEX, "round": {…}}        and has ended; record/case_json.h says what a round is
  *   {"device": {…}}                      a device that was found; those selected come first
  *   {"missing": "opencl", "why": "…"}    an API that offers none
+ *   {"doing": "…", "atlas": {…}}         how an atlas goes; what is known of it may be left out
  *   {"error": CODE, "text": "…"}         the job could not be done
  */
 #ifndef GAMUT_RUN_WIRE_H
@@ -16,6 +17,7 @@
 
 #include "device/device.h"
 #include "record/case.h"
+#include "run/atlas.h"
 #include "run/measure.h"
 
 /* Where a worker finds the other end of the pipe that its lines go to: not stdout, on which drivers
@@ -35,11 +37,14 @@ struct job_case {
     unsigned slot;
 };
 
-/* A job: to list the devices, open those that the selectors name and measure them; or to run the
- * cases of a round in this order. */
+/* A job: to list the devices, open those that the selectors name and measure them; to measure the
+ * atlas of a device; or to run the cases of a round in this order. */
 struct job {
     const char *devices; /* selectors, "" for none, or NULL: run the cases */
     bool copy_rate;      /* also measure how fast the devices named copy: takes a second each */
+
+    const char *atlas_device; /* its id, or NULL */
+    struct atlas_options atlas;
 
     size_t file_count; /* program files beside those built in */
     const char **files;

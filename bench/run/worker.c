@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "record/case_json.h"
 #include "record/tree.h"
+#include "run/atlas.h"
 #include "run/process.h"
 #include "run/select.h"
 #include "run/wire.h"
@@ -110,6 +111,32 @@ static int do_devices(const struct job *job, FILE *out, struct error *error)
             send_device(out, &s.devices[i]);
     free(s.selected);
     free(s.devices);
+    return code;
+}
+
+/* ---- an atlas ------------------------------------------------------------------------------ */
+
+static void send_atlas(void *context, const char *doing, const struct atlas *atlas)
+{
+    json_t *line = tree_object();
+    tree_put(line, "doing", tree_text(doing));
+    if (atlas)
+        tree_put(line, "atlas", atlas_to_json(atlas));
+    wire_send(context, line);
+}
+
+static int do_atlas(const struct job *job, FILE *out, struct error *error)
+{
+    struct device *device;
+    struct atlas atlas;
+    int code = device_open(job->atlas_device, &device, error);
+    if (code)
+        return code;
+    code = atlas_measure(device, &job->atlas, send_atlas, out, &atlas, error);
+    send_atlas(out, code ? "failed" : "done", &atlas);
+    atlas_free(&atlas);
+    if (code != ERR_DEVICE_LOST)
+        device->ops->close(device);
     return code;
 }
 
@@ -239,7 +266,9 @@ int worker_main(void)
     json_t *json = json_loadf(stdin, 0, NULL);
     int code = job_from_json(json, &job, &error);
     if (!code)
-        code = job.devices ? do_devices(&job, out, &error) : do_round(&job, out, &error);
+        code = job.devices        ? do_devices(&job, out, &error)
+               : job.atlas_device ? do_atlas(&job, out, &error)
+                                  : do_round(&job, out, &error);
     if (code)
         send_error(out, &error);
     job_free(&job);

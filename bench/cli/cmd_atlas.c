@@ -1,0 +1,205 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/recording.h"
+#include "record/atlas_table.h"
+#include "record/result.h"
+#include "run/atlas.h"
+#include "run/rounds.h"
+
+enum atlas_flag {
+    ATLAS_DEVICE,
+    ATLAS_QUICK,
+    ATLAS_SEED,
+    ATLAS_FORMAT,
+    ATLAS_OUT,
+    ATLAS_FORCE,
+    ATLAS_RESULTS,
+    ATLAS_NO_SAVE,
+};
+
+enum atlas_format { FORMAT_TABLE, FORMAT_JSON };
+
+static const struct flag flags[] = {
+    [ATLAS_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
+                      "host, cuda, opencl:1, opencl:NVIDIA, all, …"},
+    [ATLAS_QUICK] = {"quick", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                     "few sizes and samples: seconds instead of a minute or two"},
+    [ATLAS_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1, "of the order"},
+    [ATLAS_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json", 0, 0, "on stdout"},
+    [ATLAS_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                   "the result file [RESULTS/<machine>/<time>-<rev>.json]"},
+    [ATLAS_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
+    [ATLAS_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
+                       "the folder of result files"},
+    [ATLAS_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "write no result file"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+struct session {
+    const struct command_line *line;
+    struct found_device *devices; /* selected ones first */
+    size_t device_count;
+    struct result result;
+    struct text path;   /* "" for none */
+    const char *device; /* that is measured */
+    uint64_t began_ns;
+    bool on_terminal;
+    size_t measured, failed;
+    bool interrupted;
+};
+
+static bool is_on(const struct session *s, enum atlas_flag flag)
+{
+    return s->line->flag[flag].number != 0;
+}
+
+static int check_flags(const struct session *s, struct error *error)
+{
+    const char *out = s->line->flag[ATLAS_OUT].text;
+    struct stat status;
+    if (out && is_on(s, ATLAS_NO_SAVE))
+        return error_set(error, ERR_USAGE, "--out and --no-save exclude each other");
+    if (out && !is_on(s, ATLAS_FORCE) && stat(out, &status) == 0)
+        return error_set(error, ERR_IO, "%s exists: use --force to replace it, or another name",
+                         out);
+    return 0;
+}
+
+static int save(struct session *s, struct error *error)
+{
+    return s->path.length ? result_write(&s->result, s->path.data, error) : 0;
+}
+
+static int create_result(struct session *s, struct error *error)
+{
+    const struct flag_value *flag = s->line->flag;
+    json_t *options = record_flags(flags, flag);
+    const struct result_run facts = {.argc = s->line->argc,
+                                     .argv = s->line->argv,
+                                     .seed = flag[ATLAS_SEED].number,
+                                     .rounds = 1,
+                                     .options = options};
+    int code = result_create(&s->result, &facts, error);
+    json_decref(options);
+    if (code)
+        return code;
+    record_devices(&s->result, s->devices, s->device_count);
+    if (flag[ATLAS_OUT].text)
+        text_add(&s->path, "%s", flag[ATLAS_OUT].text);
+    else if (!is_on(s, ATLAS_NO_SAVE))
+        result_path(s->result.root, flag[ATLAS_RESULTS].text, &s->path);
+    return save(s, error);
+}
+
+/* ---- one device ---- */
+
+/* One line that is written over on a terminal; elsewhere nothing, because it would be many. */
+static void listen(void *context, const char *doing, const struct atlas *atlas)
+{
+    struct session *s = context;
+    (void)atlas;
+    if (s->on_terminal)
+        fprintf(stderr, "\r\033[Kgamut: atlas of %s, %.0f s: %s", s->device,
+                (double)(clock_ns() - s->began_ns) * 1e-9, doing);
+}
+
+static void measure(struct session *s, const struct found_device *found)
+{
+    const struct atlas_options options = {.quick = is_on(s, ATLAS_QUICK),
+                                          .seed = s->line->flag[ATLAS_SEED].number};
+    struct atlas atlas;
+    struct error error = {0};
+    s->device = found->info.id;
+    s->began_ns = clock_ns();
+    if (!s->on_terminal)
+        fprintf(stderr, "gamut: atlas of %s, %s\n", found->info.id, found->info.name);
+    int code = atlas_run(s->device, &options, listen, s, &atlas, &s->interrupted, &error);
+    if (s->on_terminal)
+        fputs("\r\033[K", stderr);
+    if (atlas.curve_count) { /* also of what ended early */
+        result_set_atlas(&s->result, &atlas);
+        if (s->line->flag[ATLAS_FORMAT].number == FORMAT_TABLE) {
+            fputs(s->measured ? "\n" : "", stdout);
+            atlas_print(&atlas, stdout);
+            fflush(stdout);
+        }
+        s->measured++;
+    }
+    if (code) {
+        report_error(&error);
+        s->failed++;
+    }
+    atlas_free(&atlas);
+}
+
+static int measure_all(struct session *s, struct error *error)
+{
+    int code = 0;
+    for (size_t i = 0; i < s->device_count && !s->interrupted && !code; i++)
+        if (s->devices[i].selected) {
+            measure(s, &s->devices[i]);
+            code = save(s, error);
+        }
+    result_finish(&s->result, s->interrupted ? RUN_INTERRUPTED
+                              : s->failed    ? RUN_PARTIAL
+                                             : RUN_COMPLETE);
+    return code ? code : save(s, error);
+}
+
+/* ---- the command ---- */
+
+static int run_session(struct session *s)
+{
+    struct error error = {0};
+    int code = check_flags(s, &error);
+    if (!code)
+        code = rounds_devices(s->line->flag[ATLAS_DEVICE].text, false, &s->devices,
+                              &s->device_count, NULL, &error);
+    if (code == ERR_NOT_FOUND) {
+        report_error(&error);
+        return EXIT_NOTHING_RAN;
+    }
+    if (!code)
+        code = create_result(s, &error);
+    if (!code)
+        code = measure_all(s, &error);
+    if (!code && s->line->flag[ATLAS_FORMAT].number == FORMAT_JSON)
+        code = result_print(s->result.root, stdout, &error);
+    if (code)
+        return report_error(&error);
+    fprintf(stderr, "gamut: %zu measured%s%s%s\n", s->measured,
+            s->interrupted ? ", interrupted" : "", s->path.length ? "; wrote " : "",
+            s->path.length ? s->path.data : "");
+    if (s->interrupted)
+        return EXIT_INTERRUPTED;
+    return s->failed ? EXIT_CASE_FAILED : s->measured ? EXIT_OK : EXIT_NOTHING_RAN;
+}
+
+static int run(const struct command_line *line)
+{
+    setenv("OMP_WAIT_POLICY", "passive", 0); /* as gamut run does: the same host device */
+    struct session s = {.line = line, .on_terminal = isatty(STDERR_FILENO)};
+    int exit_code = run_session(&s);
+    text_free(&s.path);
+    result_free(&s.result);
+    free(s.devices);
+    return exit_code;
+}
+
+const struct command command_atlas = {
+    .name = "atlas",
+    .summary = "measure what memory costs on a device: each way to get it, by size",
+    .arguments = "",
+    .flags = flags,
+    .notes = "For each way that the device offers: alloc, first and second use, free, allocation\n"
+             "after a free; what each call waits for; the cost beside many live allocations; and\n"
+             "what commands cost. gamut plot draws the file.\n",
+    .run = run,
+};
