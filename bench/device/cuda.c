@@ -209,6 +209,7 @@ static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct
 {
     struct cuda_device *d = cuda_self(device);
     CUdeviceptr pointer = 0;
+    cuda_profile_open(d);
     int code = cuda_use(d, error);
     if (!code)
         code =
@@ -220,6 +221,7 @@ static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct
 static int release(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
+    cuda_profile_open(d);
     int code = cuda_use(d, error);
     if (code)
         return code;
@@ -239,6 +241,7 @@ static int read_memory(struct device *device, void *host, uint64_t memory, uint6
     struct cuda_device *d = cuda_self(device);
     if (bytes == 0)
         return 0;
+    cuda_profile_open(d); /* also because pageable memory is copied in the call */
     int code = cuda_use(d, error);
     if (!code)
         code = cuda_check(&d->api,
@@ -253,6 +256,7 @@ static int write_memory(struct device *device, uint64_t memory, uint64_t offset,
     struct cuda_device *d = cuda_self(device);
     if (bytes == 0)
         return 0;
+    cuda_profile_open(d);
     int code = cuda_use(d, error);
     if (!code)
         code = cuda_check(&d->api,
@@ -293,6 +297,7 @@ static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t
 static int sync_device(struct device *device, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
+    cuda_profile_open(d);
     int code = cuda_use(d, error);
     for (unsigned queue = 0; queue < DEVICE_QUEUES_MAX && !code; queue++)
         if (d->streams[queue])
@@ -315,6 +320,7 @@ static int sync_queue(struct device *device, unsigned queue, struct error *error
     struct cuda_device *d = cuda_self(device);
     if (queue >= DEVICE_QUEUES_MAX)
         return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
+    cuda_profile_open(d);
     int code = cuda_use(d, error);
     if (!code && d->streams[queue])
         code = cuda_check(&d->api, d->api.cuStreamSynchronize(d->streams[queue]),
@@ -370,6 +376,10 @@ const struct device_ops device_cuda = {
     .sync_queue = sync_queue,
     .host_alloc = cuda_host_alloc,
     .host_free = cuda_host_free,
+    .profile_begin = cuda_profile_begin,
+    .profile_start = cuda_profile_start,
+    .profile_stop = cuda_profile_stop,
+    .profile_end = cuda_profile_end,
 };
 
 #else

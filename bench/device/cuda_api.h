@@ -49,7 +49,8 @@
     X(cuModuleUnload)                                                                              \
     X(cuModuleGetFunction)                                                                         \
     X(cuFuncGetAttribute)                                                                          \
-    X(cuLaunchKernel)
+    X(cuLaunchKernel)                                                                              \
+    X(cuLaunchHostFunc)
 
 #define NVRTC_FUNCTION_LIST(X)                                                                     \
     X(nvrtcVersion)                                                                                \

@@ -15,6 +15,7 @@ struct cuda_device {
     CUstream streams[DEVICE_QUEUES_MAX]; /* NULL: not used yet */
     CUstream stream;                     /* the one that commands go to */
     CUevent marks[2];
+    struct cuda_profile *profile; /* NULL but between profile_begin and profile_end */
     int arch; /* 90 for sm_90 */
 };
 
@@ -29,6 +30,20 @@ static inline int cuda_use(struct cuda_device *d, struct error *error)
 {
     return cuda_check(&d->api, d->api.cuCtxSetCurrent(d->context), "cuCtxSetCurrent", 0, error);
 }
+
+/* cuda_profile.c. Every hook that may wait for the device calls cuda_profile_open first: the device
+ * may be held back. */
+void cuda_profile_let_go(struct cuda_device *d);
+static inline void cuda_profile_open(struct cuda_device *d)
+{
+    if (d->profile)
+        cuda_profile_let_go(d);
+}
+int cuda_profile_begin(struct device *device, unsigned most, struct error *error);
+int cuda_profile_start(struct device *device, struct error *error);
+int cuda_profile_stop(struct device *device, struct error *error);
+int cuda_profile_end(struct device *device, uint64_t *ns, unsigned *count, bool *marked,
+                     struct error *error);
 
 /* The hooks of cuda_program.c; see struct device_ops. */
 int cuda_build(struct device *device, const struct kernel_source *source,

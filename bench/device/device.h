@@ -203,6 +203,19 @@ struct device_ops {
                       uint64_t *memory, void **host, struct error *error);
     int (*host_free)(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
                      struct error *error);
+
+    /* The time of each command on the device's own clock, in a run that is made for that alone; the
+     * four come together. What is given to the queue between a profile_start and its profile_stop
+     * is one entry; entries beyond `most` are not kept. The device may be held back until commands
+     * are queued, so that it does not wait for the host in the middle of an entry. profile_end,
+     * which also ends a run that failed, waits for everything and stores for each of the *count
+     * entries how long it kept the queue busy (ns has room for `most`, or is NULL); *marked says
+     * that what a pair of marks costs is in each of them. */
+    int (*profile_begin)(struct device *device, unsigned most, struct error *error);
+    int (*profile_start)(struct device *device, struct error *error);
+    int (*profile_stop)(struct device *device, struct error *error);
+    int (*profile_end)(struct device *device, uint64_t *ns, unsigned *count, bool *marked,
+                       struct error *error);
 };
 
 struct device {

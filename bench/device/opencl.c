@@ -286,12 +286,12 @@ static int enqueue_fill(struct opencl_device *d, cl_mem buffer, uint64_t offset,
 {
     uint64_t filled = bytes < 65536 ? bytes : 65536;
     cl_int status = d->api.clEnqueueFillBuffer(d->queue, buffer, &byte, sizeof byte, offset, filled,
-                                               0, NULL, NULL);
+                                               0, NULL, opencl_profile_event(d));
     int code = opencl_check(status, "clEnqueueFillBuffer", OPENCL_ASKS, bytes, error);
     while (!code && filled < bytes) {
         uint64_t more = filled < bytes - filled ? filled : bytes - filled;
         status = d->api.clEnqueueCopyBuffer(d->queue, buffer, buffer, offset, offset + filled, more,
-                                            0, NULL, NULL);
+                                            0, NULL, opencl_profile_event(d));
         code = opencl_check(status, "clEnqueueCopyBuffer", OPENCL_ASKS, more, error);
         filled += more;
     }
@@ -344,8 +344,9 @@ static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t
     struct opencl_device *d = opencl_self(device);
     if (bytes == 0)
         return 0;
-    cl_int status = d->api.clEnqueueCopyBuffer(d->queue, opencl_memory(from), opencl_memory(to),
-                                               from_offset, to_offset, bytes, 0, NULL, NULL);
+    cl_int status =
+        d->api.clEnqueueCopyBuffer(d->queue, opencl_memory(from), opencl_memory(to), from_offset,
+                                   to_offset, bytes, 0, NULL, opencl_profile_event(d));
     return opencl_check(status, "clEnqueueCopyBuffer", OPENCL_ASKS, bytes, error);
 }
 
@@ -427,6 +428,10 @@ const struct device_ops device_opencl = {
     .sync_queue = sync_queue,
     .host_alloc = opencl_host_alloc,
     .host_free = opencl_host_free,
+    .profile_begin = opencl_profile_begin,
+    .profile_start = opencl_profile_start,
+    .profile_stop = opencl_profile_stop,
+    .profile_end = opencl_profile_end,
 };
 
 #else

@@ -23,6 +23,7 @@ struct opencl_device {
     cl_event marks[2];
     size_t host_memory_count;
     struct opencl_host_memory *host_memory;
+    struct opencl_profile *profile; /* NULL but between profile_begin and profile_end */
     uint64_t freed_count; /* memories given back so far: a handle may come again for another one */
     bool rounds_division; /* correctly rounded f32 division and square root can be asked for */
 };
@@ -36,6 +37,14 @@ static inline cl_mem opencl_memory(uint64_t handle)
 {
     return (cl_mem)(uintptr_t)handle;
 }
+
+/* opencl_profile.c. Where the event of the command that is given now goes; NULL: nobody asks. */
+cl_event *opencl_profile_event(struct opencl_device *d);
+int opencl_profile_begin(struct device *device, unsigned most, struct error *error);
+int opencl_profile_start(struct device *device, struct error *error);
+int opencl_profile_stop(struct device *device, struct error *error);
+int opencl_profile_end(struct device *device, uint64_t *ns, unsigned *count, bool *marked,
+                       struct error *error);
 
 /* The hooks of opencl_program.c; see struct device_ops. */
 int opencl_build(struct device *device, const struct kernel_source *source,

@@ -234,7 +234,7 @@ int opencl_launch(struct device *device, struct device_program *program, size_t 
     if (code)
         return code;
     cl_int status = d->api.clEnqueueNDRangeKernel(d->queue, k->kernel, launch->rank, NULL, global,
-                                                  local, 0, NULL, NULL);
+                                                  local, 0, NULL, opencl_profile_event(d));
     return opencl_check(status, "clEnqueueNDRangeKernel", OPENCL_ASKS, 0, error);
 }
 
