@@ -13,7 +13,10 @@ int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
     struct held_block *block = &e->blocks[b];
     struct alloc_request request = {
         .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
+    trace_begin_call(e->trace);
     code = allocator_alloc(e->allocator, &request, &block->block);
+    trace_alloc(e->trace, (unsigned)b, block->block.memory, request.size, request.alignment,
+                request.tag);
     if (code) {
         error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag, (long long)bytes,
                   e->allocator->source->error.text);
@@ -75,7 +78,9 @@ static int end_hold(struct executor *e, int name)
     e->block_of[name] = NO_BLOCK;
     if (--block->holders)
         return 0;
+    trace_begin_call(e->trace);
     int code = allocator_free(e->allocator, &block->block, block->tag, block->requested);
+    trace_free(e->trace, (unsigned)(block - e->blocks));
     if (code)
         error_set(e->error, code, "giving back block '%s': %s", block->tag,
                   e->allocator->source->error.text);
@@ -102,8 +107,11 @@ void blocks_free_all(struct executor *e)
     e->free_block = NO_BLOCK;
     for (unsigned b = e->block_capacity; b-- > 0;) {
         struct held_block *block = &e->blocks[b];
-        if (block->holders && e->allocator)
+        if (block->holders && e->allocator) {
+            trace_begin_call(e->trace);
             allocator_free(e->allocator, &block->block, block->tag, block->requested);
+            trace_free(e->trace, b);
+        }
         *block = (struct held_block){.next_free = e->free_block};
         e->free_block = (int)b;
     }

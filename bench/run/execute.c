@@ -434,6 +434,16 @@ void executor_close(struct executor *e)
     free(e);
 }
 
+void executor_record(struct executor *e, struct trace *trace)
+{
+    e->trace = trace;
+}
+
+unsigned executor_block_capacity(const struct executor *e)
+{
+    return e->block_capacity;
+}
+
 const struct executor_counts *executor_counts(const struct executor *e)
 {
     return &e->counts;
@@ -476,8 +486,11 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
     }
     if (e->lacks)
         return 0;
-    return e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
+    trace_begin_call(e->trace);
+    code = e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
                                  value->array.data, value->array.count * bytes, e->error);
+    trace_write(e->trace, a->memory, value->array.count * bytes);
+    return code;
 }
 
 int executor_begin(struct executor *e, struct allocator *allocator,
@@ -507,8 +520,12 @@ int executor_begin(struct executor *e, struct allocator *allocator,
 int executor_run(struct executor *e, struct error *error)
 {
     e->error = error;
+    trace_begin_run(e->trace);
     int code = last_use_all(e, &e->root->unused);
-    return code ? code : run_steps(e, e->root);
+    if (!code)
+        code = run_steps(e, e->root);
+    trace_end_run(e->trace);
+    return code;
 }
 
 /* Reads all elements between the first and the last and picks out those of the array. */

@@ -51,6 +51,10 @@ int executor_begin(struct executor *executor, struct allocator *allocator,
                    const struct arguments *arguments, bool poison, struct error *error);
 /* Runs the body. Returns before the device is idle. */
 int executor_run(struct executor *executor, struct error *error);
+/* Records all runs from now on; NULL ends that. The trace needs room for so many blocks. */
+struct trace;
+void executor_record(struct executor *executor, struct trace *trace);
+unsigned executor_block_capacity(const struct executor *executor);
 /* The results in the order of `in`, read into host arrays that the caller owns (free data). */
 int executor_results(struct executor *executor, struct host_array *results, struct error *error);
 /* Lets go of everything that the run still holds, also after a failure. */

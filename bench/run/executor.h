@@ -5,6 +5,7 @@
 #include "run/execute.h"
 #include "run/layout.h"
 #include "run/liveness.h"
+#include "run/trace.h"
 
 enum { NO_BLOCK = -1 };
 
@@ -73,6 +74,7 @@ struct executor {
     bool poison;
     uint64_t block_alignment;
     struct executor_counts counts;
+    struct trace *trace; /* NULL: nobody records */
     struct error *error;
 };
 

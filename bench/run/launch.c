@@ -77,8 +77,10 @@ int launch_extents(struct executor *e, unsigned kernel, const int64_t *extents, 
                                 (long long)extents[d], d);
     }
     launch.rank = group_items ? 1 : rank > 3 ? 3 : rank;
+    trace_begin_command(e->trace);
     int code = e->device->ops->launch(e->device, e->built, kernel, &launch, argument_count, kinds,
                                       arguments, e->error);
+    trace_launch(e->trace, kernel, argument_count, kinds, arguments);
     if (code == ERR_OOM) {
         /* A lazy driver finds out only now that a block does not fit: give back what is spare. */
         code = allocator_trim(e->allocator);

@@ -57,6 +57,17 @@ static int launch_mover(struct executor *e, const struct step *s, const struct a
                           to->layout.rank, 0, count, kinds, arguments, s->stm->at);
 }
 
+static int plain_copy(struct executor *e, const struct array_state *to,
+                      const struct array_state *from, size_t each, uint64_t bytes)
+{
+    trace_begin_command(e->trace);
+    int code =
+        e->device->ops->copy(e->device, to->memory, (uint64_t)to->layout.offset * each,
+                             from->memory, (uint64_t)from->layout.offset * each, bytes, e->error);
+    trace_copy(e->trace, to->memory, from->memory, bytes);
+    return code;
+}
+
 static int move(struct executor *e, const struct step *s, enum copy_kind kind,
                 const struct array_state *to, const struct array_state *from)
 {
@@ -77,9 +88,7 @@ static int move(struct executor *e, const struct step *s, enum copy_kind kind,
     counts->count++;
     counts->bytes += bytes;
     if (layout_contiguous(&to->layout) && layout_contiguous(&from->layout))
-        return e->device->ops->copy(e->device, to->memory, (uint64_t)to->layout.offset * each,
-                                    from->memory, (uint64_t)from->layout.offset * each, bytes,
-                                    e->error);
+        return plain_copy(e, to, from, each, bytes);
     return launch_mover(e, s, to, from, NULL);
 }
 
@@ -229,8 +238,10 @@ static int read_element(struct executor *e, const struct stm *stm, size_t bytes)
     if (code)
         return code;
     union scalar value = {.i64 = 0};
+    trace_begin_call(e->trace);
     code = e->device->ops->read(e->device, &value, array->memory, (uint64_t)element.offset * bytes,
                                 bytes, e->error);
+    trace_read(e->trace, array->memory, bytes);
     e->values[stm->outs[0]] = value;
     return code;
 }

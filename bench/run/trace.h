@@ -1,0 +1,88 @@
+/* The trace of a run: what the program asked of the allocator and of the device, in order, how long
+ * its own work between two requests took on the host, and each command on the device. It is what
+ * the cost model replays (model.h); it says nothing about the strategy it was recorded under.
+ *
+ * The executor records into memory that was allocated before the run. A trace without room counts
+ * the events, so that the next one can have it.
+ */
+#ifndef GAMUT_RUN_TRACE_H
+#define GAMUT_RUN_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "device/device.h"
+
+enum trace_kind {
+    TRACE_ALLOC,  /* a block is asked for */
+    TRACE_FREE,   /* and given back */
+    TRACE_LAUNCH, /* commands: a kernel */
+    TRACE_COPY,   /* a copy within the device */
+    TRACE_WRITE,  /* from the host, which waits */
+    TRACE_READ,   /* to the host, which waits */
+};
+
+struct trace_event {
+    enum trace_kind kind;
+    /* Blocks: the executor's number of the block, which another block may have once this one is
+     * given back. Commands: those of the blocks that they use, behind `uses`. */
+    unsigned block;
+    unsigned first_use, use_count;
+    unsigned kernel;    /* of a launch: its number in the program */
+    uint64_t bytes;     /* asked for, copied, read or written */
+    uint64_t alignment; /* of a block */
+    const char *tag;    /* of a block */
+    uint64_t before_ns; /* host: between the event before and this one, the program's own work */
+    uint64_t call_ns;   /* host: in the call */
+    uint64_t device_ns; /* of a launch or copy: how long it kept the device busy */
+};
+
+struct trace {
+    size_t event_count, event_capacity; /* a count above the capacity: only counted */
+    struct trace_event *events;
+    size_t use_count, use_capacity;
+    unsigned *uses;      /* numbers of blocks */
+    uint64_t *memory_of; /* by block: where it lies, for the recorder alone */
+    unsigned block_capacity;
+    size_t run_begin,
+        run_end;             /* the events that are timed: inputs lie before, what is left after */
+    struct device *profiled; /* commands are timed by its profile hooks; NULL: they are not */
+    uint64_t started_ns, ended_ns; /* of the host's clock: the call that is made, the one before */
+};
+
+/* Room for as many events and uses; `block_capacity` as the executor says. */
+void trace_open(struct trace *trace, size_t events, size_t uses, unsigned block_capacity);
+void trace_close(struct trace *trace);
+/* Forgets what was recorded. Not timed. */
+void trace_restart(struct trace *trace, struct device *profiled);
+
+/* Around each call, the second with what it was; `trace` may be NULL: nobody records. */
+void trace_begin_call(struct trace *trace);
+void trace_begin_command(struct trace *trace);
+void trace_alloc(struct trace *trace, unsigned block, uint64_t memory, uint64_t bytes,
+                 uint64_t alignment, const char *tag);
+void trace_free(struct trace *trace, unsigned block);
+void trace_launch(struct trace *trace, unsigned kernel, size_t argument_count,
+                  const enum launch_arg_kind *kinds, const union launch_value *arguments);
+void trace_copy(struct trace *trace, uint64_t to, uint64_t from, uint64_t bytes);
+void trace_read(struct trace *trace, uint64_t memory, uint64_t bytes);
+void trace_write(struct trace *trace, uint64_t memory, uint64_t bytes);
+/* The timed part begins or ends here. */
+void trace_begin_run(struct trace *trace);
+void trace_end_run(struct trace *trace);
+
+static inline bool trace_fits(const struct trace *trace)
+{
+    return trace->event_count <= trace->event_capacity && trace->use_count <= trace->use_capacity;
+}
+
+/* Is it a command that keeps the device busy (and an entry of its profile)? */
+static inline bool trace_is_command(enum trace_kind kind)
+{
+    return kind == TRACE_LAUNCH || kind == TRACE_COPY;
+}
+
+#endif
