@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
+#include "cli/run_atlas.h"
 #include "record/result.h"
 #include "record/table.h"
 #include "record/tree.h"
@@ -29,6 +30,7 @@ enum run_flag {
     RUN_SMOKE,
     RUN_MEM_LIMIT,
     RUN_TIMEOUT,
+    RUN_ATLAS,
     RUN_FORMAT,
     RUN_OUT,
     RUN_FORCE,
@@ -68,6 +70,8 @@ static const struct flag flags[] = {
                        "refuse to hold more of a device's memory"},
     [RUN_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
                      "for a case in a round, checking included"},
+    [RUN_ATLAS] = {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                   "predict by the atlas in FILE [the newest of the device in RESULTS]"},
     [RUN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
                     "on stdout"},
     [RUN_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
@@ -168,6 +172,18 @@ static int find_devices(struct run *run, struct error *error)
     code = select_cases(&run->selection, infos, selected, error);
     free(infos);
     return code;
+}
+
+/* A smoke run's times are nobody's measure: it predicts where it is told to. */
+static int find_atlases(struct run *run, struct error *error)
+{
+    const struct flag_value *flag = run->line->flag;
+    if (is_on(run, RUN_SMOKE) && !flag[RUN_ATLAS].text)
+        return 0;
+    int code = run_atlases(flag[RUN_ATLAS].text, flag[RUN_RESULTS].text, run->devices,
+                           run->device_count, &run->options.atlases, error);
+    /* The exit code of what is not there is for devices. */
+    return code == ERR_NOT_FOUND ? ERR_USAGE : code;
 }
 
 /* ---- the result ---------------------------------------------------------------------------- */
@@ -303,6 +319,8 @@ static int run_cases(struct run *run)
         return EXIT_NOTHING_RAN;
     }
     if (!code)
+        code = find_atlases(run, &error);
+    if (!code)
         code = create_result(run, &error);
     if (!code)
         code = measure_all(run, &error);
@@ -320,6 +338,7 @@ static int run_command(const struct command_line *line)
     text_free(&run.path);
     result_free(&run.result);
     free(run.devices);
+    json_decref(run.options.atlases);
     select_free(&run.selection);
     catalogue_close(&run.catalogue);
     return exit_code;

@@ -44,6 +44,24 @@ enum case_check {
 };
 const char *case_check_name(enum case_check check);
 
+/* X(name, help): what the cost model says of a run like those that are sampled. Unknown is
+ * UNKNOWN_NS here and null in a file. */
+#define MODEL_LIST(X)                                                                              \
+    X(predicted_ns, "host time of the run, to be compared with wall_ns")                           \
+    X(device_ns, "time in which the device's queue works on commands")                             \
+    X(driver_ns, "host time in the driver's calls for memory, waiting included")                   \
+    X(waiting_ns, "the part of driver_ns in which these calls wait for the device")                \
+    X(first_use_ns, "time that commands take longer because memory is used for the first time")    \
+    X(allocator_ns, "the strategy's own host time")
+
+struct case_model {
+    bool asked; /* false: nobody asked for a prediction, and the rest means nothing */
+#define X(name, help) uint64_t name;
+    MODEL_LIST(X)
+#undef X
+    char why_not[256]; /* "" or why all are unknown */
+};
+
 struct case_round {
     struct case_key key;
     unsigned round; /* from 0 */
@@ -59,6 +77,7 @@ struct case_round {
     struct sample cold_sample; /* the run on the fresh allocator; times only */
     size_t sample_count;
     struct sample *samples; /* owned by whoever made the round */
+    struct case_model model;
 };
 
 #endif

@@ -70,6 +70,19 @@ static json_t *samples_to_json(const struct sample *samples, size_t sample_count
     return json;
 }
 
+/* Null where nobody has tried. */
+static json_t *model_to_json(const struct case_model *model)
+{
+    if (!model->asked)
+        return json_null();
+    json_t *json = tree_object();
+#define X(name, help) tree_put(json, #name, tree_count(model->name));
+    MODEL_LIST(X)
+#undef X
+    tree_put(json, "why_not", tree_text_or_null(model->why_not));
+    return json;
+}
+
 json_t *case_round_to_json(const struct case_round *round)
 {
     char digest[17];
@@ -88,6 +101,7 @@ json_t *case_round_to_json(const struct case_round *round)
     tree_put(json, "warm", exact_to_json(&round->warm));
     tree_put(json, "cold_sample", sample_to_json(&round->cold_sample));
     tree_put(json, "samples", samples_to_json(round->samples, round->sample_count));
+    tree_put(json, "model", model_to_json(&round->model));
     return json;
 }
 
@@ -263,6 +277,22 @@ static int read_samples(const json_t *object, struct case_round *round, struct e
     return 0;
 }
 
+static int read_model(const json_t *object, struct case_model *model, struct error *error)
+{
+    const json_t *json = json_object_get(object, "model");
+    int rc = 0;
+    *model = (struct case_model){.asked = json_is_object(json)};
+#define X(name, help)                                                                              \
+    model->name = UNKNOWN_NS;                                                                      \
+    if (rc == 0 && model->asked)                                                                   \
+        rc = read_count(json, #name, &model->name, error);
+    MODEL_LIST(X)
+#undef X
+    if (rc == 0 && model->asked)
+        rc = read_text(json, "why_not", model->why_not, sizeof model->why_not, error);
+    return rc;
+}
+
 int case_key_from_json(const json_t *json, struct case_key *key, struct error *error)
 {
     int rc = 0;
@@ -293,7 +323,8 @@ int case_round_from_json(const json_t *json, struct case_round *round, struct er
         (rc = read_number(json, "traffic_bytes", &round->traffic_bytes, error)) == 0 &&
         (rc = read_exact(json, "cold", &round->cold, error)) == 0 &&
         (rc = read_exact(json, "warm", &round->warm, error)) == 0 &&
-        (rc = read_sample(json, "cold_sample", &round->cold_sample, error)) == 0)
+        (rc = read_sample(json, "cold_sample", &round->cold_sample, error)) == 0 &&
+        (rc = read_model(json, &round->model, error)) == 0)
         rc = read_samples(json, round, error);
     round->status = (enum case_status)status;
     round->check = (enum case_check)check;

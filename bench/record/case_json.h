@@ -4,7 +4,8 @@
  *   {"key": {"workload", "dataset", "merge", "release", "strategy", "device"},
  *    "round", "slot", "status", "reason", "check", "digest", "worst_error", "traffic_bytes",
  *    "cold": {counter: value}, "warm": {counter: value},
- *    "cold_sample": {metric: value}, "samples": {metric: [values in the order of measurement]}}
+ *    "cold_sample": {metric: value}, "samples": {metric: [values in the order of measurement]},
+ *    "model": {name of MODEL_LIST: value, "why_not"} or null}
  *
  * Unknown numbers are null. The digest is 16 hexadecimal digits, because a reader with doubles for
  * numbers would lose bits of an integer.

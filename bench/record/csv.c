@@ -71,6 +71,23 @@ static void print_metric(const json_t *one_case, const char *name, const json_t 
     fputc('\n', out);
 }
 
+/* Predictions of a case, where there are any. */
+static void print_model(const json_t *root, const json_t *one_case, FILE *out)
+{
+    static const char *const names[] = {
+#define X(name, help) #name,
+        MODEL_LIST(X)
+#undef X
+    };
+    const json_t *model = json_object_get(one_case, "model");
+    for (size_t i = 0; i < sizeof names / sizeof *names && json_is_object(model); i++) {
+        print_case(root, one_case, out);
+        fprintf(out, "model.%s,ns,sampled", names[i]);
+        print_value(json_object_get(model, names[i]), out);
+        fputs(",,,\n", out);
+    }
+}
+
 void csv_print(const json_t *root, FILE *out)
 {
     size_t i;
@@ -92,6 +109,7 @@ void csv_print(const json_t *root, FILE *out)
             print_case(root, one_case, out);
             print_metric(one_case, name, metric, out);
         }
+        print_model(root, one_case, out);
         print_case(root, one_case, out);
         fputs("speedup_over_raw,ratio,sampled", out);
         print_interval(json_object_get(one_case, "speedup_over_raw"), NULL, out);

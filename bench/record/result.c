@@ -155,6 +155,7 @@ static json_t *new_case(const struct case_key *key)
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         tree_put(one_case, unknown[i], json_null());
     tree_put(one_case, "stats", tree_object());
+    tree_put(one_case, "model", json_null());
     tree_put(one_case, "speedup_over_raw", json_null());
     tree_put(one_case, "peak_over_best", json_null());
     tree_put(one_case, "warnings", tree_array());

@@ -125,6 +125,41 @@ static void judge(json_t *one_case)
     tree_put(one_case, "worst_error", tree_number(worst_error));
 }
 
+/* The median over rounds of what the model says; null where no round has a prediction, with the
+ * reason if there is one. `error` is the prediction over the measured median, less 1. */
+static json_t *model_stats(const json_t *rounds, double wall_ns)
+{
+    static const char *const names[] = {
+#define X(name, help) #name,
+        MODEL_LIST(X)
+#undef X
+    };
+    json_t *round, *out = NULL;
+    double *values = must_alloc(json_array_size(rounds) * sizeof *values);
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        size_t i, count = 0;
+        json_array_foreach((json_t *)rounds, i, round)
+        {
+            const json_t *model = json_object_get(round, "model");
+            double value = tree_get_number(model, names[n]);
+            if (json_is_object(model) && !out)
+                out = tree_object();
+            if (json_is_object(model) && n == 0)
+                tree_put(out, "why_not", tree_share(model, "why_not"));
+            if (!isnan(value))
+                values[count++] = value;
+        }
+        double median = count ? statistics_of(values, count).median : NAN;
+        if (!out)
+            break;
+        tree_put(out, names[n], tree_number(median));
+        if (n == 0)
+            tree_put(out, "error", tree_number(median / wall_ns - 1));
+    }
+    free(values);
+    return out ? out : json_null();
+}
+
 static void describe_case(json_t *one_case)
 {
     judge(one_case);
@@ -140,6 +175,8 @@ static void describe_case(json_t *one_case)
             tree_put(stats, list[i].name, metric);
     }
     tree_put(one_case, "stats", stats);
+    double wall_ns = tree_get_number(json_object_get(stats, "wall_ns"), "median");
+    tree_put(one_case, "model", model_stats(json_object_get(one_case, "rounds"), wall_ns));
     tree_put(one_case, "speedup_over_raw", json_null());
     tree_put(one_case, "peak_over_best", json_null());
 }

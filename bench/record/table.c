@@ -161,6 +161,26 @@ static void print_warnings(const json_t *root, FILE *out)
     }
 }
 
+/* How good the cost model was, where it matters: a short run is the noise of its calls. */
+static void print_model_verdict(const json_t *root, FILE *out)
+{
+    const double long_ns = 200e3, close = 0.15;
+    size_t i, count = 0, close_count = 0;
+    json_t *one_case;
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+    {
+        const json_t *wall = json_object_get(json_object_get(one_case, "stats"), "wall_ns");
+        double error = tree_get_number(json_object_get(one_case, "model"), "error");
+        if (isnan(error) || !(tree_get_number(wall, "median") > long_ns))
+            continue;
+        count++;
+        close_count += fabs(error) <= close;
+    }
+    if (count)
+        fprintf(out, "cost model: within 15 %%: %zu of %zu cases above 200 us\n", close_count,
+                count);
+}
+
 /* How many cases ended how, and what stands in the way of intervals. */
 static void print_verdict(const json_t *root, FILE *out)
 {
@@ -175,6 +195,7 @@ static void print_verdict(const json_t *root, FILE *out)
             before = ", ";
         }
     fputs(total ? "\n" : "none was run\n", out);
+    print_model_verdict(root, out);
     if (rounds < 6)
         fprintf(out, "No intervals: they need at least 6 rounds.\n");
 }

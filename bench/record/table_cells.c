@@ -56,6 +56,16 @@ static void set_speedup(struct table_row *row, const json_t *speedup)
     row->change = lo > 1 ? CHANGE_BETTER : hi < 1 ? CHANGE_WORSE : CHANGE_NONE;
 }
 
+static void set_model(struct table_row *row, const json_t *model)
+{
+    double predicted = tree_get_number(model, "predicted_ns");
+    double error = tree_get_number(model, "error");
+    if (!isnan(predicted))
+        text_ns(row->cell[COLUMN_PREDICTED], predicted);
+    if (!isnan(error))
+        snprintf(row->cell[COLUMN_ERROR], CELL_BYTES, "%+.1f %%", 100 * error);
+}
+
 static void set_bytes(struct table_row *row, enum column column, double bytes)
 {
     if (!isnan(bytes))
@@ -146,6 +156,7 @@ static void fill_case(struct table_row *row, const json_t *root, const json_t *o
     }
     const json_t *wall = json_object_get(json_object_get(one_case, "stats"), "wall_ns");
     set_wall(row, wall);
+    set_model(row, json_object_get(one_case, "model"));
     set_speedup(row, json_object_get(one_case, "speedup_over_raw"));
     set_counters(row, json_object_get(one_case, "counters"));
     double over_best = tree_get_number(one_case, "peak_over_best");

@@ -16,6 +16,8 @@
     X(RELEASE, "release")                                                                          \
     X(STRATEGY, "strategy")                                                                        \
     X(WALL, "wall")                                                                                \
+    X(PREDICTED, "predicted")                                                                      \
+    X(ERROR, "error")                                                                              \
     X(SPEEDUP, "vs raw")                                                                           \
     X(COPY_RATE, "of copy rate")                                                                   \
     X(REQUESTED, "requested")                                                                      \

@@ -22,6 +22,7 @@
 #include "run/execute.h"
 #include "run/inputs.h"
 #include "run/merging.h"
+#include "run/predict.h"
 
 struct built {
     struct built *next;
@@ -58,7 +59,8 @@ struct measure {
     struct device *device;
     struct built *built;
     struct merged *merged;
-    struct prepared *prepared; /* last used first */
+    struct prepared *prepared;   /* last used first */
+    struct predictor *predictor; /* NULL: nothing is predicted */
 };
 
 /* Inputs of other cases are kept as long as all together stay below this. */
@@ -78,8 +80,15 @@ static void free_prepared(struct prepared *p)
     free(p);
 }
 
+void measure_predict(struct measure *m, const struct atlas *atlas)
+{
+    predictor_close(m->predictor);
+    m->predictor = predictor_open(m->device, atlas);
+}
+
 void measure_close(struct measure *m)
 {
+    predictor_close(m->predictor);
     while (m->built) {
         struct built *next = m->built->next;
         if (m->built->code)
@@ -501,6 +510,12 @@ static int measure_session(struct session *s, const struct measure_options *o)
                          &s->error);
     if (!code)
         code = measure_runs(s, o);
+    if (!code && s->m->predictor) {
+        const struct prediction_request request = {
+            &round->key, s->executor,          &s->prepared->inputs.arguments,
+            s->strategy, &s->strategy_options, o->capacity_bytes};
+        code = predictor_predict(s->m->predictor, &request, &round->model);
+    }
     executor_close(s->executor);
     return code;
 }

@@ -3,6 +3,7 @@
 #define GAMUT_RUN_MEASURE_H
 
 #include "device/device.h"
+#include "record/atlas.h"
 #include "record/case.h"
 #include "run/catalogue.h"
 
@@ -20,6 +21,9 @@ struct measure_options {
 /* What stays between the cases of one process: inputs, references, built kernels. */
 struct measure;
 struct measure *measure_open(struct device *device);
+/* Cases are predicted from now on (round->model), by the atlas of this device, which outlives it.
+ */
+void measure_predict(struct measure *measure, const struct atlas *atlas);
 void measure_close(struct measure *measure);
 
 /* Runs the case: a cold run whose answer is checked, a warm run whose counters are kept, timed

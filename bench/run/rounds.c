@@ -127,7 +127,8 @@ static json_t *job_of_rest(const struct rounds *r)
                       .options = r->options->measure,
                       .case_count = r->state.in_round - first,
                       .known_count = r->known_count,
-                      .known = r->known};
+                      .known = r->known,
+                      .atlases = r->options->atlases};
     job.cases = must_alloc(job.case_count * sizeof *job.cases);
     for (size_t i = 0; i < job.case_count; i++)
         job.cases[i] = (struct job_case){.key = *key_at(r, first + i),

@@ -18,6 +18,7 @@ struct rounds_options {
     unsigned rounds;
     uint64_t timeout_ns; /* for a case and round, from its start to its record */
     struct measure_options measure;
+    json_t *atlases; /* as in struct job */
 };
 
 /* Where the loop is. */

@@ -54,6 +54,7 @@ struct job {
     struct job_case *cases;
     size_t known_count;
     struct known_answers *known;
+    json_t *atlases; /* of the devices whose cases are to be predicted; NULL: of none. Borrowed. */
 };
 
 /* The caller owns the result; never NULL. */

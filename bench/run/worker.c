@@ -146,6 +146,7 @@ struct open_device {
     const char *id;
     struct device *device; /* NULL: it could not be opened */
     struct measure *measure;
+    struct atlas atlas; /* without curves: there is none of this device */
     int code;
     struct error error;
 };
@@ -155,33 +156,53 @@ struct worker {
     FILE *out;
     struct catalogue catalogue;
     size_t device_count;
-    struct open_device *devices;
+    struct open_device **devices;
 };
+
+static const json_t *atlas_json_of(const json_t *atlases, const char *id)
+{
+    size_t i;
+    json_t *atlas;
+    json_array_foreach((json_t *)atlases, i, atlas)
+    {
+        if (strcmp(tree_get_text(atlas, "device"), id) == 0)
+            return atlas;
+    }
+    return NULL;
+}
 
 /* Opens a device at its first case, so that what opening does to the process is that case's. */
 static struct open_device *device_of(struct worker *w, const char *id)
 {
     for (size_t i = 0; i < w->device_count; i++)
-        if (strcmp(w->devices[i].id, id) == 0)
-            return &w->devices[i];
+        if (strcmp(w->devices[i]->id, id) == 0)
+            return w->devices[i];
     w->devices = must_realloc(w->devices, (w->device_count + 1) * sizeof *w->devices);
-    struct open_device *d = &w->devices[w->device_count++];
+    struct open_device *d = w->devices[w->device_count++] = must_alloc(sizeof *d);
     *d = (struct open_device){.id = id};
     d->code = device_open(id, &d->device, &d->error);
-    if (d->code)
+    if (d->code) {
         d->device = NULL;
-    else
-        d->measure = measure_open(d->device);
+        return d;
+    }
+    d->measure = measure_open(d->device);
+    const json_t *atlas = atlas_json_of(w->job->atlases, id);
+    if (atlas && atlas_from_json(atlas, &d->atlas, NULL) == 0)
+        measure_predict(d->measure, &d->atlas);
     return d;
 }
 
 static void close_devices(struct worker *w)
 {
-    for (size_t i = 0; i < w->device_count; i++)
-        if (w->devices[i].device) {
-            measure_close(w->devices[i].measure);
-            w->devices[i].device->ops->close(w->devices[i].device);
+    for (size_t i = 0; i < w->device_count; i++) {
+        struct open_device *d = w->devices[i];
+        if (d->device) {
+            measure_close(d->measure);
+            atlas_free(&d->atlas);
+            d->device->ops->close(d->device);
         }
+        free(d);
+    }
     free(w->devices);
 }
 
