@@ -57,11 +57,12 @@ static void test_broken_ops(void **state)
     const struct allocator_ops *raw;
     struct option_values options;
     assert_int_equal(allocator_parse("raw", &raw, &options, NULL), 0);
-    struct allocator_ops no_trim = *raw, old = *raw;
+    struct allocator_ops no_trim = *raw, old = *raw, unsafe = *raw;
     no_trim.name = "broken";
     no_trim.trim = NULL;
     old.name = "old";
     old.version = ALLOCATOR_API_VERSION - 1;
+    unsafe.queues = QUEUES_UNSAFE;
 
     struct fake_source fake;
     fake_source_open(&fake, 64, true);
@@ -72,7 +73,11 @@ static void test_broken_ops(void **state)
     assert_string_equal(error.text, "strategy broken lacks the required hook 'trim'");
     assert_int_equal(allocator_open(&allocator, &old, &options, &fake.source, &error),
                      ERR_INTERNAL);
-    assert_non_null(strstr(error.text, "strategy old was written for version 0"));
+    assert_non_null(strstr(error.text, "strategy old was written for version 1"));
+    assert_int_equal(allocator_open(&allocator, &unsafe, &options, &fake.source, &error),
+                     ERR_INTERNAL);
+    assert_string_equal(error.text, "strategy raw may hand memory to a queue while another still "
+                                    "uses it, and is not for the harness only");
     allocator_close(&allocator);
     fake_source_close(&fake);
 }
@@ -143,6 +148,52 @@ static void test_counts(void **state)
     fake_source_close(&fake);
 }
 
+static void get(struct allocator *allocator, unsigned queue, uint64_t size, int code,
+                struct block *block)
+{
+    const struct alloc_request request = {.size = size, .alignment = 64, .queue = queue};
+    assert_int_equal(allocator_alloc(allocator, &request, block), code);
+    assert_int_equal(allocator_check(allocator), 0);
+}
+
+/* What one queue has freed another gets through the driver alone, and only when it must. */
+static void test_queues_are_apart(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    fake_source_open(&fake, 64, true);
+    fake.capacity_bytes = 300;
+    struct allocator allocator;
+    fake_source_allocator(&fake, "pool", &allocator);
+    struct block a, b, c, refused;
+
+    get(&allocator, 0, 103, 0, &a);
+    assert_int_equal(a.queue, 0);
+    assert_int_equal(allocator_free(&allocator, &a, NULL, 103), 0);
+    get(&allocator, 7, 103, 0, &b);
+    assert_int_equal(b.queue, 7);
+    assert_string_equal(fake.log.data, "+103 +103");
+    get(&allocator, 0, 103, 0, &a);
+    assert_string_equal(fake.log.data, "+103 +103");
+    assert_int_equal(allocator_free(&allocator, &a, NULL, 103), 0);
+
+    /* Queue 0 holds what queue 7 lacks. */
+    get(&allocator, 7, 183, 0, &c);
+    assert_string_equal(fake.log.data, "+103 +103 ?183 -103 +183");
+    get(&allocator, 3, 15, ERR_OOM, &refused);
+    assert_string_equal(fake.log.data, "+103 +103 ?183 -103 +183 ?15");
+    get(&allocator, ALLOCATOR_QUEUES_MAX, 15, ERR_INTERNAL, &refused);
+    assert_string_equal(fake.source.error.text,
+                        "a block was asked for on queue 32; there are 32 at most");
+
+    assert_int_equal(allocator_free(&allocator, &b, NULL, 103), 0);
+    assert_int_equal(allocator_free(&allocator, &c, NULL, 183), 0);
+    assert_int_equal(allocator_trim(&allocator), 0);
+    assert_int_equal(fake.live_count, 0);
+    allocator_close(&allocator);
+    fake_source_close(&fake);
+}
+
 /* check() has to see what it is there to see. */
 static void test_check_sees_damage(void **state)
 {
@@ -171,9 +222,10 @@ static void test_check_sees_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spec_errors), cmocka_unit_test(test_list),
-        cmocka_unit_test(test_broken_ops),  cmocka_unit_test(test_bufalloc_needs_splitting),
-        cmocka_unit_test(test_counts),      cmocka_unit_test(test_check_sees_damage),
+        cmocka_unit_test(test_spec_errors),      cmocka_unit_test(test_list),
+        cmocka_unit_test(test_broken_ops),       cmocka_unit_test(test_bufalloc_needs_splitting),
+        cmocka_unit_test(test_counts),           cmocka_unit_test(test_check_sees_damage),
+        cmocka_unit_test(test_queues_are_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,8 @@ struct device_ops {
     uint64_t (*free_bytes)(struct device *device);
 
     /* Required. Raw memory. alloc returns ERR_OOM where the driver has none left: which of its codes
-     * mean that is the implementation's knowledge. */
+     * mean that is the implementation's knowledge. free may come while queued commands still use the
+     * memory: it waits for them, or releases the memory when they are done. */
     int (*alloc)(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error);
     int (*free)(struct device *device, uint64_t memory, uint64_t bytes, struct error *error);
     /* Optional. Makes lazily allocated memory resident and waits for it. What was in it is lost. */

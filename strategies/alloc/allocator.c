@@ -21,13 +21,14 @@ const struct allocator_ops *const *allocator_list(size_t *count)
 
 static const char *missing_hook(const struct allocator_ops *ops)
 {
-    return !ops->init    ? "init"
-           : !ops->alloc ? "alloc"
-           : !ops->free  ? "free"
-           : !ops->trim  ? "trim"
-           : !ops->check ? "check"
-           : !ops->fini  ? "fini"
-                         : NULL;
+    return !ops->init       ? "init"
+           : !ops->alloc    ? "alloc"
+           : !ops->free     ? "free"
+           : !ops->trim     ? "trim"
+           : !ops->check    ? "check"
+           : !ops->reserved ? "reserved"
+           : !ops->fini     ? "fini"
+                            : NULL;
 }
 
 static int verify(const struct allocator_ops *ops, struct error *error)
@@ -41,6 +42,11 @@ static int verify(const struct allocator_ops *ops, struct error *error)
     if (missing)
         return error_set(error, ERR_INTERNAL, "strategy %s lacks the required hook '%s'", ops->name,
                          missing);
+    if (ops->queues == QUEUES_UNSAFE && !ops->harness_only)
+        return error_set(error, ERR_INTERNAL,
+                         "strategy %s may hand memory to a queue while another still uses it, and "
+                         "is not for the harness only",
+                         ops->name);
     return 0;
 }
 
@@ -91,10 +97,12 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
                    const struct option_values *options, struct source *source, struct error *error)
 {
     *allocator = (struct allocator){.ops = ops, .source = source};
+    if (options)
+        allocator->options = *options;
     int code = verify(ops, error);
     if (code)
         return code;
-    code = ops->init(source, options, &allocator->state);
+    code = ops->init(source, &allocator->options, &allocator->states[0]);
     if (code)
         return error_set(error, code, "strategy %s could not start: %s", ops->name,
                          source->error.code == code ? source->error.text : error_sentence(code));
@@ -103,9 +111,11 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
 
 void allocator_close(struct allocator *allocator)
 {
-    if (allocator->state)
-        allocator->ops->fini(allocator->state);
-    allocator->state = NULL;
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
+        if (allocator->states[q])
+            allocator->ops->fini(allocator->states[q]);
+        allocator->states[q] = NULL;
+    }
 }
 
 /* A broken invariant is best met at the call that broke it; walking everything after every call is
@@ -133,6 +143,55 @@ static inline void grow(uint64_t *live, uint64_t *peak, uint64_t bytes)
         *peak = *live;
 }
 
+static inline void **instance(struct allocator *allocator, unsigned queue)
+{
+    return &allocator->states[allocator->ops->queues == QUEUES_APART ? queue : 0];
+}
+
+static int make_instance(struct allocator *allocator, unsigned queue)
+{
+    struct source *source = allocator->source;
+    if (queue >= ALLOCATOR_QUEUES_MAX)
+        return error_set(&source->error, ERR_INTERNAL,
+                         "a block was asked for on queue %u; there are %d at most", queue,
+                         ALLOCATOR_QUEUES_MAX);
+    void **state = instance(allocator, queue);
+    return *state ? 0 : allocator->ops->init(source, &allocator->options, state);
+}
+
+/* What the other queues' instances hold goes back to the source, which waits or defers; only then
+ * may this queue have it. */
+static int ask_again(struct allocator *allocator, const struct alloc_request *request,
+                     struct block *block)
+{
+    void *own = *instance(allocator, request->queue);
+    uint64_t reserved_bytes = allocator->source->counts.reserved_bytes;
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
+        if (!allocator->states[q] || allocator->states[q] == own)
+            continue;
+        int code = allocator->ops->trim(allocator->states[q]);
+        if (code)
+            return code;
+    }
+    if (allocator->source->counts.reserved_bytes == reserved_bytes)
+        return ERR_OOM;
+    return allocator->ops->alloc(own, request, block);
+}
+
+static int ask_instance(struct allocator *allocator, const struct alloc_request *request,
+                        struct block *block)
+{
+    if (request->queue >= ALLOCATOR_QUEUES_MAX || !*instance(allocator, request->queue)) {
+        int code = make_instance(allocator, request->queue);
+        if (code)
+            return code;
+    }
+    int code = allocator->ops->alloc(*instance(allocator, request->queue), request, block);
+    if (code == ERR_OOM)
+        code = ask_again(allocator, request, block);
+    return code;
+}
+
 int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
                     struct block *block)
 {
@@ -142,12 +201,13 @@ int allocator_alloc(struct allocator *allocator, const struct alloc_request *req
     }
     struct allocator_counts *counts = &allocator->counts;
     uint64_t asked_before = asked(allocator->source);
-    int code = allocator->ops->alloc(allocator->state, request, block);
+    int code = ask_instance(allocator, request, block);
     bool hit = asked(allocator->source) == asked_before;
     counts->alloc_count++;
     counts->hit_count += hit;
     counts->miss_count += !hit;
     if (code == 0) {
+        block->queue = request->queue;
         grow(&counts->requested_bytes, &counts->peak_requested_bytes, request->size);
         grow(&counts->granted_bytes, &counts->peak_granted_bytes, block->size);
     }
@@ -164,19 +224,31 @@ int allocator_free(struct allocator *allocator, const struct block *block, const
     counts->free_count++;
     counts->requested_bytes -= requested_bytes;
     counts->granted_bytes -= block->size;
-    int code = allocator->ops->free(allocator->state, block, tag);
+    int code = allocator->ops->free(*instance(allocator, block->queue), block, tag);
     debug_check(allocator);
     return code;
 }
 
 int allocator_trim(struct allocator *allocator)
 {
-    int code = allocator->ops->trim(allocator->state);
+    int first_failure = 0;
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
+        int code = allocator->states[q] ? allocator->ops->trim(allocator->states[q]) : 0;
+        if (first_failure == 0)
+            first_failure = code;
+    }
     debug_check(allocator);
-    return code;
+    return first_failure;
 }
 
 unsigned allocator_check(const struct allocator *allocator)
 {
-    return allocator->ops->check(allocator->state);
+    unsigned broken = 0;
+    uint64_t reserved_bytes = 0;
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
+        if (allocator->states[q]) {
+            broken += allocator->ops->check(allocator->states[q]);
+            reserved_bytes += allocator->ops->reserved(allocator->states[q]);
+        }
+    return broken + (reserved_bytes != allocator->source->counts.reserved_bytes);
 }

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/options.h"
 
-enum { ALLOCATOR_API_VERSION = 1 };
+enum { ALLOCATOR_API_VERSION = 2, ALLOCATOR_QUEUES_MAX = 32 };
 
 /* Memory handed out: `size` bytes at `offset` of a memory of the source. */
 struct block {
@@ -21,13 +21,28 @@ struct block {
     uint64_t offset; /* bytes; 0 unless the source can split */
     uint64_t size;   /* bytes granted, at least what was requested */
     void *node;      /* the strategy's own, untouched by everybody else */
+    unsigned queue;  /* of the request; filled in by allocator_alloc */
 };
 
 struct alloc_request {
     uint64_t size;      /* bytes, at least 1 */
     uint64_t alignment; /* of offset, in bytes: a power of two, at most the source's */
     const char *tag;    /* the statically unique label of the allocation site; compare by pointer */
-    unsigned queue;     /* the in-order queue whose commands will use the block */
+    unsigned queue;     /* the in-order queue whose commands use the block; below
+                         * ALLOCATOR_QUEUES_MAX. Who lets another queue use it waits for that queue
+                         * before the free. */
+};
+
+/* A block is freed while commands of its queue may still use it. The next owner on the same queue
+ * comes after them; commands of other queues are in no order with them. So freed memory must not
+ * reach another queue unless somebody waited. How a strategy sees to that: */
+enum queue_safety {
+    QUEUES_APART,  /* it knows of one queue only: each queue has an instance of it. What an instance
+                    * holds reaches another queue through the source alone */
+    QUEUES_WITHIN, /* one instance, which hands a block out again only on the queue it came from */
+    QUEUES_SOURCE, /* one instance, which holds nothing: all that is freed goes to the source, which
+                    * waits for commands that use it, defers, or keeps the order itself */
+    QUEUES_UNSAFE, /* it does not; only for what is harness_only */
 };
 
 struct allocator_ops {
@@ -36,10 +51,11 @@ struct allocator_ops {
     const char *summary;               /* one line for `gamut list` */
     const char *origin;                /* whose policy this is */
     const struct option_spec *options; /* NULL-terminated table, or NULL */
+    enum queue_safety queues;          /* the default, QUEUES_APART, is safe for any strategy */
     bool harness_only;                 /* (optional) measures the harness: run only when named */
 
-    /* Required. Creates the strategy's state over a source that outlives it and that nobody else
-     * takes memory from. On failure it leaves the reason in source->error. */
+    /* Required. Creates the strategy's state over a source that outlives it and that only
+     * instances of the same strategy share. On failure it leaves the reason in source->error. */
     int (*init)(struct source *source, const struct option_values *options, void **state);
     /* Required. 0 or a negative code. When the source answers ERR_OOM the strategy gives back what
      * it holds and asks again; only then does it fail. Live blocks are not touched by that. */
@@ -51,6 +67,9 @@ struct allocator_ops {
     int (*trim)(void *state);
     /* Required. The number of broken invariants: 0 in a sound state. Not timed, may be slow. */
     unsigned (*check)(const void *state);
+    /* Required. Bytes it holds from the source by its own books, live blocks included. Not timed.
+     */
+    uint64_t (*reserved)(const void *state);
     /* Required. Gives everything back; blocks still live are the caller's leak. */
     void (*fini)(void *state);
 };
@@ -66,8 +85,9 @@ struct allocator_counts {
 
 struct allocator {
     const struct allocator_ops *ops;
+    struct option_values options;
     struct source *source;
-    void *state;
+    void *states[ALLOCATOR_QUEUES_MAX]; /* by queue, made at its first request; else only [0] */
     struct allocator_counts counts;
 };
 
@@ -83,13 +103,15 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
                    const struct option_values *options, struct source *source, struct error *error);
 void allocator_close(struct allocator *allocator);
 
-/* A request of 0 bytes succeeds with a block of no memory and does not reach the strategy. On
- * failure the source's error says why. `requested_bytes` of the free is that of the alloc. */
+/* A request of 0 bytes succeeds with a block of no memory and does not reach the strategy. When the
+ * queue's instance is out of memory, the others are trimmed and it is asked again. On failure the
+ * source's error says why. `requested_bytes` of the free is that of the alloc. */
 int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
                     struct block *block);
 int allocator_free(struct allocator *allocator, const struct block *block, const char *tag,
                    uint64_t requested_bytes);
 int allocator_trim(struct allocator *allocator);
+/* Broken invariants of all instances, and one more if their books and the source's differ. */
 unsigned allocator_check(const struct allocator *allocator);
 
 #endif

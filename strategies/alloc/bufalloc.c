@@ -20,8 +20,9 @@
  * expression, whose order the compiler chooses; here both neighbours always merge. Chunks start at
  * the source's alignment.
  *
- * Queues: a chunk may be handed out while commands of its last owner still run. With one in-order
- * queue the next owner's commands come after them. Regions are released by the source's free.
+ * Queues: a chunk may be handed out while commands of its last owner still run. They come first,
+ * because both are on one in-order queue: each queue has an instance of its own. What is released
+ * is safe by the source's free.
  */
 #include <stdlib.h>
 
@@ -338,12 +339,18 @@ static unsigned bufalloc_check(const void *state)
 {
     const struct bufalloc *b = state;
     unsigned broken = 0;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < b->region_count; i++) {
+    for (size_t i = 0; i < b->region_count; i++)
         broken += check_region(b, b->regions[i]);
+    return broken;
+}
+
+static uint64_t bufalloc_reserved(const void *state)
+{
+    const struct bufalloc *b = state;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < b->region_count; i++)
         bytes += b->regions[i]->bytes;
-    }
-    return broken + (bytes != b->source->counts.reserved_bytes);
+    return bytes;
 }
 
 static void bufalloc_fini(void *state)
@@ -361,10 +368,12 @@ const struct allocator_ops allocator_bufalloc = {
     .summary = "regions cut into chunks: first fit or append, merged when freed",
     .origin = "PoCL's bufalloc",
     .options = bufalloc_options,
+    .queues = QUEUES_APART,
     .init = bufalloc_init,
     .alloc = bufalloc_alloc,
     .free = bufalloc_free,
     .trim = bufalloc_trim,
     .check = bufalloc_check,
+    .reserved = bufalloc_reserved,
     .fini = bufalloc_fini,
 };

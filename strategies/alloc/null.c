@@ -9,8 +9,8 @@
  * costs. fio keeps a null engine for the same reason. Blocks overlap: the answers of real programs
  * are wrong under it. It is for programs that do not touch their memory.
  *
- * Queues: memory goes back to the source only when no block is live, and the source's free waits
- * for commands that still use a memory or defers until they are done.
+ * Queues: not safe, as blocks overlap on one queue already. Memory goes back to the source only
+ * when no block is live.
  */
 #include <stdlib.h>
 
@@ -100,15 +100,21 @@ static unsigned null_check(const void *state)
 {
     const struct null *n = state;
     unsigned broken = 0;
-    uint64_t bytes = 0;
     for (size_t i = 0; i < n->memory_count; i++) {
         broken += n->memories[i].handle == 0;
         broken += i > 0 && n->memories[i].bytes <= n->memories[i - 1].bytes;
-        bytes += n->memories[i].bytes;
     }
     broken += n->live_count > 0 && n->memory_count == 0;
-    broken += bytes != n->source->counts.reserved_bytes;
     return broken;
+}
+
+static uint64_t null_reserved(const void *state)
+{
+    const struct null *n = state;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n->memory_count; i++)
+        bytes += n->memories[i].bytes;
+    return bytes;
 }
 
 static void null_fini(void *state)
@@ -124,11 +130,13 @@ const struct allocator_ops allocator_null = {
     .name = "null",
     .summary = "the same memory for everybody: the cost of the harness; answers are wrong under it",
     .origin = "gamut",
+    .queues = QUEUES_UNSAFE,
     .harness_only = true,
     .init = null_init,
     .alloc = null_alloc,
     .free = null_free,
     .trim = null_trim,
     .check = null_check,
+    .reserved = null_reserved,
     .fini = null_fini,
 };

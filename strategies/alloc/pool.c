@@ -16,8 +16,9 @@
  * ImmediateAllocator under the pool. Rule 4 there first runs Python's garbage collector, which has
  * no counterpart here.
  *
- * Queues: a block may be handed out while commands of its last owner still run. With one in-order
- * queue the next owner's commands come after them. Released memory is safe by the source's free.
+ * Queues: a block may be handed out while commands of its last owner still run. They come first,
+ * because both are on one in-order queue: each queue has an instance of its own. What is released
+ * is safe by the source's free.
  */
 #include <stdlib.h>
 
@@ -190,8 +191,13 @@ static unsigned pool_check(const void *state)
     }
     broken += count != p->held_count;
     broken += bytes != p->held_bytes;
-    broken += p->held_bytes + p->live_bytes != p->source->counts.reserved_bytes;
     return broken;
+}
+
+static uint64_t pool_reserved(const void *state)
+{
+    const struct pool *p = state;
+    return p->held_bytes + p->live_bytes;
 }
 
 static void pool_fini(void *state)
@@ -209,10 +215,12 @@ const struct allocator_ops allocator_pool = {
     .summary = "size bins, the last block freed into a bin first, nothing released until it must",
     .origin = "PyOpenCL's MemoryPool",
     .options = pool_options,
+    .queues = QUEUES_APART,
     .init = pool_init,
     .alloc = pool_alloc,
     .free = pool_free,
     .trim = pool_trim,
     .check = pool_check,
+    .reserved = pool_reserved,
     .fini = pool_fini,
 };

@@ -71,8 +71,12 @@ static int raw_trim(void *state)
 static unsigned raw_check(const void *state)
 {
     const struct raw *r = state;
-    return (r->live_bytes != r->source->counts.reserved_bytes) +
-           ((r->live_count == 0) != (r->live_bytes == 0));
+    return (r->live_count == 0) != (r->live_bytes == 0);
+}
+
+static uint64_t raw_reserved(const void *state)
+{
+    return ((const struct raw *)state)->live_bytes;
 }
 
 static void raw_fini(void *state)
@@ -86,10 +90,12 @@ const struct allocator_ops allocator_raw = {
     .summary = "one driver call a request, nothing held",
     .origin = "a program without an allocator",
     .options = raw_options,
+    .queues = QUEUES_SOURCE,
     .init = raw_init,
     .alloc = raw_alloc,
     .free = raw_free,
     .trim = raw_trim,
     .check = raw_check,
+    .reserved = raw_reserved,
     .fini = raw_fini,
 };

@@ -18,7 +18,8 @@ struct source_ops {
     int (*alloc)(void *context, uint64_t bytes, uint64_t *memory, struct error *error);
     /* Optional. Makes the memory resident now instead of at its first use. */
     int (*touch)(void *context, uint64_t memory, uint64_t bytes, struct error *error);
-    /* Required. `bytes` is what was asked of alloc. */
+    /* Required. `bytes` is what was asked of alloc. Commands of any queue may still use the memory:
+     * the source waits for them, or defers the release until they are done. */
     int (*free)(void *context, uint64_t memory, uint64_t bytes, struct error *error);
 };
 

@@ -26,8 +26,9 @@
  * The published code walks all slots. Here a table of tags finds the entry of a tag, and a bitmap
  * skips the empty slots: the same entry is chosen, and the same calls reach the driver.
  *
- * Queues: a block may be handed out while commands of its last owner still run. With one in-order
- * queue the next owner's commands come after them. Released memory is safe by the source's free.
+ * Queues: a block may be handed out while commands of its last owner still run. They come first,
+ * because both are on one in-order queue: each queue has an instance of its own. What is released
+ * is safe by the source's free.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -403,8 +404,13 @@ static unsigned tagged_check(const void *state)
         broken += t->valid[word] != UINT64_MAX;
     broken += used != t->used;
     broken += bytes != t->held_bytes;
-    broken += t->held_bytes + t->live_bytes != t->source->counts.reserved_bytes;
     return broken;
+}
+
+static uint64_t tagged_reserved(const void *state)
+{
+    const struct tagged *t = state;
+    return t->held_bytes + t->live_bytes;
 }
 
 static void tagged_fini(void *state)
@@ -423,10 +429,12 @@ const struct allocator_ops allocator_tagged = {
     .summary = "a free list that remembers the allocation site of each block",
     .origin = "Futhark's free list",
     .options = tagged_options,
+    .queues = QUEUES_APART,
     .init = tagged_init,
     .alloc = tagged_alloc,
     .free = tagged_free,
     .trim = tagged_trim,
     .check = tagged_check,
+    .reserved = tagged_reserved,
     .fini = tagged_fini,
 };

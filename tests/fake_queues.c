@@ -1,0 +1,176 @@
+#include "tests/fake_queues.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+
+void fake_queues_run_one(struct fake_queues *fake, unsigned queue)
+{
+    struct fake_queue *q = &fake->queues[queue];
+    if (q->done == q->issued)
+        return;
+    const struct fake_command *c = &q->pending[q->done++ % FAKE_PENDING_MOST];
+    bool corrupted = false;
+    for (size_t i = c->first; i < c->first + c->count; i++) {
+        corrupted |= !c->writes && fake->granules[i].stamp != c->stamp;
+        if (c->writes)
+            fake->granules[i].stamp = c->stamp;
+    }
+    fake->corrupted_count += corrupted;
+}
+
+void fake_queues_sync(struct fake_queues *fake, unsigned queue)
+{
+    struct fake_queue *q = &fake->queues[queue];
+    while (q->done != q->issued)
+        fake_queues_run_one(fake, queue);
+    q->known = q->done;
+}
+
+static void sync_all(struct fake_queues *fake)
+{
+    for (unsigned q = 0; q < FAKE_QUEUE_COUNT; q++)
+        fake_queues_sync(fake, q);
+}
+
+void fake_queues_submit(struct fake_queues *fake, unsigned queue, struct fake_command command)
+{
+    struct fake_queue *q = &fake->queues[queue];
+    if (q->issued - q->done == FAKE_PENDING_MOST)
+        fake_queues_run_one(fake, queue);
+    q->pending[q->issued++ % FAKE_PENDING_MOST] = command;
+    for (size_t i = command.first; i < command.first + command.count; i++)
+        fake->granules[i].last_use[queue] = q->issued;
+}
+
+void fake_queues_granted(struct fake_queues *fake, unsigned queue, size_t first, size_t count)
+{
+    bool unordered = false;
+    for (size_t i = first; i < first + count; i++)
+        for (unsigned q = 0; q < FAKE_QUEUE_COUNT; q++)
+            unordered |= q != queue && fake->granules[i].last_use[q] > fake->queues[q].known;
+    fake->unordered_count += unordered;
+}
+
+static bool is_used(const struct fake_queues *fake, const struct fake_range *r)
+{
+    for (size_t i = r->first; i < r->first + r->count; i++)
+        for (unsigned q = 0; q < FAKE_QUEUE_COUNT; q++)
+            if (fake->granules[i].last_use[q] > fake->queues[q].done)
+                return true;
+    return false;
+}
+
+/* The driver has seen the end of all commands on the range: whoever gets it next comes after them.
+ */
+static void remove_range(struct fake_queues *fake, size_t at, bool in_order)
+{
+    const struct fake_range *r = &fake->ranges[at];
+    for (size_t i = r->first; in_order && i < r->first + r->count; i++)
+        memset(fake->granules[i].last_use, 0, sizeof fake->granules[i].last_use);
+    fake->range_count--;
+    memmove(&fake->ranges[at], &fake->ranges[at + 1],
+            (fake->range_count - at) * sizeof *fake->ranges);
+}
+
+static void reclaim(struct fake_queues *fake)
+{
+    for (size_t i = fake->range_count; i-- > 0;)
+        if (fake->ranges[i].dying && !is_used(fake, &fake->ranges[i]))
+            remove_range(fake, i, true);
+}
+
+/* Where in `ranges` a memory of `count` granules fits before, and its first granule. */
+static bool find_gap(const struct fake_queues *fake, size_t count, size_t *at, size_t *first)
+{
+    *first = 0;
+    for (*at = 0; *at < fake->range_count; ++*at) {
+        if (fake->ranges[*at].first - *first >= count)
+            return true;
+        *first = fake->ranges[*at].first + fake->ranges[*at].count;
+    }
+    return fake->granule_count - *first >= count;
+}
+
+static int fake_alloc(void *context, uint64_t bytes, uint64_t *memory, struct error *error)
+{
+    struct fake_queues *fake = context;
+    size_t at, first, count = (bytes + FAKE_GRANULE_BYTES - 1) / FAKE_GRANULE_BYTES;
+    reclaim(fake);
+    if (!find_gap(fake, count, &at, &first) && fake->release == RELEASE_DEFERS) {
+        sync_all(fake);
+        reclaim(fake);
+    }
+    if (!find_gap(fake, count, &at, &first))
+        return error_set(error, ERR_OOM, "the fake device has no %llu bytes in one piece",
+                         (unsigned long long)bytes);
+    if (fake->range_count == fake->range_capacity) {
+        fake->range_capacity = fake->range_capacity ? 2 * fake->range_capacity : 64;
+        fake->ranges = must_realloc(fake->ranges, fake->range_capacity * sizeof *fake->ranges);
+    }
+    memmove(&fake->ranges[at + 1], &fake->ranges[at],
+            (fake->range_count++ - at) * sizeof *fake->ranges);
+    *memory = ++fake->next_handle;
+    fake->ranges[at] =
+        (struct fake_range){.handle = *memory, .bytes = bytes, .first = first, .count = count};
+    return 0;
+}
+
+static size_t find_handle(const struct fake_queues *fake, uint64_t memory)
+{
+    size_t i = 0;
+    while (i < fake->range_count && (fake->ranges[i].handle != memory || fake->ranges[i].dying))
+        i++;
+    return i;
+}
+
+static int fake_free(void *context, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    struct fake_queues *fake = context;
+    size_t i = find_handle(fake, memory);
+    if (i == fake->range_count || fake->ranges[i].bytes != bytes) {
+        fake->misuse_count++;
+        return error_set(error, ERR_DEVICE, "the fake device knows no memory %llu of %llu bytes",
+                         (unsigned long long)memory, (unsigned long long)bytes);
+    }
+    if (fake->release == RELEASE_WAITS)
+        sync_all(fake);
+    if (fake->release == RELEASE_DEFERS)
+        fake->ranges[i].dying = true;
+    else
+        remove_range(fake, i, fake->release == RELEASE_WAITS);
+    return 0;
+}
+
+size_t fake_queues_granule(const struct fake_queues *fake, uint64_t memory, uint64_t offset)
+{
+    size_t i = find_handle(fake, memory);
+    if (i == fake->range_count || offset >= fake->ranges[i].bytes ||
+        offset % FAKE_GRANULE_BYTES != 0)
+        fail_msg("there is no granule at byte %llu of memory %llu", (unsigned long long)offset,
+                 (unsigned long long)memory);
+    return fake->ranges[i].first + offset / FAKE_GRANULE_BYTES;
+}
+
+void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_release release)
+{
+    static const struct source_ops ops = {.alloc = fake_alloc, .free = fake_free};
+    *fake = (struct fake_queues){.release = release};
+    fake->granule_count = bytes / FAKE_GRANULE_BYTES;
+    fake->granules = must_alloc(fake->granule_count * sizeof *fake->granules);
+    fake->source = (struct source){
+        .ops = &ops, .context = fake, .alignment = FAKE_GRANULE_BYTES, .can_split = true};
+}
+
+void fake_queues_close(struct fake_queues *fake)
+{
+    free(fake->granules);
+    free(fake->ranges);
+}
