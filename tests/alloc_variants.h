@@ -36,6 +36,12 @@ static const struct alloc_variant alloc_variants[] = {
     {"bufalloc:region=64KiB:strategy=tight:split=yes", VARIANT_RELEASES},
     {"bufalloc:region=64KiB:split=yes:chunks=8", VARIANT_RELEASES},
     {"bufalloc:region=16KiB:chunks=2", VARIANT_RELEASES},
+    {"tlsf", VARIANT_RELEASES},
+    {"tlsf:parent=64KiB", VARIANT_RELEASES},
+    {"tlsf:parent=64KiB:strategy=min_time", VARIANT_RELEASES},
+    {"tlsf:parent=64KiB:strategy=min_memory", VARIANT_RELEASES},
+    {"tlsf:parent=32KiB:dedicated=never:empty=3", VARIANT_RELEASES},
+    {"tlsf:parent=16KiB:empty=0", VARIANT_RELEASES},
 };
 enum { ALLOC_VARIANT_COUNT = sizeof alloc_variants / sizeof *alloc_variants };
 

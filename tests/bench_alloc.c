@@ -16,12 +16,20 @@
 /* Many short repeats: the best one is likely to have had a core to itself. */
 enum { REPEATS = 60, STEP_COUNT = 20000, LIVE_MOST = 100000, HELD_MOST = 100 };
 
-static const char *const specs[] = {
-    "null", "raw", "pool", "tagged", "tagged:policy=v4", "bufalloc", "bufalloc:strategy=tight"};
+static const char *const specs[] = {"null",
+                                    "raw",
+                                    "pool",
+                                    "tagged",
+                                    "tagged:policy=v4",
+                                    "bufalloc",
+                                    "bufalloc:strategy=tight",
+                                    "tlsf",
+                                    "tlsf:strategy=min_time",
+                                    "tlsf:strategy=min_memory"};
 
 static const struct setting {
     size_t live_count, held_count;
-} settings[] = {{100, 0}, {100, HELD_MOST}, {LIVE_MOST, 0}};
+} settings[] = {{100, 0}, {100, HELD_MOST}, {10000, 0}, {LIVE_MOST, 0}};
 enum { SETTING_COUNT = sizeof settings / sizeof *settings };
 
 static int counter_alloc(void *context, uint64_t bytes, uint64_t *memory, struct error *error)

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -17,10 +18,10 @@ static void test_spec_errors(void **state)
         const char *spec, *expected;
     } cases[] = {
         {"poool", "there is no strategy 'poool' (did you mean pool?); "
-                  "there are: null, raw, pool, tagged, bufalloc"},
+                  "there are: null, raw, pool, tagged, bufalloc, tlsf"},
         {"zzzzzzzz:x=1",
-         "there is no strategy 'zzzzzzzz'; there are: null, raw, pool, tagged, bufalloc"},
-        {"", "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc"},
+         "there is no strategy 'zzzzzzzz'; there are: null, raw, pool, tagged, bufalloc, tlsf"},
+        {"", "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc, tlsf"},
         {"pool:leading_bit=4", "pool has no option 'leading_bit' (did you mean leading_bits?); "
                                "it has: leading_bits, first_use"},
         {"pool:leading_bits=8", "pool: option leading_bits is 8, expected a value from 0 to 7"},
@@ -82,23 +83,29 @@ static void test_broken_ops(void **state)
     fake_source_close(&fake);
 }
 
-static void test_bufalloc_needs_splitting(void **state)
+static void test_splitting_is_needed(void **state)
 {
     (void)state;
-    const struct allocator_ops *ops;
-    struct option_values options;
-    struct fake_source fake;
-    fake_source_open(&fake, 64, false);
-    struct allocator allocator;
-    struct error error = {0};
-    assert_int_equal(allocator_parse("bufalloc", &ops, &options, &error), 0);
-    assert_int_equal(allocator_open(&allocator, ops, &options, &fake.source, &error),
-                     ERR_UNSUPPORTED);
-    assert_string_equal(error.text,
-                        "strategy bufalloc could not start: bufalloc hands out parts of a memory, "
-                        "and this device takes only whole ones; use pool or tagged");
-    allocator_close(&allocator);
-    fake_source_close(&fake);
+    static const char *const specs[] = {"bufalloc", "tlsf"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        const struct allocator_ops *ops;
+        struct option_values options;
+        struct fake_source fake;
+        fake_source_open(&fake, 64, false);
+        struct allocator allocator;
+        struct error error = {0};
+        char expected[200];
+        snprintf(expected, sizeof expected,
+                 "strategy %s could not start: %s hands out parts of a memory, and this device "
+                 "takes only whole ones; use pool or tagged",
+                 specs[i], specs[i]);
+        assert_int_equal(allocator_parse(specs[i], &ops, &options, &error), 0);
+        assert_int_equal(allocator_open(&allocator, ops, &options, &fake.source, &error),
+                         ERR_UNSUPPORTED);
+        assert_string_equal(error.text, expected);
+        allocator_close(&allocator);
+        fake_source_close(&fake);
+    }
 }
 
 static void test_counts(void **state)
@@ -198,8 +205,8 @@ static void test_queues_are_apart(void **state)
 static void test_check_sees_damage(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"null",    "raw", "pool", "tagged", "tagged:policy=v4",
-                                        "bufalloc"};
+    static const char *const specs[] = {"null",     "raw", "pool", "tagged", "tagged:policy=v4",
+                                        "bufalloc", "tlsf"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct fake_source fake;
         fake_source_open(&fake, 64, true);
@@ -223,7 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spec_errors),      cmocka_unit_test(test_list),
-        cmocka_unit_test(test_broken_ops),       cmocka_unit_test(test_bufalloc_needs_splitting),
+        cmocka_unit_test(test_broken_ops),       cmocka_unit_test(test_splitting_is_needed),
         cmocka_unit_test(test_counts),           cmocka_unit_test(test_check_sees_damage),
         cmocka_unit_test(test_queues_are_apart),
     };

@@ -194,6 +194,69 @@ static const struct policy_case bufalloc_cases[] = {
      "+4096 ?4096 ?2048 ?1024"},
 };
 
+/* The unit is 64 bytes, so 4160 bytes are 65 units: in one list with 64, and not at its start. */
+static const struct policy_case tlsf_cases[] = {
+    {"sizes and offsets are multiples of the alignment", "tlsf:parent=64KiB",
+     "a=A:100/128@0#1 b=B:1/64@128 c=C:64/64@192", "+8192"},
+    {"256 MiB, and the first parent 1/8 of that", "tlsf", "a=A:64", "+33554432"},
+    {"a first parent is twice the request, and larger than any before", "tlsf:parent=64KiB",
+     "a=A:8192@0#1 b=A:8192@8192#1 c=A:8192#2 d=A:8192#2 e=A:8192#2 f=A:8192#2 g=A:8192@0#3",
+     "+16384 +32768 +65536"},
+    {"above half a parent: dedicated, and given back", "tlsf:parent=64KiB",
+     "a=A:32769/32769@0#1 -a b=B:32768/32768@0#2 -b", "+32769 -32769 +65536"},
+    {"the node freed last is taken first", "tlsf:parent=64KiB",
+     "a=A:128@0 x=X:64@128 b=A:128@192 y=Y:64@320 -a -b c=A:128@192 d=A:128@0", "+8192"},
+    {"the next list that has a node, and its rest stays free", "tlsf:parent=64KiB",
+     "a=A:2048@0 b=B:64@2048 -a c=C:64@0 d=D:1984@64 e=E:64@2112", "+8192"},
+    {"not the node of its own list, where another may be too small", "tlsf:parent=256KiB",
+     "a=A:4160@0 b=B:64@4160 -a c=C:4160@4224", "+32768"},
+    {"... but for a size at the start of its list", "tlsf:parent=256KiB",
+     "a=A:4096@0 b=B:64@4096 -a c=C:4096@0", "+32768"},
+    {"... and where the tail is too small", "tlsf:parent=256KiB",
+     "a=A:4160@0 b=B:28608@4160 -a c=C:4160@0", "+32768"},
+    {"... where a node before it in the list is too small", "tlsf:parent=256KiB",
+     "a=A:4160@0 b=B:64@4160 c=C:4096@4224 d=D:24448@8320 -a -c e=E:4160@0", "+32768"},
+    {"min_memory looks at its own list first", "tlsf:parent=256KiB:strategy=min_memory",
+     "a=A:4160@0 b=B:64@4160 -a c=C:4160@0", "+32768"},
+    {"min_memory cuts the tail before a larger node", "tlsf:parent=64KiB:strategy=min_memory",
+     "a=A:2048@0 b=B:64@2048 -a c=C:64@2112", "+8192"},
+    {"joining with both neighbours", "tlsf:parent=64KiB",
+     "a=A:1024 b=B:1024 c=C:1024 d=D:64 -a -c -b e=E:3072/3072@0", "+8192"},
+    {"joining with the one before", "tlsf:parent=64KiB",
+     "a=A:1024 b=B:1024 c=C:64 -a -b e=E:2048@0", "+8192"},
+    {"joining with the one after", "tlsf:parent=64KiB", "a=A:1024 b=B:1024 c=C:64 -b -a e=E:2048@0",
+     "+8192"},
+    {"joining with the tail", "tlsf:parent=64KiB", "a=A:1024 b=B:1024 -b c=C:7168@1024", "+8192"},
+    {"joining with the one before and the tail", "tlsf:parent=64KiB",
+     "a=A:1024 b=B:1024 -a -b c=C:8192@0#1", "+8192"},
+    {"one empty parent is kept", "tlsf:parent=64KiB", "a=A:64 -a b=B:64@0#1", "+8192"},
+    {"a second one is not", "tlsf:parent=64KiB", "a=A:8192 b=B:8192 c=C:8192#2 -a -b -c",
+     "+16384 +32768 -32768"},
+    {"empty=0", "tlsf:parent=64KiB:empty=0", "a=A:64 -a", "+8192 -8192"},
+    {"empty=2", "tlsf:parent=64KiB:empty=2", "a=A:8192 b=B:8192 c=C:8192#2 -a -b -c",
+     "+16384 +32768"},
+    {"the fullest parent first", "tlsf:parent=64KiB",
+     "a=A:8192#1 b=A:8192#1 c=A:8192#2 -a d=D:64@0#1", "+16384 +32768"},
+    {"... as parents empty", "tlsf:parent=64KiB",
+     "a=A:8192#1 b=A:8192#1 c=A:8192#2 d=A:8192#2 e=A:8192#2 -a -b f=F:64#2", "+16384 +32768"},
+    {"min_time: the emptiest first", "tlsf:parent=64KiB:strategy=min_time",
+     "a=A:8192#1 b=A:8192#1 c=A:8192#2 -a d=D:64@8192#2", "+16384 +32768"},
+    {"trim gives back empty parents", "tlsf:parent=64KiB", "a=A:64 -a t b=B:64#2",
+     "+8192 -8192 +8192"},
+    {"refused: smaller parents", "tlsf:parent=64KiB", "<20000 a=A:9000@0#1", "?32768 +16384"},
+    {"refused: 1/8 is the smallest, then a dedicated memory", "tlsf:parent=64KiB",
+     "<5000 a=A:60/60", "?8192 +60"},
+    {"refused: empty parents go first", "tlsf:parent=64KiB", "<20000 a=A:8192 -a b=B:17000/17000",
+     "+16384 ?65536 -16384 ?65536 ?32768 +17000"},
+    {"refused: nothing helps", "tlsf:parent=64KiB", "<5000 a=A:6000!", "?16384 ?8192 ?6000"},
+    {"refused a dedicated memory: a parent will do", "tlsf:parent=64KiB",
+     "<70000 a=A:20000 -a b=B:40000/40000@0#1", "+65536 ?40000"},
+    {"refused a dedicated memory: empty parents go", "tlsf:parent=64KiB",
+     "<70000 a=A:64 -a b=B:65000/65000", "+8192 ?65000 -8192 +65000"},
+    {"dedicated=never: a parent of its own size, kept", "tlsf:parent=64KiB:dedicated=never",
+     "a=A:100000/100032@0#1 -a b=B:100@0#1", "+100032"},
+};
+
 struct script_state {
     const struct policy_case *c;
     struct allocator allocator;
@@ -302,6 +365,7 @@ POLICY_TEST(pool_cases)
 POLICY_TEST(tagged_v1_cases)
 POLICY_TEST(tagged_later_cases)
 POLICY_TEST(bufalloc_cases)
+POLICY_TEST(tlsf_cases)
 
 /* The bin of a size, worked out bit by bit: the leading one, `bits` more, and ones. */
 static uint64_t largest_of_bin(unsigned bits, uint64_t size)
@@ -363,12 +427,42 @@ static void test_bufalloc_1023_chunks(void **state)
     fake_source_close(&fake);
 }
 
+/* VMA's small heap: with a capacity of at most 1 GiB a parent is 1/8 of it, the first 1/8 of that.
+ */
+static void test_tlsf_small_capacity(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t capacity_bytes;
+        const char *calls;
+    } cases[] = {{64 << 20, "+1048576"},
+                 {1 << 30, "+16777216"},
+                 {(1 << 30) + 1, "+33554432"},
+                 {1000, "+100"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fake_source fake;
+        fake_source_open(&fake, 64, true);
+        fake.source.capacity_bytes = cases[i].capacity_bytes;
+        struct allocator allocator;
+        fake_source_allocator(&fake, "tlsf", &allocator);
+        const struct alloc_request request = {.size = 100, .alignment = 64};
+        struct block block;
+        assert_int_equal(allocator_alloc(&allocator, &request, &block), 0);
+        assert_string_equal(fake.log.data, cases[i].calls);
+        assert_int_equal(allocator_free(&allocator, &block, NULL, 100), 0);
+        allocator_close(&allocator);
+        assert_int_equal(fake.live_count, 0);
+        fake_source_close(&fake);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_null_cases),         cmocka_unit_test(test_raw_cases),
         cmocka_unit_test(test_pool_cases),         cmocka_unit_test(test_tagged_v1_cases),
         cmocka_unit_test(test_tagged_later_cases), cmocka_unit_test(test_bufalloc_cases),
+        cmocka_unit_test(test_tlsf_cases),         cmocka_unit_test(test_tlsf_small_capacity),
         cmocka_unit_test(test_pool_sizes),         cmocka_unit_test(test_bufalloc_1023_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,8 +101,14 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
 static void test_second_run_allocates_nothing(void **state)
 {
     (void)state;
-    static const char *const strategies[] = {"null",    "raw", "pool", "tagged", "tagged:policy=v4",
-                                             "bufalloc"};
+    static const char *const strategies[] = {"null",
+                                             "raw",
+                                             "pool",
+                                             "tagged",
+                                             "tagged:policy=v4",
+                                             "bufalloc",
+                                             "tlsf",
+                                             "tlsf:strategy=min_memory"};
     struct catalogue c;
     struct error error;
     assert_int_equal(catalogue_open(&c, &error), 0);

@@ -12,7 +12,8 @@
     X(raw)                                                                                         \
     X(pool)                                                                                        \
     X(tagged)                                                                                      \
-    X(bufalloc)
+    X(bufalloc)                                                                                    \
+    X(tlsf)
 
 #define X(name) extern const struct allocator_ops allocator_##name;
 ALLOCATOR_LIST(X)

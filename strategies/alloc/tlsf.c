@@ -1,0 +1,357 @@
+/* tlsf: two-level segregated fit over big parents, with its books outside the memory.
+ *
+ *   1. A parent is one memory of the source, cut into nodes in the order of their addresses. The
+ *      last node, the tail, was never cut or has become free up to the end. Sizes and offsets are
+ *      multiples of the unit, the source's alignment.
+ *   2. A parent's free nodes, but for the tail, are in lists by size: exact below 32 units, above
+ * in 32 steps between two powers of two. Two levels of bitmaps find the next list that has any.
+ *   3. A request goes to the first list all of whose nodes fit, and takes the node freed last. What
+ *      is left of the node stays free. If there is none, the tail is cut. If that is too small, the
+ *      list of the request's own size is walked for a node that fits.
+ *   4. free joins the node with free neighbours; one that touches the tail becomes the tail.
+ *   5. A new parent has `parent` bytes, or 1/8 of the capacity where that is at most 1 GiB. The
+ *      first ones have 1/8, 1/4, 1/2 of that, while larger than any before and twice the request.
+ *   6. A request above half a parent is dedicated: a memory of its own, given back when freed.
+ *   7. One empty parent is kept. A second one goes back.
+ *   8. Parents are nearly sorted by free bytes: one step of a bubble sort an operation.
+ *   9. strategy=balanced tries the fullest parent first; min_time the emptiest; min_memory the
+ *      fullest, and walks the list of the request's own size first.
+ *  10. Refused a parent: empty ones are released and the source asked again; then for 1/2, 1/4, 1/8
+ *      of a parent; then for a dedicated memory. Refused a dedicated memory: the parents are asked;
+ *      then empty ones are released, and the source asked again.
+ *
+ * Why: within a parent alloc and free take constant time however many blocks live, neighbours join
+ * at once, and little is lost to fit. Sources: M. Masmano, I. Ripoll, A. Crespo, J. Real, "TLSF: a
+ * new dynamic memory allocator for real-time systems" (ECRTS 2004); rules 2 to 4 with the numbers
+ * of M. Conte's tlsf; the tail and rules 5 to 10 from the Vulkan Memory Allocator (VMA).
+ *
+ * Departures: Conte's heads lie inside the memory, whose blocks end below 4 GiB; here there is no
+ * bound, and no byte is lost to heads. Conte never walks a list, and fails. VMA looks one list
+ * further than it must for a size at the start of a list. VMA is told the size of the heap; here
+ * the 1/8 of rule 5 needs a capacity. dedicated=never gives a request above `parent` bytes a parent
+ * of its own size, which rule 7 may keep; `empty` is the number that rule 7 keeps. Rule 8 makes
+ * balanced and min_memory linear in the number of full parents.
+ *
+ * Queues: a node may be handed out while commands of its last owner still run. They come first,
+ * because both are on one in-order queue: each queue has an instance of its own. What is released
+ * is safe by the source's free.
+ */
+#include <stdlib.h>
+
+#include "alloc/allocator.h"
+#include "alloc/segregated_fit.h"
+#include "base/slab.h"
+
+enum { HALVINGS_MOST = 3 }; /* 1/8 of a parent is the smallest */
+static const uint64_t small_capacity_bytes = UINT64_C(1) << 30;
+
+struct parent {
+    struct fit_range range; /* first: a node's range is its parent */
+    uint64_t memory;
+    size_t position; /* in the allocator's parents */
+};
+
+struct tlsf {
+    struct source *source;
+    unsigned unit_bits;    /* a unit has 2^unit_bits bytes */
+    uint64_t parent_bytes; /* before they are rounded up to units */
+    enum fit_order order;
+    bool fullest_first, dedicate;
+    uint64_t keep_empty_count, empty_count;
+    uint64_t dedicated_bytes;
+    struct parent **parents;
+    size_t parent_count, parent_capacity;
+    struct slab nodes, spare_parents;
+};
+
+enum { OPTION_PARENT, OPTION_STRATEGY, OPTION_DEDICATED, OPTION_EMPTY };
+static const struct option_spec tlsf_options[] = {
+    [OPTION_PARENT] = {.name = "parent",
+                       .type = OPTION_BYTES,
+                       .fallback = "256MiB",
+                       .least = 4096,
+                       .help = "bytes of a parent; the first ones are smaller"},
+    [OPTION_STRATEGY] = {.name = "strategy",
+                         .type = OPTION_CHOICE,
+                         .fallback = "balanced",
+                         .choices = "balanced|min_time|min_memory",
+                         .help = "fullest parent first, emptiest, or fullest and tightest list"},
+    [OPTION_DEDICATED] = {.name = "dedicated",
+                          .type = OPTION_CHOICE,
+                          .fallback = "half",
+                          .choices = "half|never",
+                          .help = "which requests have a memory of their own: above half a parent"},
+    [OPTION_EMPTY] = {.name = "empty",
+                      .type = OPTION_COUNT,
+                      .fallback = "1",
+                      .most = 1 << 20,
+                      .help = "empty parents that are kept"},
+    {0},
+};
+
+static int tlsf_init(struct source *source, const struct option_values *options, void **state)
+{
+    if (!source->can_split)
+        return error_set(&source->error, ERR_UNSUPPORTED,
+                         "tlsf hands out parts of a memory, and this device takes only whole "
+                         "ones; use pool or tagged");
+    struct tlsf *t = must_alloc(sizeof *t);
+    t->source = source;
+    t->unit_bits = (unsigned)__builtin_ctzll(source->alignment);
+    t->parent_bytes = options->value[OPTION_PARENT];
+    uint64_t capacity = source->capacity_bytes;
+    if (capacity && capacity <= small_capacity_bytes && capacity / 8 < t->parent_bytes)
+        t->parent_bytes = capacity / 8;
+    t->fullest_first = options->value[OPTION_STRATEGY] != 1;
+    t->order = options->value[OPTION_STRATEGY] == 2 ? FIT_TIGHT : FIT_QUICK;
+    t->dedicate = options->value[OPTION_DEDICATED] == 0;
+    t->keep_empty_count = options->value[OPTION_EMPTY];
+    t->nodes.item_bytes = sizeof(struct fit_node);
+    t->spare_parents.item_bytes = sizeof(struct parent);
+    *state = t;
+    return 0;
+}
+
+static inline uint64_t to_units(const struct tlsf *t, uint64_t bytes)
+{
+    return (bytes >> t->unit_bits) + ((bytes & ((UINT64_C(1) << t->unit_bits) - 1)) != 0);
+}
+
+/* ---- parents ---- */
+
+static void place(struct tlsf *t, struct parent *p, size_t position)
+{
+    t->parents[position] = p;
+    p->position = position;
+}
+
+/* One step towards the order of free bytes, least first. */
+static void sort_step(struct tlsf *t, struct parent *p)
+{
+    size_t at = p->position;
+    if (at > 0 && t->parents[at - 1]->range.free > p->range.free) {
+        place(t, t->parents[at - 1], at);
+        place(t, p, at - 1);
+    } else if (at + 1 < t->parent_count && t->parents[at + 1]->range.free < p->range.free) {
+        place(t, t->parents[at + 1], at);
+        place(t, p, at + 1);
+    }
+}
+
+/* Of a parent without live nodes; it counts as empty no longer. */
+static int release_parent(struct tlsf *t, struct parent *p)
+{
+    uint64_t memory = p->memory, bytes = p->range.size << t->unit_bits;
+    t->parent_count--;
+    for (size_t i = p->position; i < t->parent_count; i++)
+        place(t, t->parents[i + 1], i);
+    fit_close(&p->range);
+    slab_give(&t->spare_parents, p);
+    return source_free(t->source, memory, bytes);
+}
+
+static int tlsf_trim(void *state)
+{
+    struct tlsf *t = state;
+    int first_failure = 0;
+    for (size_t i = t->parent_count; i-- > 0;) {
+        if (!fit_is_empty(&t->parents[i]->range))
+            continue;
+        t->empty_count--;
+        int code = release_parent(t, t->parents[i]);
+        if (first_failure == 0)
+            first_failure = code;
+    }
+    return first_failure;
+}
+
+/* Bytes of the next parent, and how often the full size was halved for them. */
+static uint64_t next_parent_bytes(const struct tlsf *t, uint64_t least, unsigned *halvings)
+{
+    uint64_t bytes = t->parent_bytes, largest = 0;
+    for (size_t i = 0; i < t->parent_count; i++)
+        if (t->parents[i]->range.size << t->unit_bits > largest)
+            largest = t->parents[i]->range.size << t->unit_bits;
+    for (*halvings = 0; *halvings < HALVINGS_MOST; ++*halvings) {
+        if (bytes / 2 <= largest || bytes / 2 < 2 * least)
+            break;
+        bytes /= 2;
+    }
+    return bytes;
+}
+
+static int ask_driver(struct tlsf *t, uint64_t least, uint64_t *memory, uint64_t *size)
+{
+    unsigned halvings;
+    uint64_t bytes = next_parent_bytes(t, least, &halvings);
+    if (bytes < least)
+        bytes = least;
+    *size = to_units(t, bytes);
+    int code = source_alloc(t->source, *size << t->unit_bits, SOURCE_LAZY, memory);
+    if (code == ERR_OOM && t->empty_count > 0) {
+        code = tlsf_trim(t);
+        if (code == 0)
+            code = source_alloc(t->source, *size << t->unit_bits, SOURCE_LAZY, memory);
+    }
+    while (code == ERR_OOM && halvings++ < HALVINGS_MOST && bytes / 2 >= least) {
+        bytes /= 2;
+        *size = to_units(t, bytes);
+        code = source_alloc(t->source, *size << t->unit_bits, SOURCE_LAZY, memory);
+    }
+    return code;
+}
+
+/* A parent with room for `size` units, the last of the parents. */
+static int add_parent(struct tlsf *t, uint64_t size)
+{
+    uint64_t memory, parent_size;
+    int code = ask_driver(t, size << t->unit_bits, &memory, &parent_size);
+    if (code)
+        return code;
+    if (t->parent_count == t->parent_capacity) {
+        t->parent_capacity = t->parent_capacity ? 2 * t->parent_capacity : 16;
+        t->parents = must_realloc(t->parents, t->parent_capacity * sizeof *t->parents);
+    }
+    struct parent *p = slab_take(&t->spare_parents);
+    p->memory = memory;
+    fit_open(&p->range, parent_size, &t->nodes);
+    place(t, p, t->parent_count++);
+    t->empty_count++;
+    return 0;
+}
+
+/* ---- the hooks ---- */
+
+static int dedicated(struct tlsf *t, uint64_t bytes, struct block *block)
+{
+    uint64_t memory;
+    int code = source_alloc(t->source, bytes, SOURCE_LAZY, &memory);
+    if (code)
+        return code;
+    t->dedicated_bytes += bytes;
+    *block = (struct block){.memory = memory, .size = bytes};
+    return 0;
+}
+
+static void hand_out(struct tlsf *t, struct fit_node *n, uint64_t size, struct block *block)
+{
+    struct parent *p = (struct parent *)n->range;
+    t->empty_count -= fit_is_empty(&p->range);
+    n = fit_cut(n, size);
+    sort_step(t, p);
+    *block = (struct block){.memory = p->memory,
+                            .offset = n->start << t->unit_bits,
+                            .size = size << t->unit_bits,
+                            .node = n};
+}
+
+static bool from_parents(struct tlsf *t, uint64_t size, struct block *block)
+{
+    for (size_t i = 0; i < t->parent_count; i++) {
+        struct parent *p = t->parents[t->fullest_first ? i : t->parent_count - 1 - i];
+        struct fit_node *n = fit_find(&p->range, t->order, size);
+        if (n) {
+            hand_out(t, n, size, block);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int alloc_dedicated(struct tlsf *t, uint64_t bytes, struct block *block)
+{
+    int code = dedicated(t, bytes, block);
+    if (code != ERR_OOM || from_parents(t, to_units(t, bytes), block))
+        return code == ERR_OOM ? 0 : code;
+    if (t->empty_count == 0)
+        return code;
+    code = tlsf_trim(t);
+    return code ? code : dedicated(t, bytes, block);
+}
+
+static int tlsf_alloc(void *state, const struct alloc_request *request, struct block *block)
+{
+    struct tlsf *t = state;
+    if (t->dedicate && request->size > t->parent_bytes / 2)
+        return alloc_dedicated(t, request->size, block);
+    uint64_t size = to_units(t, request->size);
+    if (from_parents(t, size, block))
+        return 0;
+    int code = add_parent(t, size);
+    if (code == 0)
+        hand_out(t, t->parents[t->parent_count - 1]->range.tail, size, block);
+    else if (code == ERR_OOM)
+        code = dedicated(t, request->size, block);
+    return code;
+}
+
+static int tlsf_free(void *state, const struct block *block, const char *tag)
+{
+    (void)tag;
+    struct tlsf *t = state;
+    struct fit_node *n = block->node;
+    if (!n) {
+        t->dedicated_bytes -= block->size;
+        return source_free(t->source, block->memory, block->size);
+    }
+    struct parent *p = (struct parent *)n->range;
+    fit_put_back(n);
+    if (!fit_is_empty(&p->range)) {
+        sort_step(t, p);
+        return 0;
+    }
+    if (t->empty_count >= t->keep_empty_count)
+        return release_parent(t, p);
+    t->empty_count++;
+    sort_step(t, p);
+    return 0;
+}
+
+static unsigned tlsf_check(const void *state)
+{
+    const struct tlsf *t = state;
+    unsigned broken = 0;
+    uint64_t empty_count = 0;
+    for (size_t i = 0; i < t->parent_count; i++) {
+        broken += fit_check(&t->parents[i]->range);
+        broken += t->parents[i]->position != i;
+        empty_count += fit_is_empty(&t->parents[i]->range);
+    }
+    return broken + (empty_count != t->empty_count) + (empty_count > t->keep_empty_count);
+}
+
+static uint64_t tlsf_reserved(const void *state)
+{
+    const struct tlsf *t = state;
+    uint64_t bytes = t->dedicated_bytes;
+    for (size_t i = 0; i < t->parent_count; i++)
+        bytes += t->parents[i]->range.size << t->unit_bits;
+    return bytes;
+}
+
+static void tlsf_fini(void *state)
+{
+    struct tlsf *t = state;
+    while (t->parent_count > 0)
+        release_parent(t, t->parents[t->parent_count - 1]);
+    slab_free(&t->nodes);
+    slab_free(&t->spare_parents);
+    free(t->parents);
+    free(t);
+}
+
+const struct allocator_ops allocator_tlsf = {
+    .version = ALLOCATOR_API_VERSION,
+    .name = "tlsf",
+    .summary = "two-level segregated fit over big parents, in constant time",
+    .origin = "Masmano et al.'s TLSF, with the parents of the Vulkan Memory Allocator",
+    .options = tlsf_options,
+    .queues = QUEUES_APART,
+    .init = tlsf_init,
+    .alloc = tlsf_alloc,
+    .free = tlsf_free,
+    .trim = tlsf_trim,
+    .check = tlsf_check,
+    .reserved = tlsf_reserved,
+    .fini = tlsf_fini,
+};
