@@ -237,7 +237,7 @@ static void test_round_trips(void **state)
     for_each_program(visit_round_trip);
     static const char *const workloads[] = {"stencil", "canny",    "fft", "option_pricing",
                                             "churn",   "backprop", "lud", "radix_sort",
-                                            "srad"};
+                                            "srad",    "bfs"};
     for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
         char path[128];
         snprintf(path, sizeof path, "workloads/%s/%s.mem", workloads[i], workloads[i]);
