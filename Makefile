@@ -99,6 +99,9 @@ $(BUILD)/tests/test_no_malloc: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
+# This one opens devices that get lost.
+$(BUILD)/tests/test_lost_device: LDFLAGS += -Wl,--wrap=device_open
+
 setup: ## install what is missing (Debian, Ubuntu); without root: print the command
 	@scripts/setup
 

@@ -263,8 +263,11 @@ expect 3 "wrong: raw triple/smoke" run --smoke -s raw -w wrong.mem --out wrong.j
 has "WRONG"
 lacks "[0-9] [nmu]s"
 grep -q '"wrong"' wrong.json || fail "wrong.json does not say so"
-expect 3 "oom: raw" run --smoke -w canny -s raw,pool --mem-limit 4k --no-save
+expect 3 "oom: raw" run --smoke -w canny -s raw,pool --mem-limit 32k --no-save
 has "OOM"
+expect 77 "skipped: raw .*its inputs alone are 22.5 KiB, the limit is 4.00 KiB" run --smoke -w canny -s raw,pool --mem-limit 4k --no-save
+has "SKIPPED"
+expect 0 "1 ok, 1 skipped" run --smoke -w canny,right.mem -s raw --mem-limit 4k --no-save
 expect 3 "timeout: raw" run --smoke -w canny -s raw --timeout 1ms --no-save
 expect 3 "1 ok, 1 wrong" run --smoke -s raw -w canny,wrong.mem --no-save
 expect 77 "no device matches" run -D opencl:no-such-device-anywhere

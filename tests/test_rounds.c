@@ -19,12 +19,20 @@
 
 /* ---- the worker ---------------------------------------------------------------------------- */
 
-static void send_index(FILE *out, const char *what, unsigned index, const struct case_round *round)
+static void send_start(FILE *out, unsigned index)
 {
     json_t *line = tree_object();
-    tree_put(line, what, json_integer(index));
-    if (round)
-        tree_put(line, "round", case_round_to_json(round));
+    tree_put(line, "start", json_integer(index));
+    wire_send(out, line);
+}
+
+static void send_done(FILE *out, unsigned index, const struct case_round *round, bool lost)
+{
+    json_t *line = tree_object();
+    tree_put(line, "done", json_integer(index));
+    tree_put(line, "round", case_round_to_json(round));
+    if (lost)
+        tree_put(line, "lost", json_true());
     wire_send(out, line);
 }
 
@@ -79,17 +87,23 @@ static void play_round(const struct job *job, FILE *out)
                                    .samples = &sample};
         if (strcmp(c->key.strategy, "silent") == 0)
             _exit(0);
-        send_index(out, "start", c->index, NULL);
+        send_start(out, c->index);
         behave(c->key.strategy, out);
         if (knows(job, &c->key, round.digest))
             round.check = CHECK_DIGEST;
+        const bool lost = strcmp(c->key.strategy, "lost") == 0;
+        if (lost) {
+            round.status = CASE_error;
+            snprintf(round.reason, sizeof round.reason, "an illegal address\nand more");
+        }
         if (strcmp(c->key.strategy, "oom") == 0) {
             round.status = CASE_oom;
             snprintf(round.reason, sizeof round.reason, "asked for too much");
         }
-        send_index(out, "done", c->index, &round);
-        if (strcmp(c->key.strategy, "lost") == 0)
-            return; /* a device that was lost: the process ends without the rest */
+        round.traffic_bytes = c->first;
+        send_done(out, c->index, &round, lost);
+        if (lost)
+            pause(); /* as a driver may when it cleans up */
     }
 }
 
@@ -197,6 +211,8 @@ static void every_case_runs_once_a_round(void **state)
     assert_int_equal(seen.rounds_ended, 3);
     for (int i = 0; i < 5; i++)
         assert_int_equal(count_of(&seen, strategies[i], CASE_ok, ""), 3);
+    for (size_t i = 0; i < seen.count; i++)
+        assert_true((seen.rounds[i].traffic_bytes != 0) == (seen.rounds[i].round == 0));
     assert_int_equal(seen.last.done, 15);
     assert_int_equal(seen.last.left, 0);
     assert_true(seen.working >= 15);
@@ -241,15 +257,53 @@ static void a_failure_costs_one_case(void **state)
     }
 }
 
-static void a_lost_device_ends_the_process_not_the_round(void **state)
+/* In which round a case is told that nothing of it was measured before, for the last time. */
+static unsigned last_first(const struct seen *seen, const char *strategy)
 {
-    static const char *const strategies[] = {"a", "lost", "b"};
-    struct seen seen;
+    unsigned round = 0;
+    for (size_t i = 0; i < seen->count; i++)
+        if (strcmp(seen->rounds[i].key.strategy, strategy) == 0 &&
+            seen->rounds[i].status == CASE_ok && seen->rounds[i].traffic_bytes != 0)
+            round = seen->rounds[i].round;
+    return round;
+}
+
+static void a_lost_device_ends_the_round(void **state)
+{
+    const char *strategies[8] = {"a", "b", "c", "d", "e", "f", "g", "lost"};
+    static struct seen seen;
     bool interrupted;
+    unsigned order[8];
     (void)state;
-    run(strategies, 3, 2, &seen, &interrupted);
-    assert_int_equal(seen.count, 6);
-    assert_int_equal(seen.last.failed, 0);
+    run(strategies, 8, 3, &seen, &interrupted);
+    assert_false(interrupted);
+    assert_int_equal(seen.count, 8 + 7 + 7);
+    assert_int_equal(seen.rounds_ended, 3);
+    assert_int_equal(seen.last.done, 22);
+    assert_int_equal(seen.last.left, 0);
+    assert_int_equal(seen.last.failed, 1);
+    assert_int_equal(count_of(&seen, "lost", CASE_error, "an illegal address"), 1);
+    rounds_order(42, 0, 8, order);
+    size_t at = 0, skipped = 0;
+    while (order[at] != 7)
+        at++;
+    assert_true(at > 0 && at < 7); /* some ran before it, some did not after it */
+    for (size_t i = 0; i < 8; i++) {
+        const char *strategy = strategies[order[i]];
+        const bool was_skipped = i > at;
+        if (i == at)
+            continue;
+        assert_int_equal(
+            count_of(&seen, strategy, CASE_skipped,
+                     "not run in this round: w7/d (none, scope, lost) lost the device host: an "
+                     "illegal address"),
+            was_skipped);
+        assert_int_equal(count_of(&seen, strategy, CASE_skipped, "and more"), 0);
+        assert_int_equal(count_of(&seen, strategy, CASE_ok, ""), was_skipped ? 2 : 3);
+        assert_int_equal(last_first(&seen, strategy), was_skipped);
+        skipped += was_skipped;
+    }
+    assert_int_equal(skipped, 7 - at);
 }
 
 static void a_run_without_sound_cases_ends(void **state)
@@ -316,7 +370,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_case_runs_once_a_round),
         cmocka_unit_test(answers_are_compared_with_the_reference_once),
         cmocka_unit_test(a_failure_costs_one_case),
-        cmocka_unit_test(a_lost_device_ends_the_process_not_the_round),
+        cmocka_unit_test(a_lost_device_ends_the_round),
         cmocka_unit_test(a_run_without_sound_cases_ends),
         cmocka_unit_test(an_interruption_keeps_what_was_measured),
         cmocka_unit_test(the_order_is_shuffled_from_the_seed),

@@ -1,6 +1,7 @@
 /* What follows from the rounds of a result. Samples of one process are not independent, so every
  * number here starts from one median a round; intervals are over rounds. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,15 +99,50 @@ static int severity(const char *status)
     return s;
 }
 
-/* A case is as bad as its worst round; a good one is as well checked as its least checked round. */
+static bool round_was(const json_t *round, enum case_status status)
+{
+    return strcmp(tree_get_text(round, "status"), case_status_name(status)) == 0;
+}
+
+/* Rounds that a good case had to leave out are no fault of its own, but are told. */
+static void tell_skipped(json_t *one_case, size_t skipped, const char *reason)
+{
+    static const char code[] = "rounds-skipped";
+    json_t *warnings = json_object_get(one_case, "warnings"), *warning = tree_object();
+    for (size_t i = json_array_size(warnings); i-- > 0;)
+        if (strcmp(tree_get_text(json_array_get(warnings, i), "code"), code) == 0)
+            json_array_remove(warnings, i); /* of fewer rounds */
+    char detail[1200];
+    snprintf(detail, sizeof detail, "%zu of %zu rounds, the first time: %s", skipped,
+             json_array_size(json_object_get(one_case, "rounds")), reason);
+    tree_put(warning, "code", tree_text(code));
+    tree_put(warning, "subject", tree_text("rounds"));
+    tree_put(warning, "detail", tree_text(detail));
+    tree_append(warnings, warning);
+}
+
+/* A case is as bad as its worst round, skipped ones aside where others were run; a good one is as
+ * well checked as its least checked round. */
 static void judge(json_t *one_case)
 {
     json_t *rounds = json_object_get(one_case, "rounds"), *round, *worst = NULL,
-           *least_checked = NULL;
+           *least_checked = NULL, *first_skipped = NULL;
     double worst_error = NAN;
-    size_t i;
+    size_t i, skipped = 0;
     json_array_foreach(rounds, i, round)
     {
+        if (round_was(round, CASE_skipped)) {
+            first_skipped = first_skipped ? first_skipped : round;
+            skipped++;
+        }
+    }
+    const bool all_skipped = skipped == json_array_size(rounds);
+    if (skipped && !all_skipped)
+        tell_skipped(one_case, skipped, tree_get_text(first_skipped, "reason"));
+    json_array_foreach(rounds, i, round)
+    {
+        if (!all_skipped && round_was(round, CASE_skipped))
+            continue;
         if (!worst ||
             severity(tree_get_text(round, "status")) > severity(tree_get_text(worst, "status")))
             worst = round;

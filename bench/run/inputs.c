@@ -213,9 +213,28 @@ static int make_arrays(struct maker *m, struct inputs *inputs, struct named_valu
     return code;
 }
 
-/* `seed` NULL: no arrays. */
+static int size_arrays(const struct maker *m, const union scalar *values, struct input_sizes *sizes)
+{
+    const struct fun *fun = m->entry->fun;
+    *sizes = (struct input_sizes){0};
+    int code = 0;
+    for (unsigned i = 0; i < fun->param_count && !code; i++) {
+        const struct name *n = &fun->names[fun->params[i]];
+        struct host_array a;
+        if (n->kind != NAME_ARRAY)
+            continue;
+        code = shape_array(m, n, values, &a);
+        uint64_t bytes = code ? 0 : a.count * element_bytes(a.element);
+        sizes->largest_bytes = bytes > sizes->largest_bytes ? bytes : sizes->largest_bytes;
+        if (__builtin_add_overflow(sizes->total_bytes, bytes, &sizes->total_bytes))
+            sizes->total_bytes = UINT64_MAX; /* more than there is anywhere */
+    }
+    return code;
+}
+
+/* `seed` NULL: no arrays; `sizes` NULL: nobody asks. */
 static int make(const struct entry *entry, const struct dataset *dataset, const uint64_t *seed,
-                struct inputs *inputs, struct error *error)
+                struct input_sizes *sizes, struct inputs *inputs, struct error *error)
 {
     const struct fun *fun = entry->fun;
     *inputs = (struct inputs){.arguments = {.fun = entry->fun->name, .dataset = dataset->name}};
@@ -226,6 +245,8 @@ static int make(const struct entry *entry, const struct dataset *dataset, const 
     struct named_value *out = arena_alloc(&inputs->arena, fun->param_count * sizeof *out);
     inputs->arguments.values = out;
     int code = make_scalars(&m, inputs, out, values);
+    if (!code && sizes)
+        code = size_arrays(&m, values, sizes);
     if (!code && seed)
         code = make_arrays(&m, inputs, out, values, *seed);
     if (code)
@@ -236,13 +257,23 @@ static int make(const struct entry *entry, const struct dataset *dataset, const 
 int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
                 struct inputs *inputs, struct error *error)
 {
-    return make(entry, dataset, &seed, inputs, error);
+    return make(entry, dataset, &seed, NULL, inputs, error);
 }
 
 int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
                         struct inputs *inputs, struct error *error)
 {
-    return make(entry, dataset, NULL, inputs, error);
+    return make(entry, dataset, NULL, NULL, inputs, error);
+}
+
+int inputs_sizes(const struct entry *entry, const struct dataset *dataset,
+                 struct input_sizes *sizes, struct error *error)
+{
+    struct inputs inputs;
+    int code = make(entry, dataset, NULL, sizes, &inputs, error);
+    if (!code)
+        inputs_free(&inputs);
+    return code;
 }
 
 void inputs_free(struct inputs *inputs)

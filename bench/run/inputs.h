@@ -20,6 +20,12 @@ int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64
 /* The scalars alone, without any array: enough for a dry run. */
 int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
                         struct inputs *inputs, struct error *error);
+/* How much memory the arrays take, without making any. */
+struct input_sizes {
+    uint64_t total_bytes, largest_bytes; /* of all arrays, of one */
+};
+int inputs_sizes(const struct entry *entry, const struct dataset *dataset,
+                 struct input_sizes *sizes, struct error *error);
 void inputs_free(struct inputs *inputs);
 
 /* Does the program have something to compare its results with? */

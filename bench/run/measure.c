@@ -1,8 +1,8 @@
 /* One case: runs on a fresh allocator, checks, counts, times.
  *
- *   1. Unless the right answer is known from an earlier round, and in the first round of a merged
- *      program always: a run with every block filled with 0xff first, whose answer is compared with
- *      the reference.
+ *   1. Unless the right answer is known from an earlier round, and the first time that a merged
+ *      program is measured always: a run with every block filled with 0xff first, whose answer is
+ * compared with the reference.
  *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and
  * which is the first timed sample; then samples until there are enough. Answers of the cold, the
  *      warm and the last run must be right.
@@ -23,6 +23,7 @@
 #include "run/inputs.h"
 #include "run/merging.h"
 #include "run/predict.h"
+#include "run/requirements.h"
 
 struct built {
     struct built *next;
@@ -425,7 +426,7 @@ static int measure_runs(struct session *s, const struct measure_options *o)
     struct case_round *round = s->round;
     int code = 0;
     /* The answer of another merge set says nothing about what this one reads unwritten. */
-    const bool merged_first = s->fun != s->entry->fun && round->round == 0;
+    const bool merged_first = s->fun != s->entry->fun && o->first;
     if (s->prepared->digest_count == 0 || merged_first)
         code = poisoned_run(s, o->capacity_bytes);
     if (!code)
@@ -444,14 +445,6 @@ static int measure_runs(struct session *s, const struct measure_options *o)
 }
 
 /* ---- the case ------------------------------------------------------------------------------- */
-
-static bool needs_f64(const struct fun *fun)
-{
-    for (unsigned n = 0; n < fun->name_count; n++)
-        if (fun->names[n].kind == NAME_ARRAY && fun->names[n].element == ELEMENT_f64)
-            return true;
-    return false;
-}
 
 static enum case_status status_of(int code)
 {
@@ -487,9 +480,10 @@ static int choose_fun(struct session *s)
 static int measure_session(struct session *s, const struct measure_options *o)
 {
     struct case_round *round = s->round;
-    if (needs_f64(s->entry->fun) && !device_info(s->m->device)->has_f64)
-        return error_set(&s->error, ERR_UNSUPPORTED, "the device has no 64-bit floats");
-    int code = allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error);
+    int code = requirements_check(s->entry, s->dataset, device_info(s->m->device),
+                                  o->capacity_bytes, &s->error);
+    if (!code)
+        code = allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error);
     struct built *built = NULL;
     if (!code) {
         built = get_built(s->m, s->entry);

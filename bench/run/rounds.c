@@ -17,6 +17,9 @@ static const uint64_t quiet_ns = 500000000;
 /* Finding and measuring devices: a first call of a driver may compile for a minute. */
 static const uint64_t devices_timeout_ns = 300000000000;
 
+/* A process whose device is lost has nothing more to say, but may hang in its driver. */
+static const uint64_t lost_grace_ns = 2000000000;
+
 struct rounds {
     const struct selection *selection;
     const struct rounds_options *options;
@@ -24,6 +27,8 @@ struct rounds {
     struct caught_signals signals;
     bool interrupted;
     bool *failed;    /* for each case of the selection */
+    bool *measured;  /* likewise: it was ok in some round */
+    char lost[1024]; /* which case lost its device in this round, a sentence; "" for none */
     unsigned *order; /* of this round: positions -> indices of cases that have not failed */
     size_t known_count;
     struct known_answers *known;
@@ -94,7 +99,9 @@ static void end_case(struct rounds *r, const struct case_round *round)
     struct rounds_state *s = &r->state;
     s->done++;
     s->left--;
-    if (round->status != CASE_ok) {
+    if (round->status == CASE_ok) {
+        r->measured[r->order[s->position]] = true;
+    } else if (!r->lost[0]) {
         r->failed[r->order[s->position]] = true;
         s->left -= r->options->rounds - 1 - s->round;
         s->failed += round->status > CASE_skipped;
@@ -118,6 +125,24 @@ static void end_case_with(struct rounds *r, enum case_status status, const char 
     end_case(r, &round);
 }
 
+/* The device that a case was using does not answer any more. What comes after it in this round is
+ * not run: on another of the machine's devices it might, but the numbers would be of a machine that
+ * is recovering. It has done nothing wrong, and is run again in the next round. */
+static void note_lost(struct rounds *r, size_t position, const char *reason)
+{
+    const struct case_key *key = key_at(r, position);
+    snprintf(r->lost, sizeof r->lost,
+             "not run in this round: %s/%s (%s, %s, %s) lost the device %s: %.*s", key->workload,
+             key->dataset, key->merge, key->release, key->strategy, key->device,
+             (int)strcspn(reason, "\n"), reason);
+}
+
+static void skip_rest(struct rounds *r)
+{
+    while (r->state.position < r->state.in_round)
+        end_case_with(r, CASE_skipped, r->lost);
+}
+
 static json_t *job_of_rest(const struct rounds *r)
 {
     const size_t first = r->state.position;
@@ -133,7 +158,8 @@ static json_t *job_of_rest(const struct rounds *r)
     for (size_t i = 0; i < job.case_count; i++)
         job.cases[i] = (struct job_case){.key = *key_at(r, first + i),
                                          .index = r->order[first + i],
-                                         .slot = (unsigned)(first + i)};
+                                         .slot = (unsigned)(first + i),
+                                         .first = !r->measured[r->order[first + i]]};
     json_t *json = job_to_json(&job);
     free(job.cases);
     return json;
@@ -166,10 +192,15 @@ static void hear_line(struct rounds *r, struct talk *talk, const json_t *line)
     }
     struct error error = {0};
     struct case_round round = {0};
+    const size_t position = s->position;
     if (case_round_from_json(json_object_get(line, "round"), &round, &error))
         end_case_with(r, CASE_error, error.text);
     else
         end_case(r, &round);
+    if (json_is_true(json_object_get(line, "lost"))) {
+        note_lost(r, position, round.reason);
+        talk->deadline_ns = clock_ns() + lost_grace_ns;
+    }
     free(round.samples);
     talk->started = false;
 }
@@ -213,7 +244,7 @@ static int run_worker(struct rounds *r, struct error *error)
     if (event == PROCESS_INTERRUPT)
         r->interrupted |= process_release_signals(&r->signals);
     process_end(&process, how);
-    if (r->interrupted)
+    if (r->interrupted || r->lost[0])
         return 0;
     const bool is_over = r->state.position == r->state.in_round;
     if (is_over || (!talk.started && r->state.position > before))
@@ -242,8 +273,11 @@ static int run_round(struct rounds *r, struct error *error)
     s->position = 0;
     r->round_started_ns = clock_ns();
     int code = 0;
-    while (!code && !r->interrupted && s->position < s->in_round)
+    r->lost[0] = 0;
+    while (!code && !r->interrupted && !r->lost[0] && s->position < s->in_round)
         code = run_worker(r, error);
+    if (!code && !r->interrupted)
+        skip_rest(r);
     update_time(r);
     return code;
 }
@@ -255,6 +289,7 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
 {
     struct rounds r = {.selection = selection, .options = options, .watcher = watcher};
     r.failed = must_alloc(selection->case_count * sizeof *r.failed);
+    r.measured = must_alloc(selection->case_count * sizeof *r.measured);
     r.order = must_alloc(selection->case_count * sizeof *r.order);
     r.state.left = selection->case_count * options->rounds;
     process_catch_signals(&r.signals);
@@ -268,6 +303,7 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
     r.interrupted |= process_release_signals(&r.signals);
     forget_answers(&r);
     free(r.order);
+    free(r.measured);
     free(r.failed);
     *interrupted = r.interrupted;
     return code;

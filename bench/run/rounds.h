@@ -1,7 +1,8 @@
 /* The run loop. A round is a fresh process that runs every case once, in an order shuffled from the
  * seed: samples of one process are not independent, so verdicts are made of rounds (Kalibera and
  * Jones, Rigorous Benchmarking in Reasonable Time, 2013), and what drifts during a run hits all
- * cases alike. A case that fails is not run again, and the rest goes on without it. */
+ * cases alike. A case that fails is not run again, and the rest goes on without it; one that loses its
+ * device (ERR_DEVICE_LOST) ends its round: the rest is `skipped`, and run again in the next. */
 #ifndef GAMUT_RUN_ROUNDS_H
 #define GAMUT_RUN_ROUNDS_H
 

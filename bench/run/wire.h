@@ -3,6 +3,7 @@
  *
  *   {"start": INDEX}                     the case of that index in the selection begins
  *   {"done": INDEX, "round": {…}}        and has ended; record/case_json.h says what a round is
+ *   {"done": INDEX, "round": {…}, "lost": true}   and took the device with it: the worker ends
  *   {"device": {…}}                      a device that was found; those selected come first
  *   {"missing": "opencl", "why": "…"}    an API that offers none
  *   {"doing": "…", "atlas": {…}}         how an atlas goes; what is known of it may be left out
@@ -35,6 +36,7 @@ struct job_case {
     struct case_key key;
     unsigned index; /* of the case in the selection */
     unsigned slot;
+    bool first; /* no round of this case has been measured before */
 };
 
 /* A job: to list the devices, open those that the selectors name and measure them; to measure the

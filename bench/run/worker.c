@@ -206,9 +206,11 @@ static void close_devices(struct worker *w)
     free(w->devices);
 }
 
-static struct measure_options options_of(const struct job *job, const struct case_key *key)
+static struct measure_options options_of(const struct job *job, const struct job_case *c)
 {
+    const struct case_key *key = &c->key;
     struct measure_options options = job->options;
+    options.first = c->first;
     for (size_t i = 0; i < job->known_count; i++)
         if (strcmp(job->known[i].workload, key->workload) == 0 &&
             strcmp(job->known[i].dataset, key->dataset) == 0) {
@@ -219,8 +221,9 @@ static struct measure_options options_of(const struct job *job, const struct cas
 }
 
 /* ERR_DEVICE_LOST: the process is of no more use. */
-static int run_case(struct worker *w, const struct case_key *key, struct case_round *round)
+static int run_case(struct worker *w, const struct job_case *c, struct case_round *round)
 {
+    const struct case_key *key = &c->key;
     const struct entry *entry = select_entry(&w->catalogue, key->workload);
     const struct dataset *dataset = entry ? select_dataset(entry, key->dataset) : NULL;
     round->status = CASE_error;
@@ -234,9 +237,9 @@ static int run_case(struct worker *w, const struct case_key *key, struct case_ro
         round->status = d->code == ERR_UNSUPPORTED ? CASE_skipped : CASE_error;
         snprintf(round->reason, sizeof round->reason, "%.*s", (int)sizeof round->reason - 1,
                  d->error.text);
-        return 0;
+        return d->code == ERR_DEVICE_LOST ? d->code : 0;
     }
-    const struct measure_options options = options_of(w->job, key);
+    const struct measure_options options = options_of(w->job, c);
     round->status = CASE_ok;
     return measure_case(d->measure, entry, dataset, &options, round);
 }
@@ -256,9 +259,11 @@ static int do_round(const struct job *job, FILE *out, struct error *error)
         json_t *start = tree_object(), *done = tree_object();
         tree_put(start, "start", json_integer(c->index));
         wire_send(out, start);
-        lost = run_case(&w, &c->key, &round);
+        lost = run_case(&w, c, &round);
         tree_put(done, "done", json_integer(c->index));
         tree_put(done, "round", case_round_to_json(&round));
+        if (lost)
+            tree_put(done, "lost", json_true());
         wire_send(out, done);
         free(round.samples);
     }

@@ -1,0 +1,37 @@
+#include "run/requirements.h"
+
+#include "base/text.h"
+#include "run/inputs.h"
+
+static bool needs_f64(const struct fun *fun)
+{
+    for (unsigned n = 0; n < fun->name_count; n++)
+        if (fun->names[n].kind == NAME_ARRAY && fun->names[n].element == ELEMENT_f64)
+            return true;
+    return false;
+}
+
+int requirements_check(const struct entry *entry, const struct dataset *dataset,
+                       const struct device_info *device, uint64_t capacity_bytes,
+                       struct error *error)
+{
+    if (needs_f64(entry->fun) && !device->has_f64)
+        return error_set(error, ERR_UNSUPPORTED, "the device has no 64-bit floats");
+    struct input_sizes inputs;
+    int code = inputs_sizes(entry, dataset, &inputs, error);
+    if (code)
+        return code;
+    const bool limited = capacity_bytes && capacity_bytes < device->memory_bytes;
+    const uint64_t most = limited ? capacity_bytes : device->memory_bytes;
+    char need[32], have[32];
+    if (inputs.total_bytes > most)
+        return error_set(error, ERR_UNSUPPORTED, "does not fit: its inputs alone are %s, %s %s",
+                         text_bytes(need, inputs.total_bytes),
+                         limited ? "the limit is" : "the device has", text_bytes(have, most));
+    if (inputs.largest_bytes > device->max_alloc_bytes)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "does not fit: an input is %s, a single memory of the device at most %s",
+                         text_bytes(need, inputs.largest_bytes),
+                         text_bytes(have, device->max_alloc_bytes));
+    return 0;
+}
