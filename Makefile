@@ -13,6 +13,8 @@ GIT_REV   := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 GIT_DIRTY := $(if $(shell git status --porcelain --untracked-files=no 2>/dev/null),1,0)
 WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst %/,%,$(dir $(w))))))
 
+SUITES    := $(sort $(wildcard suites/*.json))
+
 # Whoever runs make without `setup` gets what is there; what is missing is said by `gamut list devices`.
 have_header = $(shell echo '\#include <$(1)>' | $(CC) $(2) -E -x c - >/dev/null 2>&1 && echo yes)
 WITH_CUDA   ?= $(call have_header,cuda.h,-I$(CUDA_PATH)/include)
@@ -48,7 +50,7 @@ KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
 endif
 
 LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(wildcard bench/*/*.c strategies/*/*.c workloads/*/*.c))
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o
 EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(wildcard bench/program/*.c)) $(wildcard bench/base/*.c))
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
@@ -90,6 +92,9 @@ $(foreach w,$(WORKLOADS),$(eval $(BUILD)/embedded/$(w).c: workloads/$(w)/$(w).me
 $(BUILD)/embedded/list.c: $(BUILD)/embed $(WORKLOADS:%=workloads/%)
 	@mkdir -p $(@D)
 	$(BUILD)/embed list $(WORKLOADS) > $@
+$(BUILD)/embedded/suites.c: $(BUILD)/embed $(SUITES)
+	@mkdir -p $(@D)
+	$(BUILD)/embed suites $(SUITES) > $@
 $(BUILD)/embedded/%.o: $(BUILD)/embedded/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
 

@@ -9,9 +9,11 @@
 #include "merge/merge.h"
 #include "merge/parse.h"
 #include "record/counters.h"
+#include "record/tree.h"
 #include "run/catalogue.h"
 #include "run/rounds.h"
 #include "run/select.h"
+#include "run/suite.h"
 
 static int list_workloads(struct error *error)
 {
@@ -113,12 +115,33 @@ static int list_metrics(struct error *error)
     return 0;
 }
 
+static int list_suites(struct error *error)
+{
+    struct catalogue catalogue;
+    int code = catalogue_open(&catalogue, error);
+    for (const struct builtin_suite *b = builtin_suites; b->name && !code; b++) {
+        struct suite suite;
+        code = suite_open(b->name, &catalogue, &suite, error);
+        if (code)
+            break;
+        printf("%-16s %s\n%16s rows:", b->name, tree_get_text(suite.json, "title"), "");
+        const json_t *rows = json_object_get(suite.json, "rows");
+        for (size_t i = 0; i < json_array_size(rows); i++)
+            printf("%s %s", i ? "," : "", tree_get_text(json_array_get(rows, i), "name"));
+        putchar('\n');
+        suite_close(&suite);
+    }
+    catalogue_close(&catalogue);
+    return code;
+}
+
 static const struct topic {
     const char *name;
     int (*list)(struct error *error);
 } topics[] = {
     {"workloads", list_workloads}, {"datasets", list_datasets}, {"strategies", list_strategies},
-    {"merges", list_merges},       {"devices", list_devices},   {"metrics", list_metrics},
+    {"merges", list_merges},       {"suites", list_suites},     {"devices", list_devices},
+    {"metrics", list_metrics},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -155,8 +178,9 @@ static const struct flag flags[] = {{NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 
 
 const struct command command_list = {
     .name = "list",
-    .summary = "say what there is: workloads, datasets, strategies, merges, devices, metrics",
-    .arguments = "[workloads|datasets|strategies|merges|devices|metrics]",
+    .summary =
+        "say what there is: workloads, datasets, strategies, merges, suites, devices, metrics",
+    .arguments = "[workloads|datasets|strategies|merges|suites|devices|metrics]",
     .most_positionals = 1,
     .flags = flags,
     .notes = "What can't be used is listed with the reason. Strategy options are set as in\n"

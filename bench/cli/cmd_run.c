@@ -8,12 +8,14 @@
 #include "cli/recording.h"
 #include "cli/run_atlas.h"
 #include "record/result.h"
+#include "record/suite_result.h"
 #include "record/table.h"
 #include "record/tree.h"
 #include "run/catalogue.h"
 #include "run/progress.h"
 #include "run/rounds.h"
 #include "run/select.h"
+#include "run/suite.h"
 
 enum run_flag {
     RUN_WORKLOAD,
@@ -22,6 +24,7 @@ enum run_flag {
     RUN_DATASET,
     RUN_DEVICE,
     RUN_RELEASE,
+    RUN_SUITE,
     RUN_ROUNDS,
     RUN_SAMPLES,
     RUN_MAX_SAMPLES,
@@ -54,6 +57,8 @@ static const struct flag flags[] = {
                     "host, cuda, opencl:1, opencl:NVIDIA, all, …"},
     [RUN_RELEASE] = {"release", 0, FLAG_LIST, "LIST", "last-use", NULL, 0, 0,
                      "when blocks are let go: last-use, scope"},
+    [RUN_SUITE] = {"suite", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
+                   "the cases of a suite, or of a file (*.json); -w and -d narrow it"},
     [RUN_ROUNDS] = {"rounds", 0, FLAG_COUNT, "N", "10", NULL, 1, 10000,
                     "fresh processes, each of which runs every case"},
     [RUN_SAMPLES] = {"samples", 0, FLAG_COUNT, "N", "5", NULL, 1, 1000000,
@@ -89,6 +94,7 @@ static const struct flag flags[] = {
 struct run {
     const struct command_line *line;
     struct catalogue catalogue;
+    struct suite suite; /* json NULL: none */
     struct selection selection;
     size_t device_count;
     struct found_device *devices; /* selected ones first */
@@ -139,6 +145,20 @@ static int read_options(struct run *run, struct error *error)
     return 0;
 }
 
+static int open_suite(struct run *run, struct error *error)
+{
+    static const enum run_flag its_own[] = {RUN_STRATEGY, RUN_MERGE, RUN_RELEASE};
+    const struct flag_value *flag = run->line->flag;
+    for (size_t i = 0; i < sizeof its_own / sizeof *its_own; i++)
+        if (flag[its_own[i]].given)
+            return error_set(error, ERR_USAGE, "--suite and --%s exclude each other",
+                             flags[its_own[i]].name);
+    int code = suite_open(flag[RUN_SUITE].text, &run->catalogue, &run->suite, error);
+    if (!code)
+        code = suite_narrow(&run->suite, flag[RUN_WORKLOAD].text, flag[RUN_DATASET].text, error);
+    return code;
+}
+
 static int select_from_flags(struct run *run, struct error *error)
 {
     const struct flag_value *flag = run->line->flag;
@@ -149,7 +169,9 @@ static int select_from_flags(struct run *run, struct error *error)
                                            .releases = flag[RUN_RELEASE].text,
                                            .smoke = is_on(run, RUN_SMOKE)};
     int code = catalogue_open(&run->catalogue, error);
-    if (!code)
+    if (!code && flag[RUN_SUITE].text)
+        code = open_suite(run, error);
+    else if (!code)
         code = select_names(&request, &run->catalogue, &run->selection, error);
     if (!code)
         code = select_check_devices(flag[RUN_DEVICE].text, error);
@@ -169,7 +191,8 @@ static int find_devices(struct run *run, struct error *error)
     struct device_info *infos = must_alloc(selected * sizeof *infos);
     for (size_t i = 0; i < selected; i++)
         infos[i] = run->devices[i].info;
-    code = select_cases(&run->selection, infos, selected, error);
+    code = run->suite.json ? suite_cases(&run->suite, infos, selected, &run->selection, error)
+                           : select_cases(&run->selection, infos, selected, error);
     free(infos);
     return code;
 }
@@ -222,6 +245,8 @@ static int create_result(struct run *run, struct error *error)
     if (code)
         return code;
     record_devices(&run->result, run->devices, run->device_count);
+    if (run->suite.json)
+        suite_result_set(run->result.root, run->suite.name, run->suite.json);
     if (flag[RUN_OUT].text)
         text_add(&run->path, "%s", flag[RUN_OUT].text);
     else if (!is_on(run, RUN_NO_SAVE))
@@ -342,6 +367,7 @@ static int run_command(const struct command_line *line)
     free(run.devices);
     json_decref(run.options.atlases);
     select_free(&run.selection);
+    suite_close(&run.suite);
     catalogue_close(&run.catalogue);
     return exit_code;
 }

@@ -2,10 +2,10 @@
  *
  *   embed program NAME PATH   the text of PATH, its host kernels and a table of them
  *   embed list NAME...        the list of all workloads
+ *   embed suites PATH...      the texts of all suites (JSON), and their list
  *
  * Writes to standard output. A program that does not parse ends the build with its message.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,19 +35,13 @@ static void print_string(const char *name, const char *text)
 
 static int embed_program(const char *name, const char *path)
 {
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    struct text text = {0};
+    struct error error;
+    if (text_read_file(&text, path, &error)) {
+        fprintf(stderr, "%s\n", error.text);
         return 1;
     }
-    struct text text = {0};
-    char chunk[4096];
-    size_t n;
-    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
-        text_add_bytes(&text, chunk, n);
-    fclose(file);
     struct program *program;
-    struct error error;
     if (program_read(path, text.data ? text.data : "", text.length, &program, &error)) {
         fprintf(stderr, "%s\n", error.text);
         text_free(&text);
@@ -89,6 +83,33 @@ static void embed_list(char **names, int count)
     printf("    {0, 0, 0, 0, 0, 0}};\n");
 }
 
+/* The name of a suite is its file's. */
+static int embed_suites(char **paths, int count)
+{
+    printf("#include \"run/suite.h\"\n\n");
+    for (int i = 0; i < count; i++) {
+        struct text text = {0};
+        struct error error;
+        char symbol[32];
+        if (text_read_file(&text, paths[i], &error)) {
+            fprintf(stderr, "%s\n", error.text);
+            return 1;
+        }
+        snprintf(symbol, sizeof symbol, "suite_text_%d", i);
+        printf("static ");
+        print_string(symbol, text.data ? text.data : "");
+        text_free(&text);
+    }
+    printf("const struct builtin_suite builtin_suites[] = {\n");
+    for (int i = 0; i < count; i++) {
+        const char *slash = strrchr(paths[i], '/'), *name = slash ? slash + 1 : paths[i];
+        printf("    {\"%.*s\", \"%s\", suite_text_%d},\n", (int)strcspn(name, "."), name, paths[i],
+               i);
+    }
+    printf("    {0, 0, 0}};\n");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "program") == 0)
@@ -97,6 +118,8 @@ int main(int argc, char **argv)
         embed_list(argv + 2, argc - 2);
         return 0;
     }
-    fprintf(stderr, "usage: embed program NAME PATH | embed list NAME...\n");
+    if (argc >= 2 && strcmp(argv[1], "suites") == 0)
+        return embed_suites(argv + 2, argc - 2);
+    fprintf(stderr, "usage: embed program NAME PATH | embed list NAME... | embed suites PATH...\n");
     return 2;
 }

@@ -77,5 +77,8 @@ int result_print(const json_t *root, FILE *out, struct error *error);
  * geometric means in `summary`. Called by result_write; for a tree that is printed without having
  * been written, call it yourself. */
 void result_summarise(json_t *root);
+/* The median wall time of each round of a case that was measured, and the rounds' numbers: both have
+ * room for as many as the case has rounds. Returns how many; 0 unless the case is ok. */
+size_t result_round_medians(const json_t *one_case, double *round_number, double *wall_ns);
 
 #endif

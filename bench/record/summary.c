@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "record/result.h"
 #include "record/statistics.h"
+#include "record/suite_result.h"
 #include "record/tree.h"
 
 /* A case and the median wall time of each of its rounds. */
@@ -217,11 +218,30 @@ static void describe_case(json_t *one_case)
     tree_put(one_case, "peak_over_best", json_null());
 }
 
+size_t result_round_medians(const json_t *one_case, double *round_number, double *wall_ns)
+{
+    const json_t *rounds = json_object_get(one_case, "rounds");
+    json_t *round;
+    size_t i, n = 0;
+    if (strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) != 0)
+        return 0;
+    double *values = value_buffer(rounds, "wall_ns");
+    json_array_foreach(rounds, i, round)
+    {
+        size_t count = known_values(round, "wall_ns", values);
+        if (!count)
+            continue;
+        round_number[n] = tree_get_number(round, "round");
+        wall_ns[n++] = statistics_of(values, count).median;
+    }
+    free(values);
+    return n;
+}
+
 static struct row row_of(json_t *one_case)
 {
     const json_t *key = json_object_get(one_case, "key");
-    json_t *rounds = json_object_get(one_case, "rounds"), *round;
-    size_t i, most = json_array_size(rounds);
+    const size_t most = json_array_size(json_object_get(one_case, "rounds"));
     struct row row = {
         .json = one_case,
         .workload = tree_get_text(key, "workload"),
@@ -235,18 +255,7 @@ static struct row row_of(json_t *one_case)
         .speedup_round = must_alloc(most * sizeof(double)),
         .speedup = must_alloc(most * sizeof(double)),
     };
-    if (strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) != 0)
-        return row;
-    double *values = value_buffer(rounds, "wall_ns");
-    json_array_foreach(rounds, i, round)
-    {
-        size_t count = known_values(round, "wall_ns", values);
-        if (!count)
-            continue;
-        row.round[row.round_count] = tree_get_number(round, "round");
-        row.wall_ns[row.round_count++] = statistics_of(values, count).median;
-    }
-    free(values);
+    row.round_count = result_round_medians(one_case, row.round, row.wall_ns);
     return row;
 }
 
@@ -394,6 +403,7 @@ void result_summarise(json_t *root)
             tree_append(summary, geometric_mean(&rows[i], rows, count));
     }
     tree_put(root, "summary", summary);
+    suite_result_summarise(root);
     for (i = 0; i < count; i++) {
         free(rows[i].round);
         free(rows[i].wall_ns);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "record/csv.h"
 #include "record/result.h"
+#include "record/suite_result.h"
 #include "record/table_cells.h"
 #include "record/tree.h"
 
@@ -274,6 +275,7 @@ static void print_text(const json_t *root, FILE *out)
     fputs("\n", out);
     print_warnings(root, out);
     print_verdict(root, out);
+    suite_result_print(root, TABLE_TEXT, out);
     table_cells_free(&cells);
 }
 
@@ -317,6 +319,7 @@ static void print_markdown(const json_t *root, FILE *out)
     fputs("\n", out);
     print_warnings(root, out);
     print_verdict(root, out);
+    suite_result_print(root, TABLE_MARKDOWN, out);
     table_cells_free(&cells);
 }
 
