@@ -379,8 +379,7 @@ int model_predict(const struct model *model, const struct trace *trace,
         code = replay_run(r, prediction, &lacked);
     if (!code && lacked)
         code = ERR_UNSUPPORTED;
-    if (r->allocator.ops && r->allocator.state)
-        allocator_close(&r->allocator);
+    allocator_close(&r->allocator);
     free(r->memories);
     free(r->blocks);
     free(r);
