@@ -1,8 +1,9 @@
 /* The ways of getting memory, and the life of a memory from alloc to free.
  *
- * A cycle is: alloc, first use, second use, free, alloc again at once (realloc), use, free while
- * the use is still queued (free_used), wait (free_sync). A use writes one word to every page and
- * waits, so that it costs what making the pages usable costs and little else.
+ * A cycle is: alloc, first use, second use, free, alloc again at once (realloc), its first use
+ * (reuse), a use, free while that is still queued (free_used), wait (free_sync). A use writes one
+ * word to every page and waits, so that it costs what making the pages usable costs and little
+ * else.
  */
 #include <math.h>
 #include <stdio.h>
@@ -336,6 +337,7 @@ enum way_call {
     WAY_SECOND_USE,
     WAY_FREE,
     WAY_REALLOC,
+    WAY_REUSE,
     WAY_FREE_SYNC,
     WAY_FREE_USED, /* of ways that allow it */
     WAY_CALLS,
@@ -387,7 +389,8 @@ static int first_life(struct bench *b, struct cell *cell, struct error *error)
     return 0;
 }
 
-/* Alloc right after that free, a use, and a free behind it. */
+/* Alloc right after that free, as in a program that repeats itself, its first use, and a free
+ * behind another one. */
 static int second_life(struct bench *b, struct cell *cell, struct error *error)
 {
     const struct open_way *o = cell->subject;
@@ -395,8 +398,10 @@ static int second_life(struct bench *b, struct cell *cell, struct error *error)
     int code = o->way->alloc(b, o->state, &block, error);
     if (code)
         return code;
-    cell_take(cell, WAY_REALLOC, way_ns(&block));
-    code = bench_touch(b, block.memory, block.bytes, error);
+    uint64_t realloc_ns = way_ns(&block), reuse_ns = 0;
+    code = use(b, &block, &reuse_ns, error);
+    if (!code)
+        code = bench_touch(b, block.memory, block.bytes, error);
     if (!code && !o->way->free_while_used)
         code = bench_sync(b, error);
     memset(block.step_ns, 0, sizeof block.step_ns);
@@ -406,6 +411,8 @@ static int second_life(struct bench *b, struct cell *cell, struct error *error)
         code = bench_sync(b, error);
     if (code || freed)
         return code ? code : freed;
+    cell_take(cell, WAY_REALLOC, realloc_ns);
+    cell_take(cell, WAY_REUSE, reuse_ns);
     cell_take(cell, WAY_FREE_SYNC, bench_end(began));
     if (o->way->free_while_used)
         cell_take(cell, WAY_FREE_USED, way_ns(&block));
@@ -423,8 +430,8 @@ void way_cell(const struct open_way *open, uint64_t bytes, struct cell *cell)
     static const char *const names[] = {
         [WAY_ALLOC] = "alloc",           [WAY_FIRST_USE] = "first_use",
         [WAY_SECOND_USE] = "second_use", [WAY_FREE] = "free",
-        [WAY_REALLOC] = "realloc",       [WAY_FREE_SYNC] = "free_sync",
-        [WAY_FREE_USED] = "free_used",
+        [WAY_REALLOC] = "realloc",       [WAY_REUSE] = "reuse",
+        [WAY_FREE_SYNC] = "free_sync",   [WAY_FREE_USED] = "free_used",
     };
     const struct way *way = open->way;
     size_t count = way->free_while_used ? WAY_CALLS : WAY_FREE_USED;

@@ -101,14 +101,39 @@ static void read_costs(struct replay *r)
                   c->launch_ns + device_cost(r, "command", "launch_device", 0) + c->sync_ns);
 }
 
+static bool knows(const struct replay *r, const char *call)
+{
+    return atlas_find(r->model->atlas, "raw", call) != NULL;
+}
+
+/* A warm run asks for what it has given back before: the atlas knows that as well, and its calls
+ * are cheaper than those for a memory of a size that comes up for the first time. */
+static double alloc_cost(struct replay *r, uint64_t bytes)
+{
+    return cost(r, "raw", knows(r, "realloc") ? "realloc" : "alloc", bytes);
+}
+
+/* Of a call that finds nothing to wait for. A free behind a use that was just launched is a call in
+ * the middle of work, as in a program; where it waits for the use, that is taken off. */
+static double free_cost(struct replay *r, uint64_t bytes)
+{
+    if (!knows(r, "free_used") || !knows(r, "second_use"))
+        return cost(r, "raw", "free", bytes);
+    double ns = cost(r, "raw", "free_used", bytes);
+    enum atlas_wait waits = atlas_waits(r->model->atlas, "raw", "free", bytes);
+    if (r->model->synchronous || waits == ATLAS_WAITS_nothing || waits == ATLAS_WAITS_unknown)
+        return ns;
+    return more_than(ns, more_than(cost(r, "raw", "second_use", bytes), r->costs.launch_ns));
+}
+
 /* How much longer the first command takes that uses a memory of this size than the next one. A
  * twentieth more or less is what two equal measurements differ by. */
 static double first_use_cost(struct replay *r, uint64_t bytes)
 {
-    double first, second;
-    if (!atlas_cost_ns(r->model->atlas, "raw", "first_use", bytes, &first) ||
-        !atlas_cost_ns(r->model->atlas, "raw", "second_use", bytes, &second))
+    const char *call = knows(r, "reuse") ? "reuse" : "first_use";
+    if (!knows(r, call) || !knows(r, "second_use"))
         return 0;
+    double first = cost(r, "raw", call, bytes), second = cost(r, "raw", "second_use", bytes);
     return first > 1.05 * second ? first - second : 0;
 }
 
@@ -179,7 +204,7 @@ static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct 
     struct memory *memory = &r->memories[r->spare - 1];
     r->spare = memory->next;
     *memory = (struct memory){.bytes = bytes};
-    driver_call(r, "raw", "alloc", bytes, cost(r, "raw", "alloc", bytes));
+    driver_call(r, "raw", "alloc", bytes, alloc_cost(r, bytes));
     return 0;
 }
 
@@ -189,7 +214,8 @@ static int source_touches(void *context, uint64_t handle, uint64_t bytes, struct
     struct replay *r = context;
     (void)error;
     r->memories[handle - 1].used = true;
-    double ns = more_than(cost(r, "resident", "alloc", bytes), cost(r, "raw", "alloc", bytes));
+    const char *call = atlas_find(r->model->atlas, "resident", "realloc") ? "realloc" : "alloc";
+    double ns = more_than(cost(r, "resident", call, bytes), alloc_cost(r, bytes));
     double waited = wait_for_device(r); /* it ends when the memory has been written */
     r->host_ns += ns;
     r->waiting_ns += waited;
@@ -203,7 +229,7 @@ static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct e
     (void)error;
     r->memories[handle - 1].next = r->spare;
     r->spare = (unsigned)handle;
-    driver_call(r, "raw", "free", bytes, cost(r, "raw", "free", bytes));
+    driver_call(r, "raw", "free", bytes, free_cost(r, bytes));
     return 0;
 }
 
@@ -283,10 +309,28 @@ static double first_uses(struct replay *r, const struct trace_event *event)
     return ns;
 }
 
+/* A blocking transfer is a call and a command, in which the host waits for the end. The atlas knows
+ * what it takes on an idle device: on a busy one the way to it is no longer in it. */
 static void replay_transfer(struct replay *r, const struct trace_event *event, const char *call)
 {
+    double ns = cost(r, "command", call, event->bytes) + first_uses(r, event);
+    double way_ns = r->model->synchronous ? 0 : r->costs.launch_ns + r->costs.latency_ns;
+    if (way_ns > ns)
+        way_ns = ns;
+    r->host_ns += way_ns;
     wait_for_device(r);
-    r->host_ns += first_uses(r, event) + cost(r, "command", call, event->bytes);
+    r->host_ns += ns - way_ns;
+}
+
+static void replay_command(struct replay *r, const struct trace_event *event)
+{
+    double first_ns = first_uses(r, event), device_ns = (double)event->device_ns;
+    r->host_ns += r->model->synchronous ? r->costs.launch_ns : (double)event->call_ns;
+    if (r->model->lazy_on_device)
+        device_ns += first_ns;
+    else
+        r->host_ns += first_ns;
+    command(r, device_ns);
 }
 
 static int replay_event(struct replay *r, const struct trace_event *event)
@@ -299,8 +343,7 @@ static int replay_event(struct replay *r, const struct trace_event *event)
         return replay_free(r, event);
     case TRACE_LAUNCH:
     case TRACE_COPY:
-        r->host_ns += r->model->synchronous ? r->costs.launch_ns : (double)event->call_ns;
-        command(r, (double)event->device_ns + first_uses(r, event));
+        replay_command(r, event);
         return 0;
     case TRACE_WRITE:
         replay_transfer(r, event, "write");
@@ -357,6 +400,7 @@ struct model model_of(const struct atlas *atlas, const struct device *device,
     return (struct model){
         .atlas = atlas,
         .synchronous = strcmp(info->api, "host") == 0,
+        .lazy_on_device = info->kind == DEVICE_CPU,
         .can_touch = device->ops->touch,
         .can_split = info->can_split,
         .alignment = info->alignment_bytes,

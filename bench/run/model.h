@@ -23,6 +23,7 @@
 struct model {
     const struct atlas *atlas;
     bool synchronous;        /* commands are done when their calls return, as on the host */
+    bool lazy_on_device;     /* the device makes memory usable at its first use; false: the host */
     bool can_touch;          /* memory can be made resident ahead of its use */
     bool can_split;          /* as in struct source */
     uint64_t alignment;      /* of memories, in bytes */
