@@ -24,6 +24,14 @@ struct case_round record_fixture_round(size_t samples)
     };
     size_t count;
     const struct counter_info *list = counter_list(&count);
+    round.model = (struct case_model){.asked = true,
+                                      .predicted_ns = 4100,
+                                      .device_ns = 3900,
+                                      .driver_ns = 150,
+                                      .waiting_ns = 50,
+                                      .first_use_ns = 0,
+                                      .allocator_ns = UNKNOWN_NS,
+                                      .why_not = "half known"};
     if (samples)
         round.samples = must_alloc(samples * sizeof *round.samples);
     for (size_t i = 0; i < count; i++) {
@@ -82,6 +90,21 @@ static void add(struct result *result, const char *workload, const char *strateg
                                      .driver_alloc_ns = ns / 100 + s};
     r.sample_count = SAMPLES;
     r.samples = samples;
+    /* Of stencil on the host: tagged 20 % too little, the others right; canny under raw unknown. */
+    if (strcmp(workload, "stencil") == 0 && strcmp(device, "host") == 0)
+        r.model = (struct case_model){.asked = true,
+                                      .predicted_ns = strcmp(strategy, "tagged") ? ns : ns / 5 * 4,
+                                      .device_ns = ns / 2,
+                                      .driver_ns = ns / 100};
+    else if (strcmp(workload, "canny") == 0 && !caches)
+        r.model = (struct case_model){.asked = true,
+                                      .predicted_ns = UNKNOWN_NS,
+                                      .device_ns = UNKNOWN_NS,
+                                      .driver_ns = UNKNOWN_NS,
+                                      .waiting_ns = UNKNOWN_NS,
+                                      .first_use_ns = UNKNOWN_NS,
+                                      .allocator_ns = UNKNOWN_NS,
+                                      .why_not = "the atlas lacks it"};
     result_add_round(result, &r);
 }
 

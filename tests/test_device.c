@@ -200,6 +200,59 @@ static void marks_measure_device_time(void **state)
     on_each_device(check_time);
 }
 
+/* More commands than stand behind one gate of a device that is held back, reads in between, and one
+ * more than there is room for. */
+static void check_profile(struct subject *s)
+{
+    enum { ENTRIES = 450, LONG = 7 };
+    const uint64_t size = 8 << 20;
+    uint64_t x = allocate(s, size), y = allocate(s, size), elapsed = 0, sum = 0, few = 0;
+    static uint64_t ns[ENTRIES];
+    unsigned count = 0;
+    bool marked;
+    char byte;
+    ok(s, s->ops->fill(s->device, x, 0, 1, size, &s->error));
+    ok(s, s->ops->fill(s->device, y, 0, 1, size, &s->error));
+    ok(s, s->ops->sync(s->device, &s->error));
+    ok(s, s->ops->profile_begin(s->device, ENTRIES, &s->error));
+    ok(s, s->ops->mark(s->device, 0, &s->error));
+    for (unsigned i = 0; i <= ENTRIES; i++) {
+        ok(s, s->ops->profile_start(s->device, &s->error));
+        ok(s, s->ops->copy(s->device, y, 0, x, 0, i == LONG ? size : 64, &s->error));
+        ok(s, s->ops->profile_stop(s->device, &s->error));
+        if (i % 100 == 99)
+            ok(s, s->ops->read(s->device, &byte, y, 0, 1, &s->error));
+    }
+    ok(s, s->ops->mark(s->device, 1, &s->error));
+    ok(s, s->ops->profile_end(s->device, ns, &count, &marked, &s->error));
+    ok(s, s->ops->elapsed_ns(s->device, &elapsed, &s->error));
+    assert_int_equal(count, ENTRIES);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        sum += ns[i];
+        few += ns[i] < ns[LONG];
+    }
+    if (few < ENTRIES * 9 / 10)
+        fail_msg("%s: 8 MiB took %llu ns, longer than %llu of %d copies of 64 bytes",
+                 device_info(s->device)->id, (unsigned long long)ns[LONG], (unsigned long long)few,
+                 ENTRIES);
+    assert_true(ns[LONG] > 500);
+    assert_true(sum <= elapsed);
+    /* A profile that failed is ended like any other; then nothing is noted any more. */
+    ok(s, s->ops->profile_begin(s->device, 1, &s->error));
+    ok(s, s->ops->profile_start(s->device, &s->error));
+    ok(s, s->ops->profile_end(s->device, NULL, &count, &marked, &s->error));
+    ok(s, s->ops->copy(s->device, y, 0, x, 0, 64, &s->error));
+    ok(s, s->ops->sync(s->device, &s->error));
+    ok(s, s->ops->free(s->device, x, size, &s->error));
+    ok(s, s->ops->free(s->device, y, size, &s->error));
+}
+
+static void profiles_tell_the_time_of_each_command(void **state)
+{
+    (void)state;
+    on_each_device(check_profile);
+}
+
 static void the_copy_rate_is_plausible(void **state)
 {
     (void)state;
@@ -310,6 +363,7 @@ int main(void)
         cmocka_unit_test(too_large_is_out_of_memory),
         cmocka_unit_test(the_host_promises_no_more_than_it_has),
         cmocka_unit_test(marks_measure_device_time),
+        cmocka_unit_test(profiles_tell_the_time_of_each_command),
         cmocka_unit_test(the_copy_rate_is_plausible),
         cmocka_unit_test(the_host_can_always_be_selected),
         cmocka_unit_test(opencl_is_selected_by_number_and_name),

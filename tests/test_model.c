@@ -296,12 +296,20 @@ static void a_warm_run_pays_the_prices_of_repetition(void **state)
     put_cost(&atlas, "raw", "realloc", 25 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "raw", "reuse", 17 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "raw", "free_used", 20 * US, ATLAS_WAITS_unknown);
-    struct trace t = one_kernel();
+    struct trace t = make_trace();
+    for (int i = 0; i < 2; i++) {
+        add_alloc(&t, 0, 64 * KIB);
+        add_launch(&t, 0, 2, 100);
+        add_free(&t, 0);
+    }
+    add_alloc(&t, 1, 4 * KIB); /* of another size: it does not take the place of the first */
+    add_free(&t, 1);
     struct case_model m = predicted(&atlas, &t, "raw");
-    /* alloc 25, launch 2 and 10 of the first use; the kernel from 41 to 141; the free without what
-     * it waits for in the atlas, 7 - 2: 156; sync 3 */
-    check_us(&m, 159, 25 + 104 + 15, 104);
-    assert_int_equal(m.first_use_ns, 10 * US);
+    /* alloc 40, launch 2 and 53 of the first use; the kernel from 99 to 199; the free without what
+     * it waits for in the atlas, 7 - 2 - 3: 217. Again: 25, 2, 10: 254; the kernel until 358; 376;
+     * another size: 416, and its free 434; sync 3 */
+    check_us(&m, 437, 40 + 104 + 18 + 25 + 104 + 18 + 40 + 18, 208);
+    assert_int_equal(m.first_use_ns, 63 * US);
     trace_close(&t);
     atlas_free(&atlas);
 }

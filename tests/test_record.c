@@ -140,6 +140,8 @@ static void a_round_survives_the_wire(void **state)
         struct error error = {0};
         if (samples == 0)
             sent.worst_error = sent.traffic_bytes = NAN;
+        if (samples == 1)
+            sent.model = (struct case_model){.asked = false};
         char *line = case_round_to_line(&sent);
         assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
         assert_int_equal(case_round_from_line(line, &got, &error), 0);
@@ -159,6 +161,12 @@ static void a_round_survives_the_wire(void **state)
         assert_int_equal(got.sample_count, samples);
         if (samples)
             assert_memory_equal(got.samples, sent.samples, samples * sizeof *sent.samples);
+        assert_int_equal(got.model.asked, sent.model.asked);
+        assert_string_equal(got.model.why_not, sent.model.why_not);
+#define X(name, help)                                                                              \
+    assert_true(got.model.name == (sent.model.asked ? sent.model.name : UNKNOWN_NS));
+        MODEL_LIST(X)
+#undef X
         free(line);
         free(sent.samples);
         free(got.samples);
@@ -182,6 +190,9 @@ static void a_broken_round_names_what_is_broken(void **state)
         {{"worst_error"}, "\"small\"", "\"worst_error\""},
         {{"cold", "hit_count"}, NULL, "\"hit_count\""},
         {{"warm", "hit_count"}, "1.5", "\"hit_count\""},
+        {{"model", "predicted_ns"}, NULL, "\"predicted_ns\""},
+        {{"model", "driver_ns"}, "-2", "\"driver_ns\""},
+        {{"model", "why_not"}, "[]", "\"why_not\""},
         {{"cold_sample"}, "null", "\"wall_ns\""},
         {{"samples", "device_ns"}, "[1]", "\"device_ns\""},
         {{"samples", "wall_ns"}, "[1,2,-3]", "sample 2"},

@@ -25,6 +25,7 @@ struct command_costs {
 struct memory {
     uint64_t bytes;
     bool used;     /* some command has used it */
+    bool again;    /* one of this size had been given back before, in this run */
     unsigned next; /* handle of the next one that is not live */
 };
 
@@ -43,7 +44,9 @@ struct replay {
     struct block_state *blocks; /* by number */
     size_t memory_count, memory_capacity;
     struct memory *memories; /* handle - 1 */
-    unsigned spare;          /* handle of a memory that is not live; 0: none */
+    size_t freed_count, freed_capacity;
+    uint64_t *freed_bytes; /* of memories given back in this run and not given out again */
+    unsigned spare;        /* handle of a memory that is not live; 0: none */
 
     double host_ns, device_ns;    /* the two clocks */
     double ended_ns[QUEUE_DEPTH]; /* of the last commands */
@@ -106,11 +109,11 @@ static bool knows(const struct replay *r, const char *call)
     return atlas_find(r->model->atlas, "raw", call) != NULL;
 }
 
-/* A warm run asks for what it has given back before: the atlas knows that as well, and its calls
- * are cheaper than those for a memory of a size that comes up for the first time. */
-static double alloc_cost(struct replay *r, uint64_t bytes)
+/* A driver gives what it has just got back for less than what it has to find: the atlas knows both.
+ * Just got back is a memory of the same size in the same run. */
+static double alloc_cost(struct replay *r, uint64_t bytes, bool again)
 {
-    return cost(r, "raw", knows(r, "realloc") ? "realloc" : "alloc", bytes);
+    return cost(r, "raw", again && knows(r, "realloc") ? "realloc" : "alloc", bytes);
 }
 
 /* Of a call that finds nothing to wait for. A free behind a use that was just launched is a call in
@@ -123,18 +126,41 @@ static double free_cost(struct replay *r, uint64_t bytes)
     enum atlas_wait waits = atlas_waits(r->model->atlas, "raw", "free", bytes);
     if (r->model->synchronous || waits == ATLAS_WAITS_nothing || waits == ATLAS_WAITS_unknown)
         return ns;
-    return more_than(ns, more_than(cost(r, "raw", "second_use", bytes), r->costs.launch_ns));
+    double use_ns = cost(r, "raw", "second_use", bytes);
+    return more_than(ns, more_than(use_ns, r->costs.launch_ns + r->costs.sync_ns));
 }
 
-/* How much longer the first command takes that uses a memory of this size than the next one. A
- * twentieth more or less is what two equal measurements differ by. */
-static double first_use_cost(struct replay *r, uint64_t bytes)
+/* How much longer the first command takes that uses a memory than the next one. A twentieth more or
+ * less is what two equal measurements differ by. */
+static double first_use_cost(struct replay *r, const struct memory *memory)
 {
-    const char *call = knows(r, "reuse") ? "reuse" : "first_use";
+    const char *call = memory->again && knows(r, "reuse") ? "reuse" : "first_use";
     if (!knows(r, call) || !knows(r, "second_use"))
         return 0;
-    double first = cost(r, "raw", call, bytes), second = cost(r, "raw", "second_use", bytes);
+    double first = cost(r, "raw", call, memory->bytes);
+    double second = cost(r, "raw", "second_use", memory->bytes);
     return first > 1.05 * second ? first - second : 0;
+}
+
+/* ---- what the driver has just got back ------------------------------------------------------ */
+
+static void remember_free(struct replay *r, uint64_t bytes)
+{
+    if (r->freed_count == r->freed_capacity) {
+        r->freed_capacity = r->freed_capacity ? 2 * r->freed_capacity : 64;
+        r->freed_bytes = must_realloc(r->freed_bytes, r->freed_capacity * sizeof *r->freed_bytes);
+    }
+    r->freed_bytes[r->freed_count++] = bytes;
+}
+
+static bool take_freed(struct replay *r, uint64_t bytes)
+{
+    for (size_t i = r->freed_count; i-- > 0;)
+        if (r->freed_bytes[i] == bytes) {
+            r->freed_bytes[i] = r->freed_bytes[--r->freed_count];
+            return true;
+        }
+    return false;
 }
 
 /* ---- the two clocks ------------------------------------------------------------------------- */
@@ -183,7 +209,8 @@ static void reset_clocks(struct replay *r)
     r->host_ns = r->device_ns = 0;
     memset(r->ended_ns, 0, sizeof r->ended_ns);
     r->busy_ns = r->driver_ns = r->waiting_ns = r->first_use_ns = r->allocator_ns = 0;
-    r->lacks = false; /* what is not timed may cost what it will */
+    r->freed_count = 0; /* a while ago */
+    r->lacks = false;   /* what is not timed may cost what it will */
 }
 
 /* ---- the source ----------------------------------------------------------------------------- */
@@ -203,8 +230,8 @@ static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct 
     *handle = r->spare;
     struct memory *memory = &r->memories[r->spare - 1];
     r->spare = memory->next;
-    *memory = (struct memory){.bytes = bytes};
-    driver_call(r, "raw", "alloc", bytes, alloc_cost(r, bytes));
+    *memory = (struct memory){.bytes = bytes, .again = take_freed(r, bytes)};
+    driver_call(r, "raw", "alloc", bytes, alloc_cost(r, bytes, memory->again));
     return 0;
 }
 
@@ -213,9 +240,11 @@ static int source_touches(void *context, uint64_t handle, uint64_t bytes, struct
 {
     struct replay *r = context;
     (void)error;
-    r->memories[handle - 1].used = true;
-    const char *call = atlas_find(r->model->atlas, "resident", "realloc") ? "realloc" : "alloc";
-    double ns = more_than(cost(r, "resident", call, bytes), alloc_cost(r, bytes));
+    struct memory *memory = &r->memories[handle - 1];
+    memory->used = true;
+    bool again = memory->again && atlas_find(r->model->atlas, "resident", "realloc");
+    double ns = more_than(cost(r, "resident", again ? "realloc" : "alloc", bytes),
+                          alloc_cost(r, bytes, again));
     double waited = wait_for_device(r); /* it ends when the memory has been written */
     r->host_ns += ns;
     r->waiting_ns += waited;
@@ -229,6 +258,7 @@ static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct e
     (void)error;
     r->memories[handle - 1].next = r->spare;
     r->spare = (unsigned)handle;
+    remember_free(r, bytes);
     driver_call(r, "raw", "free", bytes, free_cost(r, bytes));
     return 0;
 }
@@ -303,7 +333,7 @@ static double first_uses(struct replay *r, const struct trace_event *event)
         if (!memory || memory->used)
             continue;
         memory->used = true;
-        ns += first_use_cost(r, memory->bytes);
+        ns += first_use_cost(r, memory);
     }
     r->first_use_ns += ns;
     return ns;
@@ -425,6 +455,7 @@ int model_predict(const struct model *model, const struct trace *trace,
         code = ERR_UNSUPPORTED;
     allocator_close(&r->allocator);
     free(r->memories);
+    free(r->freed_bytes);
     free(r->blocks);
     free(r);
     return code;
