@@ -15,6 +15,7 @@
 
 #include "golden.h"
 #include "record/tree.h"
+#include "record/suite_result.h"
 #include "record_fixture.h"
 
 static const char schema_path[] = "results/schema/gamut-result-1.schema.json";
@@ -207,6 +208,33 @@ static void produced_files_are_valid(void **state)
     json_decref(schema);
 }
 
+/* A result with a suite, and what a row may not say. */
+static void suites_are_valid(void **state)
+{
+    (void)state;
+    json_t *schema = read_schema();
+    struct result result = record_fixture(6);
+    json_t *suite = json_pack("{s:s, s:s, s:s, s:{s:[s, s]}, s:[{s:s, s:s, s:s, s:f}]}", "format",
+                              "gamut.suite/1", "title", "t", "source", "s", "compare", "strategy",
+                              "raw", "pool", "rows", "name", "a", "workload", "stencil", "dataset",
+                              "small", "published", 1.5);
+    suite_result_set(result.root, "mine", suite);
+    json_decref(suite);
+    result_summarise(result.root);
+    assert_true(is_valid(schema, schema, result.root));
+    suite = json_object_get(result.root, "suite");
+    json_t *row = json_array_get(json_object_get(suite, "rows"), 0);
+    json_t *pair = json_array_get(json_object_get(row, "measured"), 0);
+    tree_put(pair, "than_published", tree_text("equal"));
+    assert_false(is_valid(schema, schema, result.root));
+    result_summarise(result.root);
+    assert_true(is_valid(schema, schema, result.root));
+    json_object_del(suite, "source");
+    assert_false(is_valid(schema, schema, result.root));
+    result_free(&result);
+    json_decref(schema);
+}
+
 /* Each row breaks one thing; the schema has to notice. */
 static void broken_files_are_not(void **state)
 {
@@ -348,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(produced_files_are_valid),
+        cmocka_unit_test(suites_are_valid),
         cmocka_unit_test(broken_files_are_not),
         cmocka_unit_test(every_counter_is_in_the_file),
         cmocka_unit_test(atlases_are_of_the_file),

@@ -273,8 +273,8 @@ static void case_ended(void *context, const struct rounds_state *state,
     /* A compiler's log is as long as it is the same for every strategy. */
     const struct case_key *key = &round->key;
     const bool again = strcmp(run->last_reason, round->reason) == 0;
-    if (again && round->status == CASE_skipped)
-        return; /* the rest of a round; the table names the cases */
+    if (again && strncmp(round->reason, ROUND_CUT_SHORT, strlen(ROUND_CUT_SHORT)) == 0)
+        return; /* once is enough; the table names the cases */
     progress_clear(&run->progress);
     fprintf(stderr, "gamut: %s: %s %s/%s on %s: %.*s\n", case_status_name(round->status),
             key->strategy, key->workload, key->dataset, key->device,

@@ -122,9 +122,12 @@ static bool is_claimed(const json_t *row, const json_t *key)
 /* Ours beside the published number: only an interval can tell. */
 static const char *verdict_of(double published, const struct statistics *s)
 {
+    const double rounding = 0.005; /* figures are published to two decimals */
     if (isnan(published) || isnan(s->ci_lo))
         return NULL;
-    return s->ci_lo > published ? "more" : s->ci_hi < published ? "less" : "as much";
+    return s->ci_lo > published + rounding   ? "more"
+           : s->ci_hi < published - rounding ? "less"
+                                             : "as much";
 }
 
 static void put_status(json_t *entry, const json_t *first, const json_t *second)

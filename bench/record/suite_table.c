@@ -187,6 +187,35 @@ static int characters(const char *utf8)
     return count;
 }
 
+static void print_text_line(const struct line *line, const bool *shown, const int *width, FILE *out)
+{
+    for (int c = 0; c < SUITE_COLUMNS; c++) {
+        const int padding = width[c] - characters(line->cell[c]);
+        const bool is_name = c < FIRST_NUMBER;
+        if (shown[c])
+            fprintf(out, "  %*s%s%*s", is_name ? 0 : padding, "", line->cell[c],
+                    is_name ? padding : 0, "");
+    }
+    if (line->reason)
+        fprintf(out, "  %.*s", (int)strcspn(line->reason, "\n"), line->reason);
+    fputc('\n', out);
+}
+
+/* What went wrong stands in the last cell; a bar would end it. */
+static void print_markdown_line(const struct line *line, const bool *shown, FILE *out)
+{
+    for (int c = 0; c < SUITE_COLUMNS; c++) {
+        if (!shown[c])
+            continue;
+        const char *text = c == SUITE_VERDICT && line->reason ? line->reason : line->cell[c];
+        fputs("| ", out);
+        for (; *text && *text != '\n'; text++)
+            fprintf(out, "%s%c", *text == '|' ? "\\" : "", *text);
+        fputc(' ', out);
+    }
+    fputs("|\n", out);
+}
+
 static void print_lines(const struct lines *lines, const bool *shown, bool markdown, FILE *out)
 {
     int width[SUITE_COLUMNS] = {0};
@@ -196,17 +225,10 @@ static void print_lines(const struct lines *lines, const bool *shown, bool markd
             width[c] = length > width[c] ? length : width[c];
         }
     for (size_t i = 0; i < lines->count; i++) {
-        const struct line *line = &lines->line[i];
-        for (int c = 0; c < SUITE_COLUMNS; c++) {
-            const int padding = markdown ? 0 : width[c] - characters(line->cell[c]);
-            if (shown[c])
-                fprintf(out, "%s%*s%s%*s", markdown ? "| " : "  ", c < FIRST_NUMBER ? 0 : padding,
-                        "", line->cell[c], c < FIRST_NUMBER ? padding : markdown, "");
-        }
-        if (line->reason)
-            fprintf(out, "%s%.*s", markdown ? "| " : "  ", (int)strcspn(line->reason, "\n"),
-                    line->reason);
-        fputs(markdown ? "|\n" : "\n", out);
+        if (!markdown)
+            print_text_line(&lines->line[i], shown, width, out);
+        else
+            print_markdown_line(&lines->line[i], shown, out);
         for (int c = 0; markdown && i == 0 && c < SUITE_COLUMNS; c++)
             if (shown[c])
                 fputs(c < FIRST_NUMBER ? "| :-- " : "| --: ", out);

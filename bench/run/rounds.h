@@ -42,6 +42,9 @@ struct rounds_watcher {
     int (*round_ended)(void *context, const struct rounds_state *state, struct error *error);
 };
 
+/* How the reason starts of a case that was left out because another one lost its device. */
+#define ROUND_CUT_SHORT "not run in this round: "
+
 /* Runs all rounds. While it runs, the first SIGINT or SIGTERM ends it early (*interrupted; what was
  * measured has been reported), a second one ends the process at once. */
 int rounds_run(const struct selection *selection, const struct rounds_options *options,
