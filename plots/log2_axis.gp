@@ -9,7 +9,8 @@ high = GPVAL_DATA_Y_MAX
 span = high - low
 set ytics ()
 if (span > 1.2) {
-    do for [k = int(floor(low)) - 1 : int(ceil(high)) + 1] {
+    every = int(ceil(span / 8))
+    do for [k = every * (int(floor(low / every)) - 1) : int(ceil(high)) + every : every] {
         set ytics add (sprintf("%g×", 2 ** k) k)
         if (span < 4) { set ytics add (sprintf("%g×", 1.5 * 2 ** k) log2(1.5) + k) }
     }

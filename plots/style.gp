@@ -1,5 +1,6 @@
 # What all charts share: size, colours, grid, and the caption that says where the numbers come from.
-# Needs the variables data, out, series and caption; see bench/record/chart.c.
+# Needs the variables data, out, series and caption; see bench/record/chart.c. A chart puts its plot command
+# in the variable chart; panels.gp draws it.
 
 set encoding utf8
 set style fill solid 1.0 border rgb "#404040"
@@ -7,40 +8,77 @@ set grid ytics lc rgb "#dddddd" lw 1 lt 1
 set border 3 lc rgb "#404040"
 set tics nomirror out
 set xtics noenhanced
-set key outside top center horizontal noenhanced samplen 1.5
-set bmargin 4.5
-set label 1 caption at screen 0.5, 0.03 center noenhanced font ",9" textcolor rgb "#606060"
-
 log2(x) = log(x) / log(2)
 count = words(series)
 box = 0.8 / count
 set boxwidth box absolute
 
 # Wong's palette, which people with any kind of colour blindness can tell apart. A strategy has the
-# same colour in every chart; variants of one strategy, and new ones, take what is left.
-base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : word(name, 1)
+# same colour in every chart; variants of one strategy, and new ones, take what is left. What a strategy is
+# combined with (merge sets, release policies) is told by a pattern; 3 is a plain one.
+base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : ""
-spare = "#56B4E9 #D55E00 #CC79A7 #F0E442 #000000"
+spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
+patterns = "3 4 5 1 6 2 7"
 array colour[count]
+array pattern[count]
 taken = ""
 next_spare = 0
 do for [i = 1:count] {
-    candidate = own_colour(base_name(word(series, i)))
-    if (candidate eq "" || strstrt(taken, candidate)) {
-        candidate = word(spare, next_spare % words(spare) + 1)
-        next_spare = next_spare + 1
+    name = word(word(series, i), 1)
+    before = 0
+    colour[i] = ""
+    do for [j = 1:i - 1] {
+        if (word(word(series, j), 1) eq name) { before = before + 1; colour[i] = colour[j] }
     }
-    colour[i] = candidate
-    taken = taken . candidate
+    pattern[i] = int(word(patterns, before % words(patterns) + 1))
+    if (colour[i] eq "") {
+        colour[i] = own_colour(base_name(name))
+        if (colour[i] eq "" || strstrt(taken, colour[i])) {
+            colour[i] = word(spare, next_spare % words(spare) + 1)
+            next_spare = next_spare + 1
+            do for [k = words(spare):1:-1] {
+                if (!strstrt(taken, word(spare, k))) { colour[i] = word(spare, k) }
+            }
+        }
+        taken = taken . colour[i]
+    }
 }
 
-stats data index 0 using 1 name "CLUSTER" nooutput
-set xrange [-0.6 : CLUSTER_records - 0.4]
-width = 260 + 110 * CLUSTER_records + 14 * count * CLUSTER_records
-width = width < 700 ? 700 : width
+# Clusters stand in rows of panels, all with the same scale, so that a picture of 1600 pixels shows them:
+# as many a row as leave a bar 12 of them, and room for the names, the rows equally long.
+stats data index 0 using (strlen(strcol(2))) name "CLUSTER" nooutput
+clusters = CLUSTER_records
+most = int(110 / (count + 1))
+most = most > 10 ? 10 : most < 2 ? 2 : most
+panels = int(ceil(clusters / (1.0 * most)))
+per_row = int(ceil(clusters / (1.0 * panels)))
+name_width = CLUSTER_max
+slanted = name_width > 130 / per_row
+set xrange [-0.6 : clusters - 0.4]
+if (slanted) { set xtics rotate by 18 right }
+
+# What stands left or right of a panel is not drawn: arrows would leave their ends at its border.
+first = 0
+shown = clusters
+at(x) = x > first - 0.6 && x < first + shown - 0.4 ? x : NaN
+
+# The key: as many names a line as fit.
+longest = strlen("requested")
+do for [i = 1:count] { longest = strlen(word(series, i)) > longest ? strlen(word(series, i)) : longest }
+key_columns = int(95 / (longest + 7))
+key_columns = key_columns < 1 ? 1 : key_columns
+key_lines = int(ceil((count + 1.0) / key_columns))
+
+# Heights in points of the SVG: key, a panel each with its names, caption.
+width = 1000
+head = 22 + 18 * key_lines
+names = slanted ? 26 + 2.2 * name_width : 36
+panel = panels > 1 ? 165 : 300
+height = head + panels * (panel + names) + 20
 
 # The two files: one that scales, one that goes everywhere.
-svg = sprintf('set terminal svg size %d,420 dynamic font "sans,12" background rgb "white"; set output "%s.svg"', width, out)
-png = sprintf('set terminal %s size %d,840 font "sans,12" fontscale 1.8; set output "%s.png"', \
-    strstrt(GPVAL_TERMINALS, "pngcairo") ? "pngcairo" : "png", 2 * width, out)
+svg = sprintf('set terminal svg size %d,%d dynamic font "sans,12" background rgb "white"; set output "%s.svg"', width, height, out)
+png = sprintf('set terminal %s size %d,%d font "sans,12" fontscale 1.35; set output "%s.png"', \
+    strstrt(GPVAL_TERMINALS, "pngcairo") ? "pngcairo" : "png", 1600, 1.6 * height, out)

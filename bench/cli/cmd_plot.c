@@ -43,12 +43,15 @@ struct plot {
     unsigned made, failed;
 };
 
-static int draw(struct plot *plot, const char *chart, const char *device)
+static int draw(struct plot *plot, const char *chart, const char *device, const char *strategy)
 {
     struct error error = {0};
     struct text made = {0};
-    int code = chart_draw(plot->root, chart, device, plot->scripts, plot->out, &made, &error);
-    if (code) {
+    int code =
+        chart_draw(plot->root, chart, device, strategy, plot->scripts, plot->out, &made, &error);
+    if (code == ERR_NOT_FOUND && strategy) {
+        /* Most results have one merge set. */
+    } else if (code) {
         report_error(&error);
         /* A chart that a device has no cases for is no failure of the others. */
         plot->failed += code != ERR_NOT_FOUND;
@@ -60,6 +63,19 @@ static int draw(struct plot *plot, const char *chart, const char *device)
     return code;
 }
 
+/* A chart of a device, or its charts for each strategy. */
+static int draw_chart(struct plot *plot, const char *chart, const char *device)
+{
+    const char *strategy;
+    int code = 0;
+    if (!chart_is_of_one_strategy(chart))
+        return draw(plot, chart, device, NULL);
+    for (size_t s = 0; (strategy = chart_strategy(plot->root, device, s)); s++)
+        if ((code = draw(plot, chart, device, strategy)) == ERR_UNSUPPORTED)
+            return code;
+    return 0;
+}
+
 static int draw_all(struct plot *plot)
 {
     const json_t *devices = json_object_get(json_object_get(plot->root, "context"), "devices");
@@ -67,7 +83,7 @@ static int draw_all(struct plot *plot)
         const char *device = tree_get_text(json_array_get(devices, d), "id");
         const char *chart;
         for (size_t c = 0; (chart = chart_name(c)); c++)
-            if (draw(plot, chart, device) == ERR_UNSUPPORTED)
+            if (draw_chart(plot, chart, device) == ERR_UNSUPPORTED)
                 return EXIT_NOTHING_RAN; /* no gnuplot */
     }
     return plot->failed || !plot->made ? EXIT_INPUT : EXIT_OK;
@@ -99,7 +115,7 @@ static int run(const struct command_line *line)
 
 const struct command command_plot = {
     .name = "plot",
-    .summary = "draw the charts of a result file: speed-up over raw, peak memory",
+    .summary = "draw the charts of a result file: speed-up over raw, peak memory, merging",
     .arguments = "FILE",
     .least_positionals = 1,
     .most_positionals = 1,

@@ -12,11 +12,12 @@
 
 #include "base/arena.h"
 #include "record/case.h"
+#include "record/result.h"
 #include "record/tree.h"
 
 extern char **environ;
 
-enum chart { CHART_SPEEDUP, CHART_PEAK_MEMORY, CHARTS };
+enum chart { CHART_SPEEDUP, CHART_PEAK_MEMORY, CHART_MERGING, CHARTS };
 
 static const char *const chart_names[] = {
 #define X(name, help) #name,
@@ -55,9 +56,12 @@ static void free_names(struct names *names)
 }
 
 /* What a chart shows: clusters on the x axis, and a series of bars for each way to run. A cell is a
- * case, for the last cluster of a speed-up chart a geometric mean, or NULL. */
+ * case, for the last cluster of a speed-up chart a geometric mean, or NULL; that of a merging chart
+ * is made of the others. */
 struct plan {
     enum chart chart;
+    const json_t *root;
+    const char *strategy; /* the only one that is shown, or NULL: all */
     struct names clusters, series;
     const json_t **cell; /* [cluster * series.count + series] */
 };
@@ -96,10 +100,11 @@ static void cluster_name(const struct naming *naming, const json_t *key, struct 
         text_add(out, " %s", tree_get_text(key, "dataset"));
 }
 
-static void series_name(const struct naming *naming, const json_t *key, struct text *out)
+static void series_name(const struct plan *plan, const struct naming *naming, const json_t *key,
+                        struct text *out)
 {
-    text_add(out, "%s", tree_get_text(key, "strategy"));
-    if (naming->merge)
+    text_add(out, "%s", tree_get_text(key, plan->strategy ? "merge" : "strategy"));
+    if (naming->merge && !plan->strategy)
         text_add(out, " %s", tree_get_text(key, "merge"));
     if (naming->release)
         text_add(out, " %s", tree_get_text(key, "release"));
@@ -110,9 +115,18 @@ static bool is_ok(const json_t *one_case)
     return strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) == 0;
 }
 
-/* The bars of what everything is compared with would all be of height 1. */
-static bool is_baseline(const json_t *one_case)
+static bool is_unmerged(const json_t *one_case)
 {
+    return strcmp(tree_get_text(json_object_get(one_case, "key"), "merge"), "none") == 0;
+}
+
+/* The bars of what everything is compared with would all be of height 1. */
+static bool is_baseline(const struct plan *plan, const json_t *one_case)
+{
+    if (plan->chart == CHART_PEAK_MEMORY)
+        return false;
+    if (plan->chart == CHART_MERGING)
+        return is_unmerged(one_case);
     const json_t *speedup = json_object_get(one_case, "speedup_over_raw");
     return strcmp(tree_get_text(speedup, "baseline"), tree_get_text(one_case, "id")) == 0;
 }
@@ -132,13 +146,14 @@ static void each_cell(struct plan *plan, const json_t *root, const char *device,
     {
         const json_t *key = means ? cell : json_object_get(cell, "key");
         struct text cluster = {0}, series = {0};
-        if (strcmp(tree_get_text(key, "device"), device) != 0)
+        if (strcmp(tree_get_text(key, "device"), device) != 0 ||
+            (plan->strategy && strcmp(tree_get_text(key, "strategy"), plan->strategy) != 0))
             continue;
         if (means)
             text_add(&cluster, "geometric mean");
         else
             cluster_name(&naming, key, &cluster);
-        series_name(&naming, key, &series);
+        series_name(plan, &naming, key, &series);
         use(plan, cell, cluster.data, series.data);
         text_free(&cluster);
         text_free(&series);
@@ -148,7 +163,7 @@ static void each_cell(struct plan *plan, const json_t *root, const char *device,
 static void collect(struct plan *plan, const json_t *cell, const char *cluster, const char *series)
 {
     add_name(&plan->clusters, cluster);
-    if (plan->chart != CHART_SPEEDUP || !is_baseline(cell))
+    if (!is_baseline(plan, cell))
         add_name(&plan->series, series);
 }
 
@@ -161,16 +176,17 @@ static void place(struct plan *plan, const json_t *cell, const char *cluster, co
         plan->cell[add_name(&plan->clusters, cluster) * known + s] = cell;
 }
 
-static struct plan plan_of(const json_t *root, enum chart chart, const char *device)
+static struct plan plan_of(const json_t *root, enum chart chart, const char *device,
+                           const char *strategy)
 {
-    struct plan plan = {.chart = chart};
+    struct plan plan = {.chart = chart, .root = root, .strategy = strategy};
     each_cell(&plan, root, device, false, collect);
-    bool with_means = chart == CHART_SPEEDUP && plan.clusters.count > 1;
+    bool with_means = chart != CHART_PEAK_MEMORY && plan.clusters.count > 1;
     if (with_means)
         add_name(&plan.clusters, "geometric mean");
     plan.cell = must_alloc(plan.clusters.count * plan.series.count * sizeof(json_t *));
     each_cell(&plan, root, device, false, place);
-    if (with_means)
+    if (with_means && chart == CHART_SPEEDUP)
         each_cell(&plan, root, device, true, place);
     return plan;
 }
@@ -216,15 +232,21 @@ static void print_speedup(const json_t *cell, FILE *out)
     print_status(cell, tree_get_number(interval, "median"), out);
 }
 
+/* The most of the cold and the warm run; NaN where it is not known. */
+static double peak_of(const json_t *cell, const char *name)
+{
+    const json_t *counters = is_ok(cell) ? json_object_get(cell, "counters") : NULL;
+    return fmax(tree_get_number(json_object_get(counters, "cold"), name),
+                tree_get_number(json_object_get(counters, "warm"), name));
+}
+
 static void print_peaks(const json_t *cell, FILE *out)
 {
     static const char *const names[] = {"peak_reserved_bytes", "peak_requested_bytes",
                                         "live_lower_bound_bytes"};
-    const json_t *counters = is_ok(cell) ? json_object_get(cell, "counters") : NULL;
     double peak[3];
     for (int i = 0; i < 3; i++)
-        peak[i] = fmax(tree_get_number(json_object_get(counters, "cold"), names[i]),
-                       tree_get_number(json_object_get(counters, "warm"), names[i]));
+        peak[i] = peak_of(cell, names[i]);
     double bound = peak[2] > 0 ? peak[2] : NAN;
     print_number(peak[0] / bound, out);
     print_number(peak[1] / bound, out);
@@ -233,14 +255,76 @@ static void print_peaks(const json_t *cell, FILE *out)
     print_status(cell, peak[0] / bound, out);
 }
 
+/* ---- merging: a case over the one that differs from it in the merge set alone ---------------- */
+
+static const json_t *unmerged_of(const json_t *root, const json_t *one_case)
+{
+    static const char *const same[] = {"device", "workload", "dataset", "release", "strategy"};
+    const json_t *key = json_object_get(one_case, "key");
+    size_t i;
+    json_t *other;
+    json_array_foreach(json_object_get(root, "cases"), i, other)
+    {
+        bool found = is_unmerged(other);
+        for (size_t s = 0; s < sizeof same / sizeof *same; s++)
+            found &= strcmp(tree_get_text(key, same[s]),
+                            tree_get_text(json_object_get(other, "key"), same[s])) == 0;
+        if (found)
+            return other;
+    }
+    return NULL;
+}
+
+static double peak_over(const json_t *cell, const json_t *unmerged)
+{
+    static const char requested[] = "peak_requested_bytes";
+    const double bytes = peak_of(unmerged, requested);
+    return bytes > 0 ? peak_of(cell, requested) / bytes : NAN;
+}
+
+static void print_merging(const struct plan *plan, const json_t *cell, FILE *out)
+{
+    const json_t *unmerged = unmerged_of(plan->root, cell);
+    const struct statistics time = result_ratio(cell, unmerged);
+    print_number(time.median, out);
+    print_number(time.ci_lo, out);
+    print_number(time.ci_hi, out);
+    print_number(peak_over(cell, unmerged), out);
+    print_status(cell, time.median, out);
+}
+
+/* Geometric means over the clusters that have both numbers. */
+static void print_merging_mean(const struct plan *plan, size_t series, FILE *out)
+{
+    double *times = must_alloc(plan->clusters.count * sizeof *times);
+    double *peaks = must_alloc(plan->clusters.count * sizeof *peaks);
+    size_t count = 0;
+    for (size_t c = 0; c + 1 < plan->clusters.count; c++) {
+        const json_t *cell = plan_cell(plan, c, series);
+        const json_t *unmerged = cell ? unmerged_of(plan->root, cell) : NULL;
+        times[count] = result_ratio(cell, unmerged).median;
+        peaks[count] = peak_over(cell, unmerged);
+        count += !isnan(times[count]) && !isnan(peaks[count]);
+    }
+    const double time = statistics_geometric_mean(times, count);
+    print_number(time, out);
+    fputs(" NaN NaN", out);
+    print_number(statistics_geometric_mean(peaks, count), out);
+    print_status(NULL, time, out);
+    free(times);
+    free(peaks);
+}
+
 static void print_plan(const struct plan *plan, const char *device, FILE *out)
 {
     static const char *const columns[CHARTS] = {
         "x speedup ci_lo ci_hi status",
         "x reserved/bound requested/bound reserved_bytes bound_bytes status",
+        "x time ci_lo ci_hi peak status",
     };
     size_t series_count = plan->series.count;
-    fprintf(out, "# gamut %s on %s\n# x label\n", chart_names[plan->chart], device);
+    fprintf(out, "# gamut %s on %s%s%s\n# x label\n", chart_names[plan->chart], device,
+            plan->strategy ? " under " : "", plan->strategy ? plan->strategy : "");
     for (size_t c = 0; c < plan->clusters.count; c++)
         fprintf(out, "%zu \"%s\"\n", c, plan->clusters.name[c]);
     for (size_t s = 0; s < series_count; s++) {
@@ -252,6 +336,10 @@ static void print_plan(const struct plan *plan, const char *device, FILE *out)
             const json_t *cell = plan_cell(plan, c, s);
             if (plan->chart == CHART_SPEEDUP)
                 print_speedup(cell, out);
+            else if (plan->chart == CHART_MERGING && c > 0 && c + 1 == plan->clusters.count)
+                print_merging_mean(plan, s, out);
+            else if (plan->chart == CHART_MERGING)
+                print_merging(plan, cell, out);
             else
                 print_peaks(cell, out);
         }
@@ -274,14 +362,36 @@ static int find_chart(const char *name, enum chart *chart, struct error *error)
     return rc;
 }
 
-static int make_plan(const json_t *root, const char *name, const char *device, struct plan *plan,
-                     struct error *error)
+bool chart_is_of_one_strategy(const char *chart)
+{
+    return strcmp(chart, chart_names[CHART_MERGING]) == 0;
+}
+
+const char *chart_strategy(const json_t *root, const char *device, size_t i)
+{
+    struct names names = {0};
+    const char *found = NULL;
+    size_t c;
+    json_t *one_case;
+    json_array_foreach(json_object_get(root, "cases"), c, one_case)
+    {
+        const json_t *key = json_object_get(one_case, "key");
+        if (strcmp(tree_get_text(key, "device"), device) == 0 &&
+            add_name(&names, tree_get_text(key, "strategy")) == i && !found)
+            found = tree_get_text(key, "strategy");
+    }
+    free_names(&names);
+    return found;
+}
+
+static int make_plan(const json_t *root, const char *name, const char *device, const char *strategy,
+                     struct plan *plan, struct error *error)
 {
     enum chart chart = CHART_SPEEDUP;
     int rc = find_chart(name, &chart, error);
     if (rc)
         return rc;
-    *plan = plan_of(root, chart, device);
+    *plan = plan_of(root, chart, device, strategy);
     if (plan->series.count == 0) {
         free_plan(plan);
         return error_set(error, ERR_NOT_FOUND,
@@ -290,11 +400,11 @@ static int make_plan(const json_t *root, const char *name, const char *device, s
     return 0;
 }
 
-int chart_write(const json_t *root, const char *chart, const char *device, FILE *out,
-                struct error *error)
+int chart_write(const json_t *root, const char *chart, const char *device, const char *strategy,
+                FILE *out, struct error *error)
 {
     struct plan plan;
-    int rc = make_plan(root, chart, device, &plan, error);
+    int rc = make_plan(root, chart, device, strategy, &plan, error);
     if (rc)
         return rc;
     print_plan(&plan, device, out);
@@ -370,17 +480,18 @@ static int write_data(const struct plan *plan, const char *device, const char *p
     return 0;
 }
 
-int chart_draw(const json_t *root, const char *chart, const char *device, const char *scripts,
-               const char *folder, struct text *made, struct error *error)
+int chart_draw(const json_t *root, const char *chart, const char *device, const char *strategy,
+               const char *scripts, const char *folder, struct text *made, struct error *error)
 {
     struct plan plan;
     struct text name = {0}, data = {0}, script = {0}, variables = {0}, series = {0}, below = {0};
-    int rc = make_plan(root, chart, device, &plan, error);
+    int rc = make_plan(root, chart, device, strategy, &plan, error);
     if (rc)
         return rc;
-    text_add(&name, "%s/%s-%s", folder, chart, device);
+    text_add(&name, "%s/%s-%s%s%s", folder, chart, device, strategy ? "-" : "",
+             strategy ? strategy : "");
     for (char *c = name.data + strlen(folder) + 1; *c; c++)
-        *c = *c == ':' || *c == '/' || *c == ' ' ? '-' : *c;
+        *c = strchr(":/ |=", *c) ? '-' : *c;
     text_add(&data, "%s.dat", name.data);
     text_add(&script, "%s/%s.gp", scripts, chart);
     for (size_t i = 0; i < plan.series.count; i++)
@@ -391,6 +502,7 @@ int chart_draw(const json_t *root, const char *chart, const char *device, const 
     add_variable(&variables, "scripts", scripts);
     add_variable(&variables, "series", series.data);
     add_variable(&variables, "caption", below.data);
+    add_variable(&variables, "strategy", strategy ? strategy : "");
 
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", folder,

@@ -18,6 +18,7 @@
 #include "record/case.h"
 #include "record/case_json.h"
 #include "record/context.h"
+#include "record/statistics.h"
 
 #define RESULT_SCHEMA_NAME    "gamut.result"
 #define RESULT_SCHEMA_VERSION "1.2.0"
@@ -77,8 +78,8 @@ int result_print(const json_t *root, FILE *out, struct error *error);
  * geometric means in `summary`. Called by result_write; for a tree that is printed without having
  * been written, call it yourself. */
 void result_summarise(json_t *root);
-/* The median wall time of each round of a case that was measured, and the rounds' numbers: both have
- * room for as many as the case has rounds. Returns how many; 0 unless the case is ok. */
-size_t result_round_medians(const json_t *one_case, double *round_number, double *wall_ns);
+/* The wall time of a case over that of another: one ratio for each round that both have, of the
+ * rounds' medians. Of none, count 0, where a case is NULL or not ok. */
+struct statistics result_ratio(const json_t *over, const json_t *under);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "record/case.h"
 #include "record/result.h"
-#include "record/statistics.h"
 #include "record/tree.h"
 
 static const char *const key_parts[] = {"device", "workload", "dataset",
@@ -68,27 +67,6 @@ static const json_t *second_of(const json_t *root, const json_t *suite, const js
             return other;
     }
     return NULL;
-}
-
-/* The ratios of the rounds that both have; their numbers in `round`. */
-static size_t ratios_of(const json_t *first, const json_t *second, double *round, double *ratio)
-{
-    const size_t a_most = json_array_size(json_object_get(first, "rounds"));
-    const size_t b_most = json_array_size(json_object_get(second, "rounds"));
-    double *numbers = must_alloc((a_most + b_most) * sizeof *numbers);
-    double *walls = must_alloc((a_most + b_most) * sizeof *walls);
-    const size_t a = result_round_medians(first, numbers, walls);
-    const size_t b = result_round_medians(second, numbers + a, walls + a);
-    size_t count = 0;
-    for (size_t i = 0; i < a; i++)
-        for (size_t j = a; j < a + b; j++)
-            if (numbers[i] == numbers[j] && walls[j] > 0) {
-                round[count] = numbers[i];
-                ratio[count++] = walls[i] / walls[j];
-            }
-    free(numbers);
-    free(walls);
-    return count;
 }
 
 /* ---- what a row says ------------------------------------------------------------------------ */
@@ -161,9 +139,7 @@ static json_t *measured(const json_t *suite, const json_t *row, const json_t *fi
                         const json_t *second)
 {
     const json_t *key = json_object_get(first, "key");
-    const size_t most = json_array_size(json_object_get(first, "rounds"));
-    double *round = must_alloc(most * sizeof *round), *ratio = must_alloc(most * sizeof *ratio);
-    const struct statistics s = statistics_of(ratio, ratios_of(first, second, round, ratio));
+    const struct statistics s = result_ratio(first, second);
     const double published = is_claimed(row, key) ? tree_get_number(row, "published") : NAN;
     const char *verdict = verdict_of(published, &s);
     json_t *out = tree_object();
@@ -179,8 +155,6 @@ static json_t *measured(const json_t *suite, const json_t *row, const json_t *fi
     tree_put(out, "predicted_ratio", tree_number(predicted_of(first) / predicted_of(second)));
     tree_put(out, "published", tree_number(published));
     tree_put(out, "than_published", tree_text_or_null(verdict));
-    free(round);
-    free(ratio);
     return out;
 }
 

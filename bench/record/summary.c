@@ -218,7 +218,9 @@ static void describe_case(json_t *one_case)
     tree_put(one_case, "peak_over_best", json_null());
 }
 
-size_t result_round_medians(const json_t *one_case, double *round_number, double *wall_ns)
+/* The median wall time of each round of a case that was measured, and the rounds' numbers: both
+ * have room for as many as the case has rounds. Returns how many; 0 unless the case is ok. */
+static size_t round_medians(const json_t *one_case, double *round_number, double *wall_ns)
 {
     const json_t *rounds = json_object_get(one_case, "rounds");
     json_t *round;
@@ -238,6 +240,27 @@ size_t result_round_medians(const json_t *one_case, double *round_number, double
     return n;
 }
 
+struct statistics result_ratio(const json_t *over, const json_t *under)
+{
+    const size_t a_most = json_array_size(json_object_get(over, "rounds"));
+    const size_t b_most = json_array_size(json_object_get(under, "rounds"));
+    double *round = must_alloc((a_most + b_most) * sizeof *round);
+    double *wall_ns = must_alloc((a_most + b_most) * sizeof *wall_ns);
+    double *ratio = must_alloc(a_most * sizeof *ratio);
+    const size_t a = round_medians(over, round, wall_ns);
+    const size_t b = round_medians(under, round + a, wall_ns + a);
+    size_t count = 0;
+    for (size_t i = 0; i < a; i++)
+        for (size_t j = a; j < a + b; j++)
+            if (round[i] == round[j] && wall_ns[j] > 0)
+                ratio[count++] = wall_ns[i] / wall_ns[j];
+    const struct statistics s = statistics_of(ratio, count);
+    free(round);
+    free(wall_ns);
+    free(ratio);
+    return s;
+}
+
 static struct row row_of(json_t *one_case)
 {
     const json_t *key = json_object_get(one_case, "key");
@@ -255,7 +278,7 @@ static struct row row_of(json_t *one_case)
         .speedup_round = must_alloc(most * sizeof(double)),
         .speedup = must_alloc(most * sizeof(double)),
     };
-    row.round_count = result_round_medians(one_case, row.round, row.wall_ns);
+    row.round_count = round_medians(one_case, row.round, row.wall_ns);
     return row;
 }
 
