@@ -42,6 +42,10 @@ static const struct alloc_variant alloc_variants[] = {
     {"tlsf:parent=64KiB:strategy=min_memory", VARIANT_RELEASES},
     {"tlsf:parent=32KiB:dedicated=never:empty=3", VARIANT_RELEASES},
     {"tlsf:parent=16KiB:empty=0", VARIANT_RELEASES},
+    {"caching", VARIANT_RELEASES},
+    {"caching:small_segment=8KiB:large_segment=32KiB", VARIANT_RELEASES},
+    {"caching:small_segment=16KiB:large_segment=20KiB:divisions=4", VARIANT_RELEASES},
+    {"caching:small_segment=8KiB:large_segment=20KiB:max_split=24KiB", VARIANT_RELEASES},
 };
 enum { ALLOC_VARIANT_COUNT = sizeof alloc_variants / sizeof *alloc_variants };
 

@@ -25,7 +25,8 @@ static const char *const specs[] = {"null",
                                     "bufalloc:strategy=tight",
                                     "tlsf",
                                     "tlsf:strategy=min_time",
-                                    "tlsf:strategy=min_memory"};
+                                    "tlsf:strategy=min_memory",
+                                    "caching"};
 
 static const struct setting {
     size_t live_count, held_count;

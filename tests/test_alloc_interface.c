@@ -18,10 +18,11 @@ static void test_spec_errors(void **state)
         const char *spec, *expected;
     } cases[] = {
         {"poool", "there is no strategy 'poool' (did you mean pool?); "
-                  "there are: null, raw, pool, tagged, bufalloc, tlsf"},
-        {"zzzzzzzz:x=1",
-         "there is no strategy 'zzzzzzzz'; there are: null, raw, pool, tagged, bufalloc, tlsf"},
-        {"", "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc, tlsf"},
+                  "there are: null, raw, pool, tagged, bufalloc, tlsf, caching"},
+        {"zzzzzzzz:x=1", "there is no strategy 'zzzzzzzz'; there are: null, raw, pool, tagged, "
+                         "bufalloc, tlsf, caching"},
+        {"",
+         "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc, tlsf, caching"},
         {"pool:leading_bit=4", "pool has no option 'leading_bit' (did you mean leading_bits?); "
                                "it has: leading_bits, first_use"},
         {"pool:leading_bits=8", "pool: option leading_bits is 8, expected a value from 0 to 7"},
@@ -86,7 +87,7 @@ static void test_broken_ops(void **state)
 static void test_splitting_is_needed(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"bufalloc", "tlsf"};
+    static const char *const specs[] = {"bufalloc", "tlsf", "caching"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         const struct allocator_ops *ops;
         struct option_values options;
@@ -205,8 +206,8 @@ static void test_queues_are_apart(void **state)
 static void test_check_sees_damage(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"null",     "raw", "pool", "tagged", "tagged:policy=v4",
-                                        "bufalloc", "tlsf"};
+    static const char *const specs[] = {"null",     "raw",  "pool",   "tagged", "tagged:policy=v4",
+                                        "bufalloc", "tlsf", "caching"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct fake_source fake;
         fake_source_open(&fake, 64, true);

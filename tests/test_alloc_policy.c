@@ -257,6 +257,64 @@ static const struct policy_case tlsf_cases[] = {
      "a=A:100000/100032@0#1 -a b=B:100@0#1", "+100032"},
 };
 
+/* 2 MiB are 2097152 bytes, 20 MiB 20971520. */
+static const struct policy_case caching_cases[] = {
+    {"multiples of 512", "caching", "a=A:1/512@0#1 b=B:512/512@512 c=C:513/1024@1024", "+2097152"},
+    {"divisions=4: from 2 KiB on, four steps to the next power of two", "caching:divisions=4",
+     "a=A:2048/2048 b=B:2049/2560 c=C:5000/5120 d=D:8193/10240 e=E:4096/4096", "+2097152"},
+    {"up to 1 MiB: small", "caching", "a=A:1048576/1048576@0#1 b=B:1048577/1049088@0#2",
+     "+2097152 +20971520"},
+    {"from 10 MiB on: segments of their own size", "caching",
+     "a=A:10485760/10485760 b=B:10485761/10486272#2 c=C:10485248/10485248#3",
+     "+10485760 +12582912 +20971520"},
+    {"the smallest that is large enough", "caching",
+     "a=A:4096@0 b=B:512@4096 c=C:2048@4608 d=D:512@6656 -a -c e=E:1024@4608 f=F:1024@5632",
+     "+2097152"},
+    {"of equals the lowest, not the last freed", "caching",
+     "a=A:1024@0 x=X:512@1024 b=A:1024@1536 y=Y:512@2560 -a -b c=A:1024@0", "+2097152"},
+    {"of equals that of the oldest segment", "caching",
+     "a=A:1048576#1 b=A:1048576#1 c=A:1048576#2 d=A:1048576#2 -a -c e=A:1048576#1",
+     "+2097152 +2097152"},
+    {"small: 512 bytes are left over", "caching", "a=A:1024 b=B:512 -a c=C:512@0 d=D:512@512",
+     "+2097152"},
+    {"large: 1 MiB is handed out with it", "caching", "a=A:19922944/20971520", "+20971520"},
+    {"large: more is not", "caching", "a=A:19922432/19922432 b=B:1048577/1049088@19922432#1",
+     "+20971520"},
+    {"joining with both neighbours", "caching",
+     "a=A:1024 b=B:1024 c=C:1024 d=D:512 -a -c -b e=E:3072/3072@0", "+2097152"},
+    {"joining with the one before", "caching", "a=A:1024 b=B:1024 c=C:512 -a -b e=E:2048@0",
+     "+2097152"},
+    {"joining with the one after", "caching", "a=A:1024 b=B:1024 c=C:512 -b -a e=E:2048@0",
+     "+2097152"},
+    {"the pools are apart", "caching", "a=A:2000000#1 -a b=B:512@0#2 -b c=C:2000000#1",
+     "+20971520 +2097152"},
+    {"trim: whole segments, the large pool first, the smallest first", "caching",
+     "a=A:512 b=B:30000000 c=C:2000000#3 d=D:512 e=E:1048576 f=E:1048576#4 -a -b -c -f t",
+     "+2097152 +31457280 +20971520 +2097152 -20971520 -31457280 -2097152"},
+    {"refused: all that is free goes at once", "caching",
+     "<26000000 a=A:512 -a b=B:2000000 -b c=C:24000000",
+     "+2097152 +20971520 ?25165824 -20971520 -2097152 +25165824"},
+    {"refused: fails where a smaller segment would do", "caching", "<10000000 a=A:2000000!",
+     "?20971520"},
+    {"max_split: oversize blocks are not split", "caching:max_split=30MiB",
+     "a=A:40000000/41943040 b=B:31456768/31457280#2", "+41943040 +31457280"},
+    {"max_split: ... nor given to smaller requests", "caching:max_split=30MiB",
+     "a=A:40000000 -a b=B:20000000#2", "+41943040 +20971520"},
+    {"max_split: ... nor to those of 20 MiB less", "caching:max_split=30MiB",
+     "a=A:63963136 -a b=B:40000000/41943040#2 c=C:50000000/65011712#1", "+65011712 +41943040"},
+    {"max_split, refused: the smallest that is large enough", "caching:max_split=30MiB",
+     "<160000000 a=A:63963136 b=B:84934656 -a -b c=C:31457280",
+     "+65011712 +85983232 ?31457280 -65011712 +31457280"},
+    {"max_split, refused: at least m bytes", "caching:max_split=30MiB",
+     "<50000000 a=A:40000000 -a b=B:2000000", "+41943040 ?20971520 -41943040 +20971520"},
+    {"max_split, refused: the largest ones", "caching:max_split=30MiB",
+     "<110000000 a=A:33000000 b=B:40000000 -a -b c=C:64000000",
+     "+33554432 +41943040 ?65011712 -41943040 -33554432 +65011712"},
+    {"max_split, refused: then everything", "caching:max_split=30MiB",
+     "<68000000 a=A:33000000 b=B:512 -a -b c=C:64000000",
+     "+33554432 +2097152 ?65011712 -33554432 -2097152 +65011712"},
+};
+
 struct script_state {
     const struct policy_case *c;
     struct allocator allocator;
@@ -366,6 +424,7 @@ POLICY_TEST(tagged_v1_cases)
 POLICY_TEST(tagged_later_cases)
 POLICY_TEST(bufalloc_cases)
 POLICY_TEST(tlsf_cases)
+POLICY_TEST(caching_cases)
 
 /* The bin of a size, worked out bit by bit: the leading one, `bits` more, and ones. */
 static uint64_t largest_of_bin(unsigned bits, uint64_t size)
@@ -459,11 +518,12 @@ static void test_tlsf_small_capacity(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_null_cases),         cmocka_unit_test(test_raw_cases),
-        cmocka_unit_test(test_pool_cases),         cmocka_unit_test(test_tagged_v1_cases),
-        cmocka_unit_test(test_tagged_later_cases), cmocka_unit_test(test_bufalloc_cases),
-        cmocka_unit_test(test_tlsf_cases),         cmocka_unit_test(test_tlsf_small_capacity),
-        cmocka_unit_test(test_pool_sizes),         cmocka_unit_test(test_bufalloc_1023_chunks),
+        cmocka_unit_test(test_null_cases),           cmocka_unit_test(test_raw_cases),
+        cmocka_unit_test(test_pool_cases),           cmocka_unit_test(test_tagged_v1_cases),
+        cmocka_unit_test(test_tagged_later_cases),   cmocka_unit_test(test_bufalloc_cases),
+        cmocka_unit_test(test_tlsf_cases),           cmocka_unit_test(test_caching_cases),
+        cmocka_unit_test(test_tlsf_small_capacity),  cmocka_unit_test(test_pool_sizes),
+        cmocka_unit_test(test_bufalloc_1023_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

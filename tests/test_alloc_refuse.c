@@ -202,6 +202,8 @@ static void test_served_after_release(void **state)
     for (size_t v = 0; v < ALLOC_VARIANT_COUNT; v++) {
         if (strncmp(alloc_variants[v].spec, "bufalloc", 8) == 0)
             continue; /* keeps its region, and serves both from it */
+        if (strncmp(alloc_variants[v].spec, "caching", 7) == 0)
+            continue; /* its segments are larger than the driver has */
         struct fake_source fake;
         fake_source_open(&fake, 64, true);
         fake.capacity_bytes = 10000;

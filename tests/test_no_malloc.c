@@ -108,7 +108,8 @@ static void test_second_run_allocates_nothing(void **state)
                                              "tagged:policy=v4",
                                              "bufalloc",
                                              "tlsf",
-                                             "tlsf:strategy=min_memory"};
+                                             "tlsf:strategy=min_memory",
+                                             "caching"};
     struct catalogue c;
     struct error error;
     assert_int_equal(catalogue_open(&c, &error), 0);

@@ -13,7 +13,8 @@
     X(pool)                                                                                        \
     X(tagged)                                                                                      \
     X(bufalloc)                                                                                    \
-    X(tlsf)
+    X(tlsf)                                                                                        \
+    X(caching)
 
 #define X(name) extern const struct allocator_ops allocator_##name;
 ALLOCATOR_LIST(X)

@@ -1,0 +1,474 @@
+/* caching: PyTorch's caching allocator.
+ *
+ *   1. Sizes are multiples of 512 bytes. With divisions=d > 1, sizes above 512 d are rounded up to
+ *      one of d steps between two powers of two.
+ *   2. A segment is one memory of the source, cut into blocks. Requests of up to 1 MiB use segments
+ *      of 2 MiB and the small pool; below 10 MiB, segments of 20 MiB and the large pool; others a
+ *      segment of their own size rounded up to 2 MiB, and the large pool. A queue has its own
+ * pools.
+ *   3. alloc takes the smallest free block of the queue's pool that is large enough; of equals, the
+ *      one of the oldest segment, lowest offset first. If there is none, a new segment is asked
+ * for.
+ *   4. The block is split if what is left has at least 512 bytes (small pool) or more than 1 MiB
+ *      (large pool). Else it is handed out whole.
+ *   5. free joins the block with free neighbours of its segment. Nothing is released otherwise.
+ *   6. max_split=m: blocks of m bytes and more are oversize. They are not split; requests below m
+ *      do not get one; requests from m on get none that is larger than they by 20 MiB or more.
+ *   7. Refused: with max_split, the smallest oversize block of the queue that is large enough is
+ *      released, or else the largest ones until their sum is; and the source asked again. Then all
+ *      wholly free segments of all queues are released, large pools first, smallest first; and the
+ *      source asked again. Then the request fails, even where a smaller segment would do.
+ *
+ * Why: a driver's free waits for the device, so memory is kept; two pools keep small blocks from
+ * breaking up large ones. Source: PyTorch, c10/cuda/CUDACachingAllocator.cpp, without expandable
+ * segments.
+ *
+ * Departures: nothing is collected by age, which needs a share of the device's memory as its goal;
+ * a block is used on one queue, so no events are recorded; the source is asked again only where
+ * something was released; where the source aligns to more than 512 bytes, that is the unit.
+ * small_segment and large_segment are 2 and 20 MiB, and the limits of 1 and 10 MiB half of them.
+ *
+ * Queues: a block may be handed out while commands of its last owner still run. They come first,
+ * because both are on one in-order queue: a segment stays with the queue that it was asked for on.
+ * What is released is safe by the source's free.
+ */
+#include <stdlib.h>
+
+#include "alloc/allocator.h"
+#include "base/slab.h"
+#include "base/treap.h"
+
+enum { LEAST_BYTES = 512 };
+enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_COUNT };
+
+struct segment {
+    struct segment *prev, *next; /* of all, newest first */
+    struct cached *first;        /* by address */
+    struct treap *pool;          /* where its free blocks are */
+    uint64_t memory, bytes;
+    uint64_t number; /* in the order in which they were made */
+};
+
+struct cached {
+    struct treap_node by_size;  /* first: in the segment's pool, while free */
+    struct cached *prev, *next; /* by address */
+    struct segment *segment;
+    uint64_t offset, size;
+    bool is_free;
+};
+
+struct caching {
+    struct source *source;
+    uint64_t unit;
+    unsigned divisions;
+    uint64_t small_segment_bytes, large_segment_bytes;
+    uint64_t max_split_bytes; /* UINT64_MAX: no limit */
+    struct segment *segments;
+    uint64_t segment_number;
+    struct slab spare_segments, spare_blocks;
+    struct treap pools[ALLOCATOR_QUEUES_MAX][POOL_COUNT];
+};
+
+enum { OPTION_DIVISIONS, OPTION_MAX_SPLIT, OPTION_SMALL_SEGMENT, OPTION_LARGE_SEGMENT };
+static const struct option_spec caching_options[] = {
+    [OPTION_DIVISIONS] = {.name = "divisions",
+                          .type = OPTION_CHOICE,
+                          .fallback = "1",
+                          .choices = "1|2|4|8|16",
+                          .help = "sizes between two powers of two; 1: multiples of 512 bytes"},
+    [OPTION_MAX_SPLIT] = {.name = "max_split",
+                          .type = OPTION_BYTES,
+                          .fallback = "0",
+                          .help = "blocks from here on are not split; 0: all may be"},
+    [OPTION_SMALL_SEGMENT] = {.name = "small_segment",
+                              .type = OPTION_BYTES,
+                              .fallback = "2MiB",
+                              .least = 4096,
+                              .help = "bytes of a segment for requests of up to half of it"},
+    [OPTION_LARGE_SEGMENT] = {.name = "large_segment",
+                              .type = OPTION_BYTES,
+                              .fallback = "20MiB",
+                              .least = 4096,
+                              .help = "bytes of a segment for other requests below half of it"},
+    {0},
+};
+
+static int by_size_then_place(const struct treap_node *left, const struct treap_node *right)
+{
+    const struct cached *a = (const struct cached *)left, *b = (const struct cached *)right;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    if (a->segment != b->segment)
+        return a->segment->number < b->segment->number ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static int refuse_options(struct source *source, uint64_t small, uint64_t large, uint64_t max_split)
+{
+    if (small >= large)
+        return error_set(&source->error, ERR_USAGE,
+                         "option small_segment is %llu, expected less than large_segment, "
+                         "%llu",
+                         (unsigned long long)small, (unsigned long long)large);
+    if (max_split && max_split <= large)
+        return error_set(&source->error, ERR_USAGE,
+                         "option max_split is %llu, expected more than large_segment, "
+                         "%llu, or 0",
+                         (unsigned long long)max_split, (unsigned long long)large);
+    return 0;
+}
+
+static int caching_init(struct source *source, const struct option_values *options, void **state)
+{
+    if (!source->can_split)
+        return error_set(&source->error, ERR_UNSUPPORTED,
+                         "caching hands out parts of a memory, and this device takes only whole "
+                         "ones; use pool or tagged");
+    const uint64_t *value = options->value;
+    int code = refuse_options(source, value[OPTION_SMALL_SEGMENT], value[OPTION_LARGE_SEGMENT],
+                              value[OPTION_MAX_SPLIT]);
+    if (code)
+        return code;
+    struct caching *c = must_alloc(sizeof *c);
+    c->source = source;
+    c->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;
+    c->divisions = 1u << value[OPTION_DIVISIONS];
+    c->small_segment_bytes = value[OPTION_SMALL_SEGMENT];
+    c->large_segment_bytes = value[OPTION_LARGE_SEGMENT];
+    c->max_split_bytes = value[OPTION_MAX_SPLIT] ? value[OPTION_MAX_SPLIT] : UINT64_MAX;
+    c->spare_segments.item_bytes = sizeof(struct segment);
+    c->spare_blocks.item_bytes = sizeof(struct cached);
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
+        for (unsigned kind = 0; kind < POOL_COUNT; kind++)
+            c->pools[q][kind].compare = by_size_then_place;
+    *state = c;
+    return 0;
+}
+
+/* ---- sizes ---- */
+
+static uint64_t round_up(uint64_t bytes, uint64_t unit) /* a power of two */
+{
+    return (bytes + unit - 1) & ~(unit - 1);
+}
+
+static uint64_t block_bytes(const struct caching *c, uint64_t requested)
+{
+    if (c->divisions > 1 && requested > c->unit * c->divisions) {
+        uint64_t power_of_two = UINT64_C(1) << (63 - __builtin_clzll(requested));
+        return round_up(requested, power_of_two / c->divisions);
+    }
+    return round_up(requested, c->unit);
+}
+
+static enum pool_kind pool_of(const struct caching *c, uint64_t size)
+{
+    return size <= c->small_segment_bytes / 2 ? POOL_SMALL : POOL_LARGE;
+}
+
+static uint64_t segment_bytes(const struct caching *c, uint64_t size)
+{
+    if (pool_of(c, size) == POOL_SMALL)
+        return round_up(c->small_segment_bytes, c->unit);
+    if (size < c->large_segment_bytes / 2)
+        return round_up(c->large_segment_bytes, c->unit);
+    uint64_t step = c->small_segment_bytes;
+    return round_up((size + step - 1) / step * step, c->unit);
+}
+
+static bool is_oversize(const struct caching *c, uint64_t size)
+{
+    return size >= c->max_split_bytes;
+}
+
+/* Whether a free block may serve a request that it is large enough for. */
+static bool may_serve(const struct caching *c, uint64_t block, uint64_t size)
+{
+    if (!is_oversize(c, size))
+        return !is_oversize(c, block);
+    return block - size < c->large_segment_bytes;
+}
+
+static bool should_split(const struct caching *c, uint64_t block, uint64_t size)
+{
+    if (pool_of(c, size) == POOL_SMALL)
+        return block - size >= c->unit;
+    return !is_oversize(c, size) && block - size > c->small_segment_bytes / 2;
+}
+
+/* ---- blocks ---- */
+
+static void put_in_pool(struct cached *b)
+{
+    b->is_free = true;
+    treap_insert(b->segment->pool, &b->by_size);
+}
+
+static void take_from_pool(struct cached *b)
+{
+    b->is_free = false;
+    treap_remove(b->segment->pool, &b->by_size);
+}
+
+static bool is_whole_segment(const struct cached *b)
+{
+    return b->size == b->segment->bytes;
+}
+
+static struct cached *find(const struct caching *c, const struct treap *pool, uint64_t size)
+{
+    struct segment before_all = {.number = 0};
+    struct cached least = {.size = size, .segment = &before_all};
+    struct cached *b = (struct cached *)treap_from(pool, &least.by_size);
+    return b && may_serve(c, b->size, size) ? b : NULL;
+}
+
+/* Frees what is behind the first `size` bytes of a block that is not free. */
+static void split(struct caching *c, struct cached *b, uint64_t size)
+{
+    struct cached *rest = slab_take(&c->spare_blocks);
+    *rest = (struct cached){.prev = b,
+                            .next = b->next,
+                            .segment = b->segment,
+                            .offset = b->offset + size,
+                            .size = b->size - size};
+    if (b->next)
+        b->next->prev = rest;
+    b->next = rest;
+    b->size = size;
+    put_in_pool(rest);
+}
+
+/* Adds the block behind `b`, in no pool, to `b`. */
+static void join_next(struct caching *c, struct cached *b)
+{
+    struct cached *next = b->next;
+    b->size += next->size;
+    b->next = next->next;
+    if (b->next)
+        b->next->prev = b;
+    slab_give(&c->spare_blocks, next);
+}
+
+/* ---- segments ---- */
+
+static struct cached *make_segment(struct caching *c, struct treap *pool, uint64_t memory,
+                                   uint64_t bytes)
+{
+    struct segment *s = slab_take(&c->spare_segments);
+    struct cached *b = slab_take(&c->spare_blocks);
+    *b = (struct cached){.segment = s, .size = bytes};
+    *s = (struct segment){.next = c->segments,
+                          .first = b,
+                          .pool = pool,
+                          .memory = memory,
+                          .bytes = bytes,
+                          .number = ++c->segment_number};
+    if (s->next)
+        s->next->prev = s;
+    c->segments = s;
+    return b;
+}
+
+/* Gives back a segment of one block, which is in no pool. */
+static int release_segment(struct caching *c, struct segment *s)
+{
+    uint64_t memory = s->memory, bytes = s->bytes;
+    if (s->next)
+        s->next->prev = s->prev;
+    *(s->prev ? &s->prev->next : &c->segments) = s->next;
+    slab_give(&c->spare_blocks, s->first);
+    slab_give(&c->spare_segments, s);
+    return source_free(c->source, memory, bytes);
+}
+
+static int release_block(struct caching *c, struct cached *b)
+{
+    take_from_pool(b);
+    return release_segment(c, b->segment);
+}
+
+static int release_whole_segments(struct caching *c, struct treap *pool)
+{
+    int first_failure = 0;
+    struct cached *next, *b = (struct cached *)treap_first(pool);
+    for (; b; b = next) {
+        next = (struct cached *)treap_after(pool, &b->by_size);
+        int code = is_whole_segment(b) ? release_block(c, b) : 0;
+        if (first_failure == 0)
+            first_failure = code;
+    }
+    return first_failure;
+}
+
+static int caching_trim(void *state)
+{
+    struct caching *c = state;
+    int first_failure = 0;
+    for (unsigned kind = POOL_COUNT; kind-- > 0;)
+        for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
+            int code = release_whole_segments(c, &c->pools[q][kind]);
+            if (first_failure == 0)
+                first_failure = code;
+        }
+    return first_failure;
+}
+
+/* The first part of rule 7. *enough: at least as much as was needed is released. */
+static int release_oversize(struct caching *c, struct treap *pool, uint64_t size, bool *enough)
+{
+    uint64_t needed = is_oversize(c, size) ? size : c->max_split_bytes, released = 0;
+    struct segment before_all = {.number = 0};
+    struct cached least = {.size = needed, .segment = &before_all};
+    struct cached *b = (struct cached *)treap_from(pool, &least.by_size);
+    int code = 0;
+    if (!b)
+        b = (struct cached *)treap_last(pool);
+    while (!code && released < needed && b && is_oversize(c, b->size) && is_whole_segment(b)) {
+        released += b->size;
+        code = release_block(c, b);
+        b = (struct cached *)treap_last(pool);
+    }
+    *enough = released >= needed;
+    return code;
+}
+
+static int ask_driver(struct caching *c, struct treap *pool, uint64_t size, uint64_t bytes,
+                      uint64_t *memory)
+{
+    int code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
+    if (code == ERR_OOM && c->max_split_bytes != UINT64_MAX) {
+        bool enough;
+        int released = release_oversize(c, pool, size, &enough);
+        if (released)
+            return released;
+        if (enough)
+            code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
+    }
+    if (code == ERR_OOM) {
+        uint64_t reserved_bytes = c->source->counts.reserved_bytes;
+        int released = caching_trim(c);
+        if (released)
+            return released;
+        if (c->source->counts.reserved_bytes < reserved_bytes)
+            code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
+    }
+    return code;
+}
+
+/* ---- the hooks ---- */
+
+static int caching_alloc(void *state, const struct alloc_request *request, struct block *block)
+{
+    struct caching *c = state;
+    uint64_t size = block_bytes(c, request->size);
+    struct treap *pool = &c->pools[request->queue][pool_of(c, size)];
+    struct cached *b = find(c, pool, size);
+    if (b) {
+        take_from_pool(b);
+    } else {
+        uint64_t memory, bytes = segment_bytes(c, size);
+        int code = ask_driver(c, pool, size, bytes, &memory);
+        if (code)
+            return code;
+        b = make_segment(c, pool, memory, bytes);
+    }
+    if (should_split(c, b->size, size))
+        split(c, b, size);
+    *block = (struct block){
+        .memory = b->segment->memory, .offset = b->offset, .size = b->size, .node = b};
+    return 0;
+}
+
+static int caching_free(void *state, const struct block *block, const char *tag)
+{
+    (void)tag;
+    struct caching *c = state;
+    struct cached *b = block->node;
+    if (b->next && b->next->is_free) {
+        take_from_pool(b->next);
+        join_next(c, b);
+    }
+    if (b->prev && b->prev->is_free) {
+        b = b->prev;
+        take_from_pool(b);
+        join_next(c, b);
+    }
+    put_in_pool(b);
+    return 0;
+}
+
+static bool is_in_pool(const struct cached *b)
+{
+    return treap_from(b->segment->pool, &b->by_size) == &b->by_size;
+}
+
+static unsigned check_segment(const struct caching *c, const struct segment *s,
+                              uint64_t *free_count)
+{
+    unsigned broken = 0;
+    uint64_t end = 0;
+    const struct cached *prev = NULL;
+    for (const struct cached *b = s->first; b; prev = b, b = b->next) {
+        broken += b->segment != s || b->prev != prev;
+        broken += b->offset != end || b->size == 0 || b->offset % c->unit != 0;
+        broken += b->is_free && prev && prev->is_free;
+        broken += b->is_free && !is_in_pool(b);
+        *free_count += b->is_free;
+        end = b->offset + b->size;
+    }
+    return broken + (end != s->bytes) + (s->number > c->segment_number);
+}
+
+static unsigned caching_check(const void *state)
+{
+    const struct caching *c = state;
+    unsigned broken = 0;
+    uint64_t free_count = 0, pooled_count = 0;
+    for (const struct segment *s = c->segments; s; s = s->next) {
+        broken += check_segment(c, s, &free_count);
+        broken += s->next && (s->next->prev != s || s->next->number >= s->number);
+    }
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
+        for (unsigned kind = 0; kind < POOL_COUNT; kind++) {
+            uint64_t count;
+            broken += treap_check(&c->pools[q][kind], &count);
+            pooled_count += count;
+        }
+    return broken + (free_count != pooled_count);
+}
+
+static uint64_t caching_reserved(const void *state)
+{
+    const struct caching *c = state;
+    uint64_t bytes = 0;
+    for (const struct segment *s = c->segments; s; s = s->next)
+        bytes += s->bytes;
+    return bytes;
+}
+
+static void caching_fini(void *state)
+{
+    struct caching *c = state;
+    while (c->segments)
+        release_segment(c, c->segments);
+    slab_free(&c->spare_blocks);
+    slab_free(&c->spare_segments);
+    free(c);
+}
+
+const struct allocator_ops allocator_caching = {
+    .version = ALLOCATOR_API_VERSION,
+    .name = "caching",
+    .summary = "segments of 2 and 20 MiB, best fit in a small and a large pool for each queue",
+    .origin = "PyTorch's CUDACachingAllocator",
+    .options = caching_options,
+    .queues = QUEUES_WITHIN,
+    .init = caching_init,
+    .alloc = caching_alloc,
+    .free = caching_free,
+    .trim = caching_trim,
+    .check = caching_check,
+    .reserved = caching_reserved,
+    .fini = caching_fini,
+};
