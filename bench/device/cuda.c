@@ -380,6 +380,21 @@ const struct device_ops device_cuda = {
     .profile_start = cuda_profile_start,
     .profile_stop = cuda_profile_stop,
     .profile_end = cuda_profile_end,
+    .pool_open = cuda_pool_open,
+    .pool_close = cuda_pool_close,
+    .pool_alloc = cuda_pool_alloc,
+    .pool_free = cuda_pool_free,
+    .pool_trim = cuda_pool_trim,
+    .pool_reserved = cuda_pool_reserved,
+    .pool_reset_peak = cuda_pool_reset_peak,
+    .vm_granularity = cuda_vm_granularity,
+    .vm_reserve = cuda_vm_reserve,
+    .vm_unreserve = cuda_vm_unreserve,
+    .vm_create = cuda_vm_create,
+    .vm_release = cuda_vm_release,
+    .vm_map = cuda_vm_map,
+    .vm_access = cuda_vm_access,
+    .vm_unmap = cuda_vm_unmap,
 };
 
 #else

@@ -37,6 +37,21 @@
     X(cuMemGetInfo_v2)                                                                             \
     X(cuMemAlloc_v2)                                                                               \
     X(cuMemFree_v2)                                                                                \
+    X(cuMemPoolCreate)                                                                             \
+    X(cuMemPoolDestroy)                                                                            \
+    X(cuMemPoolSetAttribute)                                                                       \
+    X(cuMemPoolGetAttribute)                                                                       \
+    X(cuMemPoolTrimTo)                                                                             \
+    X(cuMemAllocFromPoolAsync)                                                                     \
+    X(cuMemFreeAsync)                                                                              \
+    X(cuMemGetAllocationGranularity)                                                               \
+    X(cuMemAddressReserve)                                                                         \
+    X(cuMemAddressFree)                                                                            \
+    X(cuMemCreate)                                                                                 \
+    X(cuMemRelease)                                                                                \
+    X(cuMemMap)                                                                                    \
+    X(cuMemSetAccess)                                                                              \
+    X(cuMemUnmap)                                                                                  \
     X(cuMemHostAlloc)                                                                              \
     X(cuMemHostGetDevicePointer_v2)                                                                \
     X(cuMemFreeHost)                                                                               \

@@ -1,5 +1,6 @@
 /* What the parts of the CUDA device share: cuda.c (devices, memory, streams), cuda_program.c
- * (building and launching kernels) and cuda_host.c (memory that the host can address). */
+ * (building and launching kernels), cuda_host.c (memory that the host can address), cuda_pool.c
+ * (the driver's pools) and cuda_vm.c (virtual memory). */
 #ifndef GAMUT_DEVICE_CUDA_DEVICE_H
 #define GAMUT_DEVICE_CUDA_DEVICE_H
 
@@ -59,5 +60,29 @@ int cuda_host_alloc(struct device *device, enum host_memory kind, uint64_t bytes
                     void **host, struct error *error);
 int cuda_host_free(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
                    struct error *error);
+
+/* The hooks of cuda_pool.c. */
+int cuda_pool_open(struct device *device, const struct device_pool_options *options, uint64_t *pool,
+                   struct error *error);
+int cuda_pool_close(struct device *device, uint64_t pool, struct error *error);
+int cuda_pool_alloc(struct device *device, uint64_t pool, uint64_t bytes, uint64_t *memory,
+                    struct error *error);
+int cuda_pool_free(struct device *device, uint64_t pool, uint64_t memory, uint64_t bytes,
+                   struct error *error);
+int cuda_pool_trim(struct device *device, uint64_t pool, uint64_t keep_bytes, struct error *error);
+int cuda_pool_reserved(struct device *device, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,
+                       struct error *error);
+int cuda_pool_reset_peak(struct device *device, uint64_t pool, struct error *error);
+
+/* The hooks of cuda_vm.c. */
+int cuda_vm_granularity(struct device *device, uint64_t *bytes, struct error *error);
+int cuda_vm_reserve(struct device *device, uint64_t bytes, uint64_t *address, struct error *error);
+int cuda_vm_unreserve(struct device *device, uint64_t address, uint64_t bytes, struct error *error);
+int cuda_vm_create(struct device *device, uint64_t bytes, uint64_t *chunk, struct error *error);
+int cuda_vm_release(struct device *device, uint64_t chunk, uint64_t bytes, struct error *error);
+int cuda_vm_map(struct device *device, uint64_t address, uint64_t chunk, uint64_t bytes,
+                struct error *error);
+int cuda_vm_access(struct device *device, uint64_t address, uint64_t bytes, struct error *error);
+int cuda_vm_unmap(struct device *device, uint64_t address, uint64_t bytes, struct error *error);
 
 #endif

@@ -89,6 +89,7 @@ struct kernel_source {
 /* How a stream-ordered pool behaves; the names are those of the CUDA driver's pool attributes. */
 struct device_pool_options {
     uint64_t release_threshold_bytes; /* kept at a synchronisation; UINT64_MAX: everything */
+    uint64_t most_bytes;              /* the pool refuses beyond this; 0: the driver decides */
     bool follow_event_dependencies, allow_opportunistic, allow_internal_dependencies;
 };
 
@@ -168,7 +169,9 @@ struct device_ops {
 
     /* A stream-ordered pool: alloc and free are commands of the current queue. Memory of a pool is
      * used by read, copy, launch, … like any other. `reserved` tells what the driver holds for the
-     * pool now and held at most since pool_open. trim gives back what is spare beyond keep_bytes. */
+     * pool now, and held at most since pool_open or reset_peak. trim gives back what is spare beyond
+     * keep_bytes; memory whose free has not come to its turn is not spare yet. close waits for all
+     * queues, and so all memory is back when it returns. */
     int (*pool_open)(struct device *device, const struct device_pool_options *options,
                      uint64_t *pool, struct error *error);
     int (*pool_close)(struct device *device, uint64_t pool, struct error *error);
@@ -180,11 +183,14 @@ struct device_ops {
                      struct error *error);
     int (*pool_reserved)(struct device *device, uint64_t pool, uint64_t *bytes,
                          uint64_t *peak_bytes, struct error *error);
+    int (*pool_reset_peak)(struct device *device, uint64_t pool, struct error *error);
 
-    /* Virtual memory: a range of addresses, physical chunks, and which chunk lies where. Bytes are
-     * multiples of the granularity; `address` of a range serves as a memory handle, and address +
-     * offset as well. A chunk is mapped as a whole, readable and writable. unmap waits for nothing:
-     * that no command still uses the range is the caller's business. */
+    /* Virtual memory: a range of addresses, physical chunks (non-zero handles), and which chunk lies
+     * where. Bytes are multiples of the granularity; `address` of a range serves as a memory handle,
+     * and address + offset as well. A chunk is mapped as a whole, and may be used once vm_access has
+     * made the range readable and writable. unmap takes whole chunks and waits for nothing: that no
+     * command still uses the range is the caller's business. A chunk that is released while it is
+     * mapped goes when it is unmapped. */
     int (*vm_granularity)(struct device *device, uint64_t *bytes, struct error *error);
     int (*vm_reserve)(struct device *device, uint64_t bytes, uint64_t *address,
                       struct error *error);
