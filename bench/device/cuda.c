@@ -124,16 +124,17 @@ static void close_device(struct device *device)
     free(d);
 }
 
-/* Not ordered with the default stream, nor with each other. */
-static int use_stream(struct cuda_device *d, unsigned queue, struct error *error)
+int cuda_stream(struct cuda_device *d, unsigned queue, CUstream *stream, struct error *error)
 {
     int code = 0;
+    if (queue >= DEVICE_QUEUES_MAX)
+        return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
     if (!d->streams[queue])
         code =
             cuda_check(&d->api, d->api.cuStreamCreate(&d->streams[queue], CU_STREAM_NON_BLOCKING),
                        "cuStreamCreate", 0, error);
     if (!code)
-        d->stream = d->streams[queue];
+        *stream = d->streams[queue];
     return code;
 }
 
@@ -145,7 +146,7 @@ static int create_context(struct cuda_device *d, struct error *error)
     if (!code)
         code = cuda_use(d, error);
     if (!code)
-        code = use_stream(d, 0, error);
+        code = cuda_stream(d, 0, &d->stream, error);
     for (int which = 0; which < 2 && !code; which++)
         code = cuda_check(api, api->cuEventCreate(&d->marks[which], CU_EVENT_DEFAULT),
                           "cuEventCreate", 0, error);
@@ -309,10 +310,8 @@ static int sync_device(struct device *device, struct error *error)
 static int use_queue(struct device *device, unsigned queue, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
-    if (queue >= DEVICE_QUEUES_MAX)
-        return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
     int code = cuda_use(d, error);
-    return code ? code : use_stream(d, queue, error);
+    return code ? code : cuda_stream(d, queue, &d->stream, error);
 }
 
 static int sync_queue(struct device *device, unsigned queue, struct error *error)

@@ -17,7 +17,7 @@ struct cuda_device {
     CUstream stream;                     /* the one that commands go to */
     CUevent marks[2];
     struct cuda_profile *profile; /* NULL but between profile_begin and profile_end */
-    int arch; /* 90 for sm_90 */
+    int arch;                     /* 90 for sm_90 */
 };
 
 static inline struct cuda_device *cuda_self(struct device *device)
@@ -46,6 +46,10 @@ int cuda_profile_stop(struct device *device, struct error *error);
 int cuda_profile_end(struct device *device, uint64_t *ns, unsigned *count, bool *marked,
                      struct error *error);
 
+/* The stream of a queue, made on first use. Streams are ordered neither with the default one nor
+ * with each other. The context must be in use. */
+int cuda_stream(struct cuda_device *d, unsigned queue, CUstream *stream, struct error *error);
+
 /* The hooks of cuda_program.c; see struct device_ops. */
 int cuda_build(struct device *device, const struct kernel_source *source,
                struct device_program **program, struct error *error);
@@ -65,10 +69,10 @@ int cuda_host_free(struct device *device, enum host_memory kind, uint64_t memory
 int cuda_pool_open(struct device *device, const struct device_pool_options *options, uint64_t *pool,
                    struct error *error);
 int cuda_pool_close(struct device *device, uint64_t pool, struct error *error);
-int cuda_pool_alloc(struct device *device, uint64_t pool, uint64_t bytes, uint64_t *memory,
-                    struct error *error);
-int cuda_pool_free(struct device *device, uint64_t pool, uint64_t memory, uint64_t bytes,
-                   struct error *error);
+int cuda_pool_alloc(struct device *device, uint64_t pool, unsigned queue, uint64_t bytes,
+                    uint64_t *memory, struct error *error);
+int cuda_pool_free(struct device *device, uint64_t pool, unsigned queue, uint64_t memory,
+                   uint64_t bytes, struct error *error);
 int cuda_pool_trim(struct device *device, uint64_t pool, uint64_t keep_bytes, struct error *error);
 int cuda_pool_reserved(struct device *device, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,
                        struct error *error);

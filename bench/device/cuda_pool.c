@@ -1,6 +1,6 @@
 /* The driver's stream-ordered pools: cuMemAllocFromPoolAsync and its like.
  *
- * Allocations and releases are commands of the current stream. A pool hands out memory that was
+ * Allocations and releases are commands of a stream. A pool hands out memory that was
  * released on the same stream without waiting; what it may do with memory released on another
  * stream is what device_pool_options say. A pool of gamut's own, not the device's default one, so
  * that options and counts are those of this pool alone.
@@ -115,30 +115,36 @@ int cuda_pool_close(struct device *device, uint64_t pool, struct error *error)
     return synced ? synced : code;
 }
 
-int cuda_pool_alloc(struct device *device, uint64_t pool, uint64_t bytes, uint64_t *memory,
-                    struct error *error)
+int cuda_pool_alloc(struct device *device, uint64_t pool, unsigned queue, uint64_t bytes,
+                    uint64_t *memory, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
     CUdeviceptr pointer = 0;
+    CUstream stream;
     int code = cuda_use(d, error);
     if (!code)
+        code = cuda_stream(d, queue, &stream, error);
+    if (!code)
         code = cuda_check(&d->api,
-                          d->api.cuMemAllocFromPoolAsync(&pointer, bytes, handle(pool), d->stream),
+                          d->api.cuMemAllocFromPoolAsync(&pointer, bytes, handle(pool), stream),
                           "cuMemAllocFromPoolAsync", bytes, error);
     *memory = pointer;
     return code;
 }
 
-int cuda_pool_free(struct device *device, uint64_t pool, uint64_t memory, uint64_t bytes,
-                   struct error *error)
+int cuda_pool_free(struct device *device, uint64_t pool, unsigned queue, uint64_t memory,
+                   uint64_t bytes, struct error *error)
 {
     (void)pool; /* the driver knows whose memory it is */
     struct cuda_device *d = cuda_self(device);
+    CUstream stream;
     int code = cuda_use(d, error);
-    if (code)
-        return code;
-    return cuda_check(&d->api, d->api.cuMemFreeAsync(memory, d->stream), "cuMemFreeAsync", bytes,
-                      error);
+    if (!code)
+        code = cuda_stream(d, queue, &stream, error);
+    if (!code)
+        code = cuda_check(&d->api, d->api.cuMemFreeAsync(memory, stream), "cuMemFreeAsync", bytes,
+                          error);
+    return code;
 }
 
 int cuda_pool_trim(struct device *device, uint64_t pool, uint64_t keep_bytes, struct error *error)

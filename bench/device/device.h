@@ -167,7 +167,7 @@ struct device_ops {
     /* Waits for one queue. */
     int (*sync_queue)(struct device *device, unsigned queue, struct error *error);
 
-    /* A stream-ordered pool: alloc and free are commands of the current queue. Memory of a pool is
+    /* A stream-ordered pool: alloc and free are commands of the queue they name. Memory of a pool is
      * used by read, copy, launch, … like any other. `reserved` tells what the driver holds for the
      * pool now, and held at most since pool_open or reset_peak. trim gives back what is spare beyond
      * keep_bytes; memory whose free has not come to its turn is not spare yet. close waits for all
@@ -175,10 +175,10 @@ struct device_ops {
     int (*pool_open)(struct device *device, const struct device_pool_options *options,
                      uint64_t *pool, struct error *error);
     int (*pool_close)(struct device *device, uint64_t pool, struct error *error);
-    int (*pool_alloc)(struct device *device, uint64_t pool, uint64_t bytes, uint64_t *memory,
-                      struct error *error);
-    int (*pool_free)(struct device *device, uint64_t pool, uint64_t memory, uint64_t bytes,
-                     struct error *error);
+    int (*pool_alloc)(struct device *device, uint64_t pool, unsigned queue, uint64_t bytes,
+                      uint64_t *memory, struct error *error);
+    int (*pool_free)(struct device *device, uint64_t pool, unsigned queue, uint64_t memory,
+                     uint64_t bytes, struct error *error);
     int (*pool_trim)(struct device *device, uint64_t pool, uint64_t keep_bytes,
                      struct error *error);
     int (*pool_reserved)(struct device *device, uint64_t pool, uint64_t *bytes,
@@ -189,8 +189,8 @@ struct device_ops {
      * where. Bytes are multiples of the granularity; `address` of a range serves as a memory handle,
      * and address + offset as well. A chunk is mapped as a whole, and may be used once vm_access has
      * made the range readable and writable. unmap takes whole chunks and waits for nothing: that no
-     * command still uses the range is the caller's business. A chunk that is released while it is
-     * mapped goes when it is unmapped. */
+     * command still uses the range is the caller's business. A chunk is unmapped before it is
+     * released. */
     int (*vm_granularity)(struct device *device, uint64_t *bytes, struct error *error);
     int (*vm_reserve)(struct device *device, uint64_t bytes, uint64_t *address,
                       struct error *error);

@@ -21,29 +21,16 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "device/device.h"
 #include "device/host_build.h"
+#include "device/host_device.h"
 #include "device/list.h"
 
 enum {
-    PAGE_BYTES = 4096,
     /* Threads that sleep between launches are woken in about 10 us: worth it for three times that.
      */
     WORTH_A_TEAM_NS = 30000,
     /* From here on several threads move bytes faster than one does. */
     WORTH_A_TEAM_BYTES = 1 << 20,
-};
-
-struct host_device {
-    struct device base;
-    struct device_info info;
-    uint64_t held_bytes;
-    uint64_t busy_ns; /* in kernels, copies and fills so far */
-    uint64_t mark_ns[2];
-    uint64_t *profile_ns; /* NULL but between profile_begin and profile_end */
-    unsigned profile_most, profile_count;
-    uint64_t profile_start_ns;
-    unsigned threads;
 };
 
 struct host_kernel_state {
@@ -56,11 +43,6 @@ struct device_program {
     size_t kernel_count;
     struct host_kernel_state kernels[];
 };
-
-static struct host_device *self(struct device *device)
-{
-    return (struct host_device *)device;
-}
 
 static void *address(uint64_t memory, uint64_t offset)
 {
@@ -161,7 +143,7 @@ static void describe(struct device_info *info)
         .language = KERNEL_HOST_C,
         .memory_bytes = memory_bytes(),
         .max_alloc_bytes = memory_bytes(),
-        .alignment_bytes = PAGE_BYTES,
+        .alignment_bytes = HOST_PAGE_BYTES,
         .l2_bytes = last_level_cache_bytes(),
         .compute_units = usable_cores(),
         .has_f64 = true,
@@ -202,6 +184,8 @@ static int open_device(const char *id, struct device **device, struct error *err
 
 static void close_device(struct device *device)
 {
+    if (host_self(device)->chunk_file > 0)
+        close(host_self(device)->chunk_file);
     free(device);
 }
 
@@ -218,10 +202,11 @@ static uint64_t free_bytes(struct device *device)
 
 /* ---- memory ---- */
 
-static int refuse(struct host_device *d, uint64_t bytes, const char *why, struct error *error)
+int host_refuse(struct host_device *d, const char *call, uint64_t bytes, const char *why,
+                struct error *error)
 {
     char asked[32], held[32], all[32], available[32];
-    return error_set(error, ERR_OOM, "mmap of %s: %s (%s held, %s in all, %s available now)",
+    return error_set(error, ERR_OOM, "%s of %s: %s (%s held, %s in all, %s available now)", call,
                      text_bytes(asked, bytes), why, text_bytes(held, d->held_bytes),
                      text_bytes(all, d->info.memory_bytes),
                      text_bytes(available, free_bytes(&d->base)));
@@ -229,13 +214,12 @@ static int refuse(struct host_device *d, uint64_t bytes, const char *why, struct
 
 static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
 {
-    struct host_device *d = self(device);
-    /* The kernel promises more pages than there are and kills whoever then uses them. */
-    if (bytes > d->info.memory_bytes - d->held_bytes)
-        return refuse(d, bytes, "more than the machine has", error);
+    struct host_device *d = host_self(device);
+    if (!host_has(d, bytes))
+        return host_refuse(d, "mmap", bytes, "more than the machine has", error);
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
-        return refuse(d, bytes, strerror(errno), error);
+        return host_refuse(d, "mmap", bytes, strerror(errno), error);
     d->held_bytes += bytes;
     *memory = (uint64_t)(uintptr_t)pages;
     return 0;
@@ -243,7 +227,7 @@ static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct
 
 static int release(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
-    self(device)->held_bytes -= bytes;
+    host_self(device)->held_bytes -= bytes;
     if (munmap(address(memory, 0), bytes) != 0)
         return error_set(error, ERR_DEVICE, "munmap of %llu bytes: %s", (unsigned long long)bytes,
                          strerror(errno));
@@ -261,7 +245,7 @@ struct transfer {
 static void transfer_share(const void *work, int64_t begin, int64_t end)
 {
     const struct transfer *t = work;
-    uint64_t first = (uint64_t)begin * PAGE_BYTES, last = (uint64_t)end * PAGE_BYTES;
+    uint64_t first = (uint64_t)begin * HOST_PAGE_BYTES, last = (uint64_t)end * HOST_PAGE_BYTES;
     if (last > t->bytes)
         last = t->bytes;
     if (t->from)
@@ -275,23 +259,23 @@ static void transfer(struct device *device, const struct transfer *t)
     if (t->bytes == 0)
         return;
     uint64_t start = clock_ns();
-    int64_t pages = (int64_t)((t->bytes + PAGE_BYTES - 1) / PAGE_BYTES);
+    int64_t pages = (int64_t)((t->bytes + HOST_PAGE_BYTES - 1) / HOST_PAGE_BYTES);
     divide(pages, t->bytes >= WORTH_A_TEAM_BYTES, transfer_share, t);
-    self(device)->busy_ns += clock_ns() - start;
+    host_self(device)->busy_ns += clock_ns() - start;
 }
 
 static void touch_share(const void *work, int64_t begin, int64_t end)
 {
     volatile char *pages = *(char *const *)work;
     for (int64_t i = begin; i < end; i++)
-        pages[i * PAGE_BYTES] = 0;
+        pages[i * HOST_PAGE_BYTES] = 0;
 }
 
 static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
     (void)device, (void)error;
     void *pages = address(memory, 0);
-    divide((int64_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES), bytes >= WORTH_A_TEAM_BYTES,
+    divide((int64_t)((bytes + HOST_PAGE_BYTES - 1) / HOST_PAGE_BYTES), bytes >= WORTH_A_TEAM_BYTES,
            touch_share, &pages);
     return 0;
 }
@@ -411,7 +395,7 @@ static int launch(struct device *device, struct device_program *program, size_t 
                   struct error *error)
 {
     (void)argument_count, (void)kinds, (void)error;
-    struct host_device *d = self(device);
+    struct host_device *d = host_self(device);
     struct host_kernel_state *k = &program->kernels[kernel];
     const int64_t *extent = launch->extent;
     bool outer_is_first = launch->rank == 1 || launch->group_items > 0;
@@ -439,14 +423,14 @@ static int sync_device(struct device *device, struct error *error)
 static int mark(struct device *device, int which, struct error *error)
 {
     (void)error;
-    self(device)->mark_ns[which] = self(device)->busy_ns;
+    host_self(device)->mark_ns[which] = host_self(device)->busy_ns;
     return 0;
 }
 
 static int elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 {
     (void)error;
-    *ns = self(device)->mark_ns[1] - self(device)->mark_ns[0];
+    *ns = host_self(device)->mark_ns[1] - host_self(device)->mark_ns[0];
     return 0;
 }
 
@@ -454,7 +438,7 @@ static int elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 
 static int profile_begin(struct device *device, unsigned most, struct error *error)
 {
-    struct host_device *d = self(device);
+    struct host_device *d = host_self(device);
     (void)error;
     d->profile_ns = must_alloc(most * sizeof *d->profile_ns);
     d->profile_most = most;
@@ -465,13 +449,13 @@ static int profile_begin(struct device *device, unsigned most, struct error *err
 static int profile_start(struct device *device, struct error *error)
 {
     (void)error;
-    self(device)->profile_start_ns = self(device)->busy_ns;
+    host_self(device)->profile_start_ns = host_self(device)->busy_ns;
     return 0;
 }
 
 static int profile_stop(struct device *device, struct error *error)
 {
-    struct host_device *d = self(device);
+    struct host_device *d = host_self(device);
     (void)error;
     if (d->profile_count < d->profile_most)
         d->profile_ns[d->profile_count++] = d->busy_ns - d->profile_start_ns;
@@ -481,7 +465,7 @@ static int profile_stop(struct device *device, struct error *error)
 static int profile_end(struct device *device, uint64_t *ns, unsigned *count, bool *marked,
                        struct error *error)
 {
-    struct host_device *d = self(device);
+    struct host_device *d = host_self(device);
     (void)error;
     if (ns && d->profile_count)
         memcpy(ns, d->profile_ns, d->profile_count * sizeof *ns);
@@ -518,4 +502,12 @@ const struct device_ops device_host = {
     .profile_start = profile_start,
     .profile_stop = profile_stop,
     .profile_end = profile_end,
+    .vm_granularity = host_vm_granularity,
+    .vm_reserve = host_vm_reserve,
+    .vm_unreserve = host_vm_unreserve,
+    .vm_create = host_vm_create,
+    .vm_release = host_vm_release,
+    .vm_map = host_vm_map,
+    .vm_access = host_vm_access,
+    .vm_unmap = host_vm_unmap,
 };

@@ -122,7 +122,7 @@ static void pool_close(struct bench *b, uint64_t pool)
 static int pool_alloc(struct bench *b, uint64_t pool, struct way_block *block, struct error *error)
 {
     uint64_t began = bench_begin(b);
-    int code = b->ops->pool_alloc(b->device, pool, block->bytes, &block->memory, error);
+    int code = b->ops->pool_alloc(b->device, pool, 0, block->bytes, &block->memory, error);
     block->step_ns[0] = bench_end(began);
     return code;
 }
@@ -130,7 +130,7 @@ static int pool_alloc(struct bench *b, uint64_t pool, struct way_block *block, s
 static int pool_free(struct bench *b, uint64_t pool, struct way_block *block, struct error *error)
 {
     uint64_t began = bench_begin(b);
-    int code = b->ops->pool_free(b->device, pool, block->memory, block->bytes, error);
+    int code = b->ops->pool_free(b->device, pool, 0, block->memory, block->bytes, error);
     block->step_ns[0] = bench_end(began);
     return code;
 }
