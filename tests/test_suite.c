@@ -336,6 +336,32 @@ static void verdicts_need_intervals(void **state)
     result_free(&five);
 }
 
+/* Rounds that differ make an interval, here from 2 to 3; a figure inside of it is met. */
+static void a_figure_in_the_interval_is_met(void **state)
+{
+    static const struct {
+        const char *published, *verdict;
+    } figures[] = {{"1.99", "more"}, {"2.01", "as much"}, {"2.99", "as much"}, {"3.02", "less"}};
+    (void)state;
+    for (size_t f = 0; f < sizeof figures / sizeof *figures; f++) {
+        struct result result = with_suite(6, "pool", figures[f].published);
+        size_t i, r, s;
+        json_t *each, *round, *sample;
+        json_array_foreach(json_object_get(result.root, "cases"), i, each)
+        {
+            if (strcmp(tree_get_text(json_object_get(each, "key"), "strategy"), "pool") != 0)
+                continue;
+            json_array_foreach(json_object_get(each, "rounds"), r, round) json_array_foreach(
+                json_object_get(json_object_get(round, "samples"), "wall_ns"), s, sample)
+                json_integer_set(sample, (json_int_t)(2000000 + 200000 * r));
+        }
+        result_summarise(result.root);
+        assert_string_equal(tree_get_text(entry_of(&result, 2), "than_published"),
+                            figures[f].verdict);
+        result_free(&result);
+    }
+}
+
 /* The model's ratio is that of what it says of both cases, in each of their rounds. */
 static void predictions_are_taken_from_the_cases(void **state)
 {
@@ -398,6 +424,7 @@ int main(void)
         cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(tables_of_a_suite),
         cmocka_unit_test(verdicts_need_intervals),
+        cmocka_unit_test(a_figure_in_the_interval_is_met),
         cmocka_unit_test(predictions_are_taken_from_the_cases),
         cmocka_unit_test(a_claim_has_its_strategies),
     };
