@@ -362,26 +362,36 @@ static void a_figure_in_the_interval_is_met(void **state)
     }
 }
 
-/* The model's ratio is that of what it says of both cases, in each of their rounds. */
+/* Gives all rounds of a strategy a prediction, or takes it away (ns 0). */
+static void predict(struct result *result, const char *strategy, uint64_t ns)
+{
+    size_t i, r;
+    json_t *each, *round;
+    json_array_foreach(json_object_get(result->root, "cases"), i, each)
+    {
+        if (strcmp(tree_get_text(json_object_get(each, "key"), "strategy"), strategy) != 0)
+            continue;
+        json_array_foreach(json_object_get(each, "rounds"), r, round)
+        {
+            json_t *model = ns ? tree_object() : json_null();
+            if (ns)
+                tree_put(model, "predicted_ns", tree_count(ns));
+            tree_put(round, "model", model);
+        }
+    }
+    result_summarise(result->root);
+}
+
+/* The model's ratio is that of what it says of both cases; of one alone there is none. */
 static void predictions_are_taken_from_the_cases(void **state)
 {
     (void)state;
     struct result result = with_suite(6, "pool", "3");
-    size_t i, r;
-    json_t *each, *round;
-    assert_true(json_is_null(json_object_get(entry_of(&result, 0), "predicted_ratio")));
-    json_array_foreach(json_object_get(result.root, "cases"), i, each)
-    {
-        const char *strategy = tree_get_text(json_object_get(each, "key"), "strategy");
-        json_array_foreach(json_object_get(each, "rounds"), r, round)
-        {
-            json_t *model = tree_object();
-            tree_put(model, "predicted_ns", tree_count(strcmp(strategy, "raw") == 0 ? 500 : 200));
-            tree_put(round, "model", model);
-        }
-    }
-    result_summarise(result.root);
+    predict(&result, "raw", 500);
+    predict(&result, "pool", 200);
     assert_true(tree_get_number(entry_of(&result, 0), "predicted_ratio") == 2.5);
+    predict(&result, "pool", 0);
+    assert_true(json_is_null(json_object_get(entry_of(&result, 0), "predicted_ratio")));
     result_free(&result);
 }
 
