@@ -11,6 +11,15 @@
 
 #include "base/arena.h"
 
+enum { ADDRESS_COUNT = 1 << 26 }; /* granules: 16 GiB */
+
+/* What lies at an address, or NULL. */
+static struct fake_granule *granule_at(const struct fake_queues *fake, size_t address)
+{
+    uint32_t granule = fake->memory_at[address];
+    return granule ? &fake->granules[granule - 1] : NULL;
+}
+
 void fake_queues_run_one(struct fake_queues *fake, unsigned queue)
 {
     struct fake_queue *q = &fake->queues[queue];
@@ -19,9 +28,10 @@ void fake_queues_run_one(struct fake_queues *fake, unsigned queue)
     const struct fake_command *c = &q->pending[q->done++ % FAKE_PENDING_MOST];
     bool corrupted = false;
     for (size_t i = c->first; i < c->first + c->count; i++) {
-        corrupted |= !c->writes && fake->granules[i].stamp != c->stamp;
-        if (c->writes)
-            fake->granules[i].stamp = c->stamp;
+        struct fake_granule *g = granule_at(fake, i);
+        corrupted |= !g || (!c->writes && g->stamp != c->stamp);
+        if (g && c->writes)
+            g->stamp = c->stamp;
     }
     fake->corrupted_count += corrupted;
 }
@@ -47,7 +57,7 @@ void fake_queues_submit(struct fake_queues *fake, unsigned queue, struct fake_co
         fake_queues_run_one(fake, queue);
     q->pending[q->issued++ % FAKE_PENDING_MOST] = command;
     for (size_t i = command.first; i < command.first + command.count; i++)
-        fake->granules[i].last_use[queue] = q->issued;
+        granule_at(fake, i)->last_use[queue] = q->issued;
 }
 
 void fake_queues_granted(struct fake_queues *fake, unsigned queue, size_t first, size_t count)
@@ -55,7 +65,7 @@ void fake_queues_granted(struct fake_queues *fake, unsigned queue, size_t first,
     bool unordered = false;
     for (size_t i = first; i < first + count; i++)
         for (unsigned q = 0; q < FAKE_QUEUE_COUNT; q++)
-            unordered |= q != queue && fake->granules[i].last_use[q] > fake->queues[q].known;
+            unordered |= q != queue && granule_at(fake, i)->last_use[q] > fake->queues[q].known;
     fake->unordered_count += unordered;
 }
 
@@ -99,9 +109,10 @@ static bool find_gap(const struct fake_queues *fake, size_t count, size_t *at, s
     return fake->granule_count - *first >= count;
 }
 
-static int fake_alloc(void *context, uint64_t bytes, uint64_t *memory, struct error *error)
+/* Finds memory for `bytes`; its handle is for the caller to set. */
+static int add_range(struct fake_queues *fake, uint64_t bytes, struct fake_range **range,
+                     struct error *error)
 {
-    struct fake_queues *fake = context;
     size_t at, first, count = (bytes + FAKE_GRANULE_BYTES - 1) / FAKE_GRANULE_BYTES;
     reclaim(fake);
     if (!find_gap(fake, count, &at, &first) && fake->release == RELEASE_DEFERS) {
@@ -117,9 +128,36 @@ static int fake_alloc(void *context, uint64_t bytes, uint64_t *memory, struct er
     }
     memmove(&fake->ranges[at + 1], &fake->ranges[at],
             (fake->range_count++ - at) * sizeof *fake->ranges);
-    *memory = ++fake->next_handle;
-    fake->ranges[at] =
-        (struct fake_range){.handle = *memory, .bytes = bytes, .first = first, .count = count};
+    *range = &fake->ranges[at];
+    **range = (struct fake_range){.bytes = bytes, .first = first, .count = count};
+    return 0;
+}
+
+/* Handles are addresses plus 1. */
+static uint64_t take_addresses(struct fake_queues *fake, size_t count)
+{
+    uint64_t handle = fake->next_address + 1;
+    fake->next_address += count;
+    if (fake->next_address > ADDRESS_COUNT)
+        fail_msg("the fake device has run out of addresses");
+    return handle;
+}
+
+static void map(struct fake_queues *fake, size_t address, const struct fake_range *range)
+{
+    for (size_t i = 0; i < range->count; i++)
+        fake->memory_at[address + i] = (uint32_t)(range->first + i + 1);
+}
+
+static int fake_alloc(void *context, uint64_t bytes, uint64_t *memory, struct error *error)
+{
+    struct fake_queues *fake = context;
+    struct fake_range *range = NULL;
+    int code = add_range(fake, bytes, &range, error);
+    if (code)
+        return code;
+    *memory = range->handle = take_addresses(fake, range->count);
+    map(fake, *memory - 1, range);
     return 0;
 }
 
@@ -149,14 +187,14 @@ static int fake_free(void *context, uint64_t memory, uint64_t bytes, struct erro
     return 0;
 }
 
-size_t fake_queues_granule(const struct fake_queues *fake, uint64_t memory, uint64_t offset)
+size_t fake_queues_address(const struct fake_queues *fake, uint64_t memory, uint64_t offset)
 {
-    size_t i = find_handle(fake, memory);
-    if (i == fake->range_count || offset >= fake->ranges[i].bytes ||
-        offset % FAKE_GRANULE_BYTES != 0)
-        fail_msg("there is no granule at byte %llu of memory %llu", (unsigned long long)offset,
+    size_t address = memory - 1 + offset / FAKE_GRANULE_BYTES;
+    if (memory == 0 || offset % FAKE_GRANULE_BYTES != 0 || address >= fake->next_address ||
+        !granule_at(fake, address))
+        fail_msg("there is nothing at byte %llu of memory %llu", (unsigned long long)offset,
                  (unsigned long long)memory);
-    return fake->ranges[i].first + offset / FAKE_GRANULE_BYTES;
+    return address;
 }
 
 void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_release release)
@@ -165,6 +203,7 @@ void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_releas
     *fake = (struct fake_queues){.release = release};
     fake->granule_count = bytes / FAKE_GRANULE_BYTES;
     fake->granules = must_alloc(fake->granule_count * sizeof *fake->granules);
+    fake->memory_at = must_alloc(ADDRESS_COUNT * sizeof *fake->memory_at);
     fake->source = (struct source){
         .ops = &ops, .context = fake, .alignment = FAKE_GRANULE_BYTES, .can_split = true};
 }
@@ -172,5 +211,6 @@ void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_releas
 void fake_queues_close(struct fake_queues *fake)
 {
     free(fake->granules);
+    free(fake->memory_at);
     free(fake->ranges);
 }

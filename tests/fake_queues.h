@@ -6,8 +6,9 @@
  * granule given to a queue has to be free of commands of other queues that nobody has waited for. A
  * breach is counted even where the commands happened to run in a harmless order.
  *
- * Memory given back is handed out again as soon as it may be, lowest address first, so that whoever
- * gives it back too early is found.
+ * Addresses are never given out twice, so that a command finds the memory that was meant for it,
+ * whoever else has it by then. Memory given back is handed out again as soon as it may be, lowest
+ * address first, so that whoever gives it back too early is found.
  */
 #ifndef GAMUT_TESTS_FAKE_QUEUES_H
 #define GAMUT_TESTS_FAKE_QUEUES_H
@@ -27,7 +28,7 @@ enum fake_release {
 };
 
 struct fake_command {
-    size_t first, count; /* granules */
+    size_t first, count; /* granules by address */
     uint32_t stamp;
     bool writes; /* the stamp into all granules; else all of them must still hold it */
 };
@@ -38,15 +39,15 @@ struct fake_queue {
     uint32_t known; /* done for sure: somebody waited */
 };
 
-struct fake_granule {
+struct fake_granule { /* of the memory itself */
     uint32_t stamp;
     uint32_t last_use[FAKE_QUEUE_COUNT]; /* number of the last command that uses it */
 };
 
 struct fake_range {
     uint64_t handle, bytes;
-    size_t first, count;
-    bool dying; /* given back, and still used */
+    size_t first, count; /* granules of the memory */
+    bool dying;          /* given back, and still used */
 };
 
 struct fake_queues {
@@ -55,10 +56,11 @@ struct fake_queues {
     struct fake_queue queues[FAKE_QUEUE_COUNT];
     struct fake_granule *granules;
     size_t granule_count;
+    uint32_t *memory_at; /* by address, in granules: the granule of the memory plus 1; 0: nothing */
+    size_t next_address;
     struct fake_range *ranges; /* by address */
     size_t range_count, range_capacity;
-    uint64_t next_handle;
-    unsigned corrupted_count; /* commands that found another's stamp */
+    unsigned corrupted_count; /* commands that found another's stamp, or no memory */
     unsigned unordered_count; /* blocks given while another queue may still use them */
     unsigned misuse_count;    /* frees of what is not live */
 };
@@ -66,8 +68,8 @@ struct fake_queues {
 void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_release release);
 void fake_queues_close(struct fake_queues *fake);
 
-/* The granules of a range of a live memory; the test fails where it is none. */
-size_t fake_queues_granule(const struct fake_queues *fake, uint64_t memory, uint64_t offset);
+/* The address, in granules, of a place in a live memory; the test fails where there is none. */
+size_t fake_queues_address(const struct fake_queues *fake, uint64_t memory, uint64_t offset);
 
 /* Notes that a queue is given granules, and whether another queue may still use them. */
 void fake_queues_granted(struct fake_queues *fake, unsigned queue, size_t first, size_t count);

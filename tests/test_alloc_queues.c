@@ -74,7 +74,7 @@ static void step_alloc(struct program *p)
     b->tag = request.tag;
     b->requested = request.size;
     b->check = (struct fake_command){
-        .first = fake_queues_granule(&p->device, b->block.memory, b->block.offset),
+        .first = fake_queues_address(&p->device, b->block.memory, b->block.offset),
         .count = (request.size + FAKE_GRANULE_BYTES - 1) / FAKE_GRANULE_BYTES,
         .stamp = ++p->stamp};
     fake_queues_granted(&p->device, request.queue, b->check.first, b->check.count);
