@@ -49,6 +49,7 @@ struct session {
     struct result result;
     struct text path;   /* "" for none */
     const char *device; /* that is measured */
+    char doing[96];     /* told last */
     uint64_t began_ns;
     bool on_terminal;
     size_t measured, failed;
@@ -100,14 +101,21 @@ static int create_result(struct session *s, struct error *error)
 
 /* ---- one device ---- */
 
-/* One line that is written over on a terminal; elsewhere nothing, because it would be many. */
+/* One line that is written over on a terminal; elsewhere a line when something else begins. */
 static void listen(void *context, const char *doing, const struct atlas *atlas)
 {
     struct session *s = context;
+    const double seconds = (double)(clock_ns() - s->began_ns) * 1e-9;
     (void)atlas;
-    if (s->on_terminal)
-        fprintf(stderr, "\r\033[Kgamut: atlas of %s, %.0f s: %s", s->device,
-                (double)(clock_ns() - s->began_ns) * 1e-9, doing);
+    if (s->on_terminal) {
+        fprintf(stderr, "\r\033[Kgamut: atlas of %s, %.0f s: %s", s->device, seconds, doing);
+        return;
+    }
+    size_t length = strcspn(doing, ",:");
+    if (strncmp(s->doing, doing, length + 1) != 0)
+        fprintf(stderr, "gamut: atlas of %s, %.1f s: %.*s\n", s->device, seconds, (int)length,
+                doing);
+    snprintf(s->doing, sizeof s->doing, "%s", doing);
 }
 
 static void measure(struct session *s, const struct found_device *found)
@@ -118,8 +126,6 @@ static void measure(struct session *s, const struct found_device *found)
     struct error error = {0};
     s->device = found->info.id;
     s->began_ns = clock_ns();
-    if (!s->on_terminal)
-        fprintf(stderr, "gamut: atlas of %s, %s\n", found->info.id, found->info.name);
     int code = atlas_run(s->device, &options, listen, s, &atlas, &s->interrupted, &error);
     if (s->on_terminal)
         fputs("\r\033[K", stderr);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "record/atlas_chart.h"
 #include "record/chart.h"
 #include "record/result.h"
 #include "record/tree.h"
@@ -43,12 +44,15 @@ struct plot {
     unsigned made, failed;
 };
 
+/* chart NULL: the device's atlas. */
 static int draw(struct plot *plot, const char *chart, const char *device, const char *strategy)
 {
     struct error error = {0};
     struct text made = {0};
-    int code =
-        chart_draw(plot->root, chart, device, strategy, plot->scripts, plot->out, &made, &error);
+    int code = chart
+                   ? chart_draw(plot->root, chart, device, strategy, plot->scripts, plot->out,
+                                &made, &error)
+                   : atlas_chart_draw(plot->root, device, plot->scripts, plot->out, &made, &error);
     if (code == ERR_NOT_FOUND && strategy) {
         /* Most results have one merge set. */
     } else if (code) {
@@ -76,15 +80,32 @@ static int draw_chart(struct plot *plot, const char *chart, const char *device)
     return 0;
 }
 
+static bool has_atlas(const json_t *root, const char *device)
+{
+    size_t i;
+    json_t *atlas;
+    json_array_foreach(json_object_get(root, "atlas"), i, atlas)
+    {
+        if (strcmp(tree_get_text(atlas, "device"), device) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int draw_all(struct plot *plot)
 {
+    /* A file of atlases alone has no charts of cases; one without either says so. */
+    const bool has_cases = json_array_size(json_object_get(plot->root, "cases")) > 0 ||
+                           json_array_size(json_object_get(plot->root, "atlas")) == 0;
     const json_t *devices = json_object_get(json_object_get(plot->root, "context"), "devices");
     for (size_t d = 0; d < json_array_size(devices); d++) {
         const char *device = tree_get_text(json_array_get(devices, d), "id");
         const char *chart;
-        for (size_t c = 0; (chart = chart_name(c)); c++)
-            if (draw_chart(plot, chart, device) == ERR_UNSUPPORTED)
-                return EXIT_NOTHING_RAN; /* no gnuplot */
+        int code = has_atlas(plot->root, device) ? draw(plot, NULL, device, NULL) : 0;
+        for (size_t c = 0; has_cases && code != ERR_UNSUPPORTED && (chart = chart_name(c)); c++)
+            code = draw_chart(plot, chart, device);
+        if (code == ERR_UNSUPPORTED)
+            return EXIT_NOTHING_RAN; /* no gnuplot */
     }
     return plot->failed || !plot->made ? EXIT_INPUT : EXIT_OK;
 }
@@ -115,7 +136,7 @@ static int run(const struct command_line *line)
 
 const struct command command_plot = {
     .name = "plot",
-    .summary = "draw the charts of a result file: speed-up over raw, peak memory, merging",
+    .summary = "draw the charts of a result file: speed-up over raw, peak memory, merging, atlas",
     .arguments = "FILE",
     .least_positionals = 1,
     .most_positionals = 1,

@@ -43,8 +43,9 @@ char *atlas_fit_text(const struct atlas_curve *curve, char out[64])
         largest && curve->fit_b_ns_per_byte * (double)largest->bytes > curve->fit_a_ns / 10;
     double gib_per_second = 1e9 / curve->fit_b_ns_per_byte / (double)(1 << 30);
     if (grows)
-        snprintf(out, 64, "%s + %.*f GiB/s", text_ns(a, curve->fit_a_ns),
-                 gib_per_second < 10 ? 2 : 0, gib_per_second);
+        snprintf(out, 64, "%s + %.3g %s", text_ns(a, curve->fit_a_ns),
+                 gib_per_second < 1000 ? gib_per_second : gib_per_second / 1024,
+                 gib_per_second < 1000 ? "GiB/s" : "TiB/s");
     else
         snprintf(out, 64, "%s", text_ns(a, curve->fit_a_ns));
     return out;

@@ -31,9 +31,9 @@ struct case_key {
     char workload[64];
     char dataset[32];
     char merge[128];    /* options included: "none", "coalesce:with=views" */
-    char release[16];  /* "last-use" or "scope" */
+    char release[16];   /* "last-use" or "scope" */
     char strategy[128]; /* as written, options included: "tagged:policy=v4" */
-    char device[96];   /* device_info.id */
+    char device[96];    /* device_info.id */
 };
 
 /* How an answer was checked. */
@@ -69,8 +69,8 @@ struct case_round {
     enum case_status status;
     char reason[1024]; /* "" if ok: a sentence */
     enum case_check check;
-    uint64_t digest;     /* of all result bytes; 0 unless status is ok or wrong */
-    double worst_error;  /* as the workload's check says; NaN where unknown */
+    uint64_t digest;      /* of all result bytes; 0 unless status is ok or wrong */
+    double worst_error;   /* as the workload's check says; NaN where unknown */
     double traffic_bytes; /* bytes a run must move at least; NaN where the program does not say */
     /* The rest is meaningful only if status is ok. */
     struct exact_counts cold, warm;

@@ -3,19 +3,16 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/arena.h"
 #include "record/case.h"
+#include "record/gnuplot.h"
 #include "record/result.h"
 #include "record/tree.h"
-
-extern char **environ;
 
 enum chart { CHART_SPEEDUP, CHART_PEAK_MEMORY, CHART_MERGING, CHARTS };
 
@@ -415,58 +412,6 @@ int chart_write(const json_t *root, const char *chart, const char *device, const
     return 0;
 }
 
-/* Where the numbers come from, in a line below the chart. */
-static void caption(const json_t *root, const char *id, struct text *out)
-{
-    const json_t *run = json_object_get(root, "run"), *context = json_object_get(root, "context");
-    const json_t *tool = json_object_get(context, "tool"), *device;
-    const char *rev = tree_get_text(tool, "git_rev");
-    for (size_t i = 0; (device = json_array_get(json_object_get(context, "devices"), i)); i++) {
-        if (strcmp(tree_get_text(device, "id"), id) != 0)
-            continue;
-        const char *driver = tree_get_text(device, "driver");
-        text_add(out, "%s (%s)%s%s, ", tree_get_text(device, "name"), id,
-                 *driver ? ", driver " : "", driver);
-    }
-    text_add(out, "rev %.12s%s, %.0f rounds, %.10s", *rev ? rev : "unknown",
-             json_is_true(json_object_get(tool, "git_dirty")) ? "-dirty" : "",
-             tree_get_number(run, "rounds"), tree_get_text(run, "started_at"));
-}
-
-/* name='text'; with quotes doubled, as gnuplot reads them. */
-static void add_variable(struct text *out, const char *name, const char *text)
-{
-    text_add(out, "%s='", name);
-    for (; *text; text++)
-        text_add(out, *text == '\'' ? "''" : "%c", *text);
-    text_add(out, "'; ");
-}
-
-static int run_gnuplot(const char *variables, const char *script, const char *data,
-                       struct error *error)
-{
-    char *const argv[] = {
-        "gnuplot", "--default-settings", "-e", (char *)variables, (char *)script, NULL,
-    };
-    pid_t child;
-    int status = 0, rc = posix_spawnp(&child, "gnuplot", NULL, NULL, argv, environ);
-    while (rc == 0 && waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return error_set(error, ERR_IO, "gnuplot was lost: %s", strerror(errno));
-    /* A missing program may also show as a child that exits with 127. */
-    if (rc == ENOENT || (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127))
-        return error_set(error, ERR_UNSUPPORTED,
-                         "gnuplot is not installed, so %s was not drawn: install it (apt install "
-                         "gnuplot-nox) and try again",
-                         data);
-    if (rc)
-        return error_set(error, ERR_IO, "gnuplot could not be started: %s", strerror(rc));
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return error_set(error, ERR_IO, "gnuplot failed on %s with %s; it says why above", script,
-                         data);
-    return 0;
-}
-
 static int write_data(const struct plan *plan, const char *device, const char *path,
                       struct error *error)
 {
@@ -488,21 +433,18 @@ int chart_draw(const json_t *root, const char *chart, const char *device, const 
     int rc = make_plan(root, chart, device, strategy, &plan, error);
     if (rc)
         return rc;
-    text_add(&name, "%s/%s-%s%s%s", folder, chart, device, strategy ? "-" : "",
-             strategy ? strategy : "");
-    for (char *c = name.data + strlen(folder) + 1; *c; c++)
-        *c = strchr(":/ |=", *c) ? '-' : *c;
+    gnuplot_name(folder, chart, device, strategy, &name);
     text_add(&data, "%s.dat", name.data);
     text_add(&script, "%s/%s.gp", scripts, chart);
     for (size_t i = 0; i < plan.series.count; i++)
         text_add(&series, "\"%s\" ", plan.series.name[i]);
-    caption(root, device, &below);
-    add_variable(&variables, "data", data.data);
-    add_variable(&variables, "out", name.data);
-    add_variable(&variables, "scripts", scripts);
-    add_variable(&variables, "series", series.data);
-    add_variable(&variables, "caption", below.data);
-    add_variable(&variables, "strategy", strategy ? strategy : "");
+    gnuplot_caption(root, device, &below);
+    gnuplot_variable(&variables, "data", data.data);
+    gnuplot_variable(&variables, "out", name.data);
+    gnuplot_variable(&variables, "scripts", scripts);
+    gnuplot_variable(&variables, "series", series.data);
+    gnuplot_variable(&variables, "caption", below.data);
+    gnuplot_variable(&variables, "strategy", strategy ? strategy : "");
 
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", folder,
@@ -510,7 +452,7 @@ int chart_draw(const json_t *root, const char *chart, const char *device, const 
     if (rc == 0)
         rc = write_data(&plan, device, data.data, error);
     if (rc == 0)
-        rc = run_gnuplot(variables.data, script.data, data.data, error);
+        rc = gnuplot_run(variables.data, script.data, data.data, error);
     if (rc == 0 && made)
         text_add(made, "%s", name.data);
     free_plan(&plan);

@@ -16,8 +16,10 @@
 #include <stdint.h>
 
 #define SAMPLE_LIST(X)                                                                             \
-    X(wall_ns, NS, SAMPLED, LOWER, "host time of one run, from its start until the device is idle")\
-    X(device_ns, NS, SAMPLED, LOWER, "the same run on the device's own clock; on the host device "\
+    X(wall_ns, NS, SAMPLED, LOWER,                                                                 \
+      "host time of one run, from its start until the device is idle")                             \
+    X(device_ns, NS, SAMPLED, LOWER,                                                               \
+      "the same run on the device's own clock; on the host device "                                \
       "the time inside kernels and copies")                                                        \
     X(driver_alloc_ns, NS, SAMPLED, LOWER, "time in the driver's allocation calls")                \
     X(driver_touch_ns, NS, SAMPLED, LOWER, "time in making memory resident, where asked for")      \
@@ -27,7 +29,8 @@
     X(peak_requested_bytes, BYTES, EXACT, LOWER, "most bytes the program had asked for at once")   \
     X(peak_granted_bytes, BYTES, EXACT, LOWER, "most bytes of the blocks handed out at once")      \
     X(peak_reserved_bytes, BYTES, EXACT, LOWER, "most bytes held from the driver at once")         \
-    X(live_lower_bound_bytes, BYTES, EXACT, LOWER, "most requested bytes still to be used at once: "\
+    X(live_lower_bound_bytes, BYTES, EXACT, LOWER,                                                 \
+      "most requested bytes still to be used at once: "                                            \
       "what no allocator can go below")                                                            \
     X(alloc_count, COUNT, EXACT, LOWER, "blocks asked for")                                        \
     X(free_count, COUNT, EXACT, NEITHER, "blocks given back")                                      \
@@ -54,7 +57,8 @@
 #define COPY_COUNTER_LIST(X, copy)                                                                 \
     X(copy_##copy##_count, COUNT, EXACT, LOWER, "copies made: " #copy)                             \
     X(copy_##copy##_bytes, BYTES, EXACT, LOWER, "bytes of them")                                   \
-    X(elided_##copy##_count, COUNT, EXACT, HIGHER, "copies not made, source and destination being "\
+    X(elided_##copy##_count, COUNT, EXACT, HIGHER,                                                 \
+      "copies not made, source and destination being "                                             \
       "the same bytes: " #copy)                                                                    \
     X(elided_##copy##_bytes, BYTES, EXACT, HIGHER, "bytes of them")
 

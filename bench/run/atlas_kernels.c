@@ -232,7 +232,10 @@ static int allocate(struct bench *b, struct error *error)
     const struct device_info *info = device_info(b->device);
     uint64_t left = b->ops->free_bytes(b->device);
     uint64_t most = smaller(info->max_alloc_bytes, (left ? left : info->memory_bytes) / 8);
-    b->moved_bytes = smaller(most, b->options->quick ? 4 * mib : 4096 * mib);
+    uint64_t enough = b->options->quick          ? 4 * mib
+                      : info->kind == DEVICE_CPU ? 512 * mib
+                                                 : 4096 * mib;
+    b->moved_bytes = smaller(most, enough);
     b->host_bytes = smaller(b->moved_bytes, 256 * mib);
     b->host = must_alloc(b->host_bytes);
     memset(b->host, 1, b->host_bytes);

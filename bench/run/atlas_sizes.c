@@ -64,12 +64,19 @@ static void add_cell(struct cells *cells, const struct cell *cell, unsigned most
     cell_open(&cells->cell[cells->count++], most_samples);
 }
 
+/* A CPU gets its pages one by one, so that what is dear at 1 GiB is that at any size above. */
+static uint64_t most_bytes(const struct device_info *info)
+{
+    const uint64_t quarter = info->memory_bytes / 4, gib = 1 << 30;
+    return info->kind == DEVICE_CPU && quarter > gib ? gib : quarter;
+}
+
 static void add_way(const struct bench *b, const struct open_way *open, const struct effort *effort,
                     struct cells *cells)
 {
     const struct way *way = open->way;
     const struct device_info *info = device_info(b->device);
-    uint64_t sizes[SIZES_MAX], most = info->memory_bytes / 4;
+    uint64_t sizes[SIZES_MAX], most = most_bytes(info);
     size_t count = sizes_up_to(b, most, sizes);
     for (size_t i = 0; i < count; i++) {
         struct cell cell;
@@ -104,6 +111,9 @@ static void add_commands(const struct bench *b, const struct effort *effort, str
 }
 
 /* ---- visits ---- */
+
+/* How often what is known by now is sent: an interruption loses no more than this. */
+static const uint64_t snapshot_ns = 1000000000;
 
 /* Whether a memory of this size fits beside what is held now; if not, the cell says so. On the host
  * half of what is free stays: others live there too. */
@@ -145,11 +155,13 @@ static void shuffle(struct random *random, size_t *order, size_t count)
     }
 }
 
+/* A cell may cost more than its share until it has its least samples, but not a twentieth of all
+ * time: so the largest sizes of a slow device have fewer. */
 static bool wants_more(const struct cell *cell, const struct effort *effort, uint64_t share_ns)
 {
     if (*cell->skipped || cell->visits >= effort->most)
         return false;
-    return cell->visits < effort->least || cell->spent_ns < share_ns;
+    return cell->spent_ns < (cell->visits < effort->least ? effort->budget_ns / 20 : share_ns);
 }
 
 static void file_all(struct bench *b, const struct cells *cells)
@@ -158,11 +170,19 @@ static void file_all(struct bench *b, const struct cells *cells)
         bench_file(b, &cells->cell[i]);
 }
 
+static void say_round(struct bench *b, const struct cells *cells, unsigned round, size_t position)
+{
+    char doing[96];
+    snprintf(doing, sizeof doing, "sizes, round %u, %zu of %zu", round + 1, position, cells->count);
+    file_all(b, cells);
+    bench_say(b, doing, true);
+}
+
 static int visit_all(struct bench *b, struct cells *cells, const struct effort *effort,
                      struct error *error)
 {
     const uint64_t share_ns = effort->budget_ns / (cells->count ? cells->count : 1);
-    const uint64_t began = clock_ns(), snapshot_ns = 2000000000;
+    const uint64_t began = clock_ns();
     uint64_t said = began;
     size_t *order = must_alloc((cells->count + 1) * sizeof *order), visited;
     unsigned round = 0;
@@ -176,16 +196,12 @@ static int visit_all(struct bench *b, struct cells *cells, const struct effort *
                 continue;
             code = visit(b, cell, error);
             visited++;
+            if (clock_ns() - said > snapshot_ns) {
+                say_round(b, cells, round, i);
+                said = clock_ns();
+            }
         }
         round++;
-        if (clock_ns() - said > snapshot_ns || round == 1) {
-            char doing[64];
-            snprintf(doing, sizeof doing, "sizes, round %u: %zu of %zu", round, visited,
-                     cells->count);
-            file_all(b, cells);
-            bench_say(b, doing, true);
-            said = clock_ns();
-        }
     } while (visited > 0 && !code);
     free(order);
     return code;

@@ -7,7 +7,13 @@
 
 #include "run/atlas_bench.h"
 
-enum { TRIES_MAX = 7, PLACES = 3, TIMES_IDLE = 4 };
+enum {
+    TRIES_MAX = 7,
+    PLACES = 3,
+    TIMES_IDLE = 4, /* the kernel takes so many times as long as the call alone */
+    MOST_IDLE_NS =
+        20000000, /* a call that takes longer is not probed: the kernel would be too long */
+};
 
 /* Where the kernel is. */
 enum place { IDLE, OWN_QUEUE, OTHER_QUEUE };
@@ -124,6 +130,9 @@ static int probe(struct bench *b, const struct cell *model, struct error *error)
     uint64_t spin_ns = b->options->quick ? 2000000 : 5000000;
     struct cell places[PLACES];
     struct error why = {0};
+    char doing[96];
+    snprintf(doing, sizeof doing, "what calls wait for: %s %s", model->way, model->calls[0]);
+    bench_say(b, doing, false);
     double real_spin_ns = NAN;
     int code = 0;
     for (int place = 0; place < PLACES; place++) {
@@ -131,17 +140,20 @@ static int probe(struct bench *b, const struct cell *model, struct error *error)
         cell_open(&places[place], tries + 1);
     }
     code = once(b, IDLE, 0, &places[IDLE], &why); /* what is first is not like the rest */
+    double longest_ns = 0;
     for (size_t call = 0; !code && call < CELL_CALLS && model->calls[call]; call++)
-        if (cell_median(&places[IDLE], call) * TIMES_IDLE > (double)spin_ns)
-            spin_ns = (uint64_t)(cell_median(&places[IDLE], call) * TIMES_IDLE);
+        longest_ns = fmax(longest_ns, cell_median(&places[IDLE], call));
+    if (longest_ns * TIMES_IDLE > (double)spin_ns)
+        spin_ns = (uint64_t)(longest_ns * TIMES_IDLE);
+    bool is_too_long = longest_ns > MOST_IDLE_NS;
     memset(places[IDLE].counts, 0, sizeof places[IDLE].counts);
-    if (!code)
+    if (!code && !is_too_long)
         code = spin_time(b, spin_ns, &real_spin_ns, &why);
-    for (unsigned i = 0; i < tries * PLACES && !code; i++) {
+    for (unsigned i = 0; i < tries * PLACES && !code && !is_too_long; i++) {
         enum place place = (enum place)((i + i / PLACES) % PLACES); /* each place first in turn */
         code = once(b, place, spin_ns, &places[place], &why);
     }
-    if (!code)
+    if (!code && !is_too_long)
         file_probes(b, places, real_spin_ns);
     for (int place = 0; place < PLACES; place++)
         cell_close(&places[place]);
@@ -188,7 +200,7 @@ int atlas_probe_waits(struct bench *b, const struct open_way *ways, size_t way_c
             if (bytes < open->least_bytes)
                 bytes = s == 0 ? open->least_bytes : 0;
             if (bytes == 0 || bytes % open->step_bytes || (most && bytes > most) ||
-                bytes > device_info(b->device)->memory_bytes / 4)
+                bytes > device_info(b->device)->memory_bytes / 8)
                 continue;
             life_cell(open, bytes, &cell);
             code = probe(b, &cell, error);

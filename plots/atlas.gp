@@ -1,0 +1,56 @@
+# What each way of getting memory costs by size, on a device: alloc, first use, free. Medians, with
+# bands from p10 to p90; the legend has the fit a + size / b.
+# Run by `gamut` on <name>.dat (bench/record/atlas_chart.c writes it, and sets the variables).
+
+set encoding utf8
+ways = words(series)
+panels = words(titles)
+
+set border 3 lc rgb "#404040"
+set tics nomirror out
+set grid xtics ytics lc rgb "#dddddd" lw 1 lt 1
+set logscale x 2
+set logscale y 10
+set key at graph 0, graph -0.17 left top vertical Left reverse noenhanced samplen 1.5 spacing 1.1 maxcols 1
+set style fill transparent solid 0.15 noborder
+set datafile missing "NaN"
+
+set xtics ("1 KiB" 2**10, "32 KiB" 2**15, "1 MiB" 2**20, "32 MiB" 2**25, "1 GiB" 2**30, \
+    "32 GiB" 2**35, "1 TiB" 2**40) 
+set ytics ("1 ns" 1, "10 ns" 1e1, "100 ns" 1e2, "1 µs" 1e3, "10 µs" 1e4, "100 µs" 1e5, "1 ms" 1e6, \
+    "10 ms" 1e7, "100 ms" 1e8, "1 s" 1e9, "10 s" 1e10)
+
+# Wong's palette: a way has the same colour in every chart.
+colour_of(way) = way eq "raw" ? "#000000" : way eq "resident" ? "#999999" : \
+    way eq "stream:threshold=0" ? "#56B4E9" : way eq "stream:threshold=max" ? "#0072B2" : \
+    way eq "vmm" ? "#009E73" : way eq "pinned" ? "#E69F00" : way eq "shared" ? "#D55E00" : \
+    way eq "malloc" ? "#CC79A7" : "#F0E442"
+
+# One range of times for all panels, so that they can be compared; the blocks are its data.
+stats data using 2 name "TIME" nooutput
+low = 10 ** floor(log10(TIME_min))
+high = 10 ** ceil(log10(TIME_max))
+stats data using 1 name "SIZE" nooutput
+set xrange [SIZE_min / 1.5 : SIZE_max * 1.5]
+set yrange [low : high]
+
+draw = "set multiplot layout 1, panels margins 0.05, 0.985, 0.38, 0.94 spacing 0.055, 0; \
+    set label 1 caption at screen 0.5, 0.02 center noenhanced font ',9' textcolor rgb '#606060'; \
+    do for [p = 1:panels] { \
+        set title word(titles, p); \
+        plot for [i = 1:ways] data index (p - 1) * ways + i - 1 using 1:3:4 \
+                with filledcurves lc rgb colour_of(word(series, i)) notitle, \
+            for [i = 1:ways] data index (p - 1) * ways + i - 1 using 1:2 \
+                with linespoints lw 2 pt 7 ps 0.4 lc rgb colour_of(word(series, i)) \
+                title word(legends, (p - 1) * ways + i); \
+        unset label 1 \
+    }; \
+    unset multiplot"
+
+set terminal svg size 1500,620 dynamic font "sans,12" background rgb "white"
+set output out . ".svg"
+eval draw
+eval sprintf('set terminal %s size 3000,1240 font "sans,12" fontscale 1.8', \
+    strstrt(GPVAL_TERMINALS, "pngcairo") ? "pngcairo" : "png")
+set output out . ".png"
+eval draw
