@@ -146,6 +146,25 @@ static void costs_between_and_beyond_points(void **state)
     atlas_free(&atlas);
 }
 
+/* However bad the fit, there is no jump where the points end. */
+static void costs_go_on_from_the_outermost_points(void **state)
+{
+    (void)state;
+    struct atlas atlas = {0};
+    struct atlas_curve *curve = atlas_curve_of(&atlas, "raw", "alloc");
+    add(curve, 1024, 0, 5000);
+    add(curve, 2048, 0, 100);
+    add(curve, 4096, 0, 200);
+    add(curve, 8192, 0, 9000);
+    atlas_finish_curve(curve);
+    assert_true(curve->fit_error > 0.5);
+    double below = 0, above = 0;
+    assert_true(atlas_cost_ns(&atlas, "raw", "alloc", 1023, &below));
+    assert_true(atlas_cost_ns(&atlas, "raw", "alloc", 8193, &above));
+    assert_true(fabs(below - 5000) < 50 && fabs(above - 9000) < 50);
+    atlas_free(&atlas);
+}
+
 /* ---- what a call waits for ---- */
 
 static void probes_are_classified(void **state)
@@ -359,6 +378,7 @@ int main(void)
         cmocka_unit_test(fits_are_never_negative_and_say_how_far_off_they_are),
         cmocka_unit_test(too_few_points_have_no_fit),
         cmocka_unit_test(costs_between_and_beyond_points),
+        cmocka_unit_test(costs_go_on_from_the_outermost_points),
         cmocka_unit_test(probes_are_classified),
         cmocka_unit_test(a_curve_waits_as_its_worst_probe_and_a_size_as_its_nearest),
         cmocka_unit_test(a_file_gives_the_same_atlas),

@@ -112,7 +112,7 @@ static void listen(void *context, const char *doing, const struct atlas *atlas)
         return;
     }
     size_t length = strcspn(doing, ",:");
-    if (strncmp(s->doing, doing, length + 1) != 0)
+    if (strcspn(s->doing, ",:") != length || strncmp(s->doing, doing, length) != 0)
         fprintf(stderr, "gamut: atlas of %s, %.1f s: %.*s\n", s->device, seconds, (int)length,
                 doing);
     snprintf(s->doing, sizeof s->doing, "%s", doing);

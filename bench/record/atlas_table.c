@@ -43,7 +43,8 @@ char *atlas_fit_text(const struct atlas_curve *curve, char out[64])
         largest && curve->fit_b_ns_per_byte * (double)largest->bytes > curve->fit_a_ns / 10;
     double gib_per_second = 1e9 / curve->fit_b_ns_per_byte / (double)(1 << 30);
     if (grows)
-        snprintf(out, 64, "%s + %.3g %s", text_ns(a, curve->fit_a_ns),
+        snprintf(out, 64, gib_per_second < 1000 * 1024 ? "%s + %.3g %s" : "%s + %.0f %s",
+                 text_ns(a, curve->fit_a_ns),
                  gib_per_second < 1000 ? gib_per_second : gib_per_second / 1024,
                  gib_per_second < 1000 ? "GiB/s" : "TiB/s");
     else

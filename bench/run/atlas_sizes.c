@@ -25,7 +25,7 @@ static struct effort effort_of(const struct bench *b)
     const uint64_t second = 1000000000;
     if (b->options->quick)
         return (struct effort){second, 3 * second, 2, 10};
-    return (struct effort){50 * second, 75 * second, 5, 150};
+    return (struct effort){40 * second, 60 * second, 5, 150};
 }
 
 /* Powers of two and the points at three quarters of them, in ascending order. */
@@ -233,6 +233,10 @@ int atlas_sizes(struct bench *b, const struct open_way *ways, size_t way_count, 
     for (size_t i = 0; i < way_count; i++)
         add_way(b, &ways[i], &effort, &cells);
     add_commands(b, &effort, &cells);
+    /* Curves stand in this order, whichever has its first sample first. */
+    for (size_t i = 0; i < cells.count; i++)
+        for (size_t call = 0; call < CELL_CALLS && cells.cell[i].calls[call]; call++)
+            atlas_curve_of(b->atlas, cells.cell[i].way, cells.cell[i].calls[call]);
     bench_say(b, "warming up", false);
     int code = warm_up(b, &cells, error);
     if (!code)
