@@ -247,7 +247,7 @@ expect 2 "a.json exists" atlas --quick --out a.json
 expect 0 "1 measured; wrote b.json" atlas --quick --out b.json
 has "^raw  *alloc .* us"
 has "^malloc  *first_use"
-has "^vmm .*host"
+has "^stream:threshold=0  *host has no"
 is_json b.json
 expect 0 "" plot b.json --out atlas-charts
 expect 0 "1 measured" atlas --quick --no-save --format json
