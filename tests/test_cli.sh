@@ -258,6 +258,29 @@ if "$gamut" list devices | grep -q '^opencl:0'; then
     has "^command  *read "
 fi
 
+# ---- predictions
+expect 2 "none.json" run -w right.mem --no-save --atlas none.json
+expect 2 "a.json: the file has no atlas" run -w right.mem --no-save --atlas a.json
+expect 0 "1 ok" run --smoke -w canny -s raw --no-save --atlas b.json
+has "strategy  .*wall  *predicted  *error"
+expect 0 "1 ok" run --smoke -w canny -s raw --no-save --atlas b.json --format json
+has '"predicted_ns": *[1-9]'
+is_json out
+if "$gamut" list devices | grep -q '^opencl:0'; then
+    expect 0 "b.json has no atlas of opencl:0" run --smoke -w canny -s raw --no-save -D opencl:0 --atlas b.json
+fi
+sed 's/"device": "host", "name": "/&another /' b.json >another.json
+expect 0 "was made on another" run --smoke -w canny -s raw --no-save --atlas another.json
+sed 's/"waits":"unknown"/"waits":"perhaps"/' b.json >broken.json
+expect 2 "broken.json: atlas.*curves.0.*waits" run -w canny --no-save --atlas broken.json
+# The newest of the device is found by itself, but not for a smoke run.
+mkdir -p kept/machine && cp another.json kept/machine/20300101T000000Z-x.json
+cp b.json kept/machine/20200101T000000Z-x.json && cp a.json kept/machine/20290101T000000Z-x.json
+expect 0 "predicted by the atlas in kept/machine/20200101" run -w canny -s raw -d smoke --rounds 1 \
+    --max-samples 5 --no-save --results kept
+expect 0 "1 ok" run --smoke -w canny -s raw --no-save --results kept
+! grep -q atlas err || fail "a smoke run looks for atlases"
+
 # ---- suites
 cat >mine.json <<'END'
 {"format": "gamut.suite/1", "title": "A title", "source": "a paper",

@@ -12,6 +12,7 @@
 #include "run/device_source.h"
 #include "run/execute.h"
 #include "run/inputs.h"
+#include "run/trace.h"
 
 static unsigned long calls;
 
@@ -84,6 +85,11 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     assert_int_equal(executor_open(entry->fun, r->device, &r->kernels, r->built, RELEASE_LAST_USE,
                                    &executor, &r->error),
                      0);
+    /* Recorded too, with more room than some need and less than others. */
+    struct trace trace;
+    trace_open(&trace, 500, 2000, executor_block_capacity(executor));
+    trace_restart(&trace, NULL);
+    executor_record(executor, &trace);
     unsigned long counted = 0;
     for (unsigned run = 0; run < 2; run++) {
         assert_int_equal(
@@ -94,6 +100,7 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
         executor_end(executor);
     }
     executor_close(executor);
+    trace_close(&trace);
     allocator_close(&allocator);
     return counted;
 }
