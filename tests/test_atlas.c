@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "record/atlas.h"
+#include "record/atlas_table.h"
 #include "record/tree.h"
 #include "record_fixture.h"
 
@@ -60,9 +61,38 @@ static void a_line_is_found_again(void **state)
         add(curve, 1ull << i, 0, 45000 + (uint64_t)(0.125 * (double)(1ull << i)));
     add(curve, 256, 100000, 1); /* other conditions: not of the fit */
     atlas_finish_curve(curve);
-    assert_near(curve->fit_a_ns, 45000);
-    assert_near(curve->fit_b_ns_per_byte, 0.125);
+    assert_int_equal(curve->line_count, 1);
+    assert_near(curve->lines[0].a_ns, 45000);
+    assert_near(curve->lines[0].b_ns_per_byte, 0.125);
     assert_true(curve->fit_error < 0.001);
+    atlas_free(&atlas);
+}
+
+/* Small memories are cut from a page, large ones cost a call and their size. */
+static void a_change_of_method_has_two_lines(void **state)
+{
+    (void)state;
+    struct atlas atlas = {.timer_ns = 40};
+    struct atlas_curve *curve = atlas_curve_of(&atlas, "raw", "alloc");
+    for (int i = 8; i < 34; i++) {
+        double bytes = (double)(1ull << i);
+        add(curve, 1ull << i, 0, (uint64_t)(i < 21 ? 3000 : 45000 + bytes / 8));
+    }
+    atlas_finish_curve(curve);
+    assert_int_equal(curve->line_count, 2);
+    assert_int_equal(curve->lines[0].from_bytes, 0);
+    assert_int_equal(curve->lines[1].from_bytes, 2 << 20);
+    assert_near(curve->lines[0].a_ns, 3000);
+    assert_near(curve->lines[1].a_ns, 45000);
+    assert_near(curve->lines[1].b_ns_per_byte, 0.125);
+    assert_true(curve->fit_error < 0.01);
+    struct text fit = {0};
+    atlas_fit_text(curve, &fit);
+    assert_string_equal(fit.data, "3.00 us; from 2.00 MiB 45.0 us + 7.45 GiB/s");
+    text_free(&fit);
+    double ns = 0;
+    assert_true(atlas_cost_ns(&atlas, "raw", "alloc", 1ull << 40, &ns));
+    assert_true(fabs(ns / (0.125 * (double)(1ull << 40)) - 1) < 0.01); /* by the second */
     atlas_free(&atlas);
 }
 
@@ -83,11 +113,12 @@ static void fits_are_never_negative_and_say_how_far_off_they_are(void **state)
         for (int k = 0; k < 4; k++)
             add(curve, 1024ull << k, 0, cases[i].ns[k]);
         atlas_finish_curve(curve);
-        assert_true(curve->fit_a_ns >= 0 && curve->fit_b_ns_per_byte >= 0);
+        assert_int_equal(curve->line_count, 1);
+        assert_true(curve->lines[0].a_ns >= 0 && curve->lines[0].b_ns_per_byte >= 0);
         if (cases[i].a >= 0)
-            assert_near(curve->fit_a_ns, cases[i].a);
+            assert_near(curve->lines[0].a_ns, cases[i].a);
         if (cases[i].b >= 0)
-            assert_near(curve->fit_b_ns_per_byte + 1, cases[i].b + 1);
+            assert_near(curve->lines[0].b_ns_per_byte + 1, cases[i].b + 1);
         if (cases[i].error >= 0)
             assert_near(curve->fit_error + 1, cases[i].error + 1);
         else
@@ -103,7 +134,7 @@ static void too_few_points_have_no_fit(void **state)
     struct atlas_curve *curve = atlas_curve_of(&atlas, "command", "launch");
     add(curve, 0, 0, 900);
     atlas_finish_curve(curve);
-    assert_true(isnan(curve->fit_a_ns) && isnan(curve->fit_error));
+    assert_true(curve->line_count == 0 && isnan(curve->fit_error));
     double ns;
     assert_true(atlas_cost_ns(&atlas, "command", "launch", 0, &ns));
     assert_near(ns, 900);
@@ -277,7 +308,10 @@ static void what_is_no_atlas_is_refused_with_the_place(void **state)
         {"curves.0.way", "\"0123456789012345678901234567890123456789012345678901234567890123456\"",
          "curves[0].way: the text is too long"},
         {"curves.1.way", "\"raw\"", "curves[1].call: this way and call came before"},
-        {"curves.0.fit_a_ns", "\"1\"", "curves[0].fit_a_ns: expected a number"},
+        {"curves.0.fit_error", "\"1\"", "curves[0].fit_error: expected a number"},
+        {"curves.0.lines", "{}", "curves[0].lines: expected an array"},
+        {"curves.0.lines.0.from_bytes", "1", "lines[0].from_bytes: the first line is from 0"},
+        {"curves.0.lines.0.a_ns", "null", "lines[0].a_ns: a line has numbers"},
         {"curves.0.points", NULL, "curves[0].points: expected an array"},
         {"curves.0.points.0.bytes", "-4096", "curves[0].points[0].bytes: expected a count"},
         {"curves.0.points.0.bytes", "4096.5", "curves[0].points[0].bytes: expected a count"},
@@ -375,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_point_is_made_of_measured_values),
         cmocka_unit_test(a_line_is_found_again),
+        cmocka_unit_test(a_change_of_method_has_two_lines),
         cmocka_unit_test(fits_are_never_negative_and_say_how_far_off_they_are),
         cmocka_unit_test(too_few_points_have_no_fit),
         cmocka_unit_test(costs_between_and_beyond_points),

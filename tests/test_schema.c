@@ -304,7 +304,7 @@ static void atlases_are_of_the_file(void **state)
     } wrongs[] = {
         {"curve", "waits", "\"everybody\""},
         {"curve", "points", "null"},
-        {"curve", "fit_a_ns", "-1"},
+        {"curve", "fit_error", "-1"},
         {"point", "bytes", "-1"},
         {"point", "p50_ns", "\"fast\""},
         {"probe", "idle_ns", "[]"},

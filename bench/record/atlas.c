@@ -96,51 +96,93 @@ static bool counts(const struct atlas_point *point)
 
 /* ---- the fit ---- */
 
-/* Minimises the sum of ((a + b x) / y - 1)^2, so that a microsecond at 256 B weighs as much as a
- * millisecond at 16 GiB. A median of 0 has no relative error and is left out. */
-static void fit(struct atlas_curve *c)
+static double on_line(const struct atlas_line *line, uint64_t bytes)
 {
-    double n = 0, s1 = 0, s2 = 0, sx = 0, sxx = 0, sxy = 0, first = -1;
-    bool sizes_differ = false;
-    for (size_t i = 0; i < c->point_count; i++) {
-        const struct atlas_point *p = &c->points[i];
-        double x = (double)p->bytes, y = (double)p->p50_ns;
-        if (!counts(p) || y <= 0)
-            continue;
-        sizes_differ |= first >= 0 && x != first;
-        first = first >= 0 ? first : x;
-        n++, s1 += 1 / y, s2 += 1 / (y * y);
+    return line->a_ns + line->b_ns_per_byte * (double)bytes;
+}
+
+/* Relative: a microsecond at 256 B weighs as much as a millisecond at 16 GiB. */
+static double miss(const struct atlas_line *line, const struct atlas_point *p)
+{
+    return on_line(line, p->bytes) / (double)p->p50_ns - 1;
+}
+
+/* Minimises the sum of squared misses of the points [begin, end), and returns it. NaN: fewer than
+ * three points, or of one size only. */
+static double fit_line(const struct atlas_point *const *points, size_t begin, size_t end,
+                       struct atlas_line *line)
+{
+    double s1 = 0, s2 = 0, sx = 0, sxx = 0, sxy = 0, sum = 0;
+    if (end - begin < 3 || points[begin]->bytes == points[end - 1]->bytes)
+        return NAN;
+    for (size_t i = begin; i < end; i++) {
+        double x = (double)points[i]->bytes, y = (double)points[i]->p50_ns;
+        s1 += 1 / y, s2 += 1 / (y * y);
         sx += x / (y * y), sxx += x * x / (y * y), sxy += x / y;
     }
-    c->fit_a_ns = c->fit_b_ns_per_byte = c->fit_error = NAN;
-    if (n < 3 || !sizes_differ)
-        return;
     double determinant = s2 * sxx - sx * sx;
     double a = (s1 * sxx - sx * sxy) / determinant, b = (s2 * sxy - sx * s1) / determinant;
     if (!(b > 0)) /* also where the determinant is lost in rounding */
         a = s1 / s2, b = 0;
     else if (a < 0)
         a = 0, b = sxy / sxx;
-    c->fit_a_ns = a;
-    c->fit_b_ns_per_byte = b;
+    *line = (struct atlas_line){points[begin]->bytes, a, b};
+    for (size_t i = begin; i < end; i++)
+        sum += miss(line, points[i]) * miss(line, points[i]);
+    return sum;
 }
 
-static double fitted(const struct atlas_curve *c, uint64_t bytes)
+/* A second line is for where one misses by more than a tenth (root of the mean square), and must
+ * take nine tenths of the squares away: noise, and a method that changes gradually, are not worth a
+ * size of their own. */
+static void fit_lines(struct atlas_curve *c, const struct atlas_point *const *points, size_t count)
 {
-    return c->fit_a_ns + c->fit_b_ns_per_byte * (double)bytes;
+    struct atlas_line low, high;
+    double best = fit_line(points, 0, count, &c->lines[0]);
+    if (isnan(best))
+        return;
+    c->line_count = 1;
+    c->lines[0].from_bytes = 0;
+    if (best <= 0.1 * 0.1 * (double)count)
+        return;
+    best *= 0.1;
+    for (size_t cut = 1; cut < count; cut++) {
+        double sum = fit_line(points, 0, cut, &low) + fit_line(points, cut, count, &high);
+        if (sum < best) { /* false for NaN */
+            best = sum;
+            c->line_count = 2;
+            c->lines[0] = (struct atlas_line){0, low.a_ns, low.b_ns_per_byte};
+            c->lines[1] = high;
+        }
+    }
+}
+
+static const struct atlas_line *line_at(const struct atlas_curve *c, uint64_t bytes)
+{
+    return c->line_count == 0                                      ? NULL
+           : c->line_count == 2 && bytes >= c->lines[1].from_bytes ? &c->lines[1]
+                                                                   : &c->lines[0];
+}
+
+/* A median of 0 has no relative error and is left out. */
+static void fit(struct atlas_curve *c)
+{
+    const struct atlas_point **points = must_alloc((c->point_count + 1) * sizeof *points);
+    size_t count = 0;
+    for (size_t i = 0; i < c->point_count; i++)
+        if (counts(&c->points[i]) && c->points[i].p50_ns > 0)
+            points[count++] = &c->points[i];
+    c->line_count = 0;
+    c->fit_error = NAN;
+    fit_lines(c, points, count);
+    for (size_t i = 0; i < count && c->line_count; i++)
+        c->fit_error = fmax(c->fit_error, fabs(miss(line_at(c, points[i]->bytes), points[i])));
+    free(points);
 }
 
 void atlas_finish_curve(struct atlas_curve *c)
 {
     fit(c);
-    for (size_t i = 0; i < c->point_count && !isnan(c->fit_a_ns); i++) {
-        const struct atlas_point *p = &c->points[i];
-        if (!counts(p) || p->p50_ns == 0)
-            continue;
-        double error = fabs(fitted(c, p->bytes) / (double)p->p50_ns - 1);
-        if (isnan(c->fit_error) || error > c->fit_error)
-            c->fit_error = error;
-    }
     c->waits = ATLAS_WAITS_unknown;
     for (size_t i = 0; i < c->probe_count; i++) {
         c->probes[i].waits = atlas_classify(&c->probes[i]);
@@ -164,9 +206,10 @@ static double between(const struct atlas_point *low, const struct atlas_point *h
 static double beyond(const struct atlas_curve *c, const struct atlas_point *outermost,
                      uint64_t bytes)
 {
-    double here = fitted(c, outermost->bytes);
+    const struct atlas_line *line = line_at(c, outermost->bytes);
+    double here = line ? on_line(line, outermost->bytes) : 0;
     double ns = (double)outermost->p50_ns;
-    return here > 0 ? ns * fitted(c, bytes) / here : ns; /* NaN > 0 is false: no fit */
+    return here > 0 ? ns * on_line(line, bytes) / here : ns;
 }
 
 bool atlas_cost_ns(const struct atlas *atlas, const char *way, const char *call, uint64_t bytes,
@@ -212,7 +255,7 @@ struct atlas_curve *atlas_curve_of(struct atlas *atlas, const char *way, const c
     size_t count = atlas->curve_count++;
     atlas->curves = must_realloc(atlas->curves, (count + 1) * sizeof *atlas->curves);
     struct atlas_curve *curve = &atlas->curves[count];
-    *curve = (struct atlas_curve){.fit_a_ns = NAN, .fit_b_ns_per_byte = NAN, .fit_error = NAN};
+    *curve = (struct atlas_curve){.fit_error = NAN};
     snprintf(curve->way, sizeof curve->way, "%s", way);
     snprintf(curve->call, sizeof curve->call, "%s", call);
     return curve;

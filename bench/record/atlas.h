@@ -48,6 +48,13 @@ struct atlas_probe {
     enum atlas_wait waits; /* what atlas_classify makes of them */
 };
 
+/* A straight line through medians, a + b * bytes, neither below 0, for memories of from_bytes and
+ * more. */
+struct atlas_line {
+    uint64_t from_bytes;
+    double a_ns, b_ns_per_byte;
+};
+
 /* One call of one way, over sizes. Points are sorted by live_count, then bytes; probes by bytes. A
  * way that the device does not offer has the curve "alloc" alone, with one point that says why. */
 struct atlas_curve {
@@ -58,10 +65,13 @@ struct atlas_curve {
     struct atlas_probe *probes;
     size_t point_count;
     struct atlas_point *points;
-    /* Least squares of relative errors of the medians at live_count 0: a + b * bytes, neither below
-     * 0. NaN: no fit. fit_error is the largest relative error of it: 0.5 is half too much or too
-     * little at some size. */
-    double fit_a_ns, fit_b_ns_per_byte, fit_error;
+    /* Least squares of relative errors of the medians at live_count 0. Where a driver changes its
+     * method at a size, one line fits badly: then there are two, cut where they fit best together.
+     * Too few points: none. fit_error is the largest relative error: 0.5 is half too much or too
+     * little at some size; NaN without a line. */
+    unsigned line_count;
+    struct atlas_line lines[2]; /* by from_bytes; the first begins at 0 */
+    double fit_error;
 };
 
 struct atlas {
@@ -81,7 +91,7 @@ enum atlas_wait atlas_waits(const struct atlas *atlas, const char *way, const ch
 
 /* Fills in a point from samples, which it sorts. */
 void atlas_summarise(struct atlas_point *point, uint64_t *samples_ns, size_t count);
-/* Fills in what follows from points and probes: fit, fit_error, waits. */
+/* Fills in what follows from points and probes: lines, fit_error, waits. */
 void atlas_finish_curve(struct atlas_curve *curve);
 
 /* The curve of a way and call, made at its first mention; valid until the next call. */

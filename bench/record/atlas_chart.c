@@ -75,10 +75,11 @@ static void add_legends(const struct atlas *atlas, struct text *out)
             if (!is_drawn(atlas, c))
                 continue;
             const struct atlas_curve *curve = atlas_find(atlas, way, panels[panel].call);
-            char fit[64] = "";
+            struct text fit = {0};
             if (curve)
-                atlas_fit_text(curve, fit);
-            text_add(out, "\"%s%s%s\" ", way, *fit ? ": " : "", fit);
+                atlas_fit_text(curve, &fit);
+            text_add(out, "\"%s%s%s\" ", way, fit.length ? ": " : "", fit.length ? fit.data : "");
+            text_free(&fit);
         }
 }
 

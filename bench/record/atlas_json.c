@@ -38,9 +38,21 @@ static json_t *probe_to_json(const struct atlas_probe *probe)
     return json;
 }
 
+static json_t *line_to_json(const struct atlas_line *line)
+{
+    json_t *json = tree_object();
+    tree_put(json, "from_bytes", tree_count(line->from_bytes));
+    tree_put(json, "a_ns", tree_number(line->a_ns));
+    tree_put(json, "b_ns_per_byte", tree_number(line->b_ns_per_byte));
+    return json;
+}
+
 static json_t *curve_to_json(const struct atlas_curve *curve)
 {
-    json_t *json = tree_object(), *probes = tree_array(), *points = tree_array();
+    json_t *json = tree_object(), *lines = tree_array(), *probes = tree_array(),
+           *points = tree_array();
+    for (unsigned i = 0; i < curve->line_count; i++)
+        tree_append(lines, line_to_json(&curve->lines[i]));
     for (size_t i = 0; i < curve->probe_count; i++)
         tree_append(probes, probe_to_json(&curve->probes[i]));
     for (size_t i = 0; i < curve->point_count; i++)
@@ -48,8 +60,7 @@ static json_t *curve_to_json(const struct atlas_curve *curve)
     tree_put(json, "way", tree_text(curve->way));
     tree_put(json, "call", tree_text(curve->call));
     tree_put(json, "waits", tree_text(atlas_wait_name(curve->waits)));
-    tree_put(json, "fit_a_ns", tree_number(curve->fit_a_ns));
-    tree_put(json, "fit_b_ns_per_byte", tree_number(curve->fit_b_ns_per_byte));
+    tree_put(json, "lines", lines);
     tree_put(json, "fit_error", tree_number(curve->fit_error));
     tree_put(json, "probes", probes);
     tree_put(json, "points", points);
@@ -210,21 +221,42 @@ static void read_probes(struct reader *r, const json_t *probes, size_t number,
     }
 }
 
+static void read_lines(struct reader *r, const json_t *lines, size_t number,
+                       struct atlas_curve *curve)
+{
+    enum { MOST = sizeof curve->lines / sizeof *curve->lines };
+    if (json_array_size(lines) > MOST)
+        fault(r, "lines", "expected two lines at most");
+    for (size_t i = 0; i < json_array_size(lines) && !r->code; i++) {
+        snprintf(r->place, sizeof r->place, "curves[%zu].lines[%zu]", number, i);
+        const json_t *json = json_array_get(lines, i);
+        struct atlas_line line = {.from_bytes = read_count(r, json, "from_bytes"),
+                                  .a_ns = read_number(r, json, "a_ns"),
+                                  .b_ns_per_byte = read_number(r, json, "b_ns_per_byte")};
+        if (isnan(line.a_ns) || isnan(line.b_ns_per_byte))
+            fault(r, isnan(line.a_ns) ? "a_ns" : "b_ns_per_byte", "a line has numbers");
+        if (i > 0 ? line.from_bytes <= curve->lines[i - 1].from_bytes : line.from_bytes != 0)
+            fault(r, "from_bytes", "the first line is from 0 on, the second from more");
+        curve->lines[i] = line;
+        curve->line_count = (unsigned)i + 1;
+    }
+}
+
 static void read_curve(struct reader *r, const json_t *json, size_t number, struct atlas *atlas)
 {
     struct atlas_curve head = {.waits = read_wait(r, json)};
     read_text(r, json, "way", false, head.way, sizeof head.way);
     read_text(r, json, "call", false, head.call, sizeof head.call);
-    const json_t *points = array_of(r, json, "points"), *probes = array_of(r, json, "probes");
+    const json_t *lines = array_of(r, json, "lines"), *points = array_of(r, json, "points"),
+                 *probes = array_of(r, json, "probes");
     if (!r->code && atlas_find(atlas, head.way, head.call))
         fault(r, "call", "this way and call came before");
-    head.fit_a_ns = read_number(r, json, "fit_a_ns");
-    head.fit_b_ns_per_byte = read_number(r, json, "fit_b_ns_per_byte");
     head.fit_error = read_number(r, json, "fit_error");
     if (r->code)
         return;
     struct atlas_curve *curve = atlas_curve_of(atlas, head.way, head.call);
     *curve = head;
+    read_lines(r, lines, number, curve);
     read_points(r, points, number, curve);
     read_probes(r, probes, number, curve);
 }

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-static const uint64_t shown_bytes[] = {4096, 1 << 20, 1 << 30};
+static const uint64_t shown_bytes[] = {4096, 1 << 20, 16 << 20, 1 << 30};
 enum { SHOWN = sizeof shown_bytes / sizeof *shown_bytes };
 
 static bool is_measured(const struct atlas_point *point)
@@ -30,26 +30,31 @@ static const struct atlas_point *largest_of(const struct atlas_curve *curve)
     return largest;
 }
 
-char *atlas_fit_text(const struct atlas_curve *curve, char out[64])
+/* What adds less than a tenth even at the largest size it is for is noise, and its rate a large
+ * number: only the constant is told then. */
+static void add_line(const struct atlas_line *line, uint64_t largest_bytes, struct text *out)
 {
-    char a[32];
-    *out = 0;
-    if (isnan(curve->fit_a_ns))
-        return out;
-    /* What adds less than a tenth even at the largest size is noise, and its rate a large number.
-     */
-    const struct atlas_point *largest = largest_of(curve);
-    bool grows =
-        largest && curve->fit_b_ns_per_byte * (double)largest->bytes > curve->fit_a_ns / 10;
-    double gib_per_second = 1e9 / curve->fit_b_ns_per_byte / (double)(1 << 30);
-    if (grows)
-        snprintf(out, 64, gib_per_second < 1000 * 1024 ? "%s + %.3g %s" : "%s + %.0f %s",
-                 text_ns(a, curve->fit_a_ns),
-                 gib_per_second < 1000 ? gib_per_second : gib_per_second / 1024,
-                 gib_per_second < 1000 ? "GiB/s" : "TiB/s");
+    char ns[32];
+    double gib_per_second = 1e9 / line->b_ns_per_byte / (double)(1 << 30);
+    text_add(out, "%s", text_ns(ns, line->a_ns));
+    if (line->b_ns_per_byte * (double)largest_bytes <= line->a_ns / 10)
+        return;
+    if (gib_per_second < 1000)
+        text_add(out, " + %.3g GiB/s", gib_per_second);
     else
-        snprintf(out, 64, "%s", text_ns(a, curve->fit_a_ns));
-    return out;
+        text_add(out, " + %.0f TiB/s", gib_per_second / 1024);
+}
+
+void atlas_fit_text(const struct atlas_curve *curve, struct text *out)
+{
+    const struct atlas_point *largest = largest_of(curve);
+    char size[32];
+    for (unsigned i = 0; i < curve->line_count && largest; i++) {
+        bool last = i + 1 == curve->line_count;
+        if (i > 0)
+            text_add(out, "; from %s ", text_bytes(size, curve->lines[i].from_bytes));
+        add_line(&curve->lines[i], last ? largest->bytes : curve->lines[i + 1].from_bytes, out);
+    }
 }
 
 /* Sizes differ: "device from 64.0 MiB on" says where the classes change. */
@@ -82,7 +87,7 @@ static void print_ways(const struct atlas *atlas, FILE *out)
     fprintf(out, "\n%-20s  %-10s", "way", "call");
     for (size_t i = 0; i < SHOWN; i++)
         fprintf(out, "  %9s", text_bytes(size, shown_bytes[i]));
-    fprintf(out, "  %20s  %9s  %-22s  %7s  %s\n", "largest", "p99 1 MiB", "fit a + size / b",
+    fprintf(out, "  %20s  %9s  %-44s  %7s  %s\n", "largest", "p99 1 MiB", "fit a + size / b",
             "fit off", "waits for");
     for (size_t c = 0; c < atlas->curve_count; c++) {
         const struct atlas_curve *curve = &atlas->curves[c];
@@ -96,7 +101,10 @@ static void print_ways(const struct atlas *atlas, FILE *out)
         snprintf(text, sizeof text, "%s (%s)", text_ns(ns, (double)largest->p50_ns),
                  text_bytes(size, largest->bytes));
         fprintf(out, "  %20s  %9s", text, mib ? text_ns(ns, (double)mib->p99_ns) : "-");
-        fprintf(out, "  %-22s", atlas_fit_text(curve, text));
+        struct text fit = {0};
+        atlas_fit_text(curve, &fit);
+        fprintf(out, "  %-44s", fit.length ? fit.data : "-");
+        text_free(&fit);
         if (isnan(curve->fit_error))
             fprintf(out, "  %7s", "-");
         else

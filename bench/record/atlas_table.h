@@ -4,13 +4,15 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
 #include "record/atlas.h"
 
 /* Prints what each call costs at a few sizes, its fit and what it waits for; then commands, costs
  * by the number of live allocations, and what was left out and why. */
 void atlas_print(const struct atlas *atlas, FILE *out);
 
-/* "45.1 us + 812 GiB/s", "45.1 us" where size does not matter; "" without a fit. Returns `out`. */
-char *atlas_fit_text(const struct atlas_curve *curve, char out[64]);
+/* Adds "45.1 us + 812 GiB/s", "3 us; from 2.00 MiB 45.1 us + 17 TiB/s", "45.1 us" where size does
+ * not matter; nothing without a line. */
+void atlas_fit_text(const struct atlas_curve *curve, struct text *out);
 
 #endif
