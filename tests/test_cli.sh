@@ -217,11 +217,11 @@ has "triple"
 lacks "gamut:"
 set -- results/*/*.json
 [ $# -eq 1 ] && [ -f "$1" ] || fail "run: no result file below results/"
-expect 0 "4 ok" run --smoke -w canny --out a.json --progress plain
+expect 0 "4 ok" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json --progress plain
 grep -q '\[ 1/ 1\] 4 cases' err || fail "--progress plain: no line for the round"
 is_json a.json
-expect 2 "a.json exists" run --smoke -w canny --out a.json
-expect 0 "4 ok" run --smoke -w canny --out a.json --force --progress never
+expect 2 "a.json exists" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json
+expect 0 "4 ok" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json --force --progress never
 ! grep -q '\[ 1/ 1\]' err || fail "--progress never: a line for the round"
 expect 0 "1 ok" run --smoke -w right.mem -s pool --no-save --format json
 is_json out
