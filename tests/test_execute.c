@@ -72,14 +72,35 @@ static struct catalogue open_programs(void)
     return c;
 }
 
+/* The device says that it is a GPU, so that launches take the forms that GPUs have. */
+static struct device_info gpu_info;
+static struct device_ops gpu_ops;
+
+static const struct device_info *get_gpu_info(const struct device *device)
+{
+    (void)device;
+    return &gpu_info;
+}
+
+static void pretend_gpu(struct device *device)
+{
+    gpu_info = *device_info(device);
+    gpu_info.kind = DEVICE_GPU;
+    gpu_ops = *device->ops;
+    gpu_ops.info = get_gpu_info;
+    device->ops = &gpu_ops;
+}
+
 /* Every construct, on one device; the digests tell whether another device gives the same bits. */
-static void run_programs(const char *api, uint64_t digests[64])
+static void run_programs(const char *api, uint64_t digests[64], bool as_gpu)
 {
     struct device *device = open_first(api);
     if (!device) {
         print_message("no %s device here: skipped\n", api);
         skip();
     }
+    if (as_gpu)
+        pretend_gpu(device);
     struct catalogue c = open_programs();
     struct measure *m = measure_open(device);
     unsigned cases = 0;
@@ -111,13 +132,20 @@ static uint64_t digests[64]; /* filled by the host, compared by OpenCL */
 static void test_programs_host(void **state)
 {
     (void)state;
-    run_programs("host", digests);
+    run_programs("host", digests, false);
 }
 
 static void test_programs_opencl(void **state)
 {
     (void)state;
-    run_programs("opencl", digests);
+    run_programs("opencl", digests, false);
+}
+
+/* The text of KERNEL_APART and KERNEL_NEAR, on whatever OpenCL device there is. */
+static void test_programs_opencl_forms(void **state)
+{
+    (void)state;
+    run_programs("opencl", digests, true);
 }
 
 /* ---- counts --------------------------------------------------------------------------------- */
@@ -296,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_programs_host),
         cmocka_unit_test(test_programs_opencl),
+        cmocka_unit_test(test_programs_opencl_forms),
         cmocka_unit_test(test_stencil_counts),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_unwritten_memory_is_wrong),

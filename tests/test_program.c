@@ -298,13 +298,15 @@ static void test_generated(void **state)
         const char *expected;
     } cases[] = {
         {KERNEL_OPENCL_C,
-         "GAMUT_KERNEL(256) void k(GAMUT_GLOBAL i32 *gamut_p_y, const i64 gamut_o_y, "
-         "const i64 gamut_s0_y, GAMUT_GLOBAL i32 *gamut_p_x, const i64 gamut_o_x, "
+         "GAMUT_KERNEL(256) void k(GAMUT_GLOBAL i32 *GAMUT_RESTRICT gamut_p_y, const i64 gamut_o_y, "
+         "const i64 gamut_s0_y, GAMUT_GLOBAL i32 *GAMUT_RESTRICT gamut_p_x, const i64 gamut_o_x, "
          "const i64 gamut_s0_x, const i64 gamut_s1_x, const i32 s, const i64 gamut_e0)"},
         {KERNEL_CUDA_C,
-         "gamut_p_y[gamut_o_y + (i64)(i) * gamut_s0_y] = gamut_p_x[gamut_o_x + "
-         "(i64)(gamut_p_x[gamut_o_x + (i64)(0) * gamut_s0_x + (i64)( i) * gamut_s1_x]) * "
-         "gamut_s0_x + (i64)( 1) * gamut_s1_x] + s;"},
+         "gamut_p_y[GAMUT_FROM(gamut_o_y) + (GAMUT_INT)(i) * (GAMUT_INT)gamut_s0_y] = "
+         "gamut_p_x[GAMUT_FROM(gamut_o_x) + "
+         "(GAMUT_INT)(gamut_p_x[GAMUT_FROM(gamut_o_x) + (GAMUT_INT)(0) * (GAMUT_INT)gamut_s0_x + "
+         "(GAMUT_INT)( i) * (GAMUT_INT)gamut_s1_x]) * (GAMUT_INT)gamut_s0_x + "
+         "(GAMUT_INT)( 1) * (GAMUT_INT)gamut_s1_x] + s;"},
         {KERNEL_HOST_C,
          "GAMUT_ENTRY void gamut_host_k(const union launch_value *a, int64_t begin, int64_t end)"},
         {KERNEL_HOST_C, "#line 2 \"t.mem\""},

@@ -52,6 +52,7 @@ static int describe(const struct cuda_api *api, int number, struct device_info *
         .alignment_bytes = ALIGNMENT_BYTES,
         .has_f64 = true,
         .can_split = true,
+        .adds_offsets = true,
     };
     int code = cuda_check(api, api->cuDeviceGet(&device, number), "cuDeviceGet", 0, error);
     if (!code)

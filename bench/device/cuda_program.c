@@ -20,10 +20,15 @@ struct cuda_kernel {
     unsigned group_items_max; /* registers and shared memory may allow fewer than the device does */
 };
 
-struct device_program {
+/* The kernels compiled for one form of launches; `kernels` is NULL until the first of them. */
+struct form {
     CUmodule module;
-    size_t kernel_count;
-    struct cuda_kernel kernels[];
+    struct cuda_kernel *kernels;
+};
+
+struct device_program {
+    struct kernel_source source;
+    struct form forms[KERNEL_FORMS];
 };
 
 /* What NVRTC is to compile for: machine code where it knows the device, else the portable code of
@@ -99,9 +104,11 @@ static int take_image(struct cuda_device *d, nvrtcProgram program, bool machine_
         "asking for the code", error);
 }
 
-static int compile(struct cuda_device *d, const struct kernel_source *source, char **image,
-                   struct error *error)
+static int compile(struct cuda_device *d, const struct kernel_source *source, enum kernel_form form,
+                   char **image, struct error *error)
 {
+    char define[32];
+    snprintf(define, sizeof define, "-DGAMUT_FORM=%d", (int)form);
     struct target target;
     nvrtcProgram program;
     int code = choose_target(d, &target, error);
@@ -112,7 +119,7 @@ static int compile(struct cuda_device *d, const struct kernel_source *source, ch
     if (code)
         return code;
     /* Contraction is off because the other devices round after each operation too. */
-    const char *options[] = {target.option, "--std=c++17", "--fmad=false"};
+    const char *options[] = {target.option, "--std=c++17", "--fmad=false", define};
     nvrtcResult result =
         d->api.nvrtcCompileProgram(program, sizeof options / sizeof *options, options);
     if (result != NVRTC_SUCCESS)
@@ -140,11 +147,38 @@ static int find_kernel(struct cuda_device *d, CUmodule module, const char *name,
     return code;
 }
 
+/* Compiles and loads what is missing for the form. */
+static int build_form(struct cuda_device *d, struct device_program *p, enum kernel_form number,
+                      struct error *error)
+{
+    struct form *form = &p->forms[number];
+    if (form->kernels)
+        return 0;
+    char *image = NULL;
+    struct cuda_kernel *kernels = must_alloc((p->source.kernel_count + 1) * sizeof *kernels);
+    int code = compile(d, &p->source, number, &image, error);
+    if (!code)
+        code = cuda_check(&d->api, d->api.cuModuleLoadData(&form->module, image),
+                          "cuModuleLoadData", 0, error);
+    for (size_t i = 0; i < p->source.kernel_count && !code; i++)
+        code = find_kernel(d, form->module, p->source.kernel_names[i], &kernels[i], error);
+    free(image);
+    if (code)
+        free(kernels);
+    else
+        form->kernels = kernels;
+    return code;
+}
+
 void cuda_unbuild(struct device *device, struct device_program *p)
 {
     struct cuda_device *d = cuda_self(device);
-    if (p->module && cuda_use(d, NULL) == 0)
-        d->api.cuModuleUnload(p->module);
+    bool usable = cuda_use(d, NULL) == 0;
+    for (int f = 0; f < KERNEL_FORMS; f++) {
+        if (p->forms[f].module && usable)
+            d->api.cuModuleUnload(p->forms[f].module);
+        free(p->forms[f].kernels);
+    }
     free(p);
 }
 
@@ -152,18 +186,11 @@ int cuda_build(struct device *device, const struct kernel_source *source,
                struct device_program **program, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
-    struct device_program *p = must_alloc(sizeof *p + source->kernel_count * sizeof p->kernels[0]);
-    p->kernel_count = source->kernel_count;
-    char *image = NULL;
-    int code = compile(d, source, &image, error);
+    struct device_program *p = must_alloc(sizeof *p);
+    *p = (struct device_program){.source = *source};
+    int code = cuda_use(d, error);
     if (!code)
-        code = cuda_use(d, error);
-    if (!code)
-        code = cuda_check(&d->api, d->api.cuModuleLoadData(&p->module, image), "cuModuleLoadData",
-                          0, error);
-    for (size_t i = 0; i < source->kernel_count && !code; i++)
-        code = find_kernel(d, p->module, source->kernel_names[i], &p->kernels[i], error);
-    free(image);
+        code = build_form(d, p, source->form, error);
     if (code)
         cuda_unbuild(device, p);
     else
@@ -180,18 +207,16 @@ struct geometry {
 static int plain_blocks(const struct cuda_kernel *k, const struct launch *launch,
                         struct geometry *g, struct error *error)
 {
-    g->block[0] = launch->rank == 1 ? 256 : 32;
-    g->block[1] = launch->rank == 1 ? 1 : 8;
-    g->block[2] = 1;
-    while (g->block[0] * g->block[1] > k->group_items_max && g->block[0] * g->block[1] > 1)
-        g->block[g->block[1] > 1 ? 1 : 0] /= 2;
+    struct launch_grid grid = launch_gpu_grid(launch, k->group_items_max);
     for (int i = 0; i < 3; i++) {
-        int64_t blocks = (launch->extent[i] + g->block[i] - 1) / g->block[i];
-        if (i == 0 && blocks > GRID_X_MAX)
-            return error_set(error, ERR_UNSUPPORTED, "a kernel over %lld items in x",
-                             (long long)launch->extent[i]);
-        /* Kernels step through y and z by the size of the grid: a smaller one does no less. */
-        g->grid[i] = (unsigned)(i > 0 && blocks > GRID_YZ_MAX ? GRID_YZ_MAX : blocks);
+        bool fits = grid.groups[i] <= (i == 0 ? GRID_X_MAX : GRID_YZ_MAX);
+        /* In form KERNEL_ANY kernels step through y and z by the size of the grid: a smaller one
+         * does no less. */
+        if (!fits && (i == 0 || launch->form != KERNEL_ANY))
+            return error_set(error, ERR_UNSUPPORTED, "a kernel over %lld items in %c",
+                             (long long)launch->extent[i], "xyz"[i]);
+        g->block[i] = grid.items[i];
+        g->grid[i] = fits ? (unsigned)grid.groups[i] : GRID_YZ_MAX;
     }
     return 0;
 }
@@ -218,7 +243,6 @@ int cuda_launch(struct device *device, struct device_program *program, size_t ke
                 struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
-    const struct cuda_kernel *k = &program->kernels[kernel];
     struct geometry g;
     void *parameters[PARAMETERS_MAX];
     (void)kinds; /* every value lies at the start of its union, a memory's being its address */
@@ -227,9 +251,13 @@ int cuda_launch(struct device *device, struct device_program *program, size_t ke
                          argument_count, PARAMETERS_MAX);
     for (size_t i = 0; i < argument_count; i++)
         parameters[i] = (void *)&arguments[i];
-    int code = choose_geometry(k, launch, &g, error);
+    int code = cuda_use(d, error);
     if (!code)
-        code = cuda_use(d, error);
+        code = build_form(d, program, launch->form, error);
+    if (code)
+        return code;
+    const struct cuda_kernel *k = &program->forms[launch->form].kernels[kernel];
+    code = choose_geometry(k, launch, &g, error);
     if (code)
         return code;
     CUresult result =

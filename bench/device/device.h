@@ -43,6 +43,9 @@ struct device_info {
     unsigned max_group_items;  /* work-items in a group; 0: any */
     bool has_f64;              /* 64-bit floats in kernels */
     bool can_split;            /* a kernel can be given a part of a memory */
+    /* Kernels take memory + offset in bytes for a memory, and no offsets into it: one sum less for
+     * every access. */
+    bool adds_offsets;
 };
 
 /* One scalar or memory argument of a kernel. */
@@ -58,6 +61,11 @@ union launch_value {
     double f64;
 };
 
+/* What a launch takes for granted, and so which form of the kernel runs: the text of a kernel for a
+ * GPU is compiled anew, with GAMUT_FORM defined as the form's number, for each form that is asked
+ * for. A device on a CPU has but one, KERNEL_ANY. program/generate.h says what forms mean. */
+enum kernel_form { KERNEL_ANY, KERNEL_NEAR, KERNEL_APART, KERNEL_FORMS };
+
 /* The geometry of a launch. extent[0] is the innermost dimension. A plain kernel runs one item for
  * each point of extent[0] x extent[1] x extent[2]. A group kernel (group_items > 0) runs extent[0]
  * groups of group_items items that share local memory and barriers; its other extents are 1. */
@@ -65,7 +73,22 @@ struct launch {
     int64_t extent[3]; /* >= 1 each: an empty launch is the caller's to leave out */
     unsigned rank;     /* 1 to 3 */
     unsigned group_items;
+    enum kernel_form form;
+    unsigned batch; /* a thread runs so many points: neighbours in y, or block widths apart in x if
+                       rank is 1; 0 is as 1 */
 };
+
+/* The largest index space that a launch in a form but KERNEL_ANY may have, in points of each
+ * dimension: a CUDA grid has at most 65535 blocks in y and z, of at least 4 points in y. */
+enum { NEAR_X_MAX = 1 << 30, NEAR_Y_MAX = 65535 * 4, NEAR_Z_MAX = 65535 };
+
+/* The shape of the groups of a plain kernel on a GPU, of at most 256 points and items_max, and the
+ * number of groups in each dimension. */
+struct launch_grid {
+    unsigned items[3];
+    int64_t groups[3];
+};
+struct launch_grid launch_gpu_grid(const struct launch *launch, size_t items_max);
 
 /* A kernel of the host device: runs the part [begin, end) of the launch's outermost loop, which is
  * extent[0] for rank 1 and for groups, and extent[1] * extent[2] otherwise (extent[1] fastest). */
@@ -78,9 +101,12 @@ struct host_kernel {
 /* Text to build kernels from. */
 struct kernel_source {
     const char *name;    /* of the program, for messages and caches */
-    const char *text;    /* in the device's language, self-contained */
+    /* In the device's language, self-contained. Text and names must outlive the program: forms of
+     * it may be compiled when they are first launched. */
+    const char *text;
     size_t kernel_count;
     const char *const *kernel_names;
+    enum kernel_form form; /* to be compiled at once */
     /* KERNEL_HOST_C: kernels compiled into this binary from the same text, or NULL: then the host
      * device compiles `text` with the machine's C compiler. In the order of kernel_names. */
     const struct host_kernel *host_kernels;

@@ -25,10 +25,15 @@ struct opencl_kernel {
     uint64_t freed_count; /* of the device, when the memories were last set */
 };
 
-struct device_program {
+/* The kernels compiled for one form of launches; `program` is NULL until the first of them. */
+struct form {
     cl_program program;
-    size_t kernel_count;
-    struct opencl_kernel kernels[];
+    struct opencl_kernel *kernels;
+};
+
+struct device_program {
+    struct kernel_source source;
+    struct form forms[KERNEL_FORMS];
 };
 
 static int build_failed(struct opencl_device *d, const struct kernel_source *source,
@@ -48,18 +53,18 @@ static int build_failed(struct opencl_device *d, const struct kernel_source *sou
 }
 
 static int compile(struct opencl_device *d, const struct kernel_source *source,
-                   struct device_program *p, struct error *error)
+                   enum kernel_form form, cl_program *program, struct error *error)
 {
     cl_int status;
-    p->program = d->api.clCreateProgramWithSource(d->context, 1, (const char **)&source->text, NULL,
-                                                  &status);
-    if (!p->program)
+    *program = d->api.clCreateProgramWithSource(d->context, 1, (const char **)&source->text, NULL,
+                                                &status);
+    if (!*program)
         return opencl_check(status, "clCreateProgramWithSource", OPENCL_ASKS, 0, error);
-    const char *options = d->rounds_division
-                              ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
-                              : "-cl-std=CL1.2";
-    status = d->api.clBuildProgram(p->program, 1, &d->device, options, NULL, NULL);
-    return status == CL_SUCCESS ? 0 : build_failed(d, source, p->program, status, error);
+    char options[96];
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DGAMUT_FORM=%d%s", (int)form,
+             d->rounds_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+    status = d->api.clBuildProgram(*program, 1, &d->device, options, NULL, NULL);
+    return status == CL_SUCCESS ? 0 : build_failed(d, source, *program, status, error);
 }
 
 static int create_kernel(struct opencl_device *d, cl_program program, const char *name,
@@ -84,28 +89,49 @@ static int create_kernel(struct opencl_device *d, cl_program program, const char
     return opencl_check(status, "clGetKernelInfo", OPENCL_ASKS, 0, error);
 }
 
+static void discard_form(struct opencl_device *d, struct form *form, size_t kernel_count)
+{
+    for (size_t i = 0; i < kernel_count && form->kernels; i++) {
+        if (form->kernels[i].kernel)
+            d->api.clReleaseKernel(form->kernels[i].kernel);
+        free(form->kernels[i].last);
+    }
+    free(form->kernels);
+    if (form->program)
+        d->api.clReleaseProgram(form->program);
+    *form = (struct form){0};
+}
+
+/* Compiles what is missing for the form. */
+static int build_form(struct opencl_device *d, struct device_program *p, enum kernel_form number,
+                      struct error *error)
+{
+    struct form *form = &p->forms[number];
+    size_t count = p->source.kernel_count;
+    if (form->program)
+        return 0;
+    int code = compile(d, &p->source, number, &form->program, error);
+    form->kernels = must_alloc((count + 1) * sizeof *form->kernels);
+    for (size_t i = 0; i < count && !code; i++)
+        code = create_kernel(d, form->program, p->source.kernel_names[i], &form->kernels[i], error);
+    if (code)
+        discard_form(d, form, count);
+    return code;
+}
+
 void opencl_unbuild(struct device *device, struct device_program *p)
 {
-    struct opencl_device *d = opencl_self(device);
-    for (size_t i = 0; i < p->kernel_count; i++) {
-        if (p->kernels[i].kernel)
-            d->api.clReleaseKernel(p->kernels[i].kernel);
-        free(p->kernels[i].last);
-    }
-    if (p->program)
-        d->api.clReleaseProgram(p->program);
+    for (int f = 0; f < KERNEL_FORMS; f++)
+        discard_form(opencl_self(device), &p->forms[f], p->source.kernel_count);
     free(p);
 }
 
 int opencl_build(struct device *device, const struct kernel_source *source,
                  struct device_program **program, struct error *error)
 {
-    struct opencl_device *d = opencl_self(device);
-    struct device_program *p = must_alloc(sizeof *p + source->kernel_count * sizeof p->kernels[0]);
-    p->kernel_count = source->kernel_count;
-    int code = compile(d, source, p, error);
-    for (size_t i = 0; i < source->kernel_count && !code; i++)
-        code = create_kernel(d, p->program, source->kernel_names[i], &p->kernels[i], error);
+    struct device_program *p = must_alloc(sizeof *p);
+    *p = (struct device_program){.source = *source};
+    int code = build_form(opencl_self(device), p, source->form, error);
     if (code)
         opencl_unbuild(device, p);
     else
@@ -185,13 +211,18 @@ static int set_arguments(struct opencl_device *d, struct opencl_kernel *k,
 static void plain_groups(const struct opencl_device *d, const struct opencl_kernel *k,
                          const struct launch *launch, size_t global[3], size_t local[3])
 {
-    bool cpu = d->info.kind == DEVICE_CPU;
-    bool narrow = launch->extent[0] < 128;
-    local[0] = launch->rank == 1 ? 256 : !cpu ? 32 : narrow ? 16 : 256;
-    local[1] = launch->rank == 1 || cpu ? 1 : 8;
-    local[2] = 1;
-    while (local[0] * local[1] > k->group_items_max && local[0] * local[1] > 1)
-        local[local[1] > 1 ? 1 : 0] /= 2;
+    if (d->info.kind == DEVICE_GPU) {
+        struct launch_grid grid = launch_gpu_grid(launch, k->group_items_max);
+        for (unsigned i = 0; i < 3; i++) {
+            local[i] = grid.items[i];
+            global[i] = (size_t)grid.groups[i] * local[i];
+        }
+        return;
+    }
+    local[0] = launch->rank > 1 && launch->extent[0] < 128 ? 16 : 256;
+    local[1] = local[2] = 1;
+    while (local[0] > k->group_items_max && local[0] > 1)
+        local[0] /= 2;
     for (unsigned i = 0; i < 3; i++) {
         size_t extent = (size_t)launch->extent[i];
         global[i] = (extent + local[i] - 1) / local[i] * local[i];
@@ -223,12 +254,15 @@ int opencl_launch(struct device *device, struct device_program *program, size_t 
                   struct error *error)
 {
     struct opencl_device *d = opencl_self(device);
-    struct opencl_kernel *k = &program->kernels[kernel];
     size_t global[3], local[3];
+    int code = build_form(d, program, launch->form, error);
+    if (code)
+        return code;
+    struct opencl_kernel *k = &program->forms[launch->form].kernels[kernel];
     if (argument_count != k->argument_count)
         return error_set(error, ERR_INTERNAL, "a kernel of %zu parameters is given %zu arguments",
                          k->argument_count, argument_count);
-    int code = set_arguments(d, k, kinds, arguments, error);
+    code = set_arguments(d, k, kinds, arguments, error);
     if (!code)
         code = choose_groups(d, k, launch, global, local, error);
     if (code)

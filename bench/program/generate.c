@@ -1,10 +1,10 @@
 /* The generator: kernels of a program as OpenCL C 1.2, CUDA C or host C.
  *
  * An access x[i, j] becomes gamut_p_x[gamut_o_x + (i64)(i) * gamut_s0_x + (i64)(j) * gamut_s1_x]:
- * where an array lies is an argument, so moving it changes no source. A GPU kernel is one thread,
- * guarded in x and striding over y and z. A host kernel is a loop over a part of the outermost
- * dimension; it comes twice, once for arrays whose innermost stride is 1, which is what the
- * vectoriser needs to know.
+ * where an array lies is an argument, so moving it changes no source. In GPU languages sums are of
+ * type GAMUT_INT, whose size is that of the form that is compiled (generate_gpu.c). A host kernel
+ * is a loop over a part of the outermost dimension; it comes twice, once for arrays whose innermost
+ * stride is 1, which is what the vectoriser needs to know.
  */
 #include "program/generate.h"
 
@@ -12,61 +12,69 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "program/generate_parts.h"
 #include "program/prelude.h"
 
-struct generator {
-    const struct program *program;
-    enum kernel_language language;
-    struct text out;
-    struct arena *arena;
-    const char **names;
-    unsigned name_count, name_capacity;
-};
-
-static const char *c_type(enum element element)
+const char *c_type(enum element element)
 {
     return element == ELEMENT_bool ? "u8" : element_name(element);
 }
 
-static unsigned strides_of(const struct name *array)
+unsigned strides_of(const struct name *array)
 {
     return array->thread_rank + array->rank;
 }
 
 /* ---- bodies --------------------------------------------------------------------------------- */
 
-/* A kernel and the names it uses. */
-struct source {
-    const struct fun *fun;
-    const struct kernel *kernel;
-};
-
-static const struct name *name_at(const struct source *s, int name)
+const struct name *name_at(const struct source *s, int name)
 {
     return &s->fun->names[name];
 }
 
+/* What flat numbers of points are counted in. */
+static const char *index_type(const struct generator *g)
+{
+    return g->language == KERNEL_HOST_C ? "i64" : "GAMUT_INT";
+}
+
 static void emit_range(struct generator *g, const struct source *s, size_t begin, size_t end);
+
+static void emit_local_access(struct generator *g, const struct source *s, const struct access *a)
+{
+    const struct name *n = name_at(s, a->array);
+    text_add(&g->out, "gamut_l_%s[", n->text);
+    for (unsigned d = 0; d < a->rank; d++) {
+        int64_t stride = 1;
+        for (unsigned e = d + 1; e < n->rank; e++)
+            stride *= n->shape[e]->value.i64;
+        text_add(&g->out, "%s(", d ? " + " : "");
+        emit_range(g, s, a->index[d].begin, a->index[d].end);
+        text_add(&g->out, ") * %lld", (long long)stride);
+    }
+    text_add(&g->out, "]");
+}
 
 static void emit_access(struct generator *g, const struct source *s, const struct access *a)
 {
     const struct name *n = name_at(s, a->array);
-    text_add(&g->out, n->local ? "gamut_l_%s[" : "gamut_p_%s[gamut_o_%s", n->text, n->text);
-    for (unsigned t = 0; t < n->thread_rank; t++)
-        text_add(&g->out, " + (i64)%s * gamut_s%u_%s", name_at(s, s->kernel->indices[t])->text, t,
-                 n->text);
+    if (n->local) {
+        emit_local_access(g, s, a);
+        return;
+    }
+    bool host = g->language == KERNEL_HOST_C;
+    const char *before = host ? " + (i64)" : " + (GAMUT_INT)";
+    const char *stride = host ? "" : "(GAMUT_INT)";
+    text_add(&g->out, host ? "gamut_p_%s[gamut_o_%s" : "gamut_p_%s[GAMUT_FROM(gamut_o_%s)", n->text,
+             n->text);
+    for (unsigned t = 0; t < n->thread_rank; t++) {
+        text_add(&g->out, "%s%s * %sgamut_s%u_%s", before, name_at(s, s->kernel->indices[t])->text,
+                 stride, t, n->text);
+    }
     for (unsigned d = 0; d < a->rank; d++) {
-        text_add(&g->out, n->local ? "%s(" : " + (i64)(", d ? " + " : "");
+        text_add(&g->out, "%s(", before);
         emit_range(g, s, a->index[d].begin, a->index[d].end);
-        if (n->local) {
-            int64_t stride = 1;
-            for (unsigned e = d + 1; e < n->rank; e++)
-                stride *= n->shape[e]->value.i64;
-            text_add(&g->out, ") * %lld", (long long)stride);
-        } else {
-            text_add(&g->out, ") * gamut_s%u_%s", n->thread_rank + d, n->text);
-        }
+        text_add(&g->out, ") * %sgamut_s%u_%s", stride, n->thread_rank + d, n->text);
     }
     text_add(&g->out, "]");
 }
@@ -126,7 +134,7 @@ static void emit_range(struct generator *g, const struct source *s, size_t begin
     }
 }
 
-static void emit_body(struct generator *g, const struct source *s)
+void emit_body(struct generator *g, const struct source *s)
 {
     const struct kernel *k = s->kernel;
     text_add(&g->out, "{\n#line %u \"%s\"\n", k->text_at.line, g->program->path);
@@ -136,30 +144,31 @@ static void emit_body(struct generator *g, const struct source *s)
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-static void emit_parameters(struct generator *g, const struct source *s)
+void emit_parameters(struct generator *g, const struct source *s)
 {
     const struct kernel *k = s->kernel;
     for (unsigned i = 0; i < k->array_count; i++) {
         const struct name *n = name_at(s, k->arrays[i]);
-        text_add(&g->out, "%sGAMUT_GLOBAL %s *gamut_p_%s, const i64 gamut_o_%s", i ? ", " : "",
-                 c_type(n->element), n->text, n->text);
+        text_add(&g->out, "%sGAMUT_GLOBAL %s *%sgamut_p_%s, const i64 gamut_o_%s", i ? ", " : "",
+                 c_type(n->element), g->language == KERNEL_HOST_C ? "" : "GAMUT_RESTRICT ", n->text,
+                 n->text);
         for (unsigned d = 0; d < strides_of(n); d++)
             text_add(&g->out, ", const i64 gamut_s%u_%s", d, n->text);
     }
-    for (unsigned i = 0; i < k->scalar_count; i++)
-        text_add(&g->out, ", const %s %s", c_type(name_at(s, k->scalars[i])->element),
-                 name_at(s, k->scalars[i])->text);
+    for (unsigned i = 0; i < k->scalar_count; i++) {
+        bool unused = g->language != KERNEL_HOST_C && gpu_is_extent(k, k->scalars[i]);
+        text_add(&g->out, ", const %s %s%s", c_type(name_at(s, k->scalars[i])->element),
+                 unused ? "gamut_unused_" : "", name_at(s, k->scalars[i])->text);
+    }
     for (unsigned d = 0; d < k->rank; d++)
         text_add(&g->out, ", const i64 gamut_e%u", d);
 }
 
-/* Declares the indices of dimensions [0, count) from their flat number gamut_q, last one fastest.
- */
-static void emit_indices(struct generator *g, const struct source *s, unsigned count)
+void emit_indices(struct generator *g, const struct source *s, unsigned count)
 {
     const struct kernel *k = s->kernel;
     if (count > 1)
-        text_add(&g->out, "i64 gamut_r = gamut_q; ");
+        text_add(&g->out, "%s gamut_r = gamut_q; ", index_type(g));
     for (unsigned d = count; d-- > 0;) {
         const char *index = name_at(s, k->indices[d])->text;
         if (count == 1)
@@ -167,12 +176,13 @@ static void emit_indices(struct generator *g, const struct source *s, unsigned c
         else if (d == 0)
             text_add(&g->out, "const i32 %s = (i32)gamut_r;\n", index);
         else
-            text_add(&g->out, "const i32 %s = (i32)(gamut_r %% gamut_e%u); gamut_r /= gamut_e%u;\n",
-                     index, d, d);
+            text_add(&g->out,
+                     "const i32 %s = (i32)(gamut_r %% (%s)gamut_e%u); gamut_r /= (%s)gamut_e%u;\n",
+                     index, index_type(g), d, index_type(g), d);
     }
 }
 
-static void emit_locals(struct generator *g, const struct source *s)
+void emit_locals(struct generator *g, const struct source *s)
 {
     for (unsigned i = 0; i < s->kernel->local_count; i++) {
         const struct name *n = name_at(s, s->kernel->locals[i]);
@@ -182,44 +192,6 @@ static void emit_locals(struct generator *g, const struct source *s)
         text_add(&g->out, "GAMUT_LOCAL %s gamut_l_%s[%lld];\n", c_type(n->element), n->text,
                  (long long)elements);
     }
-}
-
-/* ---- GPU ------------------------------------------------------------------------------------ */
-
-static void emit_gpu_kernel(struct generator *g, const struct source *s)
-{
-    const struct kernel *k = s->kernel;
-    text_add(&g->out, "GAMUT_KERNEL(%u) void %s(", k->group_items ? k->group_items : 256, k->name);
-    emit_parameters(g, s);
-    text_add(&g->out, ") {\n");
-    emit_locals(g, s);
-    unsigned loops = 0;
-    if (k->group_items) {
-        text_add(&g->out, "const i64 gamut_q = (i64)GAMUT_GROUP;\n");
-        emit_indices(g, s, k->rank);
-    } else {
-        const char *inner = name_at(s, k->indices[k->rank - 1])->text;
-        if (k->rank >= 3) {
-            text_add(&g->out, "i64 gamut_z = gamut_e0");
-            for (unsigned d = 1; d + 2 < k->rank; d++)
-                text_add(&g->out, " * gamut_e%u", d);
-            text_add(&g->out, ";\nGAMUT_FOR(gamut_q, GAMUT_Z, gamut_z) {\n");
-            emit_indices(g, s, k->rank - 2);
-            loops++;
-        }
-        if (k->rank >= 2) {
-            text_add(&g->out,
-                     "GAMUT_FOR(gamut_y, GAMUT_Y, gamut_e%u) {\nconst i32 %s = (i32)gamut_y;\n",
-                     k->rank - 2, name_at(s, k->indices[k->rank - 2])->text);
-            loops++;
-        }
-        text_add(&g->out, "const i32 %s = (i32)GAMUT_X;\nif (%s < gamut_e%u)\n", inner, inner,
-                 k->rank - 1);
-    }
-    emit_body(g, s);
-    for (; loops; loops--)
-        text_add(&g->out, "}\n");
-    text_add(&g->out, "}\n\n");
 }
 
 /* ---- host ----------------------------------------------------------------------------------- */
@@ -307,6 +279,7 @@ static bool add_kernel_name(struct generator *g, const char *name)
     if (g->name_count == g->name_capacity) {
         g->name_capacity = g->name_capacity ? g->name_capacity * 2 : 16;
         g->names = must_realloc(g->names, g->name_capacity * sizeof *g->names);
+        g->batches = must_realloc(g->batches, g->name_capacity * sizeof *g->batches);
     }
     g->names[g->name_count++] = arena_copy(g->arena, name, strlen(name));
     return true;
@@ -314,6 +287,7 @@ static bool add_kernel_name(struct generator *g, const char *name)
 
 static void emit_kernel(struct generator *g, const struct source *s)
 {
+    g->batches[g->name_count - 1] = g->language == KERNEL_HOST_C ? 1 : gpu_batch(s->kernel);
     if (g->language == KERNEL_HOST_C)
         emit_host_kernel(g, s);
     else
@@ -466,8 +440,13 @@ void program_generate(const struct program *program, enum kernel_language langua
     if (g.name_count)
         memcpy(names, g.names, g.name_count * sizeof *names);
     kernels->names = names;
+    unsigned *batches = arena_alloc(&kernels->arena, g.name_count * sizeof *batches);
+    if (g.name_count)
+        memcpy(batches, g.batches, g.name_count * sizeof *batches);
+    kernels->batches = batches;
     kernels->count = g.name_count;
     free(g.names);
+    free(g.batches);
     text_free(&g.out);
 }
 

@@ -9,6 +9,14 @@
  *   gamut_copy_<rank>_<bytes>   arrays to, from; extents
  *   gamut_fill_<type>_<rank>    array to; scalar value; extents
  *   gamut_iota_<type>           array to; extent
+ *
+ * The text of a GPU language means something else for each enum kernel_form: the device defines
+ * GAMUT_FORM as its number when it compiles. In all of them a thread computes what the body says
+ * for its index, in the order that the body says; they differ in what is taken for granted:
+ *
+ *   KERNEL_ANY     nothing: 64-bit indices, and a thread may stride over y and z
+ *   KERNEL_NEAR    indices, and sums of index * stride in an array, fit 31 bits; the grid covers
+ * all KERNEL_APART   and no array that is written shares memory with another array of the launch
  */
 #ifndef GAMUT_PROGRAM_GENERATE_H
 #define GAMUT_PROGRAM_GENERATE_H
@@ -21,6 +29,9 @@ struct kernels {
     const char *text;
     unsigned count;
     const char *const *names;
+    /* How many neighbours in y (in x, if rank 1) a thread of the kernel computes in turn where it
+     * is launched as KERNEL_APART; 1: just its own. */
+    const unsigned *batches;
 };
 
 /* Everything that the funs of the program launch, for one language. Free with kernels_free. */

@@ -6,7 +6,32 @@
  *
  * GAMUT_FOR goes through a dimension whose grid may be smaller than it. An OpenCL grid never is,
  * and a loop there would keep PoCL from vectorising over x (11 GB/s without, 1.7 GB/s with); a CUDA
- * grid has at most 65535 blocks in y and z. */
+ * grid has at most 65535 blocks in y and z. Forms but KERNEL_ANY are launched on grids that cover
+ * all.
+ *
+ * GAMUT_INT is the type of indices times strides: products of 64 bits take a GPU several
+ * instructions each, and made a stencil on an H200 twice as slow as its memory. */
+#define FORMS(restrict_word)                                                                       \
+    "#if GAMUT_FORM == 0\n"                                                                        \
+    "#define GAMUT_INT i64\n"                                                                      \
+    "#else\n"                                                                                      \
+    "#define GAMUT_INT i32\n"                                                                      \
+    "#endif\n"                                                                                     \
+    "#if GAMUT_FORM == 2\n"                                                                        \
+    "#define GAMUT_RESTRICT " restrict_word "\n"                                                   \
+    "#else\n"                                                                                      \
+    "#define GAMUT_RESTRICT\n"                                                                     \
+    "#endif\n"                                                                                     \
+    "#define GAMUT_ASSUME(x)\n"                                                                    \
+    "#ifdef __has_builtin\n"                                                                       \
+    "#if __has_builtin(__builtin_assume)\n"                                                        \
+    "#undef GAMUT_ASSUME\n"                                                                        \
+    "#define GAMUT_ASSUME(x) __builtin_assume(x)\n"                                                \
+    "#endif\n"                                                                                     \
+    "#endif\n"
+
+_Static_assert(KERNEL_ANY == 0 && KERNEL_APART == 2, "the numbers of the forms, as in FORMS");
+
 static const char opencl[] =
     "#pragma OPENCL FP_CONTRACT OFF\n"
     "#ifdef cl_khr_fp64\n"
@@ -37,10 +62,14 @@ static const char opencl[] =
     "#define GAMUT_X get_global_id(0)\n"
     "#define GAMUT_Y get_global_id(1)\n"
     "#define GAMUT_Z get_global_id(2)\n"
-    "#define GAMUT_FOR(i, first, end) const i64 i = (i64)(first); if (i < (end))\n"
+    "#define GAMUT_FOR(i, first, end) const GAMUT_INT i = (GAMUT_INT)(first); if (i < "
+    "(GAMUT_INT)(end))\n"
+    "#define GAMUT_X_ITEMS (i32)get_local_size(0)\n"
+    "#define GAMUT_X_BATCH(n) (i32)(get_group_id(0) * get_local_size(0) * n + get_local_id(0))\n"
     "#define GAMUT_GROUP get_group_id(0)\n"
     "#define GAMUT_ITEM get_local_id(0)\n"
-    "#define GAMUT_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n";
+    "#define GAMUT_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n"
+    "#define GAMUT_FROM(offset) (GAMUT_INT)offset\n" FORMS("restrict");
 
 static const char cuda[] =
     "typedef signed char i8; typedef unsigned char u8; typedef int i32; typedef unsigned u32;\n"
@@ -52,15 +81,28 @@ static const char cuda[] =
     "#define GAMUT_KERNEL(items) extern \"C\" __global__ __launch_bounds__(items)\n"
     "#define GAMUT_GLOBAL\n"
     "#define GAMUT_LOCAL __shared__\n"
-    "#define GAMUT_X ((i64)blockIdx.x * blockDim.x + threadIdx.x)\n"
-    "#define GAMUT_Y ((i64)blockIdx.y * blockDim.y + threadIdx.y)\n"
-    "#define GAMUT_Z ((i64)blockIdx.z * blockDim.z + threadIdx.z)\n"
-    "#define GAMUT_Y_COUNT ((i64)gridDim.y * blockDim.y)\n"
-    "#define GAMUT_Z_COUNT ((i64)gridDim.z * blockDim.z)\n"
-    "#define GAMUT_FOR(i, first, end) for (i64 i = (first); i < (end); i += first##_COUNT)\n"
-    "#define GAMUT_GROUP blockIdx.x\n"
-    "#define GAMUT_ITEM threadIdx.x\n"
-    "#define GAMUT_BARRIER __syncthreads()\n";
+    "#define GAMUT_FROM(offset) 0\n" /* the memory's address has it */
+    FORMS("__restrict__") "#define GAMUT_X ((GAMUT_INT)blockIdx.x * (GAMUT_INT)blockDim.x + "
+                          "(GAMUT_INT)threadIdx.x)\n"
+                          "#define GAMUT_Y ((GAMUT_INT)blockIdx.y * (GAMUT_INT)blockDim.y + "
+                          "(GAMUT_INT)threadIdx.y)\n"
+                          "#define GAMUT_Z ((GAMUT_INT)blockIdx.z * (GAMUT_INT)blockDim.z + "
+                          "(GAMUT_INT)threadIdx.z)\n"
+                          "#if GAMUT_FORM == 0\n"
+                          "#define GAMUT_Y_COUNT ((i64)gridDim.y * blockDim.y)\n"
+                          "#define GAMUT_Z_COUNT ((i64)gridDim.z * blockDim.z)\n"
+                          "#define GAMUT_FOR(i, first, end) for (i64 i = (first); i < (end); i += "
+                          "first##_COUNT)\n"
+                          "#else\n"
+                          "#define GAMUT_FOR(i, first, end) const i32 i = (first); if (i < "
+                          "(i32)(end))\n"
+                          "#endif\n"
+                          "#define GAMUT_X_ITEMS (i32)blockDim.x\n"
+                          "#define GAMUT_X_BATCH(n) (i32)(blockIdx.x * blockDim.x * n + "
+                          "threadIdx.x)\n"
+                          "#define GAMUT_GROUP blockIdx.x\n"
+                          "#define GAMUT_ITEM threadIdx.x\n"
+                          "#define GAMUT_BARRIER __syncthreads()\n";
 
 /* Threads of a launch do not depend on each other: `ivdep` tells the vectoriser so. The clones let
  * one binary use what the processor it runs on has. */
@@ -83,7 +125,8 @@ static const char host[] =
     "#else\n"
     "#define GAMUT_ITEMS _Pragma(\"GCC ivdep\")\n"
     "#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(GAMUT_NO_CLONES)\n"
-    "#define GAMUT_CLONES __attribute__((target_clones(\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\")))\n"
+    "#define GAMUT_CLONES __attribute__((target_clones(\"arch=x86-64-v4\", \"arch=x86-64-v3\", "
+    "\"default\")))\n"
     "#else\n"
     "#define GAMUT_CLONES\n"
     "#endif\n"

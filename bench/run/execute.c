@@ -394,6 +394,8 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
                            .program = fun->program,
                            .device = device,
                            .kernels = kernels,
+                           .has_forms = device_info(device)->kind == DEVICE_GPU,
+                           .adds_offsets = device_info(device)->adds_offsets,
                            .built = built,
                            .policy = policy,
                            .error = error};

@@ -39,8 +39,16 @@ struct step_state {
     unsigned argument_count;
     enum launch_arg_kind *kinds;
     union launch_value *arguments;
-    struct passed *passed; /* of an if or a loop: a value for each result */
+    struct launched_array *launched; /* the arrays of the statement's kernel */
+    struct passed *passed;           /* of an if or a loop: a value for each result */
     bool passes_arrays;
+};
+
+/* An array as a kernel has it. */
+struct launched_array {
+    const struct array_state *state;
+    unsigned element_bytes;
+    bool written;
 };
 
 struct executor {
@@ -49,6 +57,8 @@ struct executor {
     struct device *device;
     struct device_program *built;
     const struct kernels *kernels;
+    bool has_forms;    /* the device compiles kernels for what a launch takes for granted */
+    bool adds_offsets; /* see device_info */
     enum release_policy policy;
     struct arena arena;
     struct scope *root;
@@ -130,16 +140,32 @@ int move_fill(struct executor *e, const struct step *s);
 int move_iota(struct executor *e, const struct step *s);
 int move_element(struct executor *e, const struct step *s);
 
+/* form.c */
+/* The form that a launch of these arrays can have; `launch` has its extents. */
+enum kernel_form form_of_launch(const struct executor *e, const struct launch *launch,
+                                const struct launched_array *arrays, unsigned count);
+
 /* launch.c */
 void launch_prepare(struct executor *e, struct step *s);
 int launch_kernel(struct executor *e, const struct step *s);
-/* Launches kernel number `kernel` over `rank` extents, outermost first; nothing if one is 0. */
-int launch_extents(struct executor *e, unsigned kernel, const int64_t *extents, unsigned rank,
-                   unsigned group_items, unsigned argument_count, const enum launch_arg_kind *kinds,
-                   const union launch_value *arguments, struct place at);
+/* A kernel about to be launched. */
+struct kernel_call {
+    unsigned kernel; /* its number */
+    unsigned rank, group_items;
+    int64_t extents[RANK_MAX]; /* outermost first */
+    unsigned array_count;
+    const struct launched_array *arrays;
+    unsigned argument_count;
+    const enum launch_arg_kind *kinds;
+    const union launch_value *arguments;
+    struct place at;
+};
+/* Launches it; nothing if an extent is 0. */
+int launch_call(struct executor *e, const struct kernel_call *call);
 /* Writes memory, offset and strides of an array behind the arguments there are. */
-void launch_add_array(enum launch_arg_kind *kinds, union launch_value *arguments, unsigned *count,
-                      const struct array_state *array);
+void launch_add_array(const struct executor *e, enum launch_arg_kind *kinds,
+                      union launch_value *arguments, unsigned *count,
+                      const struct launched_array *array);
 void launch_add_scalar(enum launch_arg_kind *kinds, union launch_value *arguments, unsigned *count,
                        enum element element, union scalar value);
 

@@ -11,14 +11,19 @@ static enum launch_arg_kind scalar_kind(enum element element)
     return kinds[element];
 }
 
-void launch_add_array(enum launch_arg_kind *kinds, union launch_value *arguments, unsigned *count,
-                      const struct array_state *array)
+void launch_add_array(const struct executor *e, enum launch_arg_kind *kinds,
+                      union launch_value *arguments, unsigned *count,
+                      const struct launched_array *launched)
 {
+    const struct array_state *array = launched->state;
+    uint64_t added = e->adds_offsets && array->memory
+                         ? (uint64_t)array->layout.offset * launched->element_bytes
+                         : 0;
     unsigned n = *count;
     kinds[n] = ARG_MEMORY;
-    arguments[n++].memory = array->memory;
+    arguments[n++].memory = array->memory + added;
     kinds[n] = ARG_I64;
-    arguments[n++].i64 = array->layout.offset;
+    arguments[n++].i64 = e->adds_offsets ? 0 : array->layout.offset;
     for (unsigned d = 0; d < array->layout.rank; d++) {
         kinds[n] = ARG_I64;
         arguments[n++].i64 = array->layout.stride[d];
@@ -43,6 +48,14 @@ void launch_add_scalar(enum launch_arg_kind *kinds, union launch_value *argument
     }
 }
 
+static bool is_written(const struct kernel *k, int array)
+{
+    for (unsigned i = 0; i < k->access_count; i++)
+        if (k->accesses[i].array == array && k->accesses[i].written)
+            return true;
+    return false;
+}
+
 void launch_prepare(struct executor *e, struct step *s)
 {
     const struct kernel *k = s->stm->kernel;
@@ -56,42 +69,63 @@ void launch_prepare(struct executor *e, struct step *s)
     state->argument_count = count;
     state->kinds = arena_alloc(&e->arena, count * sizeof *state->kinds);
     state->arguments = arena_alloc(&e->arena, count * sizeof *state->arguments);
+    state->launched = arena_alloc(&e->arena, k->array_count * sizeof *state->launched);
+    for (unsigned i = 0; i < k->array_count; i++)
+        state->launched[i] = (struct launched_array){
+            .state = &e->arrays[k->arrays[i]],
+            .element_bytes = (unsigned)element_bytes(e->fun->names[k->arrays[i]].element),
+            .written = is_written(k, k->arrays[i])};
 }
 
-int launch_extents(struct executor *e, unsigned kernel, const int64_t *extents, unsigned rank,
-                   unsigned group_items, unsigned argument_count, const enum launch_arg_kind *kinds,
-                   const union launch_value *arguments, struct place at)
+static int set_extents(struct executor *e, const struct kernel_call *call, struct launch *launch)
 {
-    struct launch launch = {.extent = {1, 1, 1}, .group_items = group_items};
-    for (unsigned d = 0; d < rank; d++) {
-        if (extents[d] == 0)
-            return 0;
-        unsigned from_inside = rank - 1 - d;
-        unsigned slot = group_items ? 0 : from_inside > 2 ? 2 : from_inside;
-        if (extents[d] < 0 || extents[d] > INT32_MAX ||
-            __builtin_mul_overflow(launch.extent[slot], extents[d], &launch.extent[slot]) ||
-            (slot == 0 && launch.extent[0] > INT32_MAX))
-            return execute_fail(e, at,
+    for (unsigned d = 0; d < call->rank; d++) {
+        int64_t extent = call->extents[d];
+        unsigned from_inside = call->rank - 1 - d;
+        unsigned slot = call->group_items ? 0 : from_inside > 2 ? 2 : from_inside;
+        if (extent < 0 || extent > INT32_MAX ||
+            __builtin_mul_overflow(launch->extent[slot], extent, &launch->extent[slot]) ||
+            (slot == 0 && launch->extent[0] > INT32_MAX))
+            return execute_fail(e, call->at,
                                 "an index space of %lld in dimension %u; a thread's index "
                                 "has 31 bits",
-                                (long long)extents[d], d);
+                                (long long)extent, d);
     }
-    launch.rank = group_items ? 1 : rank > 3 ? 3 : rank;
+    launch->rank = call->group_items ? 1 : call->rank > 3 ? 3 : call->rank;
+    return 0;
+}
+
+static int enqueue(struct executor *e, const struct kernel_call *call, const struct launch *launch)
+{
+    return e->device->ops->launch(e->device, e->built, call->kernel, launch, call->argument_count,
+                                  call->kinds, call->arguments, e->error);
+}
+
+int launch_call(struct executor *e, const struct kernel_call *call)
+{
+    struct launch launch = {.extent = {1, 1, 1}, .group_items = call->group_items};
+    for (unsigned d = 0; d < call->rank; d++)
+        if (call->extents[d] == 0)
+            return 0;
+    int code = set_extents(e, call, &launch);
+    if (code)
+        return code;
+    if (e->has_forms)
+        launch.form = form_of_launch(e, &launch, call->arrays, call->array_count);
+    launch.batch = launch.form == KERNEL_APART ? e->kernels->batches[call->kernel] : 1;
     trace_begin_command(e->trace);
-    int code = e->device->ops->launch(e->device, e->built, kernel, &launch, argument_count, kinds,
-                                      arguments, e->error);
-    trace_launch(e->trace, kernel, argument_count, kinds, arguments);
+    code = enqueue(e, call, &launch);
+    trace_launch(e->trace, call->kernel, call->array_count, call->arrays);
     if (code == ERR_OOM) {
         /* A lazy driver finds out only now that a block does not fit: give back what is spare. */
         code = allocator_trim(e->allocator);
         if (!code)
-            code = e->device->ops->launch(e->device, e->built, kernel, &launch, argument_count,
-                                          kinds, arguments, e->error);
+            code = enqueue(e, call, &launch);
     }
     e->counts.launch_count++;
     if (code)
-        error_prefix(e->error, "kernel '%s' (%s:%u): ", e->kernels->names[kernel], e->program->path,
-                     at.line);
+        error_prefix(e->error, "kernel '%s' (%s:%u): ", e->kernels->names[call->kernel],
+                     e->program->path, call->at.line);
     return code;
 }
 
@@ -137,20 +171,27 @@ int launch_kernel(struct executor *e, const struct step *s)
         return code;
     unsigned count = 0;
     for (unsigned i = 0; i < k->array_count; i++)
-        launch_add_array(state->kinds, state->arguments, &count, &e->arrays[k->arrays[i]]);
+        launch_add_array(e, state->kinds, state->arguments, &count, &state->launched[i]);
     for (unsigned i = 0; i < k->scalar_count; i++)
         launch_add_scalar(state->kinds, state->arguments, &count,
                           e->fun->names[k->scalars[i]].element, e->values[k->scalars[i]]);
-    int64_t extents[RANK_MAX];
+    struct kernel_call call = {.kernel = state->kernel,
+                               .rank = k->rank,
+                               .group_items = k->group_items,
+                               .array_count = k->array_count,
+                               .arrays = state->launched,
+                               .kinds = state->kinds,
+                               .arguments = state->arguments,
+                               .at = k->at};
     for (unsigned d = 0; d < k->rank; d++) {
         if (e->lacks && unknown_in(e, k->extents[d]))
             return 0; /* how often it runs changes no memory */
-        code = execute_size(e, k->extents[d], &extents[d]);
+        code = execute_size(e, k->extents[d], &call.extents[d]);
         if (code)
             return code;
         state->kinds[count] = ARG_I64;
-        state->arguments[count++].i64 = extents[d];
+        state->arguments[count++].i64 = call.extents[d];
     }
-    return launch_extents(e, state->kernel, extents, k->rank, k->group_items, count, state->kinds,
-                          state->arguments, k->at);
+    call.argument_count = count;
+    return launch_call(e, &call);
 }

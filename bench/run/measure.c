@@ -141,7 +141,8 @@ static struct built *get_built(struct measure *m, const struct entry *entry)
     b->next = m->built;
     m->built = b;
     b->program = entry->program;
-    enum kernel_language language = device_info(m->device)->language;
+    const struct device_info *info = device_info(m->device);
+    enum kernel_language language = info->language;
     program_generate(entry->program, language, &b->kernels);
     const struct builtin *builtin = entry->builtin;
     bool compiled_in =
@@ -150,6 +151,7 @@ static struct built *get_built(struct measure *m, const struct entry *entry)
                                    .text = b->kernels.text,
                                    .kernel_count = b->kernels.count,
                                    .kernel_names = b->kernels.names,
+                                   .form = info->kind == DEVICE_GPU ? KERNEL_APART : KERNEL_ANY,
                                    .host_kernels = compiled_in ? builtin->host_kernels : NULL};
     b->status = m->device->ops->build(m->device, &source, &b->code, &b->error);
     if (b->status == ERR_BUILD)

@@ -43,18 +43,27 @@ static int launch_mover(struct executor *e, const struct step *s, const struct a
 {
     enum launch_arg_kind kinds[5 + 3 * RANK_MAX];
     union launch_value arguments[5 + 3 * RANK_MAX];
-    unsigned count = 0;
-    launch_add_array(kinds, arguments, &count, to);
+    unsigned count = 0, bytes = (unsigned)bytes_of(e, s->stm->outs[0]);
+    const struct launched_array arrays[] = {{to, bytes, true}, {from, bytes, false}};
+    launch_add_array(e, kinds, arguments, &count, &arrays[0]);
     if (from)
-        launch_add_array(kinds, arguments, &count, from);
+        launch_add_array(e, kinds, arguments, &count, &arrays[1]);
     if (value)
         launch_add_scalar(kinds, arguments, &count, e->fun->names[s->stm->outs[0]].element, *value);
     for (unsigned d = 0; d < to->layout.rank; d++) {
         kinds[count] = ARG_I64;
         arguments[count++].i64 = to->layout.shape[d];
     }
-    return launch_extents(e, ((struct step_state *)s->state)->kernel, to->layout.shape,
-                          to->layout.rank, 0, count, kinds, arguments, s->stm->at);
+    struct kernel_call call = {.kernel = ((struct step_state *)s->state)->kernel,
+                               .rank = to->layout.rank,
+                               .array_count = from ? 2 : 1,
+                               .arrays = arrays,
+                               .argument_count = count,
+                               .kinds = kinds,
+                               .arguments = arguments,
+                               .at = s->stm->at};
+    memcpy(call.extents, to->layout.shape, sizeof call.extents);
+    return launch_call(e, &call);
 }
 
 static int plain_copy(struct executor *e, const struct array_state *to,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "run/executor.h"
 
 void trace_open(struct trace *t, size_t events, size_t uses, unsigned block_capacity)
 {
@@ -106,17 +107,16 @@ void trace_free(struct trace *t, unsigned block)
     t->memory_of[block] = 0;
 }
 
-void trace_launch(struct trace *t, unsigned kernel, size_t argument_count,
-                  const enum launch_arg_kind *kinds, const union launch_value *arguments)
+void trace_launch(struct trace *t, unsigned kernel, unsigned array_count,
+                  const struct launched_array *arrays)
 {
     if (!t)
         return;
     struct trace_event *event = end_call(t, TRACE_LAUNCH);
     if (event)
         event->kernel = kernel;
-    for (size_t i = 0; i < argument_count; i++)
-        if (kinds[i] == ARG_MEMORY)
-            add_use(t, event, arguments[i].memory);
+    for (unsigned i = 0; i < array_count; i++)
+        add_use(t, event, arrays[i].state->memory);
     t->ended_ns = clock_ns();
 }
 

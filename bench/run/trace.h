@@ -65,8 +65,9 @@ void trace_begin_command(struct trace *trace);
 void trace_alloc(struct trace *trace, unsigned block, uint64_t memory, uint64_t bytes,
                  uint64_t alignment, const char *tag);
 void trace_free(struct trace *trace, unsigned block);
-void trace_launch(struct trace *trace, unsigned kernel, size_t argument_count,
-                  const enum launch_arg_kind *kinds, const union launch_value *arguments);
+struct launched_array; /* executor.h */
+void trace_launch(struct trace *trace, unsigned kernel, unsigned array_count,
+                  const struct launched_array *arrays);
 void trace_copy(struct trace *trace, uint64_t to, uint64_t from, uint64_t bytes);
 void trace_read(struct trace *trace, uint64_t memory, uint64_t bytes);
 void trace_write(struct trace *trace, uint64_t memory, uint64_t bytes);

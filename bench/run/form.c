@@ -1,0 +1,54 @@
+/* What the launch of a kernel may take for granted. */
+#include "run/executor.h"
+
+/* Do all sums of an offset and indices * strides fit 31 bits, also those that leave out some
+ * dimensions? */
+static bool is_near(const struct layout *l, int64_t offset)
+{
+    int64_t reach = offset;
+    if (offset > INT32_MAX)
+        return false;
+    for (unsigned d = 0; d < l->rank; d++) {
+        int64_t stride = l->stride[d] < 0 ? -l->stride[d] : l->stride[d], term;
+        if (l->shape[d] < 2)
+            continue;
+        if (stride > INT32_MAX || __builtin_mul_overflow(l->shape[d] - 1, stride, &term) ||
+            __builtin_add_overflow(reach, term, &reach) || reach > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool share_memory(const struct launched_array *a, const struct launched_array *b)
+{
+    int64_t a_first, a_last, b_first, b_last;
+    if (a->state->memory != b->state->memory || layout_count(&a->state->layout) == 0 ||
+        layout_count(&b->state->layout) == 0)
+        return false;
+    layout_range(&a->state->layout, &a_first, &a_last);
+    layout_range(&b->state->layout, &b_first, &b_last);
+    int64_t a_bytes = a->element_bytes, b_bytes = b->element_bytes;
+    return a_first * a_bytes < (b_last + 1) * b_bytes && b_first * b_bytes < (a_last + 1) * a_bytes;
+}
+
+static bool are_apart(const struct launched_array *arrays, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned j = 0; arrays[i].written && j < count; j++)
+            if (i != j && share_memory(&arrays[i], &arrays[j]))
+                return false;
+    return true;
+}
+
+enum kernel_form form_of_launch(const struct executor *e, const struct launch *launch,
+                                const struct launched_array *arrays, unsigned count)
+{
+    if (launch->extent[0] > NEAR_X_MAX || launch->extent[1] > NEAR_Y_MAX ||
+        launch->extent[2] > NEAR_Z_MAX)
+        return KERNEL_ANY;
+    for (unsigned i = 0; i < count; i++)
+        if (!is_near(&arrays[i].state->layout,
+                     e->adds_offsets ? 0 : arrays[i].state->layout.offset))
+            return KERNEL_ANY;
+    return are_apart(arrays, count) ? KERNEL_APART : KERNEL_NEAR;
+}
