@@ -117,5 +117,13 @@ void csv_print(const json_t *root, FILE *out)
         fputs("peak_over_best,ratio,exact", out);
         print_value(json_object_get(one_case, "peak_over_best"), out);
         fputs(",,,\n", out);
+        print_case(root, one_case, out);
+        fputs("floor_ns,ns,sampled", out);
+        print_value(json_object_get(one_case, "floor_ns"), out);
+        fputs(",,,\n", out);
+        print_case(root, one_case, out);
+        fputs("of_floor,ratio,sampled", out);
+        print_value(json_object_get(one_case, "of_floor"), out);
+        fputs(",,,\n", out);
     }
 }

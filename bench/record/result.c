@@ -158,6 +158,8 @@ static json_t *new_case(const struct case_key *key)
     tree_put(one_case, "model", json_null());
     tree_put(one_case, "speedup_over_raw", json_null());
     tree_put(one_case, "peak_over_best", json_null());
+    tree_put(one_case, "floor_ns", json_null());
+    tree_put(one_case, "of_floor", json_null());
     tree_put(one_case, "warnings", tree_array());
     tree_put(one_case, "rounds", tree_array());
     return one_case;

@@ -350,6 +350,28 @@ static void put_over_best(struct row *row, const struct row *rows, size_t count)
         }
 }
 
+static double copy_rate(const json_t *root, const char *device)
+{
+    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *each;
+    for (size_t i = 0; (each = json_array_get(devices, i)); i++)
+        if (strcmp(tree_get_text(each, "id"), device) == 0)
+            return tree_get_number(each, "copy_bytes_per_second");
+    return NAN;
+}
+
+/* The time that the program's traffic takes at the rate of a copy, and how much of the case's time
+ * that is. */
+static void put_floor(struct row *row, const json_t *root)
+{
+    double traffic = tree_get_number(row->json, "traffic_bytes");
+    double rate = copy_rate(root, row->device);
+    double wall =
+        tree_get_number(json_object_get(json_object_get(row->json, "stats"), "wall_ns"), "median");
+    double floor_ns = rate > 0 ? traffic * 1e9 / rate : NAN;
+    tree_put(row->json, "floor_ns", tree_number(floor_ns));
+    tree_put(row->json, "of_floor", tree_number(wall > 0 ? floor_ns / wall : NAN));
+}
+
 /* Whether the rows differ at most in workload and dataset: what one geometric mean is about. */
 static bool same_way(const struct row *a, const struct row *b)
 {
@@ -417,6 +439,7 @@ void result_summarise(json_t *root)
         find_baseline(&rows[i], rows, count);
         put_speedup(&rows[i]);
         put_over_best(&rows[i], rows, count);
+        put_floor(&rows[i], root);
     }
     for (i = 0; i < count; i++) {
         bool first = true;

@@ -130,16 +130,17 @@ static void set_counters(struct table_row *row, const json_t *counters)
     set_copies(row, COLUMN_ELIDED, warm, "elided");
 }
 
-static double copy_rate(const json_t *root, const char *device)
+static void set_floor(struct table_row *row, const json_t *one_case)
 {
-    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *each;
-    for (size_t i = 0; (each = json_array_get(devices, i)); i++)
-        if (strcmp(tree_get_text(each, "id"), device) == 0)
-            return tree_get_number(each, "copy_bytes_per_second");
-    return NAN;
+    double floor_ns = tree_get_number(one_case, "floor_ns");
+    double part = tree_get_number(one_case, "of_floor");
+    if (!isnan(floor_ns))
+        text_ns(row->cell[COLUMN_FLOOR], floor_ns);
+    if (!isnan(part))
+        snprintf(row->cell[COLUMN_OF_FLOOR], CELL_BYTES, "%.0f%%", 100 * part);
 }
 
-static void fill_case(struct table_row *row, const json_t *root, const json_t *one_case)
+static void fill_case(struct table_row *row, const json_t *one_case)
 {
     const json_t *key = json_object_get(one_case, "key");
     for (int c = 0; c < COLUMNS; c++)
@@ -162,10 +163,7 @@ static void fill_case(struct table_row *row, const json_t *root, const json_t *o
     double over_best = tree_get_number(one_case, "peak_over_best");
     if (!isnan(over_best))
         snprintf(row->cell[COLUMN_OVER_BEST], CELL_BYTES, "%+.1f %%", 100 * (over_best - 1));
-    double rate = tree_get_number(one_case, "traffic_bytes") / tree_get_number(wall, "median") *
-                  1e9 / copy_rate(root, tree_get_text(key, "device"));
-    if (isfinite(rate))
-        snprintf(row->cell[COLUMN_COPY_RATE], CELL_BYTES, "%.0f%%", 100 * rate);
+    set_floor(row, one_case);
 }
 
 static void fill_mean(struct table_row *row, const json_t *mean)
@@ -207,7 +205,7 @@ struct table_cells table_cells_of(const json_t *root)
     cells.rows = must_alloc((case_count + mean_count) * sizeof *cells.rows);
     for (size_t i = 0; i < case_count; i++) {
         struct table_row *row = &cells.rows[cells.row_count++];
-        fill_case(row, root, json_array_get(cases, i));
+        fill_case(row, json_array_get(cases, i));
         if (i > 0)
             row->group = row[-1].group + !same_group(row, &row[-1]);
     }

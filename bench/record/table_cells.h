@@ -19,7 +19,8 @@
     X(PREDICTED, "predicted")                                                                      \
     X(ERROR, "error")                                                                              \
     X(SPEEDUP, "vs raw")                                                                           \
-    X(COPY_RATE, "of copy rate")                                                                   \
+    X(FLOOR, "floor")                                                                              \
+    X(OF_FLOOR, "of floor")                                                                        \
     X(REQUESTED, "requested")                                                                      \
     X(OVER_BEST, "over best")                                                                      \
     X(RESERVED, "reserved")                                                                        \
