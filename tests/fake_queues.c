@@ -187,6 +187,172 @@ static int fake_free(void *context, uint64_t memory, uint64_t bytes, struct erro
     return 0;
 }
 
+static int fake_sync(void *context, struct error *error)
+{
+    (void)error;
+    sync_all(context);
+    return 0;
+}
+
+/* ---- the pool ---- */
+
+static int pool_open(void *context, const struct source_pool_options *options, uint64_t most_bytes,
+                     uint64_t *pool, struct error *error)
+{
+    (void)context, (void)options, (void)most_bytes, (void)error;
+    *pool = 1;
+    return 0;
+}
+
+static int pool_close(void *context, uint64_t pool, struct error *error)
+{
+    (void)pool, (void)error;
+    sync_all(context);
+    reclaim(context);
+    return 0;
+}
+
+/* The lowest range of that size that was freed in the order of this queue. */
+static struct fake_range *reusable(struct fake_queues *fake, unsigned queue, uint64_t bytes)
+{
+    for (size_t i = 0; i < fake->range_count; i++)
+        if (fake->ranges[i].pool_queue == 1 + queue && fake->ranges[i].bytes == bytes)
+            return &fake->ranges[i];
+    return NULL;
+}
+
+static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,
+                      uint64_t *memory, struct error *error)
+{
+    (void)pool;
+    struct fake_queues *fake = context;
+    reclaim(fake);
+    struct fake_range *r = reusable(fake, queue, bytes);
+    if (!r)
+        return fake_alloc(context, bytes, memory, error);
+    r->dying = false;
+    r->pool_queue = 0;
+    *memory = r->handle;
+    return 0;
+}
+
+static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t memory, uint64_t bytes,
+                     struct error *error)
+{
+    (void)pool;
+    struct fake_queues *fake = context;
+    size_t i = find_handle(fake, memory);
+    if (i == fake->range_count || fake->ranges[i].bytes != bytes) {
+        fake->misuse_count++;
+        return error_set(error, ERR_DEVICE, "the fake pool knows no memory %llu",
+                         (unsigned long long)memory);
+    }
+    fake->ranges[i].dying = true;
+    fake->ranges[i].pool_queue = 1 + queue;
+    return 0;
+}
+
+static int pool_trim(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error)
+{
+    (void)pool, (void)keep_bytes, (void)error;
+    reclaim(context);
+    return 0;
+}
+
+static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,
+                         struct error *error)
+{
+    (void)pool, (void)error;
+    const struct fake_queues *fake = context;
+    *bytes = 0;
+    for (size_t i = 0; i < fake->range_count; i++)
+        *bytes += fake->ranges[i].bytes;
+    *peak_bytes = *bytes;
+    return 0;
+}
+
+/* ---- virtual memory ---- */
+
+static int vm_info(void *context, struct source_vm_info *info, struct error *error)
+{
+    (void)error;
+    enum { PAGE_GRANULES = 8 };
+    const struct fake_queues *fake = context;
+    *info =
+        (struct source_vm_info){.granularity_bytes = (uint64_t)PAGE_GRANULES * FAKE_GRANULE_BYTES,
+                                .memory_bytes = fake->granule_count * FAKE_GRANULE_BYTES};
+    return 0;
+}
+
+static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct error *error)
+{
+    (void)error;
+    *range = take_addresses(context, bytes / FAKE_GRANULE_BYTES);
+    return 0;
+}
+
+static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
+{
+    (void)error;
+    struct fake_queues *fake = context;
+    for (size_t i = 0; i < bytes / FAKE_GRANULE_BYTES; i++)
+        fake->misuse_count += fake->memory_at[range - 1 + i] != 0;
+    return 0;
+}
+
+/* A chunk has a handle like a memory, whose addresses nobody is told. */
+static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct error *error)
+{
+    struct fake_queues *fake = context;
+    struct fake_range *range = NULL;
+    int code = add_range(fake, bytes, &range, error);
+    if (!code)
+        *chunk = range->handle = take_addresses(fake, 1);
+    return code;
+}
+
+static int vm_release(void *context, uint64_t chunk, uint64_t bytes, struct error *error)
+{
+    struct fake_queues *fake = context;
+    enum fake_release usual = fake->release;
+    fake->release = RELEASE_UNSAFE;
+    int code = fake_free(context, chunk, bytes, error);
+    fake->release = usual;
+    return code;
+}
+
+static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes,
+                  struct error *error)
+{
+    (void)error;
+    struct fake_queues *fake = context;
+    size_t c = find_handle(fake, chunk), address = range - 1 + offset / FAKE_GRANULE_BYTES;
+    bool is_whole = c < fake->range_count && fake->ranges[c].bytes == bytes;
+    fake->misuse_count += !is_whole || granule_at(fake, address);
+    if (is_whole)
+        map(fake, address, &fake->ranges[c]);
+    return 0;
+}
+
+static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                     struct error *error)
+{
+    (void)context, (void)range, (void)offset, (void)bytes, (void)error;
+    return 0;
+}
+
+static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                    struct error *error)
+{
+    (void)error;
+    struct fake_queues *fake = context;
+    memset(&fake->memory_at[range - 1 + offset / FAKE_GRANULE_BYTES], 0,
+           bytes / FAKE_GRANULE_BYTES * sizeof *fake->memory_at);
+    return 0;
+}
+
+/* ---- the source ---- */
+
 size_t fake_queues_address(const struct fake_queues *fake, uint64_t memory, uint64_t offset)
 {
     size_t address = memory - 1 + offset / FAKE_GRANULE_BYTES;
@@ -199,7 +365,22 @@ size_t fake_queues_address(const struct fake_queues *fake, uint64_t memory, uint
 
 void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_release release)
 {
-    static const struct source_ops ops = {.alloc = fake_alloc, .free = fake_free};
+    static const struct source_pool_ops pool = {.open = pool_open,
+                                                .close = pool_close,
+                                                .alloc = pool_alloc,
+                                                .free = pool_free,
+                                                .trim = pool_trim,
+                                                .reserved = pool_reserved};
+    static const struct source_vm_ops vm = {.info = vm_info,
+                                            .reserve = vm_reserve,
+                                            .unreserve = vm_unreserve,
+                                            .create = vm_create,
+                                            .release = vm_release,
+                                            .map = vm_map,
+                                            .access = vm_access,
+                                            .unmap = vm_unmap};
+    static const struct source_ops ops = {
+        .alloc = fake_alloc, .free = fake_free, .sync = fake_sync, .pool = &pool, .vm = &vm};
     *fake = (struct fake_queues){.release = release};
     fake->granule_count = bytes / FAKE_GRANULE_BYTES;
     fake->granules = must_alloc(fake->granule_count * sizeof *fake->granules);

@@ -8,7 +8,10 @@
  *
  * Addresses are never given out twice, so that a command finds the memory that was meant for it,
  * whoever else has it by then. Memory given back is handed out again as soon as it may be, lowest
- * address first, so that whoever gives it back too early is found.
+ * address first, so that whoever gives it back too early is found. The release of a chunk of
+ * virtual memory waits for nothing, whatever the driver does otherwise. The pool hands what was
+ * freed to it out again in the order of that queue, and to others when the commands before the free
+ * are done.
  */
 #ifndef GAMUT_TESTS_FAKE_QUEUES_H
 #define GAMUT_TESTS_FAKE_QUEUES_H
@@ -48,6 +51,7 @@ struct fake_range {
     uint64_t handle, bytes;
     size_t first, count; /* granules of the memory */
     bool dying;          /* given back, and still used */
+    unsigned pool_queue; /* 1 + the queue in whose order it was given to the pool; 0: it was not */
 };
 
 struct fake_queues {

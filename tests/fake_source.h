@@ -1,5 +1,9 @@
 /* A source of memories that do not exist, for tests of allocators: it has a capacity, refuses the
- * calls it is told to refuse, remembers what is live and writes down every call. */
+ * calls it is told to refuse, remembers what is live and writes down every call.
+ *
+ * Its pool hands freed memory out again for the same size; freed memory is spare once somebody has
+ * waited, and what is spare beyond the threshold goes back then. Its virtual memory keeps a table
+ * of what is mapped where. */
 #ifndef GAMUT_TESTS_FAKE_SOURCE_H
 #define GAMUT_TESTS_FAKE_SOURCE_H
 
@@ -9,8 +13,20 @@
 #include "alloc/allocator.h"
 #include "base/text.h"
 
+/* Of the fake's virtual memory. */
+enum { FAKE_PAGE_BYTES = 1024, FAKE_DEVICE_BYTES = 1 << 20 };
+
+enum fake_kind { FAKE_MEMORY, FAKE_CHUNK, FAKE_RANGE, FAKE_POOLED, FAKE_FREED, FAKE_SPARE };
+
 struct fake_memory {
+    enum fake_kind kind;
     uint64_t handle, bytes;
+    unsigned queue; /* of FAKE_POOLED and FAKE_FREED */
+    bool mapped;    /* of FAKE_CHUNK */
+    struct fake_page {
+        uint64_t chunk;
+        bool usable;
+    } * pages; /* of FAKE_RANGE */
 };
 
 /* The k-th call of a kind, counted from 1, fails with `code`; all from the k-th on if `onwards`. */
@@ -23,16 +39,25 @@ struct fake_refusal {
 struct fake_source {
     struct source source;    /* what the allocator is given */
     uint64_t capacity_bytes; /* of the driver; 0: no limit */
-    struct fake_refusal alloc_refusal, touch_refusal, free_refusal;
-    uint64_t alloc_calls, touch_calls, free_calls;
+    /* map: reserve, map and access; unmap: unmap and unreserve; free: also a pool's trim. */
+    struct fake_refusal alloc_refusal, touch_refusal, free_refusal, map_refusal, unmap_refusal,
+        sync_refusal;
+    uint64_t alloc_calls, touch_calls, free_calls, map_calls, unmap_calls, sync_calls;
     uint64_t injected_count; /* failures that a refusal caused */
-    uint64_t failed_frees;   /* those of free */
+    uint64_t failed_frees;   /* those of free and unmap */
     uint64_t next_handle;
-    struct fake_memory *live;
+    struct fake_memory *live; /* a pool's freed memory is among it */
     size_t live_count, live_capacity;
-    uint64_t live_bytes;
-    unsigned misuse_count; /* frees of what is not live, or of the wrong size */
-    struct text log;       /* "+100 -100 ?200 *100": granted, given back, refused, made resident */
+    uint64_t live_bytes; /* ranges are none */
+    uint64_t peak_bytes; /* of the pool */
+    uint64_t threshold_bytes;
+    bool pool_is_open;
+    unsigned misuse_count; /* frees of what is not live, or of the wrong size, and the like */
+    /* "+100 -100 ?200 *100": granted, given back, refused, made resident; "w" waited;
+     * "o64/110": a pool opened (its threshold, -1 for all, and options), "t" trimmed;
+     * "r4096 x4096": addresses reserved, given back; "m0 a0+2048 u0": mapped, made accessible,
+     * unmapped, at an offset. */
+    struct text log;
 };
 
 void fake_source_open(struct fake_source *fake, uint64_t alignment, bool can_split);
@@ -42,7 +67,8 @@ void fake_source_close(struct fake_source *fake);
 /* Opens the strategy that `spec` names over the fake; the test fails where that is not possible. */
 void fake_source_allocator(struct fake_source *fake, const char *spec, struct allocator *allocator);
 
-/* The size of a live memory; 0 where the handle is not live. */
-uint64_t fake_source_bytes(const struct fake_source *fake, uint64_t handle);
+/* Whether all those bytes of a live memory are there to be used. */
+bool fake_source_holds(const struct fake_source *fake, uint64_t handle, uint64_t offset,
+                       uint64_t bytes);
 
 #endif

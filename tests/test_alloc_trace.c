@@ -85,7 +85,7 @@ static void require_granted(const struct trace *t, const struct alloc_request *r
     REQUIRE(t, b->size >= request->size);
     REQUIRE(t, b->offset % request->alignment == 0);
     REQUIRE(t, b->offset % alignment_bytes == 0);
-    REQUIRE(t, b->offset + b->size <= fake_source_bytes(&t->fake, b->memory));
+    REQUIRE(t, fake_source_holds(&t->fake, b->memory, b->offset, b->size));
     if (!may_overlap)
         require_apart(t, b);
 }
@@ -121,7 +121,7 @@ static void step_free(struct trace *t, size_t i)
     REQUIRE(t, allocator_free(&t->allocator, &victim.block, victim.tag, victim.requested) == 0);
 }
 
-static void require_counts(const struct trace *t)
+static void require_counts(struct trace *t)
 {
     const struct allocator_counts *c = &t->allocator.counts;
     uint64_t requested = 0, granted = 0;
@@ -132,6 +132,7 @@ static void require_counts(const struct trace *t)
     REQUIRE(t, c->requested_bytes == requested && c->peak_requested_bytes >= requested);
     REQUIRE(t, c->granted_bytes == granted && c->peak_granted_bytes >= granted);
     REQUIRE(t, c->hit_count + c->miss_count == c->alloc_count);
+    REQUIRE(t, source_update(&t->fake.source) == 0);
     REQUIRE(t, t->fake.source.counts.reserved_bytes == t->fake.live_bytes);
 }
 

@@ -23,7 +23,8 @@
       "the time inside kernels and copies")                                                        \
     X(driver_alloc_ns, NS, SAMPLED, LOWER, "time in the driver's allocation calls")                \
     X(driver_touch_ns, NS, SAMPLED, LOWER, "time in making memory resident, where asked for")      \
-    X(driver_free_ns, NS, SAMPLED, LOWER, "time in the driver's release calls")
+    X(driver_free_ns, NS, SAMPLED, LOWER, "time in the driver's release and unmapping calls, and " \
+      "in the waits before them")
 
 #define EXACT_LIST(X)                                                                              \
     X(peak_requested_bytes, BYTES, EXACT, LOWER, "most bytes the program had asked for at once")   \
@@ -39,6 +40,9 @@
     X(driver_alloc_count, COUNT, EXACT, LOWER, "allocation calls to the driver")                   \
     X(driver_touch_count, COUNT, EXACT, LOWER, "times memory was made resident ahead of its use")  \
     X(driver_free_count, COUNT, EXACT, LOWER, "release calls to the driver")                       \
+    X(driver_map_count, COUNT, EXACT, LOWER, "calls that reserve addresses and map memory there")  \
+    X(driver_unmap_count, COUNT, EXACT, LOWER, "calls that unmap memory and give addresses back")  \
+    X(driver_sync_count, COUNT, EXACT, LOWER, "waits for the device before memory went back")      \
     X(driver_refused_count, COUNT, EXACT, LOWER, "allocations that were refused and then retried") \
     X(launch_count, COUNT, EXACT, LOWER, "kernels launched, those of copies included")             \
     X(readback_count, COUNT, EXACT, LOWER, "times the host waited for a value from the device")

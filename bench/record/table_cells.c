@@ -79,11 +79,19 @@ static double peak(const json_t *counters, const char *name)
                 tree_get_number(json_object_get(counters, "warm"), name));
 }
 
+/* NaN where there are no counts at all; a file from before a counter was there has none of it. */
 static double driver_calls(const json_t *counts)
 {
-    return tree_get_number(counts, "driver_alloc_count") +
-           tree_get_number(counts, "driver_touch_count") +
-           tree_get_number(counts, "driver_free_count");
+    static const char *const names[] = {
+        "driver_alloc_count", "driver_touch_count", "driver_free_count",
+        "driver_map_count",   "driver_unmap_count", "driver_sync_count",
+    };
+    double calls = tree_get_number(counts, names[0]);
+    for (size_t i = 1; i < sizeof names / sizeof *names; i++) {
+        double more = tree_get_number(counts, names[i]);
+        calls += isnan(more) ? 0 : more;
+    }
+    return calls;
 }
 
 /* "6 (184 MiB)" over all kinds of copies. */

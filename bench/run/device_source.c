@@ -9,7 +9,7 @@ static int alloc(void *context, uint64_t bytes, uint64_t *memory, struct error *
 static int touch(void *context, uint64_t memory, uint64_t bytes, struct error *error)
 {
     struct device *d = context;
-    return d->ops->touch ? d->ops->touch(d, memory, bytes, error) : 0;
+    return d->ops->touch(d, memory, bytes, error);
 }
 
 static int release(void *context, uint64_t memory, uint64_t bytes, struct error *error)
@@ -18,10 +18,163 @@ static int release(void *context, uint64_t memory, uint64_t bytes, struct error 
     return d->ops->free(d, memory, bytes, error);
 }
 
+static int sync_device(void *context, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->sync(d, error);
+}
+
+/* ---- the driver's pool ---- */
+
+static int pool_open(void *context, const struct source_pool_options *options, uint64_t most_bytes,
+                     uint64_t *pool, struct error *error)
+{
+    struct device *d = context;
+    if (!d->ops->pool_open)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "%s has no stream-ordered pool: of the APIs here CUDA alone has",
+                         device_info(d)->id);
+    const struct device_pool_options same = {
+        .release_threshold_bytes = options->release_threshold_bytes,
+        .most_bytes = most_bytes,
+        .follow_event_dependencies = options->follow_event_dependencies,
+        .allow_opportunistic = options->allow_opportunistic,
+        .allow_internal_dependencies = options->allow_internal_dependencies,
+    };
+    return d->ops->pool_open(d, &same, pool, error);
+}
+
+static int pool_close(void *context, uint64_t pool, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->pool_close(d, pool, error);
+}
+
+static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,
+                      uint64_t *memory, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->pool_alloc(d, pool, queue, bytes, memory, error);
+}
+
+static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t memory, uint64_t bytes,
+                     struct error *error)
+{
+    struct device *d = context;
+    return d->ops->pool_free(d, pool, queue, memory, bytes, error);
+}
+
+static int pool_trim(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->pool_trim(d, pool, keep_bytes, error);
+}
+
+static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,
+                         struct error *error)
+{
+    struct device *d = context;
+    return d->ops->pool_reserved(d, pool, bytes, peak_bytes, error);
+}
+
+static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->pool_reset_peak(d, pool, error);
+}
+
+static const struct source_pool_ops pool_ops = {
+    .open = pool_open,
+    .close = pool_close,
+    .alloc = pool_alloc,
+    .free = pool_free,
+    .trim = pool_trim,
+    .reserved = pool_reserved,
+    .reset_peak = pool_reset_peak,
+};
+
+/* ---- virtual memory ---- */
+
+static int vm_info(void *context, struct source_vm_info *info, struct error *error)
+{
+    struct device *d = context;
+    if (!d->ops->vm_granularity)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "%s has no virtual memory for programs to map: CUDA and the host have",
+                         device_info(d)->id);
+    info->memory_bytes = device_info(d)->memory_bytes;
+    return d->ops->vm_granularity(d, &info->granularity_bytes, error);
+}
+
+static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->vm_reserve(d, bytes, range, error);
+}
+
+static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->vm_unreserve(d, range, bytes, error);
+}
+
+static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->vm_create(d, bytes, chunk, error);
+}
+
+static int vm_release(void *context, uint64_t chunk, uint64_t bytes, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->vm_release(d, chunk, bytes, error);
+}
+
+static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes,
+                  struct error *error)
+{
+    struct device *d = context;
+    return d->ops->vm_map(d, range + offset, chunk, bytes, error);
+}
+
+static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                     struct error *error)
+{
+    struct device *d = context;
+    return d->ops->vm_access(d, range + offset, bytes, error);
+}
+
+static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                    struct error *error)
+{
+    struct device *d = context;
+    return d->ops->vm_unmap(d, range + offset, bytes, error);
+}
+
+static const struct source_vm_ops vm_ops = {
+    .info = vm_info,
+    .reserve = vm_reserve,
+    .unreserve = vm_unreserve,
+    .create = vm_create,
+    .release = vm_release,
+    .map = vm_map,
+    .access = vm_access,
+    .unmap = vm_unmap,
+};
+
+/* ---- the source ---- */
+
+/* Pool and virtual memory are always there to be asked: those of a device without them say why. */
 struct source device_source(struct device *device, uint64_t capacity_bytes)
 {
-    static const struct source_ops with_touch = {alloc, touch, release};
-    static const struct source_ops without_touch = {alloc, NULL, release};
+    static const struct source_ops with_touch = {.alloc = alloc,
+                                                 .touch = touch,
+                                                 .free = release,
+                                                 .sync = sync_device,
+                                                 .pool = &pool_ops,
+                                                 .vm = &vm_ops};
+    static const struct source_ops without_touch = {
+        .alloc = alloc, .free = release, .sync = sync_device, .pool = &pool_ops, .vm = &vm_ops};
     const struct device_info *info = device_info(device);
     return (struct source){.ops = device->ops->touch ? &with_touch : &without_touch,
                            .context = device,

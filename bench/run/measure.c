@@ -237,12 +237,15 @@ struct session {
     struct error error;
 };
 
-static void reset_peaks(struct session *s)
+static int reset_peaks(struct session *s)
 {
     struct allocator_counts *a = &s->allocator.counts;
     a->peak_requested_bytes = a->requested_bytes;
     a->peak_granted_bytes = a->granted_bytes;
-    s->source.counts.peak_reserved_bytes = s->source.counts.reserved_bytes;
+    int code = source_reset_peak(&s->source);
+    if (code)
+        s->error = s->source.error;
+    return code;
 }
 
 static void take_counts(const struct session *s, const struct allocator_counts *a,
@@ -263,6 +266,9 @@ static void take_counts(const struct session *s, const struct allocator_counts *
         .driver_alloc_count = driver->alloc_count - d->alloc_count,
         .driver_touch_count = driver->touch_count - d->touch_count,
         .driver_free_count = driver->free_count - d->free_count,
+        .driver_map_count = driver->map_count - d->map_count,
+        .driver_unmap_count = driver->unmap_count - d->unmap_count,
+        .driver_sync_count = driver->sync_count - d->sync_count,
         .driver_refused_count = driver->refused_count - d->refused_count,
         .launch_count = run->launch_count,
         .readback_count = run->readback_count,
@@ -276,8 +282,9 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
                     struct exact_counts *counts)
 {
     struct device *d = s->m->device;
-    reset_peaks(s);
-    int code = executor_begin(s->executor, &s->allocator, &s->prepared->inputs.arguments, poison,
+    int code = reset_peaks(s);
+    if (!code)
+        code = executor_begin(s->executor, &s->allocator, &s->prepared->inputs.arguments, poison,
                               &s->error);
     if (!code)
         code = d->ops->sync(d, &s->error);
@@ -303,6 +310,8 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
                               .driver_touch_ns = after->touch_ns - c.touch_ns,
                               .driver_free_ns = after->free_ns - c.free_ns};
     code = d->ops->elapsed_ns(d, &sample->device_ns, &s->error);
+    if (!code && (code = source_update(&s->source)) != 0)
+        s->error = s->source.error;
     take_counts(s, &a, &c, counts);
     return code;
 }

@@ -30,10 +30,22 @@ static int release(struct source *s, uint64_t memory, uint64_t bytes, struct err
     return code;
 }
 
+static bool beyond_capacity(const struct source *s, uint64_t bytes)
+{
+    return s->capacity_bytes &&
+           (bytes > s->capacity_bytes || s->counts.reserved_bytes > s->capacity_bytes - bytes);
+}
+
+static void count_reserved(struct source *s, uint64_t bytes)
+{
+    s->counts.reserved_bytes += bytes;
+    if (s->counts.reserved_bytes > s->counts.peak_reserved_bytes)
+        s->counts.peak_reserved_bytes = s->counts.reserved_bytes;
+}
+
 int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint64_t *memory)
 {
-    if (s->capacity_bytes &&
-        (bytes > s->capacity_bytes || s->counts.reserved_bytes > s->capacity_bytes - bytes))
+    if (beyond_capacity(s, bytes))
         return refuse(s, bytes);
 
     uint64_t start = clock_ns();
@@ -49,9 +61,7 @@ int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint
         s->counts.refused_count += code == ERR_OOM;
         return code;
     }
-    s->counts.reserved_bytes += bytes;
-    if (s->counts.reserved_bytes > s->counts.peak_reserved_bytes)
-        s->counts.peak_reserved_bytes = s->counts.reserved_bytes;
+    count_reserved(s, bytes);
     return 0;
 }
 
@@ -59,4 +69,148 @@ int source_free(struct source *s, uint64_t memory, uint64_t bytes)
 {
     s->counts.reserved_bytes -= bytes;
     return release(s, memory, bytes, &s->error);
+}
+
+/* A call of the kind that `count` counts, begun at `start`. */
+static int count_call(uint64_t *count, uint64_t *ns, uint64_t start, int code)
+{
+    ++*count;
+    *ns += clock_ns() - start;
+    return code;
+}
+
+int source_sync(struct source *s)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->sync(s->context, &s->error);
+    return count_call(&s->counts.sync_count, &s->counts.free_ns, start, code);
+}
+
+/* ---- the driver's pool ---- */
+
+int source_pool_open(struct source *s, const struct source_pool_options *options)
+{
+    if (!s->ops->pool)
+        return error_set(&s->error, ERR_UNSUPPORTED, "this source has no stream-ordered pool");
+    int code = s->ops->pool->open(s->context, options, s->capacity_bytes, &s->pool, &s->error);
+    s->has_pool = code == 0;
+    return code;
+}
+
+int source_pool_close(struct source *s)
+{
+    s->has_pool = false;
+    s->counts.reserved_bytes = 0;
+    return s->ops->pool->close(s->context, s->pool, &s->error);
+}
+
+int source_pool_alloc(struct source *s, unsigned queue, uint64_t bytes, uint64_t *memory)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->pool->alloc(s->context, s->pool, queue, bytes, memory, &s->error);
+    s->counts.refused_count += code == ERR_OOM;
+    return count_call(&s->counts.alloc_count, &s->counts.alloc_ns, start, code);
+}
+
+int source_pool_free(struct source *s, unsigned queue, uint64_t memory, uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->pool->free(s->context, s->pool, queue, memory, bytes, &s->error);
+    return count_call(&s->counts.free_count, &s->counts.free_ns, start, code);
+}
+
+int source_pool_trim(struct source *s)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->pool->trim(s->context, s->pool, 0, &s->error);
+    return count_call(&s->counts.free_count, &s->counts.free_ns, start, code);
+}
+
+int source_update(struct source *s)
+{
+    if (!s->has_pool)
+        return 0;
+    struct source_counts *c = &s->counts;
+    uint64_t peak_bytes;
+    int code =
+        s->ops->pool->reserved(s->context, s->pool, &c->reserved_bytes, &peak_bytes, &s->error);
+    if (code == 0 && peak_bytes > c->peak_reserved_bytes)
+        c->peak_reserved_bytes = peak_bytes;
+    return code;
+}
+
+int source_reset_peak(struct source *s)
+{
+    int code = source_update(s);
+    if (code == 0 && s->has_pool)
+        code = s->ops->pool->reset_peak(s->context, s->pool, &s->error);
+    s->counts.peak_reserved_bytes = s->counts.reserved_bytes;
+    return code;
+}
+
+/* ---- virtual memory ---- */
+
+int source_vm_info(struct source *s, struct source_vm_info *info)
+{
+    if (!s->ops->vm)
+        return error_set(&s->error, ERR_UNSUPPORTED, "this source has no virtual memory");
+    return s->ops->vm->info(s->context, info, &s->error);
+}
+
+int source_vm_reserve(struct source *s, uint64_t bytes, uint64_t *range)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->vm->reserve(s->context, bytes, range, &s->error);
+    s->counts.refused_count += code == ERR_OOM;
+    return count_call(&s->counts.map_count, &s->counts.alloc_ns, start, code);
+}
+
+int source_vm_unreserve(struct source *s, uint64_t range, uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->vm->unreserve(s->context, range, bytes, &s->error);
+    return count_call(&s->counts.unmap_count, &s->counts.free_ns, start, code);
+}
+
+int source_vm_create(struct source *s, uint64_t bytes, uint64_t *chunk)
+{
+    if (beyond_capacity(s, bytes))
+        return refuse(s, bytes);
+    uint64_t start = clock_ns();
+    int code = s->ops->vm->create(s->context, bytes, chunk, &s->error);
+    s->counts.refused_count += code == ERR_OOM;
+    if (code == 0)
+        count_reserved(s, bytes);
+    return count_call(&s->counts.alloc_count, &s->counts.alloc_ns, start, code);
+}
+
+int source_vm_release(struct source *s, uint64_t chunk, uint64_t bytes)
+{
+    s->counts.reserved_bytes -= bytes;
+    uint64_t start = clock_ns();
+    int code = s->ops->vm->release(s->context, chunk, bytes, &s->error);
+    return count_call(&s->counts.free_count, &s->counts.free_ns, start, code);
+}
+
+int source_vm_map(struct source *s, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->vm->map(s->context, range, offset, chunk, bytes, &s->error);
+    s->counts.refused_count += code == ERR_OOM;
+    return count_call(&s->counts.map_count, &s->counts.alloc_ns, start, code);
+}
+
+int source_vm_access(struct source *s, uint64_t range, uint64_t offset, uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->vm->access(s->context, range, offset, bytes, &s->error);
+    s->counts.refused_count += code == ERR_OOM;
+    return count_call(&s->counts.map_count, &s->counts.alloc_ns, start, code);
+}
+
+int source_vm_unmap(struct source *s, uint64_t range, uint64_t offset, uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->vm->unmap(s->context, range, offset, bytes, &s->error);
+    return count_call(&s->counts.unmap_count, &s->counts.free_ns, start, code);
 }

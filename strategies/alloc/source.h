@@ -3,6 +3,11 @@
  * A source hands out whole *memories*: in production the driver's objects (a cl_mem, a CUdeviceptr,
  * a host mapping), in tests a fake with a capacity. Every strategy goes through source_alloc and
  * source_free, so that driver calls, bytes and time are measured by the same code for all of them.
+ *
+ * Some drivers offer more: a pool of their own, whose allocations and releases are commands of a
+ * queue, and virtual memory, where addresses and what lies behind them are asked for apart. A
+ * strategy built on one of them finds out at its start whether the source has it: the call that
+ * opens it returns ERR_UNSUPPORTED and the reason.
  */
 #ifndef GAMUT_ALLOC_SOURCE_H
 #define GAMUT_ALLOC_SOURCE_H
@@ -11,6 +16,51 @@
 #include <stdint.h>
 
 #include "base/error.h"
+
+/* How the driver's pool behaves, in the CUDA driver's words. */
+struct source_pool_options {
+    uint64_t release_threshold_bytes; /* kept when somebody waits; UINT64_MAX: everything */
+    bool follow_event_dependencies;   /* reuse across queues that events have ordered */
+    bool allow_opportunistic;         /* ... and where the free turns out to be done already */
+    bool allow_internal_dependencies; /* ... and by making the second queue wait */
+};
+
+struct source_pool_ops {
+    /* `most_bytes`: the pool refuses beyond this; 0: the driver decides. */
+    int (*open)(void *context, const struct source_pool_options *options, uint64_t most_bytes,
+                uint64_t *pool, struct error *error);
+    /* Waits until all memory is back. */
+    int (*close)(void *context, uint64_t pool, struct error *error);
+    int (*alloc)(void *context, uint64_t pool, unsigned queue, uint64_t bytes, uint64_t *memory,
+                 struct error *error);
+    int (*free)(void *context, uint64_t pool, unsigned queue, uint64_t memory, uint64_t bytes,
+                struct error *error);
+    int (*trim)(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error);
+    /* What the driver holds for the pool, and held at most since open or reset_peak. */
+    int (*reserved)(void *context, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,
+                    struct error *error);
+    int (*reset_peak)(void *context, uint64_t pool, struct error *error);
+};
+
+struct source_vm_info {
+    uint64_t granularity_bytes; /* what ranges and chunks are multiples of */
+    uint64_t memory_bytes;      /* of the device */
+};
+
+/* A range of addresses serves as a memory once chunks are mapped into it and made accessible. */
+struct source_vm_ops {
+    int (*info)(void *context, struct source_vm_info *info, struct error *error);
+    int (*reserve)(void *context, uint64_t bytes, uint64_t *range, struct error *error);
+    int (*unreserve)(void *context, uint64_t range, uint64_t bytes, struct error *error);
+    int (*create)(void *context, uint64_t bytes, uint64_t *chunk, struct error *error);
+    int (*release)(void *context, uint64_t chunk, uint64_t bytes, struct error *error);
+    int (*map)(void *context, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes,
+               struct error *error);
+    int (*access)(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                  struct error *error);
+    int (*unmap)(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                 struct error *error);
+};
 
 struct source_ops {
     /* Required. Stores a non-zero handle in *memory, or returns ERR_OOM (nothing is held then; the
@@ -21,13 +71,23 @@ struct source_ops {
     /* Required. `bytes` is what was asked of alloc. Commands of any queue may still use the memory:
      * the source waits for them, or defers the release until they are done. */
     int (*free)(void *context, uint64_t memory, uint64_t bytes, struct error *error);
+    /* Required where there is a pool or virtual memory. Waits for the commands of all queues. */
+    int (*sync)(void *context, struct error *error);
+    const struct source_pool_ops *pool; /* optional; with all its hooks */
+    const struct source_vm_ops *vm;     /* optional; with all its hooks */
 };
 
-/* Calls and nanoseconds in the driver, bytes held from it. `refused_count` counts the ERR_OOMs. */
+/* Calls and nanoseconds in the driver, bytes held from it. `refused_count` counts the ERR_OOMs. A
+ * pool's allocations and a chunk's creation are allocations; a pool's releases and trims and a
+ * chunk's release are frees. The time of maps is in alloc_ns, that of unmaps and waits in free_ns.
+ */
 struct source_counts {
     uint64_t alloc_count, alloc_ns;
     uint64_t touch_count, touch_ns;
     uint64_t free_count, free_ns;
+    uint64_t map_count;   /* ranges reserved, chunks mapped, ranges made accessible */
+    uint64_t unmap_count; /* pieces of ranges unmapped, ranges given back */
+    uint64_t sync_count;  /* waits, so that memory can be given back */
     uint64_t refused_count;
     uint64_t reserved_bytes, peak_reserved_bytes;
 };
@@ -38,6 +98,8 @@ struct source {
     uint64_t alignment;      /* of every memory, in bytes; a power of two */
     bool can_split;          /* a block may be a part of a memory: (memory, offset) */
     uint64_t capacity_bytes; /* refuse beyond this many reserved bytes; 0: the driver decides */
+    uint64_t pool;           /* of source_pool_open, which sets has_pool */
+    bool has_pool;
     struct source_counts counts;
     struct error error; /* of the last call that failed */
 };
@@ -54,5 +116,41 @@ int source_alloc(struct source *source, uint64_t bytes, enum source_flags flags,
 
 /* Gives a memory back. The memory counts as given back even if the driver complains. */
 int source_free(struct source *source, uint64_t memory, uint64_t bytes);
+
+/* Waits for the commands of all queues; counted. */
+int source_sync(struct source *source);
+
+/* The driver's pool. A source has one at a time, and while it is open all memory comes from it. The
+ * capacity, if there is one, is handed to the driver. */
+int source_pool_open(struct source *source, const struct source_pool_options *options);
+int source_pool_close(struct source *source);
+/* Commands of `queue`: the memory may be used by that queue's later commands, and is free once its
+ * earlier ones are done. alloc: 0, ERR_OOM or another negative code, as source_alloc. */
+int source_pool_alloc(struct source *source, unsigned queue, uint64_t bytes, uint64_t *memory);
+int source_pool_free(struct source *source, unsigned queue, uint64_t memory, uint64_t bytes);
+/* Gives back what is spare now. */
+int source_pool_trim(struct source *source);
+
+/* Bytes reserved by a pool are the driver's to know. This asks it and brings reserved_bytes and
+ * peak_reserved_bytes up to date; without a pool they always are. */
+int source_update(struct source *source);
+/* The peak starts again from what is reserved now. */
+int source_reset_peak(struct source *source);
+
+/* Virtual memory. `range` is what vm_reserve gave, and the memory of blocks in it. Chunks count as
+ * reserved bytes, ranges do not. */
+int source_vm_info(struct source *source, struct source_vm_info *info);
+int source_vm_reserve(struct source *source, uint64_t bytes, uint64_t *range);
+int source_vm_unreserve(struct source *source, uint64_t range, uint64_t bytes);
+/* 0, ERR_OOM or another negative code, as source_alloc. */
+int source_vm_create(struct source *source, uint64_t bytes, uint64_t *chunk);
+/* The chunk must be unmapped. It counts as given back even if the driver complains. */
+int source_vm_release(struct source *source, uint64_t chunk, uint64_t bytes);
+/* Lays a chunk over [offset, offset + bytes) of a range; it may be used after vm_access. */
+int source_vm_map(struct source *source, uint64_t range, uint64_t offset, uint64_t chunk,
+                  uint64_t bytes);
+int source_vm_access(struct source *source, uint64_t range, uint64_t offset, uint64_t bytes);
+/* Waits for nothing: no command may still use that part, see source_sync. */
+int source_vm_unmap(struct source *source, uint64_t range, uint64_t offset, uint64_t bytes);
 
 #endif
