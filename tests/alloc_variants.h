@@ -5,6 +5,8 @@
 enum {
     VARIANT_OVERLAPS = 1, /* hands the same bytes out twice, on purpose */
     VARIANT_RELEASES = 2, /* spare memory goes back before a request fails */
+    VARIANT_UNDOES = 4, /* a request takes several driver calls, and undoes them where one fails */
+    VARIANT_COARSE = 8, /* takes 2 MiB at a time */
 };
 
 struct alloc_variant {
@@ -46,6 +48,13 @@ static const struct alloc_variant alloc_variants[] = {
     {"caching:small_segment=8KiB:large_segment=32KiB", VARIANT_RELEASES},
     {"caching:small_segment=16KiB:large_segment=20KiB:divisions=4", VARIANT_RELEASES},
     {"caching:small_segment=8KiB:large_segment=20KiB:max_split=24KiB", VARIANT_RELEASES},
+    {"stream", VARIANT_RELEASES},
+    {"stream:threshold=max", VARIANT_RELEASES},
+    {"stream:threshold=20KiB:opportunistic=no", VARIANT_RELEASES},
+    {"vmm", VARIANT_RELEASES | VARIANT_UNDOES | VARIANT_COARSE},
+    {"vmm:small=4KiB:small_chunk=4KiB:large_chunk=8KiB", VARIANT_RELEASES | VARIANT_UNDOES},
+    {"vmm:small=600:small_chunk=1KiB:large_chunk=2KiB", VARIANT_RELEASES | VARIANT_UNDOES},
+    {"vmm:small=0:large_chunk=3KiB", VARIANT_RELEASES | VARIANT_UNDOES},
 };
 enum { ALLOC_VARIANT_COUNT = sizeof alloc_variants / sizeof *alloc_variants };
 

@@ -26,7 +26,8 @@ static const char *const specs[] = {"null",
                                     "tlsf",
                                     "tlsf:strategy=min_time",
                                     "tlsf:strategy=min_memory",
-                                    "caching"};
+                                    "caching",
+                                    "vmm"};
 
 static const struct setting {
     size_t live_count, held_count;
@@ -45,6 +46,48 @@ static int counter_free(void *context, uint64_t memory, uint64_t bytes, struct e
     (void)context, (void)memory, (void)bytes, (void)error;
     return 0;
 }
+
+static int vm_info(void *context, struct source_vm_info *info, struct error *error)
+{
+    (void)context, (void)error;
+    *info =
+        (struct source_vm_info){.granularity_bytes = 2 << 20, .memory_bytes = UINT64_C(16) << 30};
+    return 0;
+}
+
+static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct error *error)
+{
+    return counter_alloc(context, bytes, range, error);
+}
+
+static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes,
+                  struct error *error)
+{
+    (void)context, (void)range, (void)offset, (void)chunk, (void)bytes, (void)error;
+    return 0;
+}
+
+static int vm_part(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                   struct error *error)
+{
+    (void)context, (void)range, (void)offset, (void)bytes, (void)error;
+    return 0;
+}
+
+static int counter_sync(void *context, struct error *error)
+{
+    (void)context, (void)error;
+    return 0;
+}
+
+static const struct source_vm_ops counter_vm = {.info = vm_info,
+                                                .reserve = vm_reserve,
+                                                .unreserve = counter_free,
+                                                .create = counter_alloc,
+                                                .release = counter_free,
+                                                .map = vm_map,
+                                                .access = vm_part,
+                                                .unmap = vm_part};
 
 /* Every block has an allocation site of its own; a live one has one of 61 sizes up to 15.3 KiB. */
 static const char tags[HELD_MOST + LIVE_MOST];
@@ -83,7 +126,8 @@ static void open_allocator(struct allocator *allocator, const char *spec, struct
 /* ns a step, the best of the repeats. */
 static double pair_ns(const char *spec, const struct setting *setting, struct block *blocks)
 {
-    static const struct source_ops counter_ops = {.alloc = counter_alloc, .free = counter_free};
+    static const struct source_ops counter_ops = {
+        .alloc = counter_alloc, .free = counter_free, .sync = counter_sync, .vm = &counter_vm};
     uint64_t handles = 0;
     struct source source = {
         .ops = &counter_ops, .context = &handles, .alignment = 256, .can_split = true};

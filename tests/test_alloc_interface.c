@@ -18,16 +18,20 @@ static void test_spec_errors(void **state)
         const char *spec, *expected;
     } cases[] = {
         {"poool", "there is no strategy 'poool' (did you mean pool?); "
-                  "there are: null, raw, pool, tagged, bufalloc, tlsf, caching"},
+                  "there are: null, raw, pool, tagged, bufalloc, tlsf, caching, stream, vmm"},
         {"zzzzzzzz:x=1", "there is no strategy 'zzzzzzzz'; there are: null, raw, pool, tagged, "
-                         "bufalloc, tlsf, caching"},
-        {"",
-         "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc, tlsf, caching"},
+                         "bufalloc, tlsf, caching, stream, vmm"},
+        {"", "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc, tlsf, "
+             "caching, stream, "
+             "vmm"},
         {"pool:leading_bit=4", "pool has no option 'leading_bit' (did you mean leading_bits?); "
                                "it has: leading_bits, first_use"},
         {"pool:leading_bits=8", "pool: option leading_bits is 8, expected a value from 0 to 7"},
         {"tagged:policy=v5", "tagged: option policy is 'v5', expected one of v1|v1c|v2|v3|v4"},
         {"bufalloc:chunks=1", "bufalloc: option chunks is 1, expected a value from 2 to 1048576"},
+        {"stream:threshold=most", "stream: option threshold is 'most', expected a size such as "
+                                  "64MiB, or max"},
+        {"vmm:large_chunk=max", "vmm: option large_chunk is 'max', expected a size such as 64MiB"},
         {"null:x=1", "null has no options, so 'x' cannot be set"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -206,8 +210,8 @@ static void test_queues_are_apart(void **state)
 static void test_check_sees_damage(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"null",     "raw",  "pool",   "tagged", "tagged:policy=v4",
-                                        "bufalloc", "tlsf", "caching"};
+    static const char *const specs[] = {"null",     "raw",  "pool",    "tagged", "tagged:policy=v4",
+                                        "bufalloc", "tlsf", "caching", "vmm"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct fake_source fake;
         fake_source_open(&fake, 64, true);
@@ -227,13 +231,102 @@ static void test_check_sees_damage(void **state)
     }
 }
 
+/* The books of a pool are the driver's: it has to hold at least what is live. */
+static void test_check_sees_a_pool_that_lost_memory(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    fake_source_open(&fake, 64, true);
+    struct allocator allocator;
+    fake_source_allocator(&fake, "stream", &allocator);
+    const struct alloc_request request = {.size = 100, .alignment = 64, .tag = "tag"};
+    struct block block;
+    assert_int_equal(allocator_alloc(&allocator, &request, &block), 0);
+    assert_int_equal(allocator_check(&allocator), 0);
+    fake.live_bytes--;
+    assert_int_equal(allocator_check(&allocator), 1);
+    fake.live_bytes++;
+    assert_int_equal(allocator_free(&allocator, &block, request.tag, 100), 0);
+    assert_int_equal(allocator_check(&allocator), 0);
+    allocator_close(&allocator);
+    fake_source_close(&fake);
+}
+
+/* What a pool reserves is known by asking: reserved bytes, their peak, and the peak since. */
+static void test_a_pool_is_counted_by_the_driver(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    fake_source_open(&fake, 64, true);
+    fake.source.capacity_bytes = 1000;
+    struct source *source = &fake.source;
+    struct allocator allocator;
+    fake_source_allocator(&fake, "stream:threshold=max", &allocator);
+    const struct alloc_request large = {.size = 600, .alignment = 64, .tag = "a"};
+    const struct alloc_request small = {.size = 500, .alignment = 64, .tag = "b"};
+    struct block block;
+    assert_int_equal(allocator_alloc(&allocator, &large, &block), 0);
+    assert_int_equal(allocator_free(&allocator, &block, large.tag, large.size), 0);
+    assert_int_equal(source_update(source), 0);
+    assert_int_equal(source->counts.reserved_bytes, 600);
+    assert_int_equal(source->counts.peak_reserved_bytes, 600);
+    /* The capacity is the driver's to keep: both together are beyond it. */
+    assert_int_equal(allocator_alloc(&allocator, &small, &block), 0);
+    assert_int_equal(source->counts.sync_count, 1);
+    assert_int_equal(source->counts.refused_count, 1);
+    assert_int_equal(source_reset_peak(source), 0);
+    assert_int_equal(source->counts.reserved_bytes, 500);
+    assert_int_equal(source->counts.peak_reserved_bytes, 500);
+    assert_int_equal(allocator_free(&allocator, &block, small.tag, small.size), 0);
+    assert_int_equal(allocator.counts.hit_count, 0);
+    assert_int_equal(source->counts.alloc_count, 3);
+    assert_int_equal(source->counts.free_count, 3); /* one of them the trim */
+    allocator_close(&allocator);
+    assert_int_equal(source->counts.reserved_bytes, 0);
+    assert_int_equal(fake.live_count + fake.misuse_count, 0);
+    fake_source_close(&fake);
+}
+
+static void test_pools_and_virtual_memory_are_needed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *expected;
+    } cases[] = {
+        {"stream", "strategy stream could not start: this source has no stream-ordered pool"},
+        {"vmm", "strategy vmm could not start: this source has no virtual memory"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct allocator_ops *ops;
+        struct option_values options;
+        struct fake_source fake;
+        fake_source_open(&fake, 64, true);
+        struct source_ops plain = {.alloc = fake.source.ops->alloc, .free = fake.source.ops->free};
+        fake.source.ops = &plain;
+        struct allocator allocator;
+        struct error error = {0};
+        assert_int_equal(allocator_parse(cases[i].spec, &ops, &options, &error), 0);
+        assert_int_equal(allocator_open(&allocator, ops, &options, &fake.source, &error),
+                         ERR_UNSUPPORTED);
+        assert_string_equal(error.text, cases[i].expected);
+        allocator_close(&allocator);
+        fake_source_close(&fake);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spec_errors),      cmocka_unit_test(test_list),
-        cmocka_unit_test(test_broken_ops),       cmocka_unit_test(test_splitting_is_needed),
-        cmocka_unit_test(test_counts),           cmocka_unit_test(test_check_sees_damage),
+        cmocka_unit_test(test_spec_errors),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_broken_ops),
+        cmocka_unit_test(test_splitting_is_needed),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_check_sees_damage),
         cmocka_unit_test(test_queues_are_apart),
+        cmocka_unit_test(test_check_sees_a_pool_that_lost_memory),
+        cmocka_unit_test(test_a_pool_is_counted_by_the_driver),
+        cmocka_unit_test(test_pools_and_virtual_memory_are_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,9 @@
  *   t                trim
  *   <150             the driver has 150 bytes from here on
  *
- * Calls: "+100" granted, "?100" refused, "-100" given back, "*100" made resident. The fake driver
- * aligns to 64 bytes and can split.
+ * Calls: "+100" granted, "?100" refused, "-100" given back, "*100" made resident; those of
+ * pools and of virtual memory are told in fake_source.h. The fake driver aligns to 64 bytes and can
+ * split.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -315,6 +316,87 @@ static const struct policy_case caching_cases[] = {
      "+33554432 +2097152 ?65011712 -33554432 -2097152 +65011712"},
 };
 
+static const struct policy_case stream_cases[] = {
+    {"one command a request", "stream", "a=A:100/100@0 -a b=A:100", "o0/111 +100 -100 +100"},
+    {"the options are the pool's",
+     "stream:threshold=64MiB:follow_events=no:opportunistic=no:internal_dependencies=no", "a=A:1",
+     "o67108864/000 +1"},
+    {"... each its own", "stream:threshold=max:opportunistic=no", "a=A:1", "o-1/101 +1"},
+    {"trim waits first", "stream:threshold=max", "a=A:100 b=A:50 -a t",
+     "o-1/111 +100 +50 -100 w t"},
+    {"refused: wait, trim, once more", "stream:threshold=max", "<150 a=A:100 -a b=B:120",
+     "o-1/111 +100 -100 ?120 w t +120"},
+    {"refused again: no more tries", "stream", "<150 a=A:100 b=B:120!",
+     "o0/111 +100 ?120 w t ?120"},
+};
+
+/* Small requests (to 2048) in chunks of 2048, large ones in chunks of 4096, rounded up to 512. A
+ * segment has 9/8 of the fake device's 1 MiB, rounded up to chunks. */
+#define VMM         "vmm:small=2048:small_chunk=2KiB:large_chunk=4KiB"
+#define SMALL_RANGE "r1179648"
+static const struct policy_case vmm_cases[] = {
+    {"addresses once, then a chunk at a time", VMM, "a=A:100/512@0 b=B:1536/1536@512 c=C:1@2048#1",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048"},
+    {"2 and 20 MiB by default, the limit at 1 MiB", "vmm", "a=A:1048576 b=B:1048577",
+     "r2097152 +2097152 m0 a0+2097152 r20971520 +20971520 m0 a0+20971520"},
+    {"classes have ranges of their own", VMM, "a=A:2048@0#1 b=B:2049/2560@0#3",
+     SMALL_RANGE " +2048 m0 a0+2048 " SMALL_RANGE " +4096 m0 a0+4096"},
+    {"several chunks at once are made accessible at once", VMM, "a=A:9000/9216@0",
+     SMALL_RANGE " +4096 m0 +4096 m4096 +4096 m8192 a0+12288"},
+    {"best fit", VMM, "a=A:1024 b=B:512 c=C:512 d=D:2048 -a -c e=E:500@1536 f=F:600@0",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048"},
+    {"the lowest of equals", VMM, "a=A:512 b=B:512 c=C:512 d=D:512 -a -c e=E:512@0 f=F:512@1024",
+     SMALL_RANGE " +2048 m0 a0+2048"},
+    {"what can expand counts as large as it could", VMM,
+     "a=A:1024 b=B:512 -a c=C:512@0 d=D:512@512 e=E:512@1536", SMALL_RANGE " +2048 m0 a0+2048"},
+    {"the rest stays free, neighbours join", VMM,
+     "a=A:512 b=B:512 c=C:512 d=D:512 -a -c -b e=E:1536@0", SMALL_RANGE " +2048 m0 a0+2048"},
+    {"free and unmapped side by side: only what is missing is mapped", VMM,
+     "a=A:1024@0 b=B:2048/2048@1024", SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048"},
+    {"trim releases wholly free chunks, after a wait", VMM,
+     "a=A:1536 b=B:1024@1536 c=C:1536@2560 d=D:2048@4096 -b -d t",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048 +2048 m4096 a4096+2048 w u4096 -2048"},
+    {"trim with nothing to release asks nobody", VMM, "a=A:1536 b=B:1024 -a t",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048"},
+    {"gaps are filled before the segment grows", VMM,
+     "a=A:2048@0 b=B:2048@2048 c=C:2048@4096 -b t d=D:2048@2048",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048 +2048 m4096 a4096+2048 w u2048 -2048 "
+                 "+2048 m2048 a2048+2048"},
+    {"the lowest gap first", VMM,
+     "a=A:2048 b=B:2048 c=C:2048 d=D:2048 e=E:2048 -d -b t f=F:2048@2048",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048 +2048 m4096 a4096+2048 +2048 m6144 "
+                 "a6144+2048 +2048 m8192 a8192+2048 w u2048 -2048 u6144 -2048 +2048 m2048 "
+                 "a2048+2048"},
+    {"a run over free and unmapped pieces", VMM,
+     "a=A:4096@0 b=B:4096@4096 c=C:4096@8192 d=D:4096@12288 -a -b -c t e=E:4096@0 f=F:512 -e "
+     "g=G:12288@0",
+     SMALL_RANGE " +4096 m0 a0+4096 +4096 m4096 a4096+4096 +4096 m8192 a8192+4096 +4096 m12288 "
+                 "a12288+4096 w u0 -4096 u4096 -4096 u8192 -4096 +4096 m0 a0+4096 r1179648 +2048 "
+                 "m0 a0+2048 +4096 m4096 +4096 m8192 a4096+8192"},
+    {"refused: free chunks of both classes go, after a wait", VMM,
+     "<8192 a=A:2048 b=B:4096 -a -b c=C:8192@0",
+     SMALL_RANGE " +2048 m0 a0+2048 " SMALL_RANGE " +4096 m0 a0+4096 ?4096 w u0 -2048 u0 -4096 "
+                 "+4096 m0 +4096 m4096 a0+8192"},
+    {"refused: what the attempt had mapped goes back first", VMM,
+     "<9000 a=A:2048 b=B:4096 -a c=C:8192!",
+     SMALL_RANGE " +2048 m0 a0+2048 " SMALL_RANGE " +4096 m0 a0+4096 ?4096 w u0 -2048 "
+                 "+4096 m4096 ?4096 u4096 -4096"},
+    {"refused with nothing to release: no second try", VMM, "<5000 a=A:4096 b=B:4096!",
+     SMALL_RANGE " +4096 m0 a0+4096 ?4096"},
+    {"scattered free chunks make one large block", VMM,
+     "<16384 a=A:4096 b=B:4096 c=C:4096 d=D:4096 -a -c e=E:8192@16384",
+     SMALL_RANGE " +4096 m0 a0+4096 +4096 m4096 a4096+4096 +4096 m8192 a8192+4096 +4096 m12288 "
+                 "a12288+4096 ?4096 w u8192 -4096 u0 -4096 +4096 m16384 +4096 m20480 a16384+8192"},
+    {"out of addresses: another segment", "vmm:small=0:large_chunk=512KiB",
+     "a=A:1048576@0#1 b=B:524288@1048576#1 c=C:524288@0#5",
+     "r1572864 +524288 m0 +524288 m524288 a0+1048576 +524288 m1048576 a1048576+524288 "
+     "r1572864 +524288 m0 a0+524288"},
+    {"... as large as the request, if that is more", "vmm:small=0:large_chunk=2MiB",
+     "a=A:2097152@0 b=B:4194304@0",
+     "r2097152 +2097152 m0 a0+2097152 r4194304 +2097152 m0 +2097152 "
+     "m2097152 a0+4194304"},
+};
+
 struct script_state {
     const struct policy_case *c;
     struct allocator allocator;
@@ -425,6 +507,8 @@ POLICY_TEST(tagged_later_cases)
 POLICY_TEST(bufalloc_cases)
 POLICY_TEST(tlsf_cases)
 POLICY_TEST(caching_cases)
+POLICY_TEST(stream_cases)
+POLICY_TEST(vmm_cases)
 
 /* The bin of a size, worked out bit by bit: the leading one, `bits` more, and ones. */
 static uint64_t largest_of_bin(unsigned bits, uint64_t size)
@@ -522,6 +606,7 @@ int main(void)
         cmocka_unit_test(test_pool_cases),           cmocka_unit_test(test_tagged_v1_cases),
         cmocka_unit_test(test_tagged_later_cases),   cmocka_unit_test(test_bufalloc_cases),
         cmocka_unit_test(test_tlsf_cases),           cmocka_unit_test(test_caching_cases),
+        cmocka_unit_test(test_stream_cases),         cmocka_unit_test(test_vmm_cases),
         cmocka_unit_test(test_tlsf_small_capacity),  cmocka_unit_test(test_pool_sizes),
         cmocka_unit_test(test_bufalloc_1023_chunks),
     };

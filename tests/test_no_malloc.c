@@ -116,7 +116,8 @@ static void test_second_run_allocates_nothing(void **state)
                                              "bufalloc",
                                              "tlsf",
                                              "tlsf:strategy=min_memory",
-                                             "caching"};
+                                             "caching",
+                                             "vmm"};
     struct catalogue c;
     struct error error;
     assert_int_equal(catalogue_open(&c, &error), 0);

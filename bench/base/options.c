@@ -37,9 +37,17 @@ static int set(const struct option_spec *spec, const char *owner, const char *te
         return 0;
     }
     bool bytes = spec->type == OPTION_BYTES;
-    if (!(bytes ? text_to_bytes(text, value) : text_to_u64(text, value)))
+    if (bytes && spec->most == UINT64_MAX && strcmp(text, "max") == 0) {
+        *value = UINT64_MAX;
+        return 0;
+    }
+    if (!(bytes ? text_to_bytes(text, value) : text_to_u64(text, value))) {
+        const char *expected = !bytes                     ? "a whole number"
+                               : spec->most == UINT64_MAX ? "a size such as 64MiB, or max"
+                                                          : "a size such as 64MiB";
         return error_set(error, ERR_USAGE, "%s: option %s is '%s', expected %s", owner, spec->name,
-                         text, bytes ? "a size such as 64MiB" : "a whole number");
+                         text, expected);
+    }
     if (*value < spec->least || (spec->most && *value > spec->most)) {
         char range[64];
         if (spec->most)

@@ -17,8 +17,10 @@ struct option_spec {
     enum option_type type;
     const char *fallback; /* the default, written as a user would write it */
     const char *choices;  /* OPTION_CHOICE: "a|b|c", the value is the position; else NULL */
-    uint64_t least, most; /* bounds of OPTION_COUNT and OPTION_BYTES; most 0 means no upper bound */
-    const char *help;     /* one line */
+    /* Bounds of OPTION_COUNT and OPTION_BYTES. `most` 0 means no upper bound; UINT64_MAX, that the
+     * word "max" may be said for it. */
+    uint64_t least, most;
+    const char *help; /* one line */
 };
 
 enum { OPTIONS_MAX = 8 };

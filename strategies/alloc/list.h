@@ -14,7 +14,9 @@
     X(tagged)                                                                                      \
     X(bufalloc)                                                                                    \
     X(tlsf)                                                                                        \
-    X(caching)
+    X(caching)                                                                                     \
+    X(stream)                                                                                      \
+    X(vmm)
 
 #define X(name) extern const struct allocator_ops allocator_##name;
 ALLOCATOR_LIST(X)
