@@ -59,6 +59,9 @@ static void chunks_keep_their_contents(const struct vm *v)
     uint64_t a = create(v), b = create(v);
     map(v, a, 0);
     map(v, b, 1);
+    write_word(s, v->range, 64, 1);
+    write_word(s, v->range, v->bytes + 64, 2);
+    assert_int_equal(read_word(s, v->range, 64), 1);
     write_word(s, v->range, v->bytes - 4, 11);
     write_word(s, v->range, v->bytes, 22);
     /* Across the border of two chunks, and by an address inside the range as well. */
@@ -71,6 +74,8 @@ static void chunks_keep_their_contents(const struct vm *v)
     map(v, a, 3);
     assert_int_equal(read_word(s, v->range, 2 * v->bytes), 0x0000ffff);
     assert_int_equal(read_word(s, v->range, 4 * v->bytes - 4), 0xffff000b);
+    assert_int_equal(read_word(s, v->range, 2 * v->bytes + 64), 2);
+    assert_int_equal(read_word(s, v->range, 3 * v->bytes + 64), 1);
     unmap(v, 2);
     unmap(v, 3);
     release(v, a);
