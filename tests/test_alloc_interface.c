@@ -287,6 +287,34 @@ static void test_a_pool_is_counted_by_the_driver(void **state)
     fake_source_close(&fake);
 }
 
+/* Chunks are reserved bytes like any memory: the limit holds, without a call to the driver. */
+static void test_chunks_keep_to_the_capacity(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    fake_source_open(&fake, 64, true);
+    fake.source.capacity_bytes = 5000;
+    struct allocator allocator;
+    fake_source_allocator(&fake, "vmm:small=0:large_chunk=2KiB", &allocator);
+    const struct alloc_request two = {.size = 4096, .alignment = 64, .tag = "two"};
+    const struct alloc_request one = {.size = 512, .alignment = 64, .tag = "one"};
+    struct block block, none;
+    assert_int_equal(allocator_alloc(&allocator, &two, &block), 0);
+    assert_int_equal(allocator_alloc(&allocator, &one, &none), ERR_OOM);
+    assert_int_equal(fake.alloc_calls, 2);
+    assert_int_equal(fake.source.counts.refused_count, 1);
+    assert_int_equal(fake.source.counts.map_count, 4); /* a range, two chunks, access */
+    assert_int_equal(fake.source.counts.peak_reserved_bytes, 4096);
+    assert_int_equal(allocator_free(&allocator, &block, two.tag, two.size), 0);
+    assert_int_equal(allocator_trim(&allocator), 0);
+    assert_int_equal(fake.source.counts.sync_count, 1);
+    assert_int_equal(fake.source.counts.unmap_count, 2);
+    assert_int_equal(fake.source.counts.reserved_bytes, 0);
+    allocator_close(&allocator);
+    assert_int_equal(fake.live_count + fake.misuse_count, 0);
+    fake_source_close(&fake);
+}
+
 static void test_pools_and_virtual_memory_are_needed(void **state)
 {
     (void)state;
@@ -326,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_queues_are_apart),
         cmocka_unit_test(test_check_sees_a_pool_that_lost_memory),
         cmocka_unit_test(test_a_pool_is_counted_by_the_driver),
+        cmocka_unit_test(test_chunks_keep_to_the_capacity),
         cmocka_unit_test(test_pools_and_virtual_memory_are_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,6 +159,48 @@ static const struct entry *find_entry(const struct catalogue *c, const char *nam
     return NULL;
 }
 
+static struct case_round measure_stencil(struct measure *m, const struct catalogue *c,
+                                         const char *strategy)
+{
+    const struct entry *entry = find_entry(c, "stencil");
+    struct case_round round = {0};
+    snprintf(round.key.strategy, sizeof round.key.strategy, "%s", strategy);
+    const struct measure_options options = {
+        .seed = 42, .least_samples = 2, .most_samples = 2, .capacity_bytes = 0};
+    assert_int_equal(measure_case(m, entry, &entry->program->datasets[0], &options, &round), 0);
+    return round;
+}
+
+/* Virtual memory on the host is real: mapped in the cold run, kept from then on. The host has no
+ * stream-ordered pool, and says so. */
+static void test_vmm_and_stream_on_the_host(void **state)
+{
+    (void)state;
+    struct device *device = open_first("host");
+    struct catalogue c;
+    struct error error;
+    assert_int_equal(catalogue_open(&c, &error), 0);
+    struct measure *m = measure_open(device);
+    struct case_round r = measure_stencil(m, &c, "vmm:small_chunk=8KiB");
+    if (r.status != CASE_ok)
+        fail_msg("%s", r.reason);
+    /* Inputs are put in place before the counting starts, and take a part of the chunks. */
+    assert_true(r.cold.driver_alloc_count > 0);
+    assert_true(r.cold.driver_map_count > r.cold.driver_alloc_count);
+    assert_int_equal(r.cold.peak_reserved_bytes % 8192, 0);
+    assert_true(r.cold.peak_reserved_bytes >= r.cold.peak_granted_bytes);
+    assert_int_equal(r.warm.driver_alloc_count + r.warm.driver_map_count, 0);
+    assert_int_equal(r.warm.driver_unmap_count + r.warm.driver_sync_count, 0);
+    free(r.samples);
+    r = measure_stencil(m, &c, "stream");
+    assert_int_equal(r.status, CASE_skipped);
+    assert_non_null(strstr(r.reason, "host has no stream-ordered pool"));
+    free(r.samples);
+    measure_close(m);
+    catalogue_close(&c);
+    device->ops->close(device);
+}
+
 /* What the two forms of the stencil must count, in grids P of 64 x 80 x 4 bytes. */
 static void test_stencil_counts(void **state)
 {
@@ -326,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_programs_opencl),
         cmocka_unit_test(test_programs_opencl_forms),
         cmocka_unit_test(test_stencil_counts),
+        cmocka_unit_test(test_vmm_and_stream_on_the_host),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_unwritten_memory_is_wrong),
         cmocka_unit_test(test_out_of_memory),
