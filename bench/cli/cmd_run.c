@@ -103,7 +103,7 @@ struct run {
     struct text path; /* "" for none */
     struct progress progress;
     bool interrupted;
-    char last_reason[sizeof((struct case_round *)NULL)->reason]; /* told last */
+    json_t *told; /* reasons that have been printed, as keys */
 };
 
 static bool is_on(const struct run *run, enum run_flag flag)
@@ -270,16 +270,17 @@ static void case_ended(void *context, const struct rounds_state *state,
     result_add_round(&run->result, round);
     if (round->status == CASE_ok)
         return;
-    /* A compiler's log is as long as it is the same for every strategy. */
+    /* What cannot be done cannot be done for many cases: once is enough, the table names them. A
+     * compiler's log is as long as it is the same for every strategy. */
     const struct case_key *key = &round->key;
-    const bool again = strcmp(run->last_reason, round->reason) == 0;
-    if (again && strncmp(round->reason, ROUND_CUT_SHORT, strlen(ROUND_CUT_SHORT)) == 0)
-        return; /* once is enough; the table names the cases */
+    const bool again = json_object_get(run->told, round->reason) != NULL;
+    if (again && round->status == CASE_skipped)
+        return;
     progress_clear(&run->progress);
     fprintf(stderr, "gamut: %s: %s %s/%s on %s: %.*s\n", case_status_name(round->status),
             key->strategy, key->workload, key->dataset, key->device,
             again ? (int)strcspn(round->reason, "\n") : -1, round->reason);
-    snprintf(run->last_reason, sizeof run->last_reason, "%s", round->reason);
+    tree_put(run->told, round->reason, tree_count(1));
 }
 
 static int round_ended(void *context, const struct rounds_state *state, struct error *error)
@@ -360,12 +361,13 @@ static int run_command(const struct command_line *line)
      * average on 2 virtual cores, 10 us asleep). The result file records the choice; who sets the
      * variable keeps it. */
     setenv("OMP_WAIT_POLICY", "passive", 0);
-    struct run run = {.line = line};
+    struct run run = {.line = line, .told = tree_object()};
     int exit_code = run_cases(&run);
     text_free(&run.path);
     result_free(&run.result);
     free(run.devices);
     json_decref(run.options.atlases);
+    json_decref(run.told);
     select_free(&run.selection);
     suite_close(&run.suite);
     catalogue_close(&run.catalogue);

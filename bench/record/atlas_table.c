@@ -42,7 +42,8 @@ static void add_line(const struct atlas_line *line, uint64_t largest_bytes, stru
     if (gib_per_second < 1000)
         text_add(out, " + %.3g GiB/s", gib_per_second);
     else
-        text_add(out, " + %.0f TiB/s", gib_per_second / 1024);
+        text_add(out, gib_per_second < 1e6 ? " + %.3g TiB/s" : " + %.0f TiB/s",
+                 gib_per_second / 1024);
 }
 
 void atlas_fit_text(const struct atlas_curve *curve, struct text *out)

@@ -131,8 +131,9 @@ static void end_case_with(struct rounds *r, enum case_status status, const char 
 static void note_lost(struct rounds *r, size_t position, const char *reason)
 {
     const struct case_key *key = key_at(r, position);
-    snprintf(r->lost, sizeof r->lost, ROUND_CUT_SHORT "%s/%s (%s, %s, %s) lost the device %s: %.*s",
-             key->workload, key->dataset, key->merge, key->release, key->strategy, key->device,
+    snprintf(r->lost, sizeof r->lost,
+             "not run in this round: %s/%s (%s, %s, %s) lost the device %s: %.*s", key->workload,
+             key->dataset, key->merge, key->release, key->strategy, key->device,
              (int)strcspn(reason, "\n"), reason);
 }
 

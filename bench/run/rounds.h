@@ -1,8 +1,8 @@
 /* The run loop. A round is a fresh process that runs every case once, in an order shuffled from the
  * seed: samples of one process are not independent, so verdicts are made of rounds (Kalibera and
  * Jones, Rigorous Benchmarking in Reasonable Time, 2013), and what drifts during a run hits all
- * cases alike. A case that fails is not run again, and the rest goes on without it; one that loses its
- * device (ERR_DEVICE_LOST) ends its round: the rest is `skipped`, and run again in the next. */
+ * cases alike. A case that fails is not run again, and the rest goes on without it; one that loses
+ * its device (ERR_DEVICE_LOST) ends its round: the rest is `skipped`, and run again in the next. */
 #ifndef GAMUT_RUN_ROUNDS_H
 #define GAMUT_RUN_ROUNDS_H
 
@@ -41,9 +41,6 @@ struct rounds_watcher {
                        const struct case_round *round);
     int (*round_ended)(void *context, const struct rounds_state *state, struct error *error);
 };
-
-/* How the reason starts of a case that was left out because another one lost its device. */
-#define ROUND_CUT_SHORT "not run in this round: "
 
 /* Runs all rounds. While it runs, the first SIGINT or SIGTERM ends it early (*interrupted; what was
  * measured has been reported), a second one ends the process at once. */
