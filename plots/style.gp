@@ -18,7 +18,8 @@ set boxwidth box absolute
 # combined with (merge sets, release policies) is told by a pattern; 3 is a plain one.
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
-    name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : ""
+    name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
+    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
 patterns = "3 4 5 1 6 2 7"
 array colour[count]
