@@ -1,0 +1,188 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/model_replay.h"
+
+/* ---- costs ---------------------------------------------------------------------------------- */
+
+int replay_lack(struct replay *r, const char *what, const char *way, const char *call)
+{
+    if (!r->lacks)
+        error_set(r->error, ERR_UNSUPPORTED, "the atlas of %s does not know %s (%s, %s)",
+                  r->model->atlas->device, what, way, call);
+    r->lacks = true;
+    return ERR_UNSUPPORTED;
+}
+
+double replay_device_cost(struct replay *r, const char *way, const char *call, uint64_t bytes)
+{
+    double ns;
+    if (atlas_cost_ns(r->model->atlas, way, call, bytes, &ns) && !isnan(ns))
+        return ns;
+    replay_lack(r, "what a call costs", way, call);
+    return 0;
+}
+
+/* Of the host: less what reading the clock took. */
+double replay_cost(struct replay *r, const char *way, const char *call, uint64_t bytes)
+{
+    double ns = replay_device_cost(r, way, call, bytes);
+    return isnan(r->model->atlas->timer_ns) ? ns : more_than(ns, r->model->atlas->timer_ns);
+}
+
+double replay_wait(struct replay *r)
+{
+    double waited = more_than(r->device_ns, r->host_ns);
+    r->host_ns += waited;
+    return waited;
+}
+
+void replay_driver_call(struct replay *r, const char *way, const char *call, uint64_t bytes,
+                        double ns)
+{
+    double waited = 0;
+    if (!r->model->synchronous && r->device_ns > r->host_ns) {
+        enum atlas_wait waits = atlas_waits(r->model->atlas, way, call, bytes);
+        if (waits == ATLAS_WAITS_unknown)
+            replay_lack(r, "what a call waits for", way, call);
+        else if (waits != ATLAS_WAITS_nothing)
+            waited = replay_wait(r);
+    }
+    r->host_ns += ns;
+    r->waiting_ns += waited;
+    r->driver_ns += waited + ns;
+}
+
+static bool knows(const struct replay *r, const char *call)
+{
+    return atlas_find(r->model->atlas, "raw", call) != NULL;
+}
+
+/* A driver gives what it has just got back for less than what it has to find: the atlas knows both.
+ * Just got back is a memory of the same size in the same run. */
+static double alloc_cost(struct replay *r, uint64_t bytes, bool again)
+{
+    return replay_cost(r, "raw", again && knows(r, "realloc") ? "realloc" : "alloc", bytes);
+}
+
+/* Of a call that finds nothing to wait for. A free behind a use that was just launched is a call in
+ * the middle of work, as in a program; where it waits for the use, that is taken off. */
+static double free_cost(struct replay *r, uint64_t bytes)
+{
+    if (!knows(r, "free_used") || !knows(r, "second_use"))
+        return replay_cost(r, "raw", "free", bytes);
+    double ns = replay_cost(r, "raw", "free_used", bytes);
+    enum atlas_wait waits = atlas_waits(r->model->atlas, "raw", "free", bytes);
+    if (r->model->synchronous || waits == ATLAS_WAITS_nothing || waits == ATLAS_WAITS_unknown)
+        return ns;
+    double use_ns = replay_cost(r, "raw", "second_use", bytes);
+    return more_than(ns, more_than(use_ns, r->costs.launch_ns + r->costs.sync_ns));
+}
+
+/* How much longer the first command takes that uses a memory than the next one. A twentieth more or
+ * less is what two equal measurements differ by. */
+double replay_first_use_cost(struct replay *r, const struct memory *memory)
+{
+    const char *call = memory->again && knows(r, "reuse") ? "reuse" : "first_use";
+    if (!knows(r, call) || !knows(r, "second_use"))
+        return 0;
+    double first = replay_cost(r, "raw", call, memory->bytes);
+    double second = replay_cost(r, "raw", "second_use", memory->bytes);
+    return first > 1.05 * second ? first - second : 0;
+}
+
+/* ---- what the driver has just got back ------------------------------------------------------ */
+
+static void remember_free(struct replay *r, uint64_t bytes)
+{
+    if (r->freed_count == r->freed_capacity) {
+        r->freed_capacity = r->freed_capacity ? 2 * r->freed_capacity : 64;
+        r->freed_bytes = must_realloc(r->freed_bytes, r->freed_capacity * sizeof *r->freed_bytes);
+    }
+    r->freed_bytes[r->freed_count++] = bytes;
+}
+
+static bool take_freed(struct replay *r, uint64_t bytes)
+{
+    for (size_t i = r->freed_count; i-- > 0;)
+        if (r->freed_bytes[i] == bytes) {
+            r->freed_bytes[i] = r->freed_bytes[--r->freed_count];
+            return true;
+        }
+    return false;
+}
+
+/* ---- the source ----------------------------------------------------------------------------- */
+
+struct memory *replay_add_memory(struct replay *r, uint64_t *handle)
+{
+    if (!r->spare) {
+        if (r->memory_count == r->memory_capacity) {
+            r->memory_capacity = r->memory_capacity ? 2 * r->memory_capacity : 64;
+            r->memories = must_realloc(r->memories, r->memory_capacity * sizeof *r->memories);
+        }
+        r->memories[r->memory_count++].next = 0;
+        r->spare = (unsigned)r->memory_count;
+    }
+    *handle = r->spare;
+    struct memory *memory = &r->memories[r->spare - 1];
+    r->spare = memory->next;
+    return memory;
+}
+
+void replay_drop_memory(struct replay *r, uint64_t handle)
+{
+    r->memories[handle - 1].next = r->spare;
+    r->spare = (unsigned)handle;
+}
+
+static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct error *error)
+{
+    struct replay *r = context;
+    (void)error;
+    struct memory *memory = replay_add_memory(r, handle);
+    *memory = (struct memory){.bytes = bytes, .again = take_freed(r, bytes)};
+    replay_driver_call(r, "raw", "alloc", bytes, alloc_cost(r, bytes, memory->again));
+    return 0;
+}
+
+/* The atlas knows an allocation that is made resident as a whole. */
+static int source_touches(void *context, uint64_t handle, uint64_t bytes, struct error *error)
+{
+    struct replay *r = context;
+    (void)error;
+    struct memory *memory = &r->memories[handle - 1];
+    memory->used = true;
+    bool again = memory->again && atlas_find(r->model->atlas, "resident", "realloc");
+    double ns = more_than(replay_cost(r, "resident", again ? "realloc" : "alloc", bytes),
+                          alloc_cost(r, bytes, again));
+    double waited = replay_wait(r); /* it ends when the memory has been written */
+    r->host_ns += ns;
+    r->waiting_ns += waited;
+    r->driver_ns += waited + ns;
+    return 0;
+}
+
+static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct error *error)
+{
+    struct replay *r = context;
+    (void)error;
+    replay_drop_memory(r, handle);
+    remember_free(r, bytes);
+    replay_driver_call(r, "raw", "free", bytes, free_cost(r, bytes));
+    return 0;
+}
+
+struct source replay_source(struct replay *r)
+{
+    static const struct source_ops with_touch = {
+        .alloc = source_gives, .touch = source_touches, .free = source_takes};
+    static const struct source_ops without_touch = {.alloc = source_gives, .free = source_takes};
+    const struct model *m = r->model;
+    return (struct source){.ops = m->can_touch ? &with_touch : &without_touch,
+                           .context = r,
+                           .alignment = m->alignment,
+                           .can_split = m->can_split,
+                           .capacity_bytes = m->capacity_bytes};
+}
