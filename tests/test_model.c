@@ -387,6 +387,178 @@ static void clocks_and_marks_are_taken_off(void **state)
     atlas_free(&atlas);
 }
 
+/* ---- the driver's pool ----------------------------------------------------------------------
+ */
+
+/* Mapping and giving back cost 50 us and 41 us, whatever goes back being one size in this atlas. */
+static struct atlas atlas_with_pools(void)
+{
+    static const struct {
+        const char *way;
+        uint64_t alloc_us, realloc_us, free_us, free_sync_us;
+    } ways[] = {{"stream:threshold=0", 50, 3, 2, 46}, {"stream:threshold=max", 9, 4, 1, 5}};
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        put_cost(&atlas, ways[i].way, "alloc", ways[i].alloc_us * US, ATLAS_WAITS_nothing);
+        put_cost(&atlas, ways[i].way, "realloc", ways[i].realloc_us * US, ATLAS_WAITS_unknown);
+        put_cost(&atlas, ways[i].way, "free", ways[i].free_us * US, ATLAS_WAITS_nothing);
+        put_cost(&atlas, ways[i].way, "free_sync", ways[i].free_sync_us * US, ATLAS_WAITS_unknown);
+    }
+    return atlas;
+}
+
+static struct case_model predicted_of(const struct model *model, const struct trace *trace,
+                                      const char *spec)
+{
+    struct case_model out;
+    struct error error = {0};
+    if (predict(model, trace, spec, &out, &error))
+        fail_msg("%s: %s", spec, error.text);
+    return out;
+}
+
+static struct model model_with_pool(const struct atlas *atlas)
+{
+    struct model model = model_with(atlas);
+    model.has_pool = true;
+    return model;
+}
+
+/* Two lives of a block, and a wait before the second. */
+static struct trace two_lives(bool wait_between)
+{
+    struct trace t = make_trace();
+    add_alloc(&t, 0, 64 * KIB);
+    add_launch(&t, 0, 2, 100);
+    add_free(&t, 0);
+    if (wait_between)
+        add_read(&t, 1);
+    add_alloc(&t, 0, 64 * KIB);
+    add_launch(&t, 0, 2, 100);
+    add_free(&t, 0);
+    return t;
+}
+
+static void a_pool_waits_for_nothing_and_keeps_what_it_may(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    const struct model model = model_with_pool(&atlas);
+    struct trace t = two_lives(false), waiting = two_lives(true);
+    struct case_model m = predicted_of(&model, &t, "stream:threshold=max");
+    /* realloc 4, launch 2, 4 on the way: the kernels from 10 to 210 while the host frees, 1, asks
+     * again, 4, launches, 2, frees, 1; sync 3 */
+    check_us(&m, 213, 10, 0);
+    /* the read waits for the first kernel until 110, takes 8 - 6 of its own: 112; realloc 4,
+     * launch 2, 4 on the way, the kernel until 222; sync 3 */
+    m = predicted_of(&model, &waiting, "stream:threshold=max");
+    check_us(&m, 225, 10, 0);
+    m = predicted_of(&model, &waiting, "stream:threshold=32MiB"); /* all that it ever held */
+    check_us(&m, 225, 10, 0);
+    trace_close(&t);
+    trace_close(&waiting);
+    atlas_free(&atlas);
+}
+
+static void a_pool_that_keeps_nothing_pays_at_each_wait(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    const struct model model = model_with_pool(&atlas);
+    struct trace t = two_lives(false), waiting = two_lives(true);
+    struct case_model m = predicted_of(&model, &t, "stream");
+    /* alloc 50, 2, 4: the kernels from 56 to 256, the second life beside the first: 2 + 3 + 2 + 2;
+     * sync 3 and 46 - 5 of giving back */
+    check_us(&m, 256 + 3 + 41, 50 + 2 + 3 + 2, 0);
+    m = predicted_of(&model, &waiting, "stream");
+    /* the kernel until 156; the read's 2 and 41 of giving back: 199; again 50, 2, 4, 100: 355 */
+    check_us(&m, 355 + 3 + 41, 2 * (50 + 2), 0);
+    trace_close(&t);
+    trace_close(&waiting);
+    atlas_free(&atlas);
+}
+
+/* A step of 32 MiB stays as long as something lies in it. */
+static void what_lives_keeps_its_step(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    const struct model model = model_with_pool(&atlas);
+    struct trace t = make_trace();
+    add_alloc(&t, 2, KIB);
+    t.run_begin = 1;
+    add_alloc(&t, 0, 20 * MIB); /* 3 */
+    add_read(&t, 2);            /* 8 */
+    add_alloc(&t, 1, 20 * MIB); /* 50: a second step */
+    add_free(&t, 1);            /* 2 */
+    add_read(&t, 2);            /* 8, and 41 */
+    add_free(&t, 0);            /* 2 */
+    size_t end = t.event_count;
+    add_free(&t, 2);
+    t.run_end = end;
+    struct case_model m = predicted_of(&model, &t, "stream");
+    check_us(&m, 3 + 8 + 50 + 2 + 8 + 41 + 2 + 3, 3 + 50 + 2 + 2, 0);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* The first command that uses what a pool gave pays the difference of the pool's own curves. */
+static void the_pools_memory_has_a_first_use_of_its_own(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    put_cost(&atlas, "raw", "first_use", 90 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "stream:threshold=max", "reuse", 11 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "stream:threshold=max", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    const struct model model = model_with_pool(&atlas);
+    struct trace t = one_kernel();
+    struct case_model m = predicted_of(&model, &t, "stream:threshold=max");
+    check_us(&m, 4 + 2 + 5 + 4 + 100 + 3, 5, 0);
+    assert_int_equal(m.first_use_ns, 5 * US);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* The strategy waits, trims, and asks once more. */
+static void a_pool_has_a_capacity(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    struct model model = model_with_pool(&atlas);
+    model.capacity_bytes = 12 * MIB;
+    struct trace t = make_trace();
+    add_alloc(&t, 0, 8 * MIB);
+    add_free(&t, 0);
+    add_alloc(&t, 1, 8 * MIB);
+    add_free(&t, 1);
+    struct case_model m = predicted_of(&model, &t, "stream:threshold=max");
+    check_us(&m, 2 * (4 + 1) + 3, 10, 0);
+    add_alloc(&t, 1, 8 * MIB);
+    add_alloc(&t, 2, 8 * MIB);
+    struct error error = {0};
+    assert_int_equal(predict(&model, &t, "stream:threshold=max", &m, &error), ERR_OOM);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+static void a_pool_that_the_atlas_does_not_know_has_no_prediction(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    struct model model = model_with_pool(&atlas);
+    struct trace t = one_kernel();
+    struct case_model m;
+    struct error error = {0};
+    assert_int_equal(predict(&model, &t, "stream", &m, &error), ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "(stream:threshold=0, alloc)"));
+    model.has_pool = false;
+    assert_int_equal(predict(&model, &t, "stream", &m, &error), ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "no stream-ordered pool"));
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
 /* ---- what is not known ------------------------------------------------------------------------
  */
 
@@ -536,6 +708,12 @@ int main(void)
         cmocka_unit_test(commands_of_a_synchronous_device_are_the_hosts_time),
         cmocka_unit_test(a_full_queue_stops_the_host),
         cmocka_unit_test(clocks_and_marks_are_taken_off),
+        cmocka_unit_test(a_pool_waits_for_nothing_and_keeps_what_it_may),
+        cmocka_unit_test(a_pool_that_keeps_nothing_pays_at_each_wait),
+        cmocka_unit_test(what_lives_keeps_its_step),
+        cmocka_unit_test(the_pools_memory_has_a_first_use_of_its_own),
+        cmocka_unit_test(a_pool_has_a_capacity),
+        cmocka_unit_test(a_pool_that_the_atlas_does_not_know_has_no_prediction),
         cmocka_unit_test(what_the_atlas_lacks_is_named),
         cmocka_unit_test(the_models_driver_has_a_capacity),
         cmocka_unit_test(random_traces_keep_to_the_bounds),

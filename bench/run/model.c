@@ -122,7 +122,7 @@ static void replay_transfer(struct replay *r, const struct trace_event *event, c
         way_ns = ns;
     r->host_ns += way_ns;
     replay_wait(r);
-    r->host_ns += ns - way_ns;
+    r->host_ns += ns - way_ns + replay_pool_waited(r);
 }
 
 static void replay_command(struct replay *r, const struct trace_event *event)
@@ -171,6 +171,7 @@ static int replay_run(struct replay *r, struct case_model *prediction, bool *lac
 {
     const struct trace *t = r->trace;
     int code = replay_part(r, 0, t->run_begin);
+    replay_pool_waited(r); /* the run begins on an idle device */
     reset_clocks(r);
     read_costs(r);
     if (!code)
@@ -179,7 +180,7 @@ static int replay_run(struct replay *r, struct case_model *prediction, bool *lac
         r->host_ns += r->costs.mark_ns;
         r->device_ns += r->costs.mark_device_ns;
         replay_wait(r);
-        r->host_ns += r->costs.sync_ns;
+        r->host_ns += r->costs.sync_ns + replay_pool_waited(r);
     }
     *lacked = r->lacks;
     *prediction = (struct case_model){
@@ -205,6 +206,7 @@ struct model model_of(const struct atlas *atlas, const struct device *device,
         .synchronous = strcmp(info->api, "host") == 0,
         .lazy_on_device = info->kind == DEVICE_CPU,
         .can_touch = device->ops->touch,
+        .has_pool = device->ops->pool_open != NULL,
         .can_split = info->can_split,
         .alignment = info->alignment_bytes,
         .capacity_bytes = capacity_bytes,

@@ -26,6 +26,7 @@ struct model {
     bool lazy_on_device;     /* the device makes memory usable at its first use; false: the host */
     bool can_touch;          /* memory can be made resident ahead of its use */
     bool can_split;          /* as in struct source */
+    bool has_pool;           /* the device has a stream-ordered pool */
     uint64_t alignment;      /* of memories, in bytes */
     uint64_t capacity_bytes; /* as in struct source */
     bool own_time;           /* time the strategy's own work; false: it costs nothing */

@@ -21,9 +21,19 @@ struct command_costs {
 
 struct memory {
     uint64_t bytes;
-    bool used;     /* some command has used it */
-    bool again;    /* one of this size had been given back before, in this run */
-    unsigned next; /* handle of the next one that is not live */
+    const char *way; /* of the atlas, by which it was got */
+    bool used;       /* some command has used it */
+    bool again;      /* one of this size had been given back before, in this run */
+    unsigned next;   /* handle of the next one that is not live */
+};
+
+/* The driver's pool, by bytes alone: what is spare is not cut up. */
+struct model_pool {
+    bool is_open;
+    uint64_t threshold_bytes, capacity_bytes; /* capacity 0: none */
+    uint64_t live_bytes, reserved_bytes;
+    uint64_t peak_bytes;          /* of reserved_bytes since it was reset */
+    uint64_t most_reserved_bytes; /* ... and in all runs */
 };
 
 struct block_state {
@@ -36,6 +46,7 @@ struct replay {
     const struct model *model;
     const struct trace *trace;
     struct command_costs costs;
+    struct source_ops source_ops;
     struct source source;
     struct allocator allocator;
     struct block_state *blocks; /* by number */
@@ -44,6 +55,8 @@ struct replay {
     size_t freed_count, freed_capacity;
     uint64_t *freed_bytes; /* of memories given back in this run and not given out again */
     unsigned spare;        /* handle of a memory that is not live; 0: none */
+
+    struct model_pool pool;
 
     double host_ns, device_ns;    /* the two clocks */
     double ended_ns[QUEUE_DEPTH]; /* of the last commands */
@@ -70,6 +83,10 @@ double replay_first_use_cost(struct replay *replay, const struct memory *memory)
 /* A memory that the source hands out, and its handle; the end of one. */
 struct memory *replay_add_memory(struct replay *replay, uint64_t *handle);
 void replay_drop_memory(struct replay *replay, uint64_t handle);
+
+/* Somebody has waited for the device: what the pool gives back then takes so long. */
+double replay_pool_waited(struct replay *replay);
+extern const struct source_pool_ops replay_pool_ops;
 
 struct source replay_source(struct replay *replay);
 

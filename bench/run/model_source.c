@@ -54,23 +54,23 @@ void replay_driver_call(struct replay *r, const char *way, const char *call, uin
     r->driver_ns += waited + ns;
 }
 
-static bool knows(const struct replay *r, const char *call)
+static bool knows(const struct replay *r, const char *way, const char *call)
 {
-    return atlas_find(r->model->atlas, "raw", call) != NULL;
+    return atlas_find(r->model->atlas, way, call) != NULL;
 }
 
 /* A driver gives what it has just got back for less than what it has to find: the atlas knows both.
  * Just got back is a memory of the same size in the same run. */
 static double alloc_cost(struct replay *r, uint64_t bytes, bool again)
 {
-    return replay_cost(r, "raw", again && knows(r, "realloc") ? "realloc" : "alloc", bytes);
+    return replay_cost(r, "raw", again && knows(r, "raw", "realloc") ? "realloc" : "alloc", bytes);
 }
 
 /* Of a call that finds nothing to wait for. A free behind a use that was just launched is a call in
  * the middle of work, as in a program; where it waits for the use, that is taken off. */
 static double free_cost(struct replay *r, uint64_t bytes)
 {
-    if (!knows(r, "free_used") || !knows(r, "second_use"))
+    if (!knows(r, "raw", "free_used") || !knows(r, "raw", "second_use"))
         return replay_cost(r, "raw", "free", bytes);
     double ns = replay_cost(r, "raw", "free_used", bytes);
     enum atlas_wait waits = atlas_waits(r->model->atlas, "raw", "free", bytes);
@@ -84,11 +84,12 @@ static double free_cost(struct replay *r, uint64_t bytes)
  * less is what two equal measurements differ by. */
 double replay_first_use_cost(struct replay *r, const struct memory *memory)
 {
-    const char *call = memory->again && knows(r, "reuse") ? "reuse" : "first_use";
-    if (!knows(r, call) || !knows(r, "second_use"))
+    const char *way = memory->way;
+    const char *call = memory->again && knows(r, way, "reuse") ? "reuse" : "first_use";
+    if (!knows(r, way, call) || !knows(r, way, "second_use"))
         return 0;
-    double first = replay_cost(r, "raw", call, memory->bytes);
-    double second = replay_cost(r, "raw", "second_use", memory->bytes);
+    double first = replay_cost(r, way, call, memory->bytes);
+    double second = replay_cost(r, way, "second_use", memory->bytes);
     return first > 1.05 * second ? first - second : 0;
 }
 
@@ -142,7 +143,7 @@ static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct 
     struct replay *r = context;
     (void)error;
     struct memory *memory = replay_add_memory(r, handle);
-    *memory = (struct memory){.bytes = bytes, .again = take_freed(r, bytes)};
+    *memory = (struct memory){.bytes = bytes, .way = "raw", .again = take_freed(r, bytes)};
     replay_driver_call(r, "raw", "alloc", bytes, alloc_cost(r, bytes, memory->again));
     return 0;
 }
@@ -174,13 +175,29 @@ static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct e
     return 0;
 }
 
+static int source_waits(void *context, struct error *error)
+{
+    struct replay *r = context;
+    (void)error;
+    double waited = replay_wait(r);
+    double ns = r->costs.sync_ns + replay_pool_waited(r);
+    r->host_ns += ns;
+    r->waiting_ns += waited;
+    r->driver_ns += waited + ns;
+    return 0;
+}
+
 struct source replay_source(struct replay *r)
 {
-    static const struct source_ops with_touch = {
-        .alloc = source_gives, .touch = source_touches, .free = source_takes};
-    static const struct source_ops without_touch = {.alloc = source_gives, .free = source_takes};
     const struct model *m = r->model;
-    return (struct source){.ops = m->can_touch ? &with_touch : &without_touch,
+    r->source_ops = (struct source_ops){
+        .alloc = source_gives,
+        .touch = m->can_touch ? source_touches : NULL,
+        .free = source_takes,
+        .sync = source_waits,
+        .pool = m->has_pool ? &replay_pool_ops : NULL,
+    };
+    return (struct source){.ops = &r->source_ops,
                            .context = r,
                            .alignment = m->alignment,
                            .can_split = m->can_split,
