@@ -121,7 +121,7 @@ static struct trace one_kernel(void)
 
 static struct model model_with(const struct atlas *atlas)
 {
-    return (struct model){.atlas = atlas, .can_split = true, .alignment = 256};
+    return (struct model){.atlas = atlas, .has_pool = true, .can_split = true, .alignment = 256};
 }
 
 static int predict(const struct model *model, const struct trace *trace, const char *spec,
@@ -391,19 +391,24 @@ static void clocks_and_marks_are_taken_off(void **state)
  */
 
 /* Mapping and giving back cost 50 us and 41 us, whatever goes back being one size in this atlas. */
-static struct atlas atlas_with_pools(void)
+static void put_pools(struct atlas *atlas)
 {
     static const struct {
         const char *way;
         uint64_t alloc_us, realloc_us, free_us, free_sync_us;
     } ways[] = {{"stream:threshold=0", 50, 3, 2, 46}, {"stream:threshold=max", 9, 4, 1, 5}};
-    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        put_cost(&atlas, ways[i].way, "alloc", ways[i].alloc_us * US, ATLAS_WAITS_nothing);
-        put_cost(&atlas, ways[i].way, "realloc", ways[i].realloc_us * US, ATLAS_WAITS_unknown);
-        put_cost(&atlas, ways[i].way, "free", ways[i].free_us * US, ATLAS_WAITS_nothing);
-        put_cost(&atlas, ways[i].way, "free_sync", ways[i].free_sync_us * US, ATLAS_WAITS_unknown);
+        put_cost(atlas, ways[i].way, "alloc", ways[i].alloc_us * US, ATLAS_WAITS_nothing);
+        put_cost(atlas, ways[i].way, "realloc", ways[i].realloc_us * US, ATLAS_WAITS_unknown);
+        put_cost(atlas, ways[i].way, "free", ways[i].free_us * US, ATLAS_WAITS_nothing);
+        put_cost(atlas, ways[i].way, "free_sync", ways[i].free_sync_us * US, ATLAS_WAITS_unknown);
     }
+}
+
+static struct atlas atlas_with_pools(void)
+{
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    put_pools(&atlas);
     return atlas;
 }
 
@@ -415,13 +420,6 @@ static struct case_model predicted_of(const struct model *model, const struct tr
     if (predict(model, trace, spec, &out, &error))
         fail_msg("%s: %s", spec, error.text);
     return out;
-}
-
-static struct model model_with_pool(const struct atlas *atlas)
-{
-    struct model model = model_with(atlas);
-    model.has_pool = true;
-    return model;
 }
 
 /* Two lives of a block, and a wait before the second. */
@@ -443,7 +441,7 @@ static void a_pool_waits_for_nothing_and_keeps_what_it_may(void **state)
 {
     (void)state;
     struct atlas atlas = atlas_with_pools();
-    const struct model model = model_with_pool(&atlas);
+    const struct model model = model_with(&atlas);
     struct trace t = two_lives(false), waiting = two_lives(true);
     struct case_model m = predicted_of(&model, &t, "stream:threshold=max");
     /* realloc 4, launch 2, 4 on the way: the kernels from 10 to 210 while the host frees, 1, asks
@@ -464,7 +462,7 @@ static void a_pool_that_keeps_nothing_pays_at_each_wait(void **state)
 {
     (void)state;
     struct atlas atlas = atlas_with_pools();
-    const struct model model = model_with_pool(&atlas);
+    const struct model model = model_with(&atlas);
     struct trace t = two_lives(false), waiting = two_lives(true);
     struct case_model m = predicted_of(&model, &t, "stream");
     /* alloc 50, 2, 4: the kernels from 56 to 256, the second life beside the first: 2 + 3 + 2 + 2;
@@ -483,7 +481,7 @@ static void what_lives_keeps_its_step(void **state)
 {
     (void)state;
     struct atlas atlas = atlas_with_pools();
-    const struct model model = model_with_pool(&atlas);
+    const struct model model = model_with(&atlas);
     struct trace t = make_trace();
     add_alloc(&t, 2, KIB);
     t.run_begin = 1;
@@ -511,7 +509,7 @@ static void the_pools_memory_has_a_first_use_of_its_own(void **state)
     put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "stream:threshold=max", "reuse", 11 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "stream:threshold=max", "second_use", 6 * US, ATLAS_WAITS_unknown);
-    const struct model model = model_with_pool(&atlas);
+    const struct model model = model_with(&atlas);
     struct trace t = one_kernel();
     struct case_model m = predicted_of(&model, &t, "stream:threshold=max");
     check_us(&m, 4 + 2 + 5 + 4 + 100 + 3, 5, 0);
@@ -525,7 +523,7 @@ static void a_pool_has_a_capacity(void **state)
 {
     (void)state;
     struct atlas atlas = atlas_with_pools();
-    struct model model = model_with_pool(&atlas);
+    struct model model = model_with(&atlas);
     model.capacity_bytes = 12 * MIB;
     struct trace t = make_trace();
     add_alloc(&t, 0, 8 * MIB);
@@ -546,7 +544,7 @@ static void a_pool_that_the_atlas_does_not_know_has_no_prediction(void **state)
 {
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_device);
-    struct model model = model_with_pool(&atlas);
+    struct model model = model_with(&atlas);
     struct trace t = one_kernel();
     struct case_model m;
     struct error error = {0};
@@ -555,6 +553,126 @@ static void a_pool_that_the_atlas_does_not_know_has_no_prediction(void **state)
     model.has_pool = false;
     assert_int_equal(predict(&model, &t, "stream", &m, &error), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "no stream-ordered pool"));
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* ---- virtual memory ---------------------------------------------------------------------------
+ */
+
+static struct atlas atlas_with_vm(void)
+{
+    static const struct {
+        const char *call;
+        uint64_t us;
+    } calls[] = {{"reserve", 1}, {"create", 10}, {"map", 2},      {"access", 20},
+                 {"unmap", 15},  {"release", 8}, {"unreserve", 1}};
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        put_cost(&atlas, "vmm", calls[i].call, calls[i].us * US, ATLAS_WAITS_nothing);
+    return atlas;
+}
+
+static struct model model_with_vm(const struct atlas *atlas, uint64_t capacity_bytes)
+{
+    struct model model = model_with(atlas);
+    model.vm_granularity_bytes = 2 * MIB;
+    model.memory_bytes = 64 * MIB;
+    model.capacity_bytes = capacity_bytes;
+    return model;
+}
+
+static const char *const small_segments = "vmm:large_chunk=4MiB";
+
+/* A small block and one of 3 MiB, each in a kernel of 100 us. Where there is room for 4 MiB, each
+ * drives the chunk of the other away. */
+static struct trace two_classes(void)
+{
+    struct trace t = make_trace();
+    add_alloc(&t, 0, 64 * KIB);
+    add_launch(&t, 0, 2, 100);
+    add_free(&t, 0);
+    add_alloc(&t, 1, 3 * MIB);
+    add_launch(&t, 1, 2, 100);
+    add_free(&t, 1);
+    return t;
+}
+
+static void mapped_chunks_cost_nothing_again(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_vm();
+    put_cost(&atlas, "vmm", "first_use", 17 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "vmm", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    const struct model model = model_with_vm(&atlas, 0);
+    struct trace t = two_classes();
+    struct case_model m = predicted_of(&model, &t, small_segments);
+    check_us(&m, 2 + 4 + 200 + 3, 0, 0);
+    assert_int_equal(m.first_use_ns, 0);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+static void remapping_waits_for_the_device_and_pays_each_call(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_vm();
+    const struct model model = model_with_vm(&atlas, 4 * MIB);
+    struct trace t = two_classes();
+    struct case_model m = predicted_of(&model, &t, small_segments);
+    /* a wait 3, unmap 15, release 8, create 10, map 2, access 20: 58; launch 2 and 4, the kernel
+     * from 64 to 164; from 60 on a wait of 104 and 58 as before: 222; 2, 4, 100; sync 3 */
+    check_us(&m, 331, 58 + 104 + 58, 104);
+    put_cost(&atlas, "vmm", "first_use", 17 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "vmm", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    m = predicted_of(&model, &t, small_segments);
+    check_us(&m, 331 + 2 * 11, 58 + 104 + 58, 104);
+    assert_int_equal(m.first_use_ns, 2 * 11 * US);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* Chunks that are mapped for one block are used for the first time together. */
+static void new_chunks_are_first_used_together(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_vm();
+    struct atlas_curve *curve = atlas_curve_of(&atlas, "vmm", "first_use");
+    for (uint64_t mib = 4; mib <= 8; mib += 4)
+        atlas_add_point(curve, &(struct atlas_point){
+                                   .bytes = mib * MIB, .sample_count = 1, .p50_ns = mib * 3 * US});
+    put_cost(&atlas, "vmm", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    const struct model model = model_with_vm(&atlas, 8 * MIB);
+    struct trace t = make_trace();
+    add_alloc(&t, 0, 64 * KIB); /* 3, two chunks go: 2 * 23, one comes: 32 */
+    add_free(&t, 0);
+    /* One of two chunks finds room, comes, 12, and goes again, 23; a wait, 3; the small one goes,
+     * 23, and both come: 2 * 12 + 20. */
+    add_alloc(&t, 1, 7 * MIB);
+    add_launch(&t, 1, 2, 100); /* 2, 24 - 6, 4, 100 */
+    add_free(&t, 1);
+    struct case_model m = predicted_of(&model, &t, small_segments);
+    check_us(&m, 81 + 35 + 70 + 2 + 18 + 4 + 100 + 3, 81 + 35 + 70, 0);
+    assert_int_equal(m.first_use_ns, 18 * US);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+static void virtual_memory_that_the_atlas_does_not_know_has_no_prediction(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    struct model model = model_with_vm(&atlas, 4 * MIB);
+    struct trace t = two_classes();
+    struct case_model m;
+    struct error error = {0};
+    assert_int_equal(predict(&model, &t, small_segments, &m, &error), ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "(vmm, unmap)"));
+    model.capacity_bytes = 0; /* it never asks */
+    assert_int_equal(predict(&model, &t, small_segments, &m, &error), 0);
+    model.vm_granularity_bytes = 0;
+    assert_int_equal(predict(&model, &t, small_segments, &m, &error), ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "no virtual memory"));
     trace_close(&t);
     atlas_free(&atlas);
 }
@@ -645,9 +763,10 @@ static void check_monotone(struct atlas *atlas, const struct trace *t, const cha
 {
     for (size_t c = 0; c < atlas->curve_count; c++) {
         struct atlas_curve *curve = &atlas->curves[c];
-        /* Those that the way to an idle device is the rest of: it becomes shorter by as much. */
-        if (strcmp(curve->call, "launch") == 0 || strcmp(curve->call, "launch_device") == 0 ||
-            strcmp(curve->call, "second_use") == 0 || strcmp(curve->call, "sync") == 0)
+        /* Those that are taken off something: the way to an idle device, what giving back takes. */
+        if (strcmp(curve->call, "free_sync") == 0 || strcmp(curve->call, "launch") == 0 ||
+            strcmp(curve->call, "launch_device") == 0 || strcmp(curve->call, "second_use") == 0 ||
+            strcmp(curve->call, "sync") == 0)
             continue;
         for (size_t p = 0; p < curve->point_count; p++)
             curve->points[p].p50_ns += 5 * US;
@@ -672,10 +791,12 @@ static uint64_t host_sum(const struct trace *t)
 static void random_traces_keep_to_the_bounds(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"raw", "pool", "tagged", "tagged:policy=v1", "bufalloc"};
+    static const char *const specs[] = {
+        "raw", "pool", "tagged", "tagged:policy=v1", "bufalloc", "stream", "stream:threshold=max"};
     struct random random = {20170901};
     for (int round = 0; round < 60; round++) {
         struct atlas atlas = make_atlas(round % 2 ? ATLAS_WAITS_device : ATLAS_WAITS_nothing);
+        put_pools(&atlas);
         put_cost(&atlas, "raw", "first_use", (6 + (uint64_t)round) * US, ATLAS_WAITS_unknown);
         put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
         struct trace t = random_trace(&random);
@@ -714,6 +835,10 @@ int main(void)
         cmocka_unit_test(the_pools_memory_has_a_first_use_of_its_own),
         cmocka_unit_test(a_pool_has_a_capacity),
         cmocka_unit_test(a_pool_that_the_atlas_does_not_know_has_no_prediction),
+        cmocka_unit_test(mapped_chunks_cost_nothing_again),
+        cmocka_unit_test(remapping_waits_for_the_device_and_pays_each_call),
+        cmocka_unit_test(new_chunks_are_first_used_together),
+        cmocka_unit_test(virtual_memory_that_the_atlas_does_not_know_has_no_prediction),
         cmocka_unit_test(what_the_atlas_lacks_is_named),
         cmocka_unit_test(the_models_driver_has_a_capacity),
         cmocka_unit_test(random_traces_keep_to_the_bounds),

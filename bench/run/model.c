@@ -197,16 +197,21 @@ static int replay_run(struct replay *r, struct case_model *prediction, bool *lac
 
 /* ---- the model ------------------------------------------------------------------------------ */
 
-struct model model_of(const struct atlas *atlas, const struct device *device,
-                      uint64_t capacity_bytes)
+struct model model_of(const struct atlas *atlas, struct device *device, uint64_t capacity_bytes)
 {
     const struct device_info *info = device_info(device);
+    uint64_t granularity_bytes = 0;
+    if (device->ops->vm_granularity &&
+        device->ops->vm_granularity(device, &granularity_bytes, NULL))
+        granularity_bytes = 0;
     return (struct model){
         .atlas = atlas,
         .synchronous = strcmp(info->api, "host") == 0,
         .lazy_on_device = info->kind == DEVICE_CPU,
         .can_touch = device->ops->touch,
         .has_pool = device->ops->pool_open != NULL,
+        .vm_granularity_bytes = granularity_bytes,
+        .memory_bytes = info->memory_bytes,
         .can_split = info->can_split,
         .alignment = info->alignment_bytes,
         .capacity_bytes = capacity_bytes,

@@ -22,19 +22,20 @@
 
 struct model {
     const struct atlas *atlas;
-    bool synchronous;        /* commands are done when their calls return, as on the host */
-    bool lazy_on_device;     /* the device makes memory usable at its first use; false: the host */
-    bool can_touch;          /* memory can be made resident ahead of its use */
-    bool can_split;          /* as in struct source */
-    bool has_pool;           /* the device has a stream-ordered pool */
-    uint64_t alignment;      /* of memories, in bytes */
-    uint64_t capacity_bytes; /* as in struct source */
-    bool own_time;           /* time the strategy's own work; false: it costs nothing */
+    bool synchronous;    /* commands are done when their calls return, as on the host */
+    bool lazy_on_device; /* the device makes memory usable at its first use; false: the host */
+    bool can_touch;      /* memory can be made resident ahead of its use */
+    bool can_split;      /* as in struct source */
+    bool has_pool;       /* the device has a stream-ordered pool */
+    uint64_t vm_granularity_bytes; /* 0: the device has no virtual memory */
+    uint64_t memory_bytes;         /* of the device */
+    uint64_t alignment;            /* of memories, in bytes */
+    uint64_t capacity_bytes;       /* as in struct source */
+    bool own_time;                 /* time the strategy's own work; false: it costs nothing */
 };
 
 /* What the atlas of a device, and what the device says of itself, make of a model. */
-struct model model_of(const struct atlas *atlas, const struct device *device,
-                      uint64_t capacity_bytes);
+struct model model_of(const struct atlas *atlas, struct device *device, uint64_t capacity_bytes);
 
 /* Predicts a run like those that are sampled: after the strategy has served the same run before.
  * ERR_UNSUPPORTED and what is missing where the atlas lacks a cost that the run needs; other codes

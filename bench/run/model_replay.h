@@ -87,6 +87,7 @@ void replay_drop_memory(struct replay *replay, uint64_t handle);
 /* Somebody has waited for the device: what the pool gives back then takes so long. */
 double replay_pool_waited(struct replay *replay);
 extern const struct source_pool_ops replay_pool_ops;
+extern const struct source_vm_ops replay_vm_ops;
 
 struct source replay_source(struct replay *replay);
 

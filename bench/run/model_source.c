@@ -196,6 +196,7 @@ struct source replay_source(struct replay *r)
         .free = source_takes,
         .sync = source_waits,
         .pool = m->has_pool ? &replay_pool_ops : NULL,
+        .vm = m->vm_granularity_bytes ? &replay_vm_ops : NULL,
     };
     return (struct source){.ops = &r->source_ops,
                            .context = r,
