@@ -10,7 +10,8 @@
  * from a trace that was recorded under another strategy, everything that strategies differ in from
  * the atlas and from the strategy itself. What it leaves out: that memory which lies elsewhere may
  * be slower or faster for a kernel (caches, pages), and that a driver has other things to do as
- * well.
+ * well. A driver's pool is known by its bytes alone: what it has spare is of one piece, and what it
+ * gives back when somebody waits makes that wait longer, which is no time of `driver_ns`.
  */
 #ifndef GAMUT_RUN_MODEL_H
 #define GAMUT_RUN_MODEL_H
