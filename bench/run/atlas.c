@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "run/atlas_bench.h"
@@ -39,9 +40,10 @@ int atlas_measure(struct device *device, const struct atlas_options *options,
         code = atlas_probe_waits(&b, ways, way_count, error);
     if (!code)
         code = atlas_live_counts(&b, ways, way_count, error);
-    if (code == ERR_DEVICE_LOST)
-        return code; /* closing what is lost can hang */
-    ways_close(&b, ways, way_count);
-    bench_close(&b);
+    if (code != ERR_DEVICE_LOST) { /* closing what is lost can hang */
+        ways_close(&b, ways, way_count);
+        bench_close(&b);
+    }
+    free(b.host);
     return code;
 }

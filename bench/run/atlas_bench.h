@@ -43,6 +43,7 @@ struct bench {
 enum { BENCH_SCRATCH_BYTES = 65536 };
 
 int bench_open(struct bench *b, struct error *error);
+/* Gives back what is the device's. */
 void bench_close(struct bench *b);
 
 /* One item, or one item a page of a memory. None of them waits. */

@@ -289,5 +289,4 @@ void bench_close(struct bench *b)
             b->ops->free(b->device, b->moved[side], b->moved_bytes, NULL);
     if (b->program)
         b->ops->unbuild(b->device, b->program);
-    free(b->host);
 }
