@@ -1,22 +1,22 @@
 /* vmm: expandable segments on virtual memory: addresses first, memory behind them as it is needed.
  *
  *   1. Sizes are rounded up to 512 bytes (or the source's alignment, if that is more). Up to
- * `small` bytes (1 MiB) a request belongs to the small class, else to the large one. A class has a
- *      segment: a range of addresses 9/8 as large as the device's memory, into which chunks of
- *      `small_chunk` (2 MiB) or `large_chunk` (20 MiB) are mapped. Classes share nothing but the
- *      device. A class that runs out of addresses gets another segment.
- *   2. A segment is cut into pieces: live, free (mapped), unmapped. Neighbours that are both free
- * or both unmapped are one.
+ *      `small` bytes (1 MiB) a request belongs to the small class, else to the large one. A class
+ *      has a segment: a range of addresses 9/8 as large as the device's memory, into which
+ *      chunks of `small_chunk` (2 MiB) or `large_chunk` (20 MiB) are mapped. Classes share
+ *      nothing but the device. A class that runs out of addresses gets another segment.
+ *   2. A segment is cut into pieces: live, free (mapped), unmapped. Neighbours that are both
+ *      free or both unmapped are one.
  *   3. alloc takes the free piece that fits best. One that is followed by unmapped addresses counts
  *      as large as it could expand to, so that the end of the segment is broken into last. What is
  *      too much of a piece stays free.
- *   4. If none fits, chunks are mapped at the lowest addresses where free and unmapped pieces side
- * by side are large enough: gaps are filled before the segment grows.
+ *   4. If none fits, chunks are mapped at the lowest addresses where free and unmapped pieces
+ *      side by side are large enough: gaps are filled before the segment grows.
  *   5. free joins the piece with free neighbours. Nothing is unmapped.
  *   6. trim unmaps and releases every chunk that is wholly free; a chunk is never cut. It waits for
  *      all queues first: an unmap waits for nothing, and commands may still use what was freed.
- *   7. If the driver is out of memory, what the attempt had mapped goes back, rule 6 is applied,
- * and if anything was released the request is tried once more.
+ *   7. If the driver is out of memory, what the attempt had mapped goes back, rule 6 is
+ *      applied, and if anything was released the request is tried once more.
  *
  * Why: memory that lies scattered in free chunks can be mapped anew in one piece, so a program
  * whose sizes change does not die of fragmentation; and a growing request grows in place. The price
