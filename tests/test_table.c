@@ -247,6 +247,30 @@ static void chart_data_of_each_chart(void **state)
     result_free(&result);
 }
 
+/* What a device cannot run at all is no series of bars that are missing. */
+static void what_is_skipped_everywhere_is_no_series(void **state)
+{
+    (void)state;
+    for (size_t kept = 0; kept < 2; kept++) {
+        struct result result = record_fixture(6);
+        size_t i, seen = 0;
+        json_t *one_case;
+        json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
+        {
+            const json_t *key = json_object_get(one_case, "key");
+            if (strcmp(tree_get_text(key, "strategy"), "pool") == 0 &&
+                strcmp(tree_get_text(key, "device"), "host") == 0 && seen++ >= kept)
+                tree_put(one_case, "status", tree_text("skipped"));
+        }
+        assert_true(seen > 1);
+        char *text = chart_data(result.root, "speedup", "host", NULL);
+        assert_int_equal(strstr(text, "# pool\n") != NULL, kept > 0);
+        assert_non_null(strstr(text, "# tagged"));
+        free(text);
+        result_free(&result);
+    }
+}
+
 static void chart_errors(void **state)
 {
     (void)state;
@@ -352,6 +376,7 @@ int main(void)
         cmocka_unit_test(formats_by_name),
         cmocka_unit_test(chart_data_of_each_chart),
         cmocka_unit_test(merging_charts_show_one_strategy),
+        cmocka_unit_test(what_is_skipped_everywhere_is_no_series),
         cmocka_unit_test(chart_errors),
         cmocka_unit_test(charts_are_drawn),
         cmocka_unit_test(gnuplot_is_missing),

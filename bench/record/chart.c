@@ -33,11 +33,20 @@ struct names {
     char **name;
 };
 
+/* Its number, or the number of names. */
+static size_t find_name(const struct names *names, const char *name)
+{
+    size_t i = 0;
+    while (i < names->count && strcmp(names->name[i], name) != 0)
+        i++;
+    return i;
+}
+
 static size_t add_name(struct names *names, const char *name)
 {
-    for (size_t i = 0; i < names->count; i++)
-        if (strcmp(names->name[i], name) == 0)
-            return i;
+    size_t found = find_name(names, name);
+    if (found < names->count)
+        return found;
     names->name = must_realloc(names->name, (names->count + 1) * sizeof *names->name);
     names->name[names->count] = must_alloc(strlen(name) + 1);
     strcpy(names->name[names->count], name);
@@ -60,7 +69,8 @@ struct plan {
     const json_t *root;
     const char *strategy; /* the only one that is shown, or NULL: all */
     struct names clusters, series;
-    const json_t **cell; /* [cluster * series.count + series] */
+    struct names skipped; /* ways to run of which some case was skipped */
+    const json_t **cell;  /* [cluster * series.count + series] */
 };
 
 static const json_t *plan_cell(const struct plan *plan, size_t cluster, size_t series)
@@ -112,6 +122,11 @@ static bool is_ok(const json_t *one_case)
     return strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) == 0;
 }
 
+static bool is_skipped(const json_t *one_case)
+{
+    return strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_skipped)) == 0;
+}
+
 static bool is_unmerged(const json_t *one_case)
 {
     return strcmp(tree_get_text(json_object_get(one_case, "key"), "merge"), "none") == 0;
@@ -161,14 +176,12 @@ static void collect(struct plan *plan, const json_t *cell, const char *cluster, 
 {
     add_name(&plan->clusters, cluster);
     if (!is_baseline(plan, cell))
-        add_name(&plan->series, series);
+        add_name(is_skipped(cell) ? &plan->skipped : &plan->series, series);
 }
 
 static void place(struct plan *plan, const json_t *cell, const char *cluster, const char *series)
 {
-    size_t known = plan->series.count, s = 0;
-    while (s < known && strcmp(plan->series.name[s], series) != 0)
-        s++;
+    size_t known = plan->series.count, s = find_name(&plan->series, series);
     if (s < known)
         plan->cell[add_name(&plan->clusters, cluster) * known + s] = cell;
 }
@@ -192,6 +205,7 @@ static void free_plan(struct plan *plan)
 {
     free_names(&plan->clusters);
     free_names(&plan->series);
+    free_names(&plan->skipped);
     free(plan->cell);
 }
 
@@ -425,6 +439,17 @@ static int write_data(const struct plan *plan, const char *device, const char *p
     return 0;
 }
 
+/* "; skipped: stream, vmm": what is no series, because none of its cases was run. */
+static void add_skipped(const struct plan *plan, struct text *out)
+{
+    const char *before = "; skipped: ";
+    for (size_t i = 0; i < plan->skipped.count; i++)
+        if (find_name(&plan->series, plan->skipped.name[i]) == plan->series.count) {
+            text_add(out, "%s%s", before, plan->skipped.name[i]);
+            before = ", ";
+        }
+}
+
 int chart_draw(const json_t *root, const char *chart, const char *device, const char *strategy,
                const char *scripts, const char *folder, struct text *made, struct error *error)
 {
@@ -439,6 +464,7 @@ int chart_draw(const json_t *root, const char *chart, const char *device, const 
     for (size_t i = 0; i < plan.series.count; i++)
         text_add(&series, "\"%s\" ", plan.series.name[i]);
     gnuplot_caption(root, device, &below);
+    add_skipped(&plan, &below);
     gnuplot_variable(&variables, "data", data.data);
     gnuplot_variable(&variables, "out", name.data);
     gnuplot_variable(&variables, "scripts", scripts);

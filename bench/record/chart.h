@@ -27,9 +27,12 @@ const char *chart_strategy(const json_t *root, const char *device, size_t i);
 /* Writes the data of one chart for one device (a case key's `device`), and for one strategy where
  * the chart is of one (else `strategy` is NULL). Blocks are separated by two blank lines, as
  * gnuplot's `index` wants it. Block 0: the position and label of each cluster. Then one block a way
- * to run, a line a cluster, its own position first: speedup      x speedup ci_lo ci_hi status
+ * to run of which not all cases were skipped, a line a cluster, its own position first:
+ *
+ *   speedup      x speedup ci_lo ci_hi status
  *   peak_memory  x reserved/bound requested/bound reserved_bytes bound_bytes status
  *   merging      x time ci_lo ci_hi peak status
+ *
  * NaN stands for what is not known; status is ok, n/a or the case's status in capitals.
  * ERR_NOT_FOUND for an unknown chart, or where the device has no case the chart could show. */
 int chart_write(const json_t *root, const char *chart, const char *device, const char *strategy,
