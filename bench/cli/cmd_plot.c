@@ -80,28 +80,17 @@ static int draw_chart(struct plot *plot, const char *chart, const char *device)
     return 0;
 }
 
-static bool has_atlas(const json_t *root, const char *device)
-{
-    size_t i;
-    json_t *atlas;
-    json_array_foreach(json_object_get(root, "atlas"), i, atlas)
-    {
-        if (strcmp(tree_get_text(atlas, "device"), device) == 0)
-            return true;
-    }
-    return false;
-}
-
 static int draw_all(struct plot *plot)
 {
     /* A file of atlases alone has no charts of cases; one without either says so. */
-    const bool has_cases = json_array_size(json_object_get(plot->root, "cases")) > 0 ||
-                           json_array_size(json_object_get(plot->root, "atlas")) == 0;
+    const json_t *atlases = json_object_get(plot->root, "atlas");
+    const bool has_cases =
+        json_array_size(json_object_get(plot->root, "cases")) > 0 || json_array_size(atlases) == 0;
     const json_t *devices = json_object_get(json_object_get(plot->root, "context"), "devices");
     for (size_t d = 0; d < json_array_size(devices); d++) {
         const char *device = tree_get_text(json_array_get(devices, d), "id");
         const char *chart;
-        int code = has_atlas(plot->root, device) ? draw(plot, NULL, device, NULL) : 0;
+        int code = atlas_json_find(atlases, device) ? draw(plot, NULL, device, NULL) : 0;
         for (size_t c = 0; has_cases && code != ERR_UNSUPPORTED && (chart = chart_name(c)); c++)
             code = draw_chart(plot, chart, device);
         if (code == ERR_UNSUPPORTED)

@@ -11,27 +11,10 @@
 #include "record/result.h"
 #include "record/tree.h"
 
-static bool of_device(const json_t *atlas, const struct device_info *info)
-{
-    return strcmp(tree_get_text(atlas, "device"), info->id) == 0;
-}
-
 static bool of_same_driver(const json_t *atlas, const struct device_info *info)
 {
     return strcmp(tree_get_text(atlas, "name"), info->name) == 0 &&
            strcmp(tree_get_text(atlas, "driver"), info->driver) == 0;
-}
-
-static const json_t *atlas_in(const json_t *all, const struct device_info *info, bool same_driver)
-{
-    size_t i;
-    json_t *atlas;
-    json_array_foreach((json_t *)all, i, atlas)
-    {
-        if (of_device(atlas, info) && (!same_driver || of_same_driver(atlas, info)))
-            return atlas;
-    }
-    return NULL;
 }
 
 /* Checked here, so that a worker need not say why it cannot use one. */
@@ -57,7 +40,7 @@ static int atlases_of_file(const char *path, const struct found_device *devices,
     const json_t *all = json_object_get(root, "atlas");
     for (size_t i = 0; i < count && !code; i++) {
         const struct device_info *info = &devices[i].info;
-        const json_t *atlas = atlas_in(all, info, false);
+        const json_t *atlas = atlas_json_find(all, info->id);
         if (!devices[i].selected)
             continue;
         if (!atlas) {
@@ -113,12 +96,13 @@ static void take_missing(const char *path, const struct found_device *devices, s
 {
     json_t *root = load_with_atlas(path);
     for (size_t i = 0; i < count && root; i++) {
-        const json_t *atlas = atlas_in(json_object_get(root, "atlas"), &devices[i].info, true);
-        if (!devices[i].selected || has[i] || !atlas || take(atlases, atlas, NULL))
+        const struct device_info *info = &devices[i].info;
+        const json_t *atlas = atlas_json_find(json_object_get(root, "atlas"), info->id);
+        if (!devices[i].selected || has[i] || !atlas || !of_same_driver(atlas, info) ||
+            take(atlases, atlas, NULL))
             continue;
         has[i] = true;
-        fprintf(stderr, "gamut: cases on %s are predicted by the atlas in %s\n", devices[i].info.id,
-                path);
+        fprintf(stderr, "gamut: cases on %s are predicted by the atlas in %s\n", info->id, path);
     }
     json_decref(root);
 }

@@ -115,6 +115,10 @@ json_t *atlas_to_json(const struct atlas *atlas);
 int atlas_from_json(const json_t *json, struct atlas *atlas, struct error *error);
 void atlas_free(struct atlas *atlas);
 
+/* The element of an array of atlases, a result file's member `atlas`, that is of this device; NULL
+ * where there is none. */
+const json_t *atlas_json_find(const json_t *atlases, const char *device);
+
 /* The atlas of a device in a result file (its member `atlas`, one element a device). `device` may
  * be NULL for the only one. ERR_NOT_FOUND: the file has none, or not of this device. */
 int atlas_of_result(const json_t *root, const char *device, struct atlas *atlas,

@@ -281,18 +281,23 @@ int atlas_from_json(const json_t *json, struct atlas *atlas, struct error *error
     return r.code;
 }
 
+const json_t *atlas_json_find(const json_t *atlases, const char *device)
+{
+    for (size_t i = 0; i < json_array_size(atlases); i++)
+        if (strcmp(tree_get_text(json_array_get(atlases, i), "device"), device) == 0)
+            return json_array_get(atlases, i);
+    return NULL;
+}
+
 int atlas_of_result(const json_t *root, const char *device, struct atlas *atlas,
                     struct error *error)
 {
     const json_t *all = json_object_get(root, "atlas");
-    const json_t *found = NULL;
     size_t count = json_array_size(all);
+    const json_t *found = device       ? atlas_json_find(all, device)
+                          : count == 1 ? json_array_get(all, 0)
+                                       : NULL;
     *atlas = (struct atlas){.timer_ns = NAN};
-    for (size_t i = 0; i < count && !found; i++) {
-        const json_t *one = json_array_get(all, i);
-        if (device ? strcmp(tree_get_text(one, "device"), device) == 0 : count == 1)
-            found = one;
-    }
     if (found)
         return atlas_from_json(found, atlas, error);
     if (count == 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "record/statistics.h"
 #include "run/atlas_bench.h"
 
 enum { PAGE_BYTES = 4096, PAGE_WORDS = PAGE_BYTES / 4 };
@@ -250,12 +251,6 @@ static int allocate(struct bench *b, struct error *error)
     return code ? code : bench_sync(b, error);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double time_the_timer(void)
 {
     enum { READINGS = 1001 };
@@ -264,7 +259,7 @@ static double time_the_timer(void)
         uint64_t start = clock_ns();
         ns[i] = (double)(clock_ns() - start);
     }
-    qsort(ns, READINGS, sizeof *ns, by_size);
+    statistics_sort(ns, READINGS);
     return ns[READINGS / 2];
 }
 

@@ -159,18 +159,6 @@ struct worker {
     struct open_device **devices;
 };
 
-static const json_t *atlas_json_of(const json_t *atlases, const char *id)
-{
-    size_t i;
-    json_t *atlas;
-    json_array_foreach((json_t *)atlases, i, atlas)
-    {
-        if (strcmp(tree_get_text(atlas, "device"), id) == 0)
-            return atlas;
-    }
-    return NULL;
-}
-
 /* Opens a device at its first case, so that what opening does to the process is that case's. */
 static struct open_device *device_of(struct worker *w, const char *id)
 {
@@ -186,7 +174,7 @@ static struct open_device *device_of(struct worker *w, const char *id)
         return d;
     }
     d->measure = measure_open(d->device);
-    const json_t *atlas = atlas_json_of(w->job->atlases, id);
+    const json_t *atlas = atlas_json_find(w->job->atlases, id);
     if (atlas && atlas_from_json(atlas, &d->atlas, NULL) == 0)
         measure_predict(d->measure, &d->atlas);
     return d;
