@@ -325,40 +325,30 @@ expect 77 "no device matches" run -D opencl:no-such-device-anywhere
 expect 77 "no device matches" run -D host,opencl:no-such-device-anywhere
 
 # ---- interruption
-tests=$((tests + 1))
-"$gamut" run -w canny -d smoke --rounds 10000 --samples 1 --min-time 0 --out cut.json \
-    --progress plain >out 2>err &
-pid=$!
-tries=0
-until grep -q '\[ *2/' err || [ $tries -eq 300 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
-kill -INT $pid
-wait $pid
-code=$?
-[ $code -eq 130 ] || fail "SIGINT: exit $code, expected 130"
-is_json cut.json
-grep -q '"interrupted"' cut.json || fail "SIGINT: the file does not say interrupted"
-grep -q '"samples"' cut.json || fail "SIGINT: what was measured is gone"
+# interrupted WHEN FILE KEPT ARGUMENT...: SIGINT as soon as stderr matches WHEN leaves a whole FILE that holds KEPT.
+interrupted() {
+    when=$1 file=$2 kept=$3
+    shift 3
+    tests=$((tests + 1))
+    "$gamut" "$@" --out "$file" >out 2>err &
+    pid=$!
+    tries=0
+    until grep -q "$when" err || [ $tries -eq 300 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    kill -INT $pid
+    wait $pid
+    code=$?
+    [ $code -eq 130 ] || fail "SIGINT: gamut $*: exit $code, expected 130"
+    is_json "$file"
+    grep -q '"interrupted"' "$file" || fail "SIGINT: gamut $*: the file does not say interrupted"
+    grep -q "$kept" "$file" || fail "SIGINT: gamut $*: what was measured is gone"
+}
+interrupted '\[ *2/' cut.json '"samples"' \
+    run -w canny -d smoke --rounds 10000 --samples 1 --min-time 0 --progress plain
 has "canny"
-
-# An atlas that is cut short keeps what it had.
-tests=$((tests + 1))
-"$gamut" atlas --out cut_atlas.json >out 2>err &
-pid=$!
-tries=0
-until grep -q 'sizes' err || [ $tries -eq 300 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
-kill -INT $pid
-wait $pid
-code=$?
-[ $code -eq 130 ] || fail "SIGINT: exit $code, expected 130"
-is_json cut_atlas.json
-grep -q '"interrupted"' cut_atlas.json || fail "SIGINT: the file does not say interrupted"
-grep -q '"way":"raw"' cut_atlas.json || fail "SIGINT: what was measured is gone"
+interrupted 'sizes' cut_atlas.json '"way":"raw"' atlas
 has "^raw  *alloc"
 
 echo "$tests command lines, $failures failures"

@@ -1,11 +1,11 @@
 /* One case: runs on a fresh allocator, checks, counts, times.
  *
  *   1. Unless the right answer is known from an earlier round, and the first time that a merged
- *      program is measured always: a run with every block filled with 0xff first, whose answer is
- * compared with the reference.
+ *      program is measured always: a run with every block filled with 0xff first, whose answer
+ *      is compared with the reference.
  *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and
- * which is the first timed sample; then samples until there are enough. Answers of the cold, the
- *      warm and the last run must be right.
+ *      which is the first timed sample; then samples until there are enough. Answers of the
+ *      cold, the warm and the last run must be right.
  *   3. Afterwards the source must have everything back.
  */
 #include "run/measure.h"
