@@ -1,8 +1,9 @@
 /* One case: runs on a fresh allocator, checks, counts, times.
  *
- *   1. Unless the right answer is known from an earlier round, and the first time that a merged
- *      program is measured always: a run with every block filled with 0xff first, whose answer
- *      is compared with the reference.
+ *   1. The first time that this process measures a program on its data, with whatever strategy: a
+ *      run with every block filled with 0xff, whose answer is compared with the reference, or with
+ *      what was right in an earlier round. Drivers load and compile kernels at their first launch;
+ *      here that is in no time.
  *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and
  *      which is the first timed sample; then samples until there are enough. Answers of the
  *      cold, the warm and the last run must be right.
@@ -43,6 +44,7 @@ struct prepared {
     struct inputs inputs;
     size_t digest_count;
     uint64_t *digests;
+    bool has_run; /* the program as written, on these */
 };
 
 /* What a merge set made of an entry for the sizes of a dataset. */
@@ -52,6 +54,7 @@ struct merged {
     const struct dataset *dataset;
     char set[sizeof((struct case_key *)NULL)->merge];
     struct merge *merge; /* NULL if it failed */
+    bool has_run;
     int status;
     struct error error;
 };
@@ -227,6 +230,7 @@ struct session {
     const struct entry *entry;
     const struct dataset *dataset;
     const struct fun *fun; /* the entry's, or what merging made of it */
+    bool *has_run;         /* in this process, with right answers */
     struct prepared *prepared;
     struct executor *executor;
     const struct allocator_ops *strategy;
@@ -436,12 +440,12 @@ static int measure_runs(struct session *s, const struct measure_options *o)
 {
     struct case_round *round = s->round;
     int code = 0;
-    /* The answer of another merge set says nothing about what this one reads unwritten. */
-    const bool merged_first = s->fun != s->entry->fun && o->first;
-    if (s->prepared->digest_count == 0 || merged_first)
+    if (!*s->has_run)
         code = poisoned_run(s, o->capacity_bytes);
-    if (!code)
+    if (!code) {
+        *s->has_run = true;
         code = open_allocator(s, o->capacity_bytes);
+    }
     if (code)
         return code;
     code = checked_run(s, &round->cold_sample, &round->cold);
@@ -478,6 +482,7 @@ static int choose_fun(struct session *s)
 {
     const char *set = s->round->key.merge;
     s->fun = s->entry->fun;
+    s->has_run = &s->prepared->has_run;
     if (!*set || strcmp(set, "none") == 0)
         return 0;
     struct merged *merged = get_merged(s->m, s->entry, s->prepared, set);
@@ -485,6 +490,7 @@ static int choose_fun(struct session *s)
         s->error = merged->error;
     else
         s->fun = merged->merge->fun;
+    s->has_run = &merged->has_run;
     return merged->status;
 }
 

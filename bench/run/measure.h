@@ -13,7 +13,6 @@ struct measure_options {
     uint64_t least_ns;       /* and until they have taken so long together */
     uint64_t seed;           /* of the inputs */
     uint64_t capacity_bytes; /* of the source; 0: the driver decides */
-    bool first;              /* no round of this case has been measured before */
     size_t
         known_digest_count; /* answers that are known to be right for this workload and dataset */
     const uint64_t *known_digests;

@@ -27,7 +27,6 @@ struct rounds {
     struct caught_signals signals;
     bool interrupted;
     bool *failed;    /* for each case of the selection */
-    bool *measured;  /* likewise: it was ok in some round */
     char lost[1024]; /* which case lost its device in this round, a sentence; "" for none */
     unsigned *order; /* of this round: positions -> indices of cases that have not failed */
     size_t known_count;
@@ -99,9 +98,7 @@ static void end_case(struct rounds *r, const struct case_round *round)
     struct rounds_state *s = &r->state;
     s->done++;
     s->left--;
-    if (round->status == CASE_ok) {
-        r->measured[r->order[s->position]] = true;
-    } else if (!r->lost[0]) {
+    if (round->status != CASE_ok && !r->lost[0]) {
         r->failed[r->order[s->position]] = true;
         s->left -= r->options->rounds - 1 - s->round;
         s->failed += round->status > CASE_skipped;
@@ -158,8 +155,7 @@ static json_t *job_of_rest(const struct rounds *r)
     for (size_t i = 0; i < job.case_count; i++)
         job.cases[i] = (struct job_case){.key = *key_at(r, first + i),
                                          .index = r->order[first + i],
-                                         .slot = (unsigned)(first + i),
-                                         .first = !r->measured[r->order[first + i]]};
+                                         .slot = (unsigned)(first + i)};
     json_t *json = job_to_json(&job);
     free(job.cases);
     return json;
@@ -289,7 +285,6 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
 {
     struct rounds r = {.selection = selection, .options = options, .watcher = watcher};
     r.failed = must_alloc(selection->case_count * sizeof *r.failed);
-    r.measured = must_alloc(selection->case_count * sizeof *r.measured);
     r.order = must_alloc(selection->case_count * sizeof *r.order);
     r.state.left = selection->case_count * options->rounds;
     process_catch_signals(&r.signals);
@@ -303,7 +298,6 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
     r.interrupted |= process_release_signals(&r.signals);
     forget_answers(&r);
     free(r.order);
-    free(r.measured);
     free(r.failed);
     *interrupted = r.interrupted;
     return code;

@@ -37,15 +37,14 @@ static void copy_text(char *to, size_t size, const json_t *json, const char *key
 
 static json_t *case_to_json(const struct job_case *c)
 {
-    return json_pack("{s:i, s:i, s:b, s:o}", "index", (int)c->index, "slot", (int)c->slot, "first",
-                     (int)c->first, "key", case_key_to_json(&c->key));
+    return json_pack("{s:i, s:i, s:o}", "index", (int)c->index, "slot", (int)c->slot, "key",
+                     case_key_to_json(&c->key));
 }
 
 static int case_from_json(const json_t *json, struct job_case *c, struct error *error)
 {
     c->index = (unsigned)integer(json, "index");
     c->slot = (unsigned)integer(json, "slot");
-    c->first = json_is_true(json_object_get(json, "first"));
     return case_key_from_json(json_object_get(json, "key"), &c->key, error);
 }
 

@@ -36,7 +36,6 @@ struct job_case {
     struct case_key key;
     unsigned index; /* of the case in the selection */
     unsigned slot;
-    bool first; /* no round of this case has been measured before */
 };
 
 /* A job: to list the devices, open those that the selectors name and measure them; to measure the

@@ -198,7 +198,6 @@ static struct measure_options options_of(const struct job *job, const struct job
 {
     const struct case_key *key = &c->key;
     struct measure_options options = job->options;
-    options.first = c->first;
     for (size_t i = 0; i < job->known_count; i++)
         if (strcmp(job->known[i].workload, key->workload) == 0 &&
             strcmp(job->known[i].dataset, key->dataset) == 0) {
