@@ -1,13 +1,11 @@
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
 #include "record/atlas_chart.h"
 #include "record/chart.h"
+#include "record/gnuplot.h"
 #include "record/result.h"
 #include "record/tree.h"
 
@@ -17,18 +15,9 @@ static const struct flag flags[] = {
     [PLOT_OUT] = {"out", 'o', FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
                   "the folder of the charts [FILE without its suffix]"},
     [PLOT_SCRIPTS] = {"scripts", 0, FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
-                      "the gnuplot scripts [plots in the source tree of this build]"},
+                      "the gnuplot scripts [those of this build or installation]"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
-
-/* Builds lie in a folder of the tree, whatever folder gamut is called from. */
-static void default_scripts(struct text *folder)
-{
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[length > 0 ? length : 0] = 0;
-    text_add(folder, "%s/../plots", dirname(path));
-}
 
 static void default_out(const char *file, struct text *folder)
 {
@@ -110,7 +99,7 @@ static int run(const struct command_line *line)
     if (line->flag[PLOT_SCRIPTS].text)
         text_add(&scripts, "%s", line->flag[PLOT_SCRIPTS].text);
     else
-        default_scripts(&scripts);
+        gnuplot_scripts(&scripts);
     if (line->flag[PLOT_OUT].text)
         text_add(&out, "%s", line->flag[PLOT_OUT].text);
     else

@@ -1,6 +1,8 @@
 #include "record/gnuplot.h"
 
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +45,19 @@ void gnuplot_variable(struct text *out, const char *name, const char *text)
     for (; *text; text++)
         text_add(out, *text == '\'' ? "''" : "%c", *text);
     text_add(out, "'; ");
+}
+
+void gnuplot_scripts(struct text *folder)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    const char *binary_folder = dirname(path);
+    text_add(folder, "%s/../plots", binary_folder);
+    if (access(folder->data, F_OK) == 0)
+        return;
+    folder->length = 0;
+    text_add(folder, "%s/../share/gamut/plots", binary_folder);
 }
 
 int gnuplot_run(const char *variables, const char *script, const char *data, struct error *error)

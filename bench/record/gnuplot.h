@@ -17,6 +17,10 @@ void gnuplot_caption(const json_t *root, const char *device, struct text *out);
 /* Adds name='text'; with quotes doubled, as gnuplot reads them. */
 void gnuplot_variable(struct text *out, const char *name, const char *text);
 
+/* The folder of the scripts, whatever folder gamut is called from: plots/ in the tree for a binary
+ * in its build folder, share/gamut/plots beside bin/ for one that was installed. */
+void gnuplot_scripts(struct text *folder);
+
 /* Runs a script after setting the variables. ERR_UNSUPPORTED without gnuplot, and what to do. */
 int gnuplot_run(const char *variables, const char *script, const char *data, struct error *error);
 
