@@ -15,4 +15,7 @@
 COMMAND_LIST(X)
 #undef X
 
+/* All of them, in that order. */
+const struct command *const *commands_all(size_t *count);
+
 #endif

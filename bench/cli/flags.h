@@ -10,13 +10,18 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* The exit codes of every command. */
+/* The exit codes of every command: help, manual and README say the same. */
+#define EXIT_CODE_LIST(X)                                                                          \
+    X(EXIT_OK, 0, "done")                                                                          \
+    X(EXIT_INPUT, 2, "a mistake on the command line, in a file or in reading or writing one")      \
+    X(EXIT_CASE_FAILED, 3, "a case failed: wrong, oom, timeout or error")                          \
+    X(EXIT_NOTHING_RAN, 77, "nothing could run, for want of a device or a program")                \
+    X(EXIT_INTERRUPTED, 130, "interrupted; what was measured is kept")
+
 enum exit_code {
-    EXIT_OK = 0,
-    EXIT_INPUT = 2,         /* usage, I/O or parse error */
-    EXIT_CASE_FAILED = 3,   /* run: some case is oom, wrong, timeout or error */
-    EXIT_NOTHING_RAN = 77,  /* no such device: what test harnesses read as "skip" */
-    EXIT_INTERRUPTED = 130, /* SIGINT or SIGTERM; what was measured is kept */
+#define X(name, code, sentence) name = code,
+    EXIT_CODE_LIST(X)
+#undef X
 };
 
 enum flag_type {

@@ -7,33 +7,30 @@
 #include "record/tree.h"
 #include "run/process.h"
 
-static const struct command *const commands[] = {
-#define X(name) &command_##name,
-    COMMAND_LIST(X)
-#undef X
-};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
 static const char *command_name(void *context, size_t i)
 {
+    size_t count;
+    const struct command *const *commands = commands_all(&count);
     (void)context;
-    return i < COMMANDS ? commands[i]->name : NULL;
+    return i < count ? commands[i]->name : NULL;
 }
 
 static void help(FILE *out)
 {
+    size_t count;
+    const struct command *const *commands = commands_all(&count);
     fputs("gamut runs real GPU programs under several memory strategies, checks that the answers\n"
           "are right, and records time, memory, driver calls and copies.\n\n"
           "usage: gamut COMMAND [...]\n\ncommands:\n",
           out);
-    for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-6s %s\n", commands[i]->name, commands[i]->summary);
-    fputs(
-        "\ngamut COMMAND --help says more; gamut --version names the build.\n\n"
-        "Data goes to stdout, everything else to stderr. Exit codes: 0 done, 2 a mistake on the\n"
-        "command line, in a file or in reading or writing one, 3 a case failed, 77 nothing could\n"
-        "run, 130 interrupted (what was measured is kept).\n",
-        out);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\ngamut COMMAND --help says more; gamut --version names the build.\n\n"
+          "Data goes to stdout, everything else to stderr. Exit codes:\n",
+          out);
+#define X(name, code, sentence) fprintf(out, "  %3d  %s\n", code, sentence);
+    EXIT_CODE_LIST(X)
+#undef X
 }
 
 static void version(void)
@@ -49,12 +46,14 @@ static void version(void)
 
 static int unknown_command(const char *word)
 {
+    size_t count;
+    const struct command *const *commands = commands_all(&count);
     int nearest = text_nearest(word, command_name, NULL);
     fprintf(stderr, "gamut: there is no command '%s'", word);
     if (nearest >= 0)
         fprintf(stderr, " (did you mean %s?)", commands[nearest]->name);
     fputs("; there are:", stderr);
-    for (size_t i = 0; i < COMMANDS; i++)
+    for (size_t i = 0; i < count; i++)
         fprintf(stderr, " %s", commands[i]->name);
     fputc('\n', stderr);
     return EXIT_INPUT;
@@ -101,7 +100,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "worker") == 0)
         return worker_main();
-    for (size_t i = 0; i < COMMANDS; i++)
+    size_t count;
+    const struct command *const *commands = commands_all(&count);
+    for (size_t i = 0; i < count; i++)
         if (strcmp(commands[i]->name, argv[1]) == 0)
             return run_command(commands[i], argc, argv);
     return unknown_command(argv[1]);
