@@ -12,4 +12,8 @@ static inline uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* What one reading takes, the median of a thousand; *step_ns (or NULL) is the least difference that
+ * two readings had. */
+uint64_t clock_reading_ns(uint64_t *step_ns);
+
 #endif

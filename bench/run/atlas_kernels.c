@@ -251,23 +251,11 @@ static int allocate(struct bench *b, struct error *error)
     return code ? code : bench_sync(b, error);
 }
 
-static double time_the_timer(void)
-{
-    enum { READINGS = 1001 };
-    double ns[READINGS];
-    for (int i = 0; i < READINGS; i++) {
-        uint64_t start = clock_ns();
-        ns[i] = (double)(clock_ns() - start);
-    }
-    statistics_sort(ns, READINGS);
-    return ns[READINGS / 2];
-}
-
 int bench_open(struct bench *b, struct error *error)
 {
     b->is_synchronous = device_info(b->device)->language == KERNEL_HOST_C;
     b->random.state = b->options->seed;
-    b->atlas->timer_ns = time_the_timer();
+    b->atlas->timer_ns = (double)clock_reading_ns(NULL);
     b->launch_ns = b->launch_device_ns = NAN;
     int code = build(b, error);
     if (!code)
