@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,10 +93,61 @@ static bool read_fact(const char *path, const char *key, char *out, size_t size)
     return found;
 }
 
-static json_t *fact(const char *path, const char *key)
+/* Leaves `out` empty where the file or the fact is not there. */
+static void read_text(const char *root, const char *path, const char *key, char *out, size_t size)
 {
-    char value[512];
-    return read_fact(path, key, value, sizeof value) ? tree_text(value) : json_null();
+    char full[512];
+    snprintf(full, sizeof full, "%s%s", root, path);
+    if (!read_fact(full, key, out, size))
+        out[0] = 0;
+}
+
+/* -1 where there is no number. */
+static int64_t read_count(const char *root, const char *path, const char *key)
+{
+    char text[512];
+    int64_t value;
+    read_text(root, path, key, text, sizeof text);
+    return sscanf(text, "%" SCNd64, &value) == 1 ? value : -1;
+}
+
+/* Intel's driver says whether turbo is off, the others whether it is on. */
+static int read_turbo(const char *root)
+{
+    int64_t off = read_count(root, "/sys/devices/system/cpu/intel_pstate/no_turbo", "");
+    int64_t on = read_count(root, "/sys/devices/system/cpu/cpufreq/boost", "");
+    return off >= 0 ? off == 0 : on >= 0 ? on != 0 : -1;
+}
+
+void context_read_host(const char *root, struct record_host *host)
+{
+    *host = (struct record_host){.turbo = read_turbo(root), .load1 = NAN};
+    struct utsname system;
+    cpu_set_t usable;
+    read_text(root, "/proc/cpuinfo", "model name", host->cpu, sizeof host->cpu);
+    if (!*host->cpu)
+        read_text(root, "/sys/firmware/devicetree/base/model", "", host->cpu, sizeof host->cpu);
+    read_text(root, "/etc/os-release", "PRETTY_NAME", host->os, sizeof host->os);
+    read_text(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "", host->governor,
+              sizeof host->governor);
+    read_text(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource", "",
+              host->clocksource, sizeof host->clocksource);
+    if (uname(&system) == 0) {
+        snprintf(host->kernel, sizeof host->kernel, "%s", system.release);
+        snprintf(host->arch, sizeof host->arch, "%.31s", system.machine);
+    }
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page_bytes > 0)
+        host->memory_bytes = (uint64_t)pages * (uint64_t)page_bytes;
+    int64_t available_kib = read_count(root, "/proc/meminfo", "MemAvailable");
+    host->memory_available_bytes = available_kib > 0 ? (uint64_t)available_kib * 1024 : 0;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    host->cpus = cpus > 0 ? (unsigned)cpus : 0;
+    if (sched_getaffinity(0, sizeof usable, &usable) == 0)
+        host->usable_cpus = (unsigned)CPU_COUNT(&usable);
+    cgroup_read(root, &host->limits);
+    if (getloadavg(&host->load1, 1) != 1)
+        host->load1 = NAN;
 }
 
 static uint64_t rounded_memory(uint64_t bytes)
@@ -156,29 +208,21 @@ void context_machine_id(const char *cpu, uint64_t memory_bytes, const struct rec
 
 json_t *context_host(const struct record_device *devices, size_t count)
 {
-    char cpu[512], machine[9];
-    bool knows_cpu = read_fact("/proc/cpuinfo", "model name", cpu, sizeof cpu) ||
-                     read_fact("/sys/firmware/devicetree/base/model", "", cpu, sizeof cpu);
-    uint64_t memory_bytes = 0;
-    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && page_bytes > 0)
-        memory_bytes = (uint64_t)pages * (uint64_t)page_bytes;
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    struct utsname system;
-    bool knows_system = uname(&system) == 0;
-    double load;
-    context_machine_id(knows_cpu ? cpu : "", memory_bytes, devices, count, machine);
+    struct record_host h;
+    char machine[9];
+    context_read_host("", &h);
+    context_machine_id(h.cpu, h.memory_bytes, devices, count, machine);
 
     json_t *host = tree_object();
     tree_put(host, "machine_id", tree_text(machine));
-    tree_put(host, "os", fact("/etc/os-release", "PRETTY_NAME"));
-    tree_put(host, "kernel", knows_system ? tree_text(system.release) : json_null());
-    tree_put(host, "arch", knows_system ? tree_text(system.machine) : json_null());
-    tree_put(host, "cpu", knows_cpu ? tree_text(cpu) : json_null());
-    tree_put(host, "cpus", tree_count_or_null(cpus > 0 ? (uint64_t)cpus : 0));
-    tree_put(host, "memory_bytes", tree_count_or_null(memory_bytes));
-    tree_put(host, "governor", fact("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", ""));
-    tree_put(host, "load1", tree_number(getloadavg(&load, 1) == 1 ? load : NAN));
+    tree_put(host, "os", tree_text_or_null(h.os));
+    tree_put(host, "kernel", tree_text_or_null(h.kernel));
+    tree_put(host, "arch", tree_text_or_null(h.arch));
+    tree_put(host, "cpu", tree_text_or_null(h.cpu));
+    tree_put(host, "cpus", tree_count_or_null(h.cpus));
+    tree_put(host, "memory_bytes", tree_count_or_null(h.memory_bytes));
+    tree_put(host, "governor", tree_text_or_null(h.governor));
+    tree_put(host, "load1", tree_number(h.load1));
     return host;
 }
 

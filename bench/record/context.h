@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record/cgroup.h"
+
 /* What a result file says about a device. Empty texts and zero numbers are unknown. */
 struct record_device {
     char id[96]; /* the `device` of a case key */
@@ -23,6 +25,21 @@ struct record_device {
     bool has_f64, can_split;
     double copy_bytes_per_second; /* as device_copy_rate measures it */
 };
+
+/* The host's facts. "" and 0 are unknown, of limits also none; NaN and -1 likewise. */
+struct record_host {
+    char os[128], kernel[128], arch[32], cpu[256];
+    char governor[32];    /* of CPU 0's clock: "performance", "powersave", … */
+    char clocksource[32]; /* that clock_gettime reads: "tsc", "hpet", … */
+    int turbo;            /* 1: clocks may rise above the nominal one while power and heat allow */
+    unsigned cpus;        /* online */
+    unsigned usable_cpus; /* that this process may run on */
+    uint64_t memory_bytes, memory_available_bytes;
+    struct cgroup_limits limits;
+    double load1; /* processes that wanted to run, mean of the last minute; of the whole machine */
+};
+/* `root` is put in front of /proc, /sys and /etc: "" for the machine, a folder for a test. */
+void context_read_host(const char *root, struct record_host *host);
 
 json_t *context_tool(void); /* version, git revision, compiler, flags, kind of build */
 json_t *context_env(void);  /* CUDA_*, OCL_*, POCL_* and OMP_* */
