@@ -74,6 +74,10 @@ static int describe(const struct cuda_api *api, int number, struct device_info *
              api->driver_version / 1000, api->driver_version % 1000 / 10, api->nvrtc_major,
              api->nvrtc_minor);
     snprintf(info->arch, sizeof info->arch, "sm_%d", arch_of(api, device));
+    snprintf(info->bus_id, sizeof info->bus_id, "%04x:%02x:%02x.0",
+             (unsigned)attribute(api, device, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
+             (unsigned)attribute(api, device, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
+             (unsigned)attribute(api, device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
     driver_version(info->driver, sizeof info->driver);
     return 0;
 }

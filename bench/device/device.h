@@ -33,6 +33,7 @@ struct device_info {
     char platform[128]; /* OpenCL platform, CUDA version; "" where there is none */
     char driver[64];    /* driver version; "" where unknown */
     char arch[64];      /* "sm_90", …; "" where unknown */
+    char bus_id[32];    /* on the PCI bus, "0000:18:00.0"; "" where unknown */
     enum device_kind kind;
     enum kernel_language language;
     uint64_t memory_bytes;     /* in all */

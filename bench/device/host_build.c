@@ -101,11 +101,22 @@ static int compiler_failed(const char *name, const char *compiler, const char *f
                      compiler, messages);
 }
 
+void host_compilers(const char *commands[4])
+{
+    static const char *const usual[4] = {"cc", "gcc", "clang", NULL};
+    const char *chosen = getenv("CC");
+    memcpy(commands, usual, sizeof usual);
+    if (chosen && *chosen) {
+        commands[0] = chosen;
+        commands[1] = NULL;
+    }
+}
+
 static int compile(const char *name, const char *folder, struct error *error)
 {
-    const char *chosen = getenv("CC");
-    const char *candidates[] = {"cc", "gcc", "clang", NULL}, *only[] = {chosen, NULL};
-    for (const char **c = chosen && *chosen ? only : candidates; *c; c++) {
+    const char *chosen = getenv("CC"), *commands[4];
+    host_compilers(commands);
+    for (const char **c = commands; *c; c++) {
         int status, failed = run_compiler(*c, folder, &status);
         if (failed == ENOENT)
             continue;

@@ -4,6 +4,10 @@
 
 #include "base/error.h"
 
+/* The commands that are tried, in this order: $CC alone if that is set, else cc, gcc and clang.
+ * Ends with NULL. A command may have several words. */
+void host_compilers(const char *commands[4]);
+
 /* Compiles C text to a shared library and loads it; the caller dlcloses *library. `name` stands in
  * messages. ERR_UNSUPPORTED where there is no compiler, ERR_BUILD with the compiler's log. Nothing
  * is left in the file system. */

@@ -152,6 +152,7 @@ json_t *device_to_json(const struct found_device *device)
     tree_put(json, "platform", tree_text(info->platform));
     tree_put(json, "driver", tree_text(info->driver));
     tree_put(json, "arch", tree_text(info->arch));
+    tree_put(json, "bus_id", tree_text(info->bus_id));
     tree_put(json, "kind", json_integer(info->kind));
     tree_put(json, "language", json_integer(info->language));
     tree_put(json, "memory_bytes", json_integer((json_int_t)info->memory_bytes));
@@ -178,6 +179,7 @@ bool device_from_json(const json_t *json, struct found_device *device)
     copy_text(info->platform, sizeof info->platform, json, "platform");
     copy_text(info->driver, sizeof info->driver, json, "driver");
     copy_text(info->arch, sizeof info->arch, json, "arch");
+    copy_text(info->bus_id, sizeof info->bus_id, json, "bus_id");
     info->kind = (enum device_kind)integer(json, "kind");
     info->language = (enum kernel_language)integer(json, "language");
     info->memory_bytes = integer(json, "memory_bytes");
@@ -192,6 +194,33 @@ bool device_from_json(const json_t *json, struct found_device *device)
     device->free_bytes = integer(json, "free_bytes");
     device->copy_rate = json_number_value(json_object_get(json, "copy_rate"));
     return info->id[0] != 0;
+}
+
+void device_to_record(const struct found_device *found, struct record_device *record)
+{
+    static const char *const kinds[] = {
+        [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu", [DEVICE_OTHER] = "other"};
+    const struct device_info *info = &found->info;
+    *record = (struct record_device){
+        .used = found->selected,
+        .memory_bytes = info->memory_bytes,
+        .memory_free_start_bytes = found->free_bytes,
+        .max_alloc_bytes = info->max_alloc_bytes,
+        .alignment_bytes = info->alignment_bytes,
+        .l2_bytes = info->l2_bytes,
+        .compute_units = info->compute_units,
+        .max_group_items = info->max_group_items,
+        .has_f64 = info->has_f64,
+        .can_split = info->can_split,
+        .copy_bytes_per_second = found->copy_rate,
+    };
+    snprintf(record->id, sizeof record->id, "%s", info->id);
+    snprintf(record->api, sizeof record->api, "%s", info->api);
+    snprintf(record->name, sizeof record->name, "%s", info->name);
+    snprintf(record->platform, sizeof record->platform, "%s", info->platform);
+    snprintf(record->driver, sizeof record->driver, "%s", info->driver);
+    snprintf(record->arch, sizeof record->arch, "%s", info->arch);
+    snprintf(record->kind, sizeof record->kind, "%s", kinds[info->kind]);
 }
 
 /* ---- lines --------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 
 #include "device/device.h"
 #include "record/case.h"
+#include "record/context.h"
 #include "run/atlas.h"
 #include "run/measure.h"
 
@@ -75,6 +76,8 @@ struct found_device {
 };
 json_t *device_to_json(const struct found_device *device);
 bool device_from_json(const json_t *json, struct found_device *device);
+/* As a result file says it. */
+void device_to_record(const struct found_device *found, struct record_device *record);
 
 /* One line on `out`, flushed; drops the reference to json. */
 void wire_send(FILE *out, json_t *json);
