@@ -9,7 +9,8 @@
     X(atlas)                                                                                       \
     X(list)                                                                                        \
     X(plan)                                                                                        \
-    X(plot)
+    X(plot)                                                                                        \
+    X(doctor)
 
 #define X(name) extern const struct command command_##name;
 COMMAND_LIST(X)

@@ -1,0 +1,50 @@
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "doctor/doctor.h"
+#include "record/tree.h"
+
+enum doctor_flag { DOCTOR_FORMAT, DOCTOR_RESULTS };
+enum doctor_format { FORMAT_TABLE, FORMAT_JSON };
+
+static const struct flag flags[] = {
+    [DOCTOR_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json", 0, 0,
+                       "on stdout"},
+    [DOCTOR_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
+                        "the folder of result files"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+static int run(const struct command_line *line)
+{
+    struct doctor_facts facts;
+    struct doctor_rows rows;
+    doctor_collect(line->flag[DOCTOR_RESULTS].text, &facts);
+    doctor_check(&facts, &rows);
+    if (line->flag[DOCTOR_FORMAT].number == FORMAT_JSON) {
+        json_t *json = doctor_json(&facts, &rows);
+        json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+        putchar('\n');
+        json_decref(json);
+    } else {
+        doctor_print(&rows, stdout);
+    }
+    int exit_code = rows.counts[DOCTOR_FAIL] ? EXIT_CASE_FAILED : EXIT_OK;
+    doctor_rows_free(&rows);
+    doctor_free(&facts);
+    return exit_code;
+}
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .summary = "look whether this machine is fit to measure on, and say what to do",
+    .arguments = "",
+    .flags = flags,
+    .notes =
+        "A line a check. fail: what is measured would be wrong, or could not be kept; warn: it\n"
+        "would be noisier, or less, than it could be. Exits with 3 if a check fails. Changes\n"
+        "nothing, asks nothing, and needs no device.\n\n"
+        "--format json: {schema, verdict, checks: [{check, subject, status, found, advice}],\n"
+        "  facts: {devices, gpus, …}}; null is unknown or none.\n",
+    .run = run,
+};

@@ -1,0 +1,145 @@
+/* Facts about devices, this binary and what it is given; those of files and programs are in
+ * collect_files.c, the host's in record/context.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "device/device.h"
+#include "doctor/collect.h"
+#include "record/gnuplot.h"
+#include "record/tree.h"
+#include "run/rounds.h"
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* What the survey said of an API without a device, "NAME: SENTENCE\n" (the sentence may have
+ * several lines). */
+static void why_missing(const char *missing, const char *api, char *out, size_t size)
+{
+    const size_t length = strlen(api);
+    for (const char *line = missing; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, api, length) == 0 && line[length] == ':') {
+            snprintf(out, size, "%.*s", (int)strcspn(line + length + 2, "\n"), line + length + 2);
+            return;
+        }
+    }
+}
+
+static void collect_apis(const struct found_device *found, size_t count, const char *missing,
+                         struct doctor_facts *facts)
+{
+    const struct device_ops *const *ops = device_api_list(&facts->api_count);
+    facts->apis = must_alloc(facts->api_count * sizeof *facts->apis);
+    for (size_t a = 0; a < facts->api_count; a++) {
+        struct doctor_api *api = &facts->apis[a];
+        snprintf(api->name, sizeof api->name, "%s", ops[a]->name);
+        for (size_t i = 0; i < count; i++)
+            api->device_count += strcmp(found[i].info.api, api->name) == 0;
+        why_missing(missing, api->name, api->why_not, sizeof api->why_not);
+    }
+}
+
+/* In a process for each device, so that one that can't be opened does not hide the others. */
+static void open_device(const struct found_device *found, struct doctor_device *device)
+{
+    struct found_device *opened;
+    size_t count;
+    struct error error = {0};
+    device_to_record(found, &device->device);
+    snprintf(device->bus_id, sizeof device->bus_id, "%s", found->info.bus_id);
+    if (rounds_devices(found->info.id, false, &opened, &count, NULL, &error)) {
+        snprintf(device->failure, sizeof device->failure, "%.999s", error.text);
+        return;
+    }
+    device_to_record(&opened[0], &device->device); /* the selected one comes first */
+    free(opened);
+}
+
+static void collect_devices(struct doctor_facts *facts)
+{
+    struct found_device *found;
+    struct text missing = {0};
+    struct error error = {0};
+    if (rounds_devices("", false, &found, &facts->device_count, &missing, &error))
+        snprintf(facts->no_devices, sizeof facts->no_devices, "%.999s", error.text);
+    collect_apis(found, facts->device_count, missing.length ? missing.data : "", facts);
+    facts->devices = must_alloc(facts->device_count * sizeof *facts->devices);
+    for (size_t i = 0; i < facts->device_count; i++)
+        open_device(&found[i], &facts->devices[i]);
+    text_free(&missing);
+    free(found);
+}
+
+/* NVML writes the domain with eight digits, CUDA with four. */
+static bool is_same_bus(const char *nvml, const char *cuda)
+{
+    const size_t n = strlen(nvml), c = strlen(cuda);
+    return c > 0 && n >= c && strcasecmp(nvml + n - c, cuda) == 0;
+}
+
+void doctor_keep_usable_gpus(struct doctor_facts *facts)
+{
+    size_t kept = 0;
+    for (size_t g = 0; g < facts->gpu_count; g++) {
+        struct nvml_gpu *gpu = &facts->gpus[g];
+        bool is_usable = false;
+        for (size_t d = 0; d < facts->device_count; d++)
+            is_usable |= is_same_bus(gpu->bus_id, facts->devices[d].bus_id);
+        if (!is_usable)
+            continue;
+        struct nvml_gpu other = facts->gpus[kept];
+        facts->gpus[kept++] = *gpu;
+        *gpu = other;
+    }
+    if (kept)
+        facts->gpu_count = kept;
+}
+
+static void collect_gpus(struct doctor_facts *facts)
+{
+    struct nvml_api api;
+    struct error error = {0};
+    if (nvml_load(&api, &error) || nvml_survey(&api, &facts->gpus, &facts->gpu_count, &error))
+        snprintf(facts->nvml_why_not, sizeof facts->nvml_why_not, "%.999s", error.text);
+    facts->has_nvidia_node = access("/dev/nvidiactl", F_OK) == 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static void collect_build(struct doctor_facts *facts)
+{
+    json_t *tool = context_tool();
+    const json_t *dirty = json_object_get(tool, "git_dirty");
+    snprintf(facts->git_rev, sizeof facts->git_rev, "%s", tree_get_text(tool, "git_rev"));
+    snprintf(facts->build, sizeof facts->build, "%s", tree_get_text(tool, "build"));
+    snprintf(facts->cflags, sizeof facts->cflags, "%s", tree_get_text(tool, "cflags"));
+    facts->git_dirty = json_is_boolean(dirty) ? json_is_true(dirty) : -1;
+    json_decref(tool);
+}
+
+void doctor_collect(const char *results, struct doctor_facts *facts)
+{
+    *facts = (struct doctor_facts){.env = context_env()};
+    context_read_host("", &facts->host); /* first, and GPUs before devices: the rest is load */
+    collect_gpus(facts);
+    facts->timer_ns = clock_reading_ns(&facts->timer_step_ns);
+    collect_build(facts);
+    doctor_collect_folder(results, &facts->results);
+    doctor_collect_programs(facts);
+    collect_devices(facts);
+    doctor_keep_usable_gpus(facts);
+}
+
+void doctor_free(struct doctor_facts *facts)
+{
+    free(facts->apis);
+    free(facts->devices);
+    free(facts->gpus);
+    json_decref(facts->env);
+    *facts = (struct doctor_facts){0};
+}

@@ -1,0 +1,107 @@
+#include <math.h>
+#include <string.h>
+
+#include "doctor/doctor.h"
+#include "record/tree.h"
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static int name_width(const struct doctor_rows *rows)
+{
+    size_t widest = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        size_t width = strlen(rows->row[i].check) + 1 + strlen(rows->row[i].subject);
+        widest = width > widest ? width : widest;
+    }
+    return (int)widest;
+}
+
+void doctor_print(const struct doctor_rows *rows, FILE *out)
+{
+    const int width = name_width(rows);
+    const size_t failed = rows->counts[DOCTOR_FAIL], warned = rows->counts[DOCTOR_WARN];
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct doctor_row *row = &rows->row[i];
+        const char *between = *row->subject ? " " : "";
+        fprintf(out, "%s  %s%s%-*s  ", doctor_status_name(row->status), row->check, between,
+                width - (int)strlen(row->check) - (int)strlen(between), row->subject);
+        for (const char *c = row->found; *c; c++) /* a compiler's log has several lines */
+            fputc(*c == '\n' ? ' ' : *c, out);
+        fprintf(out, "%s%s\n", *row->advice ? " -> " : "", row->advice);
+    }
+    fprintf(out, "%zu checks: %zu failed, %zu %s.\n", rows->count, failed, warned,
+            warned == 1 ? "warning" : "warnings");
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *row_json(const struct doctor_row *row)
+{
+    json_t *json = tree_object();
+    tree_put(json, "check", tree_text(row->check));
+    tree_put(json, "subject", tree_text_or_null(row->subject));
+    tree_put(json, "status", tree_text(doctor_status_name(row->status)));
+    tree_put(json, "found", tree_text(row->found));
+    tree_put(json, "advice", tree_text_or_null(row->advice));
+    return json;
+}
+
+static json_t *count_or_unknown(int64_t value)
+{
+    return value < 0 ? json_null() : tree_count((uint64_t)value);
+}
+
+static json_t *gpu_json(const struct nvml_gpu *gpu)
+{
+    json_t *json = tree_object();
+    tree_put(json, "index", tree_count(gpu->index));
+    tree_put(json, "name", tree_text_or_null(gpu->name));
+    tree_put(json, "bus_id", tree_text_or_null(gpu->bus_id));
+#define X(fact) tree_put(json, #fact, count_or_unknown(gpu->fact));
+    NVML_FACT_LIST(X)
+#undef X
+    return json;
+}
+
+static json_t *facts_json(const struct doctor_facts *facts)
+{
+    const struct cgroup_limits *limits = &facts->host.limits;
+    json_t *json = tree_object(), *devices = tree_array(), *gpus = tree_array();
+    for (size_t i = 0; i < facts->device_count; i++)
+        tree_append(devices, context_device(&facts->devices[i].device));
+    for (size_t i = 0; i < facts->gpu_count; i++)
+        tree_append(gpus, gpu_json(&facts->gpus[i]));
+    tree_put(json, "devices", devices);
+    tree_put(json, "gpus", gpus);
+    tree_put(json, "cpus", tree_count_or_null(facts->host.cpus));
+    tree_put(json, "usable_cpus", tree_count_or_null(facts->host.usable_cpus));
+    tree_put(json, "cpu_quota", tree_number(limits->cpu_quota));
+    tree_put(json, "load1", tree_number(facts->host.load1));
+    tree_put(json, "memory_bytes", tree_count_or_null(facts->host.memory_bytes));
+    tree_put(json, "memory_available_bytes",
+             tree_count_or_null(facts->host.memory_available_bytes));
+    tree_put(json, "memory_limit_bytes", tree_count_or_null(limits->memory_bytes));
+    tree_put(json, "memory_used_bytes",
+             limits->memory_bytes ? tree_count(limits->memory_used_bytes) : json_null());
+    tree_put(json, "timer_ns", tree_count(facts->timer_ns));
+    tree_put(json, "timer_step_ns", tree_count(facts->timer_step_ns));
+    tree_put(json, "results_free_bytes", count_or_unknown(facts->results.free_bytes));
+    tree_put(json, "noise_floor", tree_number(facts->noise.known ? facts->noise.floor : NAN));
+    tree_put(json, "env", json_incref(facts->env));
+    return json;
+}
+
+json_t *doctor_json(const struct doctor_facts *facts, const struct doctor_rows *rows)
+{
+    json_t *json = tree_object(), *checks = tree_array();
+    const enum doctor_status verdict = rows->counts[DOCTOR_FAIL]   ? DOCTOR_FAIL
+                                       : rows->counts[DOCTOR_WARN] ? DOCTOR_WARN
+                                                                   : DOCTOR_PASS;
+    for (size_t i = 0; i < rows->count; i++)
+        tree_append(checks, row_json(&rows->row[i]));
+    tree_put(json, "schema", tree_text("gamut.doctor/1"));
+    tree_put(json, "verdict", tree_text(doctor_status_name(verdict)));
+    tree_put(json, "checks", checks);
+    tree_put(json, "facts", facts_json(facts));
+    return json;
+}
