@@ -237,6 +237,31 @@ expect 0 "" plot a.json --out charts
 "$gamut" run --smoke -w right.mem -s raw --no-save >/dev/full 2>err
 [ $? -eq 2 ] || fail "a full disk behind stdout goes unnoticed"
 
+# ---- is the machine fit
+expect 2 "did you mean --format?" doctor --fromat json
+expect 2 "expected one of table|json" doctor --format xml
+expect 2 "one argument too many" doctor host
+expect 3 "" doctor --results right.mem/x
+has "^fail  results  *right.mem/x: Not a directory -> set GAMUT_RESULTS"
+GAMUT_RESULTS=right.mem/x expect 3 "" doctor --format json
+is_json out
+has '"verdict": "fail"'
+rm -rf looked_at
+"$gamut" doctor --results looked_at/here >out 2>err </dev/null
+code=$?
+if grep -q '^pass  build' out; then [ $code -eq 0 ]; else [ $code -eq 3 ]; fi || fail "doctor: exit $code"
+has "^pass  device host "
+has "^pass  results  *looked_at/here: will be made"
+[ ! -s err ] || fail "doctor: something on stderr"
+[ ! -e looked_at ] || fail "doctor makes the folder that it looks at"
+
+# ---- manual and completion
+expect 0 "" man
+has "^.SH EXIT STATUS"
+expect 2 "one argument too many" man run
+expect 2 "completion needs bash|zsh" completion
+expect 2 "there are: bash zsh" completion fish
+
 # ---- an atlas
 expect 2 "exclude each other" atlas --no-save --out b.json
 expect 2 "did you mean --quick?" atlas --qick

@@ -10,11 +10,16 @@
     X(list)                                                                                        \
     X(plan)                                                                                        \
     X(plot)                                                                                        \
-    X(doctor)
+    X(doctor)                                                                                      \
+    X(completion)                                                                                  \
+    X(man)
 
 #define X(name) extern const struct command command_##name;
 COMMAND_LIST(X)
 #undef X
+
+/* What gamut is, in a sentence. */
+extern const char commands_summary[];
 
 /* All of them, in that order. */
 const struct command *const *commands_all(size_t *count);

@@ -14,7 +14,7 @@
 #define EXIT_CODE_LIST(X)                                                                          \
     X(EXIT_OK, 0, "done")                                                                          \
     X(EXIT_INPUT, 2, "a mistake on the command line, in a file or in reading or writing one")      \
-    X(EXIT_CASE_FAILED, 3, "a case failed: wrong, oom, timeout or error")                          \
+    X(EXIT_CASE_FAILED, 3, "a case failed (wrong, oom, timeout, error), or a check of doctor")     \
     X(EXIT_NOTHING_RAN, 77, "nothing could run, for want of a device or a program")                \
     X(EXIT_INTERRUPTED, 130, "interrupted; what was measured is kept")
 

@@ -19,10 +19,7 @@ static void help(FILE *out)
 {
     size_t count;
     const struct command *const *commands = commands_all(&count);
-    fputs("gamut runs real GPU programs under several memory strategies, checks that the answers\n"
-          "are right, and records time, memory, driver calls and copies.\n\n"
-          "usage: gamut COMMAND [...]\n\ncommands:\n",
-          out);
+    fprintf(out, "%s\n\nusage: gamut COMMAND [...]\n\ncommands:\n", commands_summary);
     for (size_t i = 0; i < count; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\ngamut COMMAND --help says more; gamut --version names the build.\n\n"
