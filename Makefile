@@ -4,6 +4,8 @@ BUILD   ?= build
 Q       := $(if $(V),,@)# make V=1 shows the commands
 CC      ?= gcc
 OPT     ?= -O2 -g
+# Where `make install` puts things; DESTDIR stands in front of it, for whoever makes a package.
+PREFIX  ?= /usr/local
 CUDA_PATH ?= /usr/local/cuda
 # release, debug (allocators check themselves after every operation) or sanitize (debug with ASan and UBSan)
 FLAVOUR ?= release
@@ -59,7 +61,7 @@ TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(wildc
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup test check bench smoke plots fuzz sanitize clean help
+.PHONY: FORCE all setup test check bench smoke plots fuzz sanitize install uninstall clean help
 all: $(BUILD)/gamut ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
@@ -129,6 +131,26 @@ bench: $(BUILD)/gamut $(BENCHES) ## measure on the best device found, print the 
 
 plots: $(BUILD)/gamut ## draw the charts of the newest result again
 	@BUILD=$(BUILD) scripts/plots
+
+# Programs, kernels and suites are in the binary, and the manual and completions are printed by it.
+SHARE = $(DESTDIR)$(PREFIX)/share
+INSTALLED = $(DESTDIR)$(PREFIX)/bin/gamut $(SHARE)/man/man1/gamut.1 \
+            $(SHARE)/bash-completion/completions/gamut $(SHARE)/zsh/site-functions/_gamut
+
+install: $(BUILD)/gamut ## install gamut, its manual and completions below PREFIX (/usr/local)
+	$(Q)$(BUILD)/gamut man > $(BUILD)/gamut.1
+	$(Q)$(BUILD)/gamut completion bash > $(BUILD)/gamut.bash
+	$(Q)$(BUILD)/gamut completion zsh > $(BUILD)/gamut.zsh
+	$(Q)install -D -m 755 $(BUILD)/gamut $(word 1,$(INSTALLED))
+	$(Q)install -D -m 644 $(BUILD)/gamut.1 $(word 2,$(INSTALLED))
+	$(Q)install -D -m 644 $(BUILD)/gamut.bash $(word 3,$(INSTALLED))
+	$(Q)install -D -m 644 $(BUILD)/gamut.zsh $(word 4,$(INSTALLED))
+	$(Q)install -d $(SHARE)/gamut/plots
+	$(Q)install -m 644 plots/*.gp $(SHARE)/gamut/plots
+
+uninstall: ## remove what install put below PREFIX
+	rm -f $(INSTALLED)
+	rm -rf $(SHARE)/gamut
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD) $(BUILD)-sanitize
