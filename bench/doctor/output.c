@@ -1,6 +1,8 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "doctor/doctor.h"
 #include "record/tree.h"
 
@@ -65,24 +67,18 @@ static json_t *gpu_json(const struct nvml_gpu *gpu)
 
 static json_t *facts_json(const struct doctor_facts *facts)
 {
-    const struct cgroup_limits *limits = &facts->host.limits;
     json_t *json = tree_object(), *devices = tree_array(), *gpus = tree_array();
+    struct record_device *records = must_alloc(facts->device_count * sizeof *records);
+    for (size_t i = 0; i < facts->device_count; i++)
+        records[i] = facts->devices[i].device;
+    tree_put(json, "host", context_host_json(&facts->host, records, facts->device_count));
+    free(records);
     for (size_t i = 0; i < facts->device_count; i++)
         tree_append(devices, context_device(&facts->devices[i].device));
     for (size_t i = 0; i < facts->gpu_count; i++)
         tree_append(gpus, gpu_json(&facts->gpus[i]));
     tree_put(json, "devices", devices);
     tree_put(json, "gpus", gpus);
-    tree_put(json, "cpus", tree_count_or_null(facts->host.cpus));
-    tree_put(json, "usable_cpus", tree_count_or_null(facts->host.usable_cpus));
-    tree_put(json, "cpu_quota", tree_number(limits->cpu_quota));
-    tree_put(json, "load1", tree_number(facts->host.load1));
-    tree_put(json, "memory_bytes", tree_count_or_null(facts->host.memory_bytes));
-    tree_put(json, "memory_available_bytes",
-             tree_count_or_null(facts->host.memory_available_bytes));
-    tree_put(json, "memory_limit_bytes", tree_count_or_null(limits->memory_bytes));
-    tree_put(json, "memory_used_bytes",
-             limits->memory_bytes ? tree_count(limits->memory_used_bytes) : json_null());
     tree_put(json, "timer_ns", tree_count(facts->timer_ns));
     tree_put(json, "timer_step_ns", tree_count(facts->timer_step_ns));
     tree_put(json, "results_free_bytes", count_or_unknown(facts->results.free_bytes));

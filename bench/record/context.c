@@ -206,24 +206,35 @@ void context_machine_id(const char *cpu, uint64_t memory_bytes, const struct rec
     snprintf(out, 9, "%08" PRIx32, hash);
 }
 
-json_t *context_host(const struct record_device *devices, size_t count)
+json_t *context_host_json(const struct record_host *h, const struct record_device *devices,
+                          size_t count)
 {
-    struct record_host h;
     char machine[9];
-    context_read_host("", &h);
-    context_machine_id(h.cpu, h.memory_bytes, devices, count, machine);
-
+    context_machine_id(h->cpu, h->memory_bytes, devices, count, machine);
     json_t *host = tree_object();
     tree_put(host, "machine_id", tree_text(machine));
-    tree_put(host, "os", tree_text_or_null(h.os));
-    tree_put(host, "kernel", tree_text_or_null(h.kernel));
-    tree_put(host, "arch", tree_text_or_null(h.arch));
-    tree_put(host, "cpu", tree_text_or_null(h.cpu));
-    tree_put(host, "cpus", tree_count_or_null(h.cpus));
-    tree_put(host, "memory_bytes", tree_count_or_null(h.memory_bytes));
-    tree_put(host, "governor", tree_text_or_null(h.governor));
-    tree_put(host, "load1", tree_number(h.load1));
+    tree_put(host, "os", tree_text_or_null(h->os));
+    tree_put(host, "kernel", tree_text_or_null(h->kernel));
+    tree_put(host, "arch", tree_text_or_null(h->arch));
+    tree_put(host, "cpu", tree_text_or_null(h->cpu));
+    tree_put(host, "cpus", tree_count_or_null(h->cpus));
+    tree_put(host, "usable_cpus", tree_count_or_null(h->usable_cpus));
+    tree_put(host, "cpu_quota", tree_number(h->limits.cpu_quota));
+    tree_put(host, "memory_bytes", tree_count_or_null(h->memory_bytes));
+    tree_put(host, "memory_available_bytes", tree_count_or_null(h->memory_available_bytes));
+    tree_put(host, "memory_limit_bytes", tree_count_or_null(h->limits.memory_bytes));
+    tree_put(host, "governor", tree_text_or_null(h->governor));
+    tree_put(host, "turbo", h->turbo < 0 ? json_null() : json_boolean(h->turbo));
+    tree_put(host, "clocksource", tree_text_or_null(h->clocksource));
+    tree_put(host, "load1", tree_number(h->load1));
     return host;
+}
+
+json_t *context_host(const struct record_device *devices, size_t count)
+{
+    struct record_host host;
+    context_read_host("", &host);
+    return context_host_json(&host, devices, count);
 }
 
 json_t *context_device(const struct record_device *d)

@@ -46,6 +46,8 @@ json_t *context_env(void);  /* CUDA_*, OCL_*, POCL_* and OMP_* */
 /* Operating system, CPU, memory, governor, load. `devices`: every device found on the machine, used
  * or not, so that the machine's id does not depend on what was selected. */
 json_t *context_host(const struct record_device *devices, size_t count);
+json_t *context_host_json(const struct record_host *host, const struct record_device *devices,
+                          size_t count);
 json_t *context_device(const struct record_device *device);
 
 /* 8 hexadecimal digits that name a machine: a hash of the CPU model, the host's memory and the
