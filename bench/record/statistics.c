@@ -31,6 +31,45 @@ double statistics_quantile(const double *sorted, size_t count, double q)
     return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
+/* Hoare's selection: what is left of `place` is not larger, what is right of it not smaller. */
+double statistics_select(double *values, size_t count, size_t place)
+{
+    size_t first = 0, last = count - 1;
+    while (first < last) {
+        const double pivot = values[first + (last - first) / 2];
+        size_t i = first, j = last;
+        for (;;) {
+            while (values[i] < pivot)
+                i++;
+            while (pivot < values[j])
+                j--;
+            if (i >= j)
+                break;
+            double held = values[i];
+            values[i++] = values[j];
+            values[j--] = held;
+        }
+        if (place <= j)
+            last = j;
+        else
+            first = j + 1;
+    }
+    return values[place];
+}
+
+double statistics_median(double *values, size_t count)
+{
+    if (count == 0)
+        return NAN;
+    const double upper = statistics_select(values, count, count / 2);
+    if (count % 2)
+        return upper;
+    double lower = values[0];
+    for (size_t i = 1; i < count / 2; i++)
+        lower = values[i] > lower ? values[i] : lower;
+    return (lower + upper) / 2;
+}
+
 /* How many values can be left out at each end: the median is below the (k+1)-th smallest value with
  * the probability that at most k of n fair coins show heads. */
 static void median_interval(const double *sorted, struct statistics *s)

@@ -20,6 +20,10 @@ struct statistics statistics_of(const double *values, size_t count);
 /* The q-quantile (0 to 1) of values in ascending order, linear between neighbours. */
 double statistics_quantile(const double *sorted, size_t count, double q);
 void statistics_sort(double *values, size_t count);
+/* The value at a place (from 0) of the ascending order, and the median, without sorting: for where
+ * thousands are wanted. Both rearrange the values. */
+double statistics_select(double *values, size_t count, size_t place);
+double statistics_median(double *values, size_t count); /* NaN for count 0 */
 /* NaN for count 0 or where a value is not positive. */
 double statistics_geometric_mean(const double *values, size_t count);
 
