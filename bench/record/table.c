@@ -7,17 +7,15 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "record/case_tree.h"
 #include "record/csv.h"
 #include "record/result.h"
 #include "record/suite_result.h"
 #include "record/table_cells.h"
 #include "record/tree.h"
 
-/* Where what a column says is printed. */
-enum placement { AS_COLUMN, ONCE, BY_GROUP, NOWHERE };
-
 struct layout {
-    enum placement place[COLUMNS];
+    enum column_place place[COLUMNS];
     size_t width[COLUMNS]; /* in characters */
     bool colour;
 };
@@ -61,44 +59,11 @@ static size_t characters(const char *utf8)
     return count;
 }
 
-/* A column can only be constant in an interesting way where rows stand beside each other. */
-static bool some_group_has_two(const struct table_cells *cells, enum column column)
-{
-    size_t in_group = 0;
-    for (size_t i = 0; i < cells->row_count; i++) {
-        if (i > 0 && cells->rows[i].group != cells->rows[i - 1].group)
-            in_group = 0;
-        in_group += row_counts(&cells->rows[i], column);
-        if (in_group > 1)
-            return true;
-    }
-    return false;
-}
-
-static enum placement placement(const struct table_cells *cells, enum column column, bool grouped)
-{
-    const char *value = column_value(cells, column, ALL_GROUPS);
-    bool constant = column_is_constant(cells, column, false);
-    if (column == COLUMN_STRATEGY || column == COLUMN_WALL)
-        return AS_COLUMN;
-    if (column <= COLUMN_DATASET && grouped)
-        return NOWHERE; /* the group's heading says it */
-    if (column < FIRST_MEASURED)
-        return constant ? ONCE : AS_COLUMN;
-    if (!value || (constant && strcmp(value, "-") == 0))
-        return NOWHERE;
-    if (column == COLUMN_SPEEDUP || !some_group_has_two(cells, column))
-        return AS_COLUMN;
-    if (constant)
-        return ONCE;
-    return grouped && column_is_constant(cells, column, true) ? BY_GROUP : AS_COLUMN;
-}
-
 static struct layout layout_of(const struct table_cells *cells, bool grouped)
 {
     struct layout layout = {0};
     for (int c = 0; c < COLUMNS; c++) {
-        layout.place[c] = placement(cells, (enum column)c, grouped);
+        layout.place[c] = column_placement(cells, (enum column)c, grouped);
         layout.width[c] = characters(column_titles[c]);
         for (size_t i = 0; i < cells->row_count; i++) {
             size_t width = characters(cells->rows[i].cell[c]);
@@ -132,7 +97,7 @@ static void print_preface(const json_t *root, const struct table_cells *cells,
     }
     const char *before = "all: ";
     for (int c = 0; c < COLUMNS; c++)
-        if (layout->place[c] == ONCE) {
+        if (layout->place[c] == PLACE_ONCE) {
             fprintf(out, "%s%s %s", before, column_titles[c],
                     column_value(cells, (enum column)c, ALL_GROUPS));
             before = ", ";
@@ -147,13 +112,9 @@ static void print_warnings(const json_t *root, FILE *out)
     json_t *one_case, *warning;
     json_array_foreach(json_object_get(root, "cases"), i, one_case)
     {
-        const json_t *key = json_object_get(one_case, "key");
         char name[512];
-        snprintf(name, sizeof name, "%s %s %s %s %s %s", tree_get_text(key, "workload"),
-                 tree_get_text(key, "dataset"), tree_get_text(key, "device"),
-                 tree_get_text(key, "merge"), tree_get_text(key, "release"),
-                 tree_get_text(key, "strategy"));
-        if (strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) == 0 &&
+        case_words(name, one_case);
+        if (case_is_ok(one_case) &&
             strcmp(tree_get_text(one_case, "check"), case_check_name(CHECK_NONE)) == 0)
             fprintf(out, "! %s: unchecked: no reference says whether the answer is right\n", name);
         json_array_foreach(json_object_get(one_case, "warnings"), j, warning)
@@ -182,8 +143,7 @@ static void print_model_verdict(const json_t *root, FILE *out)
                 count);
 }
 
-/* How many cases ended how, and what stands in the way of intervals. */
-static void print_verdict(const json_t *root, FILE *out)
+void table_print_verdict(const json_t *root, FILE *out)
 {
     size_t counts[CASE_STATUSES], total = json_array_size(json_object_get(root, "cases"));
     double rounds = tree_get_number(json_object_get(root, "run"), "rounds");
@@ -213,11 +173,11 @@ static void print_padded(const char *text, size_t width, bool to_the_right, cons
 static void print_text_row(const struct table_row *row, const struct layout *layout, FILE *out)
 {
     int last = COLUMNS - 1;
-    while (layout->place[last] != AS_COLUMN || (row->is_mean && !*row->cell[last]))
+    while (layout->place[last] != PLACE_AS_COLUMN || (row->is_mean && !*row->cell[last]))
         last--;
     for (int c = 0; c <= last; c++) {
         const char *colour = "";
-        if (layout->place[c] != AS_COLUMN)
+        if (layout->place[c] != PLACE_AS_COLUMN)
             continue;
         if (layout->colour && c == COLUMN_SPEEDUP && row->change != CHANGE_NONE)
             colour = row->change == CHANGE_BETTER ? green : red;
@@ -245,7 +205,7 @@ static void print_heading(const struct table_cells *cells, const struct table_ro
     const char *before = ": ";
     for (int c = 0; c < COLUMNS; c++) {
         const char *value = column_value(cells, (enum column)c, row->group);
-        if (layout->place[c] == BY_GROUP && value) {
+        if (layout->place[c] == PLACE_BY_GROUP && value) {
             fprintf(out, "%s%s %s", before, column_titles[c], value);
             before = ", ";
         }
@@ -261,7 +221,7 @@ static void print_text(const json_t *root, FILE *out)
     print_preface(root, &cells, &layout, "\n", out);
     fputs("\n", out);
     for (int c = 0; c < COLUMNS && cells.row_count > 0; c++)
-        if (layout.place[c] == AS_COLUMN) {
+        if (layout.place[c] == PLACE_AS_COLUMN) {
             fputs("  ", out);
             print_padded(column_titles[c], layout.width[c], c >= FIRST_MEASURED, "", out);
         }
@@ -274,7 +234,7 @@ static void print_text(const json_t *root, FILE *out)
     }
     fputs("\n", out);
     print_warnings(root, out);
-    print_verdict(root, out);
+    table_print_verdict(root, out);
     suite_result_print(root, TABLE_TEXT, out);
     table_cells_free(&cells);
 }
@@ -293,18 +253,18 @@ static void print_markdown(const json_t *root, FILE *out)
     print_preface(root, &cells, &layout, "  \n", out);
     fputs("\n|", out);
     for (int c = 0; c < COLUMNS; c++)
-        if (layout.place[c] == AS_COLUMN)
+        if (layout.place[c] == PLACE_AS_COLUMN)
             fprintf(out, " %s |", column_titles[c]);
     fputs("\n|", out);
     for (int c = 0; c < COLUMNS; c++)
-        if (layout.place[c] == AS_COLUMN)
+        if (layout.place[c] == PLACE_AS_COLUMN)
             fputs(c < FIRST_MEASURED ? " :-- |" : " --: |", out);
     fputs("\n", out);
     for (size_t i = 0; i < cells.row_count; i++) {
         const struct table_row *row = &cells.rows[i];
         fputs("|", out);
         for (int c = 0; c < COLUMNS; c++) {
-            if (layout.place[c] != AS_COLUMN)
+            if (layout.place[c] != PLACE_AS_COLUMN)
                 continue;
             fputs(" ", out);
             print_markdown_text(row->cell[c], out);
@@ -318,7 +278,7 @@ static void print_markdown(const json_t *root, FILE *out)
     }
     fputs("\n", out);
     print_warnings(root, out);
-    print_verdict(root, out);
+    table_print_verdict(root, out);
     suite_result_print(root, TABLE_MARKDOWN, out);
     table_cells_free(&cells);
 }

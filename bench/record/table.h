@@ -30,6 +30,9 @@ int table_format_parse(const char *word, enum table_format *format, struct error
  * TEXT alone, on a terminal, unless NO_COLOR is set or TERM is "dumb". ERR_IO. */
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error);
 
+/* "56 cases: 54 ok, 2 skipped", how good the cost model was, and what stands in the way of
+ * intervals: a line each. Part of table_print. */
+void table_print_verdict(const json_t *root, FILE *out);
 /* Whether colour may be written to a stream. */
 bool table_wants_colour(FILE *out);
 

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "record/case.h"
+#include "record/case_tree.h"
 #include "record/tree.h"
 
 const char *const column_titles[COLUMNS] = {
@@ -72,13 +73,6 @@ static void set_bytes(struct table_row *row, enum column column, double bytes)
         text_bytes(row->cell[column], (uint64_t)bytes);
 }
 
-/* The most of the cold and the warm run. */
-static double peak(const json_t *counters, const char *name)
-{
-    return fmax(tree_get_number(json_object_get(counters, "cold"), name),
-                tree_get_number(json_object_get(counters, "warm"), name));
-}
-
 /* NaN where there are no counts at all; a file from before a counter was there has none of it. */
 static double driver_calls(const json_t *counts)
 {
@@ -122,9 +116,9 @@ static void set_counters(struct table_row *row, const json_t *counters)
 {
     const json_t *cold = json_object_get(counters, "cold");
     const json_t *warm = json_object_get(counters, "warm");
-    set_bytes(row, COLUMN_REQUESTED, peak(counters, "peak_requested_bytes"));
-    set_bytes(row, COLUMN_RESERVED, peak(counters, "peak_reserved_bytes"));
-    set_bytes(row, COLUMN_LOWER_BOUND, peak(counters, "live_lower_bound_bytes"));
+    set_bytes(row, COLUMN_REQUESTED, case_peak(counters, "peak_requested_bytes"));
+    set_bytes(row, COLUMN_RESERVED, case_peak(counters, "peak_reserved_bytes"));
+    set_bytes(row, COLUMN_LOWER_BOUND, case_peak(counters, "live_lower_bound_bytes"));
     double first = driver_calls(cold), then = driver_calls(warm);
     if (first == then)
         snprintf(row->cell[COLUMN_DRIVER_CALLS], CELL_BYTES, "%.0f", first);
@@ -154,7 +148,7 @@ static void fill_case(struct table_row *row, const json_t *one_case)
     for (int c = 0; c < COLUMNS; c++)
         set(row, (enum column)c, c < FIRST_MEASURED ? tree_get_text(key, column_titles[c]) : "-");
     const char *status = tree_get_text(one_case, "status");
-    row->is_ok = strcmp(status, case_status_name(CASE_ok)) == 0;
+    row->is_ok = case_is_ok(one_case);
     row->reason = row->is_ok ? "" : tree_get_text(one_case, "reason");
     if (!row->is_ok) {
         char *cell = row->cell[COLUMN_WALL];
@@ -259,4 +253,38 @@ bool column_is_constant(const struct table_cells *cells, enum column column, boo
             return false;
     }
     return true;
+}
+
+/* A column can only be constant in an interesting way where rows stand beside each other. */
+static bool some_group_has_two(const struct table_cells *cells, enum column column)
+{
+    size_t in_group = 0;
+    for (size_t i = 0; i < cells->row_count; i++) {
+        if (i > 0 && cells->rows[i].group != cells->rows[i - 1].group)
+            in_group = 0;
+        in_group += row_counts(&cells->rows[i], column);
+        if (in_group > 1)
+            return true;
+    }
+    return false;
+}
+
+enum column_place column_placement(const struct table_cells *cells, enum column column,
+                                   bool grouped)
+{
+    const char *value = column_value(cells, column, ALL_GROUPS);
+    bool constant = column_is_constant(cells, column, false);
+    if (column == COLUMN_STRATEGY || column == COLUMN_WALL)
+        return PLACE_AS_COLUMN;
+    if (column <= COLUMN_DATASET && grouped)
+        return PLACE_NOWHERE; /* the group's heading says it */
+    if (column < FIRST_MEASURED)
+        return constant ? PLACE_ONCE : PLACE_AS_COLUMN;
+    if (!value || (constant && strcmp(value, "-") == 0))
+        return PLACE_NOWHERE;
+    if (column == COLUMN_SPEEDUP || !some_group_has_two(cells, column))
+        return PLACE_AS_COLUMN;
+    if (constant)
+        return PLACE_ONCE;
+    return grouped && column_is_constant(cells, column, true) ? PLACE_BY_GROUP : PLACE_AS_COLUMN;
 }

@@ -67,4 +67,15 @@ bool column_is_constant(const struct table_cells *cells, enum column column, boo
 #define ALL_GROUPS SIZE_MAX
 const char *column_value(const struct table_cells *cells, enum column column, size_t group);
 
+/* Where what a column says is printed. */
+enum column_place {
+    PLACE_AS_COLUMN,
+    PLACE_ONCE,     /* the same in every row */
+    PLACE_BY_GROUP, /* the same in all rows of each group */
+    PLACE_NOWHERE,
+};
+/* `grouped`: each group has a heading that names its workload, dataset and device. */
+enum column_place column_placement(const struct table_cells *cells, enum column column,
+                                   bool grouped);
+
 #endif
