@@ -26,7 +26,9 @@ enum case_status {
 };
 const char *case_status_name(enum case_status status);
 
-/* All texts; together they identify a case within a file and across files. */
+/* All texts; together they identify a case within a file and across files, in the order of
+ * CASE_KEY_LIST(X): X(member). */
+#define CASE_KEY_LIST(X) X(workload) X(dataset) X(merge) X(release) X(strategy) X(device)
 struct case_key {
     char workload[64];
     char dataset[32];

@@ -8,14 +8,11 @@
 #include "base/arena.h"
 #include "record/tree.h"
 
-/* The texts of a key, in the order in which they are hashed. */
-#define KEY_LIST(X) X(workload) X(dataset) X(merge) X(release) X(strategy) X(device)
-
 json_t *case_key_to_json(const struct case_key *key)
 {
     json_t *json = tree_object();
 #define X(name) tree_put(json, #name, tree_text(key->name));
-    KEY_LIST(X)
+    CASE_KEY_LIST(X)
 #undef X
     return json;
 }
@@ -27,7 +24,7 @@ void case_id(const struct case_key *key, char out[13])
     for (const char *c = key->name; *c; c++)                                                       \
         hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;                                        \
     hash = (hash ^ '\n') * 0x100000001b3u;
-    KEY_LIST(X)
+    CASE_KEY_LIST(X)
 #undef X
     snprintf(out, 13, "%012" PRIx64, hash >> 16);
 }
@@ -300,7 +297,7 @@ int case_key_from_json(const json_t *json, struct case_key *key, struct error *e
 #define X(name)                                                                                    \
     if (rc == 0)                                                                                   \
         rc = read_text(json, #name, key->name, sizeof key->name, error);
-    KEY_LIST(X)
+    CASE_KEY_LIST(X)
 #undef X
     return rc;
 }

@@ -3,27 +3,15 @@
 #include <string.h>
 
 #include "record/case.h"
+#include "record/print.h"
 #include "record/tree.h"
 
-static const char *const key_names[] = {"workload", "dataset",  "merge",
-                                        "release",  "strategy", "device"};
+static const char *const key_names[] = {
+#define X(member) #member,
+    CASE_KEY_LIST(X)
+#undef X
+};
 enum { KEY_NAMES = sizeof key_names / sizeof *key_names };
-
-/* RFC 4180: quoted where it has to be, quotes doubled. */
-static void print_text(const char *text, FILE *out)
-{
-    if (!text[strcspn(text, ",\"\n\r")]) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
 
 static void print_value(const json_t *value, FILE *out)
 {
@@ -41,7 +29,7 @@ static void print_case(const json_t *root, const json_t *one_case, FILE *out)
             tree_get_text(one_case, "id"));
     for (int i = 0; i < KEY_NAMES; i++) {
         fputc(',', out);
-        print_text(tree_get_text(key, key_names[i]), out);
+        print_csv_cell(tree_get_text(key, key_names[i]), out);
     }
     fprintf(out, ",%s,", tree_get_text(one_case, "status"));
 }

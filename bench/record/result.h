@@ -78,6 +78,10 @@ int result_print(const json_t *root, FILE *out, struct error *error);
  * geometric means in `summary`. Called by result_write; for a tree that is printed without having
  * been written, call it yourself. */
 void result_summarise(json_t *root);
+/* The rounds of a case and the median of a sampled metric in each, for those where it is known;
+ * both have room for as many as the case has rounds. Returns how many: 0 unless the case is ok. */
+size_t result_round_medians(const json_t *one_case, const char *metric, double *round_number,
+                            double *median);
 /* The wall time of a case over that of another: one ratio for each round that both have, of the
  * rounds' medians. Of none, count 0, where a case is NULL or not ok. */
 struct statistics result_ratio(const json_t *over, const json_t *under);

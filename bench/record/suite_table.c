@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "record/case.h"
+#include "record/print.h"
 #include "record/suite_result.h"
 #include "record/tree.h"
 
@@ -179,18 +180,10 @@ static bool is_empty(const struct lines *lines, int column)
     return true;
 }
 
-static int characters(const char *utf8)
-{
-    int count = 0;
-    for (; *utf8; utf8++)
-        count += ((unsigned char)*utf8 & 0xc0) != 0x80;
-    return count;
-}
-
 static void print_text_line(const struct line *line, const bool *shown, const int *width, FILE *out)
 {
     for (int c = 0; c < SUITE_COLUMNS; c++) {
-        const int padding = width[c] - characters(line->cell[c]);
+        const int padding = width[c] - (int)print_width(line->cell[c]);
         const bool is_name = c < FIRST_NUMBER;
         if (shown[c])
             fprintf(out, "  %*s%s%*s", is_name ? 0 : padding, "", line->cell[c],
@@ -201,7 +194,7 @@ static void print_text_line(const struct line *line, const bool *shown, const in
     fputc('\n', out);
 }
 
-/* What went wrong stands in the last cell; a bar would end it. */
+/* What went wrong stands in the last cell. */
 static void print_markdown_line(const struct line *line, const bool *shown, FILE *out)
 {
     for (int c = 0; c < SUITE_COLUMNS; c++) {
@@ -209,8 +202,7 @@ static void print_markdown_line(const struct line *line, const bool *shown, FILE
             continue;
         const char *text = c == SUITE_VERDICT && line->reason ? line->reason : line->cell[c];
         fputs("| ", out);
-        for (; *text && *text != '\n'; text++)
-            fprintf(out, "%s%c", *text == '|' ? "\\" : "", *text);
+        print_markdown_cell(text, out);
         fputc(' ', out);
     }
     fputs("|\n", out);
@@ -221,7 +213,7 @@ static void print_lines(const struct lines *lines, const bool *shown, bool markd
     int width[SUITE_COLUMNS] = {0};
     for (size_t i = 0; i < lines->count; i++)
         for (int c = 0; c < SUITE_COLUMNS; c++) {
-            const int length = characters(lines->line[i].cell[c]);
+            const int length = (int)print_width(lines->line[i].cell[c]);
             width[c] = length > width[c] ? length : width[c];
         }
     for (size_t i = 0; i < lines->count; i++) {

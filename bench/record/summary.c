@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "record/case_tree.h"
 #include "record/result.h"
 #include "record/statistics.h"
 #include "record/suite_result.h"
@@ -218,23 +219,22 @@ static void describe_case(json_t *one_case)
     tree_put(one_case, "peak_over_best", json_null());
 }
 
-/* The median wall time of each round of a case that was measured, and the rounds' numbers: both
- * have room for as many as the case has rounds. Returns how many; 0 unless the case is ok. */
-static size_t round_medians(const json_t *one_case, double *round_number, double *wall_ns)
+size_t result_round_medians(const json_t *one_case, const char *metric, double *round_number,
+                            double *median)
 {
     const json_t *rounds = json_object_get(one_case, "rounds");
     json_t *round;
     size_t i, n = 0;
-    if (strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) != 0)
+    if (!case_is_ok(one_case))
         return 0;
-    double *values = value_buffer(rounds, "wall_ns");
+    double *values = value_buffer(rounds, metric);
     json_array_foreach(rounds, i, round)
     {
-        size_t count = known_values(round, "wall_ns", values);
+        size_t count = known_values(round, metric, values);
         if (!count)
             continue;
         round_number[n] = tree_get_number(round, "round");
-        wall_ns[n++] = statistics_of(values, count).median;
+        median[n++] = statistics_median(values, count);
     }
     free(values);
     return n;
@@ -247,8 +247,8 @@ struct statistics result_ratio(const json_t *over, const json_t *under)
     double *round = must_alloc((a_most + b_most) * sizeof *round);
     double *wall_ns = must_alloc((a_most + b_most) * sizeof *wall_ns);
     double *ratio = must_alloc(a_most * sizeof *ratio);
-    const size_t a = round_medians(over, round, wall_ns);
-    const size_t b = round_medians(under, round + a, wall_ns + a);
+    const size_t a = result_round_medians(over, "wall_ns", round, wall_ns);
+    const size_t b = result_round_medians(under, "wall_ns", round + a, wall_ns + a);
     size_t count = 0;
     for (size_t i = 0; i < a; i++)
         for (size_t j = a; j < a + b; j++)
@@ -278,7 +278,7 @@ static struct row row_of(json_t *one_case)
         .speedup_round = must_alloc(most * sizeof(double)),
         .speedup = must_alloc(most * sizeof(double)),
     };
-    row.round_count = round_medians(one_case, row.round, row.wall_ns);
+    row.round_count = result_round_medians(one_case, "wall_ns", row.round, row.wall_ns);
     return row;
 }
 

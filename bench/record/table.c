@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "record/case_tree.h"
 #include "record/csv.h"
+#include "record/print.h"
 #include "record/result.h"
 #include "record/suite_result.h"
 #include "record/table_cells.h"
@@ -19,9 +20,6 @@ struct layout {
     size_t width[COLUMNS]; /* in characters */
     bool colour;
 };
-
-static const char *const bold = "\033[1m", *const red = "\033[31m", *const green = "\033[32m",
-                         *const plain = "\033[0m";
 
 const char *table_format_name(enum table_format format)
 {
@@ -51,22 +49,14 @@ bool table_wants_colour(FILE *out)
            !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-static size_t characters(const char *utf8)
-{
-    size_t count = 0;
-    for (; *utf8; utf8++)
-        count += ((unsigned char)*utf8 & 0xc0) != 0x80;
-    return count;
-}
-
 static struct layout layout_of(const struct table_cells *cells, bool grouped)
 {
     struct layout layout = {0};
     for (int c = 0; c < COLUMNS; c++) {
         layout.place[c] = column_placement(cells, (enum column)c, grouped);
-        layout.width[c] = characters(column_titles[c]);
+        layout.width[c] = print_width(column_titles[c]);
         for (size_t i = 0; i < cells->row_count; i++) {
-            size_t width = characters(cells->rows[i].cell[c]);
+            size_t width = print_width(cells->rows[i].cell[c]);
             if (width > layout.width[c])
                 layout.width[c] = width;
         }
@@ -161,14 +151,6 @@ void table_print_verdict(const json_t *root, FILE *out)
         fprintf(out, "No intervals: they need at least 6 rounds.\n");
 }
 
-static void print_padded(const char *text, size_t width, bool to_the_right, const char *colour,
-                         FILE *out)
-{
-    int padding = (int)(width - characters(text));
-    fprintf(out, "%*s%s%s%s%*s", to_the_right ? padding : 0, "", colour, text, *colour ? plain : "",
-            to_the_right ? 0 : padding, "");
-}
-
 /* Names to the left, numbers to the right, where their units and decimals line up. */
 static void print_text_row(const struct table_row *row, const struct layout *layout, FILE *out)
 {
@@ -180,11 +162,12 @@ static void print_text_row(const struct table_row *row, const struct layout *lay
         if (layout->place[c] != PLACE_AS_COLUMN)
             continue;
         if (layout->colour && c == COLUMN_SPEEDUP && row->change != CHANGE_NONE)
-            colour = row->change == CHANGE_BETTER ? green : red;
+            colour = row->change == CHANGE_BETTER ? PRINT_GREEN : PRINT_RED;
         fputs("  ", out);
         if (c == COLUMN_WALL && !row->is_ok) {
-            fprintf(out, "%s%s%s  %.*s", layout->colour ? red : "", row->cell[c],
-                    layout->colour ? plain : "", (int)strcspn(row->reason, "\n"), row->reason);
+            fprintf(out, "%s%s%s  %.*s", layout->colour ? PRINT_RED : "", row->cell[c],
+                    layout->colour ? PRINT_PLAIN : "", (int)strcspn(row->reason, "\n"),
+                    row->reason);
             break;
         }
         bool is_number = c >= FIRST_MEASURED;
@@ -200,8 +183,9 @@ static void print_heading(const struct table_cells *cells, const struct table_ro
                           const struct layout *layout, FILE *out)
 {
     const char *dataset = row->cell[COLUMN_DATASET];
-    fprintf(out, "\n%s%s%s%s on %s%s", layout->colour ? bold : "", row->cell[COLUMN_WORKLOAD],
-            *dataset ? " " : "", dataset, row->cell[COLUMN_DEVICE], layout->colour ? plain : "");
+    fprintf(out, "\n%s%s%s%s on %s%s", layout->colour ? PRINT_BOLD : "", row->cell[COLUMN_WORKLOAD],
+            *dataset ? " " : "", dataset, row->cell[COLUMN_DEVICE],
+            layout->colour ? PRINT_PLAIN : "");
     const char *before = ": ";
     for (int c = 0; c < COLUMNS; c++) {
         const char *value = column_value(cells, (enum column)c, row->group);
@@ -239,13 +223,6 @@ static void print_text(const json_t *root, FILE *out)
     table_cells_free(&cells);
 }
 
-/* A bar would end the cell, a line break the row. */
-static void print_markdown_text(const char *text, FILE *out)
-{
-    for (; *text && *text != '\n'; text++)
-        fprintf(out, "%s%c", *text == '|' ? "\\" : "", *text);
-}
-
 static void print_markdown(const json_t *root, FILE *out)
 {
     struct table_cells cells = table_cells_of(root);
@@ -267,10 +244,10 @@ static void print_markdown(const json_t *root, FILE *out)
             if (layout.place[c] != PLACE_AS_COLUMN)
                 continue;
             fputs(" ", out);
-            print_markdown_text(row->cell[c], out);
+            print_markdown_cell(row->cell[c], out);
             if (c == COLUMN_WALL && *row->reason) {
                 fputs(": ", out);
-                print_markdown_text(row->reason, out);
+                print_markdown_cell(row->reason, out);
             }
             fputs(" |", out);
         }
