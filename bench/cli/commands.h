@@ -9,6 +9,7 @@
     X(atlas)                                                                                       \
     X(list)                                                                                        \
     X(plan)                                                                                        \
+    X(compare)                                                                                     \
     X(plot)                                                                                        \
     X(doctor)                                                                                      \
     X(completion)                                                                                  \

@@ -13,8 +13,11 @@
 /* The exit codes of every command: help, manual and README say the same. */
 #define EXIT_CODE_LIST(X)                                                                          \
     X(EXIT_OK, 0, "done")                                                                          \
+    X(EXIT_REGRESSION, 1, "compare: a gated metric is worse, beyond its limit")                    \
     X(EXIT_INPUT, 2, "a mistake on the command line, in a file or in reading or writing one")      \
-    X(EXIT_CASE_FAILED, 3, "a case failed (wrong, oom, timeout, error), or a check of doctor")     \
+    X(EXIT_CASE_FAILED, 3, "a case failed or is gone, or a check of doctor failed")                \
+    X(EXIT_INCOMPARABLE, 4, "compare: the files are not of the same thing")                        \
+    X(EXIT_UNSURE, 5, "compare --strict: a gated metric may be worse or not")                      \
     X(EXIT_NOTHING_RAN, 77, "nothing could run, for want of a device or a program")                \
     X(EXIT_INTERRUPTED, 130, "interrupted; what was measured is kept")
 

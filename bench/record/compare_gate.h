@@ -39,7 +39,7 @@ struct gates gates_default(double threshold);
 int gates_add(struct gates *gates, const char *rule, struct error *error);
 
 /* Adds the rules of a file: {"schema": "gamut.gates/1", "gates": {"METRIC": "LIMIT", …}}. ERR_IO,
- * or ERR_PARSE with the file and the line or the rule; an unknown key is an error. */
+ * ERR_PARSE or ERR_USAGE with the file and the line or the rule; an unknown key is an error. */
 int gates_add_file(struct gates *gates, const char *path, struct error *error);
 
 /* A part of a whole, "2%" or "0.5 %" -> 0.02, 0.005; false if it is not one, or not below 1000 %.

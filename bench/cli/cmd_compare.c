@@ -1,0 +1,174 @@
+#include "cli/cmd_compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "record/compare.h"
+#include "record/result.h"
+
+enum compare_flag {
+    COMPARE_BY,
+    COMPARE_GATE,
+    COMPARE_GATE_FILE,
+    COMPARE_THRESHOLD,
+    COMPARE_ALPHA,
+    COMPARE_SHOW,
+    COMPARE_FORMAT,
+    COMPARE_STRICT,
+    COMPARE_FORCE,
+};
+
+/* clang-format off */
+static const struct flag flags[] = {
+    [COMPARE_BY] = {"by", 'b', FLAG_TEXT, "MEMBER=VALUE", NULL, NULL, 0, 0,
+        "within one file: every case against the one that differs in this alone (strategy=raw)"},
+    [COMPARE_GATE] = {"gate", 'g', FLAG_LIST, "METRIC:LIMIT", NULL, NULL, 0, 0,
+        "what may not get worse, and by how much"},
+    [COMPARE_GATE_FILE] = {"gate-file", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+        "gates as JSON, before those of --gate"},
+    [COMPARE_THRESHOLD] = {"threshold", 't', FLAG_TEXT, "PART", "2%", NULL, 0, 0,
+        "changes of times up to this do not matter, where no gate says otherwise"},
+    [COMPARE_ALPHA] = {"alpha", 0, FLAG_TEXT, "P", "0.05", NULL, 0, 0,
+        "the probability of any false claim among the gated times"},
+    [COMPARE_SHOW] = {"show", 0, FLAG_CHOICE, "WHAT", "changed", "all|changed|worst", 0, 0,
+        "which rows"},
+    [COMPARE_FORMAT] = {"format", 'f', FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
+        "how"},
+    [COMPARE_STRICT] = {"strict", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+        "exit 5 where a gated metric is unsure"},
+    [COMPARE_FORCE] = {"force-compare", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+        "compare what is not comparable: another device, driver, machine, program or data"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+/* clang-format on */
+
+enum exit_code compare_exit_code(const json_t *comparison, bool strict)
+{
+    switch (compare_outcome(comparison)) {
+    case COMPARE_incomparable:
+        return EXIT_INCOMPARABLE;
+    case COMPARE_failed:
+        return EXIT_CASE_FAILED;
+    case COMPARE_regression:
+        return EXIT_REGRESSION;
+    case COMPARE_unsure:
+        return strict ? EXIT_UNSURE : EXIT_OK;
+    case COMPARE_ok:
+        break;
+    }
+    return EXIT_OK;
+}
+
+static int add_gates(const struct command_line *line, struct gates *gates, struct error *error)
+{
+    const char *path = line->flag[COMPARE_GATE_FILE].text, *list = line->flag[COMPARE_GATE].text;
+    if (path || list)
+        *gates = (struct gates){0}; /* in place of the default ones */
+    int code = path ? gates_add_file(gates, path, error) : 0;
+    for (const char *rule = list; rule && code == 0;) {
+        char word[256];
+        const size_t length = strcspn(rule, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, rule);
+        code = gates_add(gates, word, error);
+        rule = rule[length] ? rule + length + 1 : NULL;
+    }
+    return code;
+}
+
+static int read_options(const struct command_line *line, struct compare_options *options,
+                        struct error *error)
+{
+    const char *threshold = line->flag[COMPARE_THRESHOLD].text;
+    const char *alpha = line->flag[COMPARE_ALPHA].text;
+    char *end;
+    if (!gate_parse_part(threshold, &options->threshold))
+        return error_set(error, ERR_USAGE, "--threshold is '%s', expected a percentage such as 2%%",
+                         threshold);
+    options->alpha = strtod(alpha, &end);
+    if (end == alpha || *end || !(options->alpha > 0 && options->alpha < 1))
+        return error_set(error, ERR_USAGE,
+                         "--alpha is '%s', expected a number between 0 and 1 such as 0.05", alpha);
+    options->force = line->flag[COMPARE_FORCE].number;
+    options->keep_equal = line->flag[COMPARE_SHOW].number == COMPARE_SHOW_ALL;
+    /* Within a file another strategy is no regression of this one unless somebody says so. */
+    if (!line->flag[COMPARE_BY].text)
+        options->gates = gates_default(options->threshold);
+    return add_gates(line, &options->gates, error);
+}
+
+static int check_files(const struct command_line *line, struct error *error)
+{
+    const size_t count = line->positional_count;
+    if (line->flag[COMPARE_BY].text && count != 1)
+        return error_set(error, ERR_USAGE, "--by compares within one file, and there are %zu",
+                         count);
+    if (!line->flag[COMPARE_BY].text && count < 2)
+        return error_set(error, ERR_USAGE,
+                         "compare needs BASE and NEW; within one file, --by strategy=raw");
+    return 0;
+}
+
+/* All files or none: half a comparison would look like a whole one. */
+static int load_files(const struct command_line *line, json_t **roots, struct compare_file *files,
+                      struct error *error)
+{
+    int code = 0;
+    for (size_t i = 0; i < line->positional_count && code == 0; i++) {
+        code = result_load(line->positional[i], &roots[i], error);
+        files[i] = (struct compare_file){roots[i], line->positional[i]};
+    }
+    return code;
+}
+
+static int run(const struct command_line *line)
+{
+    struct compare_options options = {0};
+    struct compare_file files[POSITIONALS_MAX];
+    json_t *roots[POSITIONALS_MAX] = {NULL}, *comparison = NULL;
+    struct error error = {0};
+    int code = check_files(line, &error);
+    if (!code)
+        code = read_options(line, &options, &error);
+    if (!code)
+        code = load_files(line, roots, files, &error);
+    if (!code)
+        code = line->flag[COMPARE_BY].text
+                   ? compare_within(&files[0], line->flag[COMPARE_BY].text, &options, &comparison,
+                                    &error)
+                   : compare_results(&files[0], files + 1, line->positional_count - 1, &options,
+                                     &comparison, &error);
+    if (!code)
+        code = compare_print(comparison, (enum table_format)line->flag[COMPARE_FORMAT].number,
+                             (enum compare_show)line->flag[COMPARE_SHOW].number, stdout, &error);
+    const int exit_code =
+        code ? report_error(&error)
+             : (int)compare_exit_code(comparison, line->flag[COMPARE_STRICT].number);
+    json_decref(comparison);
+    for (size_t i = 0; i < line->positional_count; i++)
+        json_decref(roots[i]);
+    return exit_code;
+}
+
+const struct command command_compare = {
+    .name = "compare",
+    .summary = "say what became slower, larger or wrong between result files, for people and CI",
+    .arguments = "BASE NEW... | FILE --by MEMBER=VALUE",
+    .least_positionals = 1,
+    .most_positionals = POSITIONALS_MAX,
+    .flags = flags,
+    .notes =
+        "A gate is METRIC:LIMIT, such as wall_ns:2%, peak_reserved_bytes:4KiB, 'copy_*:0' or\n"
+        "exact:0 (all exact counters); 'none' removes those before it. Without --gate and\n"
+        "--gate-file: wall_ns at the threshold, and every exact counter that is better lower at "
+        "0.\n"
+        "A time is slower or faster if its p, adjusted over all gated times (Holm), is at most\n"
+        "alpha and its estimate is beyond the limit; same if its interval is within; else unsure.\n"
+        "\n"
+        "Exit codes: 0 no gated metric is worse, 1 one is, 2 a file can't be read or an argument\n"
+        "is wrong, 3 a case failed or is gone, 4 the files are not comparable, 5 (with --strict)\n"
+        "unsure. make turns every failure into 2: call gamut itself where the code matters.\n",
+    .run = run,
+};
