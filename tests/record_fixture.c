@@ -18,6 +18,8 @@ struct case_round record_fixture_round(size_t samples)
         .reason = "it says \"why\", in UTF-8: \xc2\xb5s",
         .check = CHECK_DIGEST,
         .digest = 0xfedcba9876543210u,
+        .program_digest = 0x123456789abcdefu,
+        .inputs_digest = 0xf0e1d2c3b4a59687u,
         .worst_error = 0.1,
         .traffic_bytes = 123456789.0,
         .sample_count = samples,
@@ -66,6 +68,8 @@ static void add(struct result *result, const char *workload, const char *strateg
     r.worst_error = 1e-6;
     r.traffic_bytes = 64 << 20;
     r.digest = 0x1234;
+    r.program_digest = 0xabc0 + strlen(workload);
+    r.inputs_digest = 0xdef0;
     if (status != CASE_ok)
         snprintf(r.reason, sizeof r.reason, "%s",
                  status == CASE_wrong ? "result 1, [3, 4]: 2.5 instead of 2.0|2.1\nmore"

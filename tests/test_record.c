@@ -152,6 +152,8 @@ static void a_round_survives_the_wire(void **state)
         assert_string_equal(got.reason, sent.reason);
         assert_int_equal(got.check, sent.check);
         assert_true(got.digest == sent.digest);
+        assert_true(got.program_digest == sent.program_digest);
+        assert_true(got.inputs_digest == sent.inputs_digest);
         assert_true(samples == 0 ? isnan(got.worst_error) : got.worst_error == sent.worst_error);
         assert_true(samples == 0 ? isnan(got.traffic_bytes)
                                  : got.traffic_bytes == sent.traffic_bytes);

@@ -319,6 +319,10 @@ void program_slice_index(struct program *program, const struct stm *stm, const s
 /* The program as text, at the level it is at. Owned by the caller (free). */
 char *program_print(const struct program *program);
 
+/* Of the fun as a person wrote it, without comments, layout, datasets and other funs: how it is
+ * annotated does not change it. Not 0. */
+uint64_t program_digest(const struct fun *fun);
+
 /* The start of a line of the program's text, counted from 1; NULL where there is none. */
 const char *program_line(const struct program *program, unsigned number);
 

@@ -71,7 +71,10 @@ struct case_round {
     enum case_status status;
     char reason[1024]; /* "" if ok: a sentence */
     enum case_check check;
-    uint64_t digest;      /* of all result bytes; 0 unless status is ok or wrong */
+    uint64_t digest; /* of all result bytes; 0 unless status is ok or wrong */
+    /* Of the program as a person writes it, and of all its inputs: two rounds that have the same
+     * did the same. 0 where unknown. */
+    uint64_t program_digest, inputs_digest;
     double worst_error;   /* as the workload's check says; NaN where unknown */
     double traffic_bytes; /* bytes a run must move at least; NaN where the program does not say */
     /* The rest is meaningful only if status is ok. */

@@ -80,10 +80,15 @@ static json_t *model_to_json(const struct case_model *model)
     return json;
 }
 
+static json_t *digest_to_json(uint64_t digest)
+{
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, digest);
+    return digest ? tree_text(text) : json_null();
+}
+
 json_t *case_round_to_json(const struct case_round *round)
 {
-    char digest[17];
-    snprintf(digest, sizeof digest, "%016" PRIx64, round->digest);
     json_t *json = tree_object();
     tree_put(json, "key", case_key_to_json(&round->key));
     tree_put(json, "round", tree_count(round->round));
@@ -91,7 +96,9 @@ json_t *case_round_to_json(const struct case_round *round)
     tree_put(json, "status", tree_text(case_status_name(round->status)));
     tree_put(json, "reason", tree_text_or_null(round->reason));
     tree_put(json, "check", tree_text(case_check_name(round->check)));
-    tree_put(json, "digest", round->digest ? tree_text(digest) : json_null());
+    tree_put(json, "digest", digest_to_json(round->digest));
+    tree_put(json, "program_digest", digest_to_json(round->program_digest));
+    tree_put(json, "inputs_digest", digest_to_json(round->inputs_digest));
     tree_put(json, "worst_error", tree_number(round->worst_error));
     tree_put(json, "traffic_bytes", tree_number(round->traffic_bytes));
     tree_put(json, "cold", exact_to_json(&round->cold));
@@ -187,15 +194,15 @@ static const char *check_name(int check)
     return case_check_name((enum case_check)check);
 }
 
-static int read_digest(const json_t *object, uint64_t *digest, struct error *error)
+static int read_digest(const json_t *object, const char *key, uint64_t *digest, struct error *error)
 {
     char text[17], *end = text;
     *digest = 0;
-    int rc = read_text(object, "digest", text, sizeof text, error);
+    int rc = read_text(object, key, text, sizeof text, error);
     if (rc == 0 && *text) {
         *digest = strtoull(text, &end, 16);
         if (strlen(text) != 16 || *end)
-            rc = error_set(error, ERR_PARSE, "a case round's \"digest\" is not 16 hex digits");
+            rc = error_set(error, ERR_PARSE, "a case round's \"%s\" is not 16 hex digits", key);
     }
     return rc;
 }
@@ -315,7 +322,9 @@ int case_round_from_json(const json_t *json, struct case_round *round, struct er
         (rc = read_choice(json, "status", status_name, CASE_STATUSES, &status, error)) == 0 &&
         (rc = read_text(json, "reason", round->reason, sizeof round->reason, error)) == 0 &&
         (rc = read_choice(json, "check", check_name, CHECK_DIGEST + 1, &check, error)) == 0 &&
-        (rc = read_digest(json, &round->digest, error)) == 0 &&
+        (rc = read_digest(json, "digest", &round->digest, error)) == 0 &&
+        (rc = read_digest(json, "program_digest", &round->program_digest, error)) == 0 &&
+        (rc = read_digest(json, "inputs_digest", &round->inputs_digest, error)) == 0 &&
         (rc = read_number(json, "worst_error", &round->worst_error, error)) == 0 &&
         (rc = read_number(json, "traffic_bytes", &round->traffic_bytes, error)) == 0 &&
         (rc = read_exact(json, "cold", &round->cold, error)) == 0 &&

@@ -2,12 +2,13 @@
  * object a line, and what a result file keeps of a round.
  *
  *   {"key": {"workload", "dataset", "merge", "release", "strategy", "device"},
- *    "round", "slot", "status", "reason", "check", "digest", "worst_error", "traffic_bytes",
+ *    "round", "slot", "status", "reason", "check", "digest", "program_digest", "inputs_digest",
+ *    "worst_error", "traffic_bytes",
  *    "cold": {counter: value}, "warm": {counter: value},
  *    "cold_sample": {metric: value}, "samples": {metric: [values in the order of measurement]},
  *    "model": {name of MODEL_LIST: value, "why_not"} or null}
  *
- * Unknown numbers are null. The digest is 16 hexadecimal digits, because a reader with doubles for
+ * Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with doubles for
  * numbers would lose bits of an integer.
  */
 #ifndef GAMUT_RECORD_CASE_JSON_H

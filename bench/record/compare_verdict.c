@@ -94,7 +94,7 @@ static void set_unsure(struct comparer *c, struct compare_row *row, bool is_clea
         return;
     }
     row->rounds_needed = rounds_needed(c, row);
-    const char *alone = is_clear_alone ? "clear alone, not as one of many gated: " : "";
+    const char *alone = is_clear_alone ? "clear alone, not among all gated times: " : "";
     if (row->rounds_needed)
         row->reason =
             arena_printf(&c->arena, "%sabout %u rounds would settle it", alone, row->rounds_needed);

@@ -150,7 +150,8 @@ static json_t *new_case(const struct case_key *key)
     tree_put(one_case, "id", tree_text(id));
     tree_put(one_case, "key", case_key_to_json(key));
     static const char *const unknown[] = {
-        "status", "reason", "check", "digest", "worst_error", "traffic_bytes", "counters",
+        "status",        "reason",      "check",         "digest",   "program_digest",
+        "inputs_digest", "worst_error", "traffic_bytes", "counters",
     };
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         tree_put(one_case, unknown[i], json_null());
@@ -200,10 +201,12 @@ static void warn(json_t *one_case, const char *code, const char *subject, const 
     tree_append(warnings, warning);
 }
 
-/* The counters of the first good round stand for all; one that differs later is named. */
+/* The counters of the first good round stand for all; one that differs later is named, and goes
+ * into `others` under its phase. */
 static void compare_counters(json_t *one_case, const char *phase, json_t *first, json_t *now,
-                             unsigned round)
+                             unsigned round, json_t *others)
 {
+    json_t *differing = tree_object();
     const char *name;
     json_t *value;
     json_object_foreach(first, name, value)
@@ -217,11 +220,17 @@ static void compare_counters(json_t *one_case, const char *phase, json_t *first,
                  "%s was %" JSON_INTEGER_FORMAT " first and %" JSON_INTEGER_FORMAT " in round %u",
                  subject, json_integer_value(value), json_integer_value(other), round);
         warn(one_case, "not-deterministic", subject, detail);
+        tree_put(differing, name, json_incref(other));
     }
+    if (json_object_size(differing))
+        tree_put(others, phase, json_incref(differing));
+    json_decref(differing);
 }
 
 static void merge_good_round(json_t *one_case, json_t *json, unsigned round)
 {
+    static const char *const first[] = {"digest", "program_digest", "inputs_digest",
+                                        "traffic_bytes"};
     json_t *counters = json_object_get(one_case, "counters");
     json_t *cold = json_object_get(json, "cold"), *warm = json_object_get(json, "warm");
     if (json_is_null(counters)) {
@@ -229,12 +238,16 @@ static void merge_good_round(json_t *one_case, json_t *json, unsigned round)
         tree_put(counters, "cold", json_incref(cold));
         tree_put(counters, "warm", json_incref(warm));
         tree_put(one_case, "counters", counters);
-        tree_put(one_case, "digest", tree_share(json, "digest"));
-        tree_put(one_case, "traffic_bytes", tree_share(json, "traffic_bytes"));
+        for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+            tree_put(one_case, first[i], tree_share(json, first[i]));
         return;
     }
-    compare_counters(one_case, "cold", json_object_get(counters, "cold"), cold, round);
-    compare_counters(one_case, "warm", json_object_get(counters, "warm"), warm, round);
+    json_t *others = tree_object();
+    compare_counters(one_case, "cold", json_object_get(counters, "cold"), cold, round, others);
+    compare_counters(one_case, "warm", json_object_get(counters, "warm"), warm, round, others);
+    if (json_object_size(others))
+        tree_put(json, "other_counters", json_incref(others));
+    json_decref(others);
     if (!json_equal(json_object_get(one_case, "digest"), json_object_get(json, "digest")))
         warn(one_case, "not-deterministic", "digest",
              "the answer's bits differ between rounds, each within what the check allows");
@@ -251,7 +264,8 @@ void result_add_round(struct result *result, const struct case_round *round)
         tree_put(json, "samples", json_null());
     }
     /* These are the case's, not the round's. */
-    static const char *const once[] = {"key", "cold", "warm", "traffic_bytes"};
+    static const char *const once[] = {"key",           "cold",           "warm",
+                                       "traffic_bytes", "program_digest", "inputs_digest"};
     for (size_t i = 0; i < sizeof once / sizeof *once; i++)
         json_object_del(json, once[i]);
     tree_append(json_object_get(one_case, "rounds"), json);

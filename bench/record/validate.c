@@ -81,6 +81,8 @@ static const struct rule {
     {"cases[].key.device", TEXT},
     {"cases[].status", TEXT},
     {"cases[].reason", TEXT | NOTHING | ABSENT},
+    {"cases[].program_digest", TEXT | NOTHING | ABSENT},
+    {"cases[].inputs_digest", TEXT | NOTHING | ABSENT},
     {"cases[].traffic_bytes", NUMBER | NOTHING | ABSENT},
     {"cases[].counters", OBJECT | NOTHING},
     {"cases[].counters{}", OBJECT},
@@ -99,6 +101,9 @@ static const struct rule {
     {"cases[].rounds[].samples", OBJECT | NOTHING},
     {"cases[].rounds[].samples{}", ARRAY},
     {"cases[].rounds[].samples{}[]", INTEGER | NOTHING},
+    {"cases[].rounds[].other_counters", OBJECT | ABSENT},
+    {"cases[].rounds[].other_counters{}", OBJECT},
+    {"cases[].rounds[].other_counters{}{}", INTEGER | NOTHING},
     {"cases[].rounds[].cold_sample", OBJECT | NOTHING | ABSENT},
     {"cases[].rounds[].cold_sample{}", INTEGER | NOTHING},
 };
@@ -218,8 +223,9 @@ static bool is_status(const char *name)
     return false;
 }
 
-/* Beyond types: known statuses, and ids that belong to their keys and come once. */
-static int check_cases(const json_t *cases, struct error *error)
+/* Beyond types: known statuses, and ids that belong to their keys and come once. `seen` is an
+ * object that receives the ids. */
+static int check_cases(const json_t *cases, json_t *seen, struct error *error)
 {
     size_t i, j;
     json_t *one, *other;
@@ -244,11 +250,12 @@ static int check_cases(const json_t *cases, struct error *error)
                                  "cases[%zu].rounds[%zu].status: \"%s\" is no status", i, j,
                                  tree_get_text(other, "status"));
         }
-        for (j = 0; j < i; j++) {
-            other = json_array_get(cases, j);
-            if (strcmp(id, tree_get_text(other, "id")) == 0)
-                return error_set(error, ERR_PARSE, "cases[%zu].id: cases[%zu] has the same", i, j);
-        }
+        other = json_object_get(seen, id);
+        if (other)
+            return error_set(error, ERR_PARSE,
+                             "cases[%zu].id: cases[%" JSON_INTEGER_FORMAT "] has the same", i,
+                             json_integer_value(other));
+        tree_put(seen, id, tree_count(i));
     }
     return 0;
 }
@@ -282,8 +289,10 @@ int result_validate(const json_t *root, struct error *error)
     int rc = check_version(root, error);
     for (size_t i = 0; rc == 0 && i < sizeof rules / sizeof *rules; i++)
         rc = follow(&rules[i], rules[i].path, (json_t *)root, "", error);
+    json_t *seen = tree_object();
     if (rc == 0)
-        rc = check_cases(json_object_get(root, "cases"), error);
+        rc = check_cases(json_object_get(root, "cases"), seen, error);
+    json_decref(seen);
     return rc ? rc : check_atlases(json_object_get(root, "atlas"), error);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/random.h"
 
 /* ---- for workloads -------------------------------------------------------------------------- */
@@ -282,6 +283,25 @@ void inputs_free(struct inputs *inputs)
         free(inputs->arguments.values[i].array.data);
     arena_free(&inputs->arena);
     *inputs = (struct inputs){0};
+}
+
+uint64_t inputs_digest(const struct fun *fun, const struct inputs *inputs)
+{
+    uint64_t digest = 0;
+    for (size_t i = 0; i < inputs->arguments.count; i++) {
+        const struct named_value *value = &inputs->arguments.values[i];
+        const struct host_array *array = &value->array;
+        const int name = fun_find(fun, value->name, strlen(value->name));
+        digest = digest_bytes(digest, value->name, strlen(value->name));
+        if (fun->names[name].kind == NAME_ARRAY) {
+            digest = digest_bytes(digest, array->shape, array->rank * sizeof *array->shape);
+            digest =
+                digest_bytes(digest, array->data, array->count * element_bytes(array->element));
+        } else {
+            digest = digest_bytes(digest, &value->scalar, element_bytes(fun->names[name].element));
+        }
+    }
+    return digest ? digest : 1;
 }
 
 /* ---- checking ------------------------------------------------------------------------------- */

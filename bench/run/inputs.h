@@ -28,6 +28,9 @@ int inputs_sizes(const struct entry *entry, const struct dataset *dataset,
                  struct input_sizes *sizes, struct error *error);
 void inputs_free(struct inputs *inputs);
 
+/* Of all values with their names and shapes: the same for the same data on every machine; not 0. */
+uint64_t inputs_digest(const struct fun *fun, const struct inputs *inputs);
+
 /* Does the program have something to compare its results with? */
 bool inputs_can_check(const struct entry *entry, const struct dataset *dataset);
 /* Compares with the workload's reference or the dataset's `expect`. As workload.check. */

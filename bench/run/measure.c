@@ -42,6 +42,7 @@ struct prepared {
     const struct dataset *dataset;
     uint64_t seed;
     struct inputs inputs;
+    uint64_t program_digest, inputs_digest;
     size_t digest_count;
     uint64_t *digests;
     bool has_run; /* the program as written, on these */
@@ -210,6 +211,8 @@ static int get_prepared(struct measure *m, const struct entry *entry, const stru
             free(p);
             return code;
         }
+        p->program_digest = program_digest(entry->fun);
+        p->inputs_digest = inputs_digest(entry->fun, &p->inputs);
         p->digests = must_alloc(options->known_digest_count * sizeof *p->digests);
         p->digest_count = options->known_digest_count;
         if (p->digest_count)
@@ -515,6 +518,8 @@ static int measure_session(struct session *s, const struct measure_options *o)
     if (code)
         return code;
     round->traffic_bytes = s->prepared->inputs.traffic_bytes;
+    round->program_digest = s->prepared->program_digest;
+    round->inputs_digest = s->prepared->inputs_digest;
     enum release_policy policy =
         strcmp(round->key.release, "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE;
     code = executor_open(s->fun, s->m->device, &built->kernels, built->code, policy, &s->executor,
