@@ -1,14 +1,14 @@
 # What each way of getting memory costs by size, on a device: alloc, first use, free. Medians, with
 # bands from p10 to p90; the legend has the fit a + size / b.
-# Run by `gamut` on <name>.dat (bench/record/atlas_chart.c writes it, and sets the variables).
 
-set encoding utf8
+load "terminal.gp"
+
 ways = words(series)
 panels = words(titles)
 
 set border 3 lc rgb "#404040"
 set tics nomirror out
-set grid xtics ytics lc rgb "#dddddd" lw 1 lt 1
+if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1 lt 1 }
 set logscale x 2
 set logscale y 10
 set key at graph 0, graph -0.17 left top vertical Left reverse noenhanced font ',10' samplen 1.5 spacing 1.1 maxcols 1
@@ -34,7 +34,7 @@ set xrange [SIZE_min / 1.5 : SIZE_max * 1.5]
 set yrange [low : high]
 
 draw = "set multiplot layout 1, panels margins 0.05, 0.985, 0.38, 0.94 spacing 0.055, 0; \
-    set label 1 caption at screen 0.5, 0.02 center noenhanced font ',9' textcolor rgb '#606060'; \
+    set label 1 caption . note at screen 0.5, 0.02 center noenhanced font ',9' textcolor rgb '#606060'; \
     do for [p = 1:panels] { \
         set title word(titles, p); \
         plot for [i = 1:ways] data index (p - 1) * ways + i - 1 using 1:3:4 \
@@ -46,10 +46,19 @@ draw = "set multiplot layout 1, panels margins 0.05, 0.985, 0.38, 0.94 spacing 0
     }; \
     unset multiplot"
 
-set terminal svg size 1500,620 dynamic font "sans,12" background rgb "white"
-set output out . ".svg"
-eval draw
-eval sprintf('set terminal %s size 3000,1240 font "sans,12" fontscale 1.8', \
-    strstrt(GPVAL_TERMINALS, "pngcairo") ? "pngcairo" : "png")
-set output out . ".png"
-eval draw
+# On a terminal a panel is a page, and a way a character.
+draw_text = "set key below Left reverse noenhanced maxcols 1; \
+    do for [p = 1:panels] { \
+        set title word(titles, p); \
+        if (p == panels) { set xlabel caption . note noenhanced }; \
+        plot for [i = 1:ways] data index (p - 1) * ways + i - 1 using 1:2 with lines \
+            title word(legends, (p - 1) * ways + i) \
+    }; \
+    unset xlabel; unset title"
+
+width = 1500
+height = 620
+do for [file in terminals] {
+    eval open_file(file)
+    eval file eq "dumb" ? draw_text : draw
+}

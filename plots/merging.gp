@@ -1,8 +1,7 @@
 # What merging does under one strategy: the time of each merge set over that of none, bars by workload on a
 # log2 axis that starts at 1, and the peak of requested bytes likewise, short lines. Below 1 is better.
-# Run by `gamut` on <name>.dat (bench/record/chart.c writes it, and sets the variables).
 
-load scripts . "/style.gp"
+load "style.gp"
 
 set ylabel "over no merging, " . strategy noenhanced
 set xzeroaxis lt 1 lc rgb "#404040" lw 1.5
@@ -15,6 +14,6 @@ chart = "plot data index 0 using 1:(0):xtic(2) with points pt -1 notitle, \
     for [i = 1:count] data index i using (at($1) - box / 2):(log2($5)):(box):(0) with vectors nohead lw 2 lc rgb '#D55E00' title (i == 1 ? peaks_title : ''), \
     for [i = 1:count] data index i using (at($1)):(0):(stringcolumn(6) eq 'ok' ? '' : stringcolumn(6)) with labels rotate by 90 left offset 0, 0.4 noenhanced font ',9' notitle"
 
-load scripts . "/log2_axis.gp"
+load "log2_axis.gp"
 
-load scripts . "/draw.gp"
+load "draw.gp"

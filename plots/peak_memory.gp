@@ -1,7 +1,6 @@
 # The most memory each strategy held from the driver, over what no strategy can go below.
-# Run by `gamut` on <name>.dat (bench/record/chart.c writes it, and sets the variables).
 
-load scripts . "/style.gp"
+load "style.gp"
 
 set ylabel "peak / lower bound"
 set xzeroaxis lt 1 lc rgb "#404040" lw 1.5
@@ -12,6 +11,6 @@ chart = "plot data index 0 using 1:(0):xtic(2) with points pt -1 notitle, \
     for [i = 1:count] data index i using (at($1) - box / 2):(log2($3)):(box):(0) with vectors nohead lw 2 lc rgb '#D55E00' title (i == 1 ? 'requested' : ''), \
     for [i = 1:count] data index i using (at($1)):(0):(stringcolumn(6) eq 'ok' ? '' : stringcolumn(6)) with labels rotate by 90 left offset 0, 0.4 noenhanced font ',9' notitle"
 
-load scripts . "/log2_axis.gp"
+load "log2_axis.gp"
 
-load scripts . "/draw.gp"
+load "draw.gp"

@@ -1,10 +1,11 @@
-# What all charts share: size, colours, grid, and the caption that says where the numbers come from.
-# Needs the variables data, out, series and caption; see bench/record/chart.c. A chart puts its plot command
-# in the variable chart; panels.gp draws it.
+# What charts of bars share: size, colours, grid, and the caption that says where the numbers come from.
+# Needs the variables data, out, series and caption; see bench/record/chart.h. A chart puts its plot command
+# in the variable chart; draw.gp draws it.
 
-set encoding utf8
+load "terminal.gp"
+
 set style fill solid 1.0 border rgb "#404040"
-set grid ytics lc rgb "#dddddd" lw 1 lt 1
+if (!is_text) { set grid ytics lc rgb "#dddddd" lw 1 lt 1 }
 set border 3 lc rgb "#404040"
 set tics nomirror out
 set xtics noenhanced
@@ -53,10 +54,15 @@ stats data index 0 using (strlen(strcol(2))) name "CLUSTER" nooutput
 clusters = CLUSTER_records
 most = int(110 / (count + 1))
 most = most > 10 ? 10 : most < 2 ? 2 : most
+name_width = CLUSTER_max
+if (is_text) {
+    # Text cannot be slanted.
+    fitting = int(0.85 * columns / (name_width + 2))
+    most = fitting < 1 ? 1 : fitting < most ? fitting : most
+}
 panels = int(ceil(clusters / (1.0 * most)))
 per_row = int(ceil(clusters / (1.0 * panels)))
-name_width = CLUSTER_max
-slanted = name_width > 130 / per_row
+slanted = !is_text && name_width > 130 / per_row
 set xrange [-0.6 : clusters - 0.4]
 if (slanted) { set xtics rotate by 18 right }
 
@@ -78,8 +84,3 @@ head = 22 + 18 * key_lines
 names = slanted ? 26 + 2.2 * name_width : 36
 panel = panels > 1 ? 165 : 300
 height = head + panels * (panel + names) + 20
-
-# The two files: one that scales, one that goes everywhere.
-svg = sprintf('set terminal svg size %d,%d dynamic font "sans,12" background rgb "white"; set output "%s.svg"', width, height, out)
-png = sprintf('set terminal %s size %d,%d font "sans,12" fontscale 1.35; set output "%s.png"', \
-    strstrt(GPVAL_TERMINALS, "pngcairo") ? "pngcairo" : "png", 1600, 1.6 * height, out)

@@ -8,6 +8,7 @@
 #include "merge/list.h"
 #include "merge/merge.h"
 #include "merge/parse.h"
+#include "record/chart.h"
 #include "record/counters.h"
 #include "record/tree.h"
 #include "run/catalogue.h"
@@ -135,13 +136,27 @@ static int list_suites(struct error *error)
     return code;
 }
 
+static int list_charts(struct error *error)
+{
+    static const char *const of[] = {[CHART_OF_DEVICE] = "device",
+                                     [CHART_OF_STRATEGY] = "strategy",
+                                     [CHART_OF_WORKLOAD] = "workload",
+                                     [CHART_OF_CASE] = "case"};
+    const struct chart *chart;
+    (void)error;
+    for (size_t i = 0; (chart = chart_at(i)); i++)
+        printf("%-16s one a %-9s %s%s\n", chart->name, of[chart->scope], chart->help,
+               chart->on_request ? "; only when asked for" : "");
+    return 0;
+}
+
 static const struct topic {
     const char *name;
     int (*list)(struct error *error);
 } topics[] = {
     {"workloads", list_workloads}, {"datasets", list_datasets}, {"strategies", list_strategies},
     {"merges", list_merges},       {"suites", list_suites},     {"devices", list_devices},
-    {"metrics", list_metrics},
+    {"metrics", list_metrics},     {"charts", list_charts},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -179,8 +194,9 @@ static const struct flag flags[] = {{NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 
 const struct command command_list = {
     .name = "list",
     .summary =
-        "say what there is: workloads, datasets, strategies, merges, suites, devices, metrics",
-    .arguments = "[workloads|datasets|strategies|merges|suites|devices|metrics]",
+        "say what there is: workloads, datasets, strategies, merges, suites, devices, metrics, "
+        "charts",
+    .arguments = "[workloads|datasets|strategies|merges|suites|devices|metrics|charts]",
     .most_positionals = 1,
     .flags = flags,
     .notes = "What can't be used is listed with the reason. Strategy options are set as in\n"

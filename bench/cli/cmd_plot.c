@@ -1,19 +1,30 @@
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "record/atlas_chart.h"
 #include "record/chart.h"
 #include "record/gnuplot.h"
 #include "record/result.h"
 #include "record/tree.h"
 
-enum plot_flag { PLOT_OUT, PLOT_SCRIPTS };
+enum plot_flag { PLOT_CHART, PLOT_TERM, PLOT_OUT, PLOT_SCRIPTS };
 
 static const struct flag flags[] = {
+    [PLOT_CHART] = {"chart", 'c', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+                    "the charts, or all [those of a device or a strategy that FILE has data for]"},
+    [PLOT_TERM] = {"term", 't', FLAG_LIST, "LIST", "svg,png", NULL, 0, 0,
+                   "svg, png, dumb: dumb is text on stdout"},
     [PLOT_OUT] = {"out", 'o', FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
-                  "the folder of the charts [FILE without its suffix]"},
+                  "the folder of the charts [FILE without its suffix]; of several files, DIR has "
+                  "one for each"},
     [PLOT_SCRIPTS] = {"scripts", 0, FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
                       "the gnuplot scripts [those of this build or installation]"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
@@ -27,99 +38,201 @@ static void default_out(const char *file, struct text *folder)
              is_json ? "" : "-charts");
 }
 
+enum { CHARTS_MOST = 64 };
+
 struct plot {
+    const struct chart *charts[CHARTS_MOST]; /* those asked for, then NULL */
+    bool by_name;                            /* the user named them */
+    struct chart_options options;
     const json_t *root;
-    const char *scripts, *out;
     unsigned made, failed;
+    bool lacks_gnuplot;
 };
 
-/* chart NULL: the device's atlas. */
-static int draw(struct plot *plot, const char *chart, const char *device, const char *strategy)
+static bool has_word(const char *words, const char *word)
 {
-    struct error error = {0};
-    struct text made = {0};
-    int code = chart
-                   ? chart_draw(plot->root, chart, device, strategy, plot->scripts, plot->out,
-                                &made, &error)
-                   : atlas_chart_draw(plot->root, device, plot->scripts, plot->out, &made, &error);
-    if (code == ERR_NOT_FOUND && strategy) {
-        /* Most results have one merge set. */
-    } else if (code) {
-        report_error(&error);
-        /* A chart that a device has no cases for is no failure of the others. */
-        plot->failed += code != ERR_NOT_FOUND;
-    } else {
-        printf("%s.svg\n%s.png\n", made.data, made.data);
-        plot->made++;
-    }
-    text_free(&made);
-    return code;
+    const size_t length = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)); at += length)
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0))
+            return true;
+    return false;
 }
 
-/* A chart of a device, or its charts for each strategy. */
-static int draw_chart(struct plot *plot, const char *chart, const char *device)
+static void tell_files(const struct plot *plot, const char *base)
 {
-    const char *strategy;
-    int code = 0;
-    if (!chart_is_of_one_strategy(chart))
-        return draw(plot, chart, device, NULL);
-    for (size_t s = 0; (strategy = chart_strategy(plot->root, device, s)); s++)
-        if ((code = draw(plot, chart, device, strategy)) == ERR_UNSUPPORTED)
-            return code;
+    static const char *const images[] = {"svg", "png"};
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+        if (has_word(plot->options.terminals, images[i]))
+            printf("%s.%s\n", base, images[i]);
+}
+
+/* All pictures of one chart. What the result has nothing to show for is only told of a chart that
+ * was named, or when it is all there is. */
+static void draw_chart(struct plot *plot, const struct chart *chart)
+{
+    struct chart_subject *subjects;
+    const size_t count = chart_subjects(chart, plot->root, &subjects);
+    const unsigned made_before = plot->made;
+    struct error nothing = {0};
+    if (count == 0)
+        error_set(&nothing, ERR_NOT_FOUND, "the result has no cases for the chart %s to show",
+                  chart->name);
+    for (size_t i = 0; i < count && !plot->lacks_gnuplot; i++) {
+        struct error error = {0};
+        struct text made = {0};
+        int code = chart_draw(chart, &subjects[i], &plot->options, &made, &error);
+        if (code == ERR_NOT_FOUND) {
+            nothing = error;
+        } else if (code) {
+            report_error(&error);
+            plot->failed++;
+            plot->lacks_gnuplot = code == ERR_UNSUPPORTED;
+        } else {
+            plot->made++;
+            if (made.length)
+                tell_files(plot, made.data);
+        }
+        text_free(&made);
+    }
+    if (plot->by_name && nothing.code && plot->made == made_before) {
+        report_error(&nothing);
+        plot->failed++;
+    }
+    free(subjects);
+}
+
+static void draw_file(struct plot *plot)
+{
+    const unsigned made_before = plot->made, failed_before = plot->failed;
+    for (size_t c = 0; plot->charts[c] && !plot->lacks_gnuplot; c++)
+        draw_chart(plot, plot->charts[c]);
+    if (plot->made == made_before && plot->failed == failed_before) {
+        struct error error;
+        error_set(&error, ERR_NOT_FOUND, "the result has neither cases nor an atlas to draw");
+        report_error(&error);
+        plot->failed++;
+    }
+}
+
+/* The charts of the flag: all that are drawn unasked, all, or those that it names. */
+static int choose_charts(const char *list, struct plot *plot, struct error *error)
+{
+    const bool all = list && strcmp(list, "all") == 0;
+    const struct chart *chart;
+    size_t count = 0;
+    plot->by_name = list && !all;
+    for (size_t c = 0; !plot->by_name && (chart = chart_at(c)); c++)
+        if (all || !chart->on_request)
+            plot->charts[count++] = chart;
+    while (plot->by_name && *list) {
+        char name[64];
+        const size_t length = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, list);
+        if (chart_find(name, &chart, error))
+            return error->code = ERR_USAGE;
+        if (count + 1 < CHARTS_MOST)
+            plot->charts[count++] = chart;
+        list += length + (list[length] == ',');
+    }
     return 0;
 }
 
-static int draw_all(struct plot *plot)
+/* "svg,dumb" as gnuplot's scripts read it: "svg dumb". */
+static int choose_terminals(const char *list, struct text *terminals, struct error *error)
 {
-    /* A file of atlases alone has no charts of cases; one without either says so. */
-    const json_t *atlases = json_object_get(plot->root, "atlas");
-    const bool has_cases =
-        json_array_size(json_object_get(plot->root, "cases")) > 0 || json_array_size(atlases) == 0;
-    const json_t *devices = json_object_get(json_object_get(plot->root, "context"), "devices");
-    for (size_t d = 0; d < json_array_size(devices); d++) {
-        const char *device = tree_get_text(json_array_get(devices, d), "id");
-        const char *chart;
-        int code = atlas_json_find(atlases, device) ? draw(plot, NULL, device, NULL) : 0;
-        for (size_t c = 0; has_cases && code != ERR_UNSUPPORTED && (chart = chart_name(c)); c++)
-            code = draw_chart(plot, chart, device);
-        if (code == ERR_UNSUPPORTED)
-            return EXIT_NOTHING_RAN; /* no gnuplot */
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        struct text name = {0};
+        text_add(&name, "%.*s", (int)length, list);
+        bool known = has_word("svg png dumb", name.data);
+        if (known)
+            text_add(terminals, "%s%s", terminals->length ? " " : "", name.data);
+        else
+            error_set(error, ERR_USAGE, "--term is '%s': it can be svg, png and dumb", name.data);
+        text_free(&name);
+        if (!known)
+            return ERR_USAGE;
+        list += length + (list[length] == ',');
     }
-    return plot->failed || !plot->made ? EXIT_INPUT : EXIT_OK;
+    return 0;
+}
+
+/* The width of the terminal; where there is none, what most have. */
+static unsigned terminal_columns(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    uint64_t number;
+    if (columns && text_to_u64(columns, &number) && number >= 40 && number <= 1000)
+        return (unsigned)number;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+        return size.ws_col;
+    return 100;
+}
+
+static int plot_file(struct plot *plot, const struct command_line *line, const char *file,
+                     struct error *error)
+{
+    json_t *root;
+    struct text out = {0};
+    int code = result_load(file, &root, error);
+    if (code)
+        return code;
+    const char *folder = line->flag[PLOT_OUT].text;
+    if (folder && line->positional_count > 1) {
+        const char *name = strrchr(file, '/');
+        text_add(&out, "%s/", folder);
+        default_out(name ? name + 1 : file, &out);
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+            code = error_set(error, ERR_IO, "the folder %s could not be made: %s", folder,
+                             strerror(errno));
+    } else if (folder) {
+        text_add(&out, "%s", folder);
+    } else {
+        default_out(file, &out);
+    }
+    plot->root = root;
+    plot->options.folder = out.data;
+    if (code == 0)
+        draw_file(plot);
+    text_free(&out);
+    json_decref(root);
+    return code;
 }
 
 static int run(const struct command_line *line)
 {
-    const char *file = line->positional[0];
+    struct plot plot = {0};
     struct error error = {0};
-    json_t *root;
-    if (result_load(file, &root, &error))
-        return report_error(&error);
-    struct text scripts = {0}, out = {0};
+    struct text scripts = {0}, terminals = {0};
     if (line->flag[PLOT_SCRIPTS].text)
         text_add(&scripts, "%s", line->flag[PLOT_SCRIPTS].text);
     else
         gnuplot_scripts(&scripts);
-    if (line->flag[PLOT_OUT].text)
-        text_add(&out, "%s", line->flag[PLOT_OUT].text);
-    else
-        default_out(file, &out);
-    struct plot plot = {.root = root, .scripts = scripts.data, .out = out.data};
-    int exit_code = draw_all(&plot);
+    int code = choose_charts(line->flag[PLOT_CHART].text, &plot, &error);
+    if (code == 0)
+        code = choose_terminals(line->flag[PLOT_TERM].text, &terminals, &error);
+    plot.options.scripts = scripts.data;
+    plot.options.terminals = terminals.data;
+    plot.options.columns = terminal_columns();
+    for (size_t i = 0; i < line->positional_count && code == 0 && !plot.lacks_gnuplot; i++)
+        code = plot_file(&plot, line, line->positional[i], &error);
     text_free(&scripts);
-    text_free(&out);
-    json_decref(root);
-    return exit_code;
+    text_free(&terminals);
+    if (code)
+        return report_error(&error);
+    return plot.lacks_gnuplot ? EXIT_NOTHING_RAN : plot.failed ? EXIT_INPUT : EXIT_OK;
 }
 
 const struct command command_plot = {
     .name = "plot",
-    .summary = "draw the charts of a result file: speed-up over raw, peak memory, merging, atlas",
-    .arguments = "FILE",
+    .summary = "draw the charts of result files: speed-up, memory, where time goes, atlas, …",
+    .arguments = "FILE…",
     .least_positionals = 1,
-    .most_positionals = 1,
+    .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes = "Needs gnuplot. Each chart becomes an SVG, a PNG and the data that it shows; their\n"
-             "names go to stdout.\n",
+    .notes =
+        "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout, and beside\n"
+        "them the data that it shows and the script that draws it. gamut list charts names them.\n",
     .run = run,
 };

@@ -22,8 +22,9 @@ bool case_is_skipped(const json_t *one_case)
     return has_status(one_case, CASE_skipped);
 }
 
-double case_peak(const json_t *counters, const char *name)
+double case_peak(const json_t *one_case, const char *name)
 {
+    const json_t *counters = case_is_ok(one_case) ? json_object_get(one_case, "counters") : NULL;
     return fmax(tree_get_number(json_object_get(counters, "cold"), name),
                 tree_get_number(json_object_get(counters, "warm"), name));
 }

@@ -4,21 +4,13 @@
 #include <libgen.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "record/tree.h"
-
-void gnuplot_name(const char *folder, const char *chart, const char *device, const char *strategy,
-                  struct text *out)
-{
-    text_add(out, "%s/%s-%s%s%s", folder, chart, device, strategy ? "-" : "",
-             strategy ? strategy : "");
-    for (char *c = out->data + strlen(folder) + 1; *c; c++)
-        *c = strchr(":/ |=", *c) ? '-' : *c;
-}
 
 void gnuplot_caption(const json_t *root, const char *id, struct text *out)
 {
@@ -39,12 +31,13 @@ void gnuplot_caption(const json_t *root, const char *id, struct text *out)
              tree_get_text(run, "started_at"));
 }
 
-void gnuplot_variable(struct text *out, const char *name, const char *text)
+/* As gnuplot reads a text between single quotes. */
+static void add_quoted(struct text *out, const char *text)
 {
-    text_add(out, "%s='", name);
+    text_add(out, "'");
     for (; *text; text++)
-        text_add(out, *text == '\'' ? "''" : "%c", *text);
-    text_add(out, "'; ");
+        text_add(out, *text == '\'' ? "''" : "%c", *text == '\n' ? ' ' : *text);
+    text_add(out, "'");
 }
 
 void gnuplot_scripts(struct text *folder)
@@ -60,11 +53,65 @@ void gnuplot_scripts(struct text *folder)
     text_add(folder, "%s/../share/gamut/plots", binary_folder);
 }
 
-int gnuplot_run(const char *variables, const char *script, const char *data, struct error *error)
+void gnuplot_variable(struct text *out, const char *name, const char *text)
 {
-    char *const argv[] = {
-        "gnuplot", "--default-settings", "-e", (char *)variables, (char *)script, NULL,
-    };
+    text_add(out, "%s = ", name);
+    add_quoted(out, text);
+    text_add(out, "\n");
+}
+
+void gnuplot_number(struct text *out, const char *name, double value)
+{
+    text_add(out, "%s = %.12g\n", name, value);
+}
+
+/* The name in a line `load "NAME.gp"`, or false. */
+static bool is_load(const char *line, size_t length, struct text *name)
+{
+    static const char start[] = "load \"";
+    const size_t before = sizeof start - 1;
+    if (length < before + 2 || memcmp(line, start, before) != 0 || line[length - 1] != '"')
+        return false;
+    text_add_bytes(name, line + before, length - before - 1);
+    return true;
+}
+
+static int add_script(const char *folder, const char *file, struct text *out, struct error *error)
+{
+    struct text path = {0}, script = {0};
+    text_add(&path, "%s/%s", folder, file);
+    int rc = text_read_file(&script, path.data, error);
+    for (const char *line = script.data; rc == 0 && line && *line;) {
+        struct text loaded = {0};
+        const size_t length = strcspn(line, "\n");
+        if (is_load(line, length, &loaded))
+            rc = add_script(folder, loaded.data, out, error);
+        else
+            text_add(out, "%.*s\n", (int)length, line);
+        text_free(&loaded);
+        line += length + (line[length] == '\n');
+    }
+    text_free(&path);
+    text_free(&script);
+    return rc;
+}
+
+int gnuplot_script(const char *folder, const char *chart, const char *variables, struct text *out,
+                   struct error *error)
+{
+    struct text file = {0};
+    text_add(&file, "%s.gp", chart);
+    text_add(out,
+             "# Made by `gamut plot`. In this folder, `gnuplot <this file>` draws it again as .svg "
+             "and .png,\n# `gnuplot -e \"terminals='dumb'\" <this file>` on the terminal.\n\n%s\n",
+             variables);
+    int rc = add_script(folder, file.data, out, error);
+    text_free(&file);
+    return rc;
+}
+
+static int start(char *const argv[], struct error *error)
+{
     pid_t child;
     int status = 0, rc = posix_spawnp(&child, "gnuplot", NULL, NULL, argv, environ);
     while (rc == 0 && waitpid(child, &status, 0) < 0)
@@ -75,11 +122,25 @@ int gnuplot_run(const char *variables, const char *script, const char *data, str
         return error_set(error, ERR_UNSUPPORTED,
                          "gnuplot is not installed, so %s was not drawn: install it (apt install "
                          "gnuplot-nox) and try again",
-                         data);
+                         argv[4]);
     if (rc)
         return error_set(error, ERR_IO, "gnuplot could not be started: %s", strerror(rc));
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return error_set(error, ERR_IO, "gnuplot failed on %s with %s; it says why above", script,
-                         data);
+        return error_set(error, ERR_IO, "gnuplot failed on %s; it says why above", argv[4]);
     return 0;
+}
+
+int gnuplot_run(const char *folder, const char *name, const char *terminals, unsigned columns,
+                struct error *error)
+{
+    struct text before = {0}, script = {0};
+    text_add(&before, "terminals = '%s'; columns = %u; cd ", terminals, columns);
+    add_quoted(&before, folder);
+    text_add(&script, "%s.gp", name);
+    fflush(stdout); /* what gnuplot prints comes after */
+    char *const argv[] = {"gnuplot", "--default-settings", "-e", before.data, script.data, NULL};
+    int rc = start(argv, error);
+    text_free(&before);
+    text_free(&script);
+    return rc;
 }

@@ -112,13 +112,14 @@ static void set_copies(struct table_row *row, enum column column, const json_t *
                  text_bytes(size, (uint64_t)bytes));
 }
 
-static void set_counters(struct table_row *row, const json_t *counters)
+static void set_counters(struct table_row *row, const json_t *one_case)
 {
+    const json_t *counters = json_object_get(one_case, "counters");
     const json_t *cold = json_object_get(counters, "cold");
     const json_t *warm = json_object_get(counters, "warm");
-    set_bytes(row, COLUMN_REQUESTED, case_peak(counters, "peak_requested_bytes"));
-    set_bytes(row, COLUMN_RESERVED, case_peak(counters, "peak_reserved_bytes"));
-    set_bytes(row, COLUMN_LOWER_BOUND, case_peak(counters, "live_lower_bound_bytes"));
+    set_bytes(row, COLUMN_REQUESTED, case_peak(one_case, "peak_requested_bytes"));
+    set_bytes(row, COLUMN_RESERVED, case_peak(one_case, "peak_reserved_bytes"));
+    set_bytes(row, COLUMN_LOWER_BOUND, case_peak(one_case, "live_lower_bound_bytes"));
     double first = driver_calls(cold), then = driver_calls(warm);
     if (first == then)
         snprintf(row->cell[COLUMN_DRIVER_CALLS], CELL_BYTES, "%.0f", first);
@@ -161,7 +162,7 @@ static void fill_case(struct table_row *row, const json_t *one_case)
     set_wall(row, wall);
     set_model(row, json_object_get(one_case, "model"));
     set_speedup(row, json_object_get(one_case, "speedup_over_raw"));
-    set_counters(row, json_object_get(one_case, "counters"));
+    set_counters(row, one_case);
     double over_best = tree_get_number(one_case, "peak_over_best");
     if (!isnan(over_best))
         snprintf(row->cell[COLUMN_OVER_BEST], CELL_BYTES, "%+.1f %%", 100 * (over_best - 1));

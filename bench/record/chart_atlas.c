@@ -1,10 +1,10 @@
-#include "record/atlas_chart.h"
-
-#include <errno.h>
+/* The chart of an atlas: cost against size, a panel a call, a line a way. For each panel (alloc,
+ * first use, free) and each way one block: bytes, then median, p10 and p90 in ns. A way without
+ * such a call has one line of NaN. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "record/atlas_table.h"
+#include "record/chart_parts.h"
 #include "record/gnuplot.h"
 
 /* X(call, title): the panels. */
@@ -52,7 +52,7 @@ static void write_block(const struct atlas_curve *curve, FILE *out)
         fputs("NaN NaN NaN NaN\n", out);
 }
 
-void atlas_chart_write(const struct atlas *atlas, FILE *out)
+static void write_data(const struct atlas *atlas, FILE *out)
 {
     fprintf(out, "# gamut atlas of %s\n", atlas->device);
     for (size_t panel = 0; panel < PANELS; panel++)
@@ -83,65 +83,40 @@ static void add_legends(const struct atlas *atlas, struct text *out)
         }
 }
 
-static void add_variables(const json_t *root, const struct atlas *atlas, const char *data,
-                          const char *name, const char *scripts, struct text *out)
+static void add_variables(const struct atlas *atlas, struct text *out)
 {
-    struct text ways = {0}, titles = {0}, legends = {0}, caption = {0};
+    struct labels ways = {0}, titles = {0};
+    struct text legends = {0};
     for (size_t c = 0; c < atlas->curve_count; c++)
         if (is_drawn(atlas, c))
-            text_add(&ways, "\"%s\" ", atlas->curves[c].way);
+            labels_add(&ways, atlas->curves[c].way);
     for (size_t panel = 0; panel < PANELS; panel++)
-        text_add(&titles, "\"%s\" ", panels[panel].title);
+        labels_add(&titles, panels[panel].title);
     add_legends(atlas, &legends);
-    gnuplot_caption(root, atlas->device, &caption);
-    gnuplot_variable(out, "data", data);
-    gnuplot_variable(out, "out", name);
-    gnuplot_variable(out, "scripts", scripts);
-    gnuplot_variable(out, "series", ways.data ? ways.data : "");
-    gnuplot_variable(out, "titles", titles.data);
+    labels_variable(&ways, "series", out);
+    labels_variable(&titles, "titles", out);
     gnuplot_variable(out, "legends", legends.data ? legends.data : "");
-    gnuplot_variable(out, "caption", caption.data);
-    struct text *texts[] = {&ways, &titles, &legends, &caption};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        text_free(texts[i]);
+    labels_free(&ways);
+    labels_free(&titles);
+    text_free(&legends);
 }
 
-static int write_data(const struct atlas *atlas, const char *path, struct error *error)
+static int write(const struct chart_subject *of, FILE *data, struct text *variables,
+                 struct error *error)
 {
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return error_set(error, ERR_IO, "%s could not be made: %s", path, strerror(errno));
-    atlas_chart_write(atlas, file);
-    bool failed = ferror(file);
-    if (fclose(file) != 0 || failed)
-        return error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
+    struct atlas atlas;
+    int rc = atlas_of_result(of->root, of->device, &atlas, error);
+    if (rc)
+        return rc;
+    write_data(&atlas, data);
+    add_variables(&atlas, variables);
+    atlas_free(&atlas);
     return 0;
 }
 
-int atlas_chart_draw(const json_t *root, const char *device, const char *scripts,
-                     const char *folder, struct text *made, struct error *error)
-{
-    struct atlas atlas;
-    struct text name = {0}, data = {0}, script = {0}, variables = {0};
-    int rc = atlas_of_result(root, device, &atlas, error);
-    if (rc)
-        return rc;
-    gnuplot_name(folder, "atlas", device, NULL, &name);
-    text_add(&data, "%s.dat", name.data);
-    text_add(&script, "%s/atlas.gp", scripts);
-    add_variables(root, &atlas, data.data, name.data, scripts, &variables);
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", folder,
-                       strerror(errno));
-    if (rc == 0)
-        rc = write_data(&atlas, data.data, error);
-    if (rc == 0)
-        rc = gnuplot_run(variables.data, script.data, data.data, error);
-    if (rc == 0 && made)
-        text_add(made, "%s", name.data);
-    struct text *texts[] = {&name, &data, &script, &variables};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        text_free(texts[i]);
-    atlas_free(&atlas);
-    return rc;
-}
+const struct chart chart_atlas = {
+    .name = "atlas",
+    .help = "time of alloc, first use and free by size, a line for each way to get memory",
+    .scope = CHART_OF_DEVICE,
+    .write = write,
+};

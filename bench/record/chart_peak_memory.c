@@ -1,0 +1,46 @@
+/* The most memory each way to run held from the driver, over what none can go below.
+ *
+ *     x reserved/bound requested/bound reserved_bytes bound_bytes status
+ */
+#include <math.h>
+
+#include "record/chart_parts.h"
+
+static void print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
+{
+    static const char *const names[] = {"peak_reserved_bytes", "peak_requested_bytes",
+                                        "live_lower_bound_bytes"};
+    const json_t *cell = grid_cell(grid, c, s);
+    double peak[3];
+    for (int i = 0; i < 3; i++)
+        peak[i] = case_peak(cell, names[i]);
+    double bound = peak[2] > 0 ? peak[2] : NAN;
+    data_number(peak[0] / bound, out);
+    data_number(peak[1] / bound, out);
+    data_number(peak[0], out);
+    data_number(bound, out);
+    data_status(cell, peak[0] / bound, out);
+    fputc('\n', out);
+}
+
+static int write(const struct chart_subject *of, FILE *data, struct text *variables,
+                 struct error *error)
+{
+    struct grid grid;
+    int rc = grid_make(&chart_peak_memory, of, &(struct grid_rules){0}, &grid, error);
+    if (rc)
+        return rc;
+    grid_print(&grid, "peak_memory",
+               "x reserved/bound requested/bound reserved_bytes bound_bytes status", print_cell,
+               data);
+    grid_variables(&grid, variables);
+    grid_free(&grid);
+    return 0;
+}
+
+const struct chart chart_peak_memory = {
+    .name = "peak_memory",
+    .help = "peak reserved memory over the live lower bound, by workload",
+    .scope = CHART_OF_DEVICE,
+    .write = write,
+};
