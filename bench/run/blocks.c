@@ -1,6 +1,13 @@
 /* References on blocks: names hold them, and the release policy says when they let go. */
 #include "run/executor.h"
 
+static void count_live(struct executor *e, uint64_t bytes)
+{
+    e->counts.live_bytes += bytes;
+    if (e->counts.live_bytes > e->counts.peak_live_bytes)
+        e->counts.peak_live_bytes = e->counts.live_bytes;
+}
+
 int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
 {
     if (bytes < 0)
@@ -15,8 +22,9 @@ int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
         .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
     trace_begin_call(e->trace);
     code = allocator_alloc(e->allocator, &request, &block->block);
-    trace_alloc(e->trace, (unsigned)b, block->block.memory, request.size, request.alignment,
-                request.tag);
+    if (!code)
+        count_live(e, request.size); /* so that a listener of the trace sees it; a nanosecond */
+    trace_alloc(e->trace, (unsigned)b, code ? NULL : &block->block, &request);
     if (code) {
         error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag, (long long)bytes,
                   e->allocator->source->error.text);
@@ -27,9 +35,6 @@ int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
     block->tag = request.tag;
     block->holders = block->uses = 1;
     e->block_of[name] = e->use_of[name] = b;
-    e->counts.live_bytes += block->requested;
-    if (e->counts.live_bytes > e->counts.peak_live_bytes)
-        e->counts.peak_live_bytes = e->counts.live_bytes;
     if (e->poison && bytes && e->has_arrays[name])
         code = e->device->ops->fill(e->device, block->block.memory, block->block.offset, 0xff,
                                     block->requested, e->error);

@@ -344,6 +344,8 @@ static int run_steps(struct executor *e, const struct scope *scope)
     int code = 0;
     for (const struct step *s = scope->first; s && !code; s = s->next) {
         code = run_step(e, s);
+        if (!code && trace_has_listener(e->trace))
+            tenants_tell(e, s->stm);
         if (!code)
             code = last_use_all(e, &s->released);
     }
@@ -492,6 +494,8 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
     code = e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
                                  value->array.data, value->array.count * bytes, e->error);
     trace_write(e->trace, a->memory, value->array.count * bytes);
+    if (trace_has_listener(e->trace))
+        tenants_tell_array(e, param, true);
     return code;
 }
 
@@ -526,6 +530,8 @@ int executor_run(struct executor *e, struct error *error)
     int code = last_use_all(e, &e->root->unused);
     if (!code)
         code = run_steps(e, e->root);
+    if (!code)
+        tenants_tell_results(e);
     trace_end_run(e->trace);
     return code;
 }

@@ -128,6 +128,11 @@ static inline bool blocks_holds(const struct executor *e, int name)
     return e->block_of[name] != NO_BLOCK || e->use_of[name] != NO_BLOCK;
 }
 
+/* tenants.c: tells the listener of the trace which arrays a statement has used and filled */
+void tenants_tell(struct executor *e, const struct stm *stm);
+void tenants_tell_array(struct executor *e, int name, bool fresh);
+void tenants_tell_results(struct executor *e); /* somebody will read them */
+
 /* move.c: statements that move data */
 unsigned move_find_kernel(const struct executor *e, const struct stm *s);
 /* The part of `whole` that the slice of a statement names. */

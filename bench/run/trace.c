@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/allocator.h"
 #include "base/arena.h"
 #include "run/executor.h"
 
@@ -26,6 +27,7 @@ void trace_close(struct trace *t)
 void trace_restart(struct trace *t, struct device *profiled)
 {
     t->event_count = t->use_count = t->run_begin = t->run_end = 0;
+    t->part = TRACE_BEFORE;
     memset(t->memory_of, 0, t->block_capacity * sizeof *t->memory_of);
     t->profiled = profiled;
     t->ended_ns = clock_ns();
@@ -50,15 +52,16 @@ void trace_begin_command(struct trace *t)
         t->profiled->ops->profile_start(t->profiled, NULL);
 }
 
-/* Ends a call; NULL where there is no room for it. */
+/* Ends a call; NULL where there is no room for it and nobody listens. */
 static struct trace_event *end_call(struct trace *t, enum trace_kind kind)
 {
     uint64_t now = clock_ns(), before_ns = t->started_ns - t->ended_ns;
     if (trace_is_command(kind) && t->profiled)
         t->profiled->ops->profile_stop(t->profiled, NULL);
-    struct trace_event *event = NULL;
-    if (t->event_count < t->event_capacity) {
-        event = &t->events[t->event_count];
+    struct trace_event *event = t->event_count < t->event_capacity ? &t->events[t->event_count]
+                                : t->listener                      ? &t->unkept
+                                                                   : NULL;
+    if (event) {
         *event = (struct trace_event){.kind = kind,
                                       .first_use = (unsigned)t->use_count,
                                       .before_ns = before_ns,
@@ -67,6 +70,14 @@ static struct trace_event *end_call(struct trace *t, enum trace_kind kind)
     t->event_count++;
     t->ended_ns = clock_ns();
     return event;
+}
+
+static void tell(struct trace *t, const struct trace_event *event, const struct block *block)
+{
+    if (!event || !t->listener)
+        return;
+    t->listener->event(t->listener->context, event, block);
+    t->ended_ns = clock_ns();
 }
 
 /* The block that lies in a memory. Under the strategy that traces are made with each has one of its
@@ -85,17 +96,18 @@ static void add_use(struct trace *t, struct trace_event *event, uint64_t memory)
     t->use_count++;
 }
 
-void trace_alloc(struct trace *t, unsigned block, uint64_t memory, uint64_t bytes,
-                 uint64_t alignment, const char *tag)
+void trace_alloc(struct trace *t, unsigned block, const struct block *got,
+                 const struct alloc_request *request)
 {
     struct trace_event *event = t ? end_call(t, TRACE_ALLOC) : NULL;
     if (!event)
         return;
     event->block = block;
-    event->bytes = bytes;
-    event->alignment = alignment;
-    event->tag = tag;
-    t->memory_of[block] = memory;
+    event->bytes = request->size;
+    event->alignment = request->alignment;
+    event->tag = request->tag;
+    t->memory_of[block] = got ? got->memory : 0;
+    tell(t, event, got);
 }
 
 void trace_free(struct trace *t, unsigned block)
@@ -104,6 +116,7 @@ void trace_free(struct trace *t, unsigned block)
     if (!event)
         return;
     event->block = block;
+    tell(t, event, NULL);
     t->memory_of[block] = 0;
 }
 
@@ -118,6 +131,7 @@ void trace_launch(struct trace *t, unsigned kernel, unsigned array_count,
     for (unsigned i = 0; i < array_count; i++)
         add_use(t, event, arrays[i].state->memory);
     t->ended_ns = clock_ns();
+    tell(t, event, NULL);
 }
 
 static void transfer(struct trace *t, enum trace_kind kind, uint64_t to, uint64_t from,
@@ -131,6 +145,7 @@ static void transfer(struct trace *t, enum trace_kind kind, uint64_t to, uint64_
     add_use(t, event, to);
     add_use(t, event, from);
     t->ended_ns = clock_ns();
+    tell(t, event, NULL);
 }
 
 void trace_copy(struct trace *t, uint64_t to, uint64_t from, uint64_t bytes)
@@ -148,16 +163,28 @@ void trace_write(struct trace *t, uint64_t memory, uint64_t bytes)
     transfer(t, TRACE_WRITE, memory, 0, bytes);
 }
 
+void trace_array(struct trace *t, unsigned block, const char *name, uint64_t first, uint64_t bytes,
+                 bool fresh)
+{
+    if (!trace_has_listener(t))
+        return;
+    t->listener->array(t->listener->context, block, name, first, bytes, fresh);
+    t->ended_ns = clock_ns();
+}
+
 void trace_begin_run(struct trace *t)
 {
     if (!t)
         return;
     t->run_begin = t->event_count;
-    t->ended_ns = clock_ns();
+    t->part = TRACE_RUN;
+    t->ended_ns = t->run_started_ns = clock_ns();
 }
 
 void trace_end_run(struct trace *t)
 {
-    if (t)
-        t->run_end = t->event_count;
+    if (!t)
+        return;
+    t->run_end = t->event_count;
+    t->part = TRACE_AFTER;
 }
