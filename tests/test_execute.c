@@ -32,7 +32,7 @@ static struct case_round run(struct measure *m, const struct entry *entry,
     snprintf(round.key.strategy, sizeof round.key.strategy, "%s", strategy);
     snprintf(round.key.release, sizeof round.key.release, "%s", release);
     assert_int_equal(measure_case(m, entry, dataset, options, &round), 0);
-    free(round.samples);
+    case_round_free(&round);
     return round;
 }
 
@@ -191,11 +191,11 @@ static void test_vmm_and_stream_on_the_host(void **state)
     assert_true(r.cold.peak_reserved_bytes >= r.cold.peak_granted_bytes);
     assert_int_equal(r.warm.driver_alloc_count + r.warm.driver_map_count, 0);
     assert_int_equal(r.warm.driver_unmap_count + r.warm.driver_sync_count, 0);
-    free(r.samples);
+    case_round_free(&r);
     r = measure_stencil(m, &c, "stream");
     assert_int_equal(r.status, CASE_skipped);
     assert_non_null(strstr(r.reason, "host has no stream-ordered pool"));
-    free(r.samples);
+    case_round_free(&r);
     measure_close(m);
     catalogue_close(&c);
     device->ops->close(device);

@@ -116,7 +116,7 @@ static void compare(struct measure *m, const struct entry *entry, const struct d
              policy == RELEASE_SCOPE ? "scope" : "last-use");
     noted.count = 0;
     assert_int_equal(measure_case(m, entry, dataset, &once, &round), 0);
-    free(round.samples);
+    case_round_free(&round);
     if (round.status != CASE_ok)
         fail_msg("%s: %s", what, round.reason);
     assert_int_equal(inputs_make_scalars(entry, dataset, &inputs, &error), 0);

@@ -170,8 +170,8 @@ static void a_round_survives_the_wire(void **state)
         MODEL_LIST(X)
 #undef X
         free(line);
-        free(sent.samples);
-        free(got.samples);
+        case_round_free(&sent);
+        case_round_free(&got);
     }
 }
 
@@ -203,7 +203,7 @@ static void a_broken_round_names_what_is_broken(void **state)
         struct case_round round = record_fixture_round(3);
         struct error error = {0};
         json_t *json = case_round_to_json(&round), *parent = json;
-        free(round.samples);
+        case_round_free(&round);
         const char *last = cases[i].path[0];
         if (cases[i].path[1]) {
             parent = json_object_get(json, last);

@@ -66,7 +66,7 @@ static uint64_t measured_peak(struct measure *m, const struct entry *entry, cons
     const struct dataset *d = select_dataset(entry, dataset);
     assert_non_null(d);
     assert_int_equal(measure_case(m, entry, d, &once, &r), 0);
-    free(r.samples);
+    case_round_free(&r);
     assert_int_equal(r.status, CASE_ok);
     return r.warm.peak_requested_bytes;
 }

@@ -34,6 +34,7 @@ enum run_flag {
     RUN_MEM_LIMIT,
     RUN_TIMEOUT,
     RUN_ATLAS,
+    RUN_TIMELINE,
     RUN_FORMAT,
     RUN_OUT,
     RUN_FORCE,
@@ -77,6 +78,9 @@ static const struct flag flags[] = {
                      "for a case in a round, checking included"},
     [RUN_ATLAS] = {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                    "predict by the atlas in FILE [the newest of the device in RESULTS]"},
+    [RUN_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "WHETHER", "on", "on|off", 0, 0,
+                      "look at memory and calls in 2 to 33 more runs of each case, in the first "
+                      "round; --smoke: only if given"},
     [RUN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
                     "on stdout"},
     [RUN_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
@@ -120,6 +124,13 @@ static uint64_t number_or(const struct run *run, enum run_flag flag, uint64_t sm
     return is_on(run, RUN_SMOKE) && !value->given ? smoke : value->number;
 }
 
+/* The first choice of the flag is "on". */
+static bool wants_timeline(const struct run *run)
+{
+    const struct flag_value *value = &run->line->flag[RUN_TIMELINE];
+    return value->number == 0 && (value->given || !is_on(run, RUN_SMOKE));
+}
+
 static int read_options(struct run *run, struct error *error)
 {
     const struct flag_value *flag = run->line->flag;
@@ -136,7 +147,8 @@ static int read_options(struct run *run, struct error *error)
                     .most_samples = (unsigned)(most < least ? least : most),
                     .least_ns = number_or(run, RUN_MIN_TIME, 0),
                     .seed = flag[RUN_SEED].number,
-                    .capacity_bytes = flag[RUN_MEM_LIMIT].number},
+                    .capacity_bytes = flag[RUN_MEM_LIMIT].number,
+                    .log_memory = wants_timeline(run)},
     };
     struct stat status;
     if (flag[RUN_OUT].text && !is_on(run, RUN_FORCE) && stat(flag[RUN_OUT].text, &status) == 0)
@@ -217,6 +229,7 @@ static json_t *options_record(const struct run *run)
     json_t *record = record_flags(flags, run->line->flag);
     tree_put(record, "rounds", tree_count(run->options.rounds));
     tree_put(record, "samples", tree_count(run->options.measure.least_samples));
+    tree_put(record, "timeline", tree_text(run->options.measure.log_memory ? "on" : "off"));
     tree_put(record, "max-samples", tree_count(run->options.measure.most_samples));
     return record;
 }

@@ -1,5 +1,7 @@
 #include "record/case.h"
 
+#include <stdlib.h>
+
 const char *case_status_name(enum case_status status)
 {
     switch (status) {
@@ -25,4 +27,12 @@ const char *case_check_name(enum case_check check)
         return "digest";
     }
     return "?";
+}
+
+void case_round_free(struct case_round *round)
+{
+    free(round->samples);
+    json_decref(round->memory);
+    round->samples = NULL;
+    round->memory = NULL;
 }

@@ -3,6 +3,7 @@
 #ifndef GAMUT_RECORD_CASE_H
 #define GAMUT_RECORD_CASE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -81,8 +82,12 @@ struct case_round {
     struct exact_counts cold, warm;
     struct sample cold_sample; /* the run on the fresh allocator; times only */
     size_t sample_count;
-    struct sample *samples; /* owned by whoever made the round */
+    struct sample *samples; /* owned */
     struct case_model model;
+    json_t *memory; /* what the memory did, as run/memory_log.h says; NULL: nobody looked. Owned */
 };
+
+/* Frees what a round owns. */
+void case_round_free(struct case_round *round);
 
 #endif

@@ -6,7 +6,8 @@
  *    "worst_error", "traffic_bytes",
  *    "cold": {counter: value}, "warm": {counter: value},
  *    "cold_sample": {metric: value}, "samples": {metric: [values in the order of measurement]},
- *    "model": {name of MODEL_LIST: value, "why_not"} or null}
+ *    "model": {name of MODEL_LIST: value, "why_not"} or null,
+ *    "memory": {…}}                       (only where somebody looked; run/memory_log.h)
  *
  * Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with doubles for
  * numbers would lose bits of an integer.
@@ -22,7 +23,7 @@
 /* Every field of the round, whatever its status. The caller owns the reference. */
 json_t *case_round_to_json(const struct case_round *round);
 /* The reverse. ERR_PARSE names the field that is missing or of another type; then nothing has to be
- * freed. The caller frees round->samples (NULL where there are none). */
+ * freed. The caller calls case_round_free. */
 int case_round_from_json(const json_t *json, struct case_round *round, struct error *error);
 
 /* The same as a line of text that ends in a newline; the caller frees it. */

@@ -263,9 +263,11 @@ void result_add_round(struct result *result, const struct case_round *round)
         tree_put(json, "cold_sample", json_null());
         tree_put(json, "samples", json_null());
     }
+    if (round->memory && !json_object_get(one_case, "memory"))
+        tree_put(one_case, "memory", tree_share(json, "memory"));
     /* These are the case's, not the round's. */
-    static const char *const once[] = {"key",           "cold",           "warm",
-                                       "traffic_bytes", "program_digest", "inputs_digest"};
+    static const char *const once[] = {
+        "key", "cold", "warm", "traffic_bytes", "program_digest", "inputs_digest", "memory"};
     for (size_t i = 0; i < sizeof once / sizeof *once; i++)
         json_object_del(json, once[i]);
     tree_append(json_object_get(one_case, "rounds"), json);

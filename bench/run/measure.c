@@ -7,7 +7,9 @@
  *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and
  *      which is the first timed sample; then samples until there are enough. Answers of the
  *      cold, the warm and the last run must be right.
- *   3. Afterwards the source must have everything back.
+ *   3. Where asked for, runs in which the memory is looked at: one on a fresh allocator, and then
+ *      warm ones until there are enough times of calls.
+ *   4. Afterwards the source must have everything back.
  */
 #include "run/measure.h"
 
@@ -22,6 +24,7 @@
 #include "run/device_source.h"
 #include "run/execute.h"
 #include "run/inputs.h"
+#include "run/memory_log.h"
 #include "run/merging.h"
 #include "run/predict.h"
 #include "run/requirements.h"
@@ -462,6 +465,40 @@ static int measure_runs(struct session *s, const struct measure_options *o)
     return code ? code : closed;
 }
 
+/* ---- what the memory does ------------------------------------------------------------------- */
+
+enum { LOGGED_RUNS_MAX = 32 };                     /* warm ones; */
+static const uint64_t logged_enough_ns = 20000000; /* fewer, when together they take so long */
+
+static int logged_run(struct session *s, struct memory_log *log, uint64_t *wall_ns)
+{
+    struct sample sample;
+    struct exact_counts counts;
+    memory_log_begin_run(log);
+    int code = run_once(s, false, &sample, &counts);
+    if (!code)
+        *wall_ns += sample.wall_ns;
+    executor_end(s->executor);
+    return code;
+}
+
+static int log_memory(struct session *s, const struct measure_options *o)
+{
+    uint64_t cold_ns = 0, warm_ns = 0;
+    int code = open_allocator(s, o->capacity_bytes);
+    if (code)
+        return code;
+    struct memory_log *log = memory_log_open(s->executor, &s->allocator);
+    code = logged_run(s, log, &cold_ns);
+    for (unsigned i = 0; i < LOGGED_RUNS_MAX && warm_ns < logged_enough_ns && !code; i++)
+        code = logged_run(s, log, &warm_ns);
+    if (!code)
+        s->round->memory = memory_log_to_json(log);
+    memory_log_close(log);
+    int closed = close_allocator(s);
+    return code ? code : closed;
+}
+
 /* ---- the case ------------------------------------------------------------------------------- */
 
 static enum case_status status_of(int code)
@@ -526,6 +563,8 @@ static int measure_session(struct session *s, const struct measure_options *o)
                          &s->error);
     if (!code)
         code = measure_runs(s, o);
+    if (!code && o->log_memory)
+        code = log_memory(s, o);
     if (!code && s->m->predictor) {
         const struct prediction_request request = {
             &round->key, s->executor,          &s->prepared->inputs.arguments,
@@ -534,6 +573,14 @@ static int measure_session(struct session *s, const struct measure_options *o)
     }
     executor_close(s->executor);
     return code;
+}
+
+/* What was measured before a failure means nothing. */
+static void forget_numbers(struct case_round *round)
+{
+    round->sample_count = 0;
+    json_decref(round->memory);
+    round->memory = NULL;
 }
 
 int measure_case(struct measure *m, const struct entry *entry, const struct dataset *dataset,
@@ -549,7 +596,7 @@ int measure_case(struct measure *m, const struct entry *entry, const struct data
     round->status = status_of(code);
     snprintf(round->reason, sizeof round->reason, "%.1000s", code ? s->error.text : "");
     if (code)
-        round->sample_count = 0; /* what was measured before the failure means nothing */
+        forget_numbers(round);
     free(s);
     return code == ERR_DEVICE_LOST ? code : 0;
 }

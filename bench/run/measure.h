@@ -16,6 +16,7 @@ struct measure_options {
     size_t
         known_digest_count; /* answers that are known to be right for this workload and dataset */
     const uint64_t *known_digests;
+    bool log_memory; /* also make runs that are listened to (memory_log.h): round->memory */
 };
 
 /* What stays between the cases of one process: inputs, references, built kernels. */
@@ -28,7 +29,7 @@ void measure_close(struct measure *measure);
 
 /* Runs the case: a cold run whose answer is checked, a warm run whose counters are kept, timed
  * runs. Everything that goes wrong is in round->status and round->reason; round->key must be set.
- * The caller frees round->samples. Returns ERR_DEVICE_LOST if the device can't be used any more,
+ * The caller calls case_round_free. Returns ERR_DEVICE_LOST if the device can't be used any more,
  * else 0. */
 int measure_case(struct measure *measure, const struct entry *entry, const struct dataset *dataset,
                  const struct measure_options *options, struct case_round *round);

@@ -197,7 +197,7 @@ static void hear_line(struct rounds *r, struct talk *talk, const json_t *line)
         note_lost(r, position, round.reason);
         talk->deadline_ns = clock_ns() + lost_grace_ns;
     }
-    free(round.samples);
+    case_round_free(&round);
     talk->started = false;
 }
 

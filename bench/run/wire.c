@@ -72,11 +72,12 @@ json_t *job_to_json(const struct job *job)
     for (size_t i = 0; i < job->known_count; i++)
         json_array_append_new(known, known_to_json(&job->known[i]));
     const struct measure_options *o = &job->options;
-    return json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O*}", "round",
+    return json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:O*}", "round",
                      (int)job->round, "least_samples", (json_int_t)o->least_samples, "most_samples",
                      (json_int_t)o->most_samples, "least_ns", (json_int_t)o->least_ns, "seed",
-                     (json_int_t)o->seed, "capacity_bytes", (json_int_t)o->capacity_bytes, "files",
-                     files, "cases", cases, "known", known, "atlases", job->atlases);
+                     (json_int_t)o->seed, "capacity_bytes", (json_int_t)o->capacity_bytes,
+                     "log_memory", o->log_memory, "files", files, "cases", cases, "known", known,
+                     "atlases", job->atlases);
 }
 
 int job_from_json(json_t *json, struct job *job, struct error *error)
@@ -99,6 +100,7 @@ int job_from_json(json_t *json, struct job *job, struct error *error)
         .least_ns = integer(json, "least_ns"),
         .seed = integer(json, "seed"),
         .capacity_bytes = integer(json, "capacity_bytes"),
+        .log_memory = json_is_true(json_object_get(json, "log_memory")),
     };
     job->atlases = json_object_get(json, "atlases");
     job->file_count = json_array_size(files);

@@ -198,6 +198,7 @@ static struct measure_options options_of(const struct job *job, const struct job
 {
     const struct case_key *key = &c->key;
     struct measure_options options = job->options;
+    options.log_memory &= job->round == 0; /* once tells enough */
     for (size_t i = 0; i < job->known_count; i++)
         if (strcmp(job->known[i].workload, key->workload) == 0 &&
             strcmp(job->known[i].dataset, key->dataset) == 0) {
@@ -252,7 +253,7 @@ static int do_round(const struct job *job, FILE *out, struct error *error)
         if (lost)
             tree_put(done, "lost", json_true());
         wire_send(out, done);
-        free(round.samples);
+        case_round_free(&round);
     }
     /* Closing a lost device can hang; the end of the process closes it as well. */
     if (!lost)
