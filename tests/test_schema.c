@@ -17,6 +17,8 @@
 #include "record/tree.h"
 #include "record/suite_result.h"
 #include "record_fixture.h"
+#include "run/measure.h"
+#include "run/select.h"
 
 static const char schema_path[] = "results/schema/gamut-result-1.schema.json";
 
@@ -235,6 +237,57 @@ static void suites_are_valid(void **state)
     json_decref(schema);
 }
 
+/* A case that was looked at, and what its memory may not say. */
+static void memory_is_valid(void **state)
+{
+    (void)state;
+    json_t *schema = read_schema();
+    struct result result = record_fixture(1);
+    const struct measure_options options = {
+        .least_samples = 1, .most_samples = 1, .seed = 1, .log_memory = true};
+    struct case_round round = {.key = {"srad", "smoke", "best", "last-use", "pool", "host"}};
+    struct catalogue c;
+    struct device *device;
+    struct error error;
+    assert_int_equal(catalogue_open(&c, &error), 0);
+    assert_int_equal(device_open("host", &device, &error), 0);
+    struct measure *m = measure_open(device);
+    const struct entry *entry = select_entry(&c, "srad");
+    assert_int_equal(measure_case(m, entry, select_dataset(entry, "smoke"), &options, &round), 0);
+    assert_int_equal(round.status, CASE_ok);
+    result_add_round(&result, &round);
+    case_round_free(&round);
+    measure_close(m);
+    device->ops->close(device);
+    catalogue_close(&c);
+    result_summarise(result.root);
+    assert_true(is_valid(schema, schema, result.root));
+    assert_int_equal(result_validate(result.root, &error), 0);
+
+    size_t i, looked_at = 0;
+    json_t *one_case, *found = NULL;
+    json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
+    {
+        json_t *memory = json_object_get(one_case, "memory");
+        looked_at += memory != NULL;
+        found = memory ? memory : found;
+    }
+    assert_int_equal(looked_at, 1);
+    static const char *const needed[] = {"timer_ns", "timeline", "map", "latency"};
+    for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
+        json_t *kept = tree_share(found, needed[n]);
+        json_object_del(found, needed[n]);
+        assert_false(is_valid(schema, schema, result.root));
+        assert_int_equal(result_validate(result.root, &error), ERR_PARSE);
+        tree_put(found, needed[n], kept);
+    }
+    tree_append(json_object_get(json_object_get(found, "timeline"), "live_bytes"),
+                json_integer(-1));
+    assert_false(is_valid(schema, schema, result.root));
+    result_free(&result);
+    json_decref(schema);
+}
+
 /* Each row breaks one thing; the schema has to notice. */
 static void broken_files_are_not(void **state)
 {
@@ -377,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(produced_files_are_valid),
         cmocka_unit_test(suites_are_valid),
+        cmocka_unit_test(memory_is_valid),
         cmocka_unit_test(broken_files_are_not),
         cmocka_unit_test(every_counter_is_in_the_file),
         cmocka_unit_test(atlases_are_of_the_file),
