@@ -92,6 +92,7 @@ static const struct rule {
     {"cases[].model.error", NUMBER | NOTHING},
     {"cases[].memory", OBJECT | ABSENT},
     {"cases[].memory.timer_ns", INTEGER},
+    {"cases[].memory.steps", INTEGER},
     {"cases[].memory.timeline", OBJECT},
     {"cases[].memory.timeline.events", INTEGER},
     {"cases[].memory.timeline.stride", INTEGER},

@@ -33,6 +33,7 @@ struct memory_log {
     int *row_of; /* in the map, by the executor's number of a block */
     unsigned runs;
     uint64_t step;             /* number of the event that is told */
+    uint64_t first_steps;      /* events of the first run */
     struct source_counts seen; /* after the event before */
     struct timeline timeline;
     struct address_map map;
@@ -138,6 +139,8 @@ static void hear_event(void *context, const struct trace_event *event, const str
     }
     log->seen = log->allocator->source->counts;
     log->step++;
+    if (is_first_run(log))
+        log->first_steps = log->step;
 }
 
 struct memory_log *memory_log_open(struct executor *executor, struct allocator *allocator)
@@ -193,6 +196,7 @@ json_t *memory_log_to_json(const struct memory_log *log)
     tree_put(latency, "cold", times_to_json(&log->cold));
     tree_put(latency, "warm", times_to_json(&log->warm));
     tree_put(json, "timer_ns", tree_count(clock_reading_ns(NULL)));
+    tree_put(json, "steps", tree_count(log->first_steps));
     tree_put(json, "timeline", timeline_to_json(&log->timeline));
     tree_put(json, "map", map_to_json(&log->map));
     tree_put(json, "latency", latency);

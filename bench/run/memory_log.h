@@ -25,7 +25,7 @@ void memory_log_close(struct memory_log *log);
  * times of `cold` calls; the others those of `warm` ones. */
 void memory_log_begin_run(struct memory_log *log);
 
-/* {"timer_ns", "timeline": timeline.h, "map": address_map.h,
+/* {"timer_ns", "steps": events of the first run, "timeline": timeline.h, "map": address_map.h,
  *  "latency": {"cold": {"runs", "alloc", "free", "alloc_driver", "free_driver"}, "warm": {…}}}
  * with histograms as in latency.h: of the calls of the allocator in the run (without inputs), and
  * of the driver's part of those that asked the driver. */
