@@ -10,43 +10,9 @@ set border 3 lc rgb "#404040"
 set tics nomirror out
 set xtics noenhanced
 log2(x) = log(x) / log(2)
-count = words(series)
+load "colours.gp"
 box = 0.8 / count
 set boxwidth box absolute
-
-# Wong's palette, which people with any kind of colour blindness can tell apart. A strategy has the
-# same colour in every chart; variants of one strategy, and new ones, take what is left. What a strategy is
-# combined with (merge sets, release policies) is told by a pattern; 3 is a plain one.
-base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
-own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
-    name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
-    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
-spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
-patterns = "3 4 5 1 6 2 7"
-array colour[count]
-array pattern[count]
-taken = ""
-next_spare = 0
-do for [i = 1:count] {
-    name = word(word(series, i), 1)
-    before = 0
-    colour[i] = ""
-    do for [j = 1:i - 1] {
-        if (word(word(series, j), 1) eq name) { before = before + 1; colour[i] = colour[j] }
-    }
-    pattern[i] = int(word(patterns, before % words(patterns) + 1))
-    if (colour[i] eq "") {
-        colour[i] = own_colour(base_name(name))
-        if (colour[i] eq "" || strstrt(taken, colour[i])) {
-            colour[i] = word(spare, next_spare % words(spare) + 1)
-            next_spare = next_spare + 1
-            do for [k = words(spare):1:-1] {
-                if (!strstrt(taken, word(spare, k))) { colour[i] = word(spare, k) }
-            }
-        }
-        taken = taken . colour[i]
-    }
-}
 
 # Clusters stand in rows of panels, all with the same scale, so that a picture of 1600 pixels shows them:
 # as many a row as leave a bar 12 of them, and room for the names, the rows equally long.

@@ -41,7 +41,10 @@ struct chart {
     X(speedup)                                                                                     \
     X(peak_memory)                                                                                 \
     X(merging)                                                                                     \
-    X(atlas)
+    X(atlas)                                                                                       \
+    X(memory_timeline)                                                                             \
+    X(address_map)                                                                                 \
+    X(latency)
 
 #define X(name) extern const struct chart chart_##name;
 CHART_LIST(X)

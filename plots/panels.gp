@@ -1,0 +1,22 @@
+# The places of panels in a grid, two or more a row, for charts of one workload; the caption below. Needs the
+# variables data, series, panels and panel_height. A chart puts what panel p shows into the variable chart;
+# panels_draw.gp draws it.
+
+load "terminal.gp"
+load "colours.gp"
+
+set border 3 lc rgb "#404040"
+set tics nomirror out
+if (!is_text) { set grid ytics lc rgb "#dddddd" lw 1 lt 1 }
+
+per_row = is_text ? 1 : panels < 5 ? (panels < 2 ? 1 : 2) : panels < 10 ? 3 : 4
+rows = int(ceil(panels / (1.0 * per_row)))
+width = 1000
+head = 34
+foot = 58
+height = head + rows * panel_height + foot
+left(p) = (52 + ((p - 1) % per_row) * 945.0 / per_row) / width
+right(p) = left(p) + (945.0 / per_row - 48) / width
+above(p) = 1 - (head + ((p - 1) / per_row) * panel_height + 24.0) / height
+if (!exists("key_height")) { key_height = 0 }
+below(p) = above(p) - (panel_height - key_height - 58.0) / height

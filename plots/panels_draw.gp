@@ -1,0 +1,18 @@
+# Draws the variable chart for each panel p; see panels.gp.
+
+do for [file in terminals] {
+    eval open_file(file)
+    set multiplot
+    set label 1 caption . note at screen 0.5, screen 12.0 / height center noenhanced font ",9" textcolor rgb "#606060"
+    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center noenhanced font ",13"
+    do for [p = 1:panels] {
+        set lmargin at screen left(p)
+        set rmargin at screen right(p)
+        set tmargin at screen above(p)
+        set bmargin at screen below(p)
+        eval chart
+        unset label 1
+        unset label 2
+    }
+    unset multiplot
+}
