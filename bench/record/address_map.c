@@ -40,11 +40,20 @@ static void leave_out(struct address_map *m, int row)
         }
 }
 
+/* The memory that blocks with this handle lie in now, or the next one. */
+static uint64_t memory_of(struct address_map *m, uint64_t handle)
+{
+    for (size_t i = 0; i < m->block_count; i++)
+        if (m->blocks[i].memory == handle && m->blocks[i].given_back == MAP_ALIVE)
+            return m->blocks[i].memory_number;
+    return m->memories++;
+}
+
 int map_add_block(struct address_map *m, const struct map_block *block)
 {
     int row = (int)m->block_count;
     if (m->block_count < MAP_BLOCKS) {
-        m->block_count++;
+        m->blocks[m->block_count++] = (struct map_block){.given_back = 0};
     } else {
         if (m->smallest == MAP_NONE)
             m->smallest = find_smallest(m);
@@ -56,7 +65,10 @@ int map_add_block(struct address_map *m, const struct map_block *block)
         leave_out(m, row);
         m->smallest = MAP_NONE;
     }
+    const uint64_t number = memory_of(m, block->memory);
     m->blocks[row] = *block;
+    m->blocks[row].memory_number = number;
+    m->blocks[row].given_back = MAP_ALIVE;
     m->blocks[row].died = MAP_ALIVE;
     m->blocks[row].last_array = MAP_NONE;
     return row;
@@ -66,6 +78,15 @@ void map_end_block(struct address_map *m, int row, uint64_t step)
 {
     if (row != MAP_NONE)
         m->blocks[row].died = step;
+}
+
+void map_end_memory(struct address_map *m, int row, uint64_t step)
+{
+    if (row == MAP_NONE)
+        return;
+    for (size_t i = 0; i < m->block_count; i++)
+        if (m->blocks[i].memory_number == m->blocks[row].memory_number)
+            m->blocks[i].given_back = step;
 }
 
 /* ---- arrays --------------------------------------------------------------------------------- */
@@ -141,25 +162,27 @@ static json_t *death_to_json(uint64_t died)
     return died == MAP_ALIVE ? json_null() : tree_count(died);
 }
 
-/* Numbers memories as they first appear. */
-static void number_memories(const struct address_map *m, uint64_t number[MAP_BLOCKS])
+/* Numbers the memories of the rows densely, as they appear, and fills in their deaths. */
+static void number_memories(const struct address_map *m, uint64_t number[MAP_BLOCKS], json_t *died)
 {
     uint64_t next = 0;
     for (size_t i = 0; i < m->block_count; i++) {
         size_t first = 0;
-        while (m->blocks[first].memory != m->blocks[i].memory)
+        while (m->blocks[first].memory_number != m->blocks[i].memory_number)
             first++;
         number[i] = first == i ? next++ : number[first];
+        if (first == i)
+            tree_append(died, death_to_json(m->blocks[i].given_back));
     }
 }
 
-static json_t *blocks_to_json(const struct address_map *m, json_t *names)
+static json_t *blocks_to_json(const struct address_map *m, json_t *names, json_t *memories_died)
 {
     json_t *json = tree_object(), *memory = tree_array(), *offset = tree_array();
     json_t *bytes = tree_array(), *requested = tree_array(), *born = tree_array();
     json_t *died = tree_array(), *tag = tree_array();
     uint64_t number[MAP_BLOCKS];
-    number_memories(m, number);
+    number_memories(m, number, memories_died);
     for (size_t i = 0; i < m->block_count; i++) {
         const struct map_block *b = &m->blocks[i];
         tree_append(memory, tree_count(number[i]));
@@ -213,7 +236,10 @@ static json_t *arrays_to_json(const struct address_map *m, json_t *names)
 json_t *map_to_json(const struct address_map *m)
 {
     json_t *json = tree_object(), *names = tree_array();
-    tree_put(json, "blocks", blocks_to_json(m, names));
+    json_t *memories = tree_object(), *died = tree_array();
+    tree_put(json, "blocks", blocks_to_json(m, names, died));
+    tree_put(memories, "died", died);
+    tree_put(json, "memories", memories);
     tree_put(json, "arrays", arrays_to_json(m, names));
     tree_put(json, "names", names);
     tree_put(json, "blocks_left_out", tree_count(m->blocks_out));

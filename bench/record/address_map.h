@@ -23,7 +23,10 @@ struct map_block {
     uint64_t requested;     /* bytes */
     uint64_t born, died;
     const char *tag; /* outlives the map */
-    int last_array;  /* in it, or MAP_NONE */
+    uint64_t
+        memory_number;   /* of the memory as long as it was held, whatever comes under its handle */
+    uint64_t given_back; /* the step in which the driver has the memory again, or MAP_ALIVE */
+    int last_array;      /* in it, or MAP_NONE */
 };
 
 /* Fresh contents in a part of a block. `died` is the end of its last use. */
@@ -38,6 +41,7 @@ struct map_array {
 
 struct address_map {
     size_t block_count, array_count; /* rows in use */
+    uint64_t memories;               /* different ones so far */
     size_t blocks_out, arrays_out;   /* how many are left out */
     uint64_t left_out_from; /* the birth of the first that is left out; MAP_ALIVE: none is */
     struct map_block blocks[MAP_BLOCKS];
@@ -52,6 +56,8 @@ void map_open(struct address_map *map);
  * are filled in here. */
 int map_add_block(struct address_map *map, const struct map_block *block);
 void map_end_block(struct address_map *map, int row, uint64_t step);
+/* The driver has the memory of a block again: what comes under the same handle is another one. */
+void map_end_memory(struct address_map *map, int row, uint64_t step);
 
 /* Fresh contents named `name` in [first, first + bytes) of a block. */
 void map_add_array(struct address_map *map, int row, const char *name, uint64_t first,
@@ -63,10 +69,10 @@ void map_use_array(struct address_map *map, int row, const char *name, uint64_t 
 
 /* {"blocks": {"memory": [...], "offset_bytes", "bytes", "requested_bytes", "born", "died", "tag"},
  *  "arrays": {"block": [...], "offset_bytes", "bytes", "born", "died", "name"},
- *  "names": [...], "blocks_left_out", "arrays_left_out", "left_out_from"}
- * in columns. Memories are numbered as they first appear; "block" is a row of blocks; "tag" and
- * "name" are places in "names"; "died" is null for what is alive at the end. Arrays stand there
- * only where a block has several. */
+ *  "memories": {"died": [...]}, "names": [...], "blocks_left_out", "arrays_left_out",
+ * "left_out_from"} in columns. Memories are numbered as they appear in blocks; "block" is a row of
+ * blocks; "tag" and "name" are places in "names"; "died" is null for what is alive at the end.
+ * Arrays stand there only where a block has several. */
 json_t *map_to_json(const struct address_map *map);
 
 #endif

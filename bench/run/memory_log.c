@@ -87,7 +87,10 @@ static void note_birth(struct memory_log *log, const struct trace_event *event,
 
 static void note_death(struct memory_log *log, const struct trace_event *event)
 {
+    const struct source_counts *now = &log->allocator->source->counts;
     map_end_block(&log->map, log->row_of[event->block], log->step);
+    if (now->free_count != log->seen.free_count) /* that a memory went back means: this one */
+        map_end_memory(&log->map, log->row_of[event->block], log->step);
     log->row_of[event->block] = MAP_NONE;
 }
 
