@@ -1,10 +1,12 @@
-# Draws the variable chart for each panel p; see panels.gp.
+# Draws the variable chart for each panel p; see panels.gp. Needs the variables heading and key, too.
 
 do for [file in terminals] {
     eval open_file(file)
+    set termoption noenhanced
+    eval key
     set multiplot
-    set label 1 caption . note at screen 0.5, screen 12.0 / height center noenhanced font ",9" textcolor rgb "#606060"
-    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center noenhanced font ",13"
+    set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"
+    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center font ",13"
     do for [p = 1:panels] {
         set lmargin at screen left(p)
         set rmargin at screen right(p)

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "golden.h"
+#include "memory_fixture.h"
 #include "record/chart.h"
 #include "record/result.h"
 #include "record/tree.h"
@@ -90,7 +91,7 @@ static struct result merged_fixture(void)
     return result;
 }
 
-/* A result that has every chart: merged cases, and an atlas of their device. */
+/* A result that has every chart: merged cases, an atlas of their device, and what memory did. */
 static struct result full_fixture(void)
 {
     struct result result = merged_fixture();
@@ -98,6 +99,7 @@ static struct result full_fixture(void)
     snprintf(atlas.device, sizeof atlas.device, "host");
     result_set_atlas(&result, &atlas);
     atlas_free(&atlas);
+    memory_fixture_add(&result);
     return result;
 }
 

@@ -2,12 +2,13 @@
  * workload.
  *
  * Addresses within a memory are true. Memories themselves are put where there is room for as long
- * as they have blocks, because what a driver calls an address may be none.
+ * as they are held, because what a driver calls an address may be none. How large one is is not
+ * known: it counts as far as blocks reach.
  *
- *   block 0: a line a panel: number, title
- *   then three blocks a panel, of blocks, of arrays, and of what two arrays have in common, which
- *   live in the same bytes at the same time:
- *     born died from to colour label     steps, bytes, number of the name
+ *   block 0: a line a panel: number, title, steps
+ *   then four blocks a panel, of memories, of blocks, of arrays, and of what two arrays have in
+ * common, which live in the same bytes at the same time: born died from to colour label     steps,
+ * bytes, number of the name
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ struct box {
     double born, died, from, to;
 };
 
-/* A memory for as long as it has blocks. */
+/* A memory from its first block until the driver has it back. */
 struct extent {
     double born, died, bytes;
     double base; /* where it is put; NaN: not yet */
@@ -60,14 +61,14 @@ static void find_extents(struct layout_of_panel *l)
 {
     const json_t *b = json_object_get(l->map, "blocks");
     for (size_t i = 0; i < l->block_count; i++) {
-        size_t m = (size_t)memory_column(b, "memory", i);
+        size_t m = memory_place(b, "memory", i);
         if (m >= MAP_BLOCKS)
             continue;
         for (; l->memory_count <= m; l->memory_count++)
             l->memories[l->memory_count] = (struct extent){INFINITY, 0, 0, NAN};
         struct extent *e = &l->memories[m];
         e->born = fmin(e->born, memory_column(b, "born", i));
-        e->died = fmax(e->died, death(b, i, l->steps));
+        e->died = death(json_object_get(l->map, "memories"), m, l->steps);
         e->bytes =
             fmax(e->bytes, memory_column(b, "offset_bytes", i) + memory_column(b, "bytes", i));
     }
@@ -117,14 +118,14 @@ static struct layout_of_panel *lay_out(const json_t *memory)
     find_extents(l);
     place_memories(l);
     for (size_t i = 0; i < l->block_count; i++) {
-        size_t m = (size_t)memory_column(b, "memory", i);
+        size_t m = memory_place(b, "memory", i);
         double from =
             (m < l->memory_count ? l->memories[m].base : 0) + memory_column(b, "offset_bytes", i);
         l->blocks[i] = (struct box){memory_column(b, "born", i), death(b, i, l->steps), from,
                                     from + memory_column(b, "bytes", i)};
     }
     for (size_t i = 0; i < l->array_count; i++) {
-        size_t block = (size_t)memory_column(a, "block", i);
+        size_t block = memory_place(a, "block", i);
         double from = (block < l->block_count ? l->blocks[block].from : 0) +
                       memory_column(a, "offset_bytes", i);
         l->arrays[i] =
@@ -138,7 +139,7 @@ static bool has_arrays(const struct layout_of_panel *l, size_t block)
 {
     const json_t *a = json_object_get(l->map, "arrays");
     for (size_t i = 0; i < l->array_count; i++)
-        if ((size_t)memory_column(a, "block", i) == block)
+        if (memory_place(a, "block", i) == block)
             return true;
     return false;
 }
@@ -174,7 +175,7 @@ static void print_overlaps(const struct layout_of_panel *l, FILE *out)
 static size_t name_of(struct labels *all, const struct layout_of_panel *l, const char *table,
                       const char *column, size_t i, const char **name)
 {
-    size_t at = (size_t)memory_column(json_object_get(l->map, table), column, i);
+    size_t at = memory_place(json_object_get(l->map, table), column, i);
     *name = json_string_value(json_array_get(json_object_get(l->map, "names"), at));
     if (!*name)
         *name = "?";
@@ -182,19 +183,25 @@ static size_t name_of(struct labels *all, const struct layout_of_panel *l, const
 }
 
 static void print_panel(const struct memory_panel *panel, const struct layout_of_panel *l,
-                        double steps, double top, struct labels *names, FILE *out)
+                        double top, struct labels *names, FILE *out)
 {
     const char *name;
+    begin_boxes(panel, "memories", out);
+    for (size_t i = 0; i < l->memory_count; i++) {
+        const struct extent *e = &l->memories[i];
+        const struct box box = {e->born, e->died, e->base, e->base + e->bytes};
+        print_box(&box, 1, 1, 0, "", out);
+    }
     begin_boxes(panel, "blocks", out);
     for (size_t i = 0; i < l->block_count; i++) {
         bool shared = has_arrays(l, i);
         size_t colour = name_of(names, l, "blocks", "tag", i, &name);
-        print_box(&l->blocks[i], steps, top, shared ? 0 : colour, shared ? "" : name, out);
+        print_box(&l->blocks[i], l->steps, top, shared ? 0 : colour, shared ? "" : name, out);
     }
     begin_boxes(panel, "arrays", out);
     for (size_t i = 0; i < l->array_count; i++) {
         size_t colour = name_of(names, l, "arrays", "name", i, &name);
-        print_box(&l->arrays[i], steps, top, colour, name, out);
+        print_box(&l->arrays[i], l->steps, top, colour, name, out);
     }
     begin_boxes(panel, "overlaps", out);
     print_overlaps(l, out);
@@ -219,26 +226,24 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     struct layout_of_panel *layouts[PANELS_MAX];
     struct labels names = {0};
     struct text note = {0};
-    double top = 1, steps = 1;
+    double top = 1;
     int rc = memory_panels_make(&chart_address_map, of, PANELS_MAX, &panels, error);
     if (rc)
         return rc;
-    fprintf(data, "# gamut address_map of %s %s on %s\n# panel title\n", of->workload, of->dataset,
-            of->device);
+    fprintf(data, "# gamut address_map of %s %s on %s\n# panel title steps\n", of->workload,
+            of->dataset, of->device);
     for (size_t i = 0; i < panels.count; i++) {
         layouts[i] = lay_out(panels.panel[i].memory);
-        fprintf(data, "%zu \"%s\"\n", i, panels.panel[i].title.data);
+        fprintf(data, "%zu \"%s\" %.0f\n", i, panels.panel[i].title.data, layouts[i]->steps);
         top = fmax(top, layouts[i]->top);
-        steps = fmax(steps, layouts[i]->steps);
     }
     for (size_t i = 0; i < panels.count; i++) {
-        print_panel(&panels.panel[i], layouts[i], steps, top, &names, data);
+        print_panel(&panels.panel[i], layouts[i], top, &names, data);
         free(layouts[i]);
     }
     add_left_out(&panels, &note);
     memory_panels_variables(&panels, of, note.length ? note.data : "", variables);
     memory_axis_variables(top, variables);
-    gnuplot_number(variables, "steps", steps);
     labels_free(&names);
     text_free(&note);
     memory_panels_free(&panels);

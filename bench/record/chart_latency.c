@@ -32,18 +32,19 @@ static void print_distribution(const json_t *h, FILE *out)
 {
     const json_t *from = json_object_get(h, "from_ns"), *calls = json_object_get(h, "calls");
     const double count = tree_get_number(h, "count"), most_ns = tree_get_number(h, "most_ns");
-    double sum = 0;
+    double sum = 0, reached_ns = NAN;
     if (!json_is_object(h))
         fputs("0.001 0\n", out); /* left of what is shown */
     else
         fprintf(out, "%.0f 0\n", fmax(1, tree_get_number(h, "least_ns")));
     for (size_t i = 0; i < json_array_size(from); i++) {
-        double ns = tree_to_number(json_array_get(from, i));
+        const json_int_t ns = json_integer_value(json_array_get(from, i));
         size_t next = latency_bucket((uint64_t)ns) + 1;
         double end_ns = next < LATENCY_BUCKETS ? (double)latency_bucket_ns(next) : most_ns;
-        if (i > 0)
-            fprintf(out, "%.0f %.6g\n", ns, sum / count);
+        if ((double)ns > reached_ns)
+            fprintf(out, "%lld %.6g\n", (long long)ns, sum / count);
         sum += tree_to_number(json_array_get(calls, i));
+        reached_ns = end_ns;
         fprintf(out, "%.0f %.6g\n", fmax(1, fmin(end_ns, most_ns)), sum / count);
     }
 }
@@ -86,7 +87,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
             const json_t *h = histogram(&lines.panel[i], d);
             print_distribution(h, data);
             add_legend(h, &legends);
-            least_ns = fmin(least_ns, fmax(1, tree_get_number(h, "least_ns")));
+            least_ns = fmin(least_ns, tree_get_number(h, "least_ns")); /* of NaN the other */
             most_ns = fmax(most_ns, tree_get_number(h, "most_ns"));
         }
     for (int d = 0; d < DISTRIBUTIONS; d++) {
@@ -99,7 +100,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
              tree_get_number(lines.panel[0].memory, "timer_ns"));
     memory_panels_variables(&lines, of, note.data, variables);
     gnuplot_variable(variables, "legends", legends.data);
-    gnuplot_number(variables, "least_ns", fmin(least_ns, most_ns));
+    gnuplot_number(variables, "least_ns", fmax(1, fmin(least_ns, most_ns)));
     gnuplot_number(variables, "most_ns", most_ns);
     text_free(&legends);
     text_free(&note);

@@ -81,3 +81,11 @@ double memory_column(const json_t *columns, const char *name, size_t i)
 {
     return tree_to_number(json_array_get(json_object_get(columns, name), i));
 }
+
+size_t memory_place(const json_t *columns, const char *name, size_t i)
+{
+    const json_t *value = json_array_get(json_object_get(columns, name), i);
+    return json_is_integer(value) && json_integer_value(value) >= 0
+               ? (size_t)json_integer_value(value)
+               : SIZE_MAX;
+}

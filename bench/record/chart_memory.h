@@ -31,5 +31,7 @@ void memory_axis_variables(double top, struct text *out);
 
 /* An element of a column; NaN where it is null or missing. */
 double memory_column(const json_t *columns, const char *name, size_t i);
+/* The same where it is a place in something; SIZE_MAX where it is none. */
+size_t memory_place(const json_t *columns, const char *name, size_t i);
 
 #endif
