@@ -13,6 +13,7 @@ enum compare_flag {
     COMPARE_BY,
     COMPARE_GATE,
     COMPARE_GATE_FILE,
+    COMPARE_METRIC,
     COMPARE_THRESHOLD,
     COMPARE_ALPHA,
     COMPARE_SHOW,
@@ -29,6 +30,8 @@ static const struct flag flags[] = {
         "what may not get worse, and by how much"},
     [COMPARE_GATE_FILE] = {"gate-file", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
         "gates as JSON, before those of --gate"},
+    [COMPARE_METRIC] = {"metric", 0, FLAG_LIST, "METRIC", NULL, NULL, 0, 0,
+        "compare these and what --gate names alone [all; with --by wall_ns,peak_reserved_bytes]"},
     [COMPARE_THRESHOLD] = {"threshold", 't', FLAG_TEXT, "PART", "2%", NULL, 0, 0,
         "changes of times up to this do not matter, where no gate says otherwise"},
     [COMPARE_ALPHA] = {"alpha", 0, FLAG_TEXT, "P", "0.05", NULL, 0, 0,
@@ -62,6 +65,15 @@ enum exit_code compare_exit_code(const json_t *comparison, bool strict)
     return EXIT_OK;
 }
 
+/* Takes the first of "a,b,c"; *list is the rest, or NULL after the last. */
+static const char *next_word(const char **list, char word[256])
+{
+    const size_t length = strcspn(*list, ",");
+    snprintf(word, 256, "%.*s", (int)length, *list);
+    *list = (*list)[length] ? *list + length + 1 : NULL;
+    return word;
+}
+
 static int add_gates(const struct command_line *line, struct gates *gates, struct error *error)
 {
     const char *path = line->flag[COMPARE_GATE_FILE].text, *list = line->flag[COMPARE_GATE].text;
@@ -70,11 +82,27 @@ static int add_gates(const struct command_line *line, struct gates *gates, struc
     int code = path ? gates_add_file(gates, path, error) : 0;
     for (const char *rule = list; rule && code == 0;) {
         char word[256];
-        const size_t length = strcspn(rule, ",");
-        snprintf(word, sizeof word, "%.*s", (int)length, rule);
-        code = gates_add(gates, word, error);
-        rule = rule[length] ? rule + length + 1 : NULL;
+        code = gates_add(gates, next_word(&rule, word), error);
     }
+    return code;
+}
+
+/* Between strategies nearly every counter differs: two of them say how much time and memory. */
+static int choose_metrics(const struct command_line *line, struct compare_options *options,
+                          struct error *error)
+{
+    const char *list = line->flag[COMPARE_METRIC].text;
+    bool chosen[GATES_MAX] = {false};
+    int code = 0;
+    if (!list && !line->flag[COMPARE_BY].text)
+        return 0;
+    for (const char *name = list ? list : "wall_ns,peak_reserved_bytes"; name && code == 0;) {
+        char word[256];
+        code = gates_mark_metric(next_word(&name, word), chosen, error);
+    }
+    const bool has_own_gates = line->flag[COMPARE_GATE].text || line->flag[COMPARE_GATE_FILE].text;
+    for (size_t i = 0; i < GATES_MAX; i++)
+        options->leave_out[i] = !chosen[i] && !(has_own_gates && options->gates.gate[i].is_set);
     return code;
 }
 
@@ -96,7 +124,8 @@ static int read_options(const struct command_line *line, struct compare_options 
     /* Within a file another strategy is no regression of this one unless somebody says so. */
     if (!line->flag[COMPARE_BY].text)
         options->gates = gates_default(options->threshold);
-    return add_gates(line, &options->gates, error);
+    int code = add_gates(line, &options->gates, error);
+    return code ? code : choose_metrics(line, options, error);
 }
 
 static int check_files(const struct command_line *line, struct error *error)

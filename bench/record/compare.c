@@ -31,6 +31,16 @@ static int check_options(const struct compare_options *options, struct error *er
     return 0;
 }
 
+static struct comparer comparer_of(const struct compare_options *options)
+{
+    struct comparer c = {.options = options};
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    for (size_t i = 0; i < count; i++)
+        c.leaves_out_counters |= options->leave_out[i] && list[i].kind == KIND_EXACT;
+    return c;
+}
+
 static void comparer_free(struct comparer *c)
 {
     rank_table_free(&c->table);
@@ -39,12 +49,12 @@ static void comparer_free(struct comparer *c)
     free(c->rows);
 }
 
-static bool some_time_is_gated(const struct gates *gates)
+static bool some_time_is_gated(const struct compare_options *options)
 {
     size_t count;
     const struct counter_info *list = counter_list(&count);
     for (size_t i = 0; i < count; i++)
-        if (gates->gate[i].is_set && list[i].kind == KIND_SAMPLED)
+        if (options->gates.gate[i].is_set && !options->leave_out[i] && list[i].kind == KIND_SAMPLED)
             return true;
     return false;
 }
@@ -69,7 +79,7 @@ int compare_results(const struct compare_file *base, const struct compare_file *
                     size_t fresh_count, const struct compare_options *options, json_t **comparison,
                     struct error *error)
 {
-    struct comparer c = {.options = options};
+    struct comparer c = comparer_of(options);
     int code = check_options(options, error);
     if (code)
         return code;
@@ -80,9 +90,8 @@ int compare_results(const struct compare_file *base, const struct compare_file *
         json_decref(more);
     }
     const bool times_differ = compare_context_has(differences, "times");
-    const bool is_comparable =
-        options->force || (!compare_context_has(differences, "everything") &&
-                           !(times_differ && some_time_is_gated(&options->gates)));
+    const bool is_comparable = options->force || (!compare_context_has(differences, "everything") &&
+                                                  !(times_differ && some_time_is_gated(options)));
     c.leave_out_times = times_differ && !options->force;
     for (size_t i = 0; i < fresh_count && is_comparable; i++) {
         c.file = i;
@@ -167,7 +176,9 @@ int compare_within(const struct compare_file *file, const char *by,
     const struct key_member *member = parse_by(by, &value, error);
     if (!member || check_options(options, error))
         return ERR_USAGE;
-    struct comparer c = {.options = options, .by = member->name, .by_value = value};
+    struct comparer c = comparer_of(options);
+    c.by = member->name;
+    c.by_value = value;
     json_t *index = index_of(file->root), *one_case;
     size_t i, base_count = 0;
     json_array_foreach(json_object_get(file->root, "cases"), i, one_case)

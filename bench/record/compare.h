@@ -65,8 +65,9 @@ struct compare_options {
     double alpha;     /* of a claim that something changed, over all gated rows: 0.05 */
     double threshold; /* of sampled metrics without a gate: 0.02 */
     struct gates gates;
-    bool force;      /* go on with what is not comparable */
-    bool keep_equal; /* rows also for exact counters that are equal */
+    bool leave_out[GATES_MAX]; /* metrics that are not compared, in the order of counter_list */
+    bool force;                /* go on with what is not comparable */
+    bool keep_equal;           /* rows also for exact counters that are equal */
 };
 
 /* Compares each of the new files with the base, case by case. What is not comparable is no error:

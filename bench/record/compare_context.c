@@ -66,8 +66,9 @@ static const struct fact host_facts[] = {
 };
 static const struct fact tool_facts[] = {
     {"build", "times"}, {"compiler", "nothing"}, {"cflags", "nothing"}, {"version", "nothing"}};
-static const struct fact case_facts[] = {
-    {"program_digest", "everything"}, {"inputs_digest", "everything"}, {"traffic_bytes", "everything"}};
+static const struct fact case_facts[] = {{"program_digest", "everything"},
+                                         {"inputs_digest", "everything"},
+                                         {"traffic_bytes", "everything"}};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

@@ -97,12 +97,23 @@ static int unknown_metric(const char *metric, struct error *error)
     size_t count;
     const struct counter_info *list = counter_list(&count);
     const int nearest = text_nearest(metric, counter_name, NULL);
-    return error_set(
-        error, ERR_USAGE,
-        "a gate is for '%.64s', and there is no such metric%s%s%s; 'gamut list metrics' "
-        "names them, and there are exact, sampled and patterns such as peak_*",
-        metric, nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? list[nearest].name : "",
-        nearest >= 0 ? "?)" : "");
+    return error_set(error, ERR_USAGE,
+                     "there is no metric '%.64s'%s%s%s; 'gamut list metrics' "
+                     "names them, and there are exact, sampled and patterns such as peak_*",
+                     metric, nearest >= 0 ? " (did you mean " : "",
+                     nearest >= 0 ? list[nearest].name : "", nearest >= 0 ? "?)" : "");
+}
+
+int gates_mark_metric(const char *metric, bool marks[GATES_MAX], struct error *error)
+{
+    size_t count, matches = 0;
+    const struct counter_info *list = counter_list(&count);
+    for (size_t i = 0; i < count; i++)
+        if (is_meant(&list[i], metric)) {
+            marks[i] = true;
+            matches++;
+        }
+    return matches ? 0 : unknown_metric(metric, error);
 }
 
 int gates_add(struct gates *gates, const char *rule, struct error *error)

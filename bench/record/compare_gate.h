@@ -42,6 +42,9 @@ int gates_add(struct gates *gates, const char *rule, struct error *error);
  * ERR_PARSE or ERR_USAGE with the file and the line or the rule; an unknown key is an error. */
 int gates_add_file(struct gates *gates, const char *path, struct error *error);
 
+/* Marks the metrics that are meant by METRIC as above; ERR_USAGE if there is none. */
+int gates_mark_metric(const char *metric, bool marks[GATES_MAX], struct error *error);
+
 /* A part of a whole, "2%" or "0.5 %" -> 0.02, 0.005; false if it is not one, or not below 1000 %.
  */
 bool gate_parse_part(const char *text, double *part);

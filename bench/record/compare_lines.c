@@ -164,8 +164,9 @@ static bool is_effect(const json_t *row, const char *effect)
 }
 
 /* A sign, the word, and what a reader has to know of it. */
-static const char *verdict_cell(struct arena *arena, const json_t *row)
+static const char *verdict_cell(struct arena *arena, const json_t *comparison, const json_t *row)
 {
+    const bool has_gates = json_object_size(json_object_get(comparison, "gates")) > 0;
     const char *sign = " ", *remark = "", *reason = tree_get_text(row, "reason");
     if (severity(row) > 2)
         sign = "!";
@@ -177,7 +178,7 @@ static const char *verdict_cell(struct arena *arena, const json_t *row)
         sign = "+";
     if (is_true(row, "regression"))
         remark = ", regression";
-    else if (is_effect(row, "worse") && severity(row) == 0)
+    else if (is_effect(row, "worse") && severity(row) == 0 && has_gates)
         remark = is_true(row, "gated") ? ", within its limit" : ", not gated";
     return arena_printf(arena, "%s %s%s%s%s%s", sign, tree_get_text(row, "verdict"), remark,
                         *reason ? " (" : "", reason, *reason ? ")" : "");
@@ -214,7 +215,7 @@ static struct compare_line line_of(struct arena *arena, const json_t *comparison
     line.cell[LINE_NEW] = number_cell(arena, row, "new");
     line.cell[LINE_CHANGE] = *metric ? change_cell(arena, row) : "-";
     line.cell[LINE_P] = *metric ? p_cell(arena, row) : "-";
-    line.cell[LINE_VERDICT] = verdict_cell(arena, row);
+    line.cell[LINE_VERDICT] = verdict_cell(arena, comparison, row);
     return line;
 }
 

@@ -41,6 +41,7 @@ struct comparer {
     const struct compare_options *options;
     const char *by, *by_value; /* within a file: member and value; else NULL */
     bool leave_out_times;      /* they are not comparable here */
+    bool leaves_out_counters;  /* by the options, some */
     size_t file;               /* the new file of the pairs that come next */
     struct arena arena;
     struct rank_table table;

@@ -24,17 +24,23 @@ struct row {
     double *speedup_round, *speedup; /* of the rounds that both have */
 };
 
-/* The known values of one metric in one round. */
-static size_t known_values(const json_t *round, const char *metric, double *out)
+/* The known ones of an array of numbers. */
+static size_t known_numbers(const json_t *array, double *out)
 {
     size_t i, count = 0;
     json_t *value;
-    json_array_foreach(json_object_get(json_object_get(round, "samples"), metric), i, value)
+    json_array_foreach(array, i, value)
     {
         if (json_is_number(value))
             out[count++] = json_number_value(value);
     }
     return count;
+}
+
+/* The known values of one metric in one round. */
+static size_t known_values(const json_t *round, const char *metric, double *out)
+{
+    return known_numbers(json_object_get(json_object_get(round, "samples"), metric), out);
 }
 
 /* A buffer that is large enough for all values of one metric in all rounds. */
@@ -224,13 +230,19 @@ size_t result_round_medians(const json_t *one_case, const char *metric, double *
 {
     const json_t *rounds = json_object_get(one_case, "rounds");
     json_t *round;
-    size_t i, n = 0;
+    size_t i, n = 0, room = 0;
     if (!case_is_ok(one_case))
         return 0;
-    double *values = value_buffer(rounds, metric);
+    double *values = NULL;
     json_array_foreach(rounds, i, round)
     {
-        size_t count = known_values(round, metric, values);
+        const json_t *samples = json_object_get(json_object_get(round, "samples"), metric);
+        const size_t most = json_array_size(samples);
+        if (most > room) {
+            room = 2 * most;
+            values = must_realloc(values, room * sizeof *values);
+        }
+        const size_t count = known_numbers(samples, values);
         if (!count)
             continue;
         round_number[n] = tree_get_number(round, "round");

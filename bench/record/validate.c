@@ -173,56 +173,75 @@ static void describe(int types, struct text *out)
         }
 }
 
-static int mismatch(const struct rule *rule, const json_t *value, const char *place,
+/* Where a value stands: written out only for a message, as most files are right. */
+struct place {
+    const struct place *parent;
+    const char *member; /* NULL: an element of an array */
+    size_t length;      /* of the member's name */
+    size_t element;
+};
+
+static void describe_place(const struct place *place, struct text *out)
+{
+    if (!place)
+        return;
+    describe_place(place->parent, out);
+    if (place->member)
+        text_add(out, "%s%.*s", place->parent ? "." : "", (int)place->length, place->member);
+    else
+        text_add(out, "[%zu]", place->element);
+}
+
+static int mismatch(const struct rule *rule, const json_t *value, const struct place *place,
                     struct error *error)
 {
-    struct text want = {0}, have = {0};
+    struct text want = {0}, have = {0}, where = {0};
     describe(rule->types, &want);
     describe(type_of(value), &have);
-    int rc = error_set(error, ERR_PARSE, "%s: expected %s, found %s", place, want.data, have.data);
+    describe_place(place, &where);
+    int rc =
+        error_set(error, ERR_PARSE, "%s: expected %s, found %s", where.data, want.data, have.data);
     text_free(&want);
     text_free(&have);
+    text_free(&where);
     return rc;
 }
 
 /* Follows the rest of a rule's path from `value`, which stands at `place`. What a parent's own rule
  * has to say (that it is missing, or null) is not said again for its members. */
-static int follow(const struct rule *rule, const char *rest, json_t *value, const char *place,
-                  struct error *error)
+static int follow(const struct rule *rule, const char *rest, json_t *value,
+                  const struct place *place, struct error *error)
 {
-    char next[512], name[64];
+    struct place next = {.parent = place};
+    json_t *each;
     int rc = 0;
     if (!*rest)
         return type_of(value) & rule->types ? 0 : mismatch(rule, value, place, error);
     if (strncmp(rest, "[]", 2) == 0) {
-        size_t i;
-        json_t *each;
-        json_array_foreach(value, i, each)
+        json_array_foreach(value, next.element, each)
         {
-            snprintf(next, sizeof next, "%s[%zu]", place, i);
-            if ((rc = follow(rule, rest + 2, each, next, error)) != 0)
+            if ((rc = follow(rule, rest + 2, each, &next, error)) != 0)
                 return rc;
         }
         return 0;
     }
     if (strncmp(rest, "{}", 2) == 0) {
-        const char *key;
-        json_t *each;
-        json_object_foreach(value, key, each)
+        json_object_foreach(value, next.member, each)
         {
-            snprintf(next, sizeof next, "%s.%s", place, key);
-            if ((rc = follow(rule, rest + 2, each, next, error)) != 0)
+            next.length = strlen(next.member);
+            if ((rc = follow(rule, rest + 2, each, &next, error)) != 0)
                 return rc;
         }
         return 0;
     }
     if (!json_is_object(value))
         return 0;
-    rest += *rest == '.';
-    size_t length = strcspn(rest, ".[{");
-    snprintf(name, sizeof name, "%.*s", (int)length, rest);
-    snprintf(next, sizeof next, "%s%s%s", place, *place ? "." : "", name);
-    return follow(rule, rest + length, json_object_get(value, name), next, error);
+    char name[64];
+    next.member = rest + (*rest == '.');
+    next.length = strcspn(next.member, ".[{");
+    memcpy(name, next.member, next.length);
+    name[next.length] = 0;
+    return follow(rule, next.member + next.length, json_object_get(value, name), &next, error);
 }
 
 static int check_version(const json_t *root, struct error *error)
@@ -317,7 +336,7 @@ int result_validate(const json_t *root, struct error *error)
         return error_set(error, ERR_PARSE, "expected an object, the result");
     int rc = check_version(root, error);
     for (size_t i = 0; rc == 0 && i < sizeof rules / sizeof *rules; i++)
-        rc = follow(&rules[i], rules[i].path, (json_t *)root, "", error);
+        rc = follow(&rules[i], rules[i].path, (json_t *)root, NULL, error);
     json_t *seen = tree_object();
     if (rc == 0)
         rc = check_cases(json_object_get(root, "cases"), seen, error);
