@@ -90,9 +90,10 @@ static const char *range_text(struct comparer *c, const struct counter_info *inf
         return "constant";
     if (!range->is_known)
         return "varying";
-    if (info->unit == UNIT_BYTES)
-        return arena_printf(&c->arena, "%s to %s", text_bytes(lo, (uint64_t)range->lo),
-                            text_bytes(hi, (uint64_t)range->hi));
+    text_bytes(lo, (uint64_t)range->lo);
+    text_bytes(hi, (uint64_t)range->hi);
+    if (info->unit == UNIT_BYTES && strcmp(lo, hi) != 0)
+        return arena_printf(&c->arena, "%s to %s", lo, hi);
     return arena_printf(&c->arena, "%.0f to %.0f", range->lo, range->hi);
 }
 
@@ -147,6 +148,7 @@ static void compare_counter(struct comparer *c, const json_t *base, const json_t
     const bool any_varies = base_range.varies || fresh_range.varies;
     if (base_value == fresh_value && !any_varies && !c->options->keep_equal) {
         c->equal_count++;
+        c->gated_equal_count += gate->is_set;
         return;
     }
     struct compare_row *row = add_row(c, base, fresh);
@@ -177,6 +179,22 @@ static bool are_alike(const json_t *a, const json_t *b)
     return !x && !y;
 }
 
+/* How many of a run's counters are gated. Runs of as many counters as the last one have the same.
+ */
+static size_t gated_members(struct comparer *c, const json_t *run)
+{
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    if (c->counted_members != json_object_size(run)) {
+        c->counted_members = json_object_size(run);
+        c->counted_gates = 0;
+        for (size_t i = 0; i < count; i++)
+            c->counted_gates +=
+                c->options->gates.gate[i].is_set && json_object_get(run, list[i].name);
+    }
+    return c->counted_gates;
+}
+
 static void compare_counters(struct comparer *c, const json_t *base, const json_t *fresh)
 {
     size_t count;
@@ -189,6 +207,7 @@ static void compare_counters(struct comparer *c, const json_t *base, const json_
         const json_t *b = json_object_get(json_object_get(fresh, "counters"), phase);
         if (may_skip && are_alike(a, b)) {
             c->equal_count += json_object_size(a);
+            c->gated_equal_count += gated_members(c, a);
             continue;
         }
         for (size_t i = 0; i < count; i++) {

@@ -49,10 +49,12 @@ struct comparer {
     size_t number_room;
     size_t row_count, row_room;
     struct compare_row *rows;
-    size_t pair_count;        /* cases that both have and that are ok */
-    size_t equal_count;       /* exact counters that are, without a row */
-    size_t alone_count;       /* cases without a counterpart within the file */
-    size_t other_bits_count;  /* pairs whose answers differ in bits */
+    size_t pair_count;  /* cases that both have and that are ok */
+    size_t equal_count; /* exact counters that are, without a row */
+    size_t gated_equal_count;
+    size_t counted_members, counted_gates; /* of the last run whose counters were all equal */
+    size_t alone_count;                    /* cases without a counterpart within the file */
+    size_t other_bits_count;               /* pairs whose answers differ in bits */
     bool lacks[2][GATES_MAX]; /* the base, the new file: exact counters it does not know */
     unsigned family;          /* gated tests */
 };

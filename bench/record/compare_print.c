@@ -18,12 +18,12 @@ static bool is_true(const json_t *object, const char *key)
 
 static void print_file(const char *which, const json_t *file, const char *end, FILE *out)
 {
-    fprintf(out, "%s %s: rev %.12s%s, %.0f rounds, %.0f cases, run %s %s%s", which,
+    fprintf(out, "%s %s: rev %.12s%s, %.0f rounds, %.0f case%s, run %s %s%s", which,
             tree_get_text(file, "name"),
             *tree_get_text(file, "git_rev") ? tree_get_text(file, "git_rev") : "unknown",
             is_true(file, "git_dirty") ? "-dirty" : "", tree_get_number(file, "rounds"),
-            tree_get_number(file, "cases"), tree_get_text(file, "started_at"),
-            tree_get_text(file, "status"), end);
+            tree_get_number(file, "cases"), tree_get_number(file, "cases") == 1 ? "" : "s",
+            tree_get_text(file, "started_at"), tree_get_text(file, "status"), end);
 }
 
 static void print_fact(const json_t *value, FILE *out)

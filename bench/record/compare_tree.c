@@ -176,8 +176,8 @@ static json_t *count_verdicts(const struct comparer *c, bool gated)
         size_t count = 0;
         for (size_t i = 0; i < c->row_count; i++)
             count += c->rows[i].verdict == (enum verdict)v && (!gated || is_gated(&c->rows[i]));
-        if (!gated && v == VERDICT_same)
-            count += c->equal_count;
+        if (v == VERDICT_same)
+            count += gated ? c->gated_equal_count : c->equal_count;
         tree_put(out, verdict_names[v], tree_count(count));
     }
     return out;

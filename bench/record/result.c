@@ -370,7 +370,12 @@ int result_print(const json_t *root, FILE *out, struct error *error)
     json_object_foreach((json_t *)root, name, value)
     {
         fprintf(out, "%s\n\"%s\": ", before, name);
-        good &= strcmp(name, "atlas") == 0 ? print_atlases(value, out) : print_members(value, out);
+        if (strcmp(name, "atlas") == 0)
+            good &= print_atlases(value, out);
+        else if (json_is_object(value) || json_is_array(value))
+            good &= print_members(value, out);
+        else
+            good &= json_dumpf(value, out, PRINT_FLAGS) == 0;
         before = ",";
     }
     fputs("\n}\n", out);
