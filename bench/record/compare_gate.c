@@ -183,15 +183,15 @@ int gates_add_file(struct gates *gates, const char *path, struct error *error)
     const json_t *rules = json_object_get(root, "gates");
     if (strcmp(tree_get_text(root, "schema"), GATES_SCHEMA) != 0)
         code = error_set(error, ERR_PARSE, "schema: expected \"" GATES_SCHEMA "\"");
-    else if (!json_is_object(rules))
-        code =
-            error_set(error, ERR_PARSE, "gates: expected an object such as {\"wall_ns\": \"2%%\"}");
     json_object_foreach(root, key, value)
     {
         if (code == 0 && strcmp(key, "schema") != 0 && strcmp(key, "gates") != 0)
             code = error_set(error, ERR_PARSE, "there is no key \"%s\"; there are: schema, gates",
                              key);
     }
+    if (code == 0 && !json_is_object(rules))
+        code =
+            error_set(error, ERR_PARSE, "gates: expected an object such as {\"wall_ns\": \"2%%\"}");
     if (code == 0)
         code = add_all(gates, rules, error);
     if (code)
