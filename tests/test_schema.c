@@ -187,15 +187,20 @@ static bool is_valid(const json_t *root, const json_t *schema, const json_t *val
     return true;
 }
 
+static json_t *read_json(const char *path)
+{
+    char *text = golden_read(path);
+    if (!text)
+        fail_msg("%s can't be read below %s", path, GAMUT_ROOT);
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    free(text);
+    return json;
+}
+
 static json_t *read_schema(void)
 {
-    char *text = golden_read(schema_path);
-    if (!text)
-        fail_msg("%s can't be read below %s", schema_path, GAMUT_ROOT);
-    json_t *schema = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    assert_non_null(schema);
-    free(text);
-    return schema;
+    return read_json(schema_path);
 }
 
 static void produced_files_are_valid(void **state)
@@ -285,6 +290,40 @@ static void memory_is_valid(void **state)
                 json_integer(-1));
     assert_false(is_valid(schema, schema, result.root));
     result_free(&result);
+    json_decref(schema);
+}
+
+/* The comparison that test_compare prints, and what may not stand in one. */
+static void comparisons_are_valid(void **state)
+{
+    (void)state;
+    static const char *const breaks[][2] = {
+        {"{\"verdict\": \"fine\"}", ""},
+        {"{\"schema\": \"gamut.compare/2\"}", ""},
+        {"{\"rows\": {}}", ""},
+        {"{\"gates\": {\"wall_ns\": 2}}", ""},
+        {"{\"verdicts\": {\"better\": 1}}", ""},
+        {"{\"verdict\": \"better\"}", "row"},
+        {"{\"gated\": null}", "row"},
+        {"{\"ci\": [null, 1]}", "row"},
+        {"{\"p_adj\": \"exact\"}", "row"},
+        {"{\"id\": \"1\"}", "row"},
+    };
+    json_t *schema = read_json("results/schema/gamut-compare-1.schema.json");
+    json_t *right = read_json("tests/golden/compare.json");
+    assert_true(is_valid(schema, schema, right));
+    assert_true(json_array_size(json_object_get(right, "rows")) > 3);
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+        json_t *root = json_deep_copy(right), *change = json_loads(breaks[i][0], 0, NULL);
+        json_t *target = *breaks[i][1] ? json_array_get(json_object_get(root, "rows"), 0) : root;
+        assert_non_null(change);
+        assert_int_equal(json_object_update(target, change), 0);
+        if (is_valid(schema, schema, root))
+            fail_msg("the schema allows %s", breaks[i][0]);
+        json_decref(change);
+        json_decref(root);
+    }
+    json_decref(right);
     json_decref(schema);
 }
 
@@ -428,13 +467,10 @@ static void python_agrees(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(produced_files_are_valid),
-        cmocka_unit_test(suites_are_valid),
-        cmocka_unit_test(memory_is_valid),
-        cmocka_unit_test(broken_files_are_not),
-        cmocka_unit_test(every_counter_is_in_the_file),
-        cmocka_unit_test(atlases_are_of_the_file),
-        cmocka_unit_test(python_agrees),
+        cmocka_unit_test(produced_files_are_valid), cmocka_unit_test(suites_are_valid),
+        cmocka_unit_test(memory_is_valid),          cmocka_unit_test(comparisons_are_valid),
+        cmocka_unit_test(broken_files_are_not),     cmocka_unit_test(every_counter_is_in_the_file),
+        cmocka_unit_test(atlases_are_of_the_file),  cmocka_unit_test(python_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
