@@ -105,7 +105,7 @@ static bool is_worse(const struct counter_info *info, double base, double fresh)
 
 static bool is_beyond(const struct gate *gate, double base, double fresh)
 {
-    const double limit = gate->amount ? (double)gate->amount : gate->part * fmin(base, fresh);
+    const double limit = gate->amount ? (double)gate->amount : gate->part * base;
     return fabs(fresh - base) > limit;
 }
 
