@@ -119,6 +119,7 @@ struct result record_fixture(unsigned rounds)
     struct result result;
     if (result_create(&result, &run, NULL) != 0)
         abort();
+    const struct nvml_gpu gpu = {.ecc = 1, .power_limit_mw = 700000, .sm_most_mhz = NVML_UNKNOWN};
     struct record_device devices[] = {
         {.id = "host",
          .api = "host",
@@ -136,7 +137,8 @@ struct result record_fixture(unsigned rounds)
          .used = true,
          .memory_bytes = (uint64_t)4 << 30,
          .can_split = true,
-         .copy_bytes_per_second = NAN},
+         .copy_bytes_per_second = NAN,
+         .gpu = &gpu},
         {.id = "cuda:0", .api = "cuda", .name = "Another GPU", .kind = "gpu"},
     };
     result_set_devices(&result, devices, sizeof devices / sizeof *devices);

@@ -319,6 +319,20 @@ static void the_machine_id_is_stable(void **state)
     assert_string_not_equal(id, same);
 }
 
+static void settings_of_a_gpu_are_recorded(void **state)
+{
+    (void)state;
+    struct result result = record_fixture(1);
+    const json_t *devices = json_object_get(json_object_get(result.root, "context"), "devices");
+    const json_t *settings = json_object_get(json_array_get(devices, 1), "settings");
+    assert_true(json_is_null(json_object_get(json_array_get(devices, 0), "settings")));
+    assert_int_equal(json_integer_value(json_object_get(settings, "ecc")), 1);
+    assert_int_equal(json_integer_value(json_object_get(settings, "mig")), 0);
+    assert_int_equal(json_integer_value(json_object_get(settings, "power_limit_mw")), 700000);
+    assert_true(json_is_null(json_object_get(settings, "sm_most_mhz")));
+    result_free(&result);
+}
+
 static void only_allowed_variables_are_recorded(void **state)
 {
     (void)state;
@@ -345,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_seed_that_readers_would_round_is_refused),
         cmocka_unit_test(ids),
         cmocka_unit_test(the_machine_id_is_stable),
+        cmocka_unit_test(settings_of_a_gpu_are_recorded),
         cmocka_unit_test(only_allowed_variables_are_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,8 +23,16 @@ json_t *record_flags(const struct flag *flags, const struct flag_value *values)
 void record_devices(struct result *result, const struct found_device *devices, size_t count)
 {
     struct record_device *records = must_alloc(count * sizeof *records);
-    for (size_t i = 0; i < count; i++)
+    struct nvml_api nvml;
+    struct nvml_gpu *gpus = NULL;
+    size_t gpu_count = 0;
+    if (nvml_load(&nvml, NULL) == 0)
+        nvml_survey(&nvml, &gpus, &gpu_count, NULL);
+    for (size_t i = 0; i < count; i++) {
         device_to_record(&devices[i], &records[i]);
+        records[i].gpu = nvml_find(gpus, gpu_count, devices[i].info.bus_id);
+    }
     result_set_devices(result, records, count);
     free(records);
+    free(gpus);
 }

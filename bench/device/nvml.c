@@ -154,3 +154,15 @@ int nvml_survey(const struct nvml_api *api, struct nvml_gpu **gpus, size_t *coun
                ? 0
                : error_set(error, ERR_UNSUPPORTED, "NVML does not count GPUs (code %d)", code);
 }
+
+/* NVML writes the domain with eight digits, CUDA with four. */
+const struct nvml_gpu *nvml_find(const struct nvml_gpu *gpus, size_t count, const char *bus_id)
+{
+    const size_t length = strlen(bus_id);
+    for (size_t i = 0; i < count && length; i++) {
+        const size_t own = strlen(gpus[i].bus_id);
+        if (own >= length && strcasecmp(gpus[i].bus_id + own - length, bus_id) == 0)
+            return &gpus[i];
+    }
+    return NULL;
+}

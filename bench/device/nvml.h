@@ -74,29 +74,32 @@ enum nvml_throttle {
 enum { NVML_UNKNOWN = -1 };
 
 /* One number a fact: its name in JSON. Clocks in MHz, power in milliwatts, switches 0 or 1. The
- * application clock is the one that was asked for; a clock that was locked cannot be asked for. */
-#define NVML_FACT_LIST(X)                                                                          \
+ * application clock is the one that was asked for; a clock that was locked cannot be asked for.
+ * Settings stay until somebody changes them. */
+#define NVML_SETTING_LIST(X)                                                                       \
+    X(ecc)                                                                                         \
+    X(mig)                                                                                         \
+    X(persistence)                                                                                 \
+    X(power_limit_mw)                                                                              \
+    X(power_limit_default_mw)                                                                      \
+    X(sm_application_mhz)                                                                          \
+    X(sm_application_default_mhz)                                                                  \
+    X(sm_most_mhz)                                                                                 \
+    X(memory_most_mhz)
+#define NVML_STATE_LIST(X)                                                                         \
     X(memory_bytes)                                                                                \
     X(memory_free_bytes)                                                                           \
     X(sm_mhz)                                                                                      \
-    X(sm_most_mhz)                                                                                 \
-    X(sm_application_mhz)                                                                          \
-    X(sm_application_default_mhz)                                                                  \
     X(memory_mhz)                                                                                  \
-    X(memory_most_mhz)                                                                             \
     X(throttle_reasons)                                                                            \
     X(temperature_celsius)                                                                         \
     X(power_mw)                                                                                    \
-    X(power_limit_mw)                                                                              \
-    X(power_limit_default_mw)                                                                      \
-    X(ecc)                                                                                         \
     X(ecc_after_reboot)                                                                            \
     X(ecc_uncorrected_errors)                                                                      \
-    X(mig)                                                                                         \
-    X(persistence)                                                                                 \
     X(busy_percent)                                                                                \
     X(compute_processes)                                                                           \
     X(graphics_processes)
+#define NVML_FACT_LIST(X) NVML_SETTING_LIST(X) NVML_STATE_LIST(X)
 
 struct nvml_gpu {
     unsigned index; /* the number that nvidia-smi gives it */
@@ -115,5 +118,9 @@ int nvml_load(struct nvml_api *api, struct error *error);
  * ERR_UNSUPPORTED where the library does not answer. */
 int nvml_survey(const struct nvml_api *api, struct nvml_gpu **gpus, size_t *count,
                 struct error *error);
+
+/* The GPU at a place on the PCI bus, as device_info.bus_id names it; NULL where none is known to
+ * be. */
+const struct nvml_gpu *nvml_find(const struct nvml_gpu *gpus, size_t count, const char *bus_id);
 
 #endif

@@ -75,13 +75,6 @@ static void collect_devices(struct doctor_facts *facts)
     free(found);
 }
 
-/* NVML writes the domain with eight digits, CUDA with four. */
-static bool is_same_bus(const char *nvml, const char *cuda)
-{
-    const size_t n = strlen(nvml), c = strlen(cuda);
-    return c > 0 && n >= c && strcasecmp(nvml + n - c, cuda) == 0;
-}
-
 void doctor_keep_usable_gpus(struct doctor_facts *facts)
 {
     size_t kept = 0;
@@ -89,7 +82,7 @@ void doctor_keep_usable_gpus(struct doctor_facts *facts)
         struct nvml_gpu *gpu = &facts->gpus[g];
         bool is_usable = false;
         for (size_t d = 0; d < facts->device_count; d++)
-            is_usable |= is_same_bus(gpu->bus_id, facts->devices[d].bus_id);
+            is_usable |= nvml_find(gpu, 1, facts->devices[d].bus_id) != NULL;
         if (!is_usable)
             continue;
         struct nvml_gpu other = facts->gpus[kept];

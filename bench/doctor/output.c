@@ -48,18 +48,13 @@ static json_t *row_json(const struct doctor_row *row)
     return json;
 }
 
-static json_t *count_or_unknown(int64_t value)
-{
-    return value < 0 ? json_null() : tree_count((uint64_t)value);
-}
-
 static json_t *gpu_json(const struct nvml_gpu *gpu)
 {
     json_t *json = tree_object();
     tree_put(json, "index", tree_count(gpu->index));
     tree_put(json, "name", tree_text_or_null(gpu->name));
     tree_put(json, "bus_id", tree_text_or_null(gpu->bus_id));
-#define X(fact) tree_put(json, #fact, count_or_unknown(gpu->fact));
+#define X(fact) tree_put(json, #fact, tree_count_if_known(gpu->fact));
     NVML_FACT_LIST(X)
 #undef X
     return json;
@@ -81,7 +76,7 @@ static json_t *facts_json(const struct doctor_facts *facts)
     tree_put(json, "gpus", gpus);
     tree_put(json, "timer_ns", tree_count(facts->timer_ns));
     tree_put(json, "timer_step_ns", tree_count(facts->timer_step_ns));
-    tree_put(json, "results_free_bytes", count_or_unknown(facts->results.free_bytes));
+    tree_put(json, "results_free_bytes", tree_count_if_known(facts->results.free_bytes));
     tree_put(json, "noise_floor", tree_number(facts->noise.known ? facts->noise.floor : NAN));
     tree_put(json, "env", json_incref(facts->env));
     return json;

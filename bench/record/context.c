@@ -237,6 +237,17 @@ json_t *context_host(const struct record_device *devices, size_t count)
     return context_host_json(&host, devices, count);
 }
 
+static json_t *settings_json(const struct nvml_gpu *gpu)
+{
+    if (!gpu)
+        return json_null();
+    json_t *settings = tree_object();
+#define X(fact) tree_put(settings, #fact, tree_count_if_known(gpu->fact));
+    NVML_SETTING_LIST(X)
+#undef X
+    return settings;
+}
+
 json_t *context_device(const struct record_device *d)
 {
     json_t *device = tree_object();
@@ -258,5 +269,6 @@ json_t *context_device(const struct record_device *d)
     tree_put(device, "can_split", json_boolean(d->can_split));
     double rate = d->copy_bytes_per_second;
     tree_put(device, "copy_bytes_per_second", rate > 0 ? tree_number(floor(rate)) : json_null());
+    tree_put(device, "settings", settings_json(d->gpu));
     return device;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/nvml.h"
 #include "record/cgroup.h"
 
 /* What a result file says about a device. Empty texts and zero numbers are unknown. */
@@ -24,6 +25,7 @@ struct record_device {
     unsigned compute_units, max_group_items;
     bool has_f64, can_split;
     double copy_bytes_per_second; /* as device_copy_rate measures it */
+    const struct nvml_gpu *gpu;   /* borrowed; NULL: NVML does not know it */
 };
 
 /* The host's facts. "" and 0 are unknown, of limits also none; NaN and -1 likewise. */

@@ -101,6 +101,11 @@ json_t *tree_count_or_null(uint64_t value)
     return value ? tree_count(value) : json_null();
 }
 
+json_t *tree_count_if_known(int64_t value)
+{
+    return value < 0 ? json_null() : tree_count((uint64_t)value);
+}
+
 json_t *tree_number(double value)
 {
     if (!isfinite(value))

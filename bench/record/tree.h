@@ -22,6 +22,7 @@ json_t *tree_text_or_null(const char *text); /* null for "" and NULL */
 /* Null from 2^53 on, which stands for unknown. */
 json_t *tree_count(uint64_t value);
 json_t *tree_count_or_null(uint64_t value); /* null for 0 too */
+json_t *tree_count_if_known(int64_t value); /* null below 0 */
 /* An integer where the value is one, so that bytes stay bytes; null for NaN and infinity. */
 json_t *tree_number(double value);
 
