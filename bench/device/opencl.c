@@ -106,6 +106,19 @@ static void describe_arch(const struct opencl_api *api, cl_device_id device, cha
         snprintf(arch, size, "sm_%u%u", major, minor);
 }
 
+/* cl_khr_pci_bus_info, which headers of 1.2 may lack; drivers without it refuse the question. */
+static void describe_bus(const struct opencl_api *api, cl_device_id device, char *bus_id,
+                         size_t size)
+{
+    enum { PCI_BUS_INFO_KHR = 0x410F };
+    struct {
+        cl_uint domain, bus, device, function;
+    } place;
+    if (api->clGetDeviceInfo(device, PCI_BUS_INFO_KHR, sizeof place, &place, NULL) == CL_SUCCESS)
+        snprintf(bus_id, size, "%04x:%02x:%02x.%x", place.domain, place.bus, place.device,
+                 place.function);
+}
+
 static void describe(const struct opencl_api *api, const struct found_device *found, size_t number,
                      struct device_info *info)
 {
@@ -130,6 +143,7 @@ static void describe(const struct opencl_api *api, const struct found_device *fo
     device_text(api, device, CL_DEVICE_NAME, info->name, sizeof info->name);
     device_text(api, device, CL_DRIVER_VERSION, info->driver, sizeof info->driver);
     describe_arch(api, device, info->arch, sizeof info->arch);
+    describe_bus(api, device, info->bus_id, sizeof info->bus_id);
     char platform[1024] = "";
     api->clGetPlatformInfo(found->platform, CL_PLATFORM_NAME, sizeof platform, platform, NULL);
     snprintf(info->platform, sizeof info->platform, "%.127s", platform);
