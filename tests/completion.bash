@@ -46,6 +46,8 @@ offers "workloads strategies" list ""
 offers "bash zsh" completion ""
 offers "stencil result.json folder" plan ""
 offers "result.json !stencil" plot ""
+offers "result.json" compare ""
+offers "wall_ns !copy_bytes !all" compare --gate w
 offers "folder !result.json" run --results ""
 offers "result.json" run --atlas r
 offers "!result.json !--rounds" run --rounds ""

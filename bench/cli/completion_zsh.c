@@ -60,7 +60,9 @@ static int add_flag(struct text *script, const struct flag *flag, struct error *
     add_quoted(script, flag->help, "[]:\\");
     text_add(script, "]");
     if (has_value) {
-        text_add(script, ":%s:", flag->value);
+        text_add(script, ":");
+        add_quoted(script, flag->value, ":\\");
+        text_add(script, ":");
         add_action(script, kind, &words);
     }
     text_add(script, "'");

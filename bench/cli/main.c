@@ -21,7 +21,7 @@ static void help(FILE *out)
     const struct command *const *commands = commands_all(&count);
     fprintf(out, "%s\n\nusage: gamut COMMAND [...]\n\ncommands:\n", commands_summary);
     for (size_t i = 0; i < count; i++)
-        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\ngamut COMMAND --help says more; gamut --version names the build.\n\n"
           "Data goes to stdout, everything else to stderr. Exit codes:\n",
           out);

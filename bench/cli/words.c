@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "merge/list.h"
 #include "merge/merge.h"
+#include "record/counters.h"
 #include "run/catalogue.h"
 #include "run/select.h"
 #include "run/suite.h"
@@ -102,27 +103,35 @@ static int add_devices(struct text *words, struct error *error)
     return 0;
 }
 
+static int add_metrics(struct text *words, struct error *error)
+{
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    (void)error;
+    for (size_t i = 0; i < count; i++)
+        add_word(words, list[i].name);
+    return 0;
+}
+
 static const struct {
-    const char *one; /* a flag's name, or an argument's in capitals */
+    const char *one; /* a flag's name; or an argument's or value's, in capitals */
+    bool has_all;    /* "all" stands for each of them */
     int (*add)(struct text *words, struct error *error);
 } lists[] = {
-    {"workload", add_workloads}, {"dataset", add_datasets}, {"strategy", add_strategies},
-    {"merge", add_merges},       {"release", add_releases}, {"suite", add_suites},
-    {"device", add_devices},
+    {"workload", true, add_workloads},  {"dataset", true, add_datasets},
+    {"strategy", true, add_strategies}, {"merge", true, add_merges},
+    {"release", true, add_releases},    {"suite", false, add_suites},
+    {"device", true, add_devices},      {"metric", false, add_metrics},
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 
-/* Adds the list that `name` is one of; false in *found where there is none. */
-static int add_list(const char *name, size_t length, bool *found, struct text *words,
-                    struct error *error)
+/* The list that `name` is one of, or -1. */
+static int find_list(const char *name, size_t length)
 {
-    *found = false;
-    for (size_t i = 0; i < LISTS; i++)
-        if (strlen(lists[i].one) == length && strncasecmp(lists[i].one, name, length) == 0) {
-            *found = true;
-            return lists[i].add(words, error);
-        }
-    return 0;
+    for (int i = 0; i < LISTS; i++)
+        if (strlen(lists[i].one) == length && strncasecmp(lists[i].one, name, length) == 0)
+            return i;
+    return -1;
 }
 
 /* ---- flags and arguments --------------------------------------------------------------------- */
@@ -134,12 +143,18 @@ static bool is_one_of(const char *word, const char *const *words)
     return *words;
 }
 
+/* The length of "FILE" in "FILE.csv", of "METRIC" in "METRIC:LIMIT". */
+static size_t first_part(const char *value)
+{
+    return strcspn(value, ".:=[ ");
+}
+
 static enum word_kind kind_of_text(const char *value)
 {
     static const char *const folders[] = {"DIR", "RESULTS", NULL};
     static const char *const files[] = {"FILE", "RESULT", "BASE", NULL};
-    char first[32]; /* of "FILE.csv" */
-    snprintf(first, sizeof first, "%.*s", (int)strcspn(value, ".[ "), value);
+    char first[32];
+    snprintf(first, sizeof first, "%.*s", (int)first_part(value), value);
     return is_one_of(first, folders) ? WORDS_FOLDER
            : is_one_of(first, files) ? WORDS_FILE
                                      : WORDS_NONE;
@@ -148,22 +163,27 @@ static enum word_kind kind_of_text(const char *value)
 int words_of_flag(const struct flag *flag, enum word_kind *kind, struct text *words,
                   struct error *error)
 {
-    bool has_list = false;
-    int code = 0;
     *kind = WORDS_NONE;
     if (flag->type == FLAG_CHOICE) {
         *kind = WORDS_ONE_OF;
         text_add(words, "%s", flag->choices);
         for (char *c = words->data; *c; c++)
             *c = *c == '|' ? ' ' : *c;
-    } else if (flag->type == FLAG_TEXT || flag->type == FLAG_LIST) {
-        code = add_list(flag->name, strlen(flag->name), &has_list, words, error);
-        *kind = !has_list                 ? kind_of_text(flag->value)
-                : flag->type == FLAG_LIST ? WORDS_LIST_OF
-                                          : WORDS_ONE_OF;
-        if (!code && *kind == WORDS_LIST_OF && !has_word(words, "all"))
-            add_word(words, "all");
+        return 0;
     }
+    if (flag->type != FLAG_TEXT && flag->type != FLAG_LIST)
+        return 0;
+    int list = find_list(flag->name, strlen(flag->name));
+    if (list < 0)
+        list = find_list(flag->value, first_part(flag->value));
+    if (list < 0) {
+        *kind = kind_of_text(flag->value);
+        return 0;
+    }
+    *kind = flag->type == FLAG_LIST ? WORDS_LIST_OF : WORDS_ONE_OF;
+    int code = lists[list].add(words, error);
+    if (!code && lists[list].has_all && *kind == WORDS_LIST_OF)
+        add_word(words, "all");
     return code;
 }
 
@@ -175,15 +195,15 @@ int words_of_arguments(const struct command *command, enum word_kind *kind, stru
     *kind = WORDS_NONE;
     while (*at && !code) {
         const size_t length = strcspn(at, "[]| ");
-        bool has_list = false;
-        if (memchr(at, '=', length)) {
-            /* "size=value": whoever writes it knows the size's name */
+        const int list = find_list(at, length);
+        if (memchr(at, '=', length) || *at == '-') {
+            /* "size=value": whoever writes it knows the size's name; "--by": a flag */
         } else if (length && islower((unsigned char)*at)) {
             text_add(words, "%s%.*s", words->length ? " " : "", (int)length, at);
+        } else if (list >= 0) {
+            code = lists[list].add(words, error);
         } else if (length) {
-            code = add_list(at, length, &has_list, words, error);
-            if (!has_list && *kind != WORDS_FILE)
-                *kind = WORDS_FILE; /* FILE, BASE, NEW: results and programs are files */
+            *kind = WORDS_FILE; /* FILE, BASE, NEW: results and programs are files */
         }
         at += length;
         at += strspn(at, "[]| ");

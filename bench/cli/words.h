@@ -15,7 +15,8 @@ enum word_kind {
 };
 
 /* The kind of a flag's value; the words that it may be are added to `words`, blanks between. A flag
- * that is named as a list of `gamut list` is (--strategy, "strategies") takes what is in that list.
+ * that is called as a list of `gamut list` is (--strategy), or whose value is (METRIC:LIMIT), takes
+ * what is in that list.
  * ERR_INTERNAL where a built-in program can't be read. */
 int words_of_flag(const struct flag *flag, enum word_kind *kind, struct text *words,
                   struct error *error);
