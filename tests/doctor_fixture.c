@@ -16,6 +16,7 @@ struct doctor_facts fit_machine(void)
                    .kind = "cpu",
                    .memory_bytes = 64ull << 30,
                    .memory_free_start_bytes = 60ull << 30},
+        .noise = {.known = true, .floor = 0.007, .age_days = 3, .measured = "2026-11-18T10:00:00Z"},
     };
     devices[1] = (struct doctor_device){
         .device = {.id = "cuda:0",
@@ -27,6 +28,7 @@ struct doctor_facts fit_machine(void)
                    .memory_bytes = 140ull << 30,
                    .memory_free_start_bytes = 139ull << 30},
         .bus_id = "0000:18:00.0",
+        .noise = {.known = true, .floor = 0.007, .age_days = 3, .measured = "2026-11-18T10:00:00Z"},
     };
     gpus[0] = (struct nvml_gpu){
         .name = "A GPU",
@@ -79,7 +81,6 @@ struct doctor_facts fit_machine(void)
         .gnuplot = {"gnuplot", "gnuplot 5.4 patchlevel 4"},
         .compiler = {"cc", "cc (A Distribution) 12.2.0"},
         .scripts = "/usr/share/gamut/plots",
-        .noise = {.known = true, .floor = 0.007, .age_days = 3, .measured = "2026-11-18T10:00:00Z"},
         .env = json_object(),
     };
 }

@@ -100,8 +100,8 @@ CHANGE(unknown_revision, SET(f->git_rev, "unknown"))
 CHANGE(dirty, f->git_dirty = 1)
 CHANGE(debug_build, SET(f->build, "debug"))
 CHANGE(unoptimised, SET(f->cflags, "-O0 -g"))
-CHANGE(no_floor, f->noise.known = false)
-CHANGE(old_floor, f->noise.age_days = 31)
+CHANGE(no_floor, f->devices[1].noise.known = false)
+CHANGE(old_floor, f->devices[1].noise.age_days = 31)
 
 static const struct {
     void (*change)(struct doctor_facts *facts);
@@ -205,9 +205,9 @@ static const struct {
     {nothing, "build", "", DOCTOR_PASS, "release, -O2 -g", NULL},
     {debug_build, "build", "", DOCTOR_FAIL, "debug", "FLAVOUR=release"},
     {unoptimised, "build", "", DOCTOR_FAIL, "-O0", "-O2"},
-    {nothing, "noise floor", "", DOCTOR_PASS, "0.7 %, of 2026-11-18", NULL},
-    {no_floor, "noise floor", "", DOCTOR_INFO, "none yet", "run --aa"},
-    {old_floor, "noise floor", "", DOCTOR_WARN, "31 days old", "anew"},
+    {nothing, "noise floor", "cuda:0", DOCTOR_PASS, "0.7 % of wall time, of 2026-11-18", NULL},
+    {no_floor, "noise floor", "cuda:0", DOCTOR_INFO, "none yet", "run --aa"},
+    {old_floor, "noise floor", "cuda:0", DOCTOR_WARN, "31 days old", "anew"},
     /* clang-format on */
 };
 

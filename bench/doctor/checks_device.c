@@ -46,6 +46,20 @@ static void check_device(const struct doctor_device *device, struct doctor_row *
                  left ? left_text : "unknown how much is");
 }
 
+static void check_noise(const struct doctor_noise *noise, struct doctor_row *row)
+{
+    static const double old_days = 30; /* updates and neighbours come and go */
+    if (!noise->known)
+        doctor_found(row, DOCTOR_INFO, "gamut run --aa measures it", "none yet");
+    else if (noise->age_days > old_days)
+        doctor_found(row, DOCTOR_WARN, "gamut run --aa measures it anew",
+                     "%.1f %% of wall time, of %s: %.0f days old", noise->floor * 100,
+                     noise->measured, noise->age_days);
+    else
+        doctor_found(row, DOCTOR_PASS, NULL, "%.1f %% of wall time, of %s", noise->floor * 100,
+                     noise->measured);
+}
+
 /* ---- one GPU of NVIDIA's --------------------------------------------------------------------- */
 
 static const char *number(char out[24], int64_t value)
@@ -184,9 +198,11 @@ static void check_processes(const struct nvml_gpu *g, struct doctor_row *row)
                      "%" PRId64 " on this GPU, which was busy for %s %% of the time", known,
                      number(busy, g->busy_percent));
     else if (g->busy_percent > 0) /* they may be outside of this container */
-        doctor_found(row, DOCTOR_WARN, "somebody outside of this container uses it: wait",
-                     "none to be seen, but the GPU was busy for %s %% of the time",
-                     number(busy, g->busy_percent));
+        doctor_found(
+            row, DOCTOR_WARN,
+            "look again in a second; if it stays, somebody outside of this container uses it",
+            "none to be seen, but the GPU was busy for %s %% of the time",
+            number(busy, g->busy_percent));
     else if (compute == NVML_UNKNOWN)
         doctor_found(row, DOCTOR_INFO, NULL, "unknown: NVML does not tell here");
     else
@@ -216,6 +232,9 @@ void doctor_check_devices(const struct doctor_facts *facts, struct doctor_rows *
         check_api(facts, &facts->apis[i], rows);
     for (size_t i = 0; i < facts->device_count; i++)
         check_device(&facts->devices[i], doctor_row(rows, "device", facts->devices[i].device.id));
+    for (size_t i = 0; i < facts->device_count; i++)
+        check_noise(&facts->devices[i].noise,
+                    doctor_row(rows, "noise floor", facts->devices[i].device.id));
     if (*facts->nvml_why_not)
         doctor_found(
             doctor_row(rows, "nvml", ""), facts->has_nvidia_node ? DOCTOR_WARN : DOCTOR_INFO,

@@ -11,7 +11,6 @@ static const double busy_load = 0.5; /* a CPU; above it a run shares its CPUs wi
 static const uint64_t enough_memory = 4ull << 30;
 static const int64_t enough_disk = 256ll << 20; /* a hundred result files */
 static const uint64_t slow_timer_ns = 200;      /* a read of the clock that goes into the kernel */
-static const double old_floor_days = 30;
 
 /* ---- the host -------------------------------------------------------------------------------- */
 
@@ -233,19 +232,6 @@ static void check_build(const struct doctor_facts *facts, struct doctor_row *row
         doctor_found(row, DOCTOR_PASS, NULL, "release, %s", facts->cflags);
 }
 
-static void check_noise(const struct doctor_facts *facts, struct doctor_row *row)
-{
-    const struct doctor_noise *noise = &facts->noise;
-    if (!noise->known)
-        doctor_found(row, DOCTOR_INFO, "gamut run --aa measures it", "none yet of this machine");
-    else if (noise->age_days > old_floor_days)
-        doctor_found(row, DOCTOR_WARN, "gamut run --aa measures it anew",
-                     "%.1f %%, of %s: %.0f days old", noise->floor * 100, noise->measured,
-                     noise->age_days);
-    else
-        doctor_found(row, DOCTOR_PASS, NULL, "%.1f %%, of %s", noise->floor * 100, noise->measured);
-}
-
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -264,7 +250,6 @@ static const struct {
     {"compiler", check_compiler},
     {"revision", check_revision},
     {"build", check_build},
-    {"noise floor", check_noise},
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 

@@ -1,5 +1,6 @@
 /* Facts about devices, this binary and what it is given; those of files and programs are in
  * collect_files.c, the host's in record/context.h. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,31 @@ void doctor_keep_usable_gpus(struct doctor_facts *facts)
     }
     if (kept)
         facts->gpu_count = kept;
+}
+
+static double days_since(const char *moment, time_t now)
+{
+    struct tm parts = {0};
+    const char *end = strptime(moment, "%Y-%m-%dT%H:%M:%S", &parts);
+    return end ? difftime(now, timegm(&parts)) / 86400 : NAN;
+}
+
+void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t now)
+{
+    const json_t *entry;
+    for (size_t i = 0; (entry = json_array_get(noise, i)); i++) {
+        const json_t *wall = json_object_get(json_object_get(entry, "metrics"), "wall_ns");
+        const double floor = tree_get_number(wall, "floor");
+        const char *moment = tree_get_text(entry, "measured_at");
+        for (size_t d = 0; d < facts->device_count && !isnan(floor); d++) {
+            struct doctor_device *device = &facts->devices[d];
+            if (strcmp(device->device.id, tree_get_text(entry, "device")) != 0)
+                continue;
+            device->noise = (struct doctor_noise){
+                .known = true, .floor = floor, .age_days = days_since(moment, now)};
+            snprintf(device->noise.measured, sizeof device->noise.measured, "%.31s", moment);
+        }
+    }
 }
 
 static void collect_gpus(struct doctor_facts *facts)

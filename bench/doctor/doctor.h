@@ -29,10 +29,19 @@ struct doctor_api {
     char why_not[1000]; /* it has none; "" where it has some */
 };
 
+/* How far apart two runs of the same build were on a device, as `gamut run --aa` found last. */
+struct doctor_noise {
+    bool known;
+    double floor;      /* of wall time, as a part of 1 */
+    double age_days;   /* NaN: unknown */
+    char measured[32]; /* when: "2026-11-21T13:18:03Z" */
+};
+
 struct doctor_device {
     struct record_device device;
-    char bus_id[32];    /* of NVIDIA's through CUDA; "" where unknown */
+    char bus_id[32];    /* as in struct device_info */
     char failure[1000]; /* why it can't be used; "" where it can */
+    struct doctor_noise noise;
 };
 
 /* A program that gamut starts. */
@@ -50,14 +59,6 @@ struct doctor_folder {
     int64_t free_bytes;  /* -1: unknown */
 };
 
-/* The newest noise floor that was measured on this machine. */
-struct doctor_noise {
-    bool known;
-    double floor;      /* as a part of 1 */
-    double age_days;   /* NaN: unknown */
-    char measured[32]; /* when: "2026-11-21T13:18:03Z" */
-};
-
 struct doctor_facts {
     char git_rev[48], build[16], cflags[128]; /* of this binary; "" where unknown */
     int git_dirty;                            /* -1: unknown */
@@ -73,8 +74,7 @@ struct doctor_facts {
     struct doctor_folder results;
     struct doctor_program gnuplot, compiler;
     char scripts[512]; /* the folder of the charts' scripts; "" where it is not there */
-    struct doctor_noise noise;
-    json_t *env; /* as context_env gives it; never NULL */
+    json_t *env;       /* as context_env gives it; never NULL */
 };
 
 /* Collects everything; devices are opened in processes of their own. Takes a second or a few.

@@ -68,8 +68,12 @@ static json_t *facts_json(const struct doctor_facts *facts)
         records[i] = facts->devices[i].device;
     tree_put(json, "host", context_host_json(&facts->host, records, facts->device_count));
     free(records);
-    for (size_t i = 0; i < facts->device_count; i++)
-        tree_append(devices, context_device(&facts->devices[i].device));
+    for (size_t i = 0; i < facts->device_count; i++) {
+        const struct doctor_device *d = &facts->devices[i];
+        json_t *device = context_device(&d->device);
+        tree_put(device, "noise_floor", tree_number(d->noise.known ? d->noise.floor : NAN));
+        tree_append(devices, device);
+    }
     for (size_t i = 0; i < facts->gpu_count; i++)
         tree_append(gpus, gpu_json(&facts->gpus[i]));
     tree_put(json, "devices", devices);
@@ -77,7 +81,6 @@ static json_t *facts_json(const struct doctor_facts *facts)
     tree_put(json, "timer_ns", tree_count(facts->timer_ns));
     tree_put(json, "timer_step_ns", tree_count(facts->timer_step_ns));
     tree_put(json, "results_free_bytes", tree_count_if_known(facts->results.free_bytes));
-    tree_put(json, "noise_floor", tree_number(facts->noise.known ? facts->noise.floor : NAN));
     tree_put(json, "env", json_incref(facts->env));
     return json;
 }
