@@ -96,7 +96,6 @@ static int set_number(const struct flag *flag, const char *where, const char *te
     return 0;
 }
 
-/* `where` names the origin of the text in messages: the flag or the variable. */
 static int set_flag(struct command_line *line, size_t i, const char *where, const char *text,
                     struct error *error)
 {
@@ -129,6 +128,14 @@ static int set_flag(struct command_line *line, size_t i, const char *where, cons
     return 0;
 }
 
+int flags_set(struct command_line *line, size_t i, const char *where, const char *text,
+              struct error *error)
+{
+    int code = set_flag(line, i, where, text, error);
+    line->flag[i].given = true;
+    return code;
+}
+
 static int read_word(struct command_line *line, int argc, char **argv, int *at, struct error *error)
 {
     const struct command *command = line->command;
@@ -155,14 +162,13 @@ static int read_word(struct command_line *line, int argc, char **argv, int *at, 
     if (command->flags[i].type == FLAG_SWITCH) {
         if (has_value)
             return error_set(error, ERR_USAGE, "%s takes no value", where);
-        code = set_flag(line, i, where, "1", error);
+        code = flags_set(line, i, where, "1", error);
     } else {
         if (!has_value && ++*at == argc)
             return error_set(error, ERR_USAGE, "%s needs a value: %s", where,
                              command->flags[i].value);
-        code = set_flag(line, i, where, has_value ? value : argv[*at], error);
+        code = flags_set(line, i, where, has_value ? value : argv[*at], error);
     }
-    line->flag[i].given = true;
     return code;
 }
 
@@ -209,9 +215,8 @@ int flags_parse(const struct command *command, int argc, char **argv, struct com
         const char *text = getenv(flags_variable(variable, command->flags[i].name));
         if (line->flag[i].given || !text || !*text)
             continue;
-        if (set_flag(line, i, variable, text, error))
+        if (flags_set(line, i, variable, text, error))
             return ERR_USAGE;
-        line->flag[i].given = true;
     }
     return 0;
 }

@@ -54,7 +54,7 @@ struct flag_value {
     uint64_t number;  /* count, bytes or ns; the position of a choice; 1 for a switch that is on */
 };
 
-enum { FLAGS_MAX = 24, POSITIONALS_MAX = 16 };
+enum { FLAGS_MAX = 32, POSITIONALS_MAX = 16 };
 
 struct command;
 
@@ -81,6 +81,11 @@ struct command {
  * GAMUT_LEAST_FREE, the command line wins. ERR_USAGE names the nearest flag and what exists. */
 int flags_parse(const struct command *command, int argc, char **argv, struct command_line *line,
                 struct error *error);
+
+/* Sets the i-th flag of the command's table as if `text` had been given for it; a list grows.
+ * `where` is what messages call it. ERR_USAGE. The text must outlive the line. */
+int flags_set(struct command_line *line, size_t i, const char *where, const char *text,
+              struct error *error);
 
 /* "GAMUT_LEAST_FREE" for "least-free". */
 char *flags_variable(char out[64], const char *name);

@@ -1,12 +1,11 @@
 #include "cli/run_atlas.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/text.h"
+#include "cli/newest.h"
 #include "record/atlas.h"
 #include "record/result.h"
 #include "record/tree.h"
@@ -66,62 +65,29 @@ static int atlases_of_file(const char *path, const struct found_device *devices,
 
 /* ---- the newest file ------------------------------------------------------------------------ */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
+struct search {
+    const struct found_device *devices;
+    size_t count;
+    json_t *atlases;
+    bool *has; /* for each device */
+};
 
-/* Names begin with the time. */
-static int newest_first(const void *a, const void *b)
+static bool take_missing(void *context, const char *path, const json_t *root)
 {
-    return -strcmp(base_name(*(char *const *)a), base_name(*(char *const *)b));
-}
-
-/* Most result files have no atlas, and many megabytes of samples: each member of the root stands on
- * a line, so that this one is found without reading the rest as JSON. */
-static json_t *load_with_atlas(const char *path)
-{
-    struct text text = {0};
-    json_t *root = NULL;
-    if (text_read_file(&text, path, NULL) == 0 && strstr(text.data, "\n\"atlas\": [") &&
-        result_load(path, &root, NULL))
-        root = NULL;
-    text_free(&text);
-    return root;
-}
-
-static void take_missing(const char *path, const struct found_device *devices, size_t count,
-                         json_t *atlases, bool *has)
-{
-    json_t *root = load_with_atlas(path);
-    for (size_t i = 0; i < count && root; i++) {
-        const struct device_info *info = &devices[i].info;
+    const struct search *s = context;
+    bool has_all = true;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct device_info *info = &s->devices[i].info;
         const json_t *atlas = atlas_json_find(json_object_get(root, "atlas"), info->id);
-        if (!devices[i].selected || has[i] || !atlas || !of_same_driver(atlas, info) ||
-            take(atlases, atlas, NULL))
+        if (!s->devices[i].selected || s->has[i])
             continue;
-        has[i] = true;
-        fprintf(stderr, "gamut: cases on %s are predicted by the atlas in %s\n", info->id, path);
+        s->has[i] = atlas && of_same_driver(atlas, info) && take(s->atlases, atlas, NULL) == 0;
+        has_all &= s->has[i];
+        if (s->has[i])
+            fprintf(stderr, "gamut: cases on %s are predicted by the atlas in %s\n", info->id,
+                    path);
     }
-    json_decref(root);
-}
-
-static void newest_atlases(const char *results, const struct found_device *devices, size_t count,
-                           json_t *atlases)
-{
-    struct text pattern = {0};
-    glob_t files;
-    text_add(&pattern, "%s/*/*.json", results);
-    if (glob(pattern.data, GLOB_NOSORT, NULL, &files) == 0) {
-        bool *has = must_alloc(count * sizeof *has);
-        qsort(files.gl_pathv, files.gl_pathc, sizeof *files.gl_pathv, newest_first);
-        for (size_t i = 0; i < files.gl_pathc; i++)
-            take_missing(files.gl_pathv[i], devices, count, atlases, has);
-        free(has);
-        globfree(&files);
-    }
-    text_free(&pattern);
+    return has_all;
 }
 
 int run_atlases(const char *path, const char *results, const struct found_device *devices,
@@ -130,6 +96,8 @@ int run_atlases(const char *path, const char *results, const struct found_device
     *atlases = tree_array();
     if (path)
         return atlases_of_file(path, devices, count, *atlases, error);
-    newest_atlases(results, devices, count, *atlases);
+    struct search search = {devices, count, *atlases, must_alloc(count * sizeof(bool))};
+    newest_results(results, "atlas", take_missing, &search);
+    free(search.has);
     return 0;
 }
