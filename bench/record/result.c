@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/text.h"
+#include "record/result_parts.h"
 #include "record/tree.h"
 
 static const char *const run_status_names[] = {"complete", "partial", "interrupted"};
@@ -56,12 +58,15 @@ static json_t *run_facts(const struct result_run *run, uint64_t started_ns)
     tree_put(facts, "options", run->options ? json_deep_copy(run->options) : tree_object());
     tree_put(facts, "rounds", tree_count(run->rounds));
     tree_put(facts, "status", tree_text(run_status_names[RUN_PARTIAL]));
+    json_t *parts = tree_array();
+    tree_append(parts, result_new_part());
+    tree_put(facts, "parts", parts);
     return facts;
 }
 
 int result_create(struct result *result, const struct result_run *run, struct error *error)
 {
-    *result = (struct result){NULL, clock_ns()};
+    *result = (struct result){.started_ns = clock_ns()};
     if (run->seed >> 53)
         return error_set(error, ERR_USAGE, "the seed %" PRIu64 " is too large: use one below 2^53",
                          run->seed);
@@ -405,7 +410,7 @@ int result_write(struct result *result, const char *path, struct error *error)
 {
     struct text temporary = {0};
     json_t *run = json_object_get(result->root, "run");
-    tree_put(run, "duration_ns", tree_count(clock_ns() - result->started_ns));
+    tree_put(run, "duration_ns", tree_count(result->earlier_ns + clock_ns() - result->started_ns));
     result_summarise(result->root);
 
     int rc = make_folders(path, error);

@@ -30,6 +30,7 @@ enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
 struct result {
     json_t *root;
     uint64_t started_ns; /* of clock_ns */
+    uint64_t earlier_ns; /* that were spent on the rounds of earlier parts */
 };
 
 struct result_run {
@@ -43,6 +44,16 @@ struct result_run {
 /* A result with its run, tool and environment, without devices and cases. ERR_USAGE for a seed that
  * is too large. */
 int result_create(struct result *result, const struct result_run *run, struct error *error);
+/* Goes on with a result that was loaded, whose reference it takes: `rounds` more will be added, as
+ * another entry of `run.parts`. ERR_USAGE where this is not the build that made it. */
+int result_continue(struct result *result, json_t *root, unsigned rounds, struct error *error);
+/* A copy with every case's status and counters, and without rounds and what follows from them. The
+ * caller owns it. */
+json_t *result_without_rounds(json_t *root);
+/* How many rounds it has. */
+unsigned result_rounds(const json_t *root);
+/* Notes that so many rounds of this part are done. */
+void result_set_part(struct result *result, unsigned rounds);
 /* `devices`: all that were found on the machine; those not marked `used` only count for the
  * machine's id. Call it before the first result_path; a second call replaces the first. */
 void result_set_devices(struct result *result, const struct record_device *devices, size_t count);

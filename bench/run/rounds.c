@@ -48,6 +48,12 @@ void rounds_order(uint64_t seed, unsigned round, size_t count, unsigned *order)
     }
 }
 
+/* The number of the round among all of the result. */
+static unsigned round_number(const struct rounds *r)
+{
+    return r->options->first_round + r->state.round;
+}
+
 static const struct case_key *key_at(const struct rounds *r, size_t position)
 {
     return &r->selection->cases[r->order[position]];
@@ -113,7 +119,7 @@ static void end_case(struct rounds *r, const struct case_round *round)
 static void end_case_with(struct rounds *r, enum case_status status, const char *reason)
 {
     struct case_round round = {.key = *key_at(r, r->state.position),
-                               .round = r->state.round,
+                               .round = round_number(r),
                                .slot = (unsigned)r->state.position,
                                .status = status,
                                .worst_error = NAN,
@@ -145,7 +151,7 @@ static json_t *job_of_rest(const struct rounds *r)
     const size_t first = r->state.position;
     struct job job = {.file_count = r->selection->files.count,
                       .files = r->selection->files.items,
-                      .round = r->state.round,
+                      .round = round_number(r),
                       .options = r->options->measure,
                       .case_count = r->state.in_round - first,
                       .known_count = r->known_count,
@@ -261,7 +267,7 @@ static int run_worker(struct rounds *r, struct error *error)
 static int run_round(struct rounds *r, struct error *error)
 {
     struct rounds_state *s = &r->state;
-    rounds_order(r->options->measure.seed, s->round, r->selection->case_count, r->order);
+    rounds_order(r->options->measure.seed, round_number(r), r->selection->case_count, r->order);
     s->in_round = 0;
     for (size_t i = 0; i < r->selection->case_count; i++)
         if (!r->failed[r->order[i]])

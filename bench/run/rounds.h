@@ -17,7 +17,8 @@
 
 struct rounds_options {
     unsigned rounds;
-    uint64_t timeout_ns; /* for a case and round, from its start to its record */
+    unsigned first_round; /* the number of the first: rounds that the result has already */
+    uint64_t timeout_ns;  /* for a case and round, from its start to its record */
     struct measure_options measure;
     json_t *atlases; /* as in struct job */
 };

@@ -366,6 +366,30 @@ int select_cases(struct selection *s, const struct device_info *devices, size_t 
     return s->case_count ? 0 : error_set(error, ERR_USAGE, "no workload selected has a dataset");
 }
 
+int select_check_key(const struct catalogue *catalogue, const struct case_key *key,
+                     struct error *error)
+{
+    const struct entry *entry;
+    const struct allocator_ops *ops;
+    struct option_values values;
+    const struct merge_set *set;
+    unsigned extensions;
+    int code = select_workload(catalogue, key->workload, &entry, error);
+    if (!code && !select_dataset(entry, key->dataset))
+        code = error_set(error, ERR_USAGE, "the workload %s has no dataset '%s'", key->workload,
+                         key->dataset);
+    if (!code)
+        code = allocator_parse(key->strategy, &ops, &values, error);
+    if (!code)
+        code = merge_parse(key->merge, &set, &extensions, error);
+    const struct named_help *policy = release_policies;
+    while (policy->name && strcmp(policy->name, key->release) != 0)
+        policy++;
+    if (!code && !policy->name)
+        code = error_set(error, ERR_USAGE, "there is no release policy '%s'", key->release);
+    return code;
+}
+
 void select_free(struct selection *s)
 {
     arena_free(&s->arena);

@@ -49,6 +49,10 @@ int select_names(const struct select_request *request, struct catalogue *catalog
  * workload that lacks a dataset that others have gets no case of it. */
 int select_cases(struct selection *selection, const struct device_info *devices,
                  size_t device_count, struct error *error);
+/* Can this case be run: is there everything that its key names, the device aside? ERR_USAGE says
+ * what there is not. */
+int select_check_key(const struct catalogue *catalogue, const struct case_key *key,
+                     struct error *error);
 void select_free(struct selection *selection);
 
 /* Checks that the word before ':' of each selector of the list is an API of this build, "all",
