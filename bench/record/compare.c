@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "record/case_json.h"
 #include "record/compare_parts.h"
+#include "record/noise.h"
 #include "record/tree.h"
 
 /* The cases of a result by their ids; they are borrowed. */
@@ -95,6 +96,9 @@ int compare_results(const struct compare_file *base, const struct compare_file *
     c.leave_out_times = times_differ && !options->force;
     for (size_t i = 0; i < fresh_count && is_comparable; i++) {
         c.file = i;
+        const bool in_turns = noise_alternated(base->root, fresh[i].root);
+        c.roots[0] = in_turns ? NULL : base->root;
+        c.roots[1] = in_turns ? NULL : fresh[i].root;
         compare_files(&c, base->root, index, fresh[i].root);
     }
     compare_judge(&c);

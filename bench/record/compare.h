@@ -5,13 +5,14 @@
  * (record/ranks.h): logarithms of one median a round, so that a shift is a ratio.
  *
  *   slower, faster   the adjusted p is at most alpha (so the interval leaves out 1) and the
- *                    estimate is beyond D
+ *                    estimate is beyond D and the noise floor
  *   same             the interval lies within D to both sides
  *   unsure           else: with the rounds that would settle it
  *
- * D is the limit of the metric's gate (for a metric without one, the threshold), or the noise floor
- * of the files if that is larger. Ratios are judged by their logarithms, so 2 % more is as far as
- * 1/1.02: swapping the two files mirrors every row.
+ * D is the limit of the metric's gate, for a metric without one the threshold. The noise floor is
+ * what the files know of it (record/noise.h), nothing where their rounds were made in turns: below
+ * it, no number of rounds tells a change from a drift of the machine. Ratios are judged by their
+ * logarithms, so 2 % more is as far as 1/1.02: swapping the two files mirrors every row.
  *
  * The result is one JSON tree (results/README.md, "Comparisons"), from which everything is printed
  * and on which alone the exit code depends.

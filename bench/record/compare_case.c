@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "record/case_tree.h"
 #include "record/compare_parts.h"
+#include "record/noise.h"
 #include "record/result.h"
 #include "record/tree.h"
 
@@ -276,6 +277,11 @@ static void compare_samples(struct comparer *c, const json_t *base, const json_t
     row->metric = info;
     row->gate = gate;
     row->limit = compare_log_limit(gate ? gate->part : c->options->threshold);
+    for (int r = 0; r < 2; r++) {
+        const double floor =
+            c->roots[r] ? noise_floor(c->roots[r], row->one_case, info->name) : NAN;
+        row->floor = fmax(row->floor, compare_log_limit(floor));
+    }
     row->base = median_of_copy(value[0], count[0], room);
     row->fresh = median_of_copy(value[1], count[1], room);
     take_logarithms(value[0], count[0]);

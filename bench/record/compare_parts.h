@@ -27,7 +27,8 @@ struct compare_row {
     double base, fresh;                   /* NaN: unknown */
     size_t base_rounds, fresh_rounds;     /* of a sampled metric: with a median */
     struct rank_shift shift;              /* of logarithms */
-    double limit;                         /* D, likewise */
+    double limit;                         /* of the gate, likewise */
+    double floor;                         /* the noise floor, likewise; 0: none is known */
     bool has_test;                        /* enough rounds for a p */
     double p_adjusted;                    /* of a gated test; else NaN */
     unsigned rounds_needed;               /* that would settle an unsure row; 0: not known */
@@ -42,6 +43,7 @@ struct comparer {
     const char *by, *by_value; /* within a file: member and value; else NULL */
     bool leave_out_times;      /* they are not comparable here */
     bool leaves_out_counters;  /* by the options, some */
+    const json_t *roots[2];    /* base and new, where a noise floor is between them; else NULL */
     size_t file;               /* the new file of the pairs that come next */
     struct arena arena;
     struct rank_table table;

@@ -87,6 +87,7 @@ static void put_metric(json_t *out, const struct compare_row *row)
         tree_put(out, "p", row->has_test ? tree_number(row->shift.p) : json_null());
         tree_put(out, "p_adj", tree_number(row->p_adjusted));
         tree_put(out, "limit", tree_number(expm1(row->limit)));
+        tree_put(out, "floor", row->floor > 0 ? tree_number(expm1(row->floor)) : json_null());
         tree_put(out, "rounds", rounds);
         if (row->verdict == VERDICT_unsure)
             tree_put(out, "rounds_needed", tree_count_or_null(row->rounds_needed));

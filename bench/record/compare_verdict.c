@@ -93,6 +93,14 @@ static void set_unsure(struct comparer *c, struct compare_row *row, bool is_clea
                                                                         : row->fresh_rounds);
         return;
     }
+    if (fabs(row->shift.estimate) > row->limit && fabs(row->shift.estimate) <= row->floor) {
+        row->reason =
+            arena_printf(&c->arena,
+                         "not beyond the noise floor, %.2g %%: rounds in turns (gamut run "
+                         "--add) need none",
+                         100 * expm1(row->floor));
+        return;
+    }
     row->rounds_needed = rounds_needed(c, row);
     const char *alone = is_clear_alone ? "clear alone, not among all gated times: " : "";
     if (row->rounds_needed)
@@ -107,7 +115,7 @@ static void judge(struct comparer *c, struct compare_row *row)
 {
     const struct rank_shift *s = &row->shift;
     const double p = row->gate ? row->p_adjusted : s->p;
-    const bool is_beyond = fabs(s->estimate) > row->limit;
+    const bool is_beyond = fabs(s->estimate) > fmax(row->limit, row->floor);
     if (!row->has_test) {
         set_unsure(c, row, false);
     } else if (is_beyond && p <= c->options->alpha) {
