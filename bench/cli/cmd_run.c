@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,11 @@
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/run_atlas.h"
+#include "cli/run_like.h"
+#include "cli/run_noise.h"
+#include "record/case_json.h"
+#include "record/noise.h"
+#include "record/ranks.h"
 #include "record/result.h"
 #include "record/suite_result.h"
 #include "record/table.h"
@@ -25,12 +31,15 @@ enum run_flag {
     RUN_DEVICE,
     RUN_RELEASE,
     RUN_SUITE,
+    RUN_LIKE,
+    RUN_ADD,
     RUN_ROUNDS,
     RUN_SAMPLES,
     RUN_MAX_SAMPLES,
     RUN_MIN_TIME,
     RUN_SEED,
     RUN_SMOKE,
+    RUN_AA,
     RUN_MEM_LIMIT,
     RUN_TIMEOUT,
     RUN_ATLAS,
@@ -40,6 +49,7 @@ enum run_flag {
     RUN_FORCE,
     RUN_RESULTS,
     RUN_NO_SAVE,
+    RUN_NO_SAMPLES,
     RUN_PROGRESS,
     RUN_FLAGS
 };
@@ -60,6 +70,10 @@ static const struct flag flags[] = {
                      "when blocks are let go: last-use, scope"},
     [RUN_SUITE] = {"suite", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
                    "the cases of a suite, or of a file (*.json); -w and -d narrow it"},
+    [RUN_LIKE] = {"like", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                  "repeat the run of a result file: its cases and options; -D narrows it"},
+    [RUN_ADD] = {"add", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                 "add --rounds to a result file of this build: as --like, into the same file"},
     [RUN_ROUNDS] = {"rounds", 0, FLAG_COUNT, "N", "10", NULL, 1, 10000,
                     "fresh processes, each of which runs every case"},
     [RUN_SAMPLES] = {"samples", 0, FLAG_COUNT, "N", "5", NULL, 1, 1000000,
@@ -72,6 +86,8 @@ static const struct flag flags[] = {
                   "of the inputs and of the order"},
     [RUN_SMOKE] = {"smoke", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                    "one round, one timed run, the smallest datasets"},
+    [RUN_AA] = {"aa", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                "measure the noise floor: the rounds of four runs, compared with each other"},
     [RUN_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
                        "refuse to hold more of a device's memory"},
     [RUN_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
@@ -89,6 +105,8 @@ static const struct flag flags[] = {
     [RUN_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
                      "the folder of result files"},
     [RUN_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "write no result file"},
+    [RUN_NO_SAMPLES] = {"no-samples", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                        "write the counters alone, without rounds and times: a baseline to commit"},
     [RUN_PROGRESS] = {"progress", 0, FLAG_CHOICE, "WHEN", "auto", "auto|always|never|plain", 0, 0,
                       "on stderr"},
     [RUN_FLAGS] = {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
@@ -96,9 +114,10 @@ static const struct flag flags[] = {
 
 /* Everything that lives as long as a run. */
 struct run {
-    const struct command_line *line;
+    struct command_line *line;
     struct catalogue catalogue;
     struct suite suite; /* json NULL: none */
+    struct like like;   /* root NULL: none */
     struct selection selection;
     size_t device_count;
     struct found_device *devices; /* selected ones first */
@@ -138,10 +157,13 @@ static int read_options(struct run *run, struct error *error)
     if (most < least && flag[RUN_MAX_SAMPLES].given)
         return error_set(error, ERR_USAGE, "--max-samples %llu is below --samples %llu",
                          (unsigned long long)most, (unsigned long long)least);
-    if (flag[RUN_OUT].text && is_on(run, RUN_NO_SAVE))
-        return error_set(error, ERR_USAGE, "--out and --no-save exclude each other");
+    const uint64_t rounds = number_or(run, RUN_ROUNDS, 1);
+    if (is_on(run, RUN_AA) && rounds < NOISE_LEAST_ROUNDS)
+        return error_set(error, ERR_USAGE, "--aa compares runs of --rounds %d or more",
+                         NOISE_LEAST_ROUNDS);
     run->options = (struct rounds_options){
-        .rounds = (unsigned)number_or(run, RUN_ROUNDS, 1),
+        .rounds = (unsigned)rounds * (is_on(run, RUN_AA) ? NOISE_BLOCKS : 1),
+        .first_round = flag[RUN_ADD].text ? result_rounds(run->like.root) : 0,
         .timeout_ns = flag[RUN_TIMEOUT].number,
         .measure = {.least_samples = (unsigned)least,
                     .most_samples = (unsigned)(most < least ? least : most),
@@ -157,14 +179,55 @@ static int read_options(struct run *run, struct error *error)
     return 0;
 }
 
+static int exclude(const struct run *run, enum run_flag flag, const enum run_flag *others,
+                   size_t count, struct error *error)
+{
+    for (size_t i = 0; run->line->flag[flag].given && i < count; i++)
+        if (run->line->flag[others[i]].given)
+            return error_set(error, ERR_USAGE, "--%s and --%s exclude each other", flags[flag].name,
+                             flags[others[i]].name);
+    return 0;
+}
+#define EXCLUDE(run, flag, error, ...)                                                             \
+    exclude(run, flag, (const enum run_flag[]){__VA_ARGS__},                                       \
+            sizeof(const enum run_flag[]){__VA_ARGS__} / sizeof(enum run_flag), error)
+
+static int check_flags(const struct run *run, struct error *error)
+{
+#define ITS_CASES RUN_WORKLOAD, RUN_STRATEGY, RUN_MERGE, RUN_DATASET, RUN_RELEASE, RUN_SUITE
+    int code = EXCLUDE(run, RUN_SUITE, error, RUN_STRATEGY, RUN_MERGE, RUN_RELEASE);
+    if (!code)
+        code = EXCLUDE(run, RUN_LIKE, error, ITS_CASES);
+    if (!code)
+        code = EXCLUDE(run, RUN_ADD, error, ITS_CASES, RUN_LIKE, RUN_OUT, RUN_NO_SAVE,
+                       RUN_NO_SAMPLES, RUN_AA, RUN_SEED, RUN_SMOKE);
+#undef ITS_CASES
+    if (!code)
+        code = EXCLUDE(run, RUN_NO_SAMPLES, error, RUN_NO_SAVE, RUN_AA);
+    return code ? code : EXCLUDE(run, RUN_OUT, error, RUN_NO_SAVE);
+}
+
+/* Opens the file whose run is repeated, and takes its options. */
+static int open_like(struct run *run, struct error *error)
+{
+    const struct flag_value *flag = run->line->flag;
+    const char *path = flag[RUN_ADD].text ? flag[RUN_ADD].text : flag[RUN_LIKE].text;
+    if (!path)
+        return 0;
+    int code = like_open(&run->like, path, error);
+    if (code)
+        return code;
+    const uint64_t rounds = flag[RUN_ROUNDS].number;
+    code = like_flags(&run->like, run->line, error);
+    /* How many the file has says nothing of how many to add. */
+    if (flag[RUN_ADD].text)
+        run->line->flag[RUN_ROUNDS].number = rounds;
+    return code;
+}
+
 static int open_suite(struct run *run, struct error *error)
 {
-    static const enum run_flag its_own[] = {RUN_STRATEGY, RUN_MERGE, RUN_RELEASE};
     const struct flag_value *flag = run->line->flag;
-    for (size_t i = 0; i < sizeof its_own / sizeof *its_own; i++)
-        if (flag[its_own[i]].given)
-            return error_set(error, ERR_USAGE, "--suite and --%s exclude each other",
-                             flags[its_own[i]].name);
     int code = suite_open(flag[RUN_SUITE].text, &run->catalogue, &run->suite, error);
     if (!code)
         code = suite_narrow(&run->suite, flag[RUN_WORKLOAD].text, flag[RUN_DATASET].text, error);
@@ -181,7 +244,9 @@ static int select_from_flags(struct run *run, struct error *error)
                                            .releases = flag[RUN_RELEASE].text,
                                            .smoke = is_on(run, RUN_SMOKE)};
     int code = catalogue_open(&run->catalogue, error);
-    if (!code && flag[RUN_SUITE].text)
+    if (!code && run->like.root)
+        code = like_files(&run->like, &run->catalogue, &run->selection, error);
+    else if (!code && flag[RUN_SUITE].text)
         code = open_suite(run, error);
     else if (!code)
         code = select_names(&request, &run->catalogue, &run->selection, error);
@@ -192,11 +257,19 @@ static int select_from_flags(struct run *run, struct error *error)
 
 static int find_devices(struct run *run, struct error *error)
 {
+    const struct flag_value *flag = run->line->flag;
+    const char *selectors = flag[RUN_DEVICE].text;
     /* Copies are what a time is compared with, and a smoke run's times are nobody's measure. */
-    int code = rounds_devices(run->line->flag[RUN_DEVICE].text, !is_on(run, RUN_SMOKE),
-                              &run->devices, &run->device_count, NULL, error);
+    const bool copy_rate = !is_on(run, RUN_SMOKE) && !flag[RUN_ADD].text;
+    int code = run->like.root ? like_devices(&run->like, flag[RUN_DEVICE].given ? selectors : NULL,
+                                             copy_rate, &run->devices, &run->device_count, error)
+                              : rounds_devices(selectors, copy_rate, &run->devices,
+                                               &run->device_count, NULL, error);
     if (code)
         return code;
+    if (run->like.root)
+        return like_cases(&run->like, &run->catalogue, run->devices, run->device_count,
+                          flag[RUN_DEVICE].given, flag[RUN_ADD].text, &run->selection, error);
     size_t selected = 0;
     while (selected < run->device_count && run->devices[selected].selected)
         selected++;
@@ -213,7 +286,7 @@ static int find_devices(struct run *run, struct error *error)
 static int find_atlases(struct run *run, struct error *error)
 {
     const struct flag_value *flag = run->line->flag;
-    if (is_on(run, RUN_SMOKE) && !flag[RUN_ATLAS].text)
+    if ((is_on(run, RUN_SMOKE) || flag[RUN_ADD].text) && !flag[RUN_ATLAS].text)
         return 0;
     int code = run_atlases(flag[RUN_ATLAS].text, flag[RUN_RESULTS].text, run->devices,
                            run->device_count, &run->options.atlases, error);
@@ -227,7 +300,11 @@ static int find_atlases(struct run *run, struct error *error)
 static json_t *options_record(const struct run *run)
 {
     json_t *record = record_flags(flags, run->line->flag);
-    tree_put(record, "rounds", tree_count(run->options.rounds));
+    if (run->like.root)
+        like_selection(&run->like, record);
+    tree_put(record, "rounds", tree_count(number_or(run, RUN_ROUNDS, 1)));
+    if (number_or(run, RUN_MIN_TIME, 0) == 0)
+        tree_put(record, "min-time", tree_text("0"));
     tree_put(record, "samples", tree_count(run->options.measure.least_samples));
     tree_put(record, "timeline", tree_text(run->options.measure.log_memory ? "on" : "off"));
     tree_put(record, "max-samples", tree_count(run->options.measure.most_samples));
@@ -240,12 +317,58 @@ static int save(struct run *run, struct error *error)
         result_summarise(run->result.root);
         return 0;
     }
-    return result_write(&run->result, run->path.data, error);
+    if (!is_on(run, RUN_NO_SAMPLES))
+        return result_write(&run->result, run->path.data, error);
+    struct result counters = run->result;
+    counters.root = result_without_rounds(run->result.root);
+    int code = result_write(&counters, run->path.data, error);
+    result_free(&counters);
+    return code;
+}
+
+/* Rounds are added to all cases alike. */
+static int continue_result(struct run *run, struct error *error)
+{
+    struct like *like = &run->like;
+    size_t counts[CASE_STATUSES];
+    result_status_counts(like->root, counts);
+    if (run->selection.case_count < counts[CASE_ok])
+        return error_set(error, ERR_USAGE,
+                         "%s has %zu cases that are ok, of which %zu can be run here: rounds are "
+                         "added to all or to none",
+                         like->path, counts[CASE_ok], run->selection.case_count);
+    int code = result_continue(&run->result, json_incref(like->root), run->options.rounds, error);
+    if (!code)
+        code = like_check_machine(like, run->devices, run->device_count, error);
+    if (code) {
+        error_prefix(error, "%s: ", like->path);
+        return code;
+    }
+    text_add(&run->path, "%s", like->path);
+    return save(run, error);
+}
+
+/* Those that can't be repeated stand in the result too, with the reason. */
+static void record_left_out(struct run *run)
+{
+    json_t *one_case;
+    for (size_t i = 0; (one_case = json_array_get(json_object_get(run->like.root, "cases"), i));
+         i++) {
+        struct case_round round = {
+            .status = CASE_skipped, .worst_error = NAN, .traffic_bytes = NAN};
+        const char *reason = tree_get_text(run->like.left_out, tree_get_text(one_case, "id"));
+        if (!*reason || case_key_from_json(json_object_get(one_case, "key"), &round.key, NULL))
+            continue;
+        snprintf(round.reason, sizeof round.reason, "%s", reason);
+        result_add_round(&run->result, &round);
+    }
 }
 
 /* Makes the result and, before anything is measured, its file. */
 static int create_result(struct run *run, struct error *error)
 {
+    if (run->line->flag[RUN_ADD].text)
+        return continue_result(run, error);
     const struct flag_value *flag = run->line->flag;
     json_t *options = options_record(run);
     const struct result_run facts = {.argc = run->line->argc,
@@ -258,8 +381,15 @@ static int create_result(struct run *run, struct error *error)
     if (code)
         return code;
     record_devices(&run->result, run->devices, run->device_count);
-    if (run->suite.json)
-        suite_result_set(run->result.root, run->suite.name, run->suite.json);
+    const json_t *suite =
+        run->like.root ? json_object_get(run->like.root, "suite") : run->suite.json;
+    if (suite)
+        suite_result_set(run->result.root,
+                         run->like.root ? tree_get_text(suite, "name") : run->suite.name, suite);
+    record_left_out(run);
+    /* A floor is for times that can be compared: with fewer rounds none can. */
+    if (run->options.rounds >= RANKS_LEAST_ROUNDS && !is_on(run, RUN_AA))
+        run_noise_known(&run->result, flag[RUN_RESULTS].text);
     if (flag[RUN_OUT].text)
         text_add(&run->path, "%s", flag[RUN_OUT].text);
     else if (!is_on(run, RUN_NO_SAVE))
@@ -300,6 +430,7 @@ static int round_ended(void *context, const struct rounds_state *state, struct e
 {
     struct run *run = context;
     progress_round(&run->progress, state);
+    result_set_part(&run->result, state->round + 1);
     return save(run, error);
 }
 
@@ -314,6 +445,10 @@ static int measure_all(struct run *run, struct error *error)
                    run->options.rounds);
     int code = rounds_run(&run->selection, &run->options, &watcher, &run->interrupted, error);
     progress_clear(&run->progress);
+    if (!code && !run->interrupted && run->like.root)
+        like_tell_changes(&run->like, run->result.root);
+    if (!code && !run->interrupted && is_on(run, RUN_AA))
+        run_noise_measured(&run->result);
     /* Also after a failure of the run itself: what was measured stays. */
     result_finish(&run->result, run->interrupted ? RUN_INTERRUPTED
                                 : code           ? RUN_PARTIAL
@@ -350,7 +485,11 @@ static int report_result(struct run *run, struct error *error)
 static int run_cases(struct run *run)
 {
     struct error error = {0};
-    int code = read_options(run, &error);
+    int code = check_flags(run, &error);
+    if (!code)
+        code = open_like(run, &error);
+    if (!code)
+        code = read_options(run, &error);
     if (!code)
         code = select_from_flags(run, &error);
     if (!code)
@@ -374,7 +513,9 @@ static int run_command(const struct command_line *line)
      * average on 2 virtual cores, 10 us asleep). The result file records the choice; who sets the
      * variable keeps it. */
     setenv("OMP_WAIT_POLICY", "passive", 0);
-    struct run run = {.line = line, .told = tree_object()};
+    struct command_line mine = *line; /* --like sets flags in it */
+    mine.arena = (struct arena){0};
+    struct run run = {.line = &mine, .told = tree_object()};
     int exit_code = run_cases(&run);
     text_free(&run.path);
     result_free(&run.result);
@@ -383,6 +524,8 @@ static int run_command(const struct command_line *line)
     json_decref(run.told);
     select_free(&run.selection);
     suite_close(&run.suite);
+    like_close(&run.like);
+    arena_free(&mine.arena);
     catalogue_close(&run.catalogue);
     return exit_code;
 }

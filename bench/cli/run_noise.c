@@ -1,0 +1,48 @@
+#include "cli/run_noise.h"
+
+#include <stdio.h>
+
+#include "cli/newest.h"
+#include "record/noise.h"
+#include "record/tree.h"
+
+/* `how`: " " or what else is to be said of it. */
+static void tell(const json_t *noise, const char *how, const char *when)
+{
+    const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
+    fprintf(stderr, "gamut: the noise floor of %s is %.2g %%%s%s\n", tree_get_text(noise, "device"),
+            100 * tree_get_number(wall, "floor"), how, when);
+}
+
+static size_t devices_of(const json_t *root)
+{
+    return json_array_size(json_object_get(json_object_get(root, "context"), "devices"));
+}
+
+static bool take(void *context, const char *path, const json_t *root)
+{
+    struct result *result = context;
+    (void)path;
+    size_t i = noise_take(result->root, root);
+    const json_t *all = json_object_get(result->root, "noise"), *noise;
+    for (; (noise = json_array_get(all, i)); i++)
+        tell(noise, ", measured at ", tree_get_text(noise, "measured_at"));
+    return json_array_size(all) == devices_of(result->root);
+}
+
+void run_noise_known(struct result *result, const char *results)
+{
+    newest_results(results, "noise", take, result);
+}
+
+void run_noise_measured(struct result *result)
+{
+    struct error error = {0};
+    const json_t *noise;
+    if (noise_measure(result->root, &error)) {
+        fprintf(stderr, "gamut: %s\n", error.text);
+        return;
+    }
+    for (size_t i = 0; (noise = json_array_get(json_object_get(result->root, "noise"), i)); i++)
+        tell(noise, ": what runs of the same build differ by", "");
+}
