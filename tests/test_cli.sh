@@ -247,6 +247,13 @@ expect 0 "1 ok" run --smoke -w right.mem -s raw --no-save --format json --timeli
 has '"memory":'
 expect 2 "expected one of on|off" run -w right.mem --timeline no --no-save
 expect 0 "" plot a.json --out charts
+expect 2 "report needs --out" report a.json
+expect 2 "missing.json" report missing.json --out page
+expect 0 "" report a.json --against a.json --out page
+has "^page/index.html$"
+[ -s page/index.html ] && [ -s page/data/a.json ] || fail "a report lacks its parts"
+mkdir other && echo mine >other/file
+expect 2 "other has files in it and is no report" report a.json --out other
 "$gamut" run --smoke -w right.mem -s raw --no-save >/dev/full 2>err
 [ $? -eq 2 ] || fail "a full disk behind stdout goes unnoticed"
 

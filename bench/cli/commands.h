@@ -11,6 +11,7 @@
     X(plan)                                                                                        \
     X(compare)                                                                                     \
     X(plot)                                                                                        \
+    X(report)                                                                                      \
     X(doctor)                                                                                      \
     X(completion)                                                                                  \
     X(man)

@@ -29,6 +29,11 @@ double case_peak(const json_t *one_case, const char *name)
                 tree_get_number(json_object_get(counters, "warm"), name));
 }
 
+double case_stat(const json_t *one_case, const char *metric, const char *name)
+{
+    return tree_get_number(json_object_get(json_object_get(one_case, "stats"), metric), name);
+}
+
 char *case_words(char out[512], const json_t *one_case)
 {
     const json_t *key = json_object_get(one_case, "key");

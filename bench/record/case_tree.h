@@ -12,6 +12,9 @@ bool case_is_skipped(const json_t *one_case);
 /* The most of the cold and the warm run of a counter; NaN where it is not known. */
 double case_peak(const json_t *one_case, const char *name);
 
+/* A number of stats.<metric>: "median", "ci_lo", …; NaN where it is not known. */
+double case_stat(const json_t *one_case, const char *metric, const char *name);
+
 /* The case's key as words: "canny medium cuda:0 none last-use pool". Returns `out`. */
 char *case_words(char out[512], const json_t *one_case);
 

@@ -68,11 +68,6 @@ bool case_is_of(const json_t *key, const struct chart_subject *of)
            (!of->dataset || is_text(key, "dataset", of->dataset));
 }
 
-double case_stat(const json_t *one_case, const char *metric, const char *name)
-{
-    return tree_get_number(json_object_get(json_object_get(one_case, "stats"), metric), name);
-}
-
 static bool varies(const struct chart_subject *of, const char *name)
 {
     const char *first = NULL;

@@ -33,8 +33,6 @@ void naming_series(const struct naming *naming, const struct chart_subject *of, 
 bool case_is_unmerged(const json_t *one_case);
 /* Is the case, or key, of the device, and the strategy, workload and dataset if they are set? */
 bool case_is_of(const json_t *key, const struct chart_subject *of);
-/* A number of stats.<metric>; NaN where it is not known. */
-double case_stat(const json_t *one_case, const char *metric, const char *name);
 
 /* A space and the number, "NaN" where it is not one. */
 void data_number(double value, FILE *out);

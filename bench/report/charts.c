@@ -1,0 +1,194 @@
+/* The charts, drawn by gnuplot into the report's folder and then put into the page. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "record/atlas_table.h"
+#include "record/chart.h"
+#include "record/tree.h"
+#include "report/page.h"
+#include "report/svg.h"
+
+/* More cases than this make bars of a hair's breadth, and gnuplot slow. */
+enum { CASES_MOST = 2000 };
+
+struct drawing {
+    struct page *page;
+    const struct page_file *file;
+    const char *folder;
+    size_t made;
+    bool no_gnuplot;
+};
+
+/* A link for each of the files that belong to a chart. `made`: their common path. */
+static void print_links(struct page *page, const char *made)
+{
+    static const char *const suffixes[] = {"dat", "gp", "svg", "png"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        struct text path = {0};
+        struct stat status;
+        text_add(&path, "%s.%s", made, suffixes[i]);
+        if (stat(path.data, &status) == 0) {
+            fputs(" <a href=\"", page->out);
+            html_path(page->out, path.data + strlen(page->work) + 1);
+            html_print(page->out, "\">%s</a>", suffixes[i]);
+        }
+        text_free(&path);
+    }
+}
+
+/* Puts the SVG file into the page; a chart that is none is left out, and the page says so. */
+static void print_figure(struct drawing *drawing, const char *made, const char *title)
+{
+    struct page *page = drawing->page;
+    struct text path = {0}, svg = {0};
+    struct error error = {0};
+    char prefix[32], *figure = NULL;
+    size_t length;
+    text_add(&path, "%s.svg", made);
+    snprintf(prefix, sizeof prefix, "c%zu", ++page->chart_count);
+    FILE *buffer = open_memstream(&figure, &length);
+    int rc = text_read_file(&svg, path.data, &error);
+    if (!rc)
+        rc = svg_inline(svg.data ? svg.data : "", prefix, title, buffer, &error);
+    fclose(buffer);
+    html_print(page->out, "<figure><figcaption><strong>%s</strong>", title);
+    print_links(page, made);
+    fputs("</figcaption>\n", page->out);
+    if (rc)
+        html_print(page->out, "<p class=\"bad\">This chart could not be put in: %s</p>",
+                   error.text);
+    else
+        html_print(page->out, "<div class=\"scroll\">");
+    if (!rc) {
+        fwrite(figure, 1, length, page->out);
+        fputs("</div>", page->out);
+    }
+    fputs("</figure>\n", page->out);
+    drawing->made++;
+    free(figure);
+    text_free(&path);
+    text_free(&svg);
+}
+
+/* "Wall time of raw over ... on cuda:0, under pool" */
+static void add_title(const struct chart *chart, const struct chart_subject *of, struct text *out)
+{
+    text_add(out, "%c%s; %s", toupper((unsigned char)chart->help[0]), chart->help + 1, of->device);
+    if (of->strategy)
+        text_add(out, ", %s", of->strategy);
+    if (of->workload)
+        text_add(out, ", %s %s", of->workload, of->dataset);
+    if (of->one_case)
+        text_add(out, ", %s", tree_get_text(json_object_get(of->one_case, "key"), "merge"));
+}
+
+static void draw(struct drawing *drawing, const struct chart *chart, const struct chart_subject *of)
+{
+    struct page *page = drawing->page;
+    const struct chart_options options = {
+        .scripts = page->options->scripts, .folder = drawing->folder, .terminals = "svg"};
+    struct text made = {0}, title = {0};
+    struct error error = {0};
+    int rc = chart_draw(chart, of, &options, &made, &error);
+    add_title(chart, of, &title);
+    if (rc == 0)
+        print_figure(drawing, made.data, title.data);
+    else if (rc == ERR_UNSUPPORTED)
+        drawing->no_gnuplot = true;
+    else if (rc != ERR_NOT_FOUND) /* a chart that there are no cases for is none that failed */
+        html_print(page->out, "<p class=\"soft\">Not drawn: %s: %s</p>\n", title.data, error.text);
+    text_free(&made);
+    text_free(&title);
+}
+
+/* The pictures of one chart for a device: the first is shown, more of them when asked for. */
+static void draw_chart(struct drawing *drawing, const struct chart *chart, const char *device)
+{
+    struct chart_subject *subjects;
+    const size_t count = chart_subjects(chart, drawing->file->root, &subjects);
+    size_t of_device = 0, drawn = 0;
+    for (size_t i = 0; i < count; i++)
+        of_device += strcmp(subjects[i].device, device) == 0;
+    for (size_t i = 0; i < count && !drawing->no_gnuplot; i++) {
+        if (strcmp(subjects[i].device, device) != 0)
+            continue;
+        if (++drawn == 2)
+            html_print(drawing->page->out, "<details><summary>%zu more: %s</summary>\n",
+                       of_device - 1, chart->help);
+        draw(drawing, chart, &subjects[i]);
+    }
+    fputs(drawn > 1 ? "</details>\n" : "", drawing->page->out);
+    free(subjects);
+}
+
+/* Charts of which there would be too many are left to `gamut plot`. */
+static void draw_device(struct drawing *drawing, const char *device)
+{
+    const struct chart *chart;
+    for (size_t c = 0; !drawing->no_gnuplot && (chart = chart_at(c)); c++)
+        if (!chart->on_request)
+            draw_chart(drawing, chart, device);
+}
+
+/* What the atlas of each device says in numbers. */
+static void print_atlases(struct page *page, const json_t *root)
+{
+    size_t i;
+    json_t *each;
+    json_array_foreach(json_object_get(root, "atlas"), i, each)
+    {
+        struct atlas atlas;
+        char *text = NULL;
+        size_t length;
+        if (atlas_from_json(each, &atlas, NULL))
+            continue;
+        FILE *buffer = open_memstream(&text, &length);
+        atlas_print(&atlas, buffer);
+        fclose(buffer);
+        html_print(
+            page->out,
+            "<details><summary>All calls of %s in numbers</summary>\n<pre>%s</pre></details>\n",
+            tree_get_text(each, "device"), text);
+        free(text);
+        atlas_free(&atlas);
+    }
+}
+
+int page_charts(struct page *page, const struct page_file *file, struct error *error)
+{
+    const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
+    const size_t cases = json_array_size(json_object_get(file->root, "cases"));
+    const size_t atlases = json_array_size(json_object_get(file->root, "atlas"));
+    struct text folder = {0};
+    struct drawing drawing = {.page = page, .file = file};
+    if (!cases && !atlases)
+        return 0;
+    text_add(&folder, "%s/charts", page->work);
+    if (mkdir(folder.data, 0777) != 0 && errno != EEXIST)
+        return error_set(error, ERR_IO, "the folder %s could not be made: %s", folder.data,
+                         strerror(errno));
+    if (page->file_count > 1)
+        text_add(&folder, "/%s", file->id);
+    drawing.folder = folder.data;
+    page_section(page, file, "charts", "Charts", NULL);
+    if (cases > CASES_MOST) {
+        html_print(page->out,
+                   "<p>%zu cases are too many for a chart to show: draw a part of them "
+                   "with <code>gamut run</code> and <code>gamut plot</code>.</p>\n",
+                   cases);
+    } else {
+        for (size_t d = 0; d < json_array_size(devices) && !drawing.no_gnuplot; d++)
+            draw_device(&drawing, tree_get_text(json_array_get(devices, d), "id"));
+    }
+    if (drawing.no_gnuplot)
+        fputs("<p>No charts: gnuplot was not installed where this report was made.</p>\n",
+              page->out);
+    print_atlases(page, file->root);
+    fputs("</section>\n", page->out);
+    text_free(&folder);
+    return 0;
+}

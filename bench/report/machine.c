@@ -1,0 +1,215 @@
+/* What was run, on what: tiles with the figures that matter, and the facts. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "record/case_tree.h"
+#include "record/tree.h"
+#include "report/page.h"
+
+/* ---- tiles ---------------------------------------------------------------------------------- */
+
+static void print_tile(FILE *out, const char *figure, const char *of)
+{
+    html_print(out, "<div class=\"tile\"><b>%s</b><span>%s</span></div>\n", figure, of);
+}
+
+/* The way to run with the best mean, of those that no case is missing of. */
+static void print_best(FILE *out, const json_t *root, const char *device)
+{
+    const json_t *best = NULL, *each;
+    size_t i;
+    json_array_foreach(json_object_get(root, "summary"), i, each)
+    {
+        if (strcmp(tree_get_text(each, "device"), device) == 0 &&
+            tree_get_number(each, "missing") == 0 &&
+            (!best || tree_get_number(each, "median") > tree_get_number(best, "median")))
+            best = each;
+    }
+    if (!best || isnan(tree_get_number(best, "median")))
+        return;
+    struct text figure = {0}, of = {0};
+    text_add(&figure, "%.2f×", tree_get_number(best, "median"));
+    text_add(&of, "%s%s%s, mean speed-up on %s", tree_get_text(best, "strategy"),
+             strcmp(tree_get_text(best, "merge"), "none") == 0 ? "" : " merged by ",
+             strcmp(tree_get_text(best, "merge"), "none") == 0 ? "" : tree_get_text(best, "merge"),
+             device);
+    print_tile(out, figure.data, of.data);
+    text_free(&figure);
+    text_free(&of);
+}
+
+void page_tiles(struct page *page, const struct page_file *file)
+{
+    const json_t *run = json_object_get(file->root, "run");
+    const json_t *cases = json_object_get(file->root, "cases"), *each;
+    const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
+    const double duration = tree_get_number(run, "duration_ns");
+    size_t ok = 0, skipped = 0, i;
+    char figure[64], of[128];
+    json_array_foreach(cases, i, each)
+    {
+        ok += case_is_ok(each);
+        skipped += case_is_skipped(each);
+    }
+    fputs("<div class=\"tiles\">\n", page->out);
+    if (json_array_size(cases)) {
+        snprintf(figure, sizeof figure, "%zu of %zu", ok, json_array_size(cases));
+        snprintf(of, sizeof of, skipped ? "cases are ok, %zu were skipped" : "cases are ok",
+                 skipped);
+        print_tile(page->out, figure, of);
+    }
+    json_array_foreach(devices, i, each)
+        print_best(page->out, file->root, tree_get_text(each, "id"));
+    if (json_array_size(cases)) {
+        snprintf(figure, sizeof figure, "%.0f rounds", tree_get_number(run, "rounds"));
+        snprintf(of, sizeof of, "a fresh process each%s",
+                 tree_get_number(run, "rounds") < 6 ? "; intervals need 6" : "");
+        print_tile(page->out, figure, of);
+    }
+    if (!isnan(duration)) {
+        if (duration < 120e9)
+            text_ns(figure, duration);
+        else
+            snprintf(figure, sizeof figure, "%.0f min", duration / 60e9);
+        snprintf(of, sizeof of, "of measuring, %.10s", tree_get_text(run, "started_at"));
+        print_tile(page->out, figure, of);
+    }
+    fputs("</div>\n", page->out);
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+static void fact(FILE *out, const char *name, const char *value)
+{
+    if (*value)
+        html_print(out, "<dt>%s</dt><dd>%s</dd>\n", *name ? name : "?", value);
+}
+
+static void add_bytes(struct text *out, const json_t *object, const char *member, const char *after)
+{
+    const double bytes = tree_get_number(object, member);
+    char size[32];
+    if (bytes > 0)
+        text_add(out, ", %s%s", text_bytes(size, (uint64_t)bytes), after);
+}
+
+static void add_text(struct text *out, const char *before, const json_t *object, const char *member)
+{
+    if (*tree_get_text(object, member))
+        text_add(out, "%s%s", before, tree_get_text(object, member));
+}
+
+static void device_fact(FILE *out, const json_t *device)
+{
+    struct text value = {0};
+    const double rate = tree_get_number(device, "copy_bytes_per_second");
+    const double units = tree_get_number(device, "compute_units");
+    text_add(&value, "%s", tree_get_text(device, "name"));
+    add_bytes(&value, device, "memory_bytes", "");
+    if (units > 0)
+        text_add(&value, ", %.0f units", units);
+    add_text(&value, ", ", device, "arch");
+    add_text(&value, ", driver ", device, "driver");
+    add_text(&value, ", ", device, "platform");
+    if (rate > 0)
+        text_add(&value, ", copies %.1f GB/s", rate / 1e9);
+    fact(out, tree_get_text(device, "id"), value.data);
+    text_free(&value);
+}
+
+static void host_facts(FILE *out, const json_t *host)
+{
+    struct text value = {0};
+    text_add(&value, "%s", tree_get_text(host, "cpu"));
+    if (tree_get_number(host, "cpus") > 0)
+        text_add(&value, ", %.0f cores", tree_get_number(host, "cpus"));
+    add_bytes(&value, host, "memory_bytes", "");
+    add_text(&value, ", governor ", host, "governor");
+    if (!isnan(tree_get_number(host, "load1")))
+        text_add(&value, ", load %.2f when it began", tree_get_number(host, "load1"));
+    fact(out, "host", value.data);
+    text_free(&value);
+    text_add(&value, "%s", tree_get_text(host, "os"));
+    add_text(&value, ", kernel ", host, "kernel");
+    add_text(&value, ", ", host, "arch");
+    fact(out, "system", value.data);
+    text_free(&value);
+    fact(out, "machine", tree_get_text(host, "machine_id"));
+}
+
+static void tool_facts(FILE *out, const json_t *tool)
+{
+    struct text value = {0};
+    const char *revision = tree_get_text(tool, "git_rev");
+    text_add(&value, "%s, revision %s%s", tree_get_text(tool, "version"),
+             *revision ? revision : "unknown",
+             json_is_true(json_object_get(tool, "git_dirty")) ? " with changes" : "");
+    add_text(&value, ", ", tool, "compiler");
+    add_text(&value, " ", tool, "cflags");
+    add_text(&value, ", build ", tool, "build");
+    fact(out, "gamut", value.data);
+    text_free(&value);
+}
+
+static void run_facts(FILE *out, const json_t *root)
+{
+    const json_t *run = json_object_get(root, "run");
+    struct text value = {0};
+    text_add(&value, "%s, %.0f rounds, seed %.0f, %s", tree_get_text(run, "started_at"),
+             tree_get_number(run, "rounds"), tree_get_number(run, "seed"),
+             tree_get_text(run, "status"));
+    fact(out, "run", value.data);
+    text_free(&value);
+}
+
+static void environment_fact(FILE *out, const json_t *env)
+{
+    const char *name;
+    json_t *value;
+    if (!json_object_size(env))
+        return;
+    fputs("<dt>environment</dt><dd>", out);
+    json_object_foreach((json_t *)env, name, value) html_print(
+        out, "<code>%s=%s</code> ", name, json_string_value(value) ? json_string_value(value) : "");
+    fputs("</dd>\n", out);
+}
+
+/* ---- what speaks against the figures --------------------------------------------------------- */
+
+static void print_doubts(FILE *out, const json_t *root)
+{
+    const json_t *tool = json_object_get(json_object_get(root, "context"), "tool");
+    const json_t *run = json_object_get(root, "run");
+    const char *build = tree_get_text(tool, "build");
+    fputs("<ul class=\"plain warn\">\n", out);
+    if (json_is_true(json_object_get(tool, "git_dirty")))
+        fputs("<li>! The source had changes that no revision has: it cannot be built again.</li>\n",
+              out);
+    if (*build && strcmp(build, "release") != 0)
+        html_print(out, "<li>! The build is “%s”: its times are not those of a release.</li>\n",
+                   build);
+    if (json_array_size(json_object_get(root, "cases")) && tree_get_number(run, "rounds") < 6)
+        fputs("<li>! Fewer than 6 rounds: no intervals, so nothing is established.</li>\n", out);
+    if (strcmp(tree_get_text(run, "status"), "complete") != 0)
+        html_print(out, "<li>! The run is %s.</li>\n", tree_get_text(run, "status"));
+    fputs("</ul>\n", out);
+}
+
+void page_machine(struct page *page, const struct page_file *file)
+{
+    const json_t *context = json_object_get(file->root, "context"), *device;
+    size_t i;
+    page_section(page, file, "machine", "Machine and run", NULL);
+    fputs("<dl>\n", page->out);
+    json_array_foreach(json_object_get(context, "devices"), i, device)
+        device_fact(page->out, device);
+    host_facts(page->out, json_object_get(context, "host"));
+    tool_facts(page->out, json_object_get(context, "tool"));
+    run_facts(page->out, file->root);
+    environment_fact(page->out, json_object_get(context, "env"));
+    fputs("</dl>\n", page->out);
+    print_doubts(page->out, file->root);
+    fputs("</section>\n", page->out);
+}

@@ -1,0 +1,235 @@
+/* What the merge sets of a result decided, and what they refused and why: planned anew, for the
+ * sizes of the datasets, which needs no device. A file keeps no decisions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "record/context.h"
+#include "record/tree.h"
+#include "report/page.h"
+#include "run/inputs.h"
+#include "run/merge_report.h"
+#include "run/select.h"
+
+/* As `gamut run` has it: the exact planner may choose otherwise if given another time. */
+enum { SETS_MOST = 32, DEFAULT_TIME_LIMIT = 0 };
+
+/* A program of the file that was run merged, and how. */
+struct merged_program {
+    const char *workload, *dataset;
+    size_t set_count;
+    const char *sets[SETS_MOST];
+};
+
+struct merged_programs {
+    size_t count;
+    struct merged_program *programs;
+    json_t *place; /* "workload\ndataset" -> position */
+};
+
+static void add_set(struct merged_program *program, const char *set)
+{
+    for (size_t i = 0; i < program->set_count; i++)
+        if (strcmp(program->sets[i], set) == 0)
+            return;
+    if (program->set_count < SETS_MOST)
+        program->sets[program->set_count++] = set;
+}
+
+static void add_key(struct merged_programs *all, const json_t *key)
+{
+    const char *workload = tree_get_text(key, "workload"), *dataset = tree_get_text(key, "dataset");
+    if (strcmp(tree_get_text(key, "merge"), "none") == 0)
+        return;
+    struct text name = {0};
+    text_add(&name, "%s\n%s", workload, dataset);
+    const json_t *known = json_object_get(all->place, name.data);
+    const size_t place = known ? (size_t)json_integer_value(known) : all->count;
+    if (!known) {
+        tree_put(all->place, name.data, tree_count(place));
+        all->programs = must_realloc(all->programs, ++all->count * sizeof *all->programs);
+        all->programs[place] = (struct merged_program){.workload = workload, .dataset = dataset};
+    }
+    add_set(&all->programs[place], tree_get_text(key, "merge"));
+    text_free(&name);
+}
+
+static struct merged_programs programs_of(const json_t *root)
+{
+    struct merged_programs all = {.place = tree_object()};
+    size_t i;
+    json_t *each;
+    json_array_foreach(json_object_get(root, "cases"), i, each)
+        add_key(&all, json_object_get(each, "key"));
+    json_decref(all.place);
+    return all;
+}
+
+/* ---- a program ------------------------------------------------------------------------------ */
+
+/* "C3 ×4, R1 ×12"; marks in `met` what has to be explained. */
+static void print_refusals(FILE *out, const struct merge *merge, bool met[CONDITION_COUNT])
+{
+    size_t counts[CONDITION_COUNT] = {0};
+    const char *before = "";
+    for (unsigned i = 0; i < merge->event_count; i++)
+        counts[merge->events[i].refused]++;
+    for (int c = MERGE_ALLOWED + 1; c < CONDITION_COUNT; c++)
+        if (counts[c]) {
+            html_print(out, "%s%s×%zu", before, merge_condition_label((enum merge_condition)c),
+                       counts[c]);
+            before = ", ";
+            met[c] = true;
+        }
+    if (!*before)
+        fputs("–", out);
+}
+
+static size_t count_done(const struct merge *merge, enum merge_action action)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < merge->event_count; i++)
+        count += merge->events[i].action == action && merge->events[i].refused == MERGE_ALLOWED;
+    return count;
+}
+
+static void print_counts(FILE *out, const struct merge_report *report,
+                         const struct merge_report_row *row)
+{
+    char size[32];
+    size_t copies = 0, elided = 0;
+    if (!report->counted) {
+        fputs("<td class=\"n\">–</td><td class=\"n\">–</td><td class=\"n\">–</td>", out);
+        return;
+    }
+    for (int k = 0; k < COPY_KINDS; k++) {
+        copies += row->last_use.copy[k].count;
+        elided += row->last_use.copy[k].elided_count;
+    }
+    html_print(out, "<td class=\"n\">%s</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td>",
+               text_bytes(size, row->last_use.peak_requested_bytes), copies, elided);
+}
+
+static void print_set(FILE *out, const struct merge_report *report, size_t i,
+                      const struct merged_program *program, bool met[CONDITION_COUNT])
+{
+    const struct merge_report_row *row = &report->rows[i];
+    fputs(i ? "<tr>" : "<tr class=\"first\">", out);
+    html_print(out, "<th scope=\"row\">%s %s</th><td>%s</td><td class=\"n\">%zu</td>",
+               i ? "" : program->workload, i ? "" : program->dataset, row->set,
+               (size_t)row->block_count);
+    print_counts(out, report, row);
+    html_print(out,
+               "<td class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td><td "
+               "class=\"n\">%zu</td><td class=\"w\">",
+               count_done(row->merge, MERGE_HOISTED), count_done(row->merge, MERGE_COALESCED),
+               count_done(row->merge, MERGE_REUSED), count_done(row->merge, MERGE_PLACED));
+    print_refusals(out, row->merge, met);
+    fputs("</td></tr>\n", out);
+}
+
+/* A program that this build does not have, or no longer, says so in its row. */
+static int plan_program(FILE *out, const struct catalogue *catalogue,
+                        const struct merged_program *program, bool met[CONDITION_COUNT],
+                        struct error *error)
+{
+    const struct entry *entry = select_entry(catalogue, program->workload);
+    const struct dataset *dataset = entry ? select_dataset(entry, program->dataset) : NULL;
+    struct inputs inputs;
+    struct merge_report report;
+    if (!dataset)
+        return error_set(error, ERR_NOT_FOUND, "it is not built in: gamut plan FILE.mem -m %s",
+                         program->sets[0]);
+    int rc = inputs_make_scalars(entry, dataset, &inputs, error);
+    if (rc)
+        return rc;
+    const char *sets[SETS_MOST + 1] = {"none"};
+    memcpy(sets + 1, program->sets, program->set_count * sizeof *sets);
+    rc = merge_report_make(entry->fun, &inputs.arguments, sets, program->set_count + 1,
+                           DEFAULT_TIME_LIMIT, &report, error);
+    if (!rc) {
+        for (size_t i = 0; i < report.row_count; i++)
+            print_set(out, &report, i, program, met);
+        merge_report_free(&report);
+    }
+    inputs_free(&inputs);
+    return rc;
+}
+
+static void print_programs(FILE *out, const struct catalogue *catalogue,
+                           const struct merged_programs *all, bool met[CONDITION_COUNT])
+{
+    fputs("<div class=\"scroll\"><table><thead><tr><th>program</th><th>merge set</th>"
+          "<th class=\"n\">blocks</th><th class=\"n\">peak</th><th class=\"n\">copies</th>"
+          "<th class=\"n\">elided</th><th class=\"n\">hoisted</th><th class=\"n\">coalesced</th>"
+          "<th class=\"n\">reused</th><th class=\"n\">placed</th><th>refused</th></tr></thead>"
+          "<tbody>\n",
+          out);
+    for (size_t i = 0; i < all->count; i++) {
+        struct error error = {0};
+        if (plan_program(out, catalogue, &all->programs[i], met, &error))
+            html_print(out,
+                       "<tr class=\"first\"><th scope=\"row\">%s %s</th><td colspan=\"10\" "
+                       "class=\"soft\">%s</td></tr>\n",
+                       all->programs[i].workload, all->programs[i].dataset, error.text);
+    }
+    fputs("</tbody></table></div>\n", out);
+}
+
+static void explain(FILE *out, const bool met[CONDITION_COUNT])
+{
+    bool any = false;
+    for (int c = MERGE_ALLOWED + 1; c < CONDITION_COUNT; c++)
+        any |= met[c];
+    if (!any)
+        return;
+    fputs("<details open=\"open\"><summary>Why merging was refused</summary><dl>\n", out);
+    for (int c = MERGE_ALLOWED + 1; c < CONDITION_COUNT; c++)
+        if (met[c])
+            html_print(out, "<dt>%s</dt><dd>%s</dd>\n",
+                       merge_condition_label((enum merge_condition)c),
+                       merge_condition_sentence((enum merge_condition)c));
+    fputs("</dl></details>\n", out);
+}
+
+/* The file was made by another build perhaps, whose passes may have decided otherwise. */
+static void print_origin(FILE *out, const json_t *root)
+{
+    json_t *ours = context_tool();
+    const json_t *theirs = json_object_get(json_object_get(root, "context"), "tool");
+    if (strcmp(tree_get_text(ours, "git_rev"), tree_get_text(theirs, "git_rev")) != 0 ||
+        json_is_true(json_object_get(ours, "git_dirty")))
+        html_print(out,
+                   "<p class=\"about\">A file keeps no decisions: these were made again by "
+                   "revision %s%s, the runs by %s.</p>\n",
+                   tree_get_text(ours, "git_rev"),
+                   json_is_true(json_object_get(ours, "git_dirty")) ? " with changes" : "",
+                   tree_get_text(theirs, "git_rev"));
+    json_decref(ours);
+}
+
+void page_plans(struct page *page, const struct page_file *file)
+{
+    struct merged_programs all = programs_of(file->root);
+    struct catalogue catalogue = {0};
+    struct error error = {0};
+    bool met[CONDITION_COUNT] = {false};
+    if (!all.count)
+        return;
+    page_section(
+        page, file, "plans", "Merging: what was decided",
+        "Allocations in the text of the program, the most bytes that a run asks for at once "
+        "(blocks freed at their last use), copies made and left out, then what the passes "
+        "did, and how often a merge was refused, by reason. – is what only a run can know. "
+        "gamut plan PROGRAM -m SET names every decision.");
+    print_origin(page->out, file->root);
+    if (catalogue_open(&catalogue, &error)) {
+        html_print(page->out, "<p class=\"bad\">%s</p>\n", error.text);
+    } else {
+        print_programs(page->out, &catalogue, &all, met);
+        explain(page->out, met);
+    }
+    catalogue_close(&catalogue);
+    free(all.programs);
+    fputs("</section>\n", page->out);
+}

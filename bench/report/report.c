@@ -1,0 +1,239 @@
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "record/compare.h"
+#include "record/result.h"
+#include "record/tree.h"
+#include "report/folder.h"
+#include "report/page.h"
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static void free_files(struct page *page)
+{
+    for (size_t i = 0; i < page->file_count; i++)
+        json_decref(page->files[i].root);
+    free(page->files);
+}
+
+/* Folders are no business of whoever reads the page. */
+static const char *name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Two files of the same name, of different machines, get different copies. */
+static void name_file(const struct page *page, struct page_file *file)
+{
+    const char *name = name_in(file->path);
+    snprintf(file->name, sizeof file->name, "%s", name);
+    for (const struct page_file *other = page->files; other < file; other++)
+        if (strcmp(other->name, file->name) == 0)
+            snprintf(file->name, sizeof file->name, "%s-%.200s", file->id, name);
+}
+
+static int load_files(struct page *page, struct error *error)
+{
+    const struct report_options *options = page->options;
+    page->files = must_alloc(options->file_count * sizeof *page->files);
+    for (size_t i = 0; i < options->file_count; i++) {
+        struct page_file *file = &page->files[i];
+        file->path = options->files[i];
+        snprintf(file->id, sizeof file->id, "f%zu", i + 1);
+        name_file(page, file);
+        int rc = result_load(file->path, &file->root, error);
+        if (rc)
+            return rc;
+        page->file_count++;
+    }
+    return 0;
+}
+
+static int compare_files(struct page *page, struct error *error)
+{
+    const char *against = page->options->against;
+    /* What `gamut compare` does unless told otherwise. */
+    struct compare_options options = {.alpha = 0.05, .threshold = 0.02};
+    json_t *base;
+    int rc = against ? result_load(against, &base, error) : 0;
+    if (rc || !against)
+        return rc;
+    struct compare_file *fresh = must_alloc(page->file_count * sizeof *fresh);
+    for (size_t i = 0; i < page->file_count; i++)
+        fresh[i] = (struct compare_file){page->files[i].root, page->files[i].name};
+    options.gates = gates_default(options.threshold);
+    rc = compare_results(&(struct compare_file){base, name_in(against)}, fresh, page->file_count,
+                         &options, &page->comparison, error);
+    free(fresh);
+    json_decref(base);
+    return rc;
+}
+
+static int copy_file(const struct page *page, const struct page_file *file, struct error *error)
+{
+    struct text text = {0}, path = {0};
+    int rc = text_read_file(&text, file->path, error);
+    text_add(&path, "%s/data", page->work);
+    if (!rc && mkdir(path.data, 0777) != 0 && errno != EEXIST)
+        rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", path.data,
+                       strerror(errno));
+    text_add(&path, "/%s", file->name);
+    FILE *out = rc ? NULL : fopen(path.data, "w");
+    if (out)
+        fwrite(text.data, 1, text.length, out);
+    if (!rc && (!out || ferror(out) || fclose(out) != 0))
+        rc = error_set(error, ERR_IO, "%s could not be written: %s", path.data, strerror(errno));
+    text_free(&text);
+    text_free(&path);
+    return rc;
+}
+
+/* ---- the page ------------------------------------------------------------------------------- */
+
+void page_section(struct page *page, const struct page_file *file, const char *id,
+                  const char *title, const char *about)
+{
+    html_print(page->out, "<section id=\"%s-%s\"><h3>%s</h3>\n", file ? file->id : "all", id,
+               title);
+    if (about)
+        html_print(page->out, "<p class=\"about\">%s</p>\n", about);
+}
+
+/* "NVIDIA H200" of "NVIDIA H200, NVIDIA H200": each name once. */
+static void add_device_names(struct text *out, const json_t *root)
+{
+    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *device;
+    size_t i;
+    json_array_foreach(devices, i, device)
+    {
+        const char *name = tree_get_text(device, "name");
+        bool known = false;
+        for (size_t j = 0; j < i; j++)
+            known |= strcmp(tree_get_text(json_array_get(devices, j), "name"), name) == 0;
+        if (!known)
+            text_add(out, "%s%s", out->length ? ", " : "", name);
+    }
+}
+
+static void print_head(struct page *page, const char *title)
+{
+    FILE *out = page->out;
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" REPORT_MARK
+          "/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n",
+          out);
+    html_print(out, "<title>%s – gamut report</title>\n<style>\n", title);
+    for (size_t i = 0; page_style[i]; i++)
+        fprintf(out, "%s\n", page_style[i]);
+    fputs("</style>\n</head>\n<body>\n", out);
+}
+
+static void print_header(struct page *page, const char *title)
+{
+    static const char *const what = "GPU programs under different memory strategies: time, memory, "
+                                    "driver calls, with every answer checked";
+    html_print(page->out, "<header><h1>%s</h1><p class=\"soft\">%s</p>\n", title, what);
+    if (page->file_count > 1) {
+        fputs("<nav>", page->out);
+        for (size_t i = 0; i < page->file_count; i++)
+            html_print(page->out, "<a href=\"#%s\">%s</a> ", page->files[i].id,
+                       page->files[i].name);
+        fputs("</nav>\n", page->out);
+    }
+    fputs("</header>\n<main>\n", page->out);
+}
+
+static int print_file(struct page *page, const struct page_file *file, struct error *error)
+{
+    struct text devices = {0};
+    add_device_names(&devices, file->root);
+    html_print(page->out, "<div id=\"%s\">\n", file->id);
+    if (page->file_count > 1)
+        html_print(page->out, "<h2>%s<br/><small class=\"soft\">%s</small></h2>\n",
+                   devices.data ? devices.data : "no device", file->name);
+    text_free(&devices);
+    page_tiles(page, file);
+    page_machine(page, file);
+    page_matrix(page, file);
+    int rc = page_charts(page, file, error);
+    if (rc)
+        return rc;
+    page_plans(page, file);
+    page_stability(page, file);
+    page_failures(page, file);
+    page_table(page, file);
+    page_reproduce(page, file);
+    fputs("</div>\n", page->out);
+    return 0;
+}
+
+static int print_page(struct page *page, struct error *error)
+{
+    struct text title = {0};
+    int rc = 0;
+    if (page->options->title)
+        text_add(&title, "%s", page->options->title);
+    else
+        for (size_t i = 0; i < page->file_count && i < 1; i++)
+            add_device_names(&title, page->files[i].root);
+    print_head(page, title.data ? title.data : "gamut");
+    print_header(page, title.data ? title.data : "gamut");
+    page_banner(page);
+    page_comparison(page);
+    for (size_t i = 0; i < page->file_count && !rc; i++)
+        rc = print_file(page, &page->files[i], error);
+    fputs("</main>\n<footer>Made by <code>gamut report</code>. One static page: no scripts, and "
+          "nothing "
+          "is loaded from anywhere.</footer>\n</body>\n</html>\n",
+          page->out);
+    text_free(&title);
+    return rc;
+}
+
+static int write_page(struct page *page, struct error *error)
+{
+    struct text path = {0};
+    int rc = 0;
+    text_add(&path, "%s/index.html", page->work);
+    page->out = fopen(path.data, "w");
+    if (!page->out)
+        rc = error_set(error, ERR_IO, "%s could not be made: %s", path.data, strerror(errno));
+    if (!rc)
+        rc = print_page(page, error);
+    for (size_t i = 0; i < page->file_count && !rc; i++)
+        rc = copy_file(page, &page->files[i], error);
+    bool failed = page->out && ferror(page->out);
+    if (page->out && (fclose(page->out) != 0 || failed) && !rc)
+        rc = error_set(error, ERR_IO, "%s could not be written: %s", path.data, strerror(errno));
+    text_free(&path);
+    return rc;
+}
+
+int report_make(const struct report_options *options, struct error *error)
+{
+    struct page page = {.options = options};
+    struct text work = {0};
+    int rc = load_files(&page, error);
+    if (!rc)
+        rc = compare_files(&page, error);
+    if (!rc)
+        rc = report_folder_begin(options->out, options->force, &work, error);
+    page.work = work.data;
+    if (!rc) {
+        rc = write_page(&page, error);
+        if (!rc)
+            rc = report_folder_finish(work.data, options->out, error);
+        if (rc)
+            report_folder_remove(work.data);
+    }
+    text_free(&work);
+    json_decref(page.comparison);
+    free_files(&page);
+    return rc;
+}

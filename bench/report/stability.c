@@ -1,0 +1,156 @@
+/* Can the times be trusted: how far the rounds of a case lie apart, the widest first. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "record/case_tree.h"
+#include "record/result.h"
+#include "record/tree.h"
+#include "report/page.h"
+
+enum { SHOWN_MOST = 15, ROUNDS_MOST = 256 };
+
+struct spread {
+    const json_t *one;
+    double half_width; /* the larger half of the interval, as a part of the median */
+    double range;      /* from the fastest round to the slowest, likewise */
+    size_t count;
+    double rounds[ROUNDS_MOST]; /* medians over the median of the case, in their order */
+};
+
+static struct spread spread_of(const json_t *one)
+{
+    const double median = case_stat(one, "wall_ns", "median");
+    struct spread spread = {.one = one};
+    double least = INFINITY, most = 0;
+    spread.half_width = fmax(median - case_stat(one, "wall_ns", "ci_lo"),
+                             case_stat(one, "wall_ns", "ci_hi") - median) /
+                        median;
+    const size_t rounds = json_array_size(json_object_get(one, "rounds"));
+    double *numbers = must_alloc((rounds + 1) * sizeof *numbers);
+    double *medians = must_alloc((rounds + 1) * sizeof *medians);
+    const size_t count = result_round_medians(one, "wall_ns", numbers, medians);
+    for (size_t i = 0; i < count && i < ROUNDS_MOST; i++) {
+        const double ratio = medians[i] / median;
+        if (!isfinite(ratio))
+            continue;
+        spread.rounds[spread.count++] = ratio;
+        least = fmin(least, ratio);
+        most = fmax(most, ratio);
+    }
+    free(numbers);
+    free(medians);
+    spread.range = spread.count ? most - least : NAN;
+    return spread;
+}
+
+static double measure_of(const json_t *one)
+{
+    const double median = case_stat(one, "wall_ns", "median");
+    const double half = fmax(median - case_stat(one, "wall_ns", "ci_lo"),
+                             case_stat(one, "wall_ns", "ci_hi") - median);
+    /* Without intervals: how far rounds lie from the median. */
+    return (isnan(half) ? case_stat(one, "wall_ns", "mad") : half) / median;
+}
+
+struct ranked {
+    const json_t *one;
+    double measure;
+};
+
+static int by_measure(const void *a, const void *b)
+{
+    const double x = ((const struct ranked *)a)->measure, y = ((const struct ranked *)b)->measure;
+    return (x < y) - (x > y);
+}
+
+static struct ranked *rank(const json_t *cases, size_t *count)
+{
+    struct ranked *ranked = must_alloc((json_array_size(cases) + 1) * sizeof *ranked);
+    size_t i;
+    json_t *each;
+    *count = 0;
+    json_array_foreach(cases, i, each)
+    {
+        const double measure = case_is_ok(each) ? measure_of(each) : NAN;
+        if (isfinite(measure))
+            ranked[(*count)++] = (struct ranked){each, measure};
+    }
+    qsort(ranked, *count, sizeof *ranked, by_measure);
+    return ranked;
+}
+
+/* The rounds from left to right, the median of the case as a line. */
+static void print_strip(FILE *out, const struct spread *spread)
+{
+    const double width = 150, height = 26, room = fmax(spread->range, 0.02);
+    fprintf(out,
+            "<svg class=\"strip\" viewBox=\"0 0 150 26\" role=\"img\" aria-label=\"medians of "
+            "%zu rounds\"><line x1=\"0\" x2=\"150\" y1=\"13\" y2=\"13\"/>",
+            spread->count);
+    for (size_t i = 0; i < spread->count; i++) {
+        const double x = (double)(i + 1) / (double)(spread->count + 1) * width;
+        const double y = height / 2 - (spread->rounds[i] - 1) / (2 * room) * (height - 6);
+        fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\"/>", x,
+                fmax(2.5, fmin(y, height - 2.5)));
+    }
+    fputs("</svg>", out);
+}
+
+static void print_part(FILE *out, double part)
+{
+    if (isnan(part))
+        fputs("<td class=\"n soft\">–</td>", out);
+    else
+        html_print(out, "<td class=\"n\">%.1f %%</td>", 100 * part);
+}
+
+static void print_case(FILE *out, const json_t *one)
+{
+    const struct spread spread = spread_of(one);
+    char words[512], time[32];
+    html_print(out, "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td>", case_words(words, one),
+               text_ns(time, case_stat(one, "wall_ns", "median")));
+    print_part(out, spread.half_width);
+    print_part(out, case_stat(one, "wall_ns", "mad") / case_stat(one, "wall_ns", "median"));
+    print_part(out, spread.range);
+    fputs("<td>", out);
+    print_strip(out, &spread);
+    fputs("</td></tr>\n", out);
+}
+
+static void print_overall(FILE *out, const struct ranked *ranked, size_t count, bool intervals)
+{
+    html_print(out, "<p>%s: %.1f %% in the middle of all cases, ",
+               intervals ? "Half the width of the interval, as a part of the time"
+                         : "Rounds lie from the median of their case (median deviation)",
+               100 * ranked[count / 2].measure);
+    html_print(out, "%.1f %% or more in one of ten, %.1f %% at most.</p>\n",
+               100 * ranked[count / 10].measure, 100 * ranked[0].measure);
+}
+
+void page_stability(struct page *page, const struct page_file *file)
+{
+    const json_t *cases = json_object_get(file->root, "cases");
+    size_t count;
+    struct ranked *ranked = rank(cases, &count);
+    if (count && tree_get_number(json_object_get(file->root, "run"), "rounds") > 1) {
+        page_section(
+            page, file, "stability", "Stability",
+            "A round is a fresh process; its dot is the median of its samples. Dots that rise "
+            "or fall from left to right are a machine that changed while it was measured.");
+        print_overall(page->out, ranked, count,
+                      !isnan(case_stat(ranked[0].one, "wall_ns", "ci_lo")));
+        fputs(
+            "<div class=\"scroll\"><table><thead><tr><th>the least stable</th><th class=\"n\">time"
+            "</th><th class=\"n\">±</th><th class=\"n\">median deviation</th><th class=\"n\">range"
+            "</th><th>rounds</th></tr></thead><tbody>\n",
+            page->out);
+        for (size_t i = 0; i < count && i < SHOWN_MOST; i++)
+            print_case(page->out, ranked[i].one);
+        fputs("</tbody></table></div>\n</section>\n", page->out);
+    }
+    free(ranked);
+}
