@@ -1,19 +1,21 @@
 /* The charts, drawn by gnuplot into the report's folder and then put into the page. */
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/arena.h"
 #include "base/text.h"
 #include "record/atlas_table.h"
-#include "record/chart.h"
+#include "record/chart_parts.h"
 #include "record/tree.h"
 #include "report/page.h"
 #include "report/svg.h"
 
 /* More cases than this make bars of a hair's breadth, and gnuplot slow. */
-enum { CASES_MOST = 2000 };
+enum { CASES_MOST = 2000, SAMPLES_MOST = 3 };
 
 struct drawing {
     struct page *page;
@@ -125,13 +127,90 @@ static void draw_chart(struct drawing *drawing, const struct chart *chart, const
     free(subjects);
 }
 
-/* Charts of which there would be too many are left to `gamut plot`. */
+/* ---- charts of which there would be too many: those where there is most to see ----------------
+ */
+
+struct ranked_subject {
+    const struct chart_subject *of;
+    double excess; /* the most memory that a case of it held, over the least it could have */
+};
+
+static double excess_of_case(const json_t *one)
+{
+    const double over =
+        case_peak(one, "peak_reserved_bytes") / case_peak(one, "live_lower_bound_bytes");
+    return isfinite(over) ? over : 0;
+}
+
+static double excess_of(const struct chart_subject *of)
+{
+    double excess = 0;
+    size_t i;
+    json_t *each;
+    if (of->one_case)
+        return excess_of_case(of->one_case);
+    json_array_foreach(json_object_get(of->root, "cases"), i, each)
+    {
+        if (case_is_of(json_object_get(each, "key"), of))
+            excess = fmax(excess, excess_of_case(each));
+    }
+    return excess;
+}
+
+static int by_excess(const void *a, const void *b)
+{
+    const struct ranked_subject *x = a, *y = b;
+    if (x->excess != y->excess)
+        return (x->excess < y->excess) - (x->excess > y->excess);
+    return (x->of > y->of) - (x->of < y->of); /* as in the file */
+}
+
+static void draw_ranked(struct drawing *drawing, const struct chart *chart,
+                        const struct ranked_subject *ranked, size_t count)
+{
+    struct page *page = drawing->page;
+    FILE *out = page->out;
+    char *figures = NULL;
+    size_t length;
+    const size_t made_before = drawing->made;
+    page->out = open_memstream(&figures, &length);
+    for (size_t i = 0; i < count && drawing->made - made_before < SAMPLES_MOST; i++)
+        if (!drawing->no_gnuplot)
+            draw(drawing, chart, ranked[i].of);
+    fclose(page->out);
+    page->out = out;
+    const size_t made = drawing->made - made_before;
+    if (made) {
+        html_print(out,
+                   "<details><summary>%s: %zu of %zu, where most was held over the lower bound"
+                   "</summary>\n<p class=\"about\">gamut plot --chart %s draws all.</p>\n",
+                   chart->help, made, count, chart->name);
+        fwrite(figures, 1, length, out);
+        fputs("</details>\n", out);
+    }
+    free(figures);
+}
+
+static void draw_samples(struct drawing *drawing, const struct chart *chart, const char *device)
+{
+    struct chart_subject *subjects;
+    const size_t count = chart_subjects(chart, drawing->file->root, &subjects);
+    struct ranked_subject *ranked = must_alloc((count + 1) * sizeof *ranked);
+    size_t of_device = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(subjects[i].device, device) == 0)
+            ranked[of_device++] = (struct ranked_subject){&subjects[i], excess_of(&subjects[i])};
+    qsort(ranked, of_device, sizeof *ranked, by_excess);
+    draw_ranked(drawing, chart, ranked, of_device);
+    free(ranked);
+    free(subjects);
+}
+
 static void draw_device(struct drawing *drawing, const char *device)
 {
     const struct chart *chart;
     for (size_t c = 0; !drawing->no_gnuplot && (chart = chart_at(c)); c++)
-        if (!chart->on_request)
-            draw_chart(drawing, chart, device);
+        (chart->on_request ? draw_samples : draw_chart)(drawing, chart, device);
 }
 
 /* What the atlas of each device says in numbers. */
