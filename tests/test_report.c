@@ -587,6 +587,14 @@ static void a_failure_leaves_nothing(void **state)
     assert_int_equal(report(&box, true, &error), ERR_IO);
     assert_non_null(strstr(error.text, box.out));
     assert_only(&box, "report result.json ");
+
+    /* A folder where the page is to go: seen only when everything is made. */
+    assert_int_equal(run("rm %s && mkdir -p %s/index.html", box.out, box.out), 0);
+    char *path = hide_gnuplot();
+    assert_int_equal(report(&box, true, &error), ERR_IO);
+    show_gnuplot(path);
+    assert_non_null(strstr(error.text, "index.html"));
+    assert_only(&box, "report result.json ");
     result_free(&result);
     remove_sandbox(&box);
 }

@@ -241,6 +241,15 @@ static double mean_over_bound(const struct matrix *m, size_t column, size_t *cas
     return *cases ? exp(sum / (double)*cases) : NAN;
 }
 
+/* Means of different cases are not to be compared. */
+static void print_missing(FILE *out, const json_t *mean)
+{
+    const double missing = tree_get_number(mean, "missing");
+    if (missing > 0)
+        html_print(out, "<small>of %.0f, %.0f missing</small>", tree_get_number(mean, "cases"),
+                   missing);
+}
+
 static void print_means(FILE *out, const struct matrix *m, enum measure measure)
 {
     fputs("<tr class=\"mean\"><th scope=\"row\">geometric mean</th>", out);
@@ -248,11 +257,8 @@ static void print_means(FILE *out, const struct matrix *m, enum measure measure)
         size_t cases;
         const double over = mean_over_bound(m, c, &cases);
         if (measure == MEASURE_SPEEDUP) {
-            const double missing = tree_get_number(m->mean[c], "missing");
             print_speedup(out, m->mean[c]);
-            if (missing > 0)
-                html_print(out, "<small>of %.0f, %.0f missing</small>",
-                           tree_get_number(m->mean[c], "cases"), missing);
+            print_missing(out, m->mean[c]);
         } else if (isnan(over)) {
             fputs("<td class=\"soft\">–", out);
         } else {
@@ -325,6 +331,7 @@ static void print_mean_cell(FILE *out, const struct matrix *m, const json_t *pla
     size_t cases;
     const double over = mean_over_bound(m, column, &cases);
     print_speedup(out, m->mean[column]);
+    print_missing(out, m->mean[column]);
     if (!isnan(over))
         html_print(out, "<small>memory %.2f×</small>", over);
     fputs("</td>", out);
