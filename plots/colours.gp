@@ -1,19 +1,29 @@
-# The colour and pattern of each of the series. Needs the variable series.
+# One colour, point type and dash a strategy in every chart, and a pattern for what it is combined with (merge
+# sets, release policies). Needs the variable series, whose words begin with a strategy; makes the arrays colour,
+# thin (the colour of lines and points), point, dash and pattern.
 
-count = words(series)
-
-# Wong's palette, which people with any kind of colour blindness can tell apart. A strategy has the
-# same colour in every chart; variants of one strategy, and new ones, take what is left. What a strategy is
-# combined with (merge sets, release policies) is told by a pattern; 3 is a plain one.
+# Wong's palette, which people with any kind of colour blindness can tell apart. Variants of one strategy, and
+# new ones, take what is left. Pattern 3 is a plain one.
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
     name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
+# What goes with a colour, in the order of the palette; yellow is too light for lines, and has a darker shade.
+palette_of_marks = "#999999 #0072B2 #E69F00 #009E73 #CC79A7 #56B4E9 #D55E00 #F0E442 #000000"
+point_types = "2 7 5 9 11 13 15 6 4"
+dash_types = "3 1 2 4 5 1 2 4 1"
+mark_number(c) = int(sum [k = 1:words(palette_of_marks)] (word(palette_of_marks, k) eq c ? k : 0))
 patterns = "3 4 5 1 6 2 7"
+count = words(series)
 array colour[count]
+array thin[count]
+array point[count]
+array dash[count]
 array pattern[count]
 taken = ""
+owned = ""
+do for [i = 1:count] { owned = owned . own_colour(base_name(word(word(series, i), 1))) }
 next_spare = 0
 do for [i = 1:count] {
     name = word(word(series, i), 1)
@@ -29,9 +39,12 @@ do for [i = 1:count] {
             colour[i] = word(spare, next_spare % words(spare) + 1)
             next_spare = next_spare + 1
             do for [k = words(spare):1:-1] {
-                if (!strstrt(taken, word(spare, k))) { colour[i] = word(spare, k) }
+                if (!strstrt(taken . owned, word(spare, k))) { colour[i] = word(spare, k) }
             }
         }
         taken = taken . colour[i]
     }
+    thin[i] = colour[i] eq "#F0E442" ? "#B5A800" : colour[i]
+    point[i] = int(word(point_types, mark_number(colour[i])))
+    dash[i] = (int(word(dash_types, mark_number(colour[i]))) + before - 1) % 5 + 1
 }

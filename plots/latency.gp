@@ -19,12 +19,11 @@ heading = "time of the allocator's calls, " . what . " (p50, p99, longest)"
 set xrange [10 ** floor(log10(least_ns)) : 10 ** ceil(log10(1.01 * most_ns))]
 key = "set key at graph 0, graph -0.2 left top vertical Left reverse font ',9' samplen 3 spacing 1.05 maxcols 1"
 
-dash(i) = pattern[i] == 3 ? 1 : pattern[i]
 title_of(p, i) = word(series, i) . "  " . word(legends, (p - 1) * count + i)
 chart = "set title word(titles, p) offset 0, -0.8 font ',11'; \
-    plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 with lines lw 2 dt dash(i) lc rgb colour[i] notitle, \
-        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 1:(0.5) with points pt i ps 0.9 lw 1.5 lc rgb colour[i] notitle, \
-        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 2:(0.99) with points pt i ps 0.9 lw 1.5 lc rgb colour[i] notitle, \
-        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 3:(1) with points pt i ps 0.9 lw 1.5 lc rgb colour[i] notitle, \
-        for [i = 1:count] NaN with linespoints pt i ps 0.9 lw 2 dt dash(i) lc rgb colour[i] title title_of(p, i)"
+    plot for [i = 1:count] data index (p - 1) * count + i - 1 using 1:2 with lines lw 2 dt dash[i] lc rgb thin[i] notitle, \
+        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 1:(0.5) with points pt point[i] ps 0.9 lw 1.5 lc rgb thin[i] notitle, \
+        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 2:(0.99) with points pt point[i] ps 0.9 lw 1.5 lc rgb thin[i] notitle, \
+        for [i = 1:count] data index 4 * count + p - 1 every ::(i - 1)::(i - 1) using 3:(1) with points pt point[i] ps 0.9 lw 1.5 lc rgb thin[i] notitle, \
+        for [i = 1:count] NaN with linespoints pt point[i] ps 0.9 lw 2 dt dash[i] lc rgb thin[i] title title_of(p, i)"
 load "panels_draw.gp"

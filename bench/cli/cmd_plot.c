@@ -15,11 +15,15 @@
 #include "record/result.h"
 #include "record/tree.h"
 
-enum plot_flag { PLOT_CHART, PLOT_TERM, PLOT_OUT, PLOT_SCRIPTS };
+enum plot_flag { PLOT_CHART, PLOT_WORKLOAD, PLOT_STRATEGY, PLOT_TERM, PLOT_OUT, PLOT_SCRIPTS };
 
 static const struct flag flags[] = {
     [PLOT_CHART] = {"chart", 'c', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
                     "the charts, or all [those of a device or a strategy that FILE has data for]"},
+    [PLOT_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", "*", NULL, 0, 0,
+                       "only cases of these workloads, * and ? allowed"},
+    [PLOT_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", "*", NULL, 0, 0,
+                       "only cases of these strategies, with their options, * and ? allowed"},
     [PLOT_TERM] = {"term", 't', FLAG_LIST, "LIST", "svg,png", NULL, 0, 0,
                    "svg, png, dumb: dumb is text on stdout"},
     [PLOT_OUT] = {"out", 'o', FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
@@ -170,6 +174,41 @@ static unsigned terminal_columns(void)
     return 100;
 }
 
+static bool is_listed(const char *list, const char *name)
+{
+    while (*list) {
+        char pattern[160];
+        const size_t length = strcspn(list, ",");
+        snprintf(pattern, sizeof pattern, "%.*s", (int)length, list);
+        if (text_glob(pattern, name))
+            return true;
+        list += length + (list[length] == ',');
+    }
+    return false;
+}
+
+/* Keeps the cases that were chosen. Means over other workloads are none of theirs. */
+static int choose_cases(const struct command_line *line, json_t *root, struct error *error)
+{
+    const char *workloads = line->flag[PLOT_WORKLOAD].text;
+    const char *strategies = line->flag[PLOT_STRATEGY].text;
+    json_t *cases = json_object_get(root, "cases"), *summary = json_object_get(root, "summary");
+    const size_t count = json_array_size(cases);
+    for (size_t i = count; i-- > 0;) {
+        const json_t *key = json_object_get(json_array_get(cases, i), "key");
+        if (!is_listed(workloads, tree_get_text(key, "workload")) ||
+            !is_listed(strategies, tree_get_text(key, "strategy")))
+            json_array_remove(cases, i);
+    }
+    if (line->flag[PLOT_WORKLOAD].given)
+        json_array_clear(summary);
+    if (count > 0 && json_array_size(cases) == 0)
+        return error_set(error, ERR_USAGE,
+                         "none of the %zu cases is of workload %s and strategy %s", count,
+                         workloads, strategies);
+    return 0;
+}
+
 static int plot_file(struct plot *plot, const struct command_line *line, const char *file,
                      struct error *error)
 {
@@ -191,6 +230,8 @@ static int plot_file(struct plot *plot, const struct command_line *line, const c
     } else {
         default_out(file, &out);
     }
+    if (code == 0)
+        code = choose_cases(line, root, error);
     plot->root = root;
     plot->options.folder = out.data;
     if (code == 0)

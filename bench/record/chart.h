@@ -41,6 +41,9 @@ struct chart {
     X(speedup)                                                                                     \
     X(peak_memory)                                                                                 \
     X(merging)                                                                                     \
+    X(time)                                                                                        \
+    X(matrix)                                                                                      \
+    X(matrix_memory)                                                                               \
     X(atlas)                                                                                       \
     X(memory_timeline)                                                                             \
     X(address_map)                                                                                 \

@@ -1,0 +1,6 @@
+# How many times faster than raw, a row a workload, a column a way to run. Blue is better than raw.
+
+better = 1
+key_title = "speed-up over raw"
+
+load "matrix_cells.gp"

@@ -1,0 +1,6 @@
+# Peak reserved memory over that of raw, a row a workload, a column a way to run. Blue is less than raw.
+
+better = -1
+key_title = "peak reserved memory over raw"
+
+load "matrix_cells.gp"
