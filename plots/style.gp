@@ -38,7 +38,7 @@ shown = clusters
 at(x) = x > first - 0.6 && x < first + shown - 0.4 ? x : NaN
 
 # The key: as many names a line as fit.
-longest = strlen("requested")
+longest = strlen("least bound")
 do for [i = 1:count] { longest = strlen(word(series, i)) > longest ? strlen(word(series, i)) : longest }
 key_columns = int(95 / (longest + 7))
 key_columns = key_columns < 1 ? 1 : key_columns

@@ -97,6 +97,14 @@ static struct result full_fixture(void)
     struct result result = merged_fixture();
     struct atlas atlas = atlas_fixture();
     snprintf(atlas.device, sizeof atlas.device, "host");
+    for (uint64_t bytes = 4096; bytes <= 1 << 24; bytes *= 64) {
+        uint64_t free_ns = 3000 + bytes / 1000, copy_ns = 2000 + bytes / 500;
+        struct atlas_point freed = {.bytes = bytes}, copied = {.bytes = bytes};
+        atlas_summarise(&freed, &free_ns, 1);
+        atlas_summarise(&copied, &copy_ns, 1);
+        atlas_add_point(atlas_curve_of(&atlas, "raw", "free"), &freed);
+        atlas_add_point(atlas_curve_of(&atlas, "command", "copy"), &copied);
+    }
     result_set_atlas(&result, &atlas);
     atlas_free(&atlas);
     memory_fixture_add(&result);
@@ -105,8 +113,8 @@ static struct result full_fixture(void)
 
 static void charts_of_a_device(void **state)
 {
-    static const char *const names[] = {"speedup", "peak_memory", "time", "matrix",
-                                        "matrix_memory"};
+    static const char *const names[] = {"speedup",       "peak_memory", "time",     "matrix",
+                                        "matrix_memory", "pareto",      "stability"};
     struct result result = record_fixture(6);
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -120,7 +128,10 @@ static void charts_of_merged_cases(void **state)
     (void)state;
     check_golden("merging", &(struct chart_subject){
                                 .root = result.root, .device = "host", .strategy = "pool"});
-    check_golden("atlas", &(struct chart_subject){.root = result.root, .device = "host"});
+    const struct chart_subject host = {.root = result.root, .device = "host"};
+    check_golden("atlas", &host);
+    check_golden("cost", &host);
+    check_golden("peak_reduction", &host);
     result_free(&result);
 }
 
@@ -186,6 +197,10 @@ static void what_there_is_nothing_of(void **state)
         {"merging", "host", "pool", "no case on host"},
         {"atlas", "host", NULL, "no atlas"},
         {"time", "cuda:0", NULL, "no case on cuda:0"},
+        {"cost", "host", NULL, "no atlas"},
+        {"peak_reduction", "host", NULL, "no case on host"},
+        {"pareto", "opencl:0", NULL, "no workload on opencl:0 has two good cases"},
+        {"stability", "cuda:0", NULL, "needs two rounds"},
     };
     struct result result = record_fixture(6);
     (void)state;

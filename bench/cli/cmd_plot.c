@@ -267,8 +267,8 @@ static int run(const struct command_line *line)
 
 const struct command command_plot = {
     .name = "plot",
-    .summary = "draw the charts of result files: speed-up, memory, where time goes, atlas, …",
-    .arguments = "FILE…",
+    .summary = "draw the charts of result files: speed-up, memory, where time goes, atlas and more",
+    .arguments = "FILE...",
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,

@@ -40,11 +40,15 @@ struct chart {
 #define CHART_LIST(X)                                                                              \
     X(speedup)                                                                                     \
     X(peak_memory)                                                                                 \
+    X(peak_reduction)                                                                              \
     X(merging)                                                                                     \
     X(time)                                                                                        \
     X(matrix)                                                                                      \
     X(matrix_memory)                                                                               \
+    X(pareto)                                                                                      \
+    X(stability)                                                                                   \
     X(atlas)                                                                                       \
+    X(cost)                                                                                        \
     X(memory_timeline)                                                                             \
     X(address_map)                                                                                 \
     X(latency)

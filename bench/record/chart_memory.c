@@ -27,7 +27,7 @@ int memory_panels_make(const struct chart *chart, const struct chart_subject *of
         panels->panel = must_realloc(panels->panel, (panels->count + 1) * sizeof *panels->panel);
         struct memory_panel *panel = &panels->panel[panels->count++];
         *panel = (struct memory_panel){.memory = memory};
-        naming_series(&naming, of, key, &panel->title);
+        naming_series(&naming, true, key, &panel->title);
     }
     if (panels->count)
         return 0;

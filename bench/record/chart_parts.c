@@ -97,11 +97,11 @@ void naming_cluster(const struct naming *naming, const json_t *key, struct text 
         text_add(out, " %s", tree_get_text(key, "dataset"));
 }
 
-void naming_series(const struct naming *naming, const struct chart_subject *of, const json_t *key,
+void naming_series(const struct naming *naming, bool with_strategy, const json_t *key,
                    struct text *out)
 {
-    text_add(out, "%s", tree_get_text(key, of->strategy ? "merge" : "strategy"));
-    if (naming->merge && !of->strategy)
+    text_add(out, "%s", tree_get_text(key, with_strategy ? "strategy" : "merge"));
+    if (naming->merge && with_strategy)
         text_add(out, " %s", tree_get_text(key, "merge"));
     if (naming->release)
         text_add(out, " %s", tree_get_text(key, "release"));
@@ -164,7 +164,7 @@ static void each_cell(struct grid *grid, const struct grid_rules *rules, bool me
             text_add(&cluster, "%s", mean_name);
         else
             naming_cluster(&naming, key, &cluster);
-        naming_series(&naming, grid->of, key, &series);
+        naming_series(&naming, !grid->of->strategy && !rules->any_strategy, key, &series);
         use(grid, rules, cell, cluster.data, series.data);
         text_free(&cluster);
         text_free(&series);
@@ -183,9 +183,11 @@ static void place(struct grid *grid, const struct grid_rules *rules, const json_
                   const char *cluster, const char *series)
 {
     size_t known = grid->series.count, s = labels_find(&grid->series, series);
-    (void)rules;
-    if (s < known)
-        grid->cell[labels_find(&grid->clusters, cluster) * known + s] = cell;
+    if (s == known)
+        return;
+    const json_t **at = &grid->cell[labels_find(&grid->clusters, cluster) * known + s];
+    if (!rules->any_strategy || !*at || !case_is_ok(*at))
+        *at = cell;
 }
 
 int grid_make(const struct chart *chart, const struct chart_subject *of,

@@ -26,8 +26,8 @@ struct naming {
 struct naming naming_of(const struct chart_subject *of);
 /* "canny" or "canny medium". */
 void naming_cluster(const struct naming *naming, const json_t *key, struct text *out);
-/* "pool", "pool best", "pool best scope"; for a chart of one strategy "best", "best scope". */
-void naming_series(const struct naming *naming, const struct chart_subject *of, const json_t *key,
+/* "pool", "pool best", "pool best scope"; without the strategy "best", "best scope". */
+void naming_series(const struct naming *naming, bool with_strategy, const json_t *key,
                    struct text *out);
 
 bool case_is_unmerged(const json_t *one_case);
@@ -54,6 +54,7 @@ struct grid_rules {
     bool (*is_baseline)(const json_t *one_case);
     bool has_mean;        /* a cluster for the geometric mean, where there are several others */
     bool mean_of_summary; /* its cells are those of `summary` */
+    bool any_strategy;    /* a series is a merge set, of whichever strategy; the first that is ok */
 };
 /* ERR_NOT_FOUND where no series is left. The caller frees the grid if there is no error. */
 int grid_make(const struct chart *chart, const struct chart_subject *of,

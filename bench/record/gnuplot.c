@@ -1,6 +1,7 @@
 #include "record/gnuplot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <spawn.h>
@@ -110,24 +111,50 @@ int gnuplot_script(const char *folder, const char *chart, const char *variables,
     return rc;
 }
 
-static int start(char *const argv[], struct error *error)
+/* What a child writes until it ends. */
+static void read_all(int from, struct text *out)
 {
+    char bytes[512];
+    ssize_t got;
+    while ((got = read(from, bytes, sizeof bytes)) > 0 || (got < 0 && errno == EINTR))
+        if (got > 0)
+            text_add_bytes(out, bytes, (size_t)got);
+}
+
+/* Runs gnuplot, whose words are told if it fails: it also warns of what is as it should be, a panel
+ * without points for one. */
+static int start(char *const argv[], const char *script, struct error *error)
+{
+    posix_spawn_file_actions_t actions;
+    struct text told = {0};
     pid_t child;
-    int status = 0, rc = posix_spawnp(&child, "gnuplot", NULL, NULL, argv, environ);
+    int status = 0, pipes[2];
+    if (pipe2(pipes, O_CLOEXEC) != 0)
+        return error_set(error, ERR_IO, "no pipe for gnuplot: %s", strerror(errno));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pipes[1], STDERR_FILENO);
+    int rc = posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pipes[1]);
+    read_all(pipes[0], &told);
+    close(pipes[0]);
     while (rc == 0 && waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
-            return error_set(error, ERR_IO, "gnuplot was lost: %s", strerror(errno));
+            rc = errno;
     /* A missing program may also show as a child that exits with 127. */
+    int code = 0;
     if (rc == ENOENT || (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127))
-        return error_set(error, ERR_UNSUPPORTED,
+        code = error_set(error, ERR_UNSUPPORTED,
                          "gnuplot is not installed, so %s was not drawn: install it (apt install "
                          "gnuplot-nox) and try again",
-                         argv[4]);
-    if (rc)
-        return error_set(error, ERR_IO, "gnuplot could not be started: %s", strerror(rc));
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return error_set(error, ERR_IO, "gnuplot failed on %s; it says why above", argv[4]);
-    return 0;
+                         script);
+    else if (rc)
+        code = error_set(error, ERR_IO, "gnuplot could not be run: %s", strerror(rc));
+    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        code = error_set(error, ERR_IO, "gnuplot failed on %s: %s", script,
+                         told.data ? told.data : "it does not say why");
+    text_free(&told);
+    return code;
 }
 
 int gnuplot_run(const char *folder, const char *name, const char *terminals, unsigned columns,
@@ -139,7 +166,7 @@ int gnuplot_run(const char *folder, const char *name, const char *terminals, uns
     text_add(&script, "%s.gp", name);
     fflush(stdout); /* what gnuplot prints comes after */
     char *const argv[] = {"gnuplot", "--default-settings", "-e", before.data, script.data, NULL};
-    int rc = start(argv, error);
+    int rc = start(argv, script.data, error);
     text_free(&before);
     text_free(&script);
     return rc;
