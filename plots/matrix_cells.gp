@@ -10,7 +10,7 @@ stats data index 1 using (strlen(strcol(2))) name "COLUMN" nooutput
 stats data index 2 using (abs(log2($3))) name "CELL" nooutput
 rows = ROW_records
 columns_shown = COLUMN_records
-limit = CELL_max < 0.25 ? 0.25 : CELL_max > 3 ? 4 : CELL_max > 1 ? ceil(CELL_max) : CELL_max > 0.5 ? 1 : 0.5
+limit = CELL_max < 0.25 ? 0.25 : CELL_max > 3 ? 4.0 : CELL_max > 1 ? 1.0 * ceil(CELL_max) : CELL_max > 0.5 ? 1.0 : 0.5
 
 left = 16 + 6.6 * ROW_max
 top = 26 + 6.4 * COLUMN_max

@@ -17,7 +17,12 @@ do for [s = 1:count] { longest = strlen(word(series, s)) > longest ? strlen(word
 key_rows = int(ceil((count + 1) * (longest + 5) * 8.0 / width))
 head = 16 + 20 * key_rows
 height = head + panel_height * down + 54
-if (is_text) { height = (4 + 14 * down) * width * 1.4 / columns }
+if (is_text) {
+    line = width * 1.4 / columns
+    head = 3 * line
+    panel_height = 18 * line
+    height = head + panel_height * down + 4 * line
+}
 
 set border 3 lc rgb "#404040"
 tick_font = across < 3 ? ",11" : ",9"
@@ -76,7 +81,7 @@ do for [file in terminals] {
         set lmargin at screen (76.0 + column * (width - 60.0) / across) / width
         set rmargin at screen (76.0 + (column + 1) * (width - 60.0) / across - 50) / width
         set tmargin at screen 1 - (head + row * panel_height + 26.0) / height
-        set bmargin at screen 1 - (head + (row + 1) * panel_height - 22.0) / height
+        set bmargin at screen 1 - (head + (row + 1) * panel_height - (is_text ? 2 * line : 22.0)) / height
         span_x = width_x[p]
         span_y = width_y[p]
         is_left(x) = log2(x) < low_x[p] + 0.5 * span_x

@@ -10,17 +10,19 @@ near = 0.1
 width = 1000
 height = 620
 mark_size = marks > 1500 ? 0.35 : marks > 300 ? 0.5 : 0.8
-with_spread = marks <= 300
+with_spread = marks <= 300 && !is_text
 set border 3 lc rgb "#404040"
 set tics nomirror out
 if (!is_text) { set grid ytics lc rgb "#dddddd" lw 1 lt 1 }
 set xrange [0 : rounds]
-set format y "%+.0f %%"
+set format y "%+.3g %%"
 set xtics 0, (rounds > 20 ? 5 : 1)
 percent(v) = 100 * v
 
 stats data index 1:count using 2 name "D" nooutput
 largest = abs(D_min) > abs(D_max) ? abs(D_min) : abs(D_max)
+low = percent(D_min < -0.001 ? 1.15 * D_min : -0.001)
+high = percent(D_max > 0.001 ? 1.15 * D_max : 0.001)
 panels = largest > near && !is_text ? 2 : 1
 
 do for [file in terminals] {
@@ -34,7 +36,7 @@ do for [file in terminals] {
         set bmargin at screen (p == panels ? 80.0 : 0.5 * height + 20) / height
         set xlabel (p == panels ? "round" : "") offset 0, 0.4
         set ylabel (p == 2 ? "within 10 %" : "over its median") noenhanced
-        if (p == 2) { set yrange [-percent(near) : percent(near)] } else { set yrange [*:*] }
+        if (p == 2) { set yrange [-percent(near) : percent(near)] } else { set yrange [low : high] }
         if (p == 1) { set key at screen 0.5, screen 1 - 8.0 / height center top horizontal Left reverse noenhanced samplen 1 maxrows 2 } else { unset key }
         plot data index 0 using ($1 + 0.5):(percent($2)):1:($1 + 1):(percent($3)):(percent($4)) with boxxyerror fs transparent solid 0.12 noborder fc rgb "#000000" notitle, \
             for [s = 1:(with_spread ? count : 0)] data index s using 1:(percent($3)):(0):(percent($4 - $3)) with vectors nohead lw 1 lc rgb thin[s] notitle, \

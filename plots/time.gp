@@ -21,7 +21,7 @@ label_points = 12 + 6.3 * longest
 width = across == 1 ? 1000 : across == 2 ? 1300 : 1600
 head = 56
 height = head + row_points * per_column + 70
-if (is_text) { height = (per_column + 8) * width * 1.4 / columns }
+if (is_text) { label_points = (longest + 3.0) * width / columns; height = (2 * per_column + 10) * width * 1.4 / columns }
 
 do for [file in terminals] {
     eval open_file(file)

@@ -215,6 +215,59 @@ static void what_there_is_nothing_of(void **state)
     result_free(&result);
 }
 
+/* More than can be read in one picture is refused, and the message says what to do. */
+static void what_is_too_much(void **state)
+{
+    static const struct {
+        const char *chart;
+        int copies; /* of the fixture's cases, each under a strategy of its own */
+    } cases[] = {{"speedup", 30}, {"peak_memory", 30}, {"matrix", 80}, {"time", 250}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct result result = record_fixture(1);
+        struct error error = {0};
+        json_t *all = json_object_get(result.root, "cases");
+        const struct chart_subject of = {.root = result.root, .device = "host"};
+        assert_int_equal(code_of(cases[i].chart, &of, &error), 0);
+        const size_t count = json_array_size(all);
+        for (int copy = 0; copy < cases[i].copies; copy++)
+            for (size_t c = 0; c < count; c++) {
+                json_t *another = json_deep_copy(json_array_get(all, c));
+                char name[32];
+                snprintf(name, sizeof name, "strategy_%d", copy);
+                tree_put(json_object_get(another, "key"), "strategy", tree_text(name));
+                tree_append(all, another);
+            }
+        assert_int_equal(code_of(cases[i].chart, &of, &error), ERR_USAGE);
+        assert_non_null(strstr(error.text, "choose some with"));
+        result_free(&result);
+    }
+}
+
+/* A file without a good case has no empty pictures. */
+static void what_has_no_number(void **state)
+{
+    static const char *const names[] = {"speedup", "peak_memory", "time",         "matrix",
+                                        "pareto",  "stability",   "matrix_memory"};
+    struct result result = record_fixture(3);
+    size_t i;
+    json_t *one_case;
+    (void)state;
+    json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
+    {
+        tree_put(one_case, "status", tree_text("wrong"));
+        tree_put(one_case, "stats", json_null());
+        tree_put(one_case, "speedup_over_raw", json_null());
+    }
+    json_array_clear(json_object_get(result.root, "summary"));
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        struct error error = {0};
+        const struct chart_subject of = {.root = result.root, .device = "host"};
+        assert_int_equal(code_of(names[i], &of, &error), ERR_NOT_FOUND);
+    }
+    result_free(&result);
+}
+
 static void charts_by_name(void **state)
 {
     const struct chart *chart;
@@ -327,6 +380,8 @@ int main(void)
         cmocka_unit_test(subjects_of_each_scope),
         cmocka_unit_test(what_is_skipped_everywhere_is_no_series),
         cmocka_unit_test(what_there_is_nothing_of),
+        cmocka_unit_test(what_is_too_much),
+        cmocka_unit_test(what_has_no_number),
         cmocka_unit_test(charts_by_name),
         cmocka_unit_test(charts_are_drawn),
         cmocka_unit_test(gnuplot_is_missing),

@@ -254,6 +254,12 @@ has "^page/index.html$"
 [ -s page/index.html ] && [ -s page/data/a.json ] || fail "a report lacks its parts"
 mkdir other && echo mine >other/file
 expect 2 "other has files in it and is no report" report a.json --out other
+expect 2 "did you mean speedup?" plot a.json --chart sppedup
+expect 2 "svg, png and dumb" plot a.json --term jpeg
+expect 2 "no atlas" plot a.json --chart atlas
+expect 2 "none of the .* cases" plot a.json -w no_such_workload
+expect 0 "" list charts
+has "^stability "
 "$gamut" run --smoke -w right.mem -s raw --no-save >/dev/full 2>err
 [ $? -eq 2 ] || fail "a full disk behind stdout goes unnoticed"
 

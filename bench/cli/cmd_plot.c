@@ -89,7 +89,8 @@ static void draw_chart(struct plot *plot, const struct chart *chart)
             nothing = error;
         } else if (code) {
             report_error(&error);
-            plot->failed++;
+            /* What is too much for one picture is no failure of the others. */
+            plot->failed += plot->by_name || code != ERR_USAGE;
             plot->lacks_gnuplot = code == ERR_UNSUPPORTED;
         } else {
             plot->made++;
@@ -112,7 +113,8 @@ static void draw_file(struct plot *plot)
         draw_chart(plot, plot->charts[c]);
     if (plot->made == made_before && plot->failed == failed_before) {
         struct error error;
-        error_set(&error, ERR_NOT_FOUND, "the result has neither cases nor an atlas to draw");
+        error_set(&error, ERR_NOT_FOUND,
+                  "the result has nothing to draw: no case with a number, and no atlas");
         report_error(&error);
         plot->failed++;
     }

@@ -39,7 +39,7 @@ static double peak_over(const json_t *cell, const json_t *unmerged)
 }
 
 /* Geometric means over the clusters that have both numbers. */
-static void print_mean(const struct grid *grid, size_t series, FILE *out)
+static bool print_mean(const struct grid *grid, size_t series, FILE *out)
 {
     double *times = must_alloc(grid->clusters.count * sizeof *times);
     double *peaks = must_alloc(grid->clusters.count * sizeof *peaks);
@@ -55,12 +55,12 @@ static void print_mean(const struct grid *grid, size_t series, FILE *out)
     data_number(time, out);
     fputs(" NaN NaN", out);
     data_number(statistics_geometric_mean(peaks, count), out);
-    data_status(NULL, time, out);
     free(times);
     free(peaks);
+    return data_status(NULL, time, out);
 }
 
-static void print_case(const struct grid *grid, const json_t *cell, FILE *out)
+static bool print_case(const struct grid *grid, const json_t *cell, FILE *out)
 {
     const json_t *unmerged = unmerged_of(grid->of->root, cell);
     const struct statistics time = result_ratio(cell, unmerged);
@@ -68,30 +68,31 @@ static void print_case(const struct grid *grid, const json_t *cell, FILE *out)
     data_number(time.ci_lo, out);
     data_number(time.ci_hi, out);
     data_number(peak_over(cell, unmerged), out);
-    data_status(cell, time.median, out);
+    return data_status(cell, time.median, out);
 }
 
-static void print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
+static bool print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
 {
-    if (grid_is_mean(grid, c))
-        print_mean(grid, s, out);
-    else
-        print_case(grid, grid_cell(grid, c, s), out);
+    bool known = grid_is_mean(grid, c) ? print_mean(grid, s, out)
+                                       : print_case(grid, grid_cell(grid, c, s), out);
     fputc('\n', out);
+    return known;
 }
 
 static int write(const struct chart_subject *of, FILE *data, struct text *variables,
                  struct error *error)
 {
-    static const struct grid_rules rules = {.is_baseline = case_is_unmerged, .has_mean = true};
+    static const struct grid_rules rules = {
+        .are_bars = true, .is_baseline = case_is_unmerged, .has_mean = true};
     struct grid grid;
     int rc = grid_make(&chart_merging, of, &rules, &grid, error);
     if (rc)
         return rc;
-    grid_print(&grid, "merging", "x time ci_lo ci_hi peak status", print_cell, data);
+    if (grid_print(&grid, "merging", "x time ci_lo ci_hi peak status", print_cell, data) == 0)
+        rc = grid_is_empty(&chart_merging, &grid, error);
     grid_variables(&grid, variables);
     grid_free(&grid);
-    return 0;
+    return rc;
 }
 
 const struct chart chart_merging = {

@@ -117,7 +117,7 @@ void data_number(double value, FILE *out)
         fputs(" NaN", out);
 }
 
-void data_status(const json_t *cell, double value, FILE *out)
+bool data_status(const json_t *cell, double value, FILE *out)
 {
     const char *status = tree_get_text(cell, "status");
     if (!isnan(value)) {
@@ -129,6 +129,7 @@ void data_status(const json_t *cell, double value, FILE *out)
         for (; *status; status++)
             fputc(toupper((unsigned char)*status), out);
     }
+    return !isnan(value);
 }
 
 /* ---- grids ---- */
@@ -202,9 +203,15 @@ int grid_make(const struct chart *chart, const struct chart_subject *of,
     each_cell(grid, rules, false, place);
     if (grid->has_mean && rules->mean_of_summary)
         each_cell(grid, rules, true, place);
-    if (grid->series.count > 0)
+    const size_t series = grid->series.count;
+    if (series > 0 && !(rules->are_bars && series > SERIES_MOST))
         return 0;
     grid_free(grid);
+    if (series > 0)
+        return error_set(error, ERR_USAGE,
+                         "the chart %s of %s would have %zu bars a workload, more than the %d that "
+                         "can be told apart: choose some with -s, or draw the chart matrix",
+                         chart->name, of->device, series, SERIES_MOST);
     return error_set(error, ERR_NOT_FOUND, "the result has no case on %s for the chart %s to show",
                      of->device, chart->name);
 }
@@ -218,10 +225,11 @@ void grid_free(struct grid *grid)
     grid->cell = NULL;
 }
 
-void grid_print(const struct grid *grid, const char *title, const char *columns,
-                grid_print_cell *print_cell, FILE *out)
+size_t grid_print(const struct grid *grid, const char *title, const char *columns,
+                  grid_print_cell *print_cell, FILE *out)
 {
     const size_t series_count = grid->series.count;
+    size_t known = 0;
     fprintf(out, "# gamut %s on %s%s%s\n# x label\n", title, grid->of->device,
             grid->of->strategy ? " under " : "", grid->of->strategy ? grid->of->strategy : "");
     for (size_t c = 0; c < grid->clusters.count; c++)
@@ -232,9 +240,17 @@ void grid_print(const struct grid *grid, const char *title, const char *columns,
             /* The bars of a cluster fill 0.8 of its place. */
             double offset = ((double)s - (double)(series_count - 1) / 2) * 0.8;
             fprintf(out, "%.6g", (double)c + offset / (double)series_count);
-            print_cell(grid, c, s, out);
+            known += print_cell(grid, c, s, out);
         }
     }
+    return known;
+}
+
+int grid_is_empty(const struct chart *chart, const struct grid *grid, struct error *error)
+{
+    return error_set(error, ERR_NOT_FOUND,
+                     "no case on %s has a number that the chart %s could show", grid->of->device,
+                     chart->name);
 }
 
 /* "; skipped: stream, vmm": what is no series, because none of its cases was run. */

@@ -6,7 +6,7 @@
 
 #include "record/chart_parts.h"
 
-static void print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
+static bool print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
 {
     static const char *const names[] = {"peak_reserved_bytes", "peak_requested_bytes",
                                         "live_lower_bound_bytes"};
@@ -19,23 +19,26 @@ static void print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
     data_number(peak[1] / bound, out);
     data_number(peak[0], out);
     data_number(bound, out);
-    data_status(cell, peak[0] / bound, out);
+    bool known = data_status(cell, peak[0] / bound, out);
     fputc('\n', out);
+    return known;
 }
 
 static int write(const struct chart_subject *of, FILE *data, struct text *variables,
                  struct error *error)
 {
     struct grid grid;
-    int rc = grid_make(&chart_peak_memory, of, &(struct grid_rules){0}, &grid, error);
+    int rc =
+        grid_make(&chart_peak_memory, of, &(struct grid_rules){.are_bars = true}, &grid, error);
     if (rc)
         return rc;
-    grid_print(&grid, "peak_memory",
-               "x reserved/bound requested/bound reserved_bytes bound_bytes status", print_cell,
-               data);
+    if (grid_print(&grid, "peak_memory",
+                   "x reserved/bound requested/bound reserved_bytes bound_bytes status", print_cell,
+                   data) == 0)
+        rc = grid_is_empty(&chart_peak_memory, &grid, error);
     grid_variables(&grid, variables);
     grid_free(&grid);
-    return 0;
+    return rc;
 }
 
 const struct chart chart_peak_memory = {

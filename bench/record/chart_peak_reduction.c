@@ -52,18 +52,19 @@ static struct common common_of(const struct chart_subject *of, const json_t *one
     return common;
 }
 
-static void print_reduction(double peak, double bound, double bytes, double unmerged,
+static bool print_reduction(double peak, double bound, double bytes, double unmerged,
                             const json_t *cell, FILE *out)
 {
     data_number(1 - peak, out);
     data_number(1 - bound, out);
     data_number(bytes, out);
     data_number(unmerged, out);
-    data_status(cell, peak, out);
+    bool known = data_status(cell, peak, out);
     fputc('\n', out);
+    return known;
 }
 
-static void print_mean(const struct grid *grid, size_t series, FILE *out)
+static bool print_mean(const struct grid *grid, size_t series, FILE *out)
 {
     double *peaks = must_alloc(grid->clusters.count * sizeof *peaks);
     size_t count = 0;
@@ -74,37 +75,37 @@ static void print_mean(const struct grid *grid, size_t series, FILE *out)
         if (!isnan(peak))
             peaks[count++] = peak;
     }
-    print_reduction(statistics_geometric_mean(peaks, count), NAN, NAN, NAN, NULL, out);
+    const double mean = statistics_geometric_mean(peaks, count);
     free(peaks);
+    return print_reduction(mean, NAN, NAN, NAN, NULL, out);
 }
 
-static void print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
+static bool print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
 {
     const json_t *cell = grid_cell(grid, c, s);
-    if (grid_is_mean(grid, c)) {
-        print_mean(grid, s, out);
-        return;
-    }
+    if (grid_is_mean(grid, c))
+        return print_mean(grid, s, out);
     const struct common common = common_of(grid->of, cell);
     const double bytes = case_peak(cell, requested);
-    print_reduction(bytes / common.unmerged, common.bound / common.unmerged, bytes, common.unmerged,
-                    cell, out);
+    return print_reduction(bytes / common.unmerged, common.bound / common.unmerged, bytes,
+                           common.unmerged, cell, out);
 }
 
 static int write(const struct chart_subject *of, FILE *data, struct text *variables,
                  struct error *error)
 {
     static const struct grid_rules rules = {
-        .is_baseline = is_as_written, .has_mean = true, .any_strategy = true};
+        .are_bars = true, .is_baseline = is_as_written, .has_mean = true, .any_strategy = true};
     struct grid grid;
     int rc = grid_make(&chart_peak_reduction, of, &rules, &grid, error);
     if (rc)
         return rc;
-    grid_print(&grid, chart_peak_reduction.name,
-               "x reduction bound peak_bytes unmerged_bytes status", print_cell, data);
+    if (grid_print(&grid, chart_peak_reduction.name,
+                   "x reduction bound peak_bytes unmerged_bytes status", print_cell, data) == 0)
+        rc = grid_is_empty(&chart_peak_reduction, &grid, error);
     grid_variables(&grid, variables);
     grid_free(&grid);
-    return 0;
+    return rc;
 }
 
 const struct chart chart_peak_reduction = {

@@ -13,7 +13,7 @@ static bool is_baseline(const json_t *one_case)
     return strcmp(tree_get_text(speedup, "baseline"), tree_get_text(one_case, "id")) == 0;
 }
 
-static void print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
+static bool print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
 {
     /* A mean is its own interval; a case carries one. */
     const json_t *cell = grid_cell(grid, c, s);
@@ -22,23 +22,25 @@ static void print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
     data_number(tree_get_number(interval, "median"), out);
     data_number(tree_get_number(interval, "ci_lo"), out);
     data_number(tree_get_number(interval, "ci_hi"), out);
-    data_status(cell, tree_get_number(interval, "median"), out);
+    bool known = data_status(cell, tree_get_number(interval, "median"), out);
     fputc('\n', out);
+    return known;
 }
 
 static int write(const struct chart_subject *of, FILE *data, struct text *variables,
                  struct error *error)
 {
     static const struct grid_rules rules = {
-        .is_baseline = is_baseline, .has_mean = true, .mean_of_summary = true};
+        .are_bars = true, .is_baseline = is_baseline, .has_mean = true, .mean_of_summary = true};
     struct grid grid;
     int rc = grid_make(&chart_speedup, of, &rules, &grid, error);
     if (rc)
         return rc;
-    grid_print(&grid, "speedup", "x speedup ci_lo ci_hi status", print_cell, data);
+    if (grid_print(&grid, "speedup", "x speedup ci_lo ci_hi status", print_cell, data) == 0)
+        rc = grid_is_empty(&chart_speedup, &grid, error);
     grid_variables(&grid, variables);
     grid_free(&grid);
-    return 0;
+    return rc;
 }
 
 const struct chart chart_speedup = {
