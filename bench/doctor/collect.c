@@ -9,9 +9,10 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "cli/newest.h"
 #include "device/device.h"
 #include "doctor/collect.h"
-#include "record/gnuplot.h"
+#include "record/noise.h"
 #include "record/tree.h"
 #include "run/rounds.h"
 
@@ -119,6 +120,25 @@ void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t n
     }
 }
 
+/* Of this machine's devices with the same drivers, from the newest files that know one. */
+static bool take_noise(void *context, const char *path, const json_t *root)
+{
+    json_t *known = context;
+    (void)path;
+    noise_take(known, root);
+    return json_array_size(json_object_get(known, "noise")) ==
+           json_array_size(json_object_get(json_object_get(known, "context"), "devices"));
+}
+
+static void collect_noise(const char *results, struct doctor_facts *facts)
+{
+    json_t *known = tree_object();
+    tree_put(known, "context", doctor_context(facts));
+    newest_results(results, "noise", take_noise, known);
+    doctor_take_noise(facts, json_object_get(known, "noise"), time(NULL));
+    json_decref(known);
+}
+
 static void collect_gpus(struct doctor_facts *facts)
 {
     struct nvml_api api;
@@ -152,6 +172,7 @@ void doctor_collect(const char *results, struct doctor_facts *facts)
     doctor_collect_programs(facts);
     collect_devices(facts);
     doctor_keep_usable_gpus(facts);
+    collect_noise(results, facts);
 }
 
 void doctor_free(struct doctor_facts *facts)

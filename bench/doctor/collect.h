@@ -13,6 +13,8 @@ void doctor_collect_programs(struct doctor_facts *facts);
 /* The first line that `command` (one or more words) prints for --version; false where it can't be
  * started or fails. */
 bool doctor_program_version(const char *command, char *out, size_t size);
+/* {"host": …, "devices": […]}, as a result file's context has them. */
+json_t *doctor_context(const struct doctor_facts *facts);
 /* Files each entry of a result's `noise` (results/README.md) under its device; `now` is in seconds
  * since 1970. */
 void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t now);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "doctor/doctor.h"
+#include "doctor/collect.h"
 #include "record/tree.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -60,23 +60,31 @@ static json_t *gpu_json(const struct nvml_gpu *gpu)
     return json;
 }
 
+json_t *doctor_context(const struct doctor_facts *facts)
+{
+    json_t *context = tree_object(), *devices = tree_array();
+    struct record_device *records = must_alloc(facts->device_count * sizeof *records);
+    for (size_t i = 0; i < facts->device_count; i++) {
+        records[i] = facts->devices[i].device;
+        tree_append(devices, context_device(&records[i]));
+    }
+    tree_put(context, "host", context_host_json(&facts->host, records, facts->device_count));
+    tree_put(context, "devices", devices);
+    free(records);
+    return context;
+}
+
 static json_t *facts_json(const struct doctor_facts *facts)
 {
-    json_t *json = tree_object(), *devices = tree_array(), *gpus = tree_array();
-    struct record_device *records = must_alloc(facts->device_count * sizeof *records);
-    for (size_t i = 0; i < facts->device_count; i++)
-        records[i] = facts->devices[i].device;
-    tree_put(json, "host", context_host_json(&facts->host, records, facts->device_count));
-    free(records);
+    json_t *json = doctor_context(facts), *gpus = tree_array();
+    json_t *devices = json_object_get(json, "devices");
     for (size_t i = 0; i < facts->device_count; i++) {
-        const struct doctor_device *d = &facts->devices[i];
-        json_t *device = context_device(&d->device);
-        tree_put(device, "noise_floor", tree_number(d->noise.known ? d->noise.floor : NAN));
-        tree_append(devices, device);
+        const struct doctor_noise *noise = &facts->devices[i].noise;
+        tree_put(json_array_get(devices, i), "noise_floor",
+                 tree_number(noise->known ? noise->floor : NAN));
     }
     for (size_t i = 0; i < facts->gpu_count; i++)
         tree_append(gpus, gpu_json(&facts->gpus[i]));
-    tree_put(json, "devices", devices);
     tree_put(json, "gpus", gpus);
     tree_put(json, "timer_ns", tree_count(facts->timer_ns));
     tree_put(json, "timer_step_ns", tree_count(facts->timer_step_ns));
