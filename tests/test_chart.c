@@ -83,6 +83,8 @@ static struct result merged_fixture(void)
         if (strcmp(merge, "best") == 0 && cold) {
             tree_put(warm, "peak_requested_bytes", tree_count(15 << 20));
             tree_put(cold, "peak_requested_bytes", tree_count(10 << 20));
+            tree_put(warm, "live_lower_bound_bytes", tree_count(14 << 20));
+            tree_put(cold, "live_lower_bound_bytes", tree_count(14 << 20));
         }
         tree_put(key, "merge", tree_text(merge));
         tree_put(key, "strategy", tree_text("pool"));
@@ -268,6 +270,49 @@ static void what_has_no_number(void **state)
     result_free(&result);
 }
 
+/* On a device with a clock of its own: what a free waits is not its price, and never more than it.
+ */
+static void waiting_is_a_part_of_its_own(void **state)
+{
+    /* A free takes 155 us, or 125. */
+    static const struct {
+        double free_ns, waiting_ns;
+        const char *price, *waiting; /* how their lines end */
+    } cases[] = {{155000, 30000, " 125000\n\n\n# waiting", " 30000\n\n\n# rest"},
+                 {125000, 500000, NULL, " 125000\n\n\n# rest"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct result result = record_fixture(1);
+        json_t *one_case = json_array_get(json_object_get(result.root, "cases"), 7);
+        json_t *freed =
+            json_deep_copy(json_object_get(json_object_get(one_case, "stats"), "wall_ns"));
+        tree_put(freed, "median", tree_number(cases[i].free_ns));
+        tree_put(json_object_get(one_case, "stats"), "driver_free_ns", freed);
+        tree_put(one_case, "model", json_pack("{s:f}", "waiting_ns", cases[i].waiting_ns));
+        char *text =
+            printed("time", &(struct chart_subject){.root = result.root, .device = "opencl:0"});
+        if (!strstr(text, cases[i].waiting) || (cases[i].price && !strstr(text, cases[i].price)))
+            fail_msg("%s", text);
+        assert_int_equal(strstr(text, "# driver free") != NULL, cases[i].price != NULL);
+        assert_non_null(strstr(text, "kernels, copies and the rest"));
+        free(text);
+        result_free(&result);
+    }
+}
+
+/* What is quoted for gnuplot stays one text. */
+static void names_with_quotes(void **state)
+{
+    struct result result = record_fixture(1);
+    json_t *devices = json_object_get(json_object_get(result.root, "context"), "devices");
+    (void)state;
+    tree_put(json_array_get(devices, 0), "name", tree_text("Somebody's"));
+    char *text = printed("speedup", &(struct chart_subject){.root = result.root, .device = "host"});
+    assert_non_null(strstr(text, "caption = 'Somebody''s (host)"));
+    free(text);
+    result_free(&result);
+}
+
 static void charts_by_name(void **state)
 {
     const struct chart *chart;
@@ -382,6 +427,8 @@ int main(void)
         cmocka_unit_test(what_there_is_nothing_of),
         cmocka_unit_test(what_is_too_much),
         cmocka_unit_test(what_has_no_number),
+        cmocka_unit_test(waiting_is_a_part_of_its_own),
+        cmocka_unit_test(names_with_quotes),
         cmocka_unit_test(charts_by_name),
         cmocka_unit_test(charts_are_drawn),
         cmocka_unit_test(gnuplot_is_missing),
