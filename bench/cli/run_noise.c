@@ -10,7 +10,7 @@
 static void tell(const json_t *noise, const char *how, const char *when)
 {
     const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
-    fprintf(stderr, "gamut: the noise floor of %s is %.2g %%%s%s\n", tree_get_text(noise, "device"),
+    fprintf(stderr, "gamut: the noise floor of %s is %.3g %%%s%s\n", tree_get_text(noise, "device"),
             100 * tree_get_number(wall, "floor"), how, when);
 }
 

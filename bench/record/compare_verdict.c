@@ -96,7 +96,7 @@ static void set_unsure(struct comparer *c, struct compare_row *row, bool is_clea
     if (fabs(row->shift.estimate) > row->limit && fabs(row->shift.estimate) <= row->floor) {
         row->reason =
             arena_printf(&c->arena,
-                         "not beyond the noise floor, %.2g %%: rounds in turns (gamut run "
+                         "not beyond the noise floor, %.3g %%: rounds in turns (gamut run "
                          "--add) need none",
                          100 * expm1(row->floor));
         return;
