@@ -61,7 +61,7 @@ TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(wildc
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup test check bench smoke plots fuzz sanitize install uninstall clean help
+.PHONY: FORCE all setup test check bench smoke regress plots fuzz sanitize install uninstall clean help
 all: $(BUILD)/gamut ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
@@ -122,6 +122,9 @@ sanitize: ## all tests under ASan and UBSan
 FUZZ_SECONDS ?= 60
 fuzz: $(BUILD)/tests/fuzz_merge ## FUZZ_PROGRAMS (10000) random programs merged, then the parser for FUZZ_SECONDS (60)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
+
+regress: $(BUILD)/gamut ## BASE=FILE: is anything worse than in a result file, or than in the committed counters
+	@GAMUT=$(abspath $(BUILD))/gamut .ci/regress $(BASE)
 
 smoke: $(BUILD)/gamut ## every workload once, smallest data, on host and OpenCL
 	@$(BUILD)/gamut run --smoke -D host,opencl
