@@ -431,7 +431,7 @@ expect 0 "bad.json was run with --most-time 0, which this gamut does not know" r
 # What is not there any more is told, and stands in the file.
 sed 's/"8[0-9a-f]*","key":/&/; s/"inputs_digest":"[0-9a-f]*"/"inputs_digest":"0000000000000001"/' first.json >bad.json
 expect 0 "canny smoke: other data than in bad.json" run --like bad.json --no-save
-expect 77 "no case on a device that is named by --device opencl:none" run --like first.json -D opencl:none
+expect 77 "no device matches" run --like first.json -D opencl:none
 sed 's/right.mem/gone.mem/' first.json >bad.json
 expect 2 "gone.mem" run --like bad.json --no-save
 # The same cases on a device that nobody has: their ids belong to their keys.
@@ -476,8 +476,8 @@ expect 2 "bad.json" run --add bad.json
 
 # ---- counters alone
 expect 0 "4 ok" run --like first.json --no-samples --out counters.json
-grep -q '"rounds":\[\]}' counters.json || fail "--no-samples: there are rounds"
-! grep -q '"wall_ns":{"rounds"' counters.json || fail "--no-samples: there are times"
+grep -q '"rounds":\[\]' counters.json || fail "--no-samples: there are rounds"
+! grep -q '"wall_ns":{"rounds"\|"at_ns":' counters.json || fail "--no-samples: there are times"
 expect 0 "" compare first.json counters.json --gate exact:0
 expect 0 "4 ok" run --like counters.json --no-save
 expect 2 "no-samples and --no-save exclude each other" run --no-samples --no-save

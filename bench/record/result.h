@@ -47,8 +47,8 @@ int result_create(struct result *result, const struct result_run *run, struct er
 /* Goes on with a result that was loaded, whose reference it takes: `rounds` more will be added, as
  * another entry of `run.parts`. ERR_USAGE where this is not the build that made it. */
 int result_continue(struct result *result, json_t *root, unsigned rounds, struct error *error);
-/* A copy with every case's status and counters, and without rounds and what follows from them. The
- * caller owns it. */
+/* A copy with every case's status and counters, without rounds, what follows from them, and
+ * `memory`. The caller owns it. */
 json_t *result_without_rounds(json_t *root);
 /* How many rounds it has. */
 unsigned result_rounds(const json_t *root);
