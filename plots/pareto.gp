@@ -63,6 +63,7 @@ do for [file in terminals] {
     set bmargin at screen 0.98
     set xrange [0 : 1]
     set yrange [0 : 1]
+    unset title
     unset border
     unset tics
     set key at screen 0.5, screen 1 - 6.0 / height center top horizontal Left reverse noenhanced samplen 1 maxrows key_rows

@@ -19,7 +19,7 @@ longest = LABEL_max
 row_points = 15
 label_points = 12 + 6.3 * longest
 width = across == 1 ? 1000 : across == 2 ? 1300 : 1600
-head = 56
+head = across == 1 ? 56 : 30 + 17 * (part_count + 1) # gnuplot puts the names below each other where panels are narrow
 height = head + row_points * per_column + 70
 if (is_text) { label_points = (longest + 3.0) * width / columns; height = (2 * per_column + 10) * width * 1.4 / columns }
 

@@ -1,0 +1,110 @@
+# Made by `gamut plot`. In this folder, `gnuplot <this file>` draws it again as .svg and .png,
+# `gnuplot -e "terminals='dumb'" <this file>` on the terminal.
+
+data = 'matrix-cuda-0.dat'
+out = 'matrix-cuda-0'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev d7385f0cb492, 6 rounds, 2026-11-21'
+note = ''
+series = '"raw" "bufalloc" "caching" "pool" "stream" "tagged" "tlsf" "vmm"'
+strategy = ''
+note = ''
+mean_row = 28
+
+# How many times faster than raw, a row a workload, a column a way to run. Blue is better than raw.
+
+better = 1
+key_title = "speed-up over raw"
+
+# The cells of a matrix. The palette is Wong's orange and blue, which people with any kind of colour blindness can
+# tell apart, white where there is no difference; its range is logarithmic, and the same both ways. A grey print
+# shows how much; the numbers say which way. Cells without a number are hatched, and say why.
+
+# What to draw into: an image that scales, one that goes everywhere, or text. A chart sets width and
+# height, in points of the SVG, and evaluates open_file(f) for each f of terminals.
+
+set encoding utf8
+if (!exists("terminals")) { terminals = "svg png" }
+if (!exists("columns")) { columns = 100 }
+is_text = terminals eq "dumb"
+pixels = 1.6
+bitmap = strstrt(GPVAL_TERMINALS, "pngcairo") ? "pngcairo" : "png"
+open_file(f) = f eq "svg" ? sprintf('set terminal svg size %d,%d dynamic font "sans,12" background rgb "white"; set output "%s.svg"', width, height, out) \
+    : f eq "png" ? sprintf('set terminal %s size %d,%d font "sans,12" fontscale 1.35; set output "%s.png"', bitmap, pixels * width, pixels * height, out) \
+    : sprintf('set terminal dumb noenhanced size %d,%d; set output', columns, columns * height / width / 1.4 > 16 ? columns * height / width / 1.4 : 16)
+
+log2(x) = log(x) / log(2)
+stats data index 0 using (strlen(strcol(2))) name "ROW" nooutput
+stats data index 1 using (strlen(strcol(2))) name "COLUMN" nooutput
+stats data index 2 using (abs(log2($3))) name "CELL" nooutput
+rows = ROW_records
+columns_shown = COLUMN_records
+limit = CELL_max < 0.25 ? 0.25 : CELL_max > 3 ? 4.0 : CELL_max > 1 ? 1.0 * ceil(CELL_max) : CELL_max > 0.5 ? 1.0 : 0.5
+
+left = 16 + 6.6 * ROW_max
+top = 26 + 6.4 * COLUMN_max
+cell_width = 42
+cell_height = 19
+key_height = 76
+width = left + cell_width * columns_shown + 24
+width = width < 560 ? 560 : width
+height = top + cell_height * rows + key_height
+if (is_text) {
+    # Names of columns stand in as many lines as keep them apart.
+    left = (ROW_max + 4) * width / (1.0 * columns)
+    cell_width = 0.95 * (width - left) / columns_shown
+    lines = int(ceil((COLUMN_max + 1.0) / (cell_width * columns / width)))
+    line = width * 1.4 / columns
+    top = (lines + 2) * line
+    key_height = 3 * line
+    height = top + key_height + line * rows
+}
+
+unset border
+unset key
+set style fill solid 1.0
+set tics scale 0 nomirror noenhanced font ",10"
+unset xtics
+set ytics ()
+set x2tics () rotate by 90 left
+set palette defined (-1 "#D55E00", 0 "#FFFFFF", 1 "#0072B2")
+set cbrange [-limit : limit]
+set xrange [-0.5 : columns_shown - 0.5]
+set yrange [rows - 0.5 : -0.5]
+set x2range [-0.5 : columns_shown - 0.5]
+if (mean_row > 0 && !is_text) { set arrow 1 from -0.5, mean_row - 0.5 to columns_shown - 0.5, mean_row - 0.5 nohead lw 1.5 lc rgb "#404040" front }
+
+# Ticks of the colour box: the limits, 1, and what is half way.
+tick(v) = sprintf("%.3g×", 2 ** (better * v))
+set cbtics out nomirror scale default font ",9" (tick(-limit) -limit, tick(-limit / 2) -limit / 2, "1×" 0, tick(limit / 2) limit / 2, tick(limit) limit)
+set colorbox horizontal user origin screen (left / (1.0 * width)), screen 52.0 / height size screen (190.0 / width), screen 9.0 / height
+
+clipped(v) = v > limit ? limit : v < -limit ? -limit : v
+is_dark(v) = abs(v) > 0.65 * limit
+number(v) = v >= 100 ? sprintf("%.0f", v) : v >= 10 ? sprintf("%.1f", v) : sprintf("%.2f", v)
+is_known(s) = s eq "ok"
+
+do for [file in terminals] {
+    eval open_file(file)
+    set lmargin at screen left / (1.0 * width)
+    set rmargin at screen (left + cell_width * columns_shown) / (1.0 * width)
+    set tmargin at screen 1 - top / (1.0 * height)
+    set bmargin at screen key_height / (1.0 * height)
+    set label 1 caption . note at screen 0.5, screen 10.0 / height center noenhanced font ",8" textcolor rgb "#606060"
+    set label 2 key_title at screen (left + 200.0) / width, screen 56.0 / height left noenhanced font ",10"
+    if (file eq "dumb") {
+        unset colorbox
+        unset x2tics
+        unset label 2
+        do for [i = 1:columns_shown] { set label 2 + i word(series, i) at first i - 1, graph 1 center noenhanced offset 0, 1 + (i - 1) % lines }
+        plot data index 0 using (0):1:ytic(2) with points pt -1, \
+            data index 2 using 2:1:(is_known(strcol(4)) ? number($3) : strcol(4)) with labels noenhanced
+    } else {
+        plot data index 0 using (0):1:ytic(2) with points pt -1, \
+            data index 1 using 1:(0):x2tic(2) axes x2y1 with points pt -1, \
+            data index 2 using 2:1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47):(is_known(strcol(4)) ? clipped(better * log2($3)) : NaN) with boxxyerror fs solid 1.0 noborder lc palette, \
+            data index 2 using (is_known(strcol(4)) ? NaN : $2):1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47) with boxxyerror fs pattern 4 noborder fc rgb "#BBBBBB", \
+            data index 2 using 2:(is_known(strcol(4)) && !is_dark(better * log2($3)) ? $1 : NaN):(number($3)) with labels noenhanced font ",9" textcolor rgb "#000000", \
+            data index 2 using 2:(is_known(strcol(4)) && is_dark(better * log2($3)) ? $1 : NaN):(number($3)) with labels noenhanced font ",9" textcolor rgb "#FFFFFF", \
+            data index 2 using 2:(is_known(strcol(4)) ? NaN : $1):4 with labels noenhanced font ",8" textcolor rgb "#000000"
+    }
+}
