@@ -13,7 +13,7 @@
 #include "record/tree.h"
 
 /* The whole table: what happened, the verdict, the exit code without and with --strict. Code 2 is
- * that of files and arguments, which tests/test_cli.sh has. */
+ * that of files and arguments, which tests/test_cli_compare.sh has. */
 static void exit_codes(void **state)
 {
     (void)state;

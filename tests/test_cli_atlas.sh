@@ -1,0 +1,57 @@
+#!/bin/sh
+# The command line: an atlas and predictions by it.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cli.sh"
+
+"$gamut" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json >out 2>err || fail "no a.json"
+
+# ---- an atlas
+expect 2 "exclude each other" atlas --no-save --out b.json
+expect 2 "did you mean --quick?" atlas --qick
+expect 2 "one argument too many" atlas host
+expect 2 "json" atlas --format csv
+expect 77 "no device matches" atlas -D opencl:no-such-device-anywhere
+expect 2 "a.json exists" atlas --quick --out a.json
+expect 0 "1 measured; wrote b.json" atlas --quick --out b.json
+has "^raw  *alloc .* us"
+has "^malloc  *first_use"
+has "^stream:threshold=0  *host has no"
+is_json b.json
+expect 0 "" plot b.json --out atlas-charts
+expect 0 "1 measured" atlas --quick --no-save --format json
+is_json out
+if "$gamut" list devices | grep -q '^opencl:0'; then
+    expect 0 "1 measured" atlas --quick --no-save -D opencl
+    has "^raw  *free .* [a-z_]*$"
+    has "^command  *read "
+fi
+
+# ---- predictions
+expect 2 "none.json" run --smoke -w right.mem --no-save --atlas none.json
+expect 2 "a.json: the file has no atlas" run --smoke -w right.mem --no-save --atlas a.json
+expect 0 "1 ok" run --smoke -w canny -s raw --no-save --atlas b.json
+has "strategy  .*wall  *predicted  *error"
+expect 0 "1 ok" run --smoke -w canny -s raw --no-save --atlas b.json --format json
+has '"predicted_ns": *[1-9]'
+is_json out
+if "$gamut" list devices | grep -q '^opencl:0'; then
+    expect 0 "b.json has no atlas of opencl:0" run --smoke -w canny -s raw --no-save -D opencl:0 --atlas b.json
+fi
+sed 's/"device": "host", "name": "/&another /' b.json >another.json
+expect 0 "was made on another" run --smoke -w canny -s raw --no-save --atlas another.json
+sed 's/"waits":"unknown"/"waits":"perhaps"/' b.json >broken.json
+expect 2 "broken.json: atlas.*curves.0.*waits" run --smoke -w canny --no-save --atlas broken.json
+# The newest of the device is found by itself, but not for a smoke run.
+mkdir -p kept/machine && cp another.json kept/machine/20300101T000000Z-x.json
+cp b.json kept/machine/20200101T000000Z-x.json && cp a.json kept/machine/20290101T000000Z-x.json
+expect 0 "predicted by the atlas in kept/machine/20200101" run -w canny -s raw -d smoke --rounds 1 \
+    --max-samples 5 --no-save --results kept
+expect 0 "1 ok" run --smoke -w canny -s raw --no-save --results kept
+! grep -q atlas err || fail "a smoke run looks for atlases"
+
+# ---- interruption
+# Sizes are visited in random order, the first may take a second: which way has a row by then is chance.
+interrupted 'sizes' cut_atlas.json '"sample_count":[1-9]' atlas
+has "^[a-z]* .* [nmu]*s ("
+
+summary

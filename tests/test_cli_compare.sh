@@ -1,0 +1,50 @@
+#!/bin/sh
+# The command line: comparisons.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cli.sh"
+
+# ---- comparisons: every exit code; what stands behind it is test_compare_exit's
+expect 0 "2 ok" run --smoke -w right.mem -s raw,pool --rounds 2 --out c-base.json
+sed 's/"peak_reserved_bytes":[0-9][0-9]*/"peak_reserved_bytes":9999999/g' c-base.json >c-larger.json
+sed 's/"status":"ok"/"status":"wrong"/g' c-base.json >c-wrong.json
+sed 's/"alignment_bytes":[0-9][0-9]*/"alignment_bytes":3/' c-base.json >c-other.json
+sed 's/"version": "1\./"version": "2./' c-base.json >c-newer.json
+head -c 3000 c-base.json >c-cut.json
+echo '{"schema": "gamut.gates/1", "gates": {"peak_*": "10MB"}}' >gates.json
+sed 's/"gates":/"gate":/' gates.json >bad_gates.json
+expect 0 "" compare c-base.json c-base.json
+has "^unsure: "
+has "needs 6 rounds, has 2"
+expect 0 "" compare c-base.json c-larger.json c-larger.json --gate 'peak_*:10MB'
+has "within its limit"
+expect 0 "" compare c-larger.json c-base.json --gate exact:0
+has "+ smaller"
+expect 1 "" compare c-base.json c-larger.json
+has "^regression: "
+expect 0 "" compare c-base.json c-larger.json --gate-file gates.json
+expect 1 "" compare c-base.json c-larger.json --gate-file gates.json -g peak_reserved_bytes:0 --format csv --show worst
+has ",true,true,"
+expect 2 "bad_gates.json: .*there is no key" compare c-base.json c-larger.json --gate-file bad_gates.json
+expect 2 "no metric 'peak' " compare c-base.json c-larger.json --gate peak:0
+expect 2 "expected a percentage" compare c-base.json c-larger.json --threshold 2
+expect 2 "between 0 and 1" compare c-base.json c-larger.json --alpha 5%
+expect 2 "needs BASE and NEW" compare c-base.json
+expect 2 "within one file" compare c-base.json c-larger.json --by strategy=raw
+expect 2 "there are: raw, pool" compare c-base.json --by strategy=rae
+expect 2 "missing.json" compare c-base.json missing.json
+expect 2 "c-cut.json:" compare c-base.json c-base.json c-cut.json
+expect 2 "c-newer.json: schema.version" compare c-newer.json c-base.json
+expect 3 "" compare c-base.json c-wrong.json --gate none
+has "! wrong"
+expect 0 "" compare c-wrong.json c-base.json --gate none
+expect 4 "" compare c-base.json c-other.json --gate exact:0
+has "device host alignment_bytes: .* (matters for everything)"
+expect 0 "" compare c-base.json c-other.json --gate exact:0 --force-compare
+expect 5 "" compare c-base.json c-base.json --strict
+expect 0 "" compare c-base.json c-base.json --strict --gate exact:0 --format json
+is_json out
+has '"verdict": "ok"'
+expect 0 "" compare c-base.json --by strategy=raw --format md
+has "paired by round"
+
+summary

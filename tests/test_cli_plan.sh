@@ -1,0 +1,96 @@
+#!/bin/sh
+# The command line: programs and what merge sets would do to them.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cli.sh"
+
+# ---- programs
+expect 0 "" plan right.mem --print source
+lacks "alloc("
+expect 0 "" plan right.mem
+has "alloc("
+cp out planned.mem
+expect 0 "" plan planned.mem
+cmp -s out planned.mem || fail "plan: printing and parsing again gives another program"
+"$gamut" list workloads >workloads
+while read -r name path; do
+    "$gamut" plan "$name" >built_in.mem || fail "plan $name"
+    expect 0 "" plan built_in.mem
+    cmp -s out built_in.mem || fail "plan $name: printing and parsing again changes it ($path)"
+done <workloads
+
+# ---- what merge sets would do
+cat >twice.mem <<'END'
+fun twice(n: i64, f: f32) {
+  let a: [n]f32 = kernel make (i < n) { a[i] = f; }
+  let b: [n]f32 = kernel again (i < n) { b[i] = 2.0f * a[i]; }
+  let k: i32 = b_count[0]
+  let c: [k]f32 = kernel part (i < k) { c[i] = b[i]; }
+  in b, c
+}
+dataset first { n = 256; f = 1; }
+END
+sed -i 's/^  let k: i32.*/  let ones: [1]i32 = replicate(1)\n  let k32: i32 = ones[0]\n  let k: i64 = i64(k32)/' twice.mem
+expect 0 "twice: sizes of dataset first" plan twice.mem -m none,best k32=3
+has "^  none .* 2.0[0-9] KiB .* 2.0[0-9] KiB"
+has "^  best "
+expect 0 "give it as k32=VALUE" plan twice.mem -m all
+has "^  reuse .* - "
+expect 0 "" plan twice.mem -m none n=1k k32=0
+has "8.00 KiB"
+expect 0 "" plan twice.mem -m reuse -d first k32=3 --format json
+is_json out
+has '"peak_last_use_bytes": [0-9]'
+grep -q '"refused": null' out || fail "plan: no decision was made"
+expect 0 "sizes of dataset" plan twice.mem -m all --format json
+is_json out
+has '"alloc_count": null'
+expect 0 "" plan twice.mem -m reuse n=256 k32=3 --why b
+has "leaves block 'b_mem' for 'a_mem'"
+has "twice.mem:3:   let b"
+lacks "planned in"
+expect 0 "" plan twice.mem -m reuse n=256 k32=1 --print both
+has "^-- before"
+has "b: .*@ a_mem"
+expect 0 "" plan kmeans -m none -d smoke moved=900,0
+expect 0 "sizes of dataset smoke" plan canny -m best strong_count=100 last_grew=0
+expect 2 "did you mean reuse?" plan twice.mem -m resue
+expect 2 "has no scalar 'k33' (did you mean k32?)" plan twice.mem -m all k33=4
+expect 2 "n is 'few', expected a whole number" plan twice.mem -m all n=few
+expect 2 "n is -4, expected 0 or more" plan twice.mem -m all n=-4
+expect 2 "f is 'x', expected a number" plan twice.mem -m all n=4 f=x
+expect 2 "k32 is 3000000000, which is no i32" plan twice.mem -m all n=4 k32=3000000000
+expect 2 "needs values for rows=… cols=…" plan stencil -m all steps=3
+expect 2 "one argument too many: sizes are name=value" plan twice.mem -m all 4
+expect 2 "has no dataset 'frist' (did you mean first?)" plan twice.mem -m all -d frist
+expect 2 "no array or block 'bb'" plan twice.mem -m all n=4 k32=1 --why bb
+expect 2 "says nothing without merge sets" plan twice.mem n=4
+expect 2 "with -m, --print is ir or both" plan twice.mem -m best --print source
+expect 2 "needs FILE|WORKLOAD" plan
+expect 2 "there is no flag --unchecked" plan twice.mem -m all --unchecked last_use
+sed '/^dataset/d' twice.mem >sizeless.mem
+expect 0 "no sizes are given and there is no dataset" plan sizeless.mem -m all
+has "reused"
+printf 'id,lower,upper,size\n0,0,2,10\n1,1,3,20\n2,2,4,5\n' >buffers.csv
+expect 0 "height 30 bytes, lower bound 30" plan --lifetimes buffers.csv
+has "offset"
+expect 3 "do not fit" plan --lifetimes buffers.csv --capacity 29
+expect 2 "exclude each other" plan twice.mem --lifetimes buffers.csv
+{
+    echo program,dataset,variant,before_bytes,after_bytes,bound_before_bytes,bound_after_bytes,fun,fun_dataset,fun_values
+    echo sums,1k,gpu,32000,16000,,,series,smoke,n=1000
+    echo other,1k,gpu,1,1,,,,,
+} >published.csv
+expect 0 "" plan --published published.csv
+has "32,000 .* 16,000 .* equal"
+has "no program of ours: other 1k gpu"
+expect 0 "" plan --published published.csv --format csv
+has "^sums,1k,gpu,series,smoke,n=1000,32000,16000,,,32000,16000,24000,16000,24000,16000,optimal"
+has "^other,1k,gpu,,,,1,1,,,,"
+expect 0 "" plan --published published.csv --format json
+has '"ours_best_bytes": 16000'
+expect 2 "No such file" plan --published missing.csv
+expect 2 "--published and --merge exclude each other" plan --published published.csv -m all
+expect 2 "--published and a program exclude each other" plan --published published.csv series
+expect 2 "csv is for --published" plan twice.mem -m all --format csv
+
+summary

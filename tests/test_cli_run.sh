@@ -1,0 +1,106 @@
+#!/bin/sh
+# The command line: runs, suites, and how both fail or are interrupted.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cli.sh"
+
+# ---- runs
+expect 0 "1 ok" run --smoke -s raw -w right.mem
+has "triple"
+lacks "gamut:"
+set -- results/*/*.json
+[ $# -eq 1 ] && [ -f "$1" ] || fail "run: no result file below results/"
+expect 0 "4 ok" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json --progress plain
+grep -q '\[ 1/ 1\] 4 cases' err || fail "--progress plain: no line for the round"
+is_json a.json
+expect 2 "a.json exists" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json
+expect 0 "4 ok" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json --force --progress never
+! grep -q '\[ 1/ 1\]' err || fail "--progress never: a line for the round"
+expect 0 "1 ok" run --smoke -w right.mem -s pool --no-save --format json
+is_json out
+expect 0 "1 ok" run --smoke -w right.mem -s pool --no-save --format csv
+lacks "gamut:"
+expect 0 "2 ok" run --smoke -w stencil_hoisted -s raw -m none,best --no-save
+has "over best"
+has "none .*+33.3 %"
+GAMUT_ROUNDS=2 expect 0 "1 round," run -w right.mem -s raw --no-save --smoke --rounds 1
+GAMUT_ROUNDS=few expect 2 "GAMUT_ROUNDS is 'few'" run --no-save
+# What the memory does is looked at once, in the first round; not in smoke runs, and not where told so.
+# Runs that are not --smoke first measure how fast the device copies, for seconds: few tests need them.
+GAMUT_ROUNDS=2 expect 0 "2 rounds" run -w right.mem -s raw --samples 1 --min-time 0 --no-save --format json
+has '"memory":{"timer_ns"'
+has '"timeline": *"on"'
+[ "$(grep -o '"latency":' out | wc -l)" -eq 1 ] || fail "the memory of one case was looked at more than once"
+expect 0 "1 ok" run -w right.mem -s raw --rounds 1 --samples 1 --min-time 0 --no-save --format json --timeline off
+lacks '"memory":'
+has '"timeline": *"off"'
+expect 0 "1 ok" run --smoke -w right.mem -s raw --no-save --format json
+lacks '"memory":'
+expect 0 "1 ok" run --smoke -w right.mem -s raw --no-save --format json --timeline on
+has '"memory":'
+expect 2 "expected one of on|off" run -w right.mem --timeline no --no-save
+expect 0 "" plot a.json --out charts
+expect 2 "report needs --out" report a.json
+expect 2 "missing.json" report missing.json --out page
+expect 0 "" report a.json --against a.json --out page
+has "^page/index.html$"
+[ -s page/index.html ] && [ -s page/data/a.json ] || fail "a report lacks its parts"
+mkdir other && echo mine >other/file
+expect 2 "other has files in it and is no report" report a.json --out other
+expect 2 "did you mean speedup?" plot a.json --chart sppedup
+expect 2 "svg, png and dumb" plot a.json --term jpeg
+expect 2 "no atlas" plot a.json --chart atlas
+expect 2 "none of the .* cases" plot a.json -w no_such_workload
+expect 0 "" list charts
+has "^stability "
+"$gamut" run --smoke -w right.mem -s raw --no-save >/dev/full 2>err
+[ $? -eq 2 ] || fail "a full disk behind stdout goes unnoticed"
+
+# ---- suites
+cat >mine.json <<'END'
+{"format": "gamut.suite/1", "title": "A title", "source": "a paper",
+ "compare": {"strategy": ["raw", "pool"]},
+ "rows": [{"name": "first", "workload": "canny", "dataset": "smoke", "published": 2},
+          {"name": "second", "workload": "lud", "dataset": "smoke"},
+          {"name": "third", "published": 3, "missing": "nobody has it"}]}
+END
+expect 0 "4 ok" run --suite mine.json --smoke --rounds 6 --out suite.json
+has "^suite mine: A title"
+has "^  first .*x \[.*2.00x"
+has "third .* nobody has it"
+is_json suite.json
+grep -q '^"suite": {' suite.json || fail "suite.json has no suite"
+expect 0 "2 ok" run --suite mine.json --smoke --no-save -w lud
+lacks "first"
+expect 2 "suite and --strategy exclude each other" run --suite mine.json -s pool --no-save
+expect 2 "no row of the suite mine has the dataset large" run --suite mine.json -d large --no-save
+expect 2 "did you mean seed-impact?" run --suite seed-impct
+expect 2 "missing.json" run --suite missing.json
+sed 's/"lud"/"lux"/' mine.json >bad.json
+expect 2 "bad.json: rows\[1\]: there is no workload 'lux' (did you mean lud?)" run --suite bad.json
+sed 's/: 2}/: two}/' mine.json >bad.json
+expect 2 "bad.json:3:" run --suite bad.json
+sed 's/"rows"/"row"/' mine.json >bad.json
+expect 2 "bad.json: there is no key 'row' (did you mean rows?)" run --suite bad.json
+
+# ---- failures
+expect 3 "wrong: raw triple/smoke" run --smoke -s raw -w wrong.mem --out wrong.json
+has "WRONG"
+lacks "[0-9] [nmu]s"
+grep -q '"wrong"' wrong.json || fail "wrong.json does not say so"
+expect 3 "oom: raw" run --smoke -w canny -s raw,pool --mem-limit 32k --no-save
+has "OOM"
+expect 0 "1 ok, 1 skipped" run --smoke -w canny,right.mem -s raw --mem-limit 4k --no-save
+grep -q "skipped: raw .*its inputs alone are 22.5 KiB, the limit is 4.00 KiB" err ||
+    fail "--mem-limit: what does not fit is not told"
+has "SKIPPED  does not fit"
+expect 3 "timeout: raw" run --smoke -w canny -s raw --timeout 1ms --no-save
+expect 3 "1 ok, 1 wrong" run --smoke -s raw -w canny,wrong.mem --no-save
+expect 77 "no device matches" run -D opencl:no-such-device-anywhere
+expect 77 "no device matches" run -D host,opencl:no-such-device-anywhere
+
+# ---- interruption
+interrupted '\[ *2/' cut.json '"samples"' \
+    run --smoke -w canny --rounds 10000 --progress plain
+has "canny"
+
+summary

@@ -1,0 +1,94 @@
+#!/bin/sh
+# The command line: flags, names, files, what there is, doctor, manual and completion.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cli.sh"
+
+# ---- usage
+expect 2 "usage:"
+expect 0 "" --help
+has "Exit codes"
+expect 0 "" --version
+has "^gamut "
+expect 2 "did you mean list?" lsit
+expect 0 "" run --help
+has "GAMUT_WORKLOAD"
+expect 2 "did you mean --rounds?" run --ruonds 3
+expect 2 "at least 1" run --rounds 0
+expect 2 "whole number" run --rounds few
+expect 2 "needs a value" run --rounds
+expect 2 "a size such as" run --mem-limit lots
+expect 2 "did you mean table?" run --format tabel
+expect 2 "one argument too many" run stencil
+expect 2 "exclude each other" run --no-save --out x.json
+expect 2 "below --samples" run --samples 9 --max-samples 3
+expect 2 "below 2^53\|at most" run --seed 9007199254740992
+
+# ---- names that do not exist
+expect 2 "did you mean stencil_hoisted?" run -w stencil_hosted
+expect 2 "there are: .*canny" run -w nothing_like_it
+expect 2 "did you mean pool" run -s pol
+expect 2 "did you mean policy" run -s tagged:polcy=v4
+expect 2 "v9" run -s tagged:policy=v9
+expect 2 "did you mean small?" run -w canny -d smal
+expect 2 "no merge set 'coalese' (did you mean coalesce?)" run -m coalese
+expect 2 "did you mean disjoint?" run -m reuse:with=disjoin
+expect 2 "did you mean scope?" run --release scoop
+expect 2 "did you mean cuda?" run -D cdua
+expect 2 "did you mean devices?" list devcies
+expect 2 "did you mean canny?" plan cany
+
+# ---- files
+expect 2 "broken.mem:2:" run -w broken.mem
+expect 2 "iotta" plan broken.mem
+expect 2 "missing.mem" run -w missing.mem
+expect 2 "missing.json" plot missing.json
+echo '{"schema": ' >half.json
+expect 2 "half.json" plot half.json
+expect 2 "half.json exists" run -w right.mem --out half.json
+expect 2 "half.json/x.json" run --smoke -w right.mem --out half.json/x.json
+
+# ---- what there is
+for topic in workloads datasets strategies merges suites devices metrics; do
+    expect 0 "" list "$topic"
+    [ -s out ] || fail "list $topic: nothing on stdout"
+done
+expect 0 "" list devices
+has "^host "
+expect 0 "" list strategies
+has ":policy="
+expect 0 "" list merges
+has "^  best "
+has "^  disjoint "
+
+# ---- is the machine fit
+expect 2 "did you mean --format?" doctor --fromat json
+expect 2 "expected one of table|json" doctor --format xml
+expect 2 "one argument too many" doctor host
+expect 3 "" doctor --results right.mem/x
+has "^fail  results  *right.mem/x: Not a directory -> set GAMUT_RESULTS"
+GAMUT_RESULTS=right.mem/x expect 3 "" doctor --format json
+is_json out
+has '"verdict": "fail"'
+rm -rf looked_at
+"$gamut" doctor --results looked_at/here >out 2>err </dev/null
+code=$?
+if grep -q '^pass  build' out; then [ $code -eq 0 ]; else [ $code -eq 3 ]; fi || fail "doctor: exit $code"
+has "^pass  device host "
+has "^pass  results  *looked_at/here: will be made"
+[ ! -s err ] || fail "doctor: something on stderr"
+[ ! -e looked_at ] || fail "doctor makes the folder that it looks at"
+
+expect 0 "the noise floor of host" run --aa --smoke -w canny -s raw --rounds 12 --results floors
+"$gamut" doctor --results floors >out 2>err
+has "^pass  noise floor host  *[0-9.]* % of wall time"
+"$gamut" doctor >out 2>err
+has "^info  noise floor host  *none yet"
+
+# ---- manual and completion
+expect 0 "" man
+has "^.SH EXIT STATUS"
+expect 2 "one argument too many" man run
+expect 2 "completion needs bash|zsh" completion
+expect 2 "there are: bash zsh" completion fish
+
+summary
