@@ -97,20 +97,52 @@ static void what_lives_keeps_its_step(void **state)
     atlas_free(&atlas);
 }
 
-/* The first command that uses what a pool gave pays the difference of the pool's own curves. */
+/* What fits neither chunk that has something in it is in a third, and that alone goes back. */
+static void what_lives_here_and_there_keeps_both(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    const struct model model = model_with(&atlas);
+    struct trace t = make_trace();
+    add_alloc(&t, 0, 20 * MIB);
+    add_alloc(&t, 1, 20 * MIB); /* two chunks, with 12 MiB spare in each */
+    t.run_begin = 2;
+    add_alloc(&t, 2, 10 * MIB); /* 4 */
+    add_alloc(&t, 3, 10 * MIB); /* 4 */
+    add_free(&t, 2);            /* 1 */
+    add_free(&t, 3);            /* 1 */
+    add_read(&t, 0);            /* 8: 40 MiB live in 64 reserved, but no chunk is free */
+    add_alloc(&t, 2, 16 * MIB); /* 50: 24 MiB are spare, but not in one piece */
+    add_free(&t, 2);            /* 2 */
+    add_read(&t, 0);            /* 8, and 41 */
+    size_t end = t.event_count;
+    add_free(&t, 0);
+    add_free(&t, 1);
+    t.run_end = end;
+    struct case_model m = predicted_of(&model, &t, "stream");
+    check_us(&m, 2 * (4 + 1) + 8 + 50 + 2 + 8 + 41 + 3, 2 * (4 + 1) + 50 + 2, 0);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* The first command that uses a new chunk pays the difference of the pool's own curves; what was
+ * spare has been used. */
 static void the_pools_memory_has_a_first_use_of_its_own(void **state)
 {
     (void)state;
     struct atlas atlas = atlas_with_pools();
     put_cost(&atlas, "raw", "first_use", 90 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
-    put_cost(&atlas, "stream:threshold=max", "reuse", 11 * US, ATLAS_WAITS_unknown);
-    put_cost(&atlas, "stream:threshold=max", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "stream:threshold=0", "first_use", 11 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "stream:threshold=0", "second_use", 6 * US, ATLAS_WAITS_unknown);
     const struct model model = model_with(&atlas);
     struct trace t = one_kernel();
-    struct case_model m = predicted_of(&model, &t, "stream:threshold=max");
-    check_us(&m, 4 + 2 + 5 + 4 + 100 + 3, 5, 0);
+    struct case_model m = predicted_of(&model, &t, "stream");
+    check_us(&m, 50 + 2 + 5 + 4 + 100 + 3 + 41, 52, 0);
     assert_int_equal(m.first_use_ns, 5 * US);
+    m = predicted_of(&model, &t, "stream:threshold=max");
+    check_us(&m, 4 + 2 + 4 + 100 + 3, 5, 0);
+    assert_int_equal(m.first_use_ns, 0);
     trace_close(&t);
     atlas_free(&atlas);
 }
@@ -280,6 +312,7 @@ int main(void)
         cmocka_unit_test(a_pool_waits_for_nothing_and_keeps_what_it_may),
         cmocka_unit_test(a_pool_that_keeps_nothing_pays_at_each_wait),
         cmocka_unit_test(what_lives_keeps_its_step),
+        cmocka_unit_test(what_lives_here_and_there_keeps_both),
         cmocka_unit_test(the_pools_memory_has_a_first_use_of_its_own),
         cmocka_unit_test(a_pool_has_a_capacity),
         cmocka_unit_test(a_pool_that_the_atlas_does_not_know_has_no_prediction),

@@ -4,7 +4,9 @@
 #ifndef GAMUT_RUN_MODEL_REPLAY_H
 #define GAMUT_RUN_MODEL_REPLAY_H
 
+#include "alloc/segregated_fit.h"
 #include "base/arena.h"
+#include "base/slab.h"
 #include "run/model.h"
 
 /* As many commands may wait in a queue; the next call waits for the oldest. Drivers do not say how
@@ -22,18 +24,21 @@ struct command_costs {
 struct memory {
     uint64_t bytes;
     const char *way; /* of the atlas, by which it was got */
-    bool used;       /* some command has used it */
+    bool used;       /* some command has used it, or what lies there now is a pool's spare piece */
     bool again;      /* one of this size had been given back before, in this run */
     unsigned next;   /* handle of the next one that is not live */
+    struct fit_node *piece; /* of a pool's chunk */
 };
 
-/* The driver's pool, by bytes alone: what is spare is not cut up. */
+/* The driver's pool: chunks that it has got and not given back, and what is free in each. */
 struct model_pool {
     bool is_open;
     uint64_t threshold_bytes, capacity_bytes; /* capacity 0: none */
-    uint64_t live_bytes, reserved_bytes;
-    uint64_t peak_bytes;          /* of reserved_bytes since it was reset */
-    uint64_t most_reserved_bytes; /* ... and in all runs */
+    uint64_t reserved_bytes;
+    uint64_t peak_bytes; /* of reserved_bytes since it was reset */
+    size_t chunk_count, chunk_capacity;
+    struct fit_range **chunks; /* in the order in which they were got */
+    struct slab nodes;         /* of the chunks' pieces */
 };
 
 struct block_state {
