@@ -3,11 +3,11 @@
 
 data = 'atlas-cuda-0.dat'
 out = 'atlas-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 978a940c0b31, 1 round, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 890706878df1, 1 round, 2026-11-21'
 note = ''
 series = '"raw" "stream:threshold=0" "stream:threshold=max" "vmm" "pinned" "shared"'
 titles = '"alloc" "first use, a word a page" "free on an idle device"'
-legends = '"raw: 2.82 us + 2.63 TiB/s; from 2.00 MiB 50.6 us + 26 TiB/s" "stream:threshold=0: 49.8 us + 998 GiB/s" "stream:threshold=max: 1.91 us + 4043 TiB/s" "vmm: 55.5 us + 23.8 TiB/s" "pinned: 590 us; from 3.00 MiB 0.00 ns + 2.81 GiB/s" "shared: 17.3 us + 236 TiB/s" "raw: 9.49 us + 50 TiB/s" "stream:threshold=0: 10.8 us + 50 TiB/s" "stream:threshold=max: 9.62 us + 53.7 TiB/s" "vmm: 10.4 us + 50 TiB/s" "pinned: 13.6 us + 1.12 TiB/s" "shared: 199 us + 12.6 GiB/s" "raw: 3.11 us + 5.1 TiB/s; from 2.00 MiB 32.0 us + 3.02 TiB/s" "stream:threshold=0: 696 ns + 3385 TiB/s" "stream:threshold=max: 645 ns + 57204 TiB/s" "vmm: 29.3 us + 2.94 TiB/s" "pinned: 231 us; from 3.00 MiB 54.8 us + 11 GiB/s" "shared: 36.4 us + 123 GiB/s" '
+legends = '"raw: 3.33 us + 3.16 TiB/s; from 2.00 MiB 57.2 us + 24.4 TiB/s" "stream:threshold=0: 52.2 us + 977 GiB/s" "stream:threshold=max: 2.14 us + 4007 TiB/s" "vmm: 61.4 us + 20.4 TiB/s" "pinned: 606 us; from 3.00 MiB 0.00 ns + 2.71 GiB/s" "shared: 19.3 us + 139 TiB/s" "raw: 10.00 us + 50.8 TiB/s" "stream:threshold=0: 11.1 us + 50.7 TiB/s" "stream:threshold=max: 10.0 us + 54.3 TiB/s" "vmm: 10.8 us + 50.6 TiB/s" "pinned: 13.8 us + 1.02 TiB/s" "shared: 102 us + 11.2 GiB/s" "raw: 3.37 us + 4.73 TiB/s; from 2.00 MiB 35.4 us + 3.1 TiB/s" "stream:threshold=0: 755 ns + 3291 TiB/s" "stream:threshold=max: 695 ns + 85861 TiB/s" "vmm: 32.2 us + 2.93 TiB/s" "pinned: 204 us + 12.3 GiB/s" "shared: 39.1 us + 122 GiB/s" '
 
 # What each way of getting memory costs by size, on a device: alloc, first use, free. Medians, with
 # bands from p10 to p90; the legend has the fit a + size / b.

@@ -3,11 +3,11 @@
 
 data = 'atlas-opencl-1.dat'
 out = 'atlas-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev 978a940c0b31, 1 round, 2026-11-21'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev 890706878df1, 1 round, 2026-11-21'
 note = ''
 series = '"raw" "resident" "pinned" "shared"'
 titles = '"alloc" "first use, a word a page" "free on an idle device"'
-legends = '"raw: 670 ns + 96415 TiB/s" "resident: 14.6 us; from 2.00 MiB 76.4 us + 28.4 TiB/s" "pinned: 579 us; from 2.00 MiB 28.3 us + 2.73 GiB/s" "shared: 616 us; from 3.00 MiB 243 us + 3.02 GiB/s" "raw: 11.9 us; from 2.00 MiB 72.1 us + 17.9 TiB/s" "resident: 9.46 us + 53.8 TiB/s" "pinned: 14.7 us + 19.1 TiB/s" "shared: 16.1 us + 2.57 TiB/s; from 96.0 MiB 39.8 us + 59.4 TiB/s" "raw: 3.11 us; from 2.00 MiB 29.7 us + 3 TiB/s" "resident: 3.18 us; from 2.00 MiB 30.0 us + 3.06 TiB/s" "pinned: 256 us + 9.13 GiB/s" "shared: 294 us + 9.16 GiB/s" '
+legends = '"raw: 665 ns + 155522 TiB/s" "resident: 14.4 us; from 2.00 MiB 74.8 us + 27.3 TiB/s" "pinned: 571 us; from 2.00 MiB 0.00 ns + 2.69 GiB/s" "shared: 604 us; from 3.00 MiB 118 us + 2.95 GiB/s" "raw: 11.8 us; from 2.00 MiB 71.6 us + 18.2 TiB/s" "resident: 9.40 us + 54.2 TiB/s" "pinned: 13.8 us + 3.22 TiB/s; from 64.0 MiB 32.3 us + 53.5 TiB/s" "shared: 16.3 us + 3.02 TiB/s; from 96.0 MiB 41.7 us + 68.9 TiB/s" "raw: 3.04 us + 5.69 TiB/s; from 2.00 MiB 29.9 us + 3.18 TiB/s" "resident: 3.06 us + 5.86 TiB/s; from 2.00 MiB 29.6 us + 3.14 TiB/s" "pinned: 260 us + 9.06 GiB/s" "shared: 285 us + 9.25 GiB/s" '
 
 # What each way of getting memory costs by size, on a device: alloc, first use, free. Medians, with
 # bands from p10 to p90; the legend has the fit a + size / b.

@@ -3,7 +3,7 @@
 
 data = 'pareto-cuda-0.dat'
 out = 'pareto-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev d7385f0cb492, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 890706878df1, 6 rounds, 2026-11-21'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "stream" "tagged" "tlsf" "vmm"'
 titles = '"backprop" "bfs" "bfs_mapwrite" "canny" "canny_cpu" "canny_gpu" "cfd" "cfd_cpu" "crypt" "crypt_transposed" "fft" "fft_futhark" "fft_radix2" "fluid" "kmeans" "kmeans_cpu" "locvolcalib" "lud" "myocyte_like" "myocyte_like_cpu" "nbody" "option_pricing" "radix_sort" "radix_sort_blelloch" "series" "srad" "stencil" "stencil_hoisted"'

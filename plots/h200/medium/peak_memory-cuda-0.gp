@@ -3,7 +3,7 @@
 
 data = 'peak_memory-cuda-0.dat'
 out = 'peak_memory-cuda-0'
-caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev d7385f0cb492, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0), driver 580.159.04, rev 890706878df1, 6 rounds, 2026-11-21'
 note = ''
 series = '"raw" "bufalloc" "caching" "pool" "stream" "tagged" "tlsf" "vmm"'
 strategy = ''

@@ -3,7 +3,7 @@
 
 data = 'speedup-opencl-1.dat'
 out = 'speedup-opencl-1'
-caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev d7385f0cb492, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (opencl:1), driver 580.159.04, rev 890706878df1, 6 rounds, 2026-11-21'
 note = ''
 series = '"bufalloc" "caching" "pool" "tagged" "tlsf"'
 strategy = ''
