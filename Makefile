@@ -16,6 +16,9 @@ GIT_DIRTY := $(if $(shell git status --porcelain --untracked-files=no 2>/dev/nul
 WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst %/,%,$(dir $(w))))))
 
 SUITES    := $(sort $(wildcard suites/*.json))
+# Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
+KERNEL_TEXTS := device_heap
+KERNEL_device_heap := strategies/device_heap/layout.h strategies/device_heap/heap.kernel strategies/device_heap/walk.kernel
 
 # Whoever runs make without `setup` gets what is there; what is missing is said by `gamut list devices`.
 have_header = $(shell echo '\#include <$(1)>' | $(CC) $(2) -E -x c - >/dev/null 2>&1 && echo yes)
@@ -52,7 +55,7 @@ KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
 endif
 
 LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(wildcard bench/*/*.c strategies/*/*.c workloads/*/*.c))
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o $(KERNEL_TEXTS:%=$(BUILD)/embedded/kernel_%.o)
 EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(wildcard bench/program/*.c)) $(wildcard bench/base/*.c))
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
@@ -97,6 +100,12 @@ $(BUILD)/embedded/list.c: $(BUILD)/embed $(WORKLOADS:%=workloads/%)
 $(BUILD)/embedded/suites.c: $(BUILD)/embed $(SUITES)
 	@mkdir -p $(@D)
 	$(BUILD)/embed suites $(SUITES) > $@
+define kernel_text
+$(BUILD)/embedded/kernel_$(1).c: $(BUILD)/embed $(KERNEL_$(1))
+	@mkdir -p $$(@D)
+	$(BUILD)/embed text $(1) $(KERNEL_$(1)) > $$@
+endef
+$(foreach t,$(KERNEL_TEXTS),$(eval $(call kernel_text,$(t))))
 $(BUILD)/embedded/%.o: $(BUILD)/embedded/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
 

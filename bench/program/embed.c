@@ -3,6 +3,7 @@
  *   embed program NAME PATH   the text of PATH, its host kernels and a table of them
  *   embed list NAME...        the list of all workloads
  *   embed suites PATH...      the texts of all suites (JSON), and their list
+ *   embed text NAME PATH...   one text, that of all files, as kernel_text_NAME
  *
  * Writes to standard output. A program that does not parse ends the build with its message.
  */
@@ -110,6 +111,28 @@ static int embed_suites(char **paths, int count)
     return 0;
 }
 
+/* Kernels that people wrote: what the host compiles is text for the devices as well. */
+static int embed_text(const char *name, char **paths, int count)
+{
+    struct text all = {0};
+    char symbol[128];
+    for (int i = 0; i < count; i++) {
+        struct text text = {0};
+        struct error error;
+        if (text_read_file(&text, paths[i], &error)) {
+            fprintf(stderr, "%s\n", error.text);
+            return 1;
+        }
+        text_add(&all, "%s\n", text.data ? text.data : "");
+        text_free(&text);
+    }
+    snprintf(symbol, sizeof symbol, "kernel_text_%s", name);
+    printf("extern const char %s[];\n", symbol);
+    print_string(symbol, all.data ? all.data : "");
+    text_free(&all);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "program") == 0)
@@ -120,6 +143,9 @@ int main(int argc, char **argv)
     }
     if (argc >= 2 && strcmp(argv[1], "suites") == 0)
         return embed_suites(argv + 2, argc - 2);
-    fprintf(stderr, "usage: embed program NAME PATH | embed list NAME... | embed suites PATH...\n");
+    if (argc >= 4 && strcmp(argv[1], "text") == 0)
+        return embed_text(argv[2], argv + 3, argc - 3);
+    fprintf(stderr, "usage: embed program NAME PATH | embed list NAME... | embed suites PATH... |\n"
+                    "       embed text NAME PATH...\n");
     return 2;
 }

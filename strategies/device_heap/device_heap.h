@@ -101,6 +101,13 @@ uint64_t device_heap_slots(const struct device_heap *heap);
 /* The arena in which a slot's block lies, an array of words. */
 uint64_t device_heap_arena(const struct device_heap *heap, uint32_t slot);
 
+/* What an arena is made of, for those who run the kernels' text elsewhere and compare. */
+struct device_heap_parts {
+    uint64_t index, arena; /* memories */
+    uint32_t words, capacity, slot_count, first_slot, end_slot;
+};
+struct device_heap_parts device_heap_parts(const struct device_heap *heap, unsigned arena);
+
 /* ---- looking after it ---- */
 
 /* Slides all blocks to the left, so that what is free is one block, and updates the address

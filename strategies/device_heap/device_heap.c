@@ -1,0 +1,567 @@
+/* The host's side of the device heap: memories, slots, batches, launches. */
+#include "device_heap/device_heap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "device_heap/kernels.h"
+#include "program/prelude.h"
+
+enum {
+    COMMAND_BYTES = COMMAND_WORDS * 4,
+    SLOT_BYTES = SLOT_WORDS * 4,
+    REPORT_BYTES = REPORT_WORDS * 4
+};
+
+/* Words of an arena: positions and sizes, and sums of a position and a group's items, must not
+ * wrap around. */
+static const uint64_t words_most = UINT32_MAX - 1024;
+
+const char *const device_heap_policy_names[DEVICE_HEAP_POLICIES] = {
+    [DEVICE_HEAP_LARGER] = "larger",
+    [DEVICE_HEAP_SMALLER] = "smaller",
+    [DEVICE_HEAP_BEST] = "best",
+    [DEVICE_HEAP_TLSF] = "tlsf",
+};
+
+struct memory {
+    uint64_t handle, bytes;
+};
+
+/* An arena with its index, the slots that are its own, and the commands that wait for a submit. */
+struct arena_state {
+    struct memory words, index;
+    uint32_t first_slot;
+    uint32_t *spare_slots; /* a stack */
+    uint32_t spare_count;
+    uint32_t *batch; /* COMMAND_WORDS words each */
+    uint32_t batch_count, batch_capacity;
+};
+
+struct device_heap {
+    struct device *device;
+    const struct device_ops *ops;
+    struct device_program *program;
+    struct text text;
+    enum device_heap_policy policy;
+    enum device_heap_padding padding;
+    uint32_t words, capacity, slots_each, slot_count;
+    struct memory slots, report, commands, pinned;
+    uint32_t *pinned_words; /* the host's address of `pinned`; NULL where there is none */
+    uint32_t ring_count;    /* commands of the ring in use since the last wait */
+    uint8_t *taken;         /* by slot */
+    uint64_t launches, waits;
+    unsigned arena_count;
+    struct arena_state arenas[];
+};
+
+/* ---- memories ---- */
+
+static int take(struct device_heap *h, struct memory *m, uint64_t bytes, struct error *error)
+{
+    int code = h->ops->alloc(h->device, bytes, &m->handle, error);
+    if (code)
+        error_prefix(error, "device heap: ");
+    else
+        m->bytes = bytes;
+    return code;
+}
+
+static void give(struct device_heap *h, struct memory *m)
+{
+    if (m->bytes)
+        h->ops->free(h->device, m->handle, m->bytes, NULL);
+    *m = (struct memory){0};
+}
+
+/* A device that cannot pin memory has commands written instead, which waits. */
+static int take_ring(struct device_heap *h, struct error *error)
+{
+    uint64_t bytes = (uint64_t)DEVICE_HEAP_RING_COMMANDS * COMMAND_BYTES;
+    int code = take(h, &h->commands, bytes, error);
+    if (code || !h->ops->host_alloc)
+        return code;
+    void *host;
+    code = h->ops->host_alloc(h->device, HOST_PINNED, bytes, &h->pinned.handle, &host, error);
+    if (code)
+        return code == ERR_UNSUPPORTED ? 0 : code;
+    h->pinned.bytes = bytes;
+    h->pinned_words = host;
+    return 0;
+}
+
+static int take_memories(struct device_heap *h, struct error *error)
+{
+    int code = take(h, &h->slots, (uint64_t)h->slot_count * SLOT_BYTES, error);
+    if (!code)
+        code = take(h, &h->report, REPORT_BYTES, error);
+    if (!code)
+        code = take_ring(h, error);
+    for (unsigned i = 0; i < h->arena_count && !code; i++) {
+        code = take(h, &h->arenas[i].words, (uint64_t)h->words * 4, error);
+        if (!code)
+            code =
+                take(h, &h->arenas[i].index, heap_index_words(h->policy, h->capacity) * 4, error);
+    }
+    return code;
+}
+
+/* ---- open and close ---- */
+
+static int build(struct device_heap *h, struct error *error)
+{
+    enum kernel_language language = device_info(h->device)->language;
+    text_add(&h->text, "%s%s", prelude_text(language), kernel_text_device_heap);
+    const struct kernel_source source = {
+        .name = "device_heap",
+        .text = h->text.data,
+        .kernel_count = HEAP_KERNELS,
+        .kernel_names = heap_kernel_names,
+        .host_kernels = language == KERNEL_HOST_C ? heap_host_kernels : NULL,
+    };
+    return h->ops->build(h->device, &source, &h->program, error);
+}
+
+/* Sizes of what is asked for, checked. */
+struct plan {
+    uint64_t arenas, words, slots_each, capacity;
+};
+
+static int plan(const struct device_info *info, const struct device_heap_options *o, struct plan *p,
+                struct error *error)
+{
+    uint64_t most = words_most * 4;
+    if (info->max_alloc_bytes && info->max_alloc_bytes < most)
+        most = info->max_alloc_bytes;
+    if (o->arena_most_bytes && o->arena_most_bytes < most)
+        most = o->arena_most_bytes;
+    if (o->arena_bytes == 0 || o->arena_bytes % 4 || most < 4 || o->slots == 0)
+        return error_set(error, ERR_USAGE,
+                         "device heap: an arena of %llu bytes (%llu at most in one piece) with %u "
+                         "slots: bytes are a multiple of 4, and neither is 0",
+                         (unsigned long long)o->arena_bytes, (unsigned long long)most, o->slots);
+    p->arenas = (o->arena_bytes + most - 1) / most;
+    p->words = (o->arena_bytes / 4 + p->arenas - 1) / p->arenas;
+    p->slots_each = ((uint64_t)o->slots + p->arenas - 1) / p->arenas;
+    p->capacity = o->index_capacity ? o->index_capacity : p->slots_each + 1;
+    if (p->slots_each * p->arenas >= HEAP_SLOTS_MAX || p->capacity > HEAP_SLOTS_MAX)
+        return error_set(error, ERR_USAGE,
+                         "device heap: %u slots and an index of %llu entries: at most %d each",
+                         o->slots, (unsigned long long)p->capacity, HEAP_SLOTS_MAX - 1);
+    return 0;
+}
+
+static void free_all_slots(struct device_heap *h)
+{
+    memset(h->taken, 0, h->slot_count);
+    for (unsigned i = 0; i < h->arena_count; i++) {
+        struct arena_state *a = &h->arenas[i];
+        a->batch_count = 0;
+        a->spare_count = h->slots_each;
+        for (uint32_t s = 0; s < h->slots_each; s++) /* the lowest comes first */
+            a->spare_slots[s] = a->first_slot + h->slots_each - 1 - s;
+    }
+}
+
+int device_heap_open(struct device *device, const struct device_heap_options *options,
+                     struct device_heap **heap, struct error *error)
+{
+    struct plan p = {0};
+    int code = plan(device_info(device), options, &p, error);
+    if (code)
+        return code;
+    struct device_heap *h = must_alloc(sizeof *h + p.arenas * sizeof h->arenas[0]);
+    *h = (struct device_heap){.device = device,
+                              .ops = device->ops,
+                              .policy = options->policy,
+                              .padding = options->padding,
+                              .words = (uint32_t)p.words,
+                              .capacity = (uint32_t)p.capacity,
+                              .slots_each = (uint32_t)p.slots_each,
+                              .slot_count = (uint32_t)(p.slots_each * p.arenas),
+                              .arena_count = (unsigned)p.arenas};
+    h->taken = must_alloc(h->slot_count);
+    for (unsigned i = 0; i < h->arena_count; i++) {
+        h->arenas[i].first_slot = i * h->slots_each;
+        h->arenas[i].spare_slots = must_alloc(h->slots_each * sizeof(uint32_t));
+    }
+    code = take_memories(h, error);
+    if (!code)
+        code = build(h, error);
+    if (!code)
+        code = device_heap_reset(h, error);
+    if (code)
+        device_heap_close(h);
+    else
+        *heap = h;
+    return code;
+}
+
+void device_heap_close(struct device_heap *h)
+{
+    if (!h)
+        return;
+    if (h->pinned.bytes) { /* pinned memory must not go while a command reads it */
+        h->ops->sync(h->device, NULL);
+        h->ops->host_free(h->device, HOST_PINNED, h->pinned.handle, h->pinned.bytes, NULL);
+    }
+    give(h, &h->slots);
+    give(h, &h->report);
+    give(h, &h->commands);
+    for (unsigned i = 0; i < h->arena_count; i++) {
+        give(h, &h->arenas[i].words);
+        give(h, &h->arenas[i].index);
+        free(h->arenas[i].spare_slots);
+        free(h->arenas[i].batch);
+    }
+    if (h->program)
+        h->ops->unbuild(h->device, h->program);
+    text_free(&h->text);
+    free(h->taken);
+    free(h);
+}
+
+/* ---- launches ---- */
+
+enum { ARGUMENTS_MAX = 16 };
+
+struct arguments {
+    enum launch_arg_kind kinds[ARGUMENTS_MAX];
+    union launch_value values[ARGUMENTS_MAX];
+    size_t count;
+};
+
+static void add_memory(struct arguments *a, uint64_t memory)
+{
+    a->kinds[a->count] = ARG_MEMORY;
+    a->values[a->count++].memory = memory;
+}
+
+static void add_word(struct arguments *a, uint32_t word)
+{
+    a->kinds[a->count] = ARG_U32;
+    a->values[a->count++].u32 = word;
+}
+
+static void add_memories(struct arguments *a, const struct device_heap *h,
+                         const struct arena_state *arena)
+{
+    add_memory(a, arena->index.handle);
+    add_memory(a, arena->words.handle);
+    add_memory(a, h->slots.handle);
+}
+
+/* What every kernel is told of the heap, in the order of heap_begin. */
+static void add_sizes(struct arguments *a, const struct device_heap *h)
+{
+    add_word(a, h->words);
+    add_word(a, h->capacity);
+    add_word(a, h->slot_count);
+    add_word(a, h->policy);
+    add_word(a, h->padding);
+}
+
+static int launch(struct device_heap *h, enum heap_kernel kernel, unsigned items,
+                  const struct arguments *a, struct error *error)
+{
+    const struct launch shape = {.extent = {1, 1, 1}, .rank = 1, .group_items = items};
+    h->launches++;
+    int code =
+        h->ops->launch(h->device, h->program, kernel, &shape, a->count, a->kinds, a->values, error);
+    if (code)
+        error_prefix(error, "device heap: %s: ", heap_kernel_names[kernel]);
+    return code;
+}
+
+int device_heap_reset(struct device_heap *h, struct error *error)
+{
+    free_all_slots(h);
+    int code = h->ops->fill(h->device, h->slots.handle, 0, 0, h->slots.bytes, error);
+    for (unsigned i = 0; i < h->arena_count && !code; i++) {
+        const struct arena_state *arena = &h->arenas[i];
+        struct arguments a = {0};
+        add_memories(&a, h, arena);
+        add_sizes(&a, h);
+        code = h->ops->fill(h->device, arena->index.handle, 0, 0, arena->index.bytes, error);
+        if (!code)
+            code = launch(h, HEAP_KERNEL_INIT, 1, &a, error);
+    }
+    return code;
+}
+
+/* ---- a batch ---- */
+
+static struct arena_state *arena_of(const struct device_heap *h, uint32_t slot)
+{
+    return (struct arena_state *)&h->arenas[slot / h->slots_each];
+}
+
+static void add_command(struct arena_state *a, uint32_t what, uint32_t count, uint32_t stride)
+{
+    if (a->batch_count == a->batch_capacity) {
+        a->batch_capacity = a->batch_capacity ? 2 * a->batch_capacity : 256;
+        a->batch = must_realloc(a->batch, (size_t)a->batch_capacity * COMMAND_BYTES);
+    }
+    uint32_t *command = a->batch + (size_t)a->batch_count++ * COMMAND_WORDS;
+    command[COMMAND_DO] = what;
+    command[COMMAND_COUNT] = count;
+    command[COMMAND_STRIDE] = stride;
+}
+
+static int add_alloc(struct device_heap *h, enum device_heap_command what, uint32_t count,
+                     uint32_t stride, uint32_t *slot, struct error *error)
+{
+    struct arena_state *arena = &h->arenas[0];
+    for (unsigned i = 1; i < h->arena_count; i++)
+        if (h->arenas[i].spare_count > arena->spare_count)
+            arena = &h->arenas[i];
+    if (stride == 0)
+        return error_set(error, ERR_PROGRAM, "device heap: elements of 0 words were asked for");
+    if (arena->spare_count == 0)
+        return error_set(error, ERR_OOM,
+                         "device heap: all %u slots of the address buffer are taken: open it with "
+                         "more, or free first",
+                         h->slot_count);
+    *slot = arena->spare_slots[--arena->spare_count];
+    h->taken[*slot] = 1;
+    add_command(arena, (uint32_t)what | *slot, count, stride);
+    return 0;
+}
+
+int device_heap_alloc(struct device_heap *h, uint32_t count, uint32_t stride, uint32_t *slot,
+                      struct error *error)
+{
+    return add_alloc(h, HEAP_ALLOC, count, stride, slot, error);
+}
+
+int device_heap_alloc_counted(struct device_heap *h, uint32_t index, uint32_t stride,
+                              uint32_t *slot, struct error *error)
+{
+    return add_alloc(h, HEAP_ALLOC_COUNTED, index, stride, slot, error);
+}
+
+int device_heap_free(struct device_heap *h, uint32_t slot, struct error *error)
+{
+    if (slot >= h->slot_count || !h->taken[slot])
+        return error_set(error, ERR_PROGRAM,
+                         "device heap: slot %u is freed, which %s: it was freed before, or never "
+                         "handed out",
+                         slot, slot < h->slot_count ? "is not taken" : "does not exist");
+    struct arena_state *arena = arena_of(h, slot);
+    h->taken[slot] = 0;
+    arena->spare_slots[arena->spare_count++] = slot;
+    add_command(arena, (uint32_t)HEAP_FREE | slot, 0, 0);
+    return 0;
+}
+
+/* Room in the ring for as many as fit, at least one. */
+static int ring_room(struct device_heap *h, uint32_t *room, struct error *error)
+{
+    int code = 0;
+    if (h->ring_count == DEVICE_HEAP_RING_COMMANDS) {
+        code = h->pinned_words ? h->ops->sync(h->device, error) : 0;
+        h->waits += h->pinned_words != NULL;
+        h->ring_count = 0;
+    }
+    *room = DEVICE_HEAP_RING_COMMANDS - h->ring_count;
+    return code;
+}
+
+/* Brings commands to the device: behind those that may still be read. */
+static int send(struct device_heap *h, const uint32_t *commands, uint32_t count,
+                struct error *error)
+{
+    uint64_t offset = (uint64_t)h->ring_count * COMMAND_BYTES,
+             bytes = (uint64_t)count * COMMAND_BYTES;
+    if (!h->pinned_words)
+        return h->ops->write(h->device, h->commands.handle, offset, commands, bytes, error);
+    memcpy((char *)h->pinned_words + offset, commands, bytes);
+    return h->ops->copy(h->device, h->commands.handle, offset, h->pinned.handle, offset, bytes,
+                        error);
+}
+
+static int submit_some(struct device_heap *h, const struct arena_state *arena,
+                       const uint32_t *commands, uint32_t count, uint64_t counts,
+                       uint32_t counts_words, struct error *error)
+{
+    struct arguments a = {0};
+    add_memories(&a, h, arena);
+    add_memory(&a, h->commands.handle);
+    add_memory(&a, counts);
+    add_sizes(&a, h);
+    add_word(&a, h->ring_count);
+    add_word(&a, count);
+    add_word(&a, counts ? counts_words : 0);
+    int code = send(h, commands, count, error);
+    if (!code)
+        code = launch(h, HEAP_KERNEL_OPS, 1, &a, error);
+    h->ring_count += count;
+    return code;
+}
+
+static int submit_arena(struct device_heap *h, struct arena_state *arena, uint64_t counts,
+                        uint32_t counts_words, struct error *error)
+{
+    int code = 0;
+    for (uint32_t done = 0, count; done < arena->batch_count && !code; done += count) {
+        uint32_t room, left = arena->batch_count - done;
+        code = ring_room(h, &room, error);
+        count = left < room ? left : room;
+        if (!code)
+            code = submit_some(h, arena, arena->batch + (size_t)done * COMMAND_WORDS, count, counts,
+                               counts_words, error);
+    }
+    arena->batch_count = 0;
+    return code;
+}
+
+int device_heap_submit(struct device_heap *h, uint64_t counts, uint32_t counts_words,
+                       struct error *error)
+{
+    int code = 0;
+    for (unsigned i = 0; i < h->arena_count; i++) {
+        int failed = submit_arena(h, &h->arenas[i], counts, counts_words, code ? NULL : error);
+        code = code ? code : failed;
+    }
+    return code;
+}
+
+uint64_t device_heap_slots(const struct device_heap *h)
+{
+    return h->slots.handle;
+}
+
+uint64_t device_heap_arena(const struct device_heap *h, uint32_t slot)
+{
+    return arena_of(h, slot)->words.handle;
+}
+
+struct device_heap_parts device_heap_parts(const struct device_heap *h, unsigned arena)
+{
+    const struct arena_state *a = &h->arenas[arena];
+    return (struct device_heap_parts){.index = a->index.handle,
+                                      .arena = a->words.handle,
+                                      .words = h->words,
+                                      .capacity = h->capacity,
+                                      .slot_count = h->slot_count,
+                                      .first_slot = a->first_slot,
+                                      .end_slot = a->first_slot + h->slots_each};
+}
+
+/* ---- looking after it ---- */
+
+int device_heap_compact(struct device_heap *h, struct error *error)
+{
+    const struct device_info *info = device_info(h->device);
+    unsigned items = info->language == KERNEL_HOST_C                        ? 1
+                     : info->max_group_items && info->max_group_items < 256 ? info->max_group_items
+                                                                            : 256;
+    int code = 0;
+    for (unsigned i = 0; i < h->arena_count && !code; i++) {
+        struct arguments a = {0};
+        add_memories(&a, h, &h->arenas[i]);
+        add_sizes(&a, h);
+        add_word(&a, items);
+        code = launch(h, HEAP_KERNEL_COMPACT, items, &a, error);
+    }
+    return code;
+}
+
+/* Reads; what was submitted is done then, and the ring is free. */
+static int read_words(struct device_heap *h, uint32_t *words, uint64_t memory, uint64_t offset,
+                      uint64_t bytes, struct error *error)
+{
+    int code = h->ops->read(h->device, words, memory, offset, bytes, error);
+    if (!code)
+        h->ring_count = 0;
+    return code;
+}
+
+int device_heap_read_header(struct device_heap *h, uint64_t header[HEAP_HEADER_WORDS],
+                            struct error *error)
+{
+    int code = 0;
+    memset(header, 0, HEAP_HEADER_WORDS * sizeof *header);
+    for (unsigned i = 0; i < h->arena_count && !code; i++) {
+        uint32_t words[HEAP_HEADER_WORDS];
+        code = read_words(h, words, h->arenas[i].index.handle, 0, sizeof words, error);
+        for (unsigned w = 0; w < HEAP_HEADER_WORDS && !code; w++)
+            header[w] =
+                w == HEAP_STATUS || w == HEAP_LEVELS ? header[w] | words[w] : header[w] + words[w];
+    }
+    return code;
+}
+
+int device_heap_read_slot(struct device_heap *h, uint32_t slot, uint32_t words[SLOT_WORDS],
+                          struct error *error)
+{
+    return read_words(h, words, h->slots.handle, (uint64_t)slot * SLOT_BYTES, SLOT_BYTES, error);
+}
+
+int device_heap_check(struct device_heap *h, uint64_t report[REPORT_WORDS], uint64_t *broken,
+                      struct error *error)
+{
+    int code = 0;
+    memset(report, 0, REPORT_WORDS * sizeof *report);
+    for (unsigned i = 0; i < h->arena_count && !code; i++) {
+        const struct arena_state *arena = &h->arenas[i];
+        uint32_t words[REPORT_WORDS];
+        struct arguments a = {0};
+        add_memories(&a, h, arena);
+        add_memory(&a, h->report.handle);
+        add_sizes(&a, h);
+        add_word(&a, arena->first_slot);
+        add_word(&a, arena->first_slot + h->slots_each);
+        code = launch(h, HEAP_KERNEL_CHECK, 1, &a, error);
+        if (!code)
+            code = read_words(h, words, h->report.handle, 0, sizeof words, error);
+        for (unsigned w = 0; w < REPORT_WORDS && !code; w++)
+            if (w != REPORT_LARGEST_FREE_WORDS)
+                report[w] += words[w];
+            else if (words[w] > report[w])
+                report[w] = words[w];
+    }
+    *broken = 0;
+    for (unsigned w = 0; w < REPORT_INVARIANTS; w++)
+        *broken += report[w];
+    return code;
+}
+
+const char *device_heap_status_text(char *text, uint32_t status)
+{
+    static const char *const names[] = {"out of memory", "bad argument", "corrupt",
+                                        "index full",    "stale slot",   "empty"};
+    strcpy(text, status ? "" : "ok");
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (status & 1u << i)
+            sprintf(text + strlen(text), "%s%s", *text ? ", " : "", names[i]);
+    return text;
+}
+
+/* ---- numbers ---- */
+
+uint64_t device_heap_held_bytes(const struct device_heap *h)
+{
+    uint64_t bytes = h->slots.bytes + h->report.bytes + h->commands.bytes;
+    for (unsigned i = 0; i < h->arena_count; i++)
+        bytes += h->arenas[i].words.bytes + h->arenas[i].index.bytes;
+    return bytes;
+}
+
+uint64_t device_heap_launches(const struct device_heap *h)
+{
+    return h->launches;
+}
+
+uint64_t device_heap_waits(const struct device_heap *h)
+{
+    return h->waits;
+}
+
+unsigned device_heap_arena_count(const struct device_heap *h)
+{
+    return h->arena_count;
+}

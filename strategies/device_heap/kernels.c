@@ -1,0 +1,98 @@
+/* The kernels' text, compiled as C: what the host device runs, and what mirrors a heap elsewhere.
+ */
+#include "device_heap/kernels.h"
+
+typedef uint32_t u32;
+typedef int32_t i32;
+typedef uint64_t u64;
+#define FN static inline
+#define GAMUT_GLOBAL
+#define GAMUT_KERNEL(items) static
+#define GAMUT_ITEM          0u
+#define GAMUT_BARRIER       ((void)0)
+
+#include "device_heap/heap.kernel"
+#include "device_heap/walk.kernel"
+
+uint64_t heap_index_words(enum device_heap_policy policy, uint64_t capacity)
+{
+    return policy == DEVICE_HEAP_TLSF ? TLSF_ENTRIES + TLSF_ENTRY_WORDS * capacity
+                                      : HEAP_HEADER_WORDS + HEAP_ENTRY_WORDS * (capacity + 1);
+}
+
+/* ---- for the host device ---- */
+
+static u32 *memory(union launch_value value)
+{
+    return (u32 *)(uintptr_t)value.memory;
+}
+
+static void run_init(const union launch_value *a, int64_t begin, int64_t end)
+{
+    if (begin < end)
+        heap_init(memory(a[0]), memory(a[1]), memory(a[2]), a[3].u32, a[4].u32, a[5].u32, a[6].u32,
+                  a[7].u32);
+}
+
+static void run_ops(const union launch_value *a, int64_t begin, int64_t end)
+{
+    if (begin < end)
+        heap_ops(memory(a[0]), memory(a[1]), memory(a[2]), memory(a[3]), memory(a[4]), a[5].u32,
+                 a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32, a[11].u32, a[12].u32);
+}
+
+static void run_check(const union launch_value *a, int64_t begin, int64_t end)
+{
+    if (begin < end)
+        heap_check(memory(a[0]), memory(a[1]), memory(a[2]), memory(a[3]), a[4].u32, a[5].u32,
+                   a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32);
+}
+
+static void run_compact(const union launch_value *a, int64_t begin, int64_t end)
+{
+    if (begin < end)
+        heap_compact(memory(a[0]), memory(a[1]), memory(a[2]), a[3].u32, a[4].u32, a[5].u32,
+                     a[6].u32, a[7].u32, a[8].u32);
+}
+
+const char *const heap_kernel_names[HEAP_KERNELS] = {
+    [HEAP_KERNEL_INIT] = "heap_init",
+    [HEAP_KERNEL_OPS] = "heap_ops",
+    [HEAP_KERNEL_CHECK] = "heap_check",
+    [HEAP_KERNEL_COMPACT] = "heap_compact",
+};
+
+const struct host_kernel heap_host_kernels[HEAP_KERNELS] = {
+    [HEAP_KERNEL_INIT] = {"heap_init", run_init},
+    [HEAP_KERNEL_OPS] = {"heap_ops", run_ops},
+    [HEAP_KERNEL_CHECK] = {"heap_check", run_check},
+    [HEAP_KERNEL_COMPACT] = {"heap_compact", run_compact},
+};
+
+/* ---- for a mirror ---- */
+
+void host_heap_init(const struct host_heap *h)
+{
+    heap_init(h->index, h->arena, h->slots, h->words, h->capacity, h->slot_count, h->policy,
+              h->padding);
+}
+
+void host_heap_ops(const struct host_heap *h, const uint32_t *commands, uint32_t command_count,
+                   const uint32_t *counts, uint32_t counts_words)
+{
+    heap_ops(h->index, h->arena, h->slots, commands, counts, h->words, h->capacity, h->slot_count,
+             h->policy, h->padding, 0, command_count, counts_words);
+}
+
+void host_heap_check(const struct host_heap *h, uint32_t first_slot, uint32_t end_slot,
+                     uint32_t report[REPORT_WORDS])
+{
+    heap_check(h->index, h->arena, h->slots, report, h->words, h->capacity, h->slot_count,
+               h->policy, h->padding, first_slot, end_slot);
+}
+
+void host_heap_compact(const struct host_heap *h)
+{
+    heap_compact(h->index, h->arena, h->slots, h->words, h->capacity, h->slot_count, h->policy,
+                 h->padding, 1);
+}

@@ -1,0 +1,44 @@
+/* The kernels of the device heap: their text, and the same text compiled for the host. */
+#ifndef GAMUT_DEVICE_HEAP_KERNELS_H
+#define GAMUT_DEVICE_HEAP_KERNELS_H
+
+#include <stdint.h>
+
+#include "device/device.h"
+#include "device_heap/layout.h"
+
+enum heap_kernel {
+    HEAP_KERNEL_INIT,
+    HEAP_KERNEL_OPS,
+    HEAP_KERNEL_CHECK,
+    HEAP_KERNEL_COMPACT,
+    HEAP_KERNELS
+};
+extern const char *const heap_kernel_names[HEAP_KERNELS];
+extern const struct host_kernel heap_host_kernels[HEAP_KERNELS];
+
+/* layout.h, heap.kernel and walk.kernel; goes behind the prelude of a language. */
+extern const char kernel_text_device_heap[];
+
+/* A heap in memory of the host, and its kernels as functions. */
+struct host_heap {
+    uint32_t *index, *arena, *slots;
+    uint32_t words, capacity, slot_count;
+    enum device_heap_policy policy;
+    enum device_heap_padding padding;
+};
+
+/* Words that an index of so many entries takes. */
+uint64_t heap_index_words(enum device_heap_policy policy, uint64_t capacity);
+
+/* `index` and `slots` hold zeros. */
+void host_heap_init(const struct host_heap *heap);
+/* counts may be NULL if counts_words is 0. */
+void host_heap_ops(const struct host_heap *heap, const uint32_t *commands, uint32_t command_count,
+                   const uint32_t *counts, uint32_t counts_words);
+/* Of slots [first_slot, end_slot) the arena is to know all that were granted a block. */
+void host_heap_check(const struct host_heap *heap, uint32_t first_slot, uint32_t end_slot,
+                     uint32_t report[REPORT_WORDS]);
+void host_heap_compact(const struct host_heap *heap);
+
+#endif

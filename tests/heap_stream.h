@@ -1,0 +1,58 @@
+/* Random commands for the device heap: sizes, orders and mistakes of several kinds. */
+#ifndef GAMUT_TESTS_HEAP_STREAM_H
+#define GAMUT_TESTS_HEAP_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/random.h"
+
+enum heap_sizes {
+    SIZES_UNIFORM,
+    SIZES_LOGNORMAL,
+    SIZES_BIMODAL,
+    SIZES_SAME,
+    SIZES_EXACT,
+    SIZES_KINDS
+};
+enum heap_order { ORDER_RANDOM, ORDER_LIFO, ORDER_FIFO, ORDER_KINDS };
+
+struct heap_profile {
+    enum heap_sizes sizes;
+    enum heap_order order;
+    uint32_t mean_words; /* about the mean of what is asked for, at least 4 */
+    bool strides;        /* of 1 to 64 words; else always 1 */
+    bool mistakes;       /* one command in 50 is wrong in some way */
+};
+
+struct heap_command {
+    bool is_free;
+    uint32_t slot, count, stride;
+};
+
+struct heap_stream {
+    struct heap_profile profile;
+    struct random random;
+    uint32_t slot_count;
+    uint32_t *taken;     /* in the order of their allocation */
+    uint32_t first, end; /* of the taken ones; a ring of slot_count */
+    uint32_t *spare;
+    uint32_t spare_count;
+    bool growing;
+    uint32_t left; /* commands until it grows or shrinks instead */
+};
+
+void heap_stream_open(struct heap_stream *s, const struct heap_profile *profile,
+                      uint32_t slot_count, uint64_t seed);
+void heap_stream_close(struct heap_stream *s);
+/* More allocations than frees for a while, then more frees, and so on. A slot is freed once and
+ * taken again later, but for mistakes: those change nothing in the stream's books. */
+struct heap_command heap_stream_next(struct heap_stream *s);
+/* Frees one after the other; false when nothing is taken. */
+bool heap_stream_drain(struct heap_stream *s, struct heap_command *command);
+
+/* A size of a kind, at least 1: uniform to twice the mean, lognormal with sigma 1.2, half of them
+ * tiny and a tenth huge, or always the mean. */
+uint32_t heap_random_words(struct random *random, enum heap_sizes sizes, uint32_t mean_words);
+
+#endif

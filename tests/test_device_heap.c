@@ -1,0 +1,368 @@
+/* The device heap's kernels as C of the host, judged after every command. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_subjects.h"
+#include "heap_oracle.h"
+#include "heap_stream.h"
+
+static void must(struct heap_oracle *o, bool good)
+{
+    if (!good)
+        fail_msg("policy %d, padding %d: %s", o->heap.policy, o->heap.padding, o->message);
+}
+
+static void each_kind(void (*check)(enum device_heap_policy, enum device_heap_padding))
+{
+    for (unsigned policy = 0; policy < DEVICE_HEAP_POLICIES; policy++)
+        for (unsigned padding = DEVICE_HEAP_SEED; padding <= DEVICE_HEAP_TIGHT; padding++)
+            check(policy, padding);
+}
+
+/* ---- single rules ---- */
+
+/* I10, and where the first block lies. */
+static void check_one(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    struct heap_oracle o;
+    oracle_open(&o, policy, padding, 1000, 8, 4);
+    must(&o, oracle_walk(&o));
+    assert_int_equal(oracle_largest_free(&o), 1000 - 9);
+    must(&o, oracle_alloc(&o, 2, 10, 6) && oracle_walk(&o));
+    const uint32_t *slot = o.heap.slots + 2 * SLOT_WORDS;
+    assert_int_equal(slot[SLOT_BLOCK], 5);
+    assert_int_equal(slot[SLOT_INDEX], 1); /* word 6 */
+    assert_int_equal(o.heap.arena[4], padding == DEVICE_HEAP_SEED ? 66 : 61);
+    must(&o, oracle_free(&o, 2) && oracle_walk(&o));
+    assert_int_equal(oracle_largest_free(&o), 1000 - 9);
+    oracle_close(&o);
+}
+
+static void one_block(void **state)
+{
+    (void)state;
+    each_kind(check_one);
+}
+
+/* All of the arena; with the last word of padding missing it does not fit. */
+static void check_exact(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    struct heap_oracle o;
+    oracle_open(&o, policy, padding, 1000, 8, 4);
+    uint32_t most = padding == DEVICE_HEAP_SEED ? 990 : 991;
+    must(&o, oracle_alloc(&o, 0, most + 1, 1));
+    assert_int_equal(o.status, DEVICE_HEAP_OUT_OF_MEMORY);
+    must(&o, oracle_alloc(&o, 1, most, 1) && oracle_walk(&o));
+    assert_int_equal(o.heap.index[HEAP_FREE_BLOCKS], 0);
+    must(&o, oracle_alloc(&o, 2, 1, 1)); /* from an empty index */
+    must(&o, oracle_free(&o, 0) && oracle_free(&o, 1) && oracle_free(&o, 2) && oracle_walk(&o));
+    assert_int_equal(oracle_largest_free(&o), 991);
+    assert_int_equal(o.failed, 2);
+    oracle_close(&o);
+}
+
+static void exact_fit(void **state)
+{
+    (void)state;
+    each_kind(check_exact);
+}
+
+/* Four free blocks of 8, 16, 30 and 60 words and the rest of the arena: who is cut for 12? */
+static void placement(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {8, 16, 30, 60};
+    static const uint32_t expected[DEVICE_HEAP_POLICIES] = {
+        [DEVICE_HEAP_LARGER] = 30, /* the larger child of the root; its own are too small */
+        [DEVICE_HEAP_SMALLER] = 16,
+        [DEVICE_HEAP_BEST] = 16,
+        [DEVICE_HEAP_TLSF] = 16,
+    };
+    for (unsigned policy = 0; policy < DEVICE_HEAP_POLICIES; policy++) {
+        struct heap_oracle o;
+        oracle_open(&o, policy, DEVICE_HEAP_TIGHT, 9 + 8 + 16 + 30 + 60 + 7 * 3 + 3 + 200, 16, 16);
+        uint32_t starts[4];
+        for (unsigned i = 0; i < 4; i++) {
+            must(&o, oracle_alloc(&o, 2 * i, sizes[i], 1));
+            starts[i] = o.slots[2 * i].block;
+            must(&o, oracle_alloc(&o, 2 * i + 1, 1, 1)); /* keeps them apart */
+        }
+        must(&o, oracle_alloc(&o, 8, oracle_largest_free(&o), 1));
+        for (unsigned i = 0; i < 4; i++)
+            must(&o, oracle_free(&o, 2 * i));
+        must(&o, oracle_alloc(&o, 9, 12, 1) && oracle_walk(&o));
+        uint32_t block = o.slots[9].block;
+        for (unsigned i = 0; i < 4; i++)
+            if (sizes[i] == expected[policy])
+                assert_int_equal(block, starts[i]);
+        oracle_close(&o);
+    }
+}
+
+/* ---- mistakes ---- */
+
+static void check_mistakes(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    struct heap_oracle o;
+    oracle_open(&o, policy, padding, 500, 8, 6);
+    must(&o, oracle_alloc(&o, 0, 0, 4)); /* nothing is asked for: granted */
+    assert_int_equal(o.status, DEVICE_HEAP_EMPTY);
+    must(&o, oracle_free(&o, 0));
+    assert_int_equal(o.failed, 0);
+    must(&o, oracle_free(&o, 0)); /* twice */
+    assert_int_equal(o.status & DEVICE_HEAP_FAILURES, DEVICE_HEAP_STALE_SLOT);
+    must(&o, oracle_alloc(&o, 1, 5, 0) && oracle_alloc(&o, 6, 5, 1) && oracle_free(&o, 6));
+    assert_int_equal(o.status & DEVICE_HEAP_FAILURES,
+                     DEVICE_HEAP_STALE_SLOT | DEVICE_HEAP_BAD_ARGUMENT);
+    must(&o, oracle_alloc(&o, 2, UINT32_MAX, 1) && oracle_alloc(&o, 3, UINT32_MAX / 6, 6));
+    must(&o, oracle_alloc(&o, 4, 1u << 31, 2) && oracle_alloc(&o, 5, 2, 1u << 31));
+    must(&o, oracle_alloc(&o, 2, 1, 1)); /* into a taken slot */
+    must(&o, oracle_walk(&o));
+    assert_int_equal(o.live_blocks, 0);
+    oracle_close(&o);
+}
+
+static void bad_arguments(void **state)
+{
+    (void)state;
+    each_kind(check_mistakes);
+}
+
+/* Unknown commands and counts that are not in the array. */
+static void bad_commands(void **state)
+{
+    (void)state;
+    struct heap_oracle o;
+    oracle_open(&o, DEVICE_HEAP_TLSF, DEVICE_HEAP_TIGHT, 500, 8, 6);
+    const uint32_t counts[] = {7, 0};
+    const uint32_t commands[] = {(uint32_t)HEAP_ALLOC_COUNTED | 0,
+                                 0,
+                                 2, /* 7 elements */
+                                 (uint32_t)HEAP_ALLOC_COUNTED | 1,
+                                 1,
+                                 2, /* none */
+                                 (uint32_t)HEAP_ALLOC_COUNTED | 2,
+                                 2,
+                                 2,
+                                 (uint32_t)HEAP_ALLOC_COUNTED | 3,
+                                 UINT32_MAX,
+                                 2,
+                                 (uint32_t)(5 << 28) | 4,
+                                 1,
+                                 1,
+                                 0,
+                                 1,
+                                 1,
+                                 UINT32_MAX,
+                                 1,
+                                 1};
+    host_heap_ops(&o.heap, commands, 7, counts, 2);
+    assert_int_equal(o.heap.index[HEAP_STATUS], DEVICE_HEAP_BAD_ARGUMENT | DEVICE_HEAP_EMPTY);
+    assert_int_equal(o.heap.index[HEAP_FAILED], 5);
+    assert_int_equal(o.heap.index[HEAP_LIVE_BLOCKS], 1);
+    assert_int_equal(o.heap.slots[SLOT_COUNT], 7);
+    assert_int_equal(o.heap.slots[SLOT_WORDS + SLOT_STRIDE], 2);
+    must(&o, oracle_guards(&o));
+    oracle_close(&o);
+}
+
+static void check_small(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    for (uint32_t words = 0; words <= 12; words++) {
+        struct heap_oracle o;
+        oracle_open(&o, policy, padding, words, 4, 4);
+        if (words < HEAP_ARENA_LEAST_WORDS)
+            o.status = DEVICE_HEAP_BAD_ARGUMENT;
+        uint32_t fits = words < 10 ? 0 : words - 9 - (padding == DEVICE_HEAP_SEED);
+        must(&o, oracle_guards(&o));
+        if (words < 6) { /* not even the ends have room: the map has nothing to say */
+            const uint32_t alloc[] = {(uint32_t)HEAP_ALLOC, 1, 1};
+            host_heap_ops(&o.heap, alloc, 1, NULL, 0);
+            assert_int_equal(o.heap.index[HEAP_STATUS],
+                             DEVICE_HEAP_BAD_ARGUMENT | DEVICE_HEAP_OUT_OF_MEMORY);
+            must(&o, oracle_guards(&o));
+        } else if (words >= 10 && fits) {
+            must(&o, oracle_alloc(&o, 0, fits, 1) && oracle_walk(&o));
+            assert_int_equal(o.live_blocks, 1);
+            must(&o, oracle_alloc(&o, 1, 1, 1) && oracle_free(&o, 0) && oracle_walk(&o));
+        }
+        host_heap_compact(&o.heap);
+        must(&o, oracle_guards(&o));
+        oracle_close(&o);
+    }
+}
+
+static void small_arenas(void **state)
+{
+    (void)state;
+    each_kind(check_small);
+}
+
+/* More free blocks than entries: the free that needs one is refused, nothing else. */
+static void check_full_index(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    struct heap_oracle o;
+    oracle_open(&o, policy, padding, 2000, 3, 32);
+    for (uint32_t i = 0; i < 20; i++)
+        must(&o, oracle_alloc(&o, i, 4, 1));
+    must(&o, oracle_free(&o, 0) && oracle_free(&o, 2) && oracle_walk(&o));
+    assert_int_equal(o.heap.index[HEAP_FREE_BLOCKS], 3);
+    const uint32_t refused[] = {(uint32_t)HEAP_FREE | 4, 0, 0};
+    host_heap_ops(&o.heap, refused, 1, NULL, 0);
+    o.ops++, o.failed++, o.status |= DEVICE_HEAP_INDEX_FULL;
+    must(&o, oracle_walk(&o));
+    must(&o, oracle_free(&o, 1) && oracle_walk(&o)); /* joins two: now there is room */
+    must(&o, oracle_free(&o, 4) && oracle_walk(&o));
+    oracle_close(&o);
+}
+
+static void full_index(void **state)
+{
+    (void)state;
+    each_kind(check_full_index);
+}
+
+/* A kernel wrote one word too many: what is freed beside it is refused, never believed. */
+static void check_clobbered(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    for (unsigned which = 0; which < 6; which++) {
+        struct heap_oracle o;
+        oracle_open(&o, policy, padding, 600, 16, 16);
+        for (uint32_t i = 0; i < 5; i++)
+            must(&o, oracle_alloc(&o, i, 20, 1));
+        must(&o, oracle_free(&o, 1) && oracle_free(&o, 3));
+        uint32_t *arena = o.heap.arena, block = o.slots[2].block;
+        uint32_t *clobbered[] = {&arena[block - 1],
+                                 &arena[block + arena[block - 1]],
+                                 &arena[block - 2],
+                                 &arena[block - 3],
+                                 &arena[block + arena[block - 1] + 1],
+                                 &arena[block + arena[block - 1] + 2]};
+        static const uint32_t rubbish[] = {0, 1, 21, 600, 0x3fffffff, UINT32_MAX, UINT32_MAX - 2};
+        uint32_t before = *clobbered[which], free[] = {(uint32_t)HEAP_FREE | 2, 0, 0};
+        for (unsigned r = 0; r < sizeof rubbish / sizeof *rubbish; r++) {
+            if (rubbish[r] == before)
+                continue;
+            *clobbered[which] = rubbish[r];
+            uint32_t report[REPORT_WORDS], broken = 0;
+            host_heap_check(&o.heap, 0, 16, report);
+            for (unsigned i = 0; i < REPORT_INVARIANTS; i++)
+                broken += report[i];
+            if (broken == 0)
+                fail_msg("heap_check does not see word %u clobbered by %x", which, rubbish[r]);
+            host_heap_ops(&o.heap, free, 1, NULL, 0);
+            host_heap_compact(&o.heap);
+            o.ops++, o.failed += 2, o.status |= DEVICE_HEAP_CORRUPT;
+            *clobbered[which] = before;
+            must(&o, oracle_walk(&o));
+        }
+        must(&o, oracle_guards(&o));
+        oracle_close(&o);
+    }
+}
+
+static void clobbered_tags(void **state)
+{
+    (void)state;
+    each_kind(check_clobbered);
+}
+
+/* Whatever is in arena, slots and even the index: no word outside is written, and it ends. */
+static void check_rubbish(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct heap_oracle o;
+        struct random r = {seed};
+        struct heap_stream stream;
+        const struct heap_profile profile = {.mean_words = 8, .strides = true, .mistakes = true};
+        oracle_open(&o, policy, padding, 256, 8, 16);
+        heap_stream_open(&stream, &profile, 16, seed);
+        for (unsigned step = 0; step < 400; step++) {
+            struct heap_command c = heap_stream_next(&stream);
+            const uint32_t command[] = {(c.is_free ? (uint32_t)HEAP_FREE : (uint32_t)HEAP_ALLOC) |
+                                            c.slot,
+                                        c.count, c.stride};
+            host_heap_ops(&o.heap, command, 1, NULL, 0);
+            uint64_t where = random_below(&r, 40);
+            uint32_t what =
+                random_below(&r, 2) ? (uint32_t)random_u64(&r) : (uint32_t)random_below(&r, 300);
+            if (where < 4)
+                o.heap.arena[random_below(&r, 256)] = what;
+            else if (where == 4)
+                o.heap.slots[random_below(&r, 16 * SLOT_WORDS)] = what;
+            else if (where == 5)
+                o.heap.index[random_below(&r, o.index_words)] = what;
+            else if (where == 6)
+                host_heap_compact(&o.heap);
+            uint32_t report[REPORT_WORDS];
+            host_heap_check(&o.heap, 0, 16, report);
+        }
+        must(&o, oracle_guards(&o));
+        heap_stream_close(&stream);
+        oracle_close(&o);
+    }
+}
+
+static void rubbish_everywhere(void **state)
+{
+    (void)state;
+    each_kind(check_rubbish);
+}
+
+/* ---- random streams ---- */
+
+static void stream_commands(enum device_heap_policy policy, enum device_heap_padding padding,
+                            const struct heap_profile *profile, uint32_t words, unsigned steps)
+{
+    enum { SLOTS = 64 };
+    struct heap_oracle o;
+    struct heap_stream stream;
+    struct heap_command c;
+    oracle_open(&o, policy, padding, words, SLOTS + 1, SLOTS);
+    heap_stream_open(&stream, profile, SLOTS, words + 7 * profile->sizes + profile->order);
+    for (unsigned step = 0; step < steps; step++) {
+        c = heap_stream_next(&stream);
+        must(&o, c.is_free ? oracle_free(&o, c.slot) : oracle_alloc(&o, c.slot, c.count, c.stride));
+        must(&o, oracle_walk(&o));
+        if (step % 97 == 96)
+            must(&o, oracle_compact(&o));
+    }
+    while (heap_stream_drain(&stream, &c))
+        must(&o, oracle_free(&o, c.slot) && oracle_walk(&o));
+    assert_int_equal(oracle_largest_free(&o), words - 9); /* I10 */
+    heap_stream_close(&stream);
+    oracle_close(&o);
+}
+
+static void check_streams(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    for (unsigned sizes = 0; sizes < SIZES_KINDS; sizes++)
+        for (unsigned order = 0; order < ORDER_KINDS; order++) {
+            const struct heap_profile profile = {.sizes = sizes,
+                                                 .order = order,
+                                                 .mean_words = 40,
+                                                 .strides = sizes != SIZES_EXACT,
+                                                 .mistakes = true};
+            stream_commands(policy, padding, &profile, 1500, 400); /* often full */
+            stream_commands(policy, padding, &profile, 6000, 400);
+        }
+}
+
+static void random_streams(void **state)
+{
+    (void)state;
+    each_kind(check_streams);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_block),          cmocka_unit_test(exact_fit),
+        cmocka_unit_test(placement),          cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(bad_commands),       cmocka_unit_test(small_arenas),
+        cmocka_unit_test(full_index),         cmocka_unit_test(clobbered_tags),
+        cmocka_unit_test(rubbish_everywhere), cmocka_unit_test(random_streams),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
