@@ -162,6 +162,7 @@ static void bad_commands(void **state)
     assert_int_equal(o.heap.index[HEAP_FAILED], 5);
     assert_int_equal(o.heap.index[HEAP_LIVE_BLOCKS], 1);
     assert_int_equal(o.heap.slots[SLOT_COUNT], 7);
+    assert_int_equal(o.heap.slots[2 * SLOT_WORDS + SLOT_STRIDE], 2); /* taken, and nothing in it */
     assert_int_equal(o.heap.slots[SLOT_WORDS + SLOT_STRIDE], 2);
     must(&o, oracle_guards(&o));
     oracle_close(&o);
