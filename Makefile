@@ -129,7 +129,7 @@ sanitize: ## all tests under ASan and UBSan
 
 # libFuzzer comes with clang; where that is missing the target says so.
 FUZZ_SECONDS ?= 60
-fuzz: $(BUILD)/tests/fuzz_merge ## FUZZ_PROGRAMS (10000) random programs merged, then the parser for FUZZ_SECONDS (60)
+fuzz: $(BUILD)/tests/fuzz_merge $(BUILD)/tests/fuzz_heap ## FUZZ_COMMANDS (1000000) to each device heap, FUZZ_PROGRAMS (10000) merged, the parser for FUZZ_SECONDS (60)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
 regress: $(BUILD)/gamut ## BASE=FILE: is anything worse than in a result file, or than in the committed counters

@@ -100,6 +100,34 @@ static void placement(void **state)
     }
 }
 
+/* The first of the list of one size is too small, the next fits, and no larger list has any. */
+static void last_resort(void **state)
+{
+    (void)state;
+    struct heap_oracle o;
+    oracle_open(&o, DEVICE_HEAP_TLSF, DEVICE_HEAP_TIGHT, 9 + 131 + 3 + 1 + 3 + 128 + 3 + 1, 8, 8);
+    must(&o, oracle_alloc(&o, 0, 131, 1) && oracle_alloc(&o, 1, 1, 1));
+    must(&o, oracle_alloc(&o, 2, 128, 1) && oracle_alloc(&o, 3, 1, 1));
+    must(&o, oracle_free(&o, 0) && oracle_free(&o, 2) && oracle_walk(&o));
+    must(&o, oracle_alloc(&o, 4, 130, 1) && oracle_walk(&o));
+    assert_int_equal(o.failed, 0);
+    oracle_close(&o);
+}
+
+/* Words that are too few for a block stay with the last one, wherever it goes. */
+static void compact_full(void **state)
+{
+    (void)state;
+    for (uint32_t spare = 0; spare <= 4; spare++) {
+        struct heap_oracle o;
+        oracle_open(&o, DEVICE_HEAP_SMALLER, DEVICE_HEAP_TIGHT, 100, 8, 8);
+        must(&o, oracle_alloc(&o, 0, 91 - spare, 1));
+        must(&o, oracle_compact(&o));
+        assert_int_equal(o.heap.index[HEAP_FREE_BLOCKS], spare == 4);
+        oracle_close(&o);
+    }
+}
+
 /* ---- mistakes ---- */
 
 static void check_mistakes(enum device_heap_policy policy, enum device_heap_padding padding)
@@ -224,15 +252,27 @@ static void full_index(void **state)
     each_kind(check_full_index);
 }
 
-/* A kernel wrote one word too many: what is freed beside it is refused, never believed. */
-static void check_clobbered(enum device_heap_policy policy, enum device_heap_padding padding)
+static uint32_t broken(const struct heap_oracle *o, uint32_t report[REPORT_WORDS])
 {
-    for (unsigned which = 0; which < 6; which++) {
+    uint32_t sum = 0;
+    host_heap_check(&o->heap, 0, o->heap.slot_count, report);
+    for (unsigned i = 0; i < REPORT_INVARIANTS; i++)
+        sum += report[i];
+    return sum;
+}
+
+/* A kernel wrote one word too many: what is freed beside it is refused, never believed. */
+static void clobber(enum device_heap_policy policy, enum device_heap_padding padding,
+                    bool free_neighbours)
+{
+    /* The last one, the next block's size, is of no use to a free while that block is allocated. */
+    for (unsigned which = 0; which < (free_neighbours ? 6u : 5u); which++) {
         struct heap_oracle o;
         oracle_open(&o, policy, padding, 600, 16, 16);
         for (uint32_t i = 0; i < 5; i++)
             must(&o, oracle_alloc(&o, i, 20, 1));
-        must(&o, oracle_free(&o, 1) && oracle_free(&o, 3));
+        if (free_neighbours)
+            must(&o, oracle_free(&o, 1) && oracle_free(&o, 3));
         uint32_t *arena = o.heap.arena, block = o.slots[2].block;
         uint32_t *clobbered[] = {&arena[block - 1],
                                  &arena[block + arena[block - 1]],
@@ -240,17 +280,16 @@ static void check_clobbered(enum device_heap_policy policy, enum device_heap_pad
                                  &arena[block - 3],
                                  &arena[block + arena[block - 1] + 1],
                                  &arena[block + arena[block - 1] + 2]};
-        static const uint32_t rubbish[] = {0, 1, 21, 600, 0x3fffffff, UINT32_MAX, UINT32_MAX - 2};
+        /* The last one makes the first block of all the one before. */
+        const uint32_t rubbish[] = {
+            0, 1, 21, 600, 0x3fffffff, UINT32_MAX, UINT32_MAX - 2, block - 3 - 5};
         uint32_t before = *clobbered[which], free[] = {(uint32_t)HEAP_FREE | 2, 0, 0};
         for (unsigned r = 0; r < sizeof rubbish / sizeof *rubbish; r++) {
             if (rubbish[r] == before)
                 continue;
             *clobbered[which] = rubbish[r];
-            uint32_t report[REPORT_WORDS], broken = 0;
-            host_heap_check(&o.heap, 0, 16, report);
-            for (unsigned i = 0; i < REPORT_INVARIANTS; i++)
-                broken += report[i];
-            if (broken == 0)
+            uint32_t report[REPORT_WORDS];
+            if (broken(&o, report) == 0)
                 fail_msg("heap_check does not see word %u clobbered by %x", which, rubbish[r]);
             host_heap_ops(&o.heap, free, 1, NULL, 0);
             host_heap_compact(&o.heap);
@@ -263,10 +302,70 @@ static void check_clobbered(enum device_heap_policy policy, enum device_heap_pad
     }
 }
 
+static void check_clobbered(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    clobber(policy, padding, true);
+    clobber(policy, padding, false);
+}
+
 static void clobbered_tags(void **state)
 {
     (void)state;
     each_kind(check_clobbered);
+}
+
+/* A kernel wrote over the address buffer: seen by heap_check, and nothing is moved by it. */
+static void check_slots(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    static const uint32_t rubbish[] = {0, 1, 3, 13, 500, UINT32_MAX, 1u << 31};
+    for (unsigned word = 0; word < SLOT_WORDS; word++)
+        for (unsigned r = 0; r < sizeof rubbish / sizeof *rubbish; r++) {
+            struct heap_oracle o;
+            uint32_t report[REPORT_WORDS];
+            oracle_open(&o, policy, padding, 500, 16, 8);
+            must(&o, oracle_alloc(&o, 0, 7, 1) && oracle_alloc(&o, 1, 12, 2));
+            must(&o, oracle_free(&o, 0));
+            uint32_t *slot = o.heap.slots + SLOT_WORDS, before = slot[word];
+            slot[word] = rubbish[r];
+            if (before != rubbish[r] &&
+                !(word == SLOT_COUNT && rubbish[r] < before && rubbish[r]) &&
+                !(word == SLOT_STRIDE && rubbish[r] == 1)) {
+                if (broken(&o, report) == 0)
+                    fail_msg("heap_check does not see slot word %u being %x", word, rubbish[r]);
+                host_heap_compact(&o.heap);
+                o.failed++, o.status |= DEVICE_HEAP_CORRUPT;
+                slot[word] = before;
+                must(&o, oracle_walk(&o));
+            }
+            oracle_close(&o);
+        }
+}
+
+static void clobbered_slots(void **state)
+{
+    (void)state;
+    each_kind(check_slots);
+}
+
+/* Two free blocks side by side, all else in order. */
+static void adjacent_blocks(void **state)
+{
+    (void)state;
+    struct heap_oracle o;
+    uint32_t report[REPORT_WORDS];
+    oracle_open(&o, DEVICE_HEAP_BEST, DEVICE_HEAP_TIGHT, 500, 16, 8);
+    must(&o, oracle_alloc(&o, 0, 20, 1));
+    uint32_t *index = o.heap.index;
+    index[HEAP_FREE_BLOCKS] = 2;
+    index[HEAP_LIVE_BLOCKS] = index[HEAP_LIVE_WORDS] = 0;
+    index[HEAP_HEADER_WORDS + 4] = 5;
+    index[HEAP_HEADER_WORDS + 5] = 20;
+    o.heap.arena[3] = 2;
+    memset(o.heap.slots, 0, SLOT_WORDS * 4);
+    assert_int_equal(broken(&o, report), 2);
+    assert_int_equal(report[REPORT_ADJACENT], 1);
+    assert_int_equal(report[REPORT_FREE], 1);
+    oracle_close(&o);
 }
 
 /* Whatever is in arena, slots and even the index: no word outside is written, and it ends. */
@@ -363,6 +462,8 @@ int main(void)
         cmocka_unit_test(placement),          cmocka_unit_test(bad_arguments),
         cmocka_unit_test(bad_commands),       cmocka_unit_test(small_arenas),
         cmocka_unit_test(full_index),         cmocka_unit_test(clobbered_tags),
+        cmocka_unit_test(clobbered_slots),    cmocka_unit_test(adjacent_blocks),
+        cmocka_unit_test(last_resort),        cmocka_unit_test(compact_full),
         cmocka_unit_test(rubbish_everywhere), cmocka_unit_test(random_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
