@@ -48,7 +48,7 @@ struct device_heap {
     struct text text;
     enum device_heap_policy policy;
     enum device_heap_padding padding;
-    uint32_t words, capacity, slots_each, slot_count;
+    uint32_t words, capacity, slots_each, slot_count, ring_commands;
     struct memory slots, report, commands, pinned;
     uint32_t *pinned_words; /* the host's address of `pinned`; NULL where there is none */
     uint32_t ring_count;    /* commands of the ring in use since the last wait */
@@ -80,7 +80,7 @@ static void give(struct device_heap *h, struct memory *m)
 /* A device that cannot pin memory has commands written instead, which waits. */
 static int take_ring(struct device_heap *h, struct error *error)
 {
-    uint64_t bytes = (uint64_t)DEVICE_HEAP_RING_COMMANDS * COMMAND_BYTES;
+    uint64_t bytes = (uint64_t)h->ring_commands * COMMAND_BYTES;
     int code = take(h, &h->commands, bytes, error);
     if (code || !h->ops->host_alloc)
         return code;
@@ -93,7 +93,7 @@ static int take_ring(struct device_heap *h, struct error *error)
     return 0;
 }
 
-static int take_memories(struct device_heap *h, struct error *error)
+static int take_memories(struct device_heap *h, uint64_t arena, struct error *error)
 {
     int code = take(h, &h->slots, (uint64_t)h->slot_count * SLOT_BYTES, error);
     if (!code)
@@ -101,7 +101,10 @@ static int take_memories(struct device_heap *h, struct error *error)
     if (!code)
         code = take_ring(h, error);
     for (unsigned i = 0; i < h->arena_count && !code; i++) {
-        code = take(h, &h->arenas[i].words, (uint64_t)h->words * 4, error);
+        if (arena)
+            h->arenas[i].words.handle = arena; /* of no bytes: not ours to give back */
+        else
+            code = take(h, &h->arenas[i].words, (uint64_t)h->words * 4, error);
         if (!code)
             code =
                 take(h, &h->arenas[i].index, heap_index_words(h->policy, h->capacity) * 4, error);
@@ -138,6 +141,8 @@ static int plan(const struct device_info *info, const struct device_heap_options
         most = info->max_alloc_bytes;
     if (o->arena_most_bytes && o->arena_most_bytes < most)
         most = o->arena_most_bytes;
+    if (o->arena) /* it is there, in one piece */
+        most = o->arena_bytes < words_most * 4 ? o->arena_bytes : 0;
     if (o->arena_bytes == 0 || o->arena_bytes % 4 || most < 4 || o->slots == 0)
         return error_set(error, ERR_USAGE,
                          "device heap: an arena of %llu bytes (%llu at most in one piece) with %u "
@@ -182,13 +187,15 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
                               .capacity = (uint32_t)p.capacity,
                               .slots_each = (uint32_t)p.slots_each,
                               .slot_count = (uint32_t)(p.slots_each * p.arenas),
+                              .ring_commands = options->ring_commands ? options->ring_commands
+                                                                      : DEVICE_HEAP_RING_COMMANDS,
                               .arena_count = (unsigned)p.arenas};
     h->taken = must_alloc(h->slot_count);
     for (unsigned i = 0; i < h->arena_count; i++) {
         h->arenas[i].first_slot = i * h->slots_each;
         h->arenas[i].spare_slots = must_alloc(h->slots_each * sizeof(uint32_t));
     }
-    code = take_memories(h, error);
+    code = take_memories(h, options->arena, error);
     if (!code)
         code = build(h, error);
     if (!code)
@@ -226,7 +233,7 @@ void device_heap_close(struct device_heap *h)
 
 /* ---- launches ---- */
 
-enum { ARGUMENTS_MAX = 16 };
+enum { ARGUMENTS_MAX = 40 };
 
 struct arguments {
     enum launch_arg_kind kinds[ARGUMENTS_MAX];
@@ -361,12 +368,12 @@ int device_heap_free(struct device_heap *h, uint32_t slot, struct error *error)
 static int ring_room(struct device_heap *h, uint32_t *room, struct error *error)
 {
     int code = 0;
-    if (h->ring_count == DEVICE_HEAP_RING_COMMANDS) {
+    if (h->ring_count == h->ring_commands) {
         code = h->pinned_words ? h->ops->sync(h->device, error) : 0;
         h->waits += h->pinned_words != NULL;
         h->ring_count = 0;
     }
-    *room = DEVICE_HEAP_RING_COMMANDS - h->ring_count;
+    *room = h->ring_commands - h->ring_count;
     return code;
 }
 
@@ -383,18 +390,35 @@ static int send(struct device_heap *h, const uint32_t *commands, uint32_t count,
                         error);
 }
 
+static void add_batch(struct arguments *a, const struct device_heap *h,
+                      const struct arena_state *arena, uint64_t counts, uint32_t counts_words,
+                      uint32_t command_count)
+{
+    add_memories(a, h, arena);
+    add_memory(a, counts);
+    add_sizes(a, h);
+    add_word(a, counts ? counts_words : 0);
+    add_word(a, command_count);
+}
+
+static int submit_few(struct device_heap *h, const struct arena_state *arena, uint64_t counts,
+                      uint32_t counts_words, struct error *error)
+{
+    struct arguments a = {0};
+    add_batch(&a, h, arena, counts, counts_words, arena->batch_count);
+    for (uint32_t i = 0; i < HEAP_FEW * COMMAND_WORDS; i++)
+        add_word(&a, i < arena->batch_count * COMMAND_WORDS ? arena->batch[i] : 0);
+    return launch(h, HEAP_KERNEL_FEW, 1, &a, error);
+}
+
 static int submit_some(struct device_heap *h, const struct arena_state *arena,
                        const uint32_t *commands, uint32_t count, uint64_t counts,
                        uint32_t counts_words, struct error *error)
 {
     struct arguments a = {0};
-    add_memories(&a, h, arena);
+    add_batch(&a, h, arena, counts, counts_words, count);
     add_memory(&a, h->commands.handle);
-    add_memory(&a, counts);
-    add_sizes(&a, h);
     add_word(&a, h->ring_count);
-    add_word(&a, count);
-    add_word(&a, counts ? counts_words : 0);
     int code = send(h, commands, count, error);
     if (!code)
         code = launch(h, HEAP_KERNEL_OPS, 1, &a, error);
@@ -406,6 +430,11 @@ static int submit_arena(struct device_heap *h, struct arena_state *arena, uint64
                         uint32_t counts_words, struct error *error)
 {
     int code = 0;
+    if (arena->batch_count > 0 && arena->batch_count <= HEAP_FEW) {
+        code = submit_few(h, arena, counts, counts_words, error);
+        arena->batch_count = 0;
+        return code;
+    }
     for (uint32_t done = 0, count; done < arena->batch_count && !code; done += count) {
         uint32_t room, left = arena->batch_count - done;
         code = ring_room(h, &room, error);

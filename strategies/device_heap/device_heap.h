@@ -49,11 +49,14 @@ struct device_heap_options {
     enum device_heap_policy policy;
     enum device_heap_padding padding;
     uint64_t arena_bytes; /* in all; a multiple of 4 */
-    uint64_t
-        arena_most_bytes;    /* of one arena: more than that makes several of one size. 0: what the
-                              * device gives in one piece, at most what 32-bit words address */
+    /* Of one arena: more than that makes several of one size. 0: what the device gives in one
+     * piece, at most what 32-bit words address. */
+    uint64_t arena_most_bytes;
     uint32_t slots;          /* in all; blocks that may be live, empty ones included */
     uint32_t index_capacity; /* free blocks of an arena; 0: enough for all slots */
+    uint32_t ring_commands;  /* see device_heap_submit; 0: DEVICE_HEAP_RING_COMMANDS */
+    /* Memory of arena_bytes to use, which stays the caller's; 0: the heap takes what it needs. */
+    uint64_t arena;
 };
 
 struct device_heap;
@@ -86,10 +89,9 @@ int device_heap_free(struct device_heap *heap, uint32_t slot, struct error *erro
 
 /* Enqueues the batch, one launch for each arena that has commands in it, and begins an empty one.
  * `counts` is device memory of counts_words 32-bit words, or 0 where no count comes from there.
- * Does not wait, but for one case: commands travel through a ring of pinned memory of
- * DEVICE_HEAP_RING_COMMANDS commands, and since a device tells of no progress, what was submitted
- * is waited for when the ring is full and nothing else has waited in between (device_heap_waits).
- */
+ * Does not wait, but for one case: a batch of more than HEAP_FEW commands travels through a ring
+ * of pinned memory, and since a device tells of no progress, what was submitted is waited for when
+ * the ring is full and nothing else has waited in between (device_heap_waits). */
 int device_heap_submit(struct device_heap *heap, uint64_t counts, uint32_t counts_words,
                        struct error *error);
 enum { DEVICE_HEAP_RING_COMMANDS = 1 << 18 };
@@ -132,9 +134,10 @@ const char *device_heap_status_text(char *text, uint32_t status);
 
 /* ---- numbers of the host's, no waits ---- */
 
-uint64_t device_heap_held_bytes(const struct device_heap *heap); /* arenas, indices, buffers */
+/* Arenas (unless the caller's), indices, buffers; not the pinned memory, which is the host's. */
+uint64_t device_heap_held_bytes(const struct device_heap *heap);
 uint64_t device_heap_launches(const struct device_heap *heap);
-uint64_t device_heap_waits(const struct device_heap *heap); /* by submit and close: see there */
+uint64_t device_heap_waits(const struct device_heap *heap); /* by submit: see there */
 unsigned device_heap_arena_count(const struct device_heap *heap);
 
 /* The policies' names on the command line: "larger", "smaller", "best", "tlsf". */
