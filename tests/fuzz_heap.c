@@ -23,12 +23,13 @@ static struct setting random_setting(uint64_t seed)
     struct random r = {seed};
     struct setting s = {.profile = {.sizes = random_below(&r, SIZES_KINDS),
                                     .order = random_below(&r, ORDER_KINDS),
-                                    .mean_words = 4 + (uint32_t)random_below(&r, 100),
+                                    .steps = random_below(&r, 4) == 0,
+                                    .scale_words = 4 + (uint32_t)random_below(&r, 100),
                                     .strides = random_below(&r, 2),
                                     .mistakes = random_below(&r, 2)},
                         .slots = 1 + (uint32_t)random_below(&r, 128)};
     /* From one that is always full to one that never is. */
-    s.words = 10 + (uint32_t)random_below(&r, 2 * (uint64_t)s.profile.mean_words * s.slots + 100);
+    s.words = 10 + (uint32_t)random_below(&r, 2 * (uint64_t)s.profile.scale_words * s.slots + 100);
     return s;
 }
 

@@ -301,7 +301,7 @@ static bool entry_is(const struct heap_oracle *o, uint32_t p, uint32_t block, ui
     const struct host_heap *h = &o->heap;
     if (p == 0 || p > h->capacity)
         return false;
-    const uint32_t *entry = h->policy == DEVICE_HEAP_TLSF
+    const uint32_t *entry = h->policy >= DEVICE_HEAP_BEST
                                 ? h->index + TLSF_ENTRIES + (p - 1) * TLSF_ENTRY_WORDS
                                 : h->index + HEAP_HEADER_WORDS + p * HEAP_ENTRY_WORDS;
     return entry[0] == block && entry[1] == size;
@@ -404,7 +404,7 @@ bool oracle_walk(struct heap_oracle *o)
                      h->index[HEAP_FREE_BLOCKS]);
     if (free_blocks > o->live_blocks + 1)
         return wrong(o, "I7: %u free blocks beside %u live ones", free_blocks, o->live_blocks);
-    if (h->policy == DEVICE_HEAP_TLSF ? !walk_lists(o, free_blocks) : !walk_heap(o))
+    if (h->policy >= DEVICE_HEAP_BEST ? !walk_lists(o, free_blocks) : !walk_heap(o))
         return false;
     host_heap_check(h, 0, h->slot_count, report);
     for (uint32_t i = 0; i < REPORT_INVARIANTS; i++)

@@ -1,6 +1,5 @@
 #include "heap_stream.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -20,28 +19,6 @@ void heap_stream_close(struct heap_stream *s)
 {
     free(s->taken);
     free(s->spare);
-}
-
-static double normal(struct random *random)
-{
-    double radius = sqrt(-2 * log(1 - random_unit(random)));
-    return radius * cos(6.283185307179586 * random_unit(random));
-}
-
-uint32_t heap_random_words(struct random *random, enum heap_sizes sizes, uint32_t mean_words)
-{
-    double mean = mean_words, words = mean;
-    if (sizes == SIZES_UNIFORM) {
-        words = 1 + (double)random_below(random, 2 * (uint64_t)mean_words - 1);
-    } else if (sizes == SIZES_LOGNORMAL) {
-        words = mean * exp(1.2 * normal(random) - 0.72); /* -sigma^2/2 keeps the mean */
-    } else if (sizes == SIZES_BIMODAL) {
-        double u = random_unit(random);
-        words = u < 0.5   ? mean / 64 * random_unit(random)
-                : u < 0.9 ? mean * random_unit(random)
-                          : 8 * mean * (1 + random_unit(random)) / 2;
-    }
-    return words < 1 ? 1 : (uint32_t)words;
 }
 
 static uint32_t taken_count(const struct heap_stream *s)
@@ -84,9 +61,9 @@ static uint32_t random_stride(struct heap_stream *s)
 static struct heap_command take_one(struct heap_stream *s)
 {
     uint32_t slot = s->spare[--s->spare_count], stride = random_stride(s);
-    uint32_t words = s->profile.sizes == SIZES_EXACT
-                         ? 1 + (uint32_t)random_below(&s->random, 4) * s->profile.mean_words
-                         : heap_random_words(&s->random, s->profile.sizes, s->profile.mean_words);
+    uint32_t words = s->profile.steps
+                         ? 1 + (uint32_t)random_below(&s->random, 4) * s->profile.scale_words
+                         : heap_random_words(&s->random, s->profile.sizes, s->profile.scale_words);
     s->taken[s->end] = slot;
     s->end = (s->end + 1) % (s->slot_count + 1);
     return (struct heap_command){.slot = slot,

@@ -6,23 +6,17 @@
 #include <stdint.h>
 
 #include "base/random.h"
+#include "experiment/heap_churn.h"
 
-enum heap_sizes {
-    SIZES_UNIFORM,
-    SIZES_LOGNORMAL,
-    SIZES_BIMODAL,
-    SIZES_SAME,
-    SIZES_EXACT,
-    SIZES_KINDS
-};
 enum heap_order { ORDER_RANDOM, ORDER_LIFO, ORDER_FIFO, ORDER_KINDS };
 
 struct heap_profile {
     enum heap_sizes sizes;
     enum heap_order order;
-    uint32_t mean_words; /* about the mean of what is asked for, at least 4 */
-    bool strides;        /* of 1 to 64 words; else always 1 */
-    bool mistakes;       /* one command in 50 is wrong in some way */
+    uint32_t scale_words; /* of the sizes */
+    bool steps;    /* sizes are 1 and 1 to 3 times the scale and 1, so that holes fit again */
+    bool strides;  /* of 1 to 64 words; else always 1 */
+    bool mistakes; /* one command in 50 is wrong in some way */
 };
 
 struct heap_command {
@@ -50,9 +44,5 @@ void heap_stream_close(struct heap_stream *s);
 struct heap_command heap_stream_next(struct heap_stream *s);
 /* Frees one after the other; false when nothing is taken. */
 bool heap_stream_drain(struct heap_stream *s, struct heap_command *command);
-
-/* A size of a kind, at least 1: uniform to twice the mean, lognormal with sigma 1.2, half of them
- * tiny and a tenth huge, or always the mean. */
-uint32_t heap_random_words(struct random *random, enum heap_sizes sizes, uint32_t mean_words);
 
 #endif

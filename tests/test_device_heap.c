@@ -353,7 +353,7 @@ static void adjacent_blocks(void **state)
     (void)state;
     struct heap_oracle o;
     uint32_t report[REPORT_WORDS];
-    oracle_open(&o, DEVICE_HEAP_BEST, DEVICE_HEAP_TIGHT, 500, 16, 8);
+    oracle_open(&o, DEVICE_HEAP_SMALLER, DEVICE_HEAP_TIGHT, 500, 16, 8);
     must(&o, oracle_alloc(&o, 0, 20, 1));
     uint32_t *index = o.heap.index;
     index[HEAP_FREE_BLOCKS] = 2;
@@ -375,7 +375,7 @@ static void check_rubbish(enum device_heap_policy policy, enum device_heap_paddi
         struct heap_oracle o;
         struct random r = {seed};
         struct heap_stream stream;
-        const struct heap_profile profile = {.mean_words = 8, .strides = true, .mistakes = true};
+        const struct heap_profile profile = {.scale_words = 8, .strides = true, .mistakes = true};
         oracle_open(&o, policy, padding, 256, 8, 16);
         heap_stream_open(&stream, &profile, 16, seed);
         for (unsigned step = 0; step < 400; step++) {
@@ -441,8 +441,10 @@ static void check_streams(enum device_heap_policy policy, enum device_heap_paddi
         for (unsigned order = 0; order < ORDER_KINDS; order++) {
             const struct heap_profile profile = {.sizes = sizes,
                                                  .order = order,
-                                                 .mean_words = 40,
-                                                 .strides = sizes != SIZES_EXACT,
+                                                 .scale_words = 40,
+                                                 .strides = sizes != SIZES_SAME,
+                                                 .steps =
+                                                     sizes == SIZES_SAME && order == ORDER_RANDOM,
                                                  .mistakes = true};
             stream_commands(policy, padding, &profile, 1500, 400); /* often full */
             stream_commands(policy, padding, &profile, 6000, 400);

@@ -177,7 +177,7 @@ static void run_stream(struct subject *s, enum device_heap_policy policy,
     uint32_t slots[SLOTS], batch[BATCH_MOST * COMMAND_WORDS];
     struct random random = {policy};
     const struct heap_profile profile = {
-        .sizes = SIZES_LOGNORMAL, .mean_words = 100, .strides = true};
+        .sizes = SIZES_LOGNORMAL, .scale_words = 100, .strides = true};
     open_pair(&p, s, policy, padding);
     heap_stream_open(&stream, &profile, SLOTS, 11 + policy);
     compare_all(&p);

@@ -16,7 +16,7 @@ typedef uint64_t u64;
 
 uint64_t heap_index_words(enum device_heap_policy policy, uint64_t capacity)
 {
-    return policy == DEVICE_HEAP_TLSF ? TLSF_ENTRIES + TLSF_ENTRY_WORDS * capacity
+    return policy >= DEVICE_HEAP_BEST ? TLSF_ENTRIES + TLSF_ENTRY_WORDS * capacity
                                       : HEAP_HEADER_WORDS + HEAP_ENTRY_WORDS * (capacity + 1);
 }
 

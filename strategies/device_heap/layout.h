@@ -80,17 +80,17 @@ enum device_heap_header_word {
     HEAP_FAILED, /* of these, refused */
     HEAP_EMPTY_OPS,
     HEAP_VISITS, /* entries of the index that were looked at or moved: what an operation costs */
-    HEAP_SPARE,  /* TLSF: the first entry of those given back */
-    HEAP_FRESH,  /* TLSF: entries used at any time */
-    HEAP_LEVELS, /* TLSF: bit f is set where a list of level f has blocks */
+    HEAP_SPARE,  /* lists: the first entry of those given back */
+    HEAP_FRESH,  /* lists: entries used at any time */
+    HEAP_LEVELS, /* lists: bit f is set where a list of level f has blocks */
     HEAP_HEADER_WORDS = 16
 };
 
-/* The binary heap: entry p, from 1 on, is (block, size). */
+/* The binary heap of `larger` and `smaller`: entry p, from 1 on, is (block, size). */
 enum { HEAP_ENTRY_WORDS = 2 };
 
-/* TLSF: a word of bits and a list for each of the bins of each level; entry p, from 1 on, is
- * (block, size, next, previous). */
+/* The lists of `best` and `tlsf`: a word of bits and a list for each of the bins of each level;
+ * entry p, from 1 on, is (block, size, next, previous). */
 enum {
     TLSF_BIN_BITS = 5,
     TLSF_BINS = 1 << TLSF_BIN_BITS,
