@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -46,8 +45,7 @@ struct session {
     const struct command_line *line;
     struct found_device *devices; /* selected ones first */
     size_t device_count;
-    struct result result;
-    struct text path;   /* "" for none */
+    struct recording recording;
     const char *device; /* that is measured */
     char doing[96];     /* told last */
     uint64_t began_ns;
@@ -61,42 +59,16 @@ static bool is_on(const struct session *s, enum atlas_flag flag)
     return s->line->flag[flag].number != 0;
 }
 
-static int check_flags(const struct session *s, struct error *error)
-{
-    const char *out = s->line->flag[ATLAS_OUT].text;
-    struct stat status;
-    if (out && is_on(s, ATLAS_NO_SAVE))
-        return error_set(error, ERR_USAGE, "--out and --no-save exclude each other");
-    if (out && !is_on(s, ATLAS_FORCE) && stat(out, &status) == 0)
-        return error_set(error, ERR_IO, "%s exists: use --force to replace it, or another name",
-                         out);
-    return 0;
-}
-
-static int save(struct session *s, struct error *error)
-{
-    return s->path.length ? result_write(&s->result, s->path.data, error) : 0;
-}
-
-static int create_result(struct session *s, struct error *error)
+static struct recording_facts facts_of(const struct session *s)
 {
     const struct flag_value *flag = s->line->flag;
-    json_t *options = record_flags(flags, flag);
-    const struct result_run facts = {.argc = s->line->argc,
-                                     .argv = s->line->argv,
-                                     .seed = flag[ATLAS_SEED].number,
-                                     .rounds = 1,
-                                     .options = options};
-    int code = result_create(&s->result, &facts, error);
-    json_decref(options);
-    if (code)
-        return code;
-    record_devices(&s->result, s->devices, s->device_count);
-    if (flag[ATLAS_OUT].text)
-        text_add(&s->path, "%s", flag[ATLAS_OUT].text);
-    else if (!is_on(s, ATLAS_NO_SAVE))
-        result_path(s->result.root, flag[ATLAS_RESULTS].text, &s->path);
-    return save(s, error);
+    return (struct recording_facts){.line = s->line,
+                                    .out = flag[ATLAS_OUT].text,
+                                    .force = is_on(s, ATLAS_FORCE),
+                                    .no_save = is_on(s, ATLAS_NO_SAVE),
+                                    .results = flag[ATLAS_RESULTS].text,
+                                    .seed = flag[ATLAS_SEED].number,
+                                    .rounds = 1};
 }
 
 /* ---- one device ---- */
@@ -130,7 +102,7 @@ static void measure(struct session *s, const struct found_device *found)
     if (s->on_terminal)
         fputs("\r\033[K", stderr);
     if (atlas.curve_count) { /* also of what ended early */
-        result_set_atlas(&s->result, &atlas);
+        result_set_atlas(&s->recording.result, &atlas);
         if (s->line->flag[ATLAS_FORMAT].number == FORMAT_TABLE) {
             fputs(s->measured ? "\n" : "", stdout);
             atlas_print(&atlas, stdout);
@@ -151,20 +123,21 @@ static int measure_all(struct session *s, struct error *error)
     for (size_t i = 0; i < s->device_count && !s->interrupted && !code; i++)
         if (s->devices[i].selected) {
             measure(s, &s->devices[i]);
-            code = save(s, error);
+            code = recording_save(&s->recording, error);
         }
-    result_finish(&s->result, s->interrupted ? RUN_INTERRUPTED
-                              : s->failed    ? RUN_PARTIAL
-                                             : RUN_COMPLETE);
-    return code ? code : save(s, error);
+    result_finish(&s->recording.result, s->interrupted ? RUN_INTERRUPTED
+                                        : s->failed    ? RUN_PARTIAL
+                                                       : RUN_COMPLETE);
+    return code ? code : recording_save(&s->recording, error);
 }
 
 /* ---- the command ---- */
 
 static int run_session(struct session *s)
 {
+    const struct recording_facts facts = facts_of(s);
     struct error error = {0};
-    int code = check_flags(s, &error);
+    int code = recording_check(&facts, &error);
     if (!code)
         code = rounds_devices(s->line->flag[ATLAS_DEVICE].text, false, &s->devices,
                               &s->device_count, NULL, &error);
@@ -173,16 +146,16 @@ static int run_session(struct session *s)
         return EXIT_NOTHING_RAN;
     }
     if (!code)
-        code = create_result(s, &error);
+        code = recording_begin(&s->recording, &facts, s->devices, s->device_count, &error);
     if (!code)
         code = measure_all(s, &error);
     if (!code && s->line->flag[ATLAS_FORMAT].number == FORMAT_JSON)
-        code = result_print(s->result.root, stdout, &error);
+        code = result_print(s->recording.result.root, stdout, &error);
     if (code)
         return report_error(&error);
     fprintf(stderr, "gamut: %zu measured%s%s%s\n", s->measured,
-            s->interrupted ? ", interrupted" : "", s->path.length ? "; wrote " : "",
-            s->path.length ? s->path.data : "");
+            s->interrupted ? ", interrupted" : "", s->recording.path.length ? "; wrote " : "",
+            s->recording.path.length ? s->recording.path.data : "");
     if (s->interrupted)
         return EXIT_INTERRUPTED;
     return s->failed ? EXIT_CASE_FAILED : s->measured ? EXIT_OK : EXIT_NOTHING_RAN;
@@ -193,8 +166,7 @@ static int run(const struct command_line *line)
     setenv("OMP_WAIT_POLICY", "passive", 0); /* as gamut run does: the same host device */
     struct session s = {.line = line, .on_terminal = isatty(STDERR_FILENO)};
     int exit_code = run_session(&s);
-    text_free(&s.path);
-    result_free(&s.result);
+    recording_free(&s.recording);
     free(s.devices);
     return exit_code;
 }

@@ -1,6 +1,7 @@
 #include "cli/recording.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "record/tree.h"
@@ -35,4 +36,49 @@ void record_devices(struct result *result, const struct found_device *devices, s
     result_set_devices(result, records, count);
     free(records);
     free(gpus);
+}
+
+int recording_check(const struct recording_facts *facts, struct error *error)
+{
+    struct stat status;
+    if (facts->out && facts->no_save)
+        return error_set(error, ERR_USAGE, "--out and --no-save exclude each other");
+    if (facts->out && !facts->force && stat(facts->out, &status) == 0)
+        return error_set(error, ERR_IO, "%s exists: use --force to replace it, or another name",
+                         facts->out);
+    return 0;
+}
+
+int recording_begin(struct recording *recording, const struct recording_facts *facts,
+                    const struct found_device *devices, size_t count, struct error *error)
+{
+    const struct command_line *line = facts->line;
+    json_t *options = record_flags(line->command->flags, line->flag);
+    const struct result_run run = {.argc = line->argc,
+                                   .argv = line->argv,
+                                   .seed = facts->seed,
+                                   .rounds = facts->rounds,
+                                   .options = options};
+    int code = result_create(&recording->result, &run, error);
+    json_decref(options);
+    if (code)
+        return code;
+    record_devices(&recording->result, devices, count);
+    if (facts->out)
+        text_add(&recording->path, "%s", facts->out);
+    else if (!facts->no_save)
+        result_path(recording->result.root, facts->results, &recording->path);
+    return recording_save(recording, error);
+}
+
+int recording_save(struct recording *recording, struct error *error)
+{
+    return recording->path.length ? result_write(&recording->result, recording->path.data, error)
+                                  : 0;
+}
+
+void recording_free(struct recording *recording)
+{
+    result_free(&recording->result);
+    text_free(&recording->path);
 }
