@@ -5,6 +5,7 @@
 #include "alloc/allocator.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "experiment/experiment.h"
 #include "merge/list.h"
 #include "merge/merge.h"
 #include "merge/parse.h"
@@ -45,6 +46,16 @@ static int list_datasets(struct error *error)
     return 0;
 }
 
+static void print_options(const struct option_spec *options, int indent)
+{
+    for (const struct option_spec *o = options; o && o->name; o++) {
+        printf("%-*s :%s=%s", indent, "", o->name, o->fallback);
+        if (o->choices)
+            printf(" (%s)", o->choices);
+        printf("  %s\n", o->help);
+    }
+}
+
 static int list_strategies(struct error *error)
 {
     (void)error;
@@ -52,12 +63,19 @@ static int list_strategies(struct error *error)
     const struct allocator_ops *const *ops = allocator_list(&count);
     for (size_t i = 0; i < count; i++) {
         printf("%-10s %s\n%-10s from: %s\n", ops[i]->name, ops[i]->summary, "", ops[i]->origin);
-        for (const struct option_spec *o = ops[i]->options; o && o->name; o++) {
-            printf("%-10s :%s=%s", "", o->name, o->fallback);
-            if (o->choices)
-                printf(" (%s)", o->choices);
-            printf("  %s\n", o->help);
-        }
+        print_options(ops[i]->options, 10);
+    }
+    return 0;
+}
+
+static int list_experiments(struct error *error)
+{
+    (void)error;
+    size_t count;
+    const struct experiment *const *all = experiment_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        printf("%-16s %s\n", all[i]->name, all[i]->summary);
+        print_options(all[i]->options, 16);
     }
     return 0;
 }
@@ -155,8 +173,8 @@ static const struct topic {
     int (*list)(struct error *error);
 } topics[] = {
     {"workloads", list_workloads}, {"datasets", list_datasets}, {"strategies", list_strategies},
-    {"merges", list_merges},       {"suites", list_suites},     {"devices", list_devices},
-    {"metrics", list_metrics},     {"charts", list_charts},
+    {"merges", list_merges},       {"suites", list_suites},     {"experiments", list_experiments},
+    {"devices", list_devices},     {"metrics", list_metrics},   {"charts", list_charts},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -193,10 +211,10 @@ static const struct flag flags[] = {{NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 
 
 const struct command command_list = {
     .name = "list",
-    .summary =
-        "say what there is: workloads, datasets, strategies, merges, suites, devices, metrics, "
-        "charts",
-    .arguments = "[workloads|datasets|strategies|merges|suites|devices|metrics|charts]",
+    .summary = "say what there is: workloads, datasets, strategies, merges, suites, experiments, "
+               "devices, metrics, "
+               "charts",
+    .arguments = "[workloads|datasets|strategies|merges|suites|experiments|devices|metrics|charts]",
     .most_positionals = 1,
     .flags = flags,
     .notes = "What can't be used is listed with the reason. Strategy options are set as in\n"

@@ -7,6 +7,7 @@
 #define COMMAND_LIST(X)                                                                            \
     X(run)                                                                                         \
     X(atlas)                                                                                       \
+    X(experiment)                                                                                  \
     X(list)                                                                                        \
     X(plan)                                                                                        \
     X(compare)                                                                                     \

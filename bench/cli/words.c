@@ -5,6 +5,7 @@
 
 #include "alloc/allocator.h"
 #include "device/device.h"
+#include "experiment/experiment.h"
 #include "merge/list.h"
 #include "merge/merge.h"
 #include "record/counters.h"
@@ -91,6 +92,16 @@ static int add_suites(struct text *words, struct error *error)
     return 0;
 }
 
+static int add_experiments(struct text *words, struct error *error)
+{
+    size_t count;
+    const struct experiment *const *all = experiment_list(&count);
+    (void)error;
+    for (size_t i = 0; i < count; i++)
+        add_word(words, all[i]->name);
+    return 0;
+}
+
 /* Devices are not looked for: a driver takes longer to start than a person waits for a word. */
 static int add_devices(struct text *words, struct error *error)
 {
@@ -118,10 +129,11 @@ static const struct {
     bool has_all;    /* "all" stands for each of them */
     int (*add)(struct text *words, struct error *error);
 } lists[] = {
-    {"workload", true, add_workloads},  {"dataset", true, add_datasets},
-    {"strategy", true, add_strategies}, {"merge", true, add_merges},
-    {"release", true, add_releases},    {"suite", false, add_suites},
-    {"device", true, add_devices},      {"metric", false, add_metrics},
+    {"workload", true, add_workloads},      {"dataset", true, add_datasets},
+    {"strategy", true, add_strategies},     {"merge", true, add_merges},
+    {"release", true, add_releases},        {"suite", false, add_suites},
+    {"device", true, add_devices},          {"metric", false, add_metrics},
+    {"experiment", false, add_experiments},
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 
@@ -194,7 +206,7 @@ int words_of_arguments(const struct command *command, enum word_kind *kind, stru
     int code = 0;
     *kind = WORDS_NONE;
     while (*at && !code) {
-        const size_t length = strcspn(at, "[]| ");
+        const size_t length = strcspn(at, "[]|. ");
         const int list = find_list(at, length);
         if (memchr(at, '=', length) || *at == '-') {
             /* "size=value": whoever writes it knows the size's name; "--by": a flag */
@@ -206,7 +218,7 @@ int words_of_arguments(const struct command *command, enum word_kind *kind, stru
             *kind = WORDS_FILE; /* FILE, BASE, NEW: results and programs are files */
         }
         at += length;
-        at += strspn(at, "[]| ");
+        at += strspn(at, "[]|. ");
     }
     if (!code && *kind == WORDS_NONE && words->length)
         *kind = WORDS_ONE_OF;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
+
 const char *case_status_name(enum case_status status)
 {
     switch (status) {
@@ -14,6 +16,22 @@ const char *case_status_name(enum case_status status)
         break;
     }
     return "?";
+}
+
+enum case_status case_status_of(int code)
+{
+    switch (code) {
+    case 0:
+        return CASE_ok;
+    case ERR_OOM:
+        return CASE_oom;
+    case ERR_WRONG:
+        return CASE_wrong;
+    case ERR_UNSUPPORTED:
+        return CASE_skipped;
+    default:
+        return CASE_error;
+    }
 }
 
 const char *case_check_name(enum case_check check)

@@ -26,6 +26,8 @@ enum case_status {
         CASE_STATUSES
 };
 const char *case_status_name(enum case_status status);
+/* What an error code (base/error.h) makes of a case; 0 is ok. */
+enum case_status case_status_of(int code);
 
 /* All texts; together they identify a case within a file and across files, in the order of
  * CASE_KEY_LIST(X): X(member). */

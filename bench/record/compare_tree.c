@@ -69,13 +69,11 @@ static json_t *status_of(const json_t *one_case)
 
 static void put_metric(json_t *out, const struct compare_row *row)
 {
-    static const char *const units[] = {
-        [UNIT_NS] = "ns", [UNIT_BYTES] = "bytes", [UNIT_COUNT] = "count"};
     const bool is_sampled = row->metric->kind == KIND_SAMPLED;
     tree_put(out, "metric", tree_text(row->metric->name));
     tree_put(out, "phase", tree_text(row->is_cold ? "cold" : "warm"));
     tree_put(out, "kind", tree_text(is_sampled ? "sampled" : "exact"));
-    tree_put(out, "unit", tree_text(units[row->metric->unit]));
+    tree_put(out, "unit", tree_text(counter_unit_name(row->metric->unit)));
     tree_put(out, "base", tree_number(row->base));
     tree_put(out, "new", tree_number(row->fresh));
     tree_put(out, "ratio", tree_number(ratio(row)));

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "record/tree.h"
+
 #define INFO(name, unit, kind, better, help)                                                       \
     {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
 #define INFO_OF_COPY(name, help) COPY_COUNTER_LIST(INFO, name)
@@ -22,6 +24,26 @@ const struct counter_info *counter_list(size_t *count)
 {
     *count = COUNTERS;
     return counters;
+}
+
+const char *counter_unit_name(enum counter_unit unit)
+{
+    static const char *const names[] = {
+        [UNIT_NS] = "ns", [UNIT_BYTES] = "bytes", [UNIT_COUNT] = "count", [UNIT_RATIO] = "ratio"};
+    return names[unit];
+}
+
+json_t *counter_to_json(const struct counter_info *info)
+{
+    static const char *const kinds[] = {[KIND_SAMPLED] = "sampled", [KIND_EXACT] = "exact"};
+    static const char *const betters[] = {
+        [BETTER_LOWER] = "lower", [BETTER_HIGHER] = "higher", [BETTER_NEITHER] = "neither"};
+    json_t *json = tree_object();
+    tree_put(json, "unit", tree_text(counter_unit_name(info->unit)));
+    tree_put(json, "kind", tree_text(kinds[info->kind]));
+    tree_put(json, "better", tree_text(betters[info->better]));
+    tree_put(json, "help", tree_text(info->help));
+    return json;
 }
 
 static uint64_t word(const void *words, size_t position)

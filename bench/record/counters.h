@@ -12,6 +12,7 @@
 #ifndef GAMUT_RECORD_COUNTERS_H
 #define GAMUT_RECORD_COUNTERS_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,8 @@
       "the time inside kernels and copies")                                                        \
     X(driver_alloc_ns, NS, SAMPLED, LOWER, "time in the driver's allocation calls")                \
     X(driver_touch_ns, NS, SAMPLED, LOWER, "time in making memory resident, where asked for")      \
-    X(driver_free_ns, NS, SAMPLED, LOWER, "time in the driver's release and unmapping calls, and " \
+    X(driver_free_ns, NS, SAMPLED, LOWER,                                                          \
+      "time in the driver's release and unmapping calls, and "                                     \
       "in the waits before them")
 
 #define EXACT_LIST(X)                                                                              \
@@ -92,7 +94,8 @@ struct sample {
 };
 #define UNKNOWN_NS UINT64_MAX
 
-enum counter_unit { UNIT_NS, UNIT_BYTES, UNIT_COUNT };
+/* A ratio is a number without a unit; no counter of a case is one. */
+enum counter_unit { UNIT_NS, UNIT_BYTES, UNIT_COUNT, UNIT_RATIO };
 enum counter_kind { KIND_SAMPLED, KIND_EXACT };
 enum counter_better { BETTER_LOWER, BETTER_HIGHER, BETTER_NEITHER };
 
@@ -105,6 +108,10 @@ struct counter_info {
     const char *help;
 };
 const struct counter_info *counter_list(size_t *count);
+/* {"unit", "kind", "better", "help"}, as files have it; the caller owns it. */
+json_t *counter_to_json(const struct counter_info *info);
+/* "ns", "bytes", "count", "ratio". */
+const char *counter_unit_name(enum counter_unit unit);
 /* The value of the i-th counter of the list that is EXACT / SAMPLED (it must be of that kind). */
 uint64_t counter_exact(const struct exact_counts *counts, size_t i);
 uint64_t counter_sample(const struct sample *sample, size_t i);

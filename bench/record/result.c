@@ -13,26 +13,17 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "record/result_parts.h"
+#include "record/rounds_tree.h"
 #include "record/tree.h"
 
 static const char *const run_status_names[] = {"complete", "partial", "interrupted"};
-static const char *const unit_names[] = {"ns", "bytes", "count"};
-static const char *const kind_names[] = {"sampled", "exact"};
-static const char *const better_names[] = {"lower", "higher", "neither"};
-
 static json_t *metrics(void)
 {
     json_t *all = tree_object();
     size_t count;
     const struct counter_info *list = counter_list(&count);
-    for (size_t i = 0; i < count; i++) {
-        json_t *metric = tree_object();
-        tree_put(metric, "unit", tree_text(unit_names[list[i].unit]));
-        tree_put(metric, "kind", tree_text(kind_names[list[i].kind]));
-        tree_put(metric, "better", tree_text(better_names[list[i].better]));
-        tree_put(metric, "help", tree_text(list[i].help));
-        tree_put(all, list[i].name, metric);
-    }
+    for (size_t i = 0; i < count; i++)
+        tree_put(all, list[i].name, counter_to_json(&list[i]));
     return all;
 }
 
@@ -98,19 +89,39 @@ void result_set_devices(struct result *result, const struct record_device *devic
     tree_put(context, "devices", used);
 }
 
-void result_set_atlas(struct result *result, const struct atlas *atlas)
+/* Puts an element into an array of the root, in the place of the one that has the same values of
+ * these members. */
+static void set_element(json_t *root, const char *array, json_t *element, const char *const *same)
 {
-    json_t *all = json_object_get(result->root, "atlas"), *json = atlas_to_json(atlas);
+    json_t *all = json_object_get(root, array), *each;
+    size_t i;
     if (!all) {
         all = tree_array();
-        tree_put(result->root, "atlas", all);
+        tree_put(root, array, all);
     }
-    for (size_t i = 0; i < json_array_size(all); i++)
-        if (strcmp(tree_get_text(json_array_get(all, i), "device"), atlas->device) == 0) {
-            json_array_set_new(all, i, json);
+    json_array_foreach(all, i, each)
+    {
+        bool is_same = true;
+        for (const char *const *key = same; *key; key++)
+            is_same &= json_equal(json_object_get(each, *key), json_object_get(element, *key));
+        if (is_same) {
+            json_array_set_new(all, i, element);
             return;
         }
-    tree_append(all, json);
+    }
+    tree_append(all, element);
+}
+
+void result_set_atlas(struct result *result, const struct atlas *atlas)
+{
+    static const char *const same[] = {"device", NULL};
+    set_element(result->root, "atlas", atlas_to_json(atlas), same);
+}
+
+void result_set_experiment(struct result *result, json_t *experiment)
+{
+    static const char *const same[] = {"name", "device", NULL};
+    set_element(result->root, "experiments", experiment, same);
 }
 
 void result_finish(struct result *result, enum run_status status)
@@ -189,23 +200,6 @@ static json_t *find_or_add_case(json_t *cases, const struct case_key *key)
     return json_array_get(cases, place);
 }
 
-static void warn(json_t *one_case, const char *code, const char *subject, const char *detail)
-{
-    json_t *warnings = json_object_get(one_case, "warnings"), *each;
-    size_t i;
-    json_array_foreach(warnings, i, each)
-    {
-        if (strcmp(tree_get_text(each, "code"), code) == 0 &&
-            strcmp(tree_get_text(each, "subject"), subject) == 0)
-            return; /* the first time tells enough */
-    }
-    json_t *warning = tree_object();
-    tree_put(warning, "code", tree_text(code));
-    tree_put(warning, "subject", tree_text(subject));
-    tree_put(warning, "detail", tree_text(detail));
-    tree_append(warnings, warning);
-}
-
 /* The counters of the first good round stand for all; one that differs later is named, and goes
  * into `others` under its phase. */
 static void compare_counters(json_t *one_case, const char *phase, json_t *first, json_t *now,
@@ -224,7 +218,7 @@ static void compare_counters(json_t *one_case, const char *phase, json_t *first,
         snprintf(detail, sizeof detail,
                  "%s was %" JSON_INTEGER_FORMAT " first and %" JSON_INTEGER_FORMAT " in round %u",
                  subject, json_integer_value(value), json_integer_value(other), round);
-        warn(one_case, "not-deterministic", subject, detail);
+        rounds_warn(one_case, "not-deterministic", subject, detail);
         tree_put(differing, name, json_incref(other));
     }
     if (json_object_size(differing))
@@ -254,8 +248,8 @@ static void merge_good_round(json_t *one_case, json_t *json, unsigned round)
         tree_put(json, "other_counters", json_incref(others));
     json_decref(others);
     if (!json_equal(json_object_get(one_case, "digest"), json_object_get(json, "digest")))
-        warn(one_case, "not-deterministic", "digest",
-             "the answer's bits differ between rounds, each within what the check allows");
+        rounds_warn(one_case, "not-deterministic", "digest",
+                    "the answer's bits differ between rounds, each within what the check allows");
 }
 
 void result_add_round(struct result *result, const struct case_round *round)
@@ -343,18 +337,18 @@ static bool print_members(const json_t *value, FILE *out)
     return good;
 }
 
-/* Prints the atlases of a result, a curve a line. */
-static bool print_atlases(const json_t *all, FILE *out)
+/* Prints the atlases or experiments of a result, a curve or row a line. */
+static bool print_tables(const json_t *all, FILE *out)
 {
     bool good = true;
     size_t i;
-    json_t *atlas, *value;
+    json_t *table, *value;
     fputc('[', out);
-    json_array_foreach(all, i, atlas)
+    json_array_foreach(all, i, table)
     {
         const char *name, *before = "{";
         fputs(i ? ",\n" : "\n", out);
-        json_object_foreach(atlas, name, value)
+        json_object_foreach(table, name, value)
         {
             fprintf(out, "%s\"%s\": ", before, name);
             good &= json_is_array(value) ? print_members(value, out)
@@ -375,8 +369,8 @@ int result_print(const json_t *root, FILE *out, struct error *error)
     json_object_foreach((json_t *)root, name, value)
     {
         fprintf(out, "%s\n\"%s\": ", before, name);
-        if (strcmp(name, "atlas") == 0)
-            good &= print_atlases(value, out);
+        if (strcmp(name, "atlas") == 0 || strcmp(name, "experiments") == 0)
+            good &= print_tables(value, out);
         else if (json_is_object(value) || json_is_array(value))
             good &= print_members(value, out);
         else

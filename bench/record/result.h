@@ -21,7 +21,7 @@
 #include "record/statistics.h"
 
 #define RESULT_SCHEMA_NAME    "gamut.result"
-#define RESULT_SCHEMA_VERSION "1.3.0"
+#define RESULT_SCHEMA_VERSION "1.4.0"
 
 /* How a run ended; "partial" until result_finish says otherwise. */
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
@@ -61,6 +61,9 @@ void result_set_devices(struct result *result, const struct record_device *devic
 void result_add_round(struct result *result, const struct case_round *round);
 /* Files an atlas under its device, in the place of what was known before. */
 void result_set_atlas(struct result *result, const struct atlas *atlas);
+/* Files an experiment (record/experiment.h), whose reference it takes, in the place of the one of
+ * its name and device. */
+void result_set_experiment(struct result *result, json_t *experiment);
 void result_finish(struct result *result, enum run_status status);
 /* Recomputes what follows from the rounds (result_summarise) and replaces the file at `path`
  * atomically: whoever reads it sees either the old or the new one. Makes missing folders. */
@@ -81,7 +84,8 @@ int result_validate(const json_t *root, struct error *error);
 enum case_status result_worst_status(const json_t *root);
 void result_status_counts(const json_t *root, size_t counts[CASE_STATUSES]);
 
-/* Prints the tree as a result file has it: one member, case or curve of an atlas a line, so that
+/* Prints the tree as a result file has it: one member, case, curve of an atlas or row of
+ * an experiment a line, so that
  * files can be searched and compared by line. */
 int result_print(const json_t *root, FILE *out, struct error *error);
 

@@ -7,7 +7,9 @@
 
 #include "base/arena.h"
 #include "record/case_tree.h"
+#include "record/experiment.h"
 #include "record/result.h"
+#include "record/rounds_tree.h"
 #include "record/statistics.h"
 #include "record/suite_result.h"
 #include "record/tree.h"
@@ -24,136 +26,17 @@ struct row {
     double *speedup_round, *speedup; /* of the rounds that both have */
 };
 
-/* The known ones of an array of numbers. */
-static size_t known_numbers(const json_t *array, double *out)
-{
-    size_t i, count = 0;
-    json_t *value;
-    json_array_foreach(array, i, value)
-    {
-        if (json_is_number(value))
-            out[count++] = json_number_value(value);
-    }
-    return count;
-}
-
-/* The known values of one metric in one round. */
-static size_t known_values(const json_t *round, const char *metric, double *out)
-{
-    return known_numbers(json_object_get(json_object_get(round, "samples"), metric), out);
-}
-
-/* A buffer that is large enough for all values of one metric in all rounds. */
-static double *value_buffer(const json_t *rounds, const char *metric)
-{
-    size_t i, count = 0;
-    json_t *round;
-    json_array_foreach(rounds, i, round) count +=
-        json_array_size(json_object_get(json_object_get(round, "samples"), metric));
-    return must_alloc(count * sizeof(double));
-}
-
-static void put_interval(json_t *out, const struct statistics *s)
-{
-    tree_put(out, "rounds", tree_count(s->count));
-    tree_put(out, "median", tree_number(s->median));
-    tree_put(out, "ci_lo", tree_number(s->ci_lo));
-    tree_put(out, "ci_hi", tree_number(s->ci_hi));
-    tree_put(out, "ci_level", tree_number(s->ci_level));
-}
-
-/* The stats of one metric, or NULL where it was never known. */
-static json_t *metric_stats(const json_t *rounds, const char *metric)
-{
-    size_t i, value_count = 0, round_count = 0, cold_count = 0;
-    json_t *round, *out = NULL;
-    double *values = value_buffer(rounds, metric);
-    double *medians = must_alloc(json_array_size(rounds) * sizeof *medians);
-    double *cold = must_alloc(json_array_size(rounds) * sizeof *cold);
-    json_array_foreach(rounds, i, round)
-    {
-        size_t count = known_values(round, metric, values + value_count);
-        double first = tree_get_number(json_object_get(round, "cold_sample"), metric);
-        if (count)
-            medians[round_count++] = statistics_of(values + value_count, count).median;
-        if (!isnan(first))
-            cold[cold_count++] = first;
-        value_count += count;
-    }
-    if (round_count) {
-        struct statistics over_rounds = statistics_of(medians, round_count);
-        statistics_sort(values, value_count);
-        out = tree_object();
-        put_interval(out, &over_rounds);
-        tree_put(out, "mad", tree_number(over_rounds.mad));
-        tree_put(out, "samples", tree_count(value_count));
-        tree_put(out, "min", tree_number(values[0]));
-        tree_put(out, "p10", tree_number(statistics_quantile(values, value_count, 0.1)));
-        tree_put(out, "p90", tree_number(statistics_quantile(values, value_count, 0.9)));
-        tree_put(out, "max", tree_number(values[value_count - 1]));
-        tree_put(out, "cold_median", tree_number(statistics_of(cold, cold_count).median));
-    }
-    free(values);
-    free(medians);
-    free(cold);
-    return out;
-}
-
-static int severity(const char *status)
-{
-    int s = CASE_STATUSES;
-    while (--s > CASE_ok && strcmp(status, case_status_name((enum case_status)s)) != 0)
-        ;
-    return s;
-}
-
-static bool round_was(const json_t *round, enum case_status status)
-{
-    return strcmp(tree_get_text(round, "status"), case_status_name(status)) == 0;
-}
-
-/* Rounds that a good case had to leave out are no fault of its own, but are told. */
-static void tell_skipped(json_t *one_case, size_t skipped, const char *reason)
-{
-    static const char code[] = "rounds-skipped";
-    json_t *warnings = json_object_get(one_case, "warnings"), *warning = tree_object();
-    for (size_t i = json_array_size(warnings); i-- > 0;)
-        if (strcmp(tree_get_text(json_array_get(warnings, i), "code"), code) == 0)
-            json_array_remove(warnings, i); /* of fewer rounds */
-    char detail[1200];
-    snprintf(detail, sizeof detail, "%zu of %zu rounds, the first time: %s", skipped,
-             json_array_size(json_object_get(one_case, "rounds")), reason);
-    tree_put(warning, "code", tree_text(code));
-    tree_put(warning, "subject", tree_text("rounds"));
-    tree_put(warning, "detail", tree_text(detail));
-    tree_append(warnings, warning);
-}
-
-/* A case is as bad as its worst round, skipped ones aside where others were run; a good one is as
- * well checked as its least checked round. */
+/* A good case is as well checked as its least checked round. */
 static void judge(json_t *one_case)
 {
-    json_t *rounds = json_object_get(one_case, "rounds"), *round, *worst = NULL,
-           *least_checked = NULL, *first_skipped = NULL;
+    json_t *rounds = json_object_get(one_case, "rounds"), *round, *least_checked = NULL;
+    const bool all_skipped = rounds_judge(one_case);
     double worst_error = NAN;
-    size_t i, skipped = 0;
+    size_t i;
     json_array_foreach(rounds, i, round)
     {
-        if (round_was(round, CASE_skipped)) {
-            first_skipped = first_skipped ? first_skipped : round;
-            skipped++;
-        }
-    }
-    const bool all_skipped = skipped == json_array_size(rounds);
-    if (skipped && !all_skipped)
-        tell_skipped(one_case, skipped, tree_get_text(first_skipped, "reason"));
-    json_array_foreach(rounds, i, round)
-    {
-        if (!all_skipped && round_was(round, CASE_skipped))
+        if (!all_skipped && rounds_round_was(round, CASE_skipped))
             continue;
-        if (!worst ||
-            severity(tree_get_text(round, "status")) > severity(tree_get_text(worst, "status")))
-            worst = round;
         double error = tree_get_number(round, "worst_error");
         if (isnan(worst_error) || error > worst_error)
             worst_error = error;
@@ -161,10 +44,8 @@ static void judge(json_t *one_case)
             strcmp(tree_get_text(round, "check"), case_check_name(CHECK_NONE)) == 0)
             least_checked = round;
     }
-    if (!worst)
+    if (!least_checked)
         return;
-    tree_put(one_case, "status", tree_share(worst, "status"));
-    tree_put(one_case, "reason", tree_share(worst, "reason"));
     tree_put(one_case, "check", tree_share(least_checked, "check"));
     tree_put(one_case, "worst_error", tree_number(worst_error));
 }
@@ -214,7 +95,7 @@ static void describe_case(json_t *one_case)
     for (size_t i = 0; good && i < count; i++) {
         if (list[i].kind != KIND_SAMPLED)
             continue;
-        json_t *metric = metric_stats(json_object_get(one_case, "rounds"), list[i].name);
+        json_t *metric = rounds_metric_stats(json_object_get(one_case, "rounds"), list[i].name);
         if (metric)
             tree_put(stats, list[i].name, metric);
     }
@@ -242,7 +123,7 @@ size_t result_round_medians(const json_t *one_case, const char *metric, double *
             room = 2 * most;
             values = must_realloc(values, room * sizeof *values);
         }
-        const size_t count = known_numbers(samples, values);
+        const size_t count = rounds_known_values(round, metric, values);
         if (!count)
             continue;
         round_number[n] = tree_get_number(round, "round");
@@ -335,7 +216,7 @@ static void put_speedup(struct row *row)
     struct statistics s = statistics_of(row->speedup, row->speedup_count);
     json_t *out = tree_object();
     tree_put(out, "baseline", tree_share(base->json, "id"));
-    put_interval(out, &s);
+    rounds_put_interval(out, &s);
     tree_put(row->json, "speedup_over_raw", out);
 }
 
@@ -431,7 +312,7 @@ static json_t *geometric_mean(const struct row *first, const struct row *rows, s
     tree_put(out, "strategy", tree_text(first->strategy));
     tree_put(out, "cases", tree_count(included));
     tree_put(out, "missing", tree_count(missing));
-    put_interval(out, &s);
+    rounds_put_interval(out, &s);
     free(means);
     free(values);
     return out;
@@ -462,6 +343,7 @@ void result_summarise(json_t *root)
     }
     tree_put(root, "summary", summary);
     suite_result_summarise(root);
+    json_array_foreach(json_object_get(root, "experiments"), i, each) experiment_summarise(each);
     for (i = 0; i < count; i++) {
         free(rows[i].round);
         free(rows[i].wall_ns);

@@ -61,6 +61,41 @@ static const struct rule {
     {"metrics{}.better", TEXT},
     {"summary", ARRAY | ABSENT},
     {"atlas", ARRAY | ABSENT},
+    {"experiments", ARRAY | ABSENT},
+    {"experiments[]", OBJECT},
+    {"experiments[].name", TEXT},
+    {"experiments[].device", TEXT},
+    {"experiments[].options", OBJECT},
+    {"experiments[].options{}", TEXT | INTEGER | NOTHING},
+    {"experiments[].parameters", ARRAY},
+    {"experiments[].parameters[]", OBJECT},
+    {"experiments[].parameters[].name", TEXT},
+    {"experiments[].parameters[].unit", TEXT | NOTHING},
+    {"experiments[].metrics", OBJECT},
+    {"experiments[].metrics{}", OBJECT},
+    {"experiments[].metrics{}.unit", TEXT},
+    {"experiments[].metrics{}.kind", TEXT},
+    {"experiments[].metrics{}.better", TEXT},
+    {"experiments[].rows", ARRAY},
+    {"experiments[].rows[]", OBJECT},
+    {"experiments[].rows[].key", OBJECT},
+    {"experiments[].rows[].key{}", TEXT | INTEGER},
+    {"experiments[].rows[].status", TEXT},
+    {"experiments[].rows[].reason", TEXT | NOTHING},
+    {"experiments[].rows[].digest", TEXT | NOTHING},
+    {"experiments[].rows[].warnings", ARRAY},
+    {"experiments[].rows[].warnings[]", OBJECT},
+    {"experiments[].rows[].warnings[].code", TEXT},
+    {"experiments[].rows[].stats", OBJECT},
+    {"experiments[].rows[].stats{}", OBJECT},
+    {"experiments[].rows[].rounds", ARRAY},
+    {"experiments[].rows[].rounds[]", OBJECT},
+    {"experiments[].rows[].rounds[].round", INTEGER},
+    {"experiments[].rows[].rounds[].slot", INTEGER},
+    {"experiments[].rows[].rounds[].status", TEXT},
+    {"experiments[].rows[].rounds[].samples", OBJECT | NOTHING},
+    {"experiments[].rows[].rounds[].samples{}", ARRAY},
+    {"experiments[].rows[].rounds[].samples{}[]", NUMBER},
     {"noise", ARRAY | ABSENT},
     {"noise[]", OBJECT},
     {"noise[].device", TEXT},
@@ -346,6 +381,61 @@ static int check_atlases(const json_t *atlases, struct error *error)
     return 0;
 }
 
+/* Beyond types: known statuses, a key for every parameter, no row and no experiment twice. */
+static int check_rows(const json_t *experiment, size_t number, struct error *error)
+{
+    const json_t *parameters = json_object_get(experiment, "parameters");
+    const json_t *rows = json_object_get(experiment, "rows");
+    size_t i, j;
+    json_t *row, *parameter;
+    json_array_foreach(rows, i, row)
+    {
+        const json_t *key = json_object_get(row, "key");
+        if (!is_status(tree_get_text(row, "status")))
+            return error_set(error, ERR_PARSE,
+                             "experiments[%zu].rows[%zu].status: \"%s\" is no status", number, i,
+                             tree_get_text(row, "status"));
+        json_array_foreach(parameters, j, parameter)
+        {
+            const char *name = tree_get_text(parameter, "name");
+            const bool is_word = json_is_null(json_object_get(parameter, "unit"));
+            const json_t *value = json_object_get(key, name);
+            if (is_word ? !json_is_string(value) : !json_is_integer(value))
+                return error_set(error, ERR_PARSE,
+                                 "experiments[%zu].rows[%zu].key.%s: expected %s, by the "
+                                 "experiment's parameters",
+                                 number, i, name, is_word ? "a text" : "an integer");
+        }
+        for (j = 0; j < i; j++)
+            if (json_equal(key, json_object_get(json_array_get(rows, j), "key")))
+                return error_set(error, ERR_PARSE,
+                                 "experiments[%zu].rows[%zu].key: rows[%zu] has the same", number,
+                                 i, j);
+    }
+    return 0;
+}
+
+static int check_experiments(const json_t *experiments, struct error *error)
+{
+    size_t i;
+    json_t *each;
+    json_array_foreach(experiments, i, each)
+    {
+        int rc = check_rows(each, i, error);
+        if (rc)
+            return rc;
+        for (size_t j = 0; j < i; j++) {
+            const json_t *other = json_array_get(experiments, j);
+            if (json_equal(json_object_get(each, "name"), json_object_get(other, "name")) &&
+                json_equal(json_object_get(each, "device"), json_object_get(other, "device")))
+                return error_set(error, ERR_PARSE,
+                                 "experiments[%zu]: experiments[%zu] has the same name and device",
+                                 i, j);
+        }
+    }
+    return 0;
+}
+
 int result_validate(const json_t *root, struct error *error)
 {
     if (!json_is_object(root))
@@ -357,6 +447,8 @@ int result_validate(const json_t *root, struct error *error)
     if (rc == 0)
         rc = check_cases(json_object_get(root, "cases"), seen, error);
     json_decref(seen);
+    if (rc == 0)
+        rc = check_experiments(json_object_get(root, "experiments"), error);
     return rc ? rc : check_atlases(json_object_get(root, "atlas"), error);
 }
 

@@ -501,22 +501,6 @@ static int log_memory(struct session *s, const struct measure_options *o)
 
 /* ---- the case ------------------------------------------------------------------------------- */
 
-static enum case_status status_of(int code)
-{
-    switch (code) {
-    case 0:
-        return CASE_ok;
-    case ERR_OOM:
-        return CASE_oom;
-    case ERR_WRONG:
-        return CASE_wrong;
-    case ERR_UNSUPPORTED:
-        return CASE_skipped;
-    default:
-        return CASE_error;
-    }
-}
-
 /* The fun that runs: the entry's own, unless a merge set is asked for. */
 static int choose_fun(struct session *s)
 {
@@ -593,7 +577,7 @@ int measure_case(struct measure *m, const struct entry *entry, const struct data
     round->samples = must_alloc(options->most_samples * sizeof *round->samples);
     round->sample_count = 0;
     int code = measure_session(s, options);
-    round->status = status_of(code);
+    round->status = case_status_of(code);
     snprintf(round->reason, sizeof round->reason, "%.1000s", code ? s->error.text : "");
     if (code)
         forget_numbers(round);

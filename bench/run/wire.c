@@ -64,6 +64,8 @@ json_t *job_to_json(const struct job *job)
     if (job->atlas_device)
         return json_pack("{s:s, s:b, s:I}", "atlas_device", job->atlas_device, "quick",
                          job->atlas.quick, "seed", (json_int_t)job->atlas.seed);
+    if (job->experiment)
+        return json_pack("{s:O}", "experiment", job->experiment);
     json_t *files = json_array(), *cases = json_array(), *known = json_array();
     for (size_t i = 0; i < job->file_count; i++)
         json_array_append_new(files, json_string(job->files[i]));
@@ -87,7 +89,8 @@ int job_from_json(json_t *json, struct job *job, struct error *error)
     job->atlas_device = json_string_value(json_object_get(json, "atlas_device"));
     job->atlas = (struct atlas_options){.quick = json_is_true(json_object_get(json, "quick")),
                                         .seed = integer(json, "seed")};
-    if (job->devices || job->atlas_device)
+    job->experiment = json_object_get(json, "experiment");
+    if (job->devices || job->atlas_device || job->experiment)
         return 0;
     json_t *files = json_object_get(json, "files"), *cases = json_object_get(json, "cases");
     json_t *known = json_object_get(json, "known");

@@ -40,13 +40,17 @@ struct job_case {
 };
 
 /* A job: to list the devices, open those that the selectors name and measure them; to measure the
- * atlas of a device; or to run the cases of a round in this order. */
+ * atlas of a device; to measure rows of an experiment; or to run the cases of a round in this
+ * order.
+ */
 struct job {
     const char *devices; /* selectors, "" for none, or NULL: run the cases */
     bool copy_rate;      /* also measure how fast the devices named copy: takes a second each */
 
     const char *atlas_device; /* its id, or NULL */
     struct atlas_options atlas;
+
+    const json_t *experiment; /* what experiment/rounds.h says, or NULL. Borrowed */
 
     size_t file_count; /* program files beside those built in */
     const char **files;

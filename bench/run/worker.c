@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "experiment/rounds.h"
 #include "record/case_json.h"
 #include "record/tree.h"
 #include "run/atlas.h"
@@ -282,6 +283,7 @@ int worker_main(void)
     if (!code)
         code = job.devices        ? do_devices(&job, out, &error)
                : job.atlas_device ? do_atlas(&job, out, &error)
+               : job.experiment   ? experiment_work(job.experiment, out, &error)
                                   : do_round(&job, out, &error);
     if (code)
         send_error(out, &error);

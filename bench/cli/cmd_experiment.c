@@ -1,0 +1,265 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc/allocator.h"
+#include "cli/commands.h"
+#include "cli/recording.h"
+#include "experiment/rounds.h"
+#include "record/experiment_table.h"
+#include "record/result.h"
+#include "record/tree.h"
+#include "run/rounds.h"
+
+enum experiment_flag {
+    EXPERIMENT_DEVICE,
+    EXPERIMENT_STRATEGY,
+    EXPERIMENT_ROUNDS,
+    EXPERIMENT_MEM_LIMIT,
+    EXPERIMENT_TIMEOUT,
+    EXPERIMENT_SEED,
+    EXPERIMENT_FORMAT,
+    EXPERIMENT_OUT,
+    EXPERIMENT_FORCE,
+    EXPERIMENT_RESULTS,
+    EXPERIMENT_NO_SAVE,
+};
+
+static const struct flag flags[] = {
+    [EXPERIMENT_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
+                           "host, cuda, opencl:1, opencl:NVIDIA, all, …"},
+    [EXPERIMENT_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", "raw,pool,tlsf,stream", NULL, 0, 0,
+                             "allocators, where an experiment uses any, with their options"},
+    [EXPERIMENT_ROUNDS] = {"rounds", 'r', FLAG_COUNT, "N", "3", NULL, 1, 10000,
+                           "fresh processes; below 6 there are no intervals"},
+    [EXPERIMENT_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", "0", NULL, 0, 0,
+                              "an allocator is refused beyond this; 0: the driver decides"},
+    [EXPERIMENT_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
+                            "for a row and round"},
+    [EXPERIMENT_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
+                         "of the order, and of what is random in an experiment"},
+    [EXPERIMENT_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
+                           "on stdout"},
+    [EXPERIMENT_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                        "the result file [RESULTS/<machine>/<time>-<rev>.json]"},
+    [EXPERIMENT_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                          "replace FILE if it exists"},
+    [EXPERIMENT_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
+                            "the folder of result files"},
+    [EXPERIMENT_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                            "write no result file"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+struct session {
+    const struct command_line *line;
+    struct found_device *devices; /* selected ones first */
+    size_t device_count;
+    struct recording recording;
+    struct experiment_task task; /* that runs */
+    uint64_t rows, failed;       /* over all that ended */
+    bool on_terminal, interrupted;
+};
+
+static struct recording_facts facts_of(const struct session *s)
+{
+    const struct flag_value *flag = s->line->flag;
+    return (struct recording_facts){.line = s->line,
+                                    .out = flag[EXPERIMENT_OUT].text,
+                                    .force = flag[EXPERIMENT_FORCE].number != 0,
+                                    .no_save = flag[EXPERIMENT_NO_SAVE].number != 0,
+                                    .results = flag[EXPERIMENT_RESULTS].text,
+                                    .seed = flag[EXPERIMENT_SEED].number,
+                                    .rounds = (unsigned)flag[EXPERIMENT_ROUNDS].number};
+}
+
+static int make_task(const struct session *s, const char *spec, struct experiment_task *task,
+                     struct error *error)
+{
+    const struct flag_value *flag = s->line->flag;
+    *task = (struct experiment_task){
+        .spec = spec,
+        .rounds = (unsigned)flag[EXPERIMENT_ROUNDS].number,
+        .timeout_ns = flag[EXPERIMENT_TIMEOUT].number,
+        .settings = {.strategies = flag[EXPERIMENT_STRATEGY].text,
+                     .seed = flag[EXPERIMENT_SEED].number,
+                     .capacity_bytes = flag[EXPERIMENT_MEM_LIMIT].number},
+    };
+    return experiment_parse(spec, &task->experiment, &task->settings.options, error);
+}
+
+/* Mistakes are told before anything is measured. */
+static int check_words(const struct session *s, struct error *error)
+{
+    const struct experiment_settings settings = {.strategies =
+                                                     s->line->flag[EXPERIMENT_STRATEGY].text};
+    char strategy[EXPERIMENT_WORD_MAX];
+    int code = 0;
+    for (size_t i = 0; !code && experiment_strategy(&settings, i, strategy); i++) {
+        const struct allocator_ops *ops;
+        struct option_values options;
+        code = allocator_parse(strategy, &ops, &options, error);
+    }
+    for (size_t i = 0; !code && i < s->line->positional_count; i++) {
+        struct experiment_task task;
+        struct experiment_plan plan = {0};
+        code = make_task(s, s->line->positional[i], &task, error);
+        if (!code)
+            code = task.experiment->plan(&task.settings, &plan, error);
+        experiment_plan_free(&plan);
+    }
+    return code;
+}
+
+/* ---- one experiment on one device ------------------------------------------------------------ */
+
+/* One line that is written over on a terminal; elsewhere a line a round. */
+static void working(void *context, unsigned round, size_t position, size_t count, const char *row)
+{
+    const struct session *s = context;
+    if (s->on_terminal)
+        fprintf(stderr, "\r\033[Kgamut: %s on %s, round %u of %u, %zu of %zu: %s",
+                s->task.experiment->name, s->task.device, round + 1, s->task.rounds, position + 1,
+                count, row);
+    else if (position == 0)
+        fprintf(stderr, "gamut: %s on %s, round %u of %u: %zu rows\n", s->task.experiment->name,
+                s->task.device, round + 1, s->task.rounds, count);
+}
+
+static int round_ended(void *context, struct error *error)
+{
+    struct session *s = context;
+    return recording_save(&s->recording, error);
+}
+
+static void count_rows(struct session *s, const json_t *tree)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(tree, "rows"), i, row)
+    {
+        const char *status = tree_get_text(row, "status");
+        s->rows++;
+        s->failed += strcmp(status, case_status_name(CASE_ok)) != 0 &&
+                     strcmp(status, case_status_name(CASE_skipped)) != 0;
+    }
+}
+
+static int run_on(struct session *s, struct error *error)
+{
+    const struct experiment_watcher watcher = {
+        .context = s, .working = working, .round_ended = round_ended};
+    const struct experiment *e = s->task.experiment;
+    json_t *options = experiment_options_to_json(e, &s->task.settings);
+    json_t *tree = experiment_tree(e->name, s->task.device, options, e->parameters, e->metrics,
+                                   e->metric_count);
+    const enum table_format format = (enum table_format)s->line->flag[EXPERIMENT_FORMAT].number;
+    struct error why = {0};
+    json_decref(options);
+    result_set_experiment(&s->recording.result, tree);
+    int code =
+        experiment_run(&s->task, s->recording.result.root, tree, &watcher, &s->interrupted, &why);
+    if (s->on_terminal)
+        fputs("\r\033[K", stderr);
+    experiment_summarise(tree);
+    if (!code && (format == TABLE_TEXT || format == TABLE_MARKDOWN)) {
+        fputs(s->rows ? "\n" : "", stdout);
+        experiment_table_print(tree, format, stdout);
+        fflush(stdout);
+    }
+    count_rows(s, tree);
+    if (code == ERR_IO)
+        return error_set(error, code, "%s", why.text);
+    if (code) { /* the next device or experiment may do better */
+        report_error(&why);
+        s->failed++;
+    }
+    return 0;
+}
+
+static int run_all(struct session *s, struct error *error)
+{
+    int code = 0;
+    for (size_t i = 0; i < s->line->positional_count && !code; i++)
+        for (size_t d = 0; d < s->device_count && !s->interrupted && !code; d++) {
+            if (!s->devices[d].selected)
+                continue;
+            code = make_task(s, s->line->positional[i], &s->task, error);
+            s->task.device = s->devices[d].info.id;
+            if (!code)
+                code = run_on(s, error);
+        }
+    result_finish(&s->recording.result, s->interrupted ? RUN_INTERRUPTED
+                                        : s->failed    ? RUN_PARTIAL
+                                                       : RUN_COMPLETE);
+    return code ? code : recording_save(&s->recording, error);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int print_at_the_end(const struct session *s, struct error *error)
+{
+    const json_t *root = s->recording.result.root;
+    switch ((enum table_format)s->line->flag[EXPERIMENT_FORMAT].number) {
+    case TABLE_JSON:
+        return result_print(root, stdout, error);
+    case TABLE_CSV:
+        experiment_tables_print(root, TABLE_CSV, stdout);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int run_session(struct session *s)
+{
+    const struct recording_facts facts = facts_of(s);
+    struct error error = {0};
+    int code = recording_check(&facts, &error);
+    if (!code)
+        code = check_words(s, &error);
+    if (!code)
+        code = rounds_devices(s->line->flag[EXPERIMENT_DEVICE].text, false, &s->devices,
+                              &s->device_count, NULL, &error);
+    if (code == ERR_NOT_FOUND) {
+        report_error(&error);
+        return EXIT_NOTHING_RAN;
+    }
+    if (!code)
+        code = recording_begin(&s->recording, &facts, s->devices, s->device_count, &error);
+    if (!code)
+        code = run_all(s, &error);
+    if (!code)
+        code = print_at_the_end(s, &error);
+    if (code)
+        return report_error(&error);
+    const struct text *path = &s->recording.path;
+    fprintf(stderr, "gamut: %llu rows, %llu failed%s%s%s\n", (unsigned long long)s->rows,
+            (unsigned long long)s->failed, s->interrupted ? ", interrupted" : "",
+            path->length ? "; wrote " : "", path->length ? path->data : "");
+    return s->interrupted ? EXIT_INTERRUPTED : s->failed ? EXIT_CASE_FAILED : EXIT_OK;
+}
+
+static int run(const struct command_line *line)
+{
+    setenv("OMP_WAIT_POLICY", "passive", 0); /* as gamut run does: the same host device */
+    struct session s = {.line = line, .on_terminal = isatty(STDERR_FILENO)};
+    int exit_code = run_session(&s);
+    recording_free(&s.recording);
+    free(s.devices);
+    return exit_code;
+}
+
+const struct command command_experiment = {
+    .name = "experiment",
+    .summary = "measure what no program can express: sizes that only the device knows, and more",
+    .arguments = "EXPERIMENT...",
+    .least_positionals = 1,
+    .most_positionals = POSITIONALS_MAX,
+    .flags = flags,
+    .notes =
+        "Options follow the name, stall:frames=20:work=1ms. gamut list experiments has them all,\n"
+        "with the defaults, which are small. gamut plot draws the file, gamut report shows it.\n",
+    .run = run,
+};

@@ -1,0 +1,17 @@
+/* The experiments, in the order in which `gamut list` shows them.
+ *
+ * X(name): a file in this folder defines `const struct experiment experiment_NAME`; its own name
+ * has '-' for '_'.
+ */
+#ifndef GAMUT_EXPERIMENT_LIST_H
+#define GAMUT_EXPERIMENT_LIST_H
+
+#include "experiment/experiment.h"
+
+#define EXPERIMENT_LIST(X) X(stall)
+
+#define X(name) extern const struct experiment experiment_##name;
+EXPERIMENT_LIST(X)
+#undef X
+
+#endif

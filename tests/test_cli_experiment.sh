@@ -1,0 +1,35 @@
+#!/bin/sh
+# The command line: experiments.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cli.sh"
+tiny=stall:frames=3:longest_us=100:words=1000
+
+expect 2 "at least one EXPERIMENT\|EXPERIMENT" experiment
+expect 2 "did you mean stall?" experiment stal
+expect 2 "did you mean frames?" experiment stall:frame=3
+expect 2 "from 2 to 100000" experiment stall:frames=1
+expect 2 "there is no strategy 'pol'" experiment stall -s pol
+expect 2 "exclude each other" experiment stall --no-save --out a.json
+expect 77 "no device matches" experiment stall -D opencl:no-such-device-anywhere
+expect 0 "rows, 0 failed; wrote a.json" experiment $tiny -s raw,stream --rounds 2 --out a.json
+has "^stall on host: frames=3, "
+has "^readback  raw .* us"
+has "^readback  stream .*skipped: .*no stream-ordered pool"
+is_json a.json
+expect 2 "a.json exists" experiment $tiny --out a.json
+expect 0 "0 failed" experiment $tiny -s raw --rounds 1 --no-save --format md
+has "^| readback | raw | "
+expect 0 "0 failed" experiment $tiny -s raw --rounds 1 --no-save --format csv
+has "^stall,host,way=readback strategy=raw.*,ok,frame_ns,1,[0-9]"
+expect 0 "0 failed" experiment $tiny -s raw --rounds 1 --no-save --format json
+is_json out
+# A row fails alone.
+expect 3 "failed" experiment $tiny -s pool --rounds 1 --no-save --mem-limit 1
+has "oom: "
+# A file that is not as the format says.
+sed 's/"way":"readback"/"way":7/' a.json >broken.json
+expect 2 "broken.json: experiments.0..rows.0..key.way: expected a text" plot broken.json
+
+interrupted 'round 2' cut.json '"samples":{' experiment $tiny -s raw --rounds 1000
+
+summary
