@@ -1,13 +1,11 @@
 /* Kernels of experiments: one source for all languages, compiled into this binary for the host.
  *
  * A kernel is a function of its index and its arguments, in the common subset of C, OpenCL C and
- * CUDA C. It is written once, between GAMUT_SOURCE( and ), in a file that is included twice: with
- * GAMUT_SOURCE(...) as the code itself, for the host, and as #__VA_ARGS__, for the other languages;
- * so there are no preprocessor lines and no comments with an apostrophe in it, and constants come
- * as arguments or enums:
+ * CUDA C, in a file NAME.kernel that the build also embeds as kernel_text_NAME:
  *
- *   GAMUT_SOURCE(FN void scale_item(i64 item, GAMUT_GLOBAL u32 *x, u32 by) { x[item] *= by; })
+ *   FN void scale_item(i64 item, GAMUT_GLOBAL u32 *x, u32 by) { x[item] *= by; }
  *
+ * A C file includes it behind this header, for the host, and hands the text over for the rest.
  * The types are those of program/prelude.h: i32, u32, i64, u64, u8.
  */
 #ifndef GAMUT_EXPERIMENT_KERNELS_H
@@ -31,6 +29,8 @@ struct source_kernel {
     host_kernel_function *host; /* calls the function for begin <= item < end */
 };
 
+extern const char kernel_text_isosurface[], kernel_text_stall[];
+
 enum { KERNEL_PARAMETERS_MAX = 20, SOURCE_KERNELS_MAX = 16 };
 
 struct kernels_built {
@@ -44,7 +44,7 @@ struct kernels_built {
     char *text; /* owned; forms of the program may be compiled from it later */
 };
 
-/* `functions`: the source as text. The result must not move while it is used. */
+/* `functions`: the text. The result must not move while it is used. */
 int kernels_build(struct device *device, const char *name, const char *functions,
                   const struct source_kernel *kernels, size_t count, struct kernels_built *built,
                   struct error *error);

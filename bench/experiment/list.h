@@ -8,7 +8,11 @@
 
 #include "experiment/experiment.h"
 
-#define EXPERIMENT_LIST(X) X(stall)
+/* clang-format off */
+#define EXPERIMENT_LIST(X)                                                                         \
+    X(isosurface)                                                                                  \
+    X(stall)
+/* clang-format on */
 
 #define X(name) extern const struct experiment experiment_##name;
 EXPERIMENT_LIST(X)

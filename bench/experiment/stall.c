@@ -5,6 +5,8 @@
  *
  *   readback   the host reads that number, which waits for everything queued, asks an allocator for
  *              the memory, and queues the kernel that fills it
+ *   heap       a heap on the device takes the number from there; the kernel that fills the memory
+ *              looks up where it is
  *
  * and then does `host_work` of its own. The claim that is measured: a read-back makes a frame take
  * spin + host_work, because neither works while the other does; without it, it is the larger one.
@@ -17,22 +19,17 @@
 #include "alloc/allocator.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "device_heap/device_heap.h"
 #include "experiment/kernels.h"
 #include "experiment/list.h"
 #include "run/atlas_bench.h"
 #include "run/device_source.h"
 
-#define GAMUT_SOURCE(...) __VA_ARGS__
-#include "experiment/stall_source.h"
-#undef GAMUT_SOURCE
-#define GAMUT_SOURCE(...) #__VA_ARGS__
-static const char source_text[] =
-#include "experiment/stall_source.h"
-    ;
+#include "experiment/stall.kernel"
 
 enum { STALL_FRAMES, STALL_LONGEST, STALL_WORDS };
 static const struct option_spec options[] = {
-    [STALL_FRAMES] = {"frames", OPTION_COUNT, "10", NULL, 2, 100000, "frames of a row"},
+    [STALL_FRAMES] = {"frames", OPTION_COUNT, "10", NULL, 1, 100000, "frames that are timed"},
     [STALL_LONGEST] = {"longest_us", OPTION_COUNT, "500", NULL, 1, 1000000,
                        "the longest queued work, in microseconds; also a tenth of it, and so on"},
     [STALL_WORDS] = {"words", OPTION_COUNT, "65536", NULL, 1, 1 << 28,
@@ -42,7 +39,7 @@ static const struct option_spec options[] = {
 
 enum { PARAMETER_WAY, PARAMETER_STRATEGY, PARAMETER_SPIN, PARAMETER_WORK };
 static const struct experiment_parameter parameters[] = {
-    [PARAMETER_WAY] = {"way", false, UNIT_COUNT, "readback"},
+    [PARAMETER_WAY] = {"way", false, UNIT_COUNT, "readback, heap"},
     [PARAMETER_STRATEGY] = {"strategy", false, UNIT_COUNT, "the allocator on the host, or -"},
     [PARAMETER_SPIN] = {"spin_ns", true, UNIT_NS, "work that each frame queues first"},
     [PARAMETER_WORK] = {"host_work_ns", true, UNIT_NS, "the host's own work in each frame"},
@@ -51,7 +48,7 @@ static const struct experiment_parameter parameters[] = {
 
 /* clang-format off */
 #define METRIC_LIST(X)                                                                             \
-    X(frame_ns, NS, SAMPLED, LOWER, "time of all frames until the device is idle, over their number") \
+    X(frame_ns, NS, SAMPLED, LOWER, "time of the timed frames until the device is idle, over their number") \
     X(claim_ns, NS, SAMPLED, NEITHER, "what is claimed of it: queued work + the host's, or the longer of the two") \
     X(blocked_ns, NS, SAMPLED, LOWER, "host time of a frame in the read-back and in the allocator")  \
     X(readback_ns, NS, SAMPLED, LOWER, "the read-back's part of that")                               \
@@ -66,7 +63,7 @@ enum metric { METRIC_LIST(X) METRICS };
 static const struct counter_info metrics[] = {METRIC_LIST(X)};
 #undef X
 
-enum { LIVE_FRAMES = 4 }; /* a frame's memory is freed so many frames later */
+enum { LIVE_FRAMES = 4 }; /* a frame's memory is freed so many later; as many are run first */
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -82,10 +79,18 @@ static void host_consume(const union launch_value *a, int64_t begin, int64_t end
         consume_item(item, kernel_memory(a[0]), a[1].i64, a[2].u32);
 }
 
-enum { KERNEL_PRODUCE, KERNEL_CONSUME, KERNELS };
+static void host_consume_slot(const union launch_value *a, int64_t begin, int64_t end)
+{
+    for (int64_t item = begin; item < end; item++)
+        consume_slot_item(item, kernel_memory(a[0]), kernel_memory(a[1]), a[2].u32, a[3].u32);
+}
+
+enum { KERNEL_PRODUCE, KERNEL_CONSUME, KERNEL_CONSUME_SLOT, KERNELS };
 static const struct source_kernel kernels[] = {
     [KERNEL_PRODUCE] = {"produce", "u32 *counts, u32 frame, u32 words", host_produce},
     [KERNEL_CONSUME] = {"consume", "u32 *block, i64 offset, u32 frame", host_consume},
+    [KERNEL_CONSUME_SLOT] = {"consume_slot", "u32 *slots, u32 *arena, u32 number, u32 frame",
+                             host_consume_slot},
 };
 
 /* ---- the device ------------------------------------------------------------------------------ */
@@ -99,7 +104,7 @@ struct stall {
     struct atlas atlas; /* the bench wants one to write into */
     struct bench bench; /* for its calibrated spin */
     uint64_t counts;    /* a word a frame */
-    uint64_t frames;
+    uint64_t frames;    /* those that are not timed included */
 };
 
 static void close_stall(void *state)
@@ -122,10 +127,11 @@ static int open_stall(struct device *device, const struct experiment_settings *s
                         .ops = device->ops,
                         .settings = *settings,
                         .bench_options = {.quick = true, .seed = settings->seed},
-                        .frames = settings->options.value[STALL_FRAMES]};
+                        .frames = LIVE_FRAMES + settings->options.value[STALL_FRAMES]};
     s->bench = (struct bench){
         .device = device, .ops = device->ops, .options = &s->bench_options, .atlas = &s->atlas};
-    int code = kernels_build(device, "stall", source_text, kernels, KERNELS, &s->built, error);
+    int code =
+        kernels_build(device, "stall", kernel_text_stall, kernels, KERNELS, &s->built, error);
     if (!code)
         code = bench_open(&s->bench, error);
     if (!code)
@@ -143,12 +149,179 @@ struct run {
     struct stall *s;
     const struct experiment_row *row;
     struct experiment_record *record;
+    const struct stall_way *way;
     struct source source;
     struct allocator allocator;
+    struct device_heap *heap;
     struct block block[LIVE_FRAMES];
-    uint64_t bytes[LIVE_FRAMES];      /* asked for; 0: not live */
+    uint64_t bytes[LIVE_FRAMES]; /* asked for; 0: not live */
+    uint32_t slot[LIVE_FRAMES];
     uint64_t blocked_ns, readback_ns; /* of this frame */
 };
+
+struct stall_way {
+    const char *name;
+    bool uses_allocator;
+    double (*claim_ns)(double spin_ns, double host_work_ns);
+    int (*open)(struct run *r, struct error *error);
+    /* Memory for the frame whose need is being computed, in the place of an earlier one's, and the
+     * kernel that fills it. */
+    int (*frame)(struct run *r, uint32_t frame, struct error *error);
+    /* Not timed: where the words of a frame are. ERR_WRONG unless they are `count`. */
+    int (*locate)(struct run *r, uint32_t frame, uint32_t count, uint64_t *memory,
+                  uint64_t *offset_words, struct error *error);
+    void (*close)(struct run *r);
+};
+
+static uint32_t most_words(const struct run *r)
+{
+    return (uint32_t)r->s->settings.options.value[STALL_WORDS];
+}
+
+/* ---- readback ---- */
+
+static double sum(double spin_ns, double host_work_ns)
+{
+    return spin_ns + host_work_ns;
+}
+
+static int readback_open(struct run *r, struct error *error)
+{
+    const struct allocator_ops *ops;
+    struct option_values values;
+    int code = allocator_parse(r->row->word[PARAMETER_STRATEGY], &ops, &values, error);
+    if (!code)
+        code = allocator_open(&r->allocator, ops, &values, &r->source, error);
+    if (code)
+        r->allocator.ops = NULL;
+    return code;
+}
+
+static int free_slot(struct run *r, unsigned place, struct error *error)
+{
+    const uint64_t bytes = r->bytes[place];
+    if (!bytes)
+        return 0;
+    r->bytes[place] = 0;
+    int code = allocator_free(&r->allocator, &r->block[place], "frame", bytes);
+    return code ? error_set(error, code, "%s", r->source.error.text) : 0;
+}
+
+static int take_slot(struct run *r, unsigned place, uint64_t bytes, struct error *error)
+{
+    const struct alloc_request request = {.size = bytes, .alignment = 4, .tag = "frame"};
+    int code = free_slot(r, place, error);
+    if (code)
+        return code;
+    code = allocator_alloc(&r->allocator, &request, &r->block[place]);
+    if (code)
+        return error_set(error, code, "%s", r->source.error.text);
+    r->bytes[place] = bytes;
+    return 0;
+}
+
+static int readback_frame(struct run *r, uint32_t frame, struct error *error)
+{
+    struct stall *s = r->s;
+    const unsigned place = frame % LIVE_FRAMES;
+    uint32_t count;
+    const uint64_t began = clock_ns();
+    int code = s->ops->read(s->device, &count, s->counts, (uint64_t)frame * 4, 4, error);
+    r->readback_ns = clock_ns() - began;
+    if (!code)
+        code = take_slot(r, place, (uint64_t)count * 4, error);
+    r->blocked_ns = clock_ns() - began;
+    const union launch_value arguments[] = {{.memory = r->block[place].memory},
+                                            {.i64 = (int64_t)r->block[place].offset / 4},
+                                            {.u32 = frame}};
+    return code ? code : kernels_launch(&s->built, KERNEL_CONSUME, count, arguments, error);
+}
+
+static int readback_locate(struct run *r, uint32_t frame, uint32_t count, uint64_t *memory,
+                           uint64_t *offset_words, struct error *error)
+{
+    const unsigned place = frame % LIVE_FRAMES;
+    if (r->bytes[place] != (uint64_t)count * 4)
+        return error_set(error, ERR_WRONG, "frame %u has %llu bytes for %u words", frame,
+                         (unsigned long long)r->bytes[place], count);
+    *memory = r->block[place].memory;
+    *offset_words = r->block[place].offset / 4;
+    return 0;
+}
+
+static void readback_close(struct run *r)
+{
+    if (!r->allocator.ops)
+        return;
+    for (unsigned place = 0; place < LIVE_FRAMES; place++)
+        free_slot(r, place, NULL);
+    allocator_close(&r->allocator);
+}
+
+/* ---- heap ---- */
+
+static double longer(double spin_ns, double host_work_ns)
+{
+    return fmax(spin_ns, host_work_ns);
+}
+
+static int heap_open(struct run *r, struct error *error)
+{
+    /* Room for all live frames at their worst, and as much again for what is between them. */
+    const struct device_heap_options heap = {
+        .policy = DEVICE_HEAP_TLSF,
+        .padding = DEVICE_HEAP_TIGHT,
+        .arena_bytes = (uint64_t)most_words(r) * 4 * (2 * LIVE_FRAMES) + 4096,
+        .slots = LIVE_FRAMES + 1,
+    };
+    return device_heap_open(r->s->device, &heap, &r->heap, error);
+}
+
+static int heap_frame(struct run *r, uint32_t frame, struct error *error)
+{
+    struct stall *s = r->s;
+    const unsigned place = frame % LIVE_FRAMES;
+    int code = frame < LIVE_FRAMES ? 0 : device_heap_free(r->heap, r->slot[place], error);
+    if (!code)
+        code = device_heap_alloc_counted(r->heap, frame, 1, &r->slot[place], error);
+    if (!code)
+        code = device_heap_submit(r->heap, s->counts, frame + 1, error);
+    const union launch_value arguments[] = {
+        {.memory = device_heap_slots(r->heap)},
+        {.memory = device_heap_arena(r->heap, r->slot[place])},
+        {.u32 = r->slot[place]},
+        {.u32 = frame},
+    };
+    return code ? code
+                : kernels_launch(&s->built, KERNEL_CONSUME_SLOT, most_words(r), arguments, error);
+}
+
+static int heap_locate(struct run *r, uint32_t frame, uint32_t count, uint64_t *memory,
+                       uint64_t *offset_words, struct error *error)
+{
+    const uint32_t number = r->slot[frame % LIVE_FRAMES];
+    uint32_t slot[SLOT_WORDS];
+    int code = device_heap_read_slot(r->heap, number, slot, error);
+    if (!code && (!slot[SLOT_BLOCK] || slot[SLOT_COUNT] != count))
+        code = error_set(error, ERR_WRONG, "frame %u has %u words in block %u, %u expected", frame,
+                         slot[SLOT_COUNT], slot[SLOT_BLOCK], count);
+    *memory = device_heap_arena(r->heap, number);
+    *offset_words = (uint64_t)slot[SLOT_INDEX] * slot[SLOT_STRIDE];
+    return code;
+}
+
+static void heap_close(struct run *r)
+{
+    device_heap_close(r->heap);
+}
+
+static const struct stall_way ways[] = {
+    {"readback", true, sum, readback_open, readback_frame, readback_locate, readback_close},
+    {"heap", false, longer, heap_open, heap_frame, heap_locate, heap_close},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+/* ---- all frames ---- */
 
 static void host_work(uint64_t ns)
 {
@@ -157,54 +330,23 @@ static void host_work(uint64_t ns)
         ;
 }
 
-static int free_slot(struct run *r, unsigned slot, struct error *error)
-{
-    if (!r->bytes[slot])
-        return 0;
-    const uint64_t bytes = r->bytes[slot];
-    r->bytes[slot] = 0;
-    int code = allocator_free(&r->allocator, &r->block[slot], "frame", bytes);
-    return code ? error_set(error, code, "%s", r->source.error.text) : 0;
-}
-
-static int readback_frame(struct run *r, u32 frame, struct error *error)
+static int frame(struct run *r, uint32_t number, struct error *error)
 {
     struct stall *s = r->s;
-    const unsigned slot = frame % LIVE_FRAMES;
-    u32 count;
-    const uint64_t began = clock_ns();
-    int code = s->ops->read(s->device, &count, s->counts, (uint64_t)frame * 4, 4, error);
-    r->readback_ns = clock_ns() - began;
-    if (!code)
-        code = free_slot(r, slot, error);
-    if (!code) {
-        const struct alloc_request request = {
-            .size = (uint64_t)count * 4, .alignment = 4, .tag = "frame"};
-        code = allocator_alloc(&r->allocator, &request, &r->block[slot]);
-        if (code)
-            return error_set(error, code, "%s", r->source.error.text);
-        r->bytes[slot] = request.size;
-    }
-    r->blocked_ns = clock_ns() - began;
-    if (code)
-        return code;
+    const uint64_t spin_ns = r->row->number[PARAMETER_SPIN];
     const union launch_value arguments[] = {
-        {.memory = r->block[slot].memory}, {.i64 = (i64)r->block[slot].offset / 4}, {.u32 = frame}};
-    return kernels_launch(&s->built, KERNEL_CONSUME, count, arguments, error);
-}
-
-static int frame(struct run *r, u32 number, struct error *error)
-{
-    struct stall *s = r->s;
-    const uint64_t spin_ns = r->row->number[PARAMETER_SPIN], began = clock_ns();
-    const union launch_value arguments[] = {{.memory = s->counts},
-                                            {.u32 = number},
-                                            {.u32 = (u32)s->settings.options.value[STALL_WORDS]}};
+        {.memory = s->counts}, {.u32 = number}, {.u32 = most_words(r)}};
+    r->blocked_ns = r->readback_ns = 0;
     int code = spin_ns ? bench_spin(&s->bench, spin_ns, error) : 0;
     if (!code)
         code = kernels_launch(&s->built, KERNEL_PRODUCE, 1, arguments, error);
-    if (!code)
-        code = readback_frame(r, number, error);
+    return code ? code : r->way->frame(r, number, error);
+}
+
+static int timed_frame(struct run *r, uint32_t number, struct error *error)
+{
+    const uint64_t began = clock_ns();
+    int code = frame(r, number, error);
     const uint64_t ns = clock_ns() - began;
     experiment_take(r->record, METRIC_enqueue_ns, (double)(ns - r->blocked_ns));
     experiment_take(r->record, METRIC_blocked_ns, (double)r->blocked_ns);
@@ -213,81 +355,81 @@ static int frame(struct run *r, u32 number, struct error *error)
     return code;
 }
 
-/* What the last frames left in memory, word by word. */
-static int check(struct run *r, struct error *error)
-{
-    struct stall *s = r->s;
-    const u32 words = (u32)s->settings.options.value[STALL_WORDS];
-    u32 *content = must_alloc(words * sizeof *content);
-    int code = 0;
-    for (u32 f = (u32)s->frames - 1; !code && f + LIVE_FRAMES >= s->frames; f--) {
-        const u32 count = stall_size(f, words);
-        const struct block *block = &r->block[f % LIVE_FRAMES];
-        if (r->bytes[f % LIVE_FRAMES] != (uint64_t)count * 4)
-            code = error_set(error, ERR_WRONG, "frame %u has %llu bytes, %llu expected", f,
-                             (unsigned long long)r->bytes[f % LIVE_FRAMES],
-                             (unsigned long long)count * 4);
-        if (!code)
-            code =
-                s->ops->read(s->device, content, block->memory, block->offset, count * 4ull, error);
-        for (u32 i = 0; !code && i < count; i++)
-            if (content[i] != f * 65536 + i)
-                code = error_set(error, ERR_WRONG, "word %u of frame %u is %u, %u expected", i, f,
-                                 content[i], f * 65536 + i);
-        if (f == 0)
-            break;
-    }
-    free(content);
-    return code;
-}
-
 static int run_frames(struct run *r, struct error *error)
 {
     struct stall *s = r->s;
-    int code = s->ops->sync(s->device, error);
-    const uint64_t began = clock_ns();
-    for (u32 f = 0; f < s->frames && !code; f++)
+    const double spin_ns = (double)r->row->number[PARAMETER_SPIN];
+    const double work_ns = (double)r->row->number[PARAMETER_WORK];
+    int code = 0;
+    for (uint32_t f = 0; f < LIVE_FRAMES && !code; f++)
         code = frame(r, f, error);
     if (!code)
         code = s->ops->sync(s->device, error);
-    const double frame_ns = (double)(clock_ns() - began) / (double)s->frames;
-    const double spin_ns = (double)r->row->number[PARAMETER_SPIN];
-    const double work_ns = (double)r->row->number[PARAMETER_WORK];
-    experiment_take(r->record, METRIC_frame_ns, frame_ns);
-    experiment_take(r->record, METRIC_claim_ns, spin_ns + work_ns);
+    const uint64_t began = clock_ns();
+    for (uint32_t f = LIVE_FRAMES; f < s->frames && !code; f++)
+        code = timed_frame(r, f, error);
+    if (!code)
+        code = s->ops->sync(s->device, error);
+    experiment_take(r->record, METRIC_frame_ns,
+                    (double)(clock_ns() - began) / (double)(s->frames - LIVE_FRAMES));
+    experiment_take(r->record, METRIC_claim_ns, r->way->claim_ns(spin_ns, work_ns));
+    return code;
+}
+
+static int check_frame(struct run *r, uint32_t number, uint32_t *content, struct error *error)
+{
+    struct stall *s = r->s;
+    const uint32_t count = stall_size(number, most_words(r));
+    uint64_t memory, offset_words;
+    int code = r->way->locate(r, number, count, &memory, &offset_words, error);
+    if (!code)
+        code = s->ops->read(s->device, content, memory, offset_words * 4, count * 4ull, error);
+    for (uint32_t i = 0; i < count && !code; i++)
+        if (content[i] != number * 65536 + i)
+            code = error_set(error, ERR_WRONG, "word %u of frame %u is %u, %u expected", i, number,
+                             content[i], number * 65536 + i);
+    return code;
+}
+
+/* What the last frames left in memory, word by word. */
+static int check(struct run *r, struct error *error)
+{
+    const uint32_t frames = (uint32_t)r->s->frames;
+    uint32_t *content = must_alloc(most_words(r) * sizeof *content);
+    int code = 0;
+    for (uint32_t f = frames - LIVE_FRAMES; f < frames && !code; f++)
+        code = check_frame(r, f, content, error);
+    free(content);
     return code;
 }
 
 static void take_counts(struct run *r)
 {
     const struct source_counts *c = &r->source.counts;
+    const uint64_t held_bytes = r->heap ? device_heap_held_bytes(r->heap) : 0;
     source_update(&r->source);
     experiment_take(r->record, METRIC_driver_call_count,
                     (double)(c->alloc_count + c->free_count + c->map_count + c->unmap_count));
-    experiment_take(r->record, METRIC_peak_reserved_bytes, (double)c->peak_reserved_bytes);
+    experiment_take(r->record, METRIC_peak_reserved_bytes,
+                    (double)(c->peak_reserved_bytes + held_bytes));
 }
 
 static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
                    struct error *error)
 {
     struct stall *s = state;
-    struct run r = {.s = s, .row = row, .record = record};
-    const struct allocator_ops *ops;
-    struct option_values values;
+    struct run r = {.s = s, .row = row, .record = record, .way = ways};
+    while (strcmp(r.way->name, row->word[PARAMETER_WAY]) != 0)
+        r.way++;
     r.source = device_source(s->device, s->settings.capacity_bytes);
-    int code = allocator_parse(row->word[PARAMETER_STRATEGY], &ops, &values, error);
+    int code = r.way->open(&r, error);
     if (!code)
-        code = allocator_open(&r.allocator, ops, &values, &r.source, error);
-    if (code)
-        return code;
-    code = run_frames(&r, error);
+        code = run_frames(&r, error);
     if (!code)
         take_counts(&r);
     if (!code)
         code = check(&r, error);
-    for (unsigned slot = 0; slot < LIVE_FRAMES; slot++)
-        free_slot(&r, slot, NULL);
-    allocator_close(&r.allocator);
+    r.way->close(&r);
     return code;
 }
 
@@ -314,8 +456,13 @@ static int plan(const struct experiment_settings *settings, struct experiment_pl
     const uint64_t longest_ns = settings->options.value[STALL_LONGEST] * 1000;
     char strategy[EXPERIMENT_WORD_MAX];
     (void)error;
-    for (size_t i = 0; experiment_strategy(settings, i, strategy); i++)
-        add_rows(out, "readback", strategy, longest_ns);
+    for (size_t w = 0; w < WAYS; w++) {
+        if (!ways[w].uses_allocator)
+            add_rows(out, ways[w].name, "-", longest_ns);
+        for (size_t i = 0; ways[w].uses_allocator && experiment_strategy(settings, i, strategy);
+             i++)
+            add_rows(out, ways[w].name, strategy, longest_ns);
+    }
     return 0;
 }
 
