@@ -7,7 +7,7 @@ tiny=stall:frames=3:longest_us=100:words=1000
 expect 2 "at least one EXPERIMENT\|EXPERIMENT" experiment
 expect 2 "did you mean stall?" experiment stal
 expect 2 "did you mean frames?" experiment stall:frame=3
-expect 2 "from 2 to 100000" experiment stall:frames=0
+expect 2 "from 1 to 100000" experiment stall:frames=0
 expect 2 "there is no strategy 'pol'" experiment stall -s pol
 expect 2 "exclude each other" experiment stall --no-save --out a.json
 expect 77 "no device matches" experiment stall -D opencl:no-such-device-anywhere

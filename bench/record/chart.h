@@ -49,6 +49,8 @@ struct chart {
     X(stability)                                                                                   \
     X(atlas)                                                                                       \
     X(cost)                                                                                        \
+    X(isosurface)                                                                                  \
+    X(stall)                                                                                       \
     X(memory_timeline)                                                                             \
     X(address_map)                                                                                 \
     X(latency)

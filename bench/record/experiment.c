@@ -184,6 +184,8 @@ void experiment_value_text(double value, const char *unit, struct text *out)
     char buffer[32];
     if (isnan(value))
         text_add(out, "-");
+    else if (value == 0)
+        text_add(out, "0");
     else if (strcmp(unit, "ns") == 0)
         text_add(out, "%s", text_ns(buffer, value));
     else if (strcmp(unit, "bytes") == 0)

@@ -94,8 +94,22 @@ static void open_banner(FILE *out, const char *mood, const char *mark, const cha
 /* ---- what the banner says of the cases ------------------------------------------------------ */
 
 struct verdict {
-    size_t counts[CASE_STATUSES], unchecked, total, failed, atlases;
+    size_t counts[CASE_STATUSES], unchecked, total, failed, atlases, rows, failed_rows;
 };
+
+static void count_rows(const json_t *experiments, struct verdict *v)
+{
+    size_t i, j;
+    json_t *experiment, *row;
+    json_array_foreach(experiments, i, experiment)
+    {
+        json_array_foreach(json_object_get(experiment, "rows"), j, row)
+        {
+            v->rows++;
+            v->failed_rows += !case_is_ok(row) && !case_is_skipped(row);
+        }
+    }
+}
 
 static struct verdict verdict_of(const struct page *page)
 {
@@ -105,8 +119,10 @@ static struct verdict verdict_of(const struct page *page)
         v.total += v.counts[s];
         v.failed += s > CASE_skipped ? v.counts[s] : 0;
     }
-    for (size_t f = 0; f < page->file_count; f++)
+    for (size_t f = 0; f < page->file_count; f++) {
         v.atlases += json_array_size(json_object_get(page->files[f].root, "atlas"));
+        count_rows(json_object_get(page->files[f].root, "experiments"), &v);
+    }
     return v;
 }
 
@@ -115,9 +131,13 @@ static void open_for_cases(FILE *out, const struct verdict *v)
 {
     if (v->failed)
         open_banner(out, "bad", "✗", v->failed == 1 ? "A case failed" : "Cases failed");
+    else if (v->failed_rows)
+        open_banner(out, "bad", "✗", "A row of an experiment failed");
     else if (v->counts[CASE_ok])
         open_banner(out, "good", "✓",
                     v->unchecked ? "No case failed" : "Every answer was checked and right");
+    else if (v->rows)
+        open_banner(out, "good", "✓", "Every answer of the experiments was checked and right");
     else if (v->atlases)
         open_banner(out, "good", "✓", "What calls cost; there are no cases");
     else

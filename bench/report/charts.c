@@ -242,9 +242,10 @@ int page_charts(struct page *page, const struct page_file *file, struct error *e
     const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
     const size_t cases = json_array_size(json_object_get(file->root, "cases"));
     const size_t atlases = json_array_size(json_object_get(file->root, "atlas"));
+    const size_t experiments = json_array_size(json_object_get(file->root, "experiments"));
     struct text folder = {0};
     struct drawing drawing = {.page = page, .file = file};
-    if (!cases && !atlases)
+    if (!cases && !atlases && !experiments)
         return 0;
     text_add(&folder, "%s/charts", page->work);
     if (mkdir(folder.data, 0777) != 0 && errno != EEXIST)

@@ -42,6 +42,7 @@ void page_plans(struct page *page, const struct page_file *file);
 void page_stability(struct page *page, const struct page_file *file);
 void page_failures(struct page *page, const struct page_file *file);
 void page_table(struct page *page, const struct page_file *file);
+void page_experiments(struct page *page, const struct page_file *file);
 void page_reproduce(struct page *page, const struct page_file *file);
 
 /* The style sheet. */

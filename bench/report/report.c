@@ -168,6 +168,7 @@ static int print_file(struct page *page, const struct page_file *file, struct er
     page_stability(page, file);
     page_failures(page, file);
     page_table(page, file);
+    page_experiments(page, file);
     page_reproduce(page, file);
     fputs("</div>\n", page->out);
     return 0;
