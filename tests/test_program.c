@@ -70,6 +70,12 @@ static const struct refusal {
      "the kernel never writes its result 'a'"},
     {"let a: [n]i32 = kernel k (i < n) group l < 4 { a[i] = 0; each { } }\nin a", "1:48",
      "'a' is written outside of 'each'"},
+    {"let a: [n]i32 = kernel k on 8 (i < n) { a[i] = 0; }\nin a", "1:29",
+     "the number of a device is a constant from 0 to 7"},
+    {"let a: [n]i32 = kernel k on n (i < n) { a[i] = 0; }\nin a", "1:29",
+     "the number of a device is a constant from 0 to 7"},
+    {"let a: [n]i32 = kernel k on (i < n) { a[i] = 0; }\nin a", "1:30",
+     "there is no name 'i' here"},
     {"let a: [n]i32 = kernel k (i < n) { if (i) { a[i] = 0;\nin a", "1:34",
      "this '{' of a C text has no matching '}'"},
     {"let a: [n]i32 = if n > 0 { in x } else { in g }\nin a", "1:42", "are not of the same type"},
@@ -298,7 +304,8 @@ static void test_generated(void **state)
         const char *expected;
     } cases[] = {
         {KERNEL_OPENCL_C,
-         "GAMUT_KERNEL(256) void k(GAMUT_GLOBAL i32 *GAMUT_RESTRICT gamut_p_y, const i64 gamut_o_y, "
+         "GAMUT_KERNEL(256) void k(GAMUT_GLOBAL i32 *GAMUT_RESTRICT gamut_p_y, const i64 "
+         "gamut_o_y, "
          "const i64 gamut_s0_y, GAMUT_GLOBAL i32 *GAMUT_RESTRICT gamut_p_x, const i64 gamut_o_x, "
          "const i64 gamut_s0_x, const i64 gamut_s1_x, const i32 s, const i64 gamut_e0)"},
         {KERNEL_CUDA_C,

@@ -15,6 +15,16 @@ static int bind_thread_scalar(struct parser *p, const char *what)
     return parse_bind(p, parse_new_name(p, what), at, &n);
 }
 
+static void parse_device(struct parser *p, struct kernel *k)
+{
+    struct place at = p->token.at;
+    struct expr *number = parse_typed(p, ELEMENT_i64, "the number of a device");
+    if (number->op != EXPR_CONSTANT || number->value.i64 < 0 ||
+        number->value.i64 > DEVICE_NUMBER_MAX)
+        parser_fail(p, at, "the number of a device is a constant from 0 to %d", DEVICE_NUMBER_MAX);
+    k->on = (unsigned)number->value.i64;
+}
+
 static void parse_space(struct parser *p, struct kernel *k)
 {
     parser_expect(p, "(", "before the index space");
@@ -409,6 +419,8 @@ struct kernel *parse_kernel(struct parser *p, struct stm *s)
             parser_fail(p, s->at, "a kernel's results are arrays, '%s' is not",
                         p->fun->names[s->outs[i]].text);
     }
+    if (parser_take(p, "on"))
+        parse_device(p, k);
     parse_space(p, k);
     if (parser_take(p, "with"))
         parse_taken_over(p, s, k);

@@ -200,7 +200,10 @@ static void print_loop(struct printer *p, const struct loop *l)
 static void print_kernel(struct printer *p, const struct stm *s)
 {
     const struct kernel *k = s->kernel;
-    text_add(&p->out, "kernel %s (", k->name);
+    text_add(&p->out, "kernel %s ", k->name);
+    if (k->on)
+        text_add(&p->out, "on %u ", k->on);
+    text_add(&p->out, "(");
     for (unsigned d = 0; d < k->rank; d++) {
         text_add(&p->out, "%s%s < ", d ? ", " : "", name_of(p, k->indices[d]));
         print_expr(p, k->extents[d], 0);

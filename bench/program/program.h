@@ -198,10 +198,13 @@ struct each {
     size_t keyword, open, close; /* of `each`, `{` and `}` in the text */
 };
 
+enum { DEVICE_NUMBER_MAX = 7 }; /* of `on` */
+
 struct kernel {
     struct kernel *next; /* in fun->kernels */
     const char *name;    /* unique in the program */
     struct place at;
+    unsigned on; /* the number of the device that runs it, among those of a group; 0 unless said */
     unsigned rank;
     int indices[RANK_MAX]; /* i32 scalars */
     struct expr *extents[RANK_MAX];
