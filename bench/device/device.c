@@ -46,8 +46,7 @@ static void ask(struct survey *s, const struct device_ops *api)
     api->enumerate(note_device, s);
 }
 
-/* The API that a selector or an id names before its ':'; NULL if it names none. */
-static const struct device_ops *named_api(const char *selector)
+const struct device_ops *device_api_of(const char *selector)
 {
     size_t length = strcspn(selector, ":");
     for (size_t i = 0; i < API_COUNT; i++)
@@ -75,23 +74,28 @@ static const struct device_info *best_device(const struct survey *s)
     return best;
 }
 
-/* Whether the selector means this device, the `position`-th that its API reported. */
-static bool selected(const char *selector, const struct device_info *info, size_t position)
+bool device_matches(const char *selector, const struct device_info *info)
 {
-    if (strcmp(selector, "all") == 0 || strcmp(selector, info->id) == 0)
-        return true;
     if (strpbrk(selector, "*?"))
         return text_glob(selector, info->id);
     size_t api_length = strlen(info->api);
     if (strncmp(selector, info->api, api_length) != 0)
         return false;
     const char *rest = selector + api_length;
-    if (!*rest)
-        return position == 0;
     uint64_t number;
     if (*rest++ != ':' || !*rest || text_to_u64(rest, &number))
         return false; /* a number means an id, and never a part of a name */
     return strcasestr(info->name, rest) || strcasestr(info->platform, rest);
+}
+
+/* Whether the selector means this device, the `position`-th that its API reported. */
+static bool selected(const char *selector, const struct device_info *info, size_t position)
+{
+    if (strcmp(selector, "all") == 0 || strcmp(selector, info->id) == 0)
+        return true;
+    if (strcmp(selector, info->api) == 0)
+        return position == 0;
+    return device_matches(selector, info);
 }
 
 /* The words that a misspelt selector may have meant: all, best, the APIs, the ids. */
@@ -114,7 +118,7 @@ static int not_found(struct survey *s, const char *selector, struct error *error
     struct text t = {0};
     int nearest = text_nearest(selector, known_word, s);
     const char *meant = nearest < 0 ? "" : known_word(s, (size_t)nearest);
-    const struct device_ops *api = named_api(selector);
+    const struct device_ops *api = device_api_of(selector);
     text_add(&t, "no device matches '%s'", selector);
     if (*meant && !(api && strcmp(meant, api->name) == 0)) /* it was written right */
         text_add(&t, "; did you mean '%s'?", meant);
@@ -134,7 +138,7 @@ int device_select(const char *selector, device_found *found, void *context, stru
 {
     /* Starting a driver takes up to a second: only those that the selector can mean are asked. */
     struct survey s = {0};
-    const struct device_ops *only = named_api(selector);
+    const struct device_ops *only = device_api_of(selector);
     for (size_t i = 0; i < API_COUNT; i++)
         if (!only || apis[i] == only)
             ask(&s, apis[i]);
@@ -164,10 +168,38 @@ int device_select(const char *selector, device_found *found, void *context, stru
 
 int device_open(const char *id, struct device **device, struct error *error)
 {
-    const struct device_ops *api = named_api(id);
+    const struct device_ops *api = device_api_of(id);
     if (!api)
         return error_set(error, ERR_NOT_FOUND, "'%s' is not the id of a device", id);
     return api->open(id, device, error);
+}
+
+static bool of_one_api(const char *const *ids, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++)
+        if (device_api_of(ids[i]) != device_api_of(ids[0]))
+            return false;
+    return true;
+}
+
+int device_open_all(const char *const *ids, unsigned count, struct device **devices, bool *together,
+                    struct error *error)
+{
+    const struct device_ops *api = of_one_api(ids, count) ? device_api_of(ids[0]) : NULL;
+    *together = api && api->peer_copy;
+    if (*together && api->open_together) {
+        int code = api->open_together(ids, count, devices, error);
+        if (code != ERR_UNSUPPORTED)
+            return code;
+        *together = false; /* of two platforms: each can be opened */
+    }
+    int code = 0;
+    for (unsigned i = 0; i < count && !code; i++) {
+        code = device_open(ids[i], &devices[i], error);
+        for (unsigned o = 0; o < i && code; o++)
+            devices[o]->ops->close(devices[o]);
+    }
+    return code;
 }
 
 static int time_copy(struct device *d, uint64_t to, uint64_t from, uint64_t bytes, uint64_t *ns,

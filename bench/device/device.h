@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 
-enum { DEVICE_API_VERSION = 2 };
+enum { DEVICE_API_VERSION = 3 };
 
 enum { DEVICE_QUEUES_MAX = 16 };
 
@@ -36,17 +36,20 @@ struct device_info {
     char bus_id[32];    /* on the PCI bus, "0000:18:00.0"; "" where unknown */
     enum device_kind kind;
     enum kernel_language language;
-    uint64_t memory_bytes;     /* in all */
-    uint64_t max_alloc_bytes;  /* the largest single memory */
-    uint64_t alignment_bytes;  /* of raw memory; a power of two */
-    uint64_t l2_bytes;         /* last-level cache; 0: unknown */
-    unsigned compute_units;    /* multiprocessors, cores */
-    unsigned max_group_items;  /* work-items in a group; 0: any */
-    bool has_f64;              /* 64-bit floats in kernels */
-    bool can_split;            /* a kernel can be given a part of a memory */
+    uint64_t memory_bytes;    /* in all */
+    uint64_t max_alloc_bytes; /* the largest single memory */
+    uint64_t alignment_bytes; /* of raw memory; a power of two */
+    uint64_t l2_bytes;        /* last-level cache; 0: unknown */
+    unsigned compute_units;   /* multiprocessors, cores */
+    unsigned max_group_items; /* work-items in a group; 0: any */
+    bool has_f64;             /* 64-bit floats in kernels */
+    bool can_split;           /* a kernel can be given a part of a memory */
     /* Kernels take memory + offset in bytes for a memory, and no offsets into it: one sum less for
      * every access. */
     bool adds_offsets;
+    /* Devices behind this one, each with memories of its own (residency/residency.h); below 2: it
+     * is one device. A group has to be told which arrays a launch uses, and on which device. */
+    unsigned members;
 };
 
 /* One scalar or memory argument of a kernel. */
@@ -67,6 +70,20 @@ union launch_value {
  * for. A device on a CPU has but one, KERNEL_ANY. program/generate.h says what forms mean. */
 enum kernel_form { KERNEL_ANY, KERNEL_NEAR, KERNEL_APART, KERNEL_FORMS };
 
+/* An array that a launch uses: where it lies, and what becomes of its contents. */
+enum launch_use {
+    USE_READS,   /* they stay as they are */
+    USE_CHANGES, /* some are read or kept, some are written */
+    USE_REPLACES /* what was there before means nothing */
+};
+struct launch_array {
+    unsigned argument;              /* the number of its ARG_MEMORY */
+    uint64_t memory, offset, bytes; /* bytes > 0; the range may hold more than the array */
+    enum launch_use use;
+};
+
+enum { MEMBER_OF_CONTENTS = -1 };
+
 /* The geometry of a launch. extent[0] is the innermost dimension. A plain kernel runs one item for
  * each point of extent[0] x extent[1] x extent[2]. A group kernel (group_items > 0) runs extent[0]
  * groups of group_items items that share local memory and barriers; its other extents are 1. */
@@ -77,6 +94,11 @@ struct launch {
     enum kernel_form form;
     unsigned batch; /* a thread runs so many points: neighbours in y, or block widths apart in x if
                        rank is 1; 0 is as 1 */
+    /* For a group of devices alone: which of them runs it (MEMBER_OF_CONTENTS: the one that wrote
+     * last what the launch reads, or else overwrites), and every array of some bytes. */
+    int member;
+    unsigned array_count;
+    const struct launch_array *arrays;
 };
 
 /* The largest index space that a launch in a form but KERNEL_ANY may have, in points of each
@@ -101,7 +123,7 @@ struct host_kernel {
 
 /* Text to build kernels from. */
 struct kernel_source {
-    const char *name;    /* of the program, for messages and caches */
+    const char *name; /* of the program, for messages and caches */
     /* In the device's language, self-contained. Text and names must outlive the program: forms of
      * it may be compiled when they are first launched. */
     const char *text;
@@ -122,8 +144,10 @@ struct device_pool_options {
 
 /* Memory that the host can also address. */
 enum host_memory {
-    HOST_PINNED, /* of the host, locked in place, so that the device can copy from it at full speed */
-    HOST_SHARED, /* one address for both, moved by the driver: OpenCL's coarse SVM, CUDA's managed */
+    HOST_PINNED, /* of the host, locked in place, so that the device can copy from it at full speed
+                  */
+    HOST_SHARED, /* one address for both, moved by the driver: OpenCL's coarse SVM, CUDA's managed
+                  */
 };
 
 struct device;         /* an open device; its first member is `const struct device_ops *ops` */
@@ -147,16 +171,16 @@ struct device_ops {
     /* Required. Bytes free now, as the driver tells; 0 where it does not. */
     uint64_t (*free_bytes)(struct device *device);
 
-    /* Required. Raw memory. alloc returns ERR_OOM where the driver has none left: which of its codes
-     * mean that is the implementation's knowledge. free may come while queued commands still use the
-     * memory: it waits for them, or releases the memory when they are done. */
+    /* Required. Raw memory. alloc returns ERR_OOM where the driver has none left: which of its
+     * codes mean that is the implementation's knowledge. free may come while queued commands still
+     * use the memory: it waits for them, or releases the memory when they are done. */
     int (*alloc)(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error);
     int (*free)(struct device *device, uint64_t memory, uint64_t bytes, struct error *error);
     /* Optional. Makes lazily allocated memory resident and waits for it. What was in it is lost. */
     int (*touch)(struct device *device, uint64_t memory, uint64_t bytes, struct error *error);
 
-    /* Required. read and write wait until the host memory may be used again. Ranges of copy must not
-     * overlap. fill repeats one byte. All of 0 bytes do nothing. */
+    /* Required. read and write wait until the host memory may be used again. Ranges of copy must
+     * not overlap. fill repeats one byte. All of 0 bytes do nothing. */
     int (*read)(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
                 struct error *error);
     int (*write)(struct device *device, uint64_t memory, uint64_t offset, const void *host,
@@ -170,8 +194,8 @@ struct device_ops {
     int (*build)(struct device *device, const struct kernel_source *source,
                  struct device_program **program, struct error *error);
     void (*unbuild)(struct device *device, struct device_program *program);
-    /* Required. Launches kernel number `kernel` of kernel_names. kinds[i] says what arguments[i] is.
-     * Returns ERR_OOM where a lazily allocated argument could not be made resident. */
+    /* Required. Launches kernel number `kernel` of kernel_names. kinds[i] says what arguments[i]
+     * is. Returns ERR_OOM where a lazily allocated argument could not be made resident. */
     int (*launch)(struct device *device, struct device_program *program, size_t kernel,
                   const struct launch *launch, size_t argument_count,
                   const enum launch_arg_kind *kinds, const union launch_value *arguments,
@@ -194,11 +218,11 @@ struct device_ops {
     /* Waits for one queue. */
     int (*sync_queue)(struct device *device, unsigned queue, struct error *error);
 
-    /* A stream-ordered pool: alloc and free are commands of the queue they name. Memory of a pool is
-     * used by read, copy, launch, … like any other. `reserved` tells what the driver holds for the
-     * pool now, and held at most since pool_open or reset_peak. trim gives back what is spare beyond
-     * keep_bytes; memory whose free has not come to its turn is not spare yet. close waits for all
-     * queues, and so all memory is back when it returns. */
+    /* A stream-ordered pool: alloc and free are commands of the queue they name. Memory of a pool
+     * is used by read, copy, launch, … like any other. `reserved` tells what the driver holds for
+     * the pool now, and held at most since pool_open or reset_peak. trim gives back what is spare
+     * beyond keep_bytes; memory whose free has not come to its turn is not spare yet. close waits
+     * for all queues, and so all memory is back when it returns. */
     int (*pool_open)(struct device *device, const struct device_pool_options *options,
                      uint64_t *pool, struct error *error);
     int (*pool_close)(struct device *device, uint64_t pool, struct error *error);
@@ -212,12 +236,12 @@ struct device_ops {
                          uint64_t *peak_bytes, struct error *error);
     int (*pool_reset_peak)(struct device *device, uint64_t pool, struct error *error);
 
-    /* Virtual memory: a range of addresses, physical chunks (non-zero handles), and which chunk lies
-     * where. Bytes are multiples of the granularity; `address` of a range serves as a memory handle,
-     * and address + offset as well. A chunk is mapped as a whole, and may be used once vm_access has
-     * made the range readable and writable. unmap takes whole chunks and waits for nothing: that no
-     * command still uses the range is the caller's business. A chunk is unmapped before it is
-     * released. */
+    /* Virtual memory: a range of addresses, physical chunks (non-zero handles), and which chunk
+     * lies where. Bytes are multiples of the granularity; `address` of a range serves as a memory
+     * handle, and address + offset as well. A chunk is mapped as a whole, and may be used once
+     * vm_access has made the range readable and writable. unmap takes whole chunks and waits for
+     * nothing: that no command still uses the range is the caller's business. A chunk is unmapped
+     * before it is released. */
     int (*vm_granularity)(struct device *device, uint64_t *bytes, struct error *error);
     int (*vm_reserve)(struct device *device, uint64_t bytes, uint64_t *address,
                       struct error *error);
@@ -229,6 +253,30 @@ struct device_ops {
                   struct error *error);
     int (*vm_access)(struct device *device, uint64_t address, uint64_t bytes, struct error *error);
     int (*vm_unmap)(struct device *device, uint64_t address, uint64_t bytes, struct error *error);
+
+    /* Points in the order of a queue, for other queues to wait for. event_record marks where the
+     * current queue has come to, and forgets what the event was before. event_wait holds back what
+     * is given to the current queue of `device` from now on until that point is reached; the event
+     * is of `of`, which is `device` or was opened together with it. A device without these four has
+     * done every command when the call returns. */
+    int (*event_create)(struct device *device, uint64_t *event, struct error *error);
+    void (*event_destroy)(struct device *device, uint64_t event);
+    int (*event_record)(struct device *device, uint64_t event, struct error *error);
+    int (*event_wait)(struct device *device, struct device *of, uint64_t event,
+                      struct error *error);
+
+    /* Opens devices that can then wait for each other's events and copy from each other's memories;
+     * an id may come twice. On failure none is open; ERR_UNSUPPORTED: these can't. Not there, but
+     * peer_copy is: all devices of this API can. */
+    int (*open_together)(const char *const *ids, unsigned count, struct device **devices,
+                         struct error *error);
+    /* As copy, from a memory of another device that was opened together with `device`, in whose
+     * current queue it is a command. */
+    int (*peer_copy)(struct device *device, uint64_t to, uint64_t to_offset, struct device *of,
+                     uint64_t from, uint64_t from_offset, uint64_t bytes, struct error *error);
+    /* What lies there means nothing any more. */
+    int (*discard)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
+                   struct error *error);
 
     /* Memory of the host that the device knows. *host is its address on the host, *memory its
      * handle. The host may touch it only while no command uses it; OpenCL's HOST_SHARED not at all,
@@ -262,16 +310,28 @@ const struct device_ops *const *device_api_list(size_t *count);
 /* Turns a selector into ids: "host", "cuda", "opencl" (its first device), "opencl:1" (by number),
  * "opencl:NVIDIA" (a part of platform or device name, any case), "opencl:*" (a pattern of ids),
  * "all", "best" (a GPU through CUDA, else a GPU through OpenCL, else any OpenCL device, else the
- * host). Calls `found` for each match in order. ERR_NOT_FOUND with what exists and why the rest does
- * not. */
+ * host). Calls `found` for each match in order. ERR_NOT_FOUND with what exists and why the rest
+ * does not. */
 int device_select(const char *selector, device_found *found, void *context, struct error *error);
+
+/* Whether "opencl:NVIDIA" or "opencl:*" means this device. */
+bool device_matches(const char *selector, const struct device_info *info);
 
 /* Opens by id. */
 int device_open(const char *id, struct device **device, struct error *error);
+/* Opens several, none if one fails. *together: they can copy from each other and wait for each
+ * other. */
+int device_open_all(const char *const *ids, unsigned count, struct device **devices, bool *together,
+                    struct error *error);
+/* Whether the word before ':' of a selector or an id names an API, and which. NULL: none. */
+const struct device_ops *device_api_of(const char *selector);
 /* The device that does nothing; only who names it here gets it. It is opened by its own `open`. */
 extern const struct device_ops device_null;
 /* The ops of an open device, called through here so that reading code stays short. */
-static inline const struct device_info *device_info(const struct device *d) { return d->ops->info(d); }
+static inline const struct device_info *device_info(const struct device *d)
+{
+    return d->ops->info(d);
+}
 
 /* Bytes per second of a large device-to-device copy, counting bytes read plus bytes written: the
  * ceiling that memory-bound kernels are compared with. Best of several copies of two buffers of at

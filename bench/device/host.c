@@ -308,6 +308,14 @@ static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t
     return 0;
 }
 
+/* All memories of the host lie in one address space. */
+static int peer_copy(struct device *device, uint64_t to, uint64_t to_offset, struct device *of,
+                     uint64_t from, uint64_t from_offset, uint64_t bytes, struct error *error)
+{
+    (void)of;
+    return copy(device, to, to_offset, from, from_offset, bytes, error);
+}
+
 static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error)
 {
@@ -498,6 +506,7 @@ const struct device_ops device_host = {
     .sync = sync_device,
     .mark = mark,
     .elapsed_ns = elapsed_ns,
+    .peer_copy = peer_copy,
     .profile_begin = profile_begin,
     .profile_start = profile_start,
     .profile_stop = profile_stop,
