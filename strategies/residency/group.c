@@ -1,0 +1,553 @@
+/* A group as a device: every command finds its member, brings what it uses there, waits for whom it
+ * must, and takes note of what it changed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "residency/group.h"
+
+struct device_program {
+    struct device_program *of[RESIDENCY_MEMBERS_MAX];
+};
+
+static struct group *self(const struct device *device)
+{
+    return (struct group *)device;
+}
+
+int group_member_said(struct group *g, unsigned member, int code, struct error *error)
+{
+    if (!code)
+        return 0;
+    g->members[member].lost |= code == ERR_DEVICE_LOST;
+    error_prefix(error, "device %u of %s (%s): ", member, g->info.id, g->members[member].id);
+    return code;
+}
+
+/* ---- commands ------------------------------------------------------------------------------- */
+
+/* Where a command runs that nobody has placed. */
+static unsigned member_of_contents(const struct use *uses, size_t count)
+{
+    for (int reads = 1; reads >= 0; reads--)
+        for (size_t i = 0; i < count; i++) {
+            int writer = piece_at(uses[i].buffer, uses[i].begin)->writer;
+            if ((uses[i].use != USE_REPLACES) == reads && writer != NOBODY)
+                return (unsigned)writer;
+        }
+    return 0;
+}
+
+/* What the strategy makes of a use: whole buffers, or contents that it does not know to be void. */
+static void widen(const struct group *g, struct use *u)
+{
+    bool whole = u->begin == 0 && u->end == u->buffer->bytes;
+    if (u->use == USE_REPLACES && (!g->how.discards || (!g->how.by_range && !whole)))
+        u->use = USE_CHANGES;
+    if (!g->how.by_range) {
+        u->begin = 0;
+        u->end = u->buffer->bytes;
+    }
+}
+
+/* Before a command: copies, contents, order. */
+static int before(struct group *g, unsigned member, unsigned lane, struct use *uses, size_t count,
+                  struct error *error)
+{
+    int code = 0;
+    if (g->members[member].lost)
+        return error_set(error, ERR_DEVICE_LOST, "%s, device %u of %s, was lost before",
+                         g->members[member].id, member, g->info.id);
+    for (size_t i = 0; i < count && !code; i++) {
+        widen(g, &uses[i]);
+        code = order_check(g, lane, uses[i].buffer, uses[i].begin, uses[i].end,
+                           uses[i].use != USE_READS, error);
+        if (!code)
+            code = buffer_need(g, uses[i].buffer, member, error);
+    }
+    for (size_t i = 0; i < count && !code; i++)
+        if (uses[i].use != USE_REPLACES)
+            code = migrate_to(g, uses[i].buffer, member, uses[i].begin, uses[i].end, error);
+    for (size_t i = 0; i < count && !code; i++)
+        code = order_before(g, lane, uses[i].buffer, member, uses[i].begin, uses[i].end,
+                            uses[i].use != USE_READS, error);
+    return code ? code : order_use(g, lane, error);
+}
+
+static void note_read(struct group *g, unsigned member, unsigned lane, uint64_t ticket,
+                      const struct use *u)
+{
+    /* Pieces that are read in part are taken as read: to cut them for that would leave a piece for
+     * every place ever read. */
+    struct piece *p =
+        g->check_order ? pieces_cut(g, u->buffer, u->begin, u->end) : piece_at(u->buffer, u->begin);
+    for (; p && p->begin < u->end; p = p->next)
+        order_note(g, lane, ticket, p, member, false);
+}
+
+/* After a command that the member has taken. */
+static int after(struct group *g, unsigned member, unsigned lane, const struct use *uses,
+                 size_t count, struct error *error)
+{
+    uint64_t ticket;
+    int code = order_issued(g, lane, &ticket, error);
+    for (size_t i = 0; i < count && g->lane_count; i++)
+        if (uses[i].use == USE_READS)
+            note_read(g, member, lane, ticket, &uses[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (uses[i].use == USE_READS)
+            continue;
+        struct piece *p = pieces_merge(g, uses[i].buffer, uses[i].begin, uses[i].end);
+        p->current = bit((int)member);
+        p->writer = (int)member;
+        order_note(g, lane, ticket, p, member, true);
+    }
+    return code;
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static int group_alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
+{
+    struct group *g = self(device);
+    struct buffer *b = buffer_make(g, bytes);
+    int code = 0;
+    for (unsigned m = 0; m < g->count && g->how.eager && !code; m++)
+        code = buffer_need(g, b, m, error);
+    if (code)
+        buffer_destroy(g, b, NULL);
+    else
+        *memory = (uint64_t)(uintptr_t)b;
+    return code;
+}
+
+static int group_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    (void)bytes;
+    return buffer_destroy(self(device), buffer_of(memory), error);
+}
+
+/* Copies that are not there yet can't be made resident. */
+static int group_touch(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    struct group *g = self(device);
+    const struct buffer *b = buffer_of(memory);
+    int code = 0;
+    for (unsigned m = 0; m < g->count && !code; m++) {
+        struct device *d = g->members[m].device;
+        if (b->memory[m] && d->ops->touch)
+            code = group_member_said(g, m, d->ops->touch(d, b->memory[m], bytes, error), error);
+    }
+    return code;
+}
+
+static uint64_t group_free_bytes(struct device *device)
+{
+    const struct group *g = self(device);
+    uint64_t least = UINT64_MAX;
+    for (unsigned m = 0; m < g->count; m++) {
+        uint64_t bytes = g->members[m].device->ops->free_bytes(g->members[m].device);
+        if (bytes < least)
+            least = bytes;
+    }
+    return least;
+}
+
+static int group_discard(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
+                         struct error *error)
+{
+    struct group *g = self(device);
+    struct buffer *b = buffer_of(memory);
+    (void)error;
+    if (bytes == 0 || !g->how.discards || (!g->how.by_range && bytes != b->bytes))
+        return 0;
+    struct piece *p = pieces_merge(g, b, offset, offset + bytes);
+    p->current = 0;
+    p->writer = NOBODY;
+    return 0;
+}
+
+/* ---- moving bytes --------------------------------------------------------------------------- */
+
+static int group_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
+                      uint64_t bytes, struct error *error)
+{
+    struct group *g = self(device);
+    struct buffer *b = buffer_of(memory);
+    if (bytes == 0)
+        return 0;
+    int code =
+        order_check(g, order_lane(g, 0, LANE_COMMANDS), b, offset, offset + bytes, false, error);
+    return code ? code : migrate_read(g, b, offset, bytes, host, error);
+}
+
+static int group_write(struct device *device, uint64_t memory, uint64_t offset, const void *host,
+                       uint64_t bytes, struct error *error)
+{
+    struct group *g = self(device);
+    struct device *d = g->members[0].device;
+    struct use use = {buffer_of(memory), offset, offset + bytes, USE_REPLACES};
+    if (bytes == 0)
+        return 0;
+    unsigned lane = order_lane(g, 0, LANE_COMMANDS);
+    int code = before(g, 0, lane, &use, 1, error);
+    if (code)
+        return code;
+    code = d->ops->write(d, use.buffer->memory[0], offset, host, bytes, error);
+    return code ? group_member_said(g, 0, code, error) : after(g, 0, lane, &use, 1, error);
+}
+
+static int group_copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
+                      uint64_t from_offset, uint64_t bytes, struct error *error)
+{
+    struct group *g = self(device);
+    struct use uses[] = {{buffer_of(from), from_offset, from_offset + bytes, USE_READS},
+                         {buffer_of(to), to_offset, to_offset + bytes, USE_REPLACES}};
+    if (bytes == 0)
+        return 0;
+    unsigned member = member_of_contents(uses, 2), lane = order_lane(g, member, LANE_COMMANDS);
+    struct device *d = g->members[member].device;
+    int code = before(g, member, lane, uses, 2, error);
+    if (code)
+        return code;
+    code = d->ops->copy(d, uses[1].buffer->memory[member], to_offset,
+                        uses[0].buffer->memory[member], from_offset, bytes, error);
+    return code ? group_member_said(g, member, code, error)
+                : after(g, member, lane, uses, 2, error);
+}
+
+static int group_fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
+                      uint64_t bytes, struct error *error)
+{
+    struct group *g = self(device);
+    struct use use = {buffer_of(memory), offset, offset + bytes, USE_REPLACES};
+    if (bytes == 0)
+        return 0;
+    unsigned member = member_of_contents(&use, 1), lane = order_lane(g, member, LANE_COMMANDS);
+    struct device *d = g->members[member].device;
+    int code = before(g, member, lane, &use, 1, error);
+    if (code)
+        return code;
+    code = d->ops->fill(d, use.buffer->memory[member], offset, byte, bytes, error);
+    return code ? group_member_said(g, member, code, error)
+                : after(g, member, lane, &use, 1, error);
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+static void group_unbuild(struct device *device, struct device_program *program)
+{
+    struct group *g = self(device);
+    for (unsigned m = 0; m < g->count; m++)
+        if (program->of[m])
+            g->members[m].device->ops->unbuild(g->members[m].device, program->of[m]);
+    free(program);
+}
+
+static int group_build(struct device *device, const struct kernel_source *source,
+                       struct device_program **program, struct error *error)
+{
+    struct group *g = self(device);
+    struct device_program *p = must_alloc(sizeof *p);
+    int code = 0;
+    /* A compiler's messages stand without the member's name in front. */
+    for (unsigned m = 0; m < g->count && !code; m++)
+        code = g->members[m].device->ops->build(g->members[m].device, source, &p->of[m], error);
+    if (code)
+        group_unbuild(device, p);
+    else
+        *program = p;
+    return code;
+}
+
+/* Only where a launch has more of them than any before. */
+static void make_room(struct group *g, size_t argument_count, size_t use_count)
+{
+    if (argument_count > g->argument_capacity) {
+        g->arguments = must_realloc(g->arguments, argument_count * sizeof *g->arguments);
+        g->argument_capacity = argument_count;
+    }
+    if (use_count > g->use_capacity) {
+        g->uses = must_realloc(g->uses, use_count * sizeof *g->uses);
+        g->use_capacity = use_count;
+    }
+}
+
+/* The arguments with the member's memories. An argument may be a memory and an offset in one sum;
+ * that of an array of no bytes is not looked at by anybody. */
+static void translate(struct group *g, unsigned member, const struct launch *launch,
+                      size_t argument_count, const enum launch_arg_kind *kinds,
+                      const union launch_value *arguments)
+{
+    memcpy(g->arguments, arguments, argument_count * sizeof *arguments);
+    for (size_t i = 0; i < argument_count; i++)
+        if (kinds[i] == ARG_MEMORY)
+            g->arguments[i].memory = 0;
+    for (unsigned a = 0; a < launch->array_count; a++) {
+        const struct launch_array *array = &launch->arrays[a];
+        uint64_t added = arguments[array->argument].memory - array->memory;
+        g->arguments[array->argument].memory = buffer_of(array->memory)->memory[member] + added;
+    }
+}
+
+static int group_launch(struct device *device, struct device_program *program, size_t kernel,
+                        const struct launch *launch, size_t argument_count,
+                        const enum launch_arg_kind *kinds, const union launch_value *arguments,
+                        struct error *error)
+{
+    struct group *g = self(device);
+    unsigned count = launch->array_count;
+    make_room(g, argument_count, count);
+    for (unsigned i = 0; i < count; i++) {
+        const struct launch_array *a = &launch->arrays[i];
+        g->uses[i] = (struct use){buffer_of(a->memory), a->offset, a->offset + a->bytes, a->use};
+    }
+    unsigned member = launch->member == MEMBER_OF_CONTENTS ? member_of_contents(g->uses, count)
+                                                           : (unsigned)launch->member;
+    if (member >= g->count)
+        return error_set(error, ERR_UNSUPPORTED, "device %u of %s, whose last is device %u", member,
+                         g->info.id, g->count - 1);
+    unsigned lane = order_lane(g, member, LANE_COMMANDS);
+    int code = before(g, member, lane, g->uses, count, error);
+    if (code)
+        return code;
+    translate(g, member, launch, argument_count, kinds, arguments);
+    struct device *d = g->members[member].device;
+    code = d->ops->launch(d, program->of[member], kernel, launch, argument_count, kinds,
+                          g->arguments, error);
+    return code ? group_member_said(g, member, code, error)
+                : after(g, member, lane, g->uses, count, error);
+}
+
+/* ---- queues and time ------------------------------------------------------------------------ */
+
+static int group_sync(struct device *device, struct error *error)
+{
+    struct group *g = self(device);
+    int code = 0;
+    for (unsigned m = 0; m < g->count && !code; m++) {
+        struct device *d = g->members[m].device;
+        code = group_member_said(g, m, d->ops->sync(d, error), error);
+        if (!code)
+            order_completed_member(g, m);
+    }
+    return code;
+}
+
+static int group_use_queue(struct device *device, unsigned queue, struct error *error)
+{
+    struct group *g = self(device);
+    if (queue >= g->queues)
+        return error_set(error, ERR_INTERNAL, "queue %u: this group was opened with %u", queue,
+                         g->queues);
+    g->queue = queue;
+    return 0;
+}
+
+static int group_sync_queue(struct device *device, unsigned queue, struct error *error)
+{
+    struct group *g = self(device);
+    int code = 0;
+    for (unsigned l = 0; l < g->lane_count && !code; l++) {
+        const struct lane *lane = &g->lanes[l];
+        struct device *d = g->members[lane->member].device;
+        if (lane->queue != queue)
+            continue;
+        code = group_member_said(g, lane->member, d->ops->sync_queue(d, lane->member_queue, error),
+                                 error);
+        if (!code)
+            order_completed_lane(g, l);
+    }
+    return code;
+}
+
+/* The first member's clock, if the last mark can come after all that others do; else the time that
+ * members were busy: they were so one after the other. */
+static int group_mark(struct device *device, int which, struct error *error)
+{
+    struct group *g = self(device);
+    int code = 0;
+    for (unsigned l = 1; l < g->lane_count && which == 1 && !code; l++)
+        code = order_join(g, 0, l, error);
+    if (!code)
+        code = order_use(g, 0, error);
+    for (unsigned m = 0; m < (g->lane_count ? 1 : g->count) && !code; m++) {
+        struct device *d = g->members[m].device;
+        code = group_member_said(g, m, d->ops->mark(d, which, error), error);
+    }
+    return code;
+}
+
+static int group_elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
+{
+    struct group *g = self(device);
+    int code = 0;
+    *ns = 0;
+    for (unsigned m = 0; m < (g->lane_count ? 1 : g->count) && !code; m++) {
+        struct device *d = g->members[m].device;
+        uint64_t own = 0;
+        code = group_member_said(g, m, d->ops->elapsed_ns(d, &own, error), error);
+        *ns += own;
+    }
+    return code;
+}
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+static void group_close(struct device *device)
+{
+    struct group *g = self(device);
+    while (g->first)
+        buffer_destroy(g, g->first, NULL);
+    order_close(g);
+    for (unsigned m = 0; m < g->count; m++)
+        g->members[m].device->ops->close(g->members[m].device);
+    slab_free(&g->pieces);
+    slab_free(&g->buffers);
+    free(g->arguments);
+    free(g->uses);
+    free(g);
+}
+
+static const struct device_info *group_info(const struct device *device)
+{
+    return &self(device)->info;
+}
+
+static const struct device_ops group_ops = {
+    .version = DEVICE_API_VERSION,
+    .name = "group",
+    .summary = "several devices as one",
+    .close = group_close,
+    .info = group_info,
+    .free_bytes = group_free_bytes,
+    .alloc = group_alloc,
+    .free = group_free,
+    .touch = group_touch,
+    .read = group_read,
+    .write = group_write,
+    .copy = group_copy,
+    .fill = group_fill,
+    .build = group_build,
+    .unbuild = group_unbuild,
+    .launch = group_launch,
+    .sync = group_sync,
+    .mark = group_mark,
+    .elapsed_ns = group_elapsed_ns,
+    .use_queue = group_use_queue,
+    .sync_queue = group_sync_queue,
+    .discard = group_discard,
+};
+
+int residency_describe(const struct device_info *const *members, unsigned count,
+                       struct device_info *info, struct error *error)
+{
+    *info = *members[0];
+    info->members = count;
+    info->bus_id[0] = 0;
+    for (unsigned m = 1; m < count; m++) {
+        const struct device_info *d = members[m];
+        if (d->language != info->language || d->adds_offsets != info->adds_offsets)
+            return error_set(
+                error, ERR_UNSUPPORTED,
+                "%s and %s can't be one group: their kernels are of different languages",
+                members[0]->id, d->id);
+        if (strlen(info->id) + strlen(d->id) + 2 > sizeof info->id)
+            return error_set(error, ERR_UNSUPPORTED, "a group of too many devices");
+        strcat(strcat(info->id, "+"), d->id);
+        if (d->kind != info->kind)
+            info->kind = DEVICE_OTHER;
+        if (d->memory_bytes < info->memory_bytes)
+            info->memory_bytes = d->memory_bytes;
+        if (d->max_alloc_bytes < info->max_alloc_bytes)
+            info->max_alloc_bytes = d->max_alloc_bytes;
+        if (d->alignment_bytes > info->alignment_bytes)
+            info->alignment_bytes = d->alignment_bytes;
+        if (d->max_group_items &&
+            (!info->max_group_items || d->max_group_items < info->max_group_items))
+            info->max_group_items = d->max_group_items;
+        info->compute_units += d->compute_units;
+        info->has_f64 &= d->has_f64;
+        info->can_split &= d->can_split;
+    }
+    return 0;
+}
+
+int residency_open(struct device *const *members, unsigned count,
+                   const struct residency_options *options, struct device **group,
+                   struct error *error)
+{
+    struct group *g = must_alloc(sizeof *g);
+    const struct device_info *infos[RESIDENCY_MEMBERS_MAX];
+    g->base.ops = &group_ops;
+    g->how = options->residency;
+    g->together = options->together;
+    g->check_order = options->check_order;
+    g->queues = options->queues ? options->queues : 1;
+    int code = 0;
+    for (unsigned m = 0; m < count && m < RESIDENCY_MEMBERS_MAX; m++) {
+        infos[m] = device_info(members[m]);
+        g->members[g->count++] = (struct member){.device = members[m], .id = infos[m]->id};
+    }
+    if (count < 2 || count > RESIDENCY_MEMBERS_MAX || g->queues > RESIDENCY_QUEUES_MAX)
+        code = error_set(error, ERR_UNSUPPORTED, "a group of %u devices: 2 to %d can be one", count,
+                         RESIDENCY_MEMBERS_MAX);
+    if (!code)
+        code = residency_describe(infos, count, &g->info, error);
+    if (!code)
+        code = order_open(g, error);
+    g->buffers.item_bytes = sizeof(struct buffer);
+    g->pieces.item_bytes = sizeof(struct piece) + 2 * g->count * g->lane_count * sizeof(uint64_t);
+    for (unsigned m = RESIDENCY_MEMBERS_MAX; m < count; m++)
+        members[m]->ops->close(members[m]);
+    if (code)
+        group_close(&g->base);
+    else
+        *group = &g->base;
+    return code;
+}
+
+void residency_limit(struct device *group, uint64_t bytes)
+{
+    self(group)->capacity_bytes = bytes;
+}
+
+const struct residency_counts *residency_counts(const struct device *group)
+{
+    return &self(group)->counts;
+}
+
+void residency_reset_peak(struct device *group)
+{
+    self(group)->counts.peak_held_bytes = self(group)->counts.held_bytes;
+}
+
+/* ---- checking ------------------------------------------------------------------------------- */
+
+static unsigned check_pieces(const struct group *g, const struct buffer *b)
+{
+    unsigned broken = 0;
+    uint64_t at = 0;
+    for (const struct piece *p = b->first; p; at = p->end, p = p->next) {
+        broken += p->begin != at || p->end <= p->begin; /* pieces follow each other */
+        broken += !p->current != (p->writer == NOBODY); /* contents were written by somebody */
+        for (unsigned m = 0; m < RESIDENCY_MEMBERS_MAX; m++)
+            broken += (p->current & bit((int)m)) && (m >= g->count || !b->memory[m]);
+        broken += (p->current & bit(HOST_SHADOW)) && !b->shadow;
+    }
+    return broken + (at != b->bytes);
+}
+
+unsigned residency_check(const struct device *group)
+{
+    const struct group *g = self(group);
+    unsigned broken = 0;
+    uint64_t held = 0;
+    for (const struct buffer *b = g->first; b; b = b->next) {
+        broken += check_pieces(g, b);
+        for (unsigned m = 0; m < g->count; m++)
+            held += b->memory[m] ? b->bytes : 0;
+    }
+    return broken + (held != g->counts.held_bytes);
+}

@@ -1,0 +1,118 @@
+/* The strategies: each adds one thing to the one before it.
+ *
+ *   always     1. A copy is made at its first use. 2. One copy is current, that of the last user:
+ *              whenever the device changes, the whole buffer moves, through the host, which waits.
+ *   lazy       3. Who reads leaves other copies current; who writes makes the own one the only one.
+ *   eager      As lazy, but the copies are made with the buffer.
+ *   versioned  As lazy, and 4. contents are known by ranges of bytes. 5. What a command replaces,
+ *              and what a block holds when it is handed out, moves nowhere. 6. From device to
+ * device where there is a way. 7. In queues of its own, ordered by events.
+ *
+ * 4 is not PoCL's: it has one version for a buffer, however large. Allocators cut a memory into
+ * blocks, so that by whole buffers a block would move because its neighbour is used.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "residency/residency.h"
+
+enum { OPTION_GRAIN, OPTION_CONTENTS, OPTION_ROUTE, OPTION_ORDER };
+
+static const struct option_spec versioned_options[] = {
+    [OPTION_GRAIN] = {.name = "grain",
+                      .type = OPTION_CHOICE,
+                      .fallback = "range",
+                      .choices = "range|memory",
+                      .help = "what has a version: a range of bytes, or (as in PoCL) a memory"},
+    [OPTION_CONTENTS] = {.name = "contents",
+                         .type = OPTION_CHOICE,
+                         .fallback = "needed",
+                         .choices = "needed|all",
+                         .help = "all: also move what a command replaces or nobody has written"},
+    [OPTION_ROUTE] = {.name = "route",
+                      .type = OPTION_CHOICE,
+                      .fallback = "direct",
+                      .choices = "direct|host",
+                      .help = "host: two hops, even where devices can copy from each other"},
+    [OPTION_ORDER] = {.name = "order",
+                      .type = OPTION_CHOICE,
+                      .fallback = "events",
+                      .choices = "events|wait",
+                      .help = "wait: the host waits, where a device would wait for another"},
+    {.name = NULL}};
+
+static const struct residency_strategy strategies[] = {
+    {"always",
+     "one current copy: a buffer moves whenever the device that uses it changes",
+     "the naive baseline",
+     NULL,
+     {0}},
+    {"eager",
+     "a copy on every device from the start; readers share, a writer is alone",
+     "PoCL before 2021",
+     NULL,
+     {.eager = true, .shared = true}},
+    {"lazy",
+     "as eager, but a copy is made at its first use",
+     "PoCL since 2021, its copies alone",
+     NULL,
+     {.shared = true}},
+    {"versioned",
+     "lazy; only what is missing moves, from device to device, ordered by events",
+     "PoCL's versions, for ranges of bytes",
+     versioned_options,
+     {.by_range = true, .shared = true, .discards = true, .direct = true, .by_events = true}},
+};
+enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
+
+const struct residency_strategy *residency_list(size_t *count)
+{
+    *count = STRATEGY_COUNT;
+    return strategies;
+}
+
+static const char *strategy_name(void *context, size_t i)
+{
+    (void)context;
+    return i < STRATEGY_COUNT ? strategies[i].name : NULL;
+}
+
+static int unknown(const char *name, struct error *error)
+{
+    struct text known = {0};
+    for (size_t i = 0; i < STRATEGY_COUNT; i++)
+        text_add(&known, "%s%s", i ? ", " : "", strategies[i].name);
+    int nearest = text_nearest(name, strategy_name, NULL);
+    int code = error_set(error, ERR_USAGE, "there is no residency '%s'%s%s%s; there are: %s", name,
+                         nearest >= 0 ? " (did you mean " : "",
+                         nearest >= 0 ? strategies[nearest].name : "", nearest >= 0 ? "?)" : "",
+                         known.data);
+    text_free(&known);
+    return code;
+}
+
+int residency_parse(const char *spec, struct residency *residency, struct error *error)
+{
+    char name[32];
+    size_t length = strcspn(spec, ":");
+    if (length >= sizeof name)
+        return error_set(error, ERR_USAGE, "the residency '%.40s...' is too long", spec);
+    memcpy(name, spec, length);
+    name[length] = 0;
+    const struct residency_strategy *s = strategies;
+    while (s < strategies + STRATEGY_COUNT && strcmp(s->name, name) != 0)
+        s++;
+    if (s == strategies + STRATEGY_COUNT)
+        return unknown(name, error);
+    struct option_values values;
+    int code =
+        options_parse(s->options, name, spec + length + (spec[length] == ':'), &values, error);
+    *residency = s->residency;
+    if (s->options == versioned_options) {
+        residency->by_range = values.value[OPTION_GRAIN] == 0;
+        residency->discards = values.value[OPTION_CONTENTS] == 0;
+        residency->direct = values.value[OPTION_ROUTE] == 0;
+        residency->by_events = values.value[OPTION_ORDER] == 0;
+    }
+    return code;
+}
