@@ -12,6 +12,7 @@
 #include "record/chart.h"
 #include "record/counters.h"
 #include "record/tree.h"
+#include "residency/residency.h"
 #include "run/catalogue.h"
 #include "run/rounds.h"
 #include "run/select.h"
@@ -76,6 +77,18 @@ static int list_experiments(struct error *error)
     for (size_t i = 0; i < count; i++) {
         printf("%-16s %s\n", all[i]->name, all[i]->summary);
         print_options(all[i]->options, 16);
+    }
+    return 0;
+}
+
+static int list_residencies(struct error *error)
+{
+    (void)error;
+    size_t count;
+    const struct residency_strategy *list = residency_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        printf("%-10s %s\n%-10s from: %s\n", list[i].name, list[i].summary, "", list[i].origin);
+        print_options(list[i].options, 10);
     }
     return 0;
 }
@@ -172,9 +185,11 @@ static const struct topic {
     const char *name;
     int (*list)(struct error *error);
 } topics[] = {
-    {"workloads", list_workloads}, {"datasets", list_datasets}, {"strategies", list_strategies},
-    {"merges", list_merges},       {"suites", list_suites},     {"experiments", list_experiments},
-    {"devices", list_devices},     {"metrics", list_metrics},   {"charts", list_charts},
+    {"workloads", list_workloads},     {"datasets", list_datasets},
+    {"strategies", list_strategies},   {"merges", list_merges},
+    {"residencies", list_residencies}, {"suites", list_suites},
+    {"experiments", list_experiments}, {"devices", list_devices},
+    {"metrics", list_metrics},         {"charts", list_charts},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 
@@ -211,10 +226,10 @@ static const struct flag flags[] = {{NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 
 
 const struct command command_list = {
     .name = "list",
-    .summary = "say what there is: workloads, datasets, strategies, merges, suites, experiments, "
-               "devices, metrics, "
-               "charts",
-    .arguments = "[workloads|datasets|strategies|merges|suites|experiments|devices|metrics|charts]",
+    .summary = "say what there is: workloads, datasets, strategies, merges, residencies, suites, "
+               "experiments, devices, metrics, charts",
+    .arguments = "[workloads|datasets|strategies|merges|residencies|suites|experiments|devices|"
+                 "metrics|charts]",
     .most_positionals = 1,
     .flags = flags,
     .notes = "What can't be used is listed with the reason. Strategy options are set as in\n"

@@ -18,6 +18,7 @@
 #include "record/table.h"
 #include "record/tree.h"
 #include "run/catalogue.h"
+#include "run/group.h"
 #include "run/progress.h"
 #include "run/rounds.h"
 #include "run/select.h"
@@ -30,6 +31,7 @@ enum run_flag {
     RUN_DATASET,
     RUN_DEVICE,
     RUN_RELEASE,
+    RUN_RESIDENCY,
     RUN_SUITE,
     RUN_LIKE,
     RUN_ADD,
@@ -65,9 +67,11 @@ static const struct flag flags[] = {
     [RUN_DATASET] = {"dataset", 'd', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
                      "names or globs [small on a CPU, medium on a GPU]"},
     [RUN_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
-                    "host, cuda, opencl:1, opencl:NVIDIA, all, …"},
+                    "host, cuda, opencl:1, opencl:NVIDIA, all, cuda:0+cuda:1 (a group), …"},
     [RUN_RELEASE] = {"release", 0, FLAG_LIST, "LIST", "last-use", NULL, 0, 0,
                      "when blocks are let go: last-use, scope"},
+    [RUN_RESIDENCY] = {"residency", 'R', FLAG_LIST, "LIST", DEFAULT_RESIDENCY, NULL, 0, 0,
+                       "where buffers live in a group of devices"},
     [RUN_SUITE] = {"suite", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
                    "the cases of a suite, or of a file (*.json); -w and -d narrow it"},
     [RUN_LIKE] = {"like", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
@@ -194,8 +198,9 @@ static int exclude(const struct run *run, enum run_flag flag, const enum run_fla
 
 static int check_flags(const struct run *run, struct error *error)
 {
-#define ITS_CASES RUN_WORKLOAD, RUN_STRATEGY, RUN_MERGE, RUN_DATASET, RUN_RELEASE, RUN_SUITE
-    int code = EXCLUDE(run, RUN_SUITE, error, RUN_STRATEGY, RUN_MERGE, RUN_RELEASE);
+#define ITS_CASES                                                                                  \
+    RUN_WORKLOAD, RUN_STRATEGY, RUN_MERGE, RUN_DATASET, RUN_RELEASE, RUN_RESIDENCY, RUN_SUITE
+    int code = EXCLUDE(run, RUN_SUITE, error, RUN_STRATEGY, RUN_MERGE, RUN_RELEASE, RUN_RESIDENCY);
     if (!code)
         code = EXCLUDE(run, RUN_LIKE, error, ITS_CASES);
     if (!code)
@@ -204,6 +209,11 @@ static int check_flags(const struct run *run, struct error *error)
 #undef ITS_CASES
     if (!code)
         code = EXCLUDE(run, RUN_NO_SAMPLES, error, RUN_NO_SAVE, RUN_AA);
+    if (!code && run->line->flag[RUN_RESIDENCY].given &&
+        !group_is_named(run->line->flag[RUN_DEVICE].text))
+        code = error_set(error, ERR_USAGE,
+                         "--residency is for a group of devices, and --device names none: "
+                         "host+host, cuda:0+cuda:1");
     return code ? code : EXCLUDE(run, RUN_OUT, error, RUN_NO_SAVE);
 }
 
@@ -242,6 +252,7 @@ static int select_from_flags(struct run *run, struct error *error)
                                            .merges = flag[RUN_MERGE].text,
                                            .datasets = flag[RUN_DATASET].text,
                                            .releases = flag[RUN_RELEASE].text,
+                                           .residencies = flag[RUN_RESIDENCY].text,
                                            .smoke = is_on(run, RUN_SMOKE)};
     int code = catalogue_open(&run->catalogue, error);
     if (!code && run->like.root)

@@ -9,6 +9,7 @@
 #include "merge/list.h"
 #include "merge/merge.h"
 #include "record/counters.h"
+#include "residency/residency.h"
 #include "run/catalogue.h"
 #include "run/select.h"
 #include "run/suite.h"
@@ -84,6 +85,16 @@ static int add_releases(struct text *words, struct error *error)
     return 0;
 }
 
+static int add_residencies(struct text *words, struct error *error)
+{
+    size_t count;
+    const struct residency_strategy *list = residency_list(&count);
+    (void)error;
+    for (size_t i = 0; i < count; i++)
+        add_word(words, list[i].name);
+    return 0;
+}
+
 static int add_suites(struct text *words, struct error *error)
 {
     (void)error;
@@ -131,9 +142,9 @@ static const struct {
 } lists[] = {
     {"workload", true, add_workloads},      {"dataset", true, add_datasets},
     {"strategy", true, add_strategies},     {"merge", true, add_merges},
-    {"release", true, add_releases},        {"suite", false, add_suites},
-    {"device", true, add_devices},          {"metric", false, add_metrics},
-    {"experiment", false, add_experiments},
+    {"release", true, add_releases},        {"residency", true, add_residencies},
+    {"suite", false, add_suites},           {"device", true, add_devices},
+    {"experiment", false, add_experiments}, {"metric", false, add_metrics},
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 

@@ -1,5 +1,5 @@
-/* A case: one point of workload x dataset x merge set x release policy x allocator x device, and
- * what one round found out about it. */
+/* A case: one point of workload x dataset x merge set x release policy x allocator x device, for a
+ * group of devices x residency, and what one round found out about it. */
 #ifndef GAMUT_RECORD_CASE_H
 #define GAMUT_RECORD_CASE_H
 
@@ -32,6 +32,8 @@ enum case_status case_status_of(int code);
 /* All texts; together they identify a case within a file and across files, in the order of
  * CASE_KEY_LIST(X): X(member). */
 #define CASE_KEY_LIST(X) X(workload) X(dataset) X(merge) X(release) X(strategy) X(device)
+/* Those that not every case has: "" is left out of files and of the id. */
+#define CASE_KEY_OPTIONAL_LIST(X) X(residency)
 struct case_key {
     char workload[64];
     char dataset[32];
@@ -39,6 +41,7 @@ struct case_key {
     char release[16];   /* "last-use" or "scope" */
     char strategy[128]; /* as written, options included: "tagged:policy=v4" */
     char device[96];    /* device_info.id */
+    char residency[64]; /* of a group of devices, options included: "versioned:grain=memory" */
 };
 
 /* How an answer was checked. */

@@ -14,17 +14,29 @@ json_t *case_key_to_json(const struct case_key *key)
 #define X(name) tree_put(json, #name, tree_text(key->name));
     CASE_KEY_LIST(X)
 #undef X
+#define X(name)                                                                                    \
+    if (*key->name)                                                                                \
+        tree_put(json, #name, tree_text(key->name));
+    CASE_KEY_OPTIONAL_LIST(X)
+#undef X
     return json;
+}
+
+static uint64_t hash_line(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return (hash ^ '\n') * 0x100000001b3u;
 }
 
 void case_id(const struct case_key *key, char out[13])
 {
     uint64_t hash = 0xcbf29ce484222325u;
-#define X(name)                                                                                    \
-    for (const char *c = key->name; *c; c++)                                                       \
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;                                        \
-    hash = (hash ^ '\n') * 0x100000001b3u;
+#define X(name) hash = hash_line(hash, key->name);
     CASE_KEY_LIST(X)
+#undef X
+#define X(name) hash = *key->name ? hash_line(hash, key->name) : hash;
+    CASE_KEY_OPTIONAL_LIST(X)
 #undef X
     snprintf(out, 13, "%012" PRIx64, hash >> 16);
 }
@@ -307,6 +319,11 @@ int case_key_from_json(const json_t *json, struct case_key *key, struct error *e
     if (rc == 0)                                                                                   \
         rc = read_text(json, #name, key->name, sizeof key->name, error);
     CASE_KEY_LIST(X)
+#undef X
+#define X(name)                                                                                    \
+    if (rc == 0 && json_object_get(json, #name))                                                   \
+        rc = read_text(json, #name, key->name, sizeof key->name, error);
+    CASE_KEY_OPTIONAL_LIST(X)
 #undef X
     return rc;
 }

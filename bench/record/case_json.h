@@ -1,7 +1,7 @@
 /* A case round as one JSON object: what a worker process and its parent say to each other, one
  * object a line, and what a result file keeps of a round.
  *
- *   {"key": {"workload", "dataset", "merge", "release", "strategy", "device"},
+ *   {"key": {"workload", "dataset", "merge", "release", "strategy", "device"[, "residency"]},
  *    "round", "slot", "status", "reason", "check", "digest", "program_digest", "inputs_digest",
  *    "worst_error", "traffic_bytes",
  *    "cold": {counter: value}, "warm": {counter: value},
@@ -33,7 +33,7 @@ int case_round_from_line(const char *line, struct case_round *round, struct erro
 json_t *case_key_to_json(const struct case_key *key);
 int case_key_from_json(const json_t *json, struct case_key *key, struct error *error);
 /* 12 hexadecimal digits that stand for the key in files: the upper 48 bits of the FNV-1a 64 hash of
- * "workload\ndataset\nmerge\nrelease\nstrategy\ndevice\n". */
+ * "workload\ndataset\nmerge\nrelease\nstrategy\ndevice\n" and, of a group's case, "residency\n". */
 void case_id(const struct case_key *key, char out[13]);
 
 #endif

@@ -155,6 +155,8 @@ static int compare_keys(const struct case_key *a, const struct case_key *b)
         order = compare_names(a->merge, b->merge, "none");
     if (order == 0)
         order = compare_names(a->release, b->release, "last-use");
+    if (order == 0)
+        order = compare_names(a->residency, b->residency, "always");
     return order ? order : compare_names(a->strategy, b->strategy, "raw");
 }
 

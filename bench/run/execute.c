@@ -398,6 +398,7 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
                            .kernels = kernels,
                            .has_forms = device_info(device)->kind == DEVICE_GPU,
                            .adds_offsets = device_info(device)->adds_offsets,
+                           .is_group = device_info(device)->members > 1,
                            .built = built,
                            .policy = policy,
                            .error = error};

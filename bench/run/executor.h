@@ -40,6 +40,7 @@ struct step_state {
     enum launch_arg_kind *kinds;
     union launch_value *arguments;
     struct launched_array *launched; /* the arrays of the statement's kernel */
+    struct launch_array *used;       /* the same for a group of devices; NULL: it is none */
     struct passed *passed;           /* of an if or a loop: a value for each result */
     bool passes_arrays;
 };
@@ -48,7 +49,9 @@ struct step_state {
 struct launched_array {
     const struct array_state *state;
     unsigned element_bytes;
+    unsigned thread_rank; /* dimensions of its layout that are those of the threads */
     bool written;
+    bool fresh; /* what its elements were before means nothing */
 };
 
 struct executor {
@@ -59,6 +62,7 @@ struct executor {
     const struct kernels *kernels;
     bool has_forms;    /* the device compiles kernels for what a launch takes for granted */
     bool adds_offsets; /* see device_info */
+    bool is_group;     /* of devices */
     enum release_policy policy;
     struct arena arena;
     struct scope *root;
@@ -160,6 +164,8 @@ struct kernel_call {
     int64_t extents[RANK_MAX]; /* outermost first */
     unsigned array_count;
     const struct launched_array *arrays;
+    struct launch_array *used; /* room for as many, or NULL */
+    int member;                /* as in struct launch */
     unsigned argument_count;
     const enum launch_arg_kind *kinds;
     const union launch_value *arguments;

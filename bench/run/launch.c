@@ -56,6 +56,15 @@ static bool is_written(const struct kernel *k, int array)
     return false;
 }
 
+/* Does the kernel make a new array of it? */
+static bool is_fresh(const struct executor *e, const struct stm *s, int array)
+{
+    for (unsigned o = 0; o < s->out_count; o++)
+        if (s->outs[o] == array)
+            return s->kernel->taken_over[o] == NO_NAME;
+    return e->fun->names[array].thread_rank > 0;
+}
+
 void launch_prepare(struct executor *e, struct step *s)
 {
     const struct kernel *k = s->stm->kernel;
@@ -70,11 +79,15 @@ void launch_prepare(struct executor *e, struct step *s)
     state->kinds = arena_alloc(&e->arena, count * sizeof *state->kinds);
     state->arguments = arena_alloc(&e->arena, count * sizeof *state->arguments);
     state->launched = arena_alloc(&e->arena, k->array_count * sizeof *state->launched);
+    if (e->is_group)
+        state->used = arena_alloc(&e->arena, k->array_count * sizeof *state->used);
     for (unsigned i = 0; i < k->array_count; i++)
         state->launched[i] = (struct launched_array){
             .state = &e->arrays[k->arrays[i]],
             .element_bytes = (unsigned)element_bytes(e->fun->names[k->arrays[i]].element),
-            .written = is_written(k, k->arrays[i])};
+            .thread_rank = e->fun->names[k->arrays[i]].thread_rank,
+            .written = is_written(k, k->arrays[i]),
+            .fresh = is_fresh(e, s->stm, k->arrays[i])};
 }
 
 static int set_extents(struct executor *e, const struct kernel_call *call, struct launch *launch)
@@ -95,6 +108,36 @@ static int set_extents(struct executor *e, const struct kernel_call *call, struc
     return 0;
 }
 
+/* Where the arrays of a launch lie, for a group of devices. */
+static void say_what_is_used(const struct kernel_call *call, struct launch *launch)
+{
+    unsigned argument = 0;
+    for (unsigned i = 0; i < call->array_count; i++) {
+        const struct launched_array *array = &call->arrays[i];
+        struct layout l = array->state->layout;
+        /* A private array's threads are known here alone. */
+        for (unsigned d = 0; d < array->thread_rank; d++)
+            l.shape[d] = call->extents[d];
+        int64_t first, last, count = layout_count(&l);
+        if (count > 0 && array->state->memory) {
+            layout_range(&l, &first, &last);
+            /* Between the elements of one that does not fill its range others may lie. */
+            bool replaces = array->fresh && last - first + 1 == count;
+            call->used[launch->array_count++] =
+                (struct launch_array){.argument = argument,
+                                      .memory = array->state->memory,
+                                      .offset = (uint64_t)first * array->element_bytes,
+                                      .bytes = (uint64_t)(last - first + 1) * array->element_bytes,
+                                      .use = !array->written ? USE_READS
+                                             : replaces      ? USE_REPLACES
+                                                             : USE_CHANGES};
+        }
+        argument += 2 + l.rank;
+    }
+    launch->arrays = call->used;
+    launch->member = call->member;
+}
+
 static int enqueue(struct executor *e, const struct kernel_call *call, const struct launch *launch)
 {
     return e->device->ops->launch(e->device, e->built, call->kernel, launch, call->argument_count,
@@ -113,6 +156,8 @@ int launch_call(struct executor *e, const struct kernel_call *call)
     if (e->has_forms)
         launch.form = form_of_launch(e, &launch, call->arrays, call->array_count);
     launch.batch = launch.form == KERNEL_APART ? e->kernels->batches[call->kernel] : 1;
+    if (call->used)
+        say_what_is_used(call, &launch);
     trace_begin_command(e->trace);
     code = enqueue(e, call, &launch);
     trace_launch(e->trace, call->kernel, call->array_count, call->arrays);
@@ -180,6 +225,8 @@ int launch_kernel(struct executor *e, const struct step *s)
                                .group_items = k->group_items,
                                .array_count = k->array_count,
                                .arrays = state->launched,
+                               .used = state->used,
+                               .member = (int)k->on,
                                .kinds = state->kinds,
                                .arguments = state->arguments,
                                .at = k->at};

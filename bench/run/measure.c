@@ -23,6 +23,7 @@
 #include "program/generate.h"
 #include "run/device_source.h"
 #include "run/execute.h"
+#include "run/group.h"
 #include "run/inputs.h"
 #include "run/memory_log.h"
 #include "run/merging.h"
@@ -255,6 +256,8 @@ static int reset_peaks(struct session *s)
     int code = source_reset_peak(&s->source);
     if (code)
         s->error = s->source.error;
+    if (device_info(s->m->device)->members > 1)
+        residency_reset_peak(s->m->device);
     return code;
 }
 
@@ -304,6 +307,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
         return code;
     struct allocator_counts a = s->allocator.counts;
     struct source_counts c = s->source.counts;
+    struct residency_counts g = group_counts(d);
     uint64_t start = clock_ns();
     code = executor_run(s->executor, &s->error);
     if (!code)
@@ -323,6 +327,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     if (!code && (code = source_update(&s->source)) != 0)
         s->error = s->source.error;
     take_counts(s, &a, &c, counts);
+    group_count_since(d, &g, sample, counts);
     return code;
 }
 
@@ -374,7 +379,11 @@ static int check_answer(struct session *s)
 
 static int open_allocator(struct session *s, uint64_t capacity_bytes)
 {
-    s->source = device_source(s->m->device, capacity_bytes);
+    /* Copies of a group's buffers are made behind the source's back: its members have the limit. */
+    const bool is_group = device_info(s->m->device)->members > 1;
+    if (is_group)
+        residency_limit(s->m->device, capacity_bytes);
+    s->source = device_source(s->m->device, is_group ? 0 : capacity_bytes);
     return allocator_open(&s->allocator, s->strategy, &s->strategy_options, &s->source, &s->error);
 }
 

@@ -44,7 +44,9 @@ static int launch_mover(struct executor *e, const struct step *s, const struct a
     enum launch_arg_kind kinds[5 + 3 * RANK_MAX];
     union launch_value arguments[5 + 3 * RANK_MAX];
     unsigned count = 0, bytes = (unsigned)bytes_of(e, s->stm->outs[0]);
-    const struct launched_array arrays[] = {{to, bytes, true}, {from, bytes, false}};
+    const struct launched_array arrays[] = {{to, bytes, 0, true, true},
+                                            {from, bytes, 0, false, false}};
+    struct launch_array used[2];
     launch_add_array(e, kinds, arguments, &count, &arrays[0]);
     if (from)
         launch_add_array(e, kinds, arguments, &count, &arrays[1]);
@@ -58,6 +60,8 @@ static int launch_mover(struct executor *e, const struct step *s, const struct a
                                .rank = to->layout.rank,
                                .array_count = from ? 2 : 1,
                                .arrays = arrays,
+                               .used = e->is_group ? used : NULL,
+                               .member = MEMBER_OF_CONTENTS,
                                .argument_count = count,
                                .kinds = kinds,
                                .arguments = arguments,

@@ -11,6 +11,18 @@ static bool needs_f64(const struct fun *fun)
     return false;
 }
 
+/* A single device runs all kernels, wherever the program would have them. */
+static int check_devices(const struct fun *fun, const struct device_info *device,
+                         struct error *error)
+{
+    for (const struct kernel *k = fun->kernels; k && device->members > 1; k = k->next)
+        if (k->on >= device->members)
+            return error_set(error, ERR_UNSUPPORTED,
+                             "kernel '%s' runs on device %u, %s has devices 0 to %u", k->name,
+                             k->on, device->id, device->members - 1);
+    return 0;
+}
+
 int requirements_check(const struct entry *entry, const struct dataset *dataset,
                        const struct device_info *device, uint64_t capacity_bytes,
                        struct error *error)
@@ -18,7 +30,9 @@ int requirements_check(const struct entry *entry, const struct dataset *dataset,
     if (needs_f64(entry->fun) && !device->has_f64)
         return error_set(error, ERR_UNSUPPORTED, "the device has no 64-bit floats");
     struct input_sizes inputs;
-    int code = inputs_sizes(entry, dataset, &inputs, error);
+    int code = check_devices(entry->fun, device, error);
+    if (!code)
+        code = inputs_sizes(entry, dataset, &inputs, error);
     if (code)
         return code;
     const bool limited = capacity_bytes && capacity_bytes < device->memory_bytes;

@@ -6,6 +6,7 @@
 #include "alloc/allocator.h"
 #include "base/text.h"
 #include "merge/parse.h"
+#include "run/group.h"
 
 /* Millions of allocations and no computation: it measures the allocators' own cost, takes longer
  * than all others together, and its speed-ups are not those of a program. */
@@ -177,20 +178,36 @@ static int select_workloads(struct selection *s, const char *list, struct catalo
     return 0;
 }
 
-/* ---- strategies ---------------------------------------------------------------------------- */
+/* ---- strategies and residencies ------------------------------------------------------------ */
+
+typedef int check_spec(const char *spec, struct error *error);
+
+static int check_strategy(const char *spec, struct error *error)
+{
+    const struct allocator_ops *ops;
+    struct option_values values;
+    if (strlen(spec) >= sizeof((struct case_key *)NULL)->strategy)
+        return error_set(error, ERR_USAGE, "the strategy '%s' is too long", spec);
+    return allocator_parse(spec, &ops, &values, error);
+}
+
+static int check_residency(const char *spec, struct error *error)
+{
+    struct residency residency;
+    if (strlen(spec) >= sizeof((struct case_key *)NULL)->residency)
+        return error_set(error, ERR_USAGE, "the residency '%s' is too long", spec);
+    return residency_parse(spec, &residency, error);
+}
 
 /* Replaces the first "key=a|b" by each of its alternatives in turn, and so on with what is left. */
-static int expand_strategy(struct selection *s, const char *spec, struct error *error)
+static int expand(struct selection *s, const char *spec, check_spec *check, struct names *names,
+                  struct error *error)
 {
     const char *bar = strchr(spec, '|');
     if (!bar) {
-        const struct allocator_ops *ops;
-        struct option_values values;
-        if (strlen(spec) >= sizeof((struct case_key *)NULL)->strategy)
-            return error_set(error, ERR_USAGE, "the strategy '%s' is too long", spec);
-        int code = allocator_parse(spec, &ops, &values, error);
+        int code = check(spec, error);
         if (!code)
-            add_name(s, &s->strategies, spec);
+            add_name(s, names, spec);
         return code;
     }
     const char *begin = bar;
@@ -199,10 +216,10 @@ static int expand_strategy(struct selection *s, const char *spec, struct error *
     const char *end = begin + strcspn(begin, ":");
     for (const char *at = begin; at <= end;) {
         size_t length = strcspn(at, "|:");
-        int code = expand_strategy(
+        int code = expand(
             s,
             arena_printf(&s->arena, "%.*s%.*s%s", (int)(begin - spec), spec, (int)length, at, end),
-            error);
+            check, names, error);
         if (code)
             return code;
         at += length + 1;
@@ -232,12 +249,34 @@ static int select_strategies(struct selection *s, const char *list, struct error
             code = match(s, "strategy", name, &all, &matched, error);
         }
         for (size_t i = 0; !code && i < matched.count; i++)
-            code = expand_strategy(
-                s, arena_printf(&s->arena, "%s%s", matched.items[i], item + length), error);
+            code = expand(s, arena_printf(&s->arena, "%s%s", matched.items[i], item + length),
+                          check_strategy, &s->strategies, error);
         if (code)
             return code;
     }
     return s->strategies.count ? 0 : error_set(error, ERR_USAGE, "no strategy is named");
+}
+
+static int select_residencies(struct selection *s, const char *list, struct error *error)
+{
+    size_t count;
+    const struct residency_strategy *strategies = residency_list(&count);
+    struct names all = {0};
+    for (size_t i = 0; i < count; i++)
+        add_name(s, &all, strategies[i].name);
+    const char *item;
+    while ((item = next_item(s, &list))) {
+        size_t length = strcspn(item, ":");
+        struct names matched = {0};
+        int code =
+            match(s, "residency", arena_copy(&s->arena, item, length), &all, &matched, error);
+        for (size_t i = 0; !code && i < matched.count; i++)
+            code = expand(s, arena_printf(&s->arena, "%s%s", matched.items[i], item + length),
+                          check_residency, &s->residencies, error);
+        if (code)
+            return code;
+    }
+    return s->residencies.count ? 0 : error_set(error, ERR_USAGE, "no residency is named");
 }
 
 /* ---- merge sets ---------------------------------------------------------------------------- */
@@ -282,6 +321,9 @@ int select_names(const struct select_request *request, struct catalogue *catalog
     if (!code)
         code = match_help(s, "release policy", request->releases ? request->releases : "last-use",
                           release_policies, &s->releases, error);
+    if (!code)
+        code = select_residencies(
+            s, request->residencies ? request->residencies : DEFAULT_RESIDENCY, error);
     if (code || !s->datasets)
         return code;
     struct names all = {0}, chosen = {0};
@@ -330,15 +372,16 @@ static void copy_name(char *to, size_t size, const char *from)
     snprintf(to, size, "%s", from);
 }
 
-/* All that is run of one workload and dataset on one device. */
-static void add_cases(struct selection *s, const char *device, const char *workload,
-                      const char *dataset)
+/* All that is run of one workload and dataset on one device, with one residency ("": none). */
+static void add_cases(struct selection *s, const char *device, const char *residency,
+                      const char *workload, const char *dataset)
 {
     for (size_t m = 0; m < s->merges.count; m++)
         for (size_t r = 0; r < s->releases.count; r++)
             for (size_t a = 0; a < s->strategies.count; a++) {
                 struct case_key *key = &s->cases[s->case_count++];
                 copy_name(key->device, sizeof key->device, device);
+                copy_name(key->residency, sizeof key->residency, residency);
                 copy_name(key->workload, sizeof key->workload, workload);
                 copy_name(key->dataset, sizeof key->dataset, dataset);
                 copy_name(key->merge, sizeof key->merge, s->merges.items[m]);
@@ -350,7 +393,8 @@ static void add_cases(struct selection *s, const char *device, const char *workl
 int select_cases(struct selection *s, const struct device_info *devices, size_t device_count,
                  struct error *error)
 {
-    const size_t each = s->merges.count * s->releases.count * s->strategies.count;
+    const size_t each =
+        s->merges.count * s->releases.count * s->strategies.count * s->residencies.count;
     size_t most = 0;
     for (size_t w = 0; w < s->entry_count; w++)
         most += s->entries[w]->program->dataset_count;
@@ -360,8 +404,11 @@ int select_cases(struct selection *s, const struct device_info *devices, size_t 
         for (size_t w = 0; w < s->entry_count; w++) {
             struct names datasets = {0};
             datasets_of(s, s->entries[w], &devices[d], &datasets);
+            const bool is_group = devices[d].members > 1;
             for (size_t i = 0; i < datasets.count; i++)
-                add_cases(s, devices[d].id, s->entries[w]->name, datasets.items[i]);
+                for (size_t r = 0; r < (is_group ? s->residencies.count : 1); r++)
+                    add_cases(s, devices[d].id, is_group ? s->residencies.items[r] : "",
+                              s->entries[w]->name, datasets.items[i]);
         }
     return s->case_count ? 0 : error_set(error, ERR_USAGE, "no workload selected has a dataset");
 }
@@ -382,6 +429,8 @@ int select_check_key(const struct catalogue *catalogue, const struct case_key *k
         code = allocator_parse(key->strategy, &ops, &values, error);
     if (!code)
         code = merge_parse(key->merge, &set, &extensions, error);
+    if (!code && *key->residency)
+        code = check_residency(key->residency, error);
     const struct named_help *policy = release_policies;
     while (policy->name && strcmp(policy->name, key->release) != 0)
         policy++;
@@ -409,14 +458,16 @@ int select_check_devices(const char *list, struct error *error)
         add_name(&s, &all, apis[i]->name);
     const char *item;
     int code = 0, items = 0;
-    for (; !code && (item = next_item(&s, &list)); items++) {
-        const char *api = arena_copy(&s.arena, item, strcspn(item, ":"));
-        bool known = strpbrk(api, "*?");
-        for (size_t i = 0; i < all.count; i++)
-            known |= strcmp(all.items[i], api) == 0;
-        if (!known)
-            code = unknown("device", item, &all, error);
-    }
+    for (; !code && (item = next_item(&s, &list)); items++)
+        for (const char *part = item; part && !code; part = strchr(part, '+')) {
+            part += part > item; /* the plus of a group */
+            const char *api = arena_copy(&s.arena, part, strcspn(part, ":+"));
+            bool known = strpbrk(api, "*?");
+            for (size_t i = 0; i < all.count; i++)
+                known |= strcmp(all.items[i], api) == 0;
+            if (!known)
+                code = unknown("device", item, &all, error);
+        }
     if (!code && items == 0)
         code = error_set(error, ERR_USAGE, "no device is named");
     arena_free(&s.arena);

@@ -19,7 +19,8 @@ struct select_request {
     const char *merges;     /* "coalesce:with=views|disjoint" is one set with two extensions */
     const char *datasets;
     const char *releases;
-    bool smoke; /* where no datasets are named: the smallest of each workload */
+    const char *residencies; /* of groups of devices alone */
+    bool smoke;              /* where no datasets are named: the smallest of each workload */
 };
 
 struct names {
@@ -33,7 +34,7 @@ struct selection {
     struct names files; /* program files, to be added to another catalogue in this order */
     size_t entry_count;
     const struct entry **entries;
-    struct names strategies, merges, releases;
+    struct names strategies, merges, releases, residencies;
     const char *datasets; /* the request's */
     bool smoke;
     size_t case_count;
@@ -45,8 +46,9 @@ struct selection {
  * ERR_PARSE; the selection is to be freed either way. */
 int select_names(const struct select_request *request, struct catalogue *catalogue,
                  struct selection *selection, struct error *error);
-/* Makes the cases: devices x workloads x datasets x merge sets x release policies x strategies. A
- * workload that lacks a dataset that others have gets no case of it. */
+/* Makes the cases: devices x workloads x datasets x merge sets x release policies x strategies, and
+ * for groups of devices x residencies. A workload that lacks a dataset that others have gets no
+ * case of it. */
 int select_cases(struct selection *selection, const struct device_info *devices,
                  size_t device_count, struct error *error);
 /* Can this case be run: is there everything that its key names, the device aside? ERR_USAGE says
@@ -56,7 +58,8 @@ int select_check_key(const struct catalogue *catalogue, const struct case_key *k
 void select_free(struct selection *selection);
 
 /* Checks that the word before ':' of each selector of the list is an API of this build, "all",
- * "best" or a glob. Whether there is such a device is for device_select to find out. */
+ * "best" or a glob; likewise each part of a group, "cuda:0+cuda:1". Whether there is such a device
+ * is for device_select to find out. */
 int select_check_devices(const char *list, struct error *error);
 
 /* The merge sets of a list into s->merges: names or globs, with options as in merge/parse.h. */

@@ -165,6 +165,7 @@ json_t *device_to_json(const struct found_device *device)
     tree_put(json, "alignment_bytes", json_integer((json_int_t)info->alignment_bytes));
     tree_put(json, "l2_bytes", json_integer((json_int_t)info->l2_bytes));
     tree_put(json, "compute_units", json_integer(info->compute_units));
+    tree_put(json, "members", json_integer(info->members));
     tree_put(json, "max_group_items", json_integer(info->max_group_items));
     tree_put(json, "has_f64", json_boolean(info->has_f64));
     tree_put(json, "can_split", json_boolean(info->can_split));
@@ -192,6 +193,7 @@ bool device_from_json(const json_t *json, struct found_device *device)
     info->alignment_bytes = integer(json, "alignment_bytes");
     info->l2_bytes = integer(json, "l2_bytes");
     info->compute_units = (unsigned)integer(json, "compute_units");
+    info->members = (unsigned)integer(json, "members");
     info->max_group_items = (unsigned)integer(json, "max_group_items");
     info->has_f64 = json_is_true(json_object_get(json, "has_f64"));
     info->can_split = json_is_true(json_object_get(json, "can_split"));

@@ -10,6 +10,7 @@
 #include "record/case_json.h"
 #include "record/tree.h"
 #include "run/atlas.h"
+#include "run/group.h"
 #include "run/process.h"
 #include "run/select.h"
 #include "run/wire.h"
@@ -59,12 +60,29 @@ static void note_selected(void *context, const struct device_info *info, const c
         }
 }
 
+/* A group is a device of its own behind those that were found. */
+static int select_group(struct survey *s, const char *selector, struct error *error)
+{
+    struct device_info *infos = must_alloc((s->count + 1) * sizeof *infos), group;
+    for (size_t i = 0; i < s->count; i++)
+        infos[i] = s->devices[i].info;
+    int code = group_select(selector, infos, s->count, &group, error);
+    free(infos);
+    if (code)
+        return code;
+    note_found(s, &group, NULL);
+    note_selected(s, &group, NULL);
+    return 0;
+}
+
 static int select_all(struct survey *s, const char *selectors, struct error *error)
 {
     char *list = must_alloc(strlen(selectors) + 1), *rest = strcpy(list, selectors);
     int code = 0;
     for (char *selector; !code && (selector = strsep(&rest, ","));)
-        if (*selector)
+        if (group_is_named(selector))
+            code = select_group(s, selector, error);
+        else if (*selector)
             code = device_select(selector, note_selected, s, error);
     free(list);
     return code;
@@ -73,9 +91,9 @@ static int select_all(struct survey *s, const char *selectors, struct error *err
 static int look_at_device(struct found_device *found, bool copy_rate, struct error *error)
 {
     struct device *device;
-    int code = device_open(found->info.id, &device, error);
+    int code = group_open(found->info.id, "", &device, error);
     if (code)
-        return code;
+        return group_is_named(found->info.id) && code == ERR_UNSUPPORTED ? 0 : code;
     found->info = *device_info(device);
     found->free_bytes = device->ops->free_bytes(device);
     /* A device that can't say how fast it copies may still run the cases, or say why it can't. */
@@ -144,7 +162,7 @@ static int do_atlas(const struct job *job, FILE *out, struct error *error)
 /* ---- a round ------------------------------------------------------------------------------- */
 
 struct open_device {
-    const char *id;
+    const char *id, *residency;
     struct device *device; /* NULL: it could not be opened */
     struct measure *measure;
     struct atlas atlas; /* without curves: there is none of this device */
@@ -161,21 +179,22 @@ struct worker {
 };
 
 /* Opens a device at its first case, so that what opening does to the process is that case's. */
-static struct open_device *device_of(struct worker *w, const char *id)
+static struct open_device *device_of(struct worker *w, const struct case_key *key)
 {
     for (size_t i = 0; i < w->device_count; i++)
-        if (strcmp(w->devices[i]->id, id) == 0)
+        if (strcmp(w->devices[i]->id, key->device) == 0 &&
+            strcmp(w->devices[i]->residency, key->residency) == 0)
             return w->devices[i];
     w->devices = must_realloc(w->devices, (w->device_count + 1) * sizeof *w->devices);
     struct open_device *d = w->devices[w->device_count++] = must_alloc(sizeof *d);
-    *d = (struct open_device){.id = id};
-    d->code = device_open(id, &d->device, &d->error);
+    *d = (struct open_device){.id = key->device, .residency = key->residency};
+    d->code = group_open(key->device, key->residency, &d->device, &d->error);
     if (d->code) {
         d->device = NULL;
         return d;
     }
     d->measure = measure_open(d->device);
-    const json_t *atlas = atlas_json_find(w->job->atlases, id);
+    const json_t *atlas = atlas_json_find(w->job->atlases, key->device);
     if (atlas && atlas_from_json(atlas, &d->atlas, NULL) == 0)
         measure_predict(d->measure, &d->atlas);
     return d;
@@ -221,7 +240,7 @@ static int run_case(struct worker *w, const struct job_case *c, struct case_roun
                  key->workload, key->dataset);
         return 0;
     }
-    struct open_device *d = device_of(w, key->device);
+    struct open_device *d = device_of(w, key);
     if (!d->device) {
         round->status = d->code == ERR_UNSUPPORTED ? CASE_skipped : CASE_error;
         snprintf(round->reason, sizeof round->reason, "%.*s", (int)sizeof round->reason - 1,
