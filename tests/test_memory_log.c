@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/sort.h"
 #include "record/address_map.h"
 #include "record/case_json.h"
 #include "record/latency.h"
@@ -108,12 +109,6 @@ static void test_buckets_hold_what_they_say(void **state)
     assert_int_equal(latency_bucket(UINT64_MAX), LATENCY_BUCKETS - 1);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void test_quantiles_are_near(void **state)
 {
     (void)state;
@@ -127,7 +122,7 @@ static void test_quantiles_are_near(void **state)
         total += ns[i];
         latency_add(&l, ns[i]);
     }
-    qsort(ns, CALLS, sizeof *ns, ascending);
+    sort_u64(ns, CALLS);
     json_t *json = latency_to_json(&l);
     static const double parts[] = {0.0001, 0.1, 0.5, 0.9, 0.99, 0.999, 1};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

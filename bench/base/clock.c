@@ -1,12 +1,8 @@
 #include "base/clock.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 
-static int by_value(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
+#include "base/sort.h"
 
 uint64_t clock_reading_ns(uint64_t *step_ns)
 {
@@ -16,7 +12,7 @@ uint64_t clock_reading_ns(uint64_t *step_ns)
         uint64_t start = clock_ns();
         ns[i] = clock_ns() - start;
     }
-    qsort(ns, READINGS, sizeof *ns, by_value);
+    sort_u64(ns, READINGS);
     if (step_ns) {
         size_t i = 0;
         while (i < READINGS - 1 && ns[i] == 0)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "cli/newest.h"
 #include "record/atlas.h"
+#include "record/newest.h"
 #include "record/result.h"
 #include "record/tree.h"
 

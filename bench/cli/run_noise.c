@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "cli/newest.h"
+#include "record/newest.h"
 #include "record/noise.h"
 #include "record/tree.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 
 /* ---- what a call waits for ---- */
 
@@ -62,12 +63,6 @@ enum atlas_wait atlas_waits(const struct atlas *atlas, const char *way, const ch
 
 /* ---- points ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* A measured value, never one between two: a distribution of calls has steps. */
 static uint64_t quantile(const uint64_t *sorted, size_t count, double q)
 {
@@ -79,7 +74,7 @@ void atlas_summarise(struct atlas_point *point, uint64_t *ns, size_t count)
     point->sample_count = (unsigned)count;
     if (count == 0)
         return;
-    qsort(ns, count, sizeof *ns, ascending);
+    sort_u64(ns, count);
     point->min_ns = ns[0];
     point->p10_ns = quantile(ns, count, 0.10);
     point->p50_ns = quantile(ns, count, 0.50);

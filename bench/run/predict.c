@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "run/device_source.h"
 #include "run/model.h"
 
@@ -149,16 +150,10 @@ static int same_run(struct profiling *w, size_t events)
 
 /* ---- medians over runs ---------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The lower one of two in the middle: what disturbs makes times longer. Sorts. */
 static uint64_t median(uint64_t *ns, size_t count)
 {
-    qsort(ns, count, sizeof *ns, ascending);
+    sort_u64(ns, count);
     return ns[(count - 1) / 2];
 }
 

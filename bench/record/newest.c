@@ -1,4 +1,4 @@
-#include "cli/newest.h"
+#include "record/newest.h"
 
 #include <glob.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What earlier runs found out about a machine: the newest result file that says it. */
-#ifndef GAMUT_CLI_NEWEST_H
-#define GAMUT_CLI_NEWEST_H
+#ifndef GAMUT_RECORD_NEWEST_H
+#define GAMUT_RECORD_NEWEST_H
 
 #include <jansson.h>
 #include <stdbool.h>
