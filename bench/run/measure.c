@@ -20,73 +20,27 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
-#include "program/generate.h"
 #include "run/device_source.h"
 #include "run/execute.h"
 #include "run/group.h"
 #include "run/inputs.h"
+#include "run/kept.h"
 #include "run/memory_log.h"
-#include "run/merging.h"
 #include "run/predict.h"
 #include "run/requirements.h"
 
-struct built {
-    struct built *next;
-    const struct program *program;
-    struct kernels kernels;
-    struct device_program *code;
-    int status; /* of the build, with its message */
-    struct error error;
-};
-
-/* Inputs and the answers known to be right for them. */
-struct prepared {
-    struct prepared *next;
-    const struct entry *entry;
-    const struct dataset *dataset;
-    uint64_t seed;
-    struct inputs inputs;
-    uint64_t program_digest, inputs_digest;
-    size_t digest_count;
-    uint64_t *digests;
-    bool has_run; /* the program as written, on these */
-};
-
-/* What a merge set made of an entry for the sizes of a dataset. */
-struct merged {
-    struct merged *next;
-    const struct entry *entry;
-    const struct dataset *dataset;
-    char set[sizeof((struct case_key *)NULL)->merge];
-    struct merge *merge; /* NULL if it failed */
-    bool has_run;
-    int status;
-    struct error error;
-};
-
 struct measure {
     struct device *device;
-    struct built *built;
-    struct merged *merged;
-    struct prepared *prepared;   /* last used first */
+    struct kept *kept;
     struct predictor *predictor; /* NULL: nothing is predicted */
 };
-
-/* Inputs of other cases are kept as long as all together stay below this. */
-static const size_t kept_input_bytes = (size_t)2 << 30;
 
 struct measure *measure_open(struct device *device)
 {
     struct measure *m = must_alloc(sizeof *m);
     m->device = device;
+    m->kept = kept_open(device);
     return m;
-}
-
-static void free_prepared(struct prepared *p)
-{
-    inputs_free(&p->inputs);
-    free(p->digests);
-    free(p);
 }
 
 void measure_predict(struct measure *m, const struct atlas *atlas)
@@ -98,135 +52,8 @@ void measure_predict(struct measure *m, const struct atlas *atlas)
 void measure_close(struct measure *m)
 {
     predictor_close(m->predictor);
-    while (m->built) {
-        struct built *next = m->built->next;
-        if (m->built->code)
-            m->device->ops->unbuild(m->device, m->built->code);
-        kernels_free(&m->built->kernels);
-        free(m->built);
-        m->built = next;
-    }
-    while (m->merged) {
-        struct merged *next = m->merged->next;
-        merge_free(m->merged->merge);
-        free(m->merged);
-        m->merged = next;
-    }
-    while (m->prepared) {
-        struct prepared *next = m->prepared->next;
-        free_prepared(m->prepared);
-        m->prepared = next;
-    }
+    kept_close(m->kept);
     free(m);
-}
-
-/* ---- what is kept between cases ------------------------------------------------------------- */
-
-/* Compilers name the line of the body; not all of them show it. */
-static void add_body_line(const struct program *program, struct error *error)
-{
-    char mark[256];
-    snprintf(mark, sizeof mark, "%.200s:", program->path);
-    size_t length = strlen(error->text);
-    for (const char *at = error->text; (at = strstr(at, mark)); at++) {
-        unsigned line = (unsigned)strtoul(at + strlen(mark), NULL, 10);
-        const char *text = program_line(program, line);
-        if (!text)
-            continue;
-        snprintf(error->text + length, sizeof error->text - length, "%s%s%u: %.*s",
-                 length && error->text[length - 1] == '\n' ? "" : "\n", mark, line,
-                 (int)strcspn(text, "\n"), text);
-        return;
-    }
-}
-
-static struct built *get_built(struct measure *m, const struct entry *entry)
-{
-    for (struct built *b = m->built; b; b = b->next)
-        if (b->program == entry->program)
-            return b;
-    struct built *b = must_alloc(sizeof *b);
-    b->next = m->built;
-    m->built = b;
-    b->program = entry->program;
-    const struct device_info *info = device_info(m->device);
-    enum kernel_language language = info->language;
-    program_generate(entry->program, language, &b->kernels);
-    const struct builtin *builtin = entry->builtin;
-    bool compiled_in =
-        language == KERNEL_HOST_C && builtin && strcmp(builtin->host_text, b->kernels.text) == 0;
-    struct kernel_source source = {.name = entry->program->path,
-                                   .text = b->kernels.text,
-                                   .kernel_count = b->kernels.count,
-                                   .kernel_names = b->kernels.names,
-                                   .form = info->kind == DEVICE_GPU ? KERNEL_APART : KERNEL_ANY,
-                                   .host_kernels = compiled_in ? builtin->host_kernels : NULL};
-    b->status = m->device->ops->build(m->device, &source, &b->code, &b->error);
-    if (b->status == ERR_BUILD)
-        add_body_line(entry->program, &b->error);
-    return b;
-}
-
-static struct merged *get_merged(struct measure *m, const struct entry *entry,
-                                 const struct prepared *prepared, const char *set)
-{
-    for (struct merged *g = m->merged; g; g = g->next)
-        if (g->entry == entry && g->dataset == prepared->dataset && strcmp(g->set, set) == 0)
-            return g;
-    struct merged *g = must_alloc(sizeof *g);
-    *g = (struct merged){.next = m->merged, .entry = entry, .dataset = prepared->dataset};
-    m->merged = g;
-    snprintf(g->set, sizeof g->set, "%s", set);
-    g->status = merging_run(entry->fun, set, &prepared->inputs.arguments, 0, &g->merge, &g->error);
-    return g;
-}
-
-static void evict(struct measure *m, const struct prepared *keep)
-{
-    size_t bytes = 0;
-    for (struct prepared **link = &m->prepared; *link;) {
-        struct prepared *p = *link;
-        bytes += p->inputs.bytes;
-        if (p != keep && bytes > kept_input_bytes) {
-            *link = p->next;
-            free_prepared(p);
-        } else {
-            link = &p->next;
-        }
-    }
-}
-
-static int get_prepared(struct measure *m, const struct entry *entry, const struct dataset *dataset,
-                        const struct measure_options *options, struct prepared **out,
-                        struct error *error)
-{
-    struct prepared **link = &m->prepared;
-    while (*link && ((*link)->entry != entry || (*link)->dataset != dataset ||
-                     (*link)->seed != options->seed))
-        link = &(*link)->next;
-    struct prepared *p = *link;
-    if (p) {
-        *link = p->next;
-    } else {
-        p = must_alloc(sizeof *p);
-        *p = (struct prepared){.entry = entry, .dataset = dataset, .seed = options->seed};
-        int code = inputs_make(entry, dataset, options->seed, &p->inputs, error);
-        if (code) {
-            free(p);
-            return code;
-        }
-        p->program_digest = program_digest(entry->fun);
-        p->inputs_digest = inputs_digest(entry->fun, &p->inputs);
-        p->digests = must_alloc(options->known_digest_count * sizeof *p->digests);
-        p->digest_count = options->known_digest_count;
-        if (p->digest_count)
-            memcpy(p->digests, options->known_digests, p->digest_count * sizeof *p->digests);
-    }
-    p->next = m->prepared;
-    m->prepared = p;
-    evict(m, p);
-    *out = p;
-    return 0;
 }
 
 /* ---- one run -------------------------------------------------------------------------------- */
@@ -238,7 +65,7 @@ struct session {
     const struct dataset *dataset;
     const struct fun *fun; /* the entry's, or what merging made of it */
     bool *has_run;         /* in this process, with right answers */
-    struct prepared *prepared;
+    struct kept_inputs *inputs;
     struct executor *executor;
     const struct allocator_ops *strategy;
     struct option_values strategy_options;
@@ -297,7 +124,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     struct device *d = s->m->device;
     int code = reset_peaks(s);
     if (!code)
-        code = executor_begin(s->executor, &s->allocator, &s->prepared->inputs.arguments, poison,
+        code = executor_begin(s->executor, &s->allocator, &s->inputs->inputs.arguments, poison,
                               &s->error);
     if (!code)
         code = d->ops->sync(d, &s->error);
@@ -333,20 +160,6 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-static void note_digest(struct prepared *p, uint64_t digest)
-{
-    p->digests = must_realloc(p->digests, (p->digest_count + 1) * sizeof *p->digests);
-    p->digests[p->digest_count++] = digest;
-}
-
-static bool digest_known(const struct prepared *p, uint64_t digest)
-{
-    for (size_t i = 0; i < p->digest_count; i++)
-        if (p->digests[i] == digest)
-            return true;
-    return false;
-}
-
 /* Reads the results of the run that has just been made and compares them. */
 static int check_answer(struct session *s)
 {
@@ -360,15 +173,15 @@ static int check_answer(struct session *s)
             digest = digest_bytes(digest, results[r].data,
                                   results[r].count * element_bytes(results[r].element));
         round->digest = digest;
-        if (digest_known(s->prepared, digest)) {
+        if (kept_knows_answer(s->inputs, digest)) {
             if (round->check == CHECK_NONE)
                 round->check = CHECK_DIGEST;
         } else if (inputs_can_check(s->entry, s->dataset)) {
-            code = inputs_check(s->entry, s->dataset, &s->prepared->inputs, results,
+            code = inputs_check(s->entry, s->dataset, &s->inputs->inputs, results,
                                 &round->worst_error, &s->error);
             round->check = CHECK_REFERENCE;
             if (!code)
-                note_digest(s->prepared, digest);
+                kept_note_answer(s->inputs, digest);
         }
     }
     for (unsigned r = 0; r < count; r++)
@@ -515,10 +328,10 @@ static int choose_fun(struct session *s)
 {
     const char *set = s->round->key.merge;
     s->fun = s->entry->fun;
-    s->has_run = &s->prepared->has_run;
+    s->has_run = &s->inputs->has_run;
     if (!*set || strcmp(set, "none") == 0)
         return 0;
-    struct merged *merged = get_merged(s->m, s->entry, s->prepared, set);
+    struct kept_merge *merged = kept_merge(s->m->kept, s->entry, s->dataset, set, s->inputs);
     if (merged->status)
         s->error = merged->error;
     else
@@ -534,22 +347,23 @@ static int measure_session(struct session *s, const struct measure_options *o)
                                   o->capacity_bytes, &s->error);
     if (!code)
         code = allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error);
-    struct built *built = NULL;
+    const struct kept_kernels *built = NULL;
     if (!code) {
-        built = get_built(s->m, s->entry);
+        built = kept_kernels(s->m->kept, s->entry);
         code = built->status;
         if (code)
             s->error = built->error;
     }
     if (!code)
-        code = get_prepared(s->m, s->entry, s->dataset, o, &s->prepared, &s->error);
+        code = kept_inputs(s->m->kept, s->entry, s->dataset, o->seed, o->known_digests,
+                           o->known_digest_count, &s->inputs, &s->error);
     if (!code)
         code = choose_fun(s);
     if (code)
         return code;
-    round->traffic_bytes = s->prepared->inputs.traffic_bytes;
-    round->program_digest = s->prepared->program_digest;
-    round->inputs_digest = s->prepared->inputs_digest;
+    round->traffic_bytes = s->inputs->inputs.traffic_bytes;
+    round->program_digest = s->inputs->program_digest;
+    round->inputs_digest = s->inputs->inputs_digest;
     enum release_policy policy =
         strcmp(round->key.release, "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE;
     code = executor_open(s->fun, s->m->device, &built->kernels, built->code, policy, &s->executor,
@@ -560,7 +374,7 @@ static int measure_session(struct session *s, const struct measure_options *o)
         code = log_memory(s, o);
     if (!code && s->m->predictor) {
         const struct prediction_request request = {
-            &round->key, s->executor,          &s->prepared->inputs.arguments,
+            &round->key, s->executor,          &s->inputs->inputs.arguments,
             s->strategy, &s->strategy_options, o->capacity_bytes};
         code = predictor_predict(s->m->predictor, &request, &round->model);
     }

@@ -1,0 +1,212 @@
+#include "run/kept.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "record/case.h"
+
+struct built {
+    struct built *next;
+    const struct program *program;
+    struct kept_kernels kernels;
+};
+
+struct prepared {
+    struct prepared *next;
+    const struct entry *entry;
+    const struct dataset *dataset;
+    uint64_t seed;
+    struct kept_inputs inputs;
+};
+
+struct merged {
+    struct merged *next;
+    const struct entry *entry;
+    const struct dataset *dataset;
+    char set[sizeof((struct case_key *)NULL)->merge];
+    struct kept_merge merge;
+};
+
+struct kept {
+    struct device *device;
+    struct built *built;
+    struct merged *merged;
+    struct prepared *prepared; /* last used first */
+};
+
+/* Inputs of other cases are kept as long as all together stay below this. */
+static const size_t kept_input_bytes = (size_t)2 << 30;
+
+struct kept *kept_open(struct device *device)
+{
+    struct kept *k = must_alloc(sizeof *k);
+    k->device = device;
+    return k;
+}
+
+static void free_prepared(struct prepared *p)
+{
+    inputs_free(&p->inputs.inputs);
+    free(p->inputs.answers);
+    free(p);
+}
+
+void kept_close(struct kept *k)
+{
+    while (k->built) {
+        struct built *next = k->built->next;
+        if (k->built->kernels.code)
+            k->device->ops->unbuild(k->device, k->built->kernels.code);
+        kernels_free(&k->built->kernels.kernels);
+        free(k->built);
+        k->built = next;
+    }
+    while (k->merged) {
+        struct merged *next = k->merged->next;
+        merge_free(k->merged->merge.merge);
+        free(k->merged);
+        k->merged = next;
+    }
+    while (k->prepared) {
+        struct prepared *next = k->prepared->next;
+        free_prepared(k->prepared);
+        k->prepared = next;
+    }
+    free(k);
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+/* Compilers name the line of the body; not all of them show it. */
+static void add_body_line(const struct program *program, struct error *error)
+{
+    char mark[256];
+    snprintf(mark, sizeof mark, "%.200s:", program->path);
+    size_t length = strlen(error->text);
+    for (const char *at = error->text; (at = strstr(at, mark)); at++) {
+        unsigned line = (unsigned)strtoul(at + strlen(mark), NULL, 10);
+        const char *text = program_line(program, line);
+        if (!text)
+            continue;
+        snprintf(error->text + length, sizeof error->text - length, "%s%s%u: %.*s",
+                 length && error->text[length - 1] == '\n' ? "" : "\n", mark, line,
+                 (int)strcspn(text, "\n"), text);
+        return;
+    }
+}
+
+static void build(struct kept *k, const struct entry *entry, struct kept_kernels *out)
+{
+    const struct device_info *info = device_info(k->device);
+    enum kernel_language language = info->language;
+    program_generate(entry->program, language, &out->kernels);
+    const struct builtin *builtin = entry->builtin;
+    bool compiled_in =
+        language == KERNEL_HOST_C && builtin && strcmp(builtin->host_text, out->kernels.text) == 0;
+    struct kernel_source source = {.name = entry->program->path,
+                                   .text = out->kernels.text,
+                                   .kernel_count = out->kernels.count,
+                                   .kernel_names = out->kernels.names,
+                                   .form = info->kind == DEVICE_GPU ? KERNEL_APART : KERNEL_ANY,
+                                   .host_kernels = compiled_in ? builtin->host_kernels : NULL};
+    out->status = k->device->ops->build(k->device, &source, &out->code, &out->error);
+    if (out->status == ERR_BUILD)
+        add_body_line(entry->program, &out->error);
+}
+
+const struct kept_kernels *kept_kernels(struct kept *k, const struct entry *entry)
+{
+    for (struct built *b = k->built; b; b = b->next)
+        if (b->program == entry->program)
+            return &b->kernels;
+    struct built *b = must_alloc(sizeof *b);
+    b->next = k->built;
+    k->built = b;
+    b->program = entry->program;
+    build(k, entry, &b->kernels);
+    return &b->kernels;
+}
+
+/* ---- inputs --------------------------------------------------------------------------------- */
+
+static void evict(struct kept *k, const struct prepared *keep)
+{
+    size_t bytes = 0;
+    for (struct prepared **link = &k->prepared; *link;) {
+        struct prepared *p = *link;
+        bytes += p->inputs.inputs.bytes;
+        if (p != keep && bytes > kept_input_bytes) {
+            *link = p->next;
+            free_prepared(p);
+        } else {
+            link = &p->next;
+        }
+    }
+}
+
+int kept_inputs(struct kept *k, const struct entry *entry, const struct dataset *dataset,
+                uint64_t seed, const uint64_t *answers, size_t answer_count,
+                struct kept_inputs **inputs, struct error *error)
+{
+    struct prepared **link = &k->prepared;
+    while (*link &&
+           ((*link)->entry != entry || (*link)->dataset != dataset || (*link)->seed != seed))
+        link = &(*link)->next;
+    struct prepared *p = *link;
+    if (p) {
+        *link = p->next;
+    } else {
+        p = must_alloc(sizeof *p);
+        *p = (struct prepared){.entry = entry, .dataset = dataset, .seed = seed};
+        struct kept_inputs *i = &p->inputs;
+        int code = inputs_make(entry, dataset, seed, &i->inputs, error);
+        if (code) {
+            free(p);
+            return code;
+        }
+        i->program_digest = program_digest(entry->fun);
+        i->inputs_digest = inputs_digest(entry->fun, &i->inputs);
+        for (size_t a = 0; a < answer_count; a++)
+            kept_note_answer(i, answers[a]);
+    }
+    p->next = k->prepared;
+    k->prepared = p;
+    evict(k, p);
+    *inputs = &p->inputs;
+    return 0;
+}
+
+bool kept_knows_answer(const struct kept_inputs *inputs, uint64_t digest)
+{
+    for (size_t i = 0; i < inputs->answer_count; i++)
+        if (inputs->answers[i] == digest)
+            return true;
+    return false;
+}
+
+void kept_note_answer(struct kept_inputs *inputs, uint64_t digest)
+{
+    inputs->answers =
+        must_realloc(inputs->answers, (inputs->answer_count + 1) * sizeof *inputs->answers);
+    inputs->answers[inputs->answer_count++] = digest;
+}
+
+/* ---- merging -------------------------------------------------------------------------------- */
+
+struct kept_merge *kept_merge(struct kept *k, const struct entry *entry,
+                              const struct dataset *dataset, const char *set,
+                              const struct kept_inputs *inputs)
+{
+    for (struct merged *m = k->merged; m; m = m->next)
+        if (m->entry == entry && m->dataset == dataset && strcmp(m->set, set) == 0)
+            return &m->merge;
+    struct merged *m = must_alloc(sizeof *m);
+    *m = (struct merged){.next = k->merged, .entry = entry, .dataset = dataset};
+    k->merged = m;
+    snprintf(m->set, sizeof m->set, "%s", set);
+    m->merge.status = merging_run(entry->fun, set, &inputs->inputs.arguments, 0, &m->merge.merge,
+                                  &m->merge.error);
+    return &m->merge;
+}
