@@ -27,6 +27,19 @@ void put_cost(struct atlas *atlas, const char *way, const char *call, uint64_t n
     atlas_add_probe(curve, &(struct atlas_probe){.bytes = 4 * KIB, .waits = waits});
 }
 
+void put_step(struct atlas *atlas, const char *way, const char *call, uint64_t small_ns,
+              uint64_t large_ns, enum atlas_wait waits)
+{
+    struct atlas_curve *curve = atlas_curve_of(atlas, way, call);
+    curve->point_count = curve->probe_count = 0;
+    const uint64_t sizes[] = {256, MIB, 2 * MIB, 1024 * MIB};
+    for (int i = 0; i < 4; i++)
+        atlas_add_point(curve, &(struct atlas_point){.bytes = sizes[i],
+                                                     .sample_count = 1,
+                                                     .p50_ns = i < 2 ? small_ns : large_ns});
+    atlas_add_probe(curve, &(struct atlas_probe){.bytes = 4 * KIB, .waits = waits});
+}
+
 /* Much like a GPU: 40 us to get memory, 30 us and all that is queued to give it back; 4 us on the
  * way to an idle device: 10 - 2 - 1 - 3. */
 struct atlas make_atlas(enum atlas_wait free_waits)

@@ -96,6 +96,30 @@ static void a_change_of_method_has_two_lines(void **state)
     atlas_free(&atlas);
 }
 
+/* A step is where all that is larger costs thrice as much as all that is smaller. */
+static void a_step_is_for_good(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t ns[5]; /* at 1, 2, 4, 8 and 16 MiB */
+        uint64_t step;
+    } rows[] = {
+        {{3, 3, 40, 45, 400}, 4}, {{3, 9, 9, 10, 9}, 2},   {{3, 3, 40, 8, 40}, 0},
+        {{3, 3, 40, 8, 120}, 16}, {{3, 6, 12, 24, 48}, 0}, {{3, 3, 3, 3, 3}, 0},
+        {{30, 30, 3, 30, 30}, 0},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        struct atlas atlas = {.timer_ns = 0};
+        struct atlas_curve *curve = atlas_curve_of(&atlas, "raw", "alloc");
+        for (int i = 0; i < 5; i++)
+            add(curve, 1ull << (20 + i), 0, rows[r].ns[i]);
+        add(curve, 1ull << 20, 1000, 1000); /* other conditions */
+        assert_int_equal(atlas_step_bytes(&atlas, "raw", "alloc"), rows[r].step << 20);
+        assert_int_equal(atlas_step_bytes(&atlas, "raw", "free"), 0);
+        atlas_free(&atlas);
+    }
+}
+
 static void fits_are_never_negative_and_say_how_far_off_they_are(void **state)
 {
     (void)state;
@@ -410,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_point_is_made_of_measured_values),
         cmocka_unit_test(a_line_is_found_again),
         cmocka_unit_test(a_change_of_method_has_two_lines),
+        cmocka_unit_test(a_step_is_for_good),
         cmocka_unit_test(fits_are_never_negative_and_say_how_far_off_they_are),
         cmocka_unit_test(too_few_points_have_no_fit),
         cmocka_unit_test(costs_between_and_beyond_points),

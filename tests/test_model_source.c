@@ -186,6 +186,79 @@ static void a_pool_that_the_atlas_does_not_know_has_no_prediction(void **state)
     atlas_free(&atlas);
 }
 
+/* ---- pages ------------------------------------------------------------------------------------
+ */
+
+/* Three memories of 1 MiB, of which two fit in a page of 2 MiB; each is used once. */
+static struct trace three_small(void)
+{
+    struct trace t = make_trace();
+    for (unsigned b = 0; b < 3; b++) {
+        add_alloc(&t, b, MIB);
+        add_read(&t, b); /* 8 */
+    }
+    for (unsigned b = 3; b-- > 0;)
+        add_free(&t, b);
+    return t;
+}
+
+static void small_memories_are_cut_from_pages(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    put_step(&atlas, "raw", "alloc", 3 * US, 50 * US, ATLAS_WAITS_nothing);
+    put_step(&atlas, "raw", "realloc", 2 * US, 36 * US, ATLAS_WAITS_unknown);
+    put_step(&atlas, "raw", "free", 4 * US, 30 * US, ATLAS_WAITS_device);
+    struct model model = model_with(&atlas);
+    struct trace t = three_small();
+    /* without pages: all three are small */
+    struct case_model m = predicted_of(&model, &t, "raw");
+    check_us(&m, 3 * (3 + 8 + 4) + 3, 3 * (3 + 4), 0);
+    /* a page, a piece of it, a page; each page goes with the last in it */
+    model.page_bytes = 2 * MIB;
+    m = predicted_of(&model, &t, "raw");
+    check_us(&m, 50 + 3 + 50 + 3 * 8 + 30 + 4 + 30 + 3, 50 + 3 + 50 + 30 + 4 + 30, 0);
+    /* an input in the first page keeps it; the page that went comes back for less */
+    struct trace kept = make_trace();
+    add_alloc(&kept, 0, 64 * KIB);
+    kept.run_begin = 1;
+    for (int i = 0; i < 2; i++) {
+        add_alloc(&kept, 1, MIB);
+        add_alloc(&kept, 2, MIB);
+        add_free(&kept, 2);
+        add_free(&kept, 1);
+    }
+    size_t end = kept.event_count;
+    add_free(&kept, 0);
+    kept.run_end = end;
+    m = predicted_of(&model, &kept, "raw");
+    check_us(&m, 3 + 50 + 30 + 4 + 2 + 36 + 30 + 4 + 3, 3 + 50 + 30 + 4 + 2 + 36 + 30 + 4, 0);
+    trace_close(&kept);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* Where memory becomes real at its first use, so do pages. */
+static void pages_can_come_with_the_first_use(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    put_cost(&atlas, "raw", "alloc", 1 * US, ATLAS_WAITS_nothing);
+    put_step(&atlas, "raw", "first_use", 10 * US, 60 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "raw", "second_use", 9 * US, ATLAS_WAITS_unknown);
+    put_step(&atlas, "raw", "free", 4 * US, 30 * US, ATLAS_WAITS_device);
+    struct model model = model_with(&atlas);
+    model.page_bytes = 2 * MIB;
+    model.pages_at_use = true;
+    struct trace t = three_small();
+    struct case_model m = predicted_of(&model, &t, "raw");
+    /* 51 more for each of two pages, 1 for the piece */
+    check_us(&m, 3 * (1 + 8) + 51 + 1 + 51 + 30 + 4 + 30 + 3, 3 + 30 + 4 + 30, 0);
+    assert_int_equal(m.first_use_ns, (51 + 1 + 51) * US);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
 /* ---- virtual memory ---------------------------------------------------------------------------
  */
 
@@ -316,6 +389,8 @@ int main(void)
         cmocka_unit_test(the_pools_memory_has_a_first_use_of_its_own),
         cmocka_unit_test(a_pool_has_a_capacity),
         cmocka_unit_test(a_pool_that_the_atlas_does_not_know_has_no_prediction),
+        cmocka_unit_test(small_memories_are_cut_from_pages),
+        cmocka_unit_test(pages_can_come_with_the_first_use),
         cmocka_unit_test(mapped_chunks_cost_nothing_again),
         cmocka_unit_test(remapping_waits_for_the_device_and_pays_each_call),
         cmocka_unit_test(new_chunks_are_first_used_together),

@@ -232,6 +232,28 @@ bool atlas_cost_ns(const struct atlas *atlas, const char *way, const char *call,
     return true;
 }
 
+uint64_t atlas_step_bytes(const struct atlas *atlas, const char *way, const char *call)
+{
+    const struct atlas_curve *c = atlas_find(atlas, way, call);
+    uint64_t step = 0, most_ns = 0, step_ns = 0; /* most_ns: of the sizes below the step */
+    for (size_t i = 0; c && i < c->point_count; i++) {
+        const struct atlas_point *p = &c->points[i];
+        if (!counts(p))
+            continue;
+        if (step && p->p50_ns < 3 * most_ns) { /* no step: all so far are below */
+            most_ns = step_ns;
+            step = 0;
+        }
+        if (!step && most_ns && p->p50_ns >= 3 * most_ns) {
+            step = p->bytes;
+            step_ns = p->p50_ns;
+        }
+        uint64_t *most = step ? &step_ns : &most_ns;
+        *most = p->p50_ns > *most ? p->p50_ns : *most;
+    }
+    return step;
+}
+
 /* ---- curves ---- */
 
 const struct atlas_curve *atlas_find(const struct atlas *atlas, const char *way, const char *call)

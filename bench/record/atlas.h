@@ -105,6 +105,10 @@ void atlas_add_probe(struct atlas_curve *curve, const struct atlas_probe *probe)
  * false: the atlas does not know this call. */
 bool atlas_cost_ns(const struct atlas *atlas, const char *way, const char *call, uint64_t bytes,
                    double *ns);
+/* The least size from which on a call costs at least three times what it costs at any smaller one
+ * (medians, no other live allocations): where a driver gets memory of a different kind. 0: at no
+ * size, or not known. */
+uint64_t atlas_step_bytes(const struct atlas *atlas, const char *way, const char *call);
 /* NULL: no such curve. */
 const struct atlas_curve *atlas_find(const struct atlas *atlas, const char *way, const char *call);
 

@@ -204,7 +204,12 @@ struct model model_of(const struct atlas *atlas, struct device *device, uint64_t
     if (device->ops->vm_granularity &&
         device->ops->vm_granularity(device, &granularity_bytes, NULL))
         granularity_bytes = 0;
+    bool is_gpu = info->kind == DEVICE_GPU;
+    uint64_t at_alloc = is_gpu ? atlas_step_bytes(atlas, "raw", "alloc") : 0;
+    uint64_t at_use = is_gpu ? atlas_step_bytes(atlas, "raw", "first_use") : 0;
     return (struct model){
+        .page_bytes = at_alloc ? at_alloc : at_use,
+        .pages_at_use = !at_alloc,
         .atlas = atlas,
         .synchronous = strcmp(info->api, "host") == 0,
         .lazy_on_device = info->kind == DEVICE_CPU,
@@ -234,6 +239,7 @@ int model_predict(const struct model *model, const struct trace *trace,
     if (!code && lacked)
         code = ERR_UNSUPPORTED;
     allocator_close(&r->allocator);
+    chunks_close(&r->pages);
     free(r->memories);
     free(r->freed_bytes);
     free(r->blocks);

@@ -10,8 +10,10 @@
  * from a trace that was recorded under another strategy, everything that strategies differ in from
  * the atlas and from the strategy itself. What it leaves out: that memory which lies elsewhere may
  * be slower or faster for a kernel (caches, pages), and that a driver has other things to do as
- * well. A driver's pool is known by its bytes alone: what it has spare is of one piece, and what it
- * gives back when somebody waits makes that wait longer, which is no time of `driver_ns`.
+ * well. A driver's pool gives back what is spare when somebody waits, which makes that wait longer
+ * and is no time of `driver_ns`. Where the atlas has a step in what memory costs, smaller memories
+ * are taken to be cut from pages as large as that step: the first in a page pays for the page, and
+ * the last one that goes for giving it back.
  */
 #ifndef GAMUT_RUN_MODEL_H
 #define GAMUT_RUN_MODEL_H
@@ -29,10 +31,12 @@ struct model {
     bool can_split;      /* as in struct source */
     bool has_pool;       /* the device has a stream-ordered pool */
     uint64_t vm_granularity_bytes; /* 0: the device has no virtual memory */
-    uint64_t memory_bytes;         /* of the device */
-    uint64_t alignment;            /* of memories, in bytes */
-    uint64_t capacity_bytes;       /* as in struct source */
-    bool own_time;                 /* time the strategy's own work; false: it costs nothing */
+    uint64_t page_bytes;     /* smaller memories are cut from pages of this size; 0: none are */
+    bool pages_at_use;       /* ... when they are first used; false: when they are allocated */
+    uint64_t memory_bytes;   /* of the device */
+    uint64_t alignment;      /* of memories, in bytes */
+    uint64_t capacity_bytes; /* as in struct source */
+    bool own_time;           /* time the strategy's own work; false: it costs nothing */
 };
 
 /* What the atlas of a device, and what the device says of itself, make of a model. */

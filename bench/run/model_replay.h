@@ -4,10 +4,9 @@
 #ifndef GAMUT_RUN_MODEL_REPLAY_H
 #define GAMUT_RUN_MODEL_REPLAY_H
 
-#include "alloc/segregated_fit.h"
 #include "base/arena.h"
-#include "base/slab.h"
 #include "run/model.h"
+#include "run/model_chunks.h"
 
 /* As many commands may wait in a queue; the next call waits for the oldest. Drivers do not say how
  * many: NVIDIA's hold 1024. It matters to what the host does meanwhile alone. */
@@ -27,18 +26,15 @@ struct memory {
     bool used;       /* some command has used it, or what lies there now is a pool's spare piece */
     bool again;      /* one of this size had been given back before, in this run */
     unsigned next;   /* handle of the next one that is not live */
-    struct fit_node *piece; /* of a pool's chunk */
+    struct fit_node *piece; /* of a pool's chunk, or of a page; NULL: none, or none yet */
 };
 
-/* The driver's pool: chunks that it has got and not given back, and what is free in each. */
+/* The driver's pool. */
 struct model_pool {
     bool is_open;
     uint64_t threshold_bytes, capacity_bytes; /* capacity 0: none */
-    uint64_t reserved_bytes;
-    uint64_t peak_bytes; /* of reserved_bytes since it was reset */
-    size_t chunk_count, chunk_capacity;
-    struct fit_range **chunks; /* in the order in which they were got */
-    struct slab nodes;         /* of the chunks' pieces */
+    struct model_chunks chunks;
+    uint64_t peak_bytes; /* of what they reserve, since it was reset */
 };
 
 struct block_state {
@@ -62,6 +58,7 @@ struct replay {
     unsigned spare;        /* handle of a memory that is not live; 0: none */
 
     struct model_pool pool;
+    struct model_chunks pages; /* that the driver cuts small memories from */
 
     double host_ns, device_ns;    /* the two clocks */
     double ended_ns[QUEUE_DEPTH]; /* of the last commands */
@@ -83,7 +80,7 @@ double replay_wait(struct replay *replay);
 void replay_driver_call(struct replay *replay, const char *way, const char *call, uint64_t bytes,
                         double ns);
 /* How much longer the first command takes that uses a memory than the next one. */
-double replay_first_use_cost(struct replay *replay, const struct memory *memory);
+double replay_first_use_cost(struct replay *replay, struct memory *memory);
 
 /* A memory that the source hands out, and its handle; the end of one. */
 struct memory *replay_add_memory(struct replay *replay, uint64_t *handle);

@@ -80,19 +80,6 @@ static double free_cost(struct replay *r, uint64_t bytes)
     return more_than(ns, more_than(use_ns, r->costs.launch_ns + r->costs.sync_ns));
 }
 
-/* How much longer the first command takes that uses a memory than the next one. A twentieth more or
- * less is what two equal measurements differ by. */
-double replay_first_use_cost(struct replay *r, const struct memory *memory)
-{
-    const char *way = memory->way;
-    const char *call = memory->again && knows(r, way, "reuse") ? "reuse" : "first_use";
-    if (!knows(r, way, call) || !knows(r, way, "second_use"))
-        return 0;
-    double first = replay_cost(r, way, call, memory->bytes);
-    double second = replay_cost(r, way, "second_use", memory->bytes);
-    return first > 1.05 * second ? first - second : 0;
-}
-
 /* ---- what the driver has just got back ------------------------------------------------------ */
 
 static void remember_free(struct replay *r, uint64_t bytes)
@@ -112,6 +99,49 @@ static bool take_freed(struct replay *r, uint64_t bytes)
             return true;
         }
     return false;
+}
+
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+/* Cuts a small memory from a page. Returns the size by which the driver's work is priced: that of a
+ * page if there had to be a new one. */
+static uint64_t take_piece(struct replay *r, struct memory *memory)
+{
+    const uint64_t page_bytes = r->model->page_bytes;
+    if (memory->bytes >= page_bytes)
+        return memory->bytes;
+    memory->piece = chunks_take(&r->pages, memory->bytes);
+    if (memory->piece)
+        return memory->bytes;
+    memory->piece = chunks_take_new(&r->pages, memory->bytes, page_bytes);
+    memory->again = take_freed(r, page_bytes);
+    return page_bytes;
+}
+
+/* The same when the memory goes. */
+static uint64_t put_piece_back(struct replay *r, struct memory *memory)
+{
+    if (!memory->piece)
+        return memory->bytes;
+    chunks_put_back(memory->piece);
+    uint64_t page_bytes = chunks_give_back(&r->pages, 0);
+    return page_bytes ? page_bytes : memory->bytes;
+}
+
+/* How much longer the first command takes that uses a memory than the next one. A twentieth more or
+ * less is what two equal measurements differ by. */
+double replay_first_use_cost(struct replay *r, struct memory *memory)
+{
+    const char *way = memory->way;
+    uint64_t bytes = memory->bytes;
+    if (r->model->pages_at_use && strcmp(way, "raw") == 0)
+        bytes = take_piece(r, memory);
+    const char *call = memory->again && knows(r, way, "reuse") ? "reuse" : "first_use";
+    if (!knows(r, way, call) || !knows(r, way, "second_use"))
+        return 0;
+    double first = replay_cost(r, way, call, bytes);
+    double second = replay_cost(r, way, "second_use", bytes);
+    return first > 1.05 * second ? first - second : 0;
 }
 
 /* ---- the source ----------------------------------------------------------------------------- */
@@ -144,7 +174,8 @@ static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct 
     (void)error;
     struct memory *memory = replay_add_memory(r, handle);
     *memory = (struct memory){.bytes = bytes, .way = "raw", .again = take_freed(r, bytes)};
-    replay_driver_call(r, "raw", "alloc", bytes, alloc_cost(r, bytes, memory->again));
+    uint64_t priced_bytes = r->model->pages_at_use ? bytes : take_piece(r, memory);
+    replay_driver_call(r, "raw", "alloc", priced_bytes, alloc_cost(r, priced_bytes, memory->again));
     return 0;
 }
 
@@ -168,10 +199,11 @@ static int source_touches(void *context, uint64_t handle, uint64_t bytes, struct
 static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct error *error)
 {
     struct replay *r = context;
-    (void)error;
+    (void)bytes, (void)error;
+    uint64_t priced_bytes = put_piece_back(r, &r->memories[handle - 1]);
     replay_drop_memory(r, handle);
-    remember_free(r, bytes);
-    replay_driver_call(r, "raw", "free", bytes, free_cost(r, bytes));
+    remember_free(r, priced_bytes);
+    replay_driver_call(r, "raw", "free", priced_bytes, free_cost(r, priced_bytes));
     return 0;
 }
 
