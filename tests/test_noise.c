@@ -12,6 +12,7 @@
 #include "record/noise.h"
 #include "record/result.h"
 #include "record/tree.h"
+#include "record/way.h"
 
 enum { BLOCK = 6 };
 
@@ -98,6 +99,42 @@ static void floor_is_the_largest_shift_between_blocks(void **state)
     assert_true(noise_floor(result.root, quiet, "wall_ns") == device);
     assert_true(noise_floor(result.root, restless, "wall_ns") > device);
     assert_true(isnan(noise_floor(result.root, quiet, "device_ns"))); /* never known */
+    result_free(&result);
+}
+
+/* Four cases that share a drift of 1 % in one block, each with noise of its own: a floor of their
+ * own for all of them together, which a comparison of the way takes. */
+static void all_cases_together_have_a_floor_of_their_own(void **state)
+{
+    (void)state;
+    struct result result = new_result(NOISE_BLOCKS * BLOCK);
+    static const char *const names[] = {"a", "b", "c", "d"};
+    double ns[NOISE_BLOCKS * BLOCK];
+    struct error error = {0};
+    for (size_t w = 0; w < 4; w++) {
+        fill(ns, NOISE_BLOCKS * BLOCK, 1e6);
+        fill(ns + BLOCK, BLOCK, 1.01e6);
+        for (size_t r = 0; r < NOISE_BLOCKS * BLOCK; r++)
+            ns[r] *= (r + w) % 3 == 0 ? 1 : 1.3; /* a third of the rounds is quiet */
+        for (size_t r = BLOCK * w; r < BLOCK * (w + 1); r++)
+            ns[r] *= r == BLOCK * w ? 1 : 1.5;
+        add_case(&result, names[w], ns, NOISE_BLOCKS * BLOCK);
+    }
+    result_summarise(result.root);
+    assert_int_equal(noise_measure(result.root, &error), 0);
+    assert_int_equal(result_validate(result.root, &error), 0);
+    const json_t *noise = json_array_get(json_object_get(result.root, "noise"), 0);
+    const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
+    const json_t *one = case_named(result.root, "a");
+    size_t count;
+    struct way *ways = way_list(&one, 1, &count);
+    const double floor = noise_floor(result.root, ways[0].key, "wall_ns");
+    assert_true(fabs(floor - 0.01) < 0.002);
+    assert_true(tree_get_number(wall, "floor") > 0.1);
+    assert_int_equal(json_object_size(json_object_get(wall, "by_way")), 1);
+    json_object_del((json_t *)wall, "by_way"); /* as in files before 1.4 */
+    assert_true(noise_floor(result.root, ways[0].key, "wall_ns") == tree_get_number(wall, "floor"));
+    way_list_free(ways, count);
     result_free(&result);
 }
 
@@ -233,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floor_is_the_largest_shift_between_blocks),
+        cmocka_unit_test(all_cases_together_have_a_floor_of_their_own),
         cmocka_unit_test(too_few_rounds_have_no_floor),
         cmocka_unit_test(a_floor_is_taken_over_on_the_same_machine_only),
         cmocka_unit_test(what_alternated_is_told_by_its_parts),

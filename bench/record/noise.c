@@ -9,8 +9,10 @@
 #include "record/counters.h"
 #include "record/ranks.h"
 #include "record/result.h"
+#include "record/shared_shift.h"
 #include "record/statistics.h"
 #include "record/tree.h"
+#include "record/way.h"
 
 static const double part_of_cases = 0.95;
 
@@ -45,6 +47,55 @@ static const char *device_of(const json_t *one_case)
     return tree_get_text(json_object_get(one_case, "key"), "device");
 }
 
+/* The same of all cases of a way together (record/shared_shift.h). */
+static double way_floor(const json_t *cases, const struct way *way, const char *metric)
+{
+    struct arena arena = {0};
+    const json_t **members = arena_alloc(&arena, way->count * sizeof *members);
+    double *values, floor = 0;
+    for (size_t c = 0; c < way->count; c++)
+        members[c] = json_array_get(cases, way->member[c]);
+    const size_t count = way_rounds(members, way->count, metric, &arena, &values);
+    const size_t block = count / NOISE_BLOCKS;
+    double *two = arena_alloc(&arena, way->count * 2 * block * sizeof *two);
+    for (size_t i = 0; i < NOISE_BLOCKS; i++)
+        for (size_t j = i + 1; j < NOISE_BLOCKS && block; j++) {
+            for (size_t c = 0; c < way->count; c++)
+                for (size_t r = 0; r < block; r++) {
+                    two[c * 2 * block + r] = values[c * count + i * block + r];
+                    two[c * 2 * block + block + r] = values[c * count + j * block + r];
+                }
+            const struct shared_rounds rounds = {way->count, block, two};
+            floor = fmax(floor, fabs(shared_shift_estimate(&rounds)));
+        }
+    arena_free(&arena);
+    return block < NOISE_LEAST_ROUNDS ? NAN : expm1(floor);
+}
+
+/* Of the ways of a device with cases enough; the others have those of their cases. */
+static json_t *way_floors(const json_t *cases, const char *device, const char *metric)
+{
+    const size_t most = json_array_size(cases);
+    const json_t **ok = must_alloc(most * sizeof *ok);
+    json_t *out = tree_object();
+    size_t count;
+    for (size_t i = 0; i < most; i++) {
+        const json_t *one_case = json_array_get(cases, i);
+        if (case_is_ok(one_case) && strcmp(device_of(one_case), device) == 0)
+            ok[i] = one_case;
+    }
+    struct way *ways = way_list(ok, most, &count);
+    for (size_t w = 0; w < count; w++) {
+        const double floor =
+            ways[w].count < SHARED_SHIFT_LEAST_CASES ? NAN : way_floor(cases, &ways[w], metric);
+        if (!isnan(floor))
+            tree_put(out, tree_get_text(ways[w].key, "id"), tree_number(floor));
+    }
+    way_list_free(ways, count);
+    free(ok);
+    return out;
+}
+
 /* The floors of a metric on a device; NULL where no case of it has one. */
 static json_t *metric_floors(struct rank_table *table, const json_t *cases, const char *device,
                              const char *metric)
@@ -68,6 +119,7 @@ static json_t *metric_floors(struct rank_table *table, const json_t *cases, cons
         tree_put(out, "floor", tree_number(statistics_quantile(floors, count, part_of_cases)));
         tree_put(out, "cases", tree_count(count));
         tree_put(out, "by_case", json_incref(by_case));
+        tree_put(out, "by_way", way_floors(cases, device, metric));
     }
     json_decref(by_case);
     free(floors);
@@ -176,8 +228,11 @@ double noise_floor(const json_t *root, const json_t *one_case, const char *metri
 {
     const json_t *noise = find(json_object_get(root, "noise"), device_of(one_case));
     const json_t *known = json_object_get(json_object_get(noise, "metrics"), metric);
-    return fmax(tree_get_number(known, "floor"),
-                tree_get_number(json_object_get(known, "by_case"), tree_get_text(one_case, "id")));
+    const char *id = tree_get_text(one_case, "id");
+    const double of_way = tree_get_number(json_object_get(known, "by_way"), id);
+    return isnan(of_way) ? fmax(tree_get_number(known, "floor"),
+                                tree_get_number(json_object_get(known, "by_case"), id))
+                         : of_way;
 }
 
 /* ---- runs that alternated ------------------------------------------------------------------- */

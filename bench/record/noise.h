@@ -6,7 +6,9 @@
  * rounds alike, and looks like a change of the program. It can only be measured: an A/A run makes
  * the rounds of NOISE_BLOCKS runs in a row; the floor of a case is the largest shift (Hodges and
  * Lehmann, record/ranks.h) between two of these blocks, and the floor of a device is what 95 % of
- * its cases stay below. It holds as long as the machine is as busy as it was then.
+ * its cases stay below. All cases of a way to run together (record/way.h) have a floor of their own
+ * by the shift that they share (record/shared_shift.h), far below. A floor holds as long as the
+ * machine is as busy as it was then.
  *
  * Two runs whose rounds alternated share all of that, and need no floor.
  */
@@ -34,7 +36,8 @@ int noise_measure(json_t *root, struct error *error);
 size_t noise_take(json_t *root, const json_t *other);
 
 /* How much of a sampled metric's value runs of this case may differ from one to the next, 0.03 for
- * 3 %, by what this file knows of it and of its device: the larger. NaN where it knows nothing. */
+ * 3 %, by what this file knows of it and of its device: the larger. Likewise of a way, by its key
+ * (record/way.h): what is known of it, else of its device. NaN where nothing is. */
 double noise_floor(const json_t *root, const json_t *one_case, const char *metric);
 
 /* Did the rounds of the two runs alternate? Told from `run.parts`, which a run has to which rounds

@@ -97,6 +97,9 @@ void result_summarise(json_t *root);
  * both have room for as many as the case has rounds. Returns how many: 0 unless the case is ok. */
 size_t result_round_medians(const json_t *one_case, const char *metric, double *round_number,
                             double *median);
+/* Likewise, the fastest run of each round in the place of the median. */
+size_t result_round_fastest(const json_t *one_case, const char *metric, double *round_number,
+                            double *fastest);
 /* The wall time of a case over that of another: one ratio for each round that both have, of the
  * rounds' medians. Of none, count 0, where a case is NULL or not ok. */
 struct statistics result_ratio(const json_t *over, const json_t *under);

@@ -106,8 +106,9 @@ static void describe_case(json_t *one_case)
     tree_put(one_case, "peak_over_best", json_null());
 }
 
-size_t result_round_medians(const json_t *one_case, const char *metric, double *round_number,
-                            double *median)
+/* One number for each round of a case that was ok and knows the metric. */
+static size_t round_values(const json_t *one_case, const char *metric, double *round_number,
+                           double *value, double (*of_samples)(double *values, size_t count))
 {
     const json_t *rounds = json_object_get(one_case, "rounds");
     json_t *round;
@@ -127,10 +128,30 @@ size_t result_round_medians(const json_t *one_case, const char *metric, double *
         if (!count)
             continue;
         round_number[n] = tree_get_number(round, "round");
-        median[n++] = statistics_median(values, count);
+        value[n++] = of_samples(values, count);
     }
     free(values);
     return n;
+}
+
+size_t result_round_medians(const json_t *one_case, const char *metric, double *round_number,
+                            double *median)
+{
+    return round_values(one_case, metric, round_number, median, statistics_median);
+}
+
+static double least(double *values, size_t count)
+{
+    double out = values[0];
+    for (size_t i = 1; i < count; i++)
+        out = fmin(out, values[i]);
+    return out;
+}
+
+size_t result_round_fastest(const json_t *one_case, const char *metric, double *round_number,
+                            double *fastest)
+{
+    return round_values(one_case, metric, round_number, fastest, least);
 }
 
 struct statistics result_ratio(const json_t *over, const json_t *under)

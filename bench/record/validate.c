@@ -108,6 +108,8 @@ static const struct rule {
     {"noise[].metrics{}.floor", NUMBER},
     {"noise[].metrics{}.by_case", OBJECT},
     {"noise[].metrics{}.by_case{}", NUMBER},
+    {"noise[].metrics{}.by_way", OBJECT | ABSENT},
+    {"noise[].metrics{}.by_way{}", NUMBER},
     {"suite", OBJECT | ABSENT},
     {"suite.name", TEXT},
     {"suite.title", TEXT},
