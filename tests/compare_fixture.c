@@ -56,6 +56,16 @@ void compare_fixture_round(struct result *result, const char *workload, const ch
     result_add_round(result, &r);
 }
 
+void compare_fixture_settle(json_t *root)
+{
+    json_t *facts = json_object_get(root, "run");
+    json_t *tool = json_object_get(json_object_get(root, "context"), "tool");
+    tree_put(facts, "started_at", tree_text("2026-01-02T03:04:05Z"));
+    tree_put(facts, "id", tree_text("0123456789abcdef"));
+    tree_put(tool, "git_rev", tree_text("0123456789abcdef"));
+    tree_put(tool, "git_dirty", json_false());
+}
+
 json_t *compare_fixture(const struct spec *spec)
 {
     static char *argv[] = {"gamut", "run"};
@@ -80,13 +90,7 @@ json_t *compare_fixture(const struct spec *spec)
             compare_fixture_round(&result, "canny", "pool", r, spec);
     }
     result_finish(&result, RUN_COMPLETE);
-    /* What differs from machine to machine and day to day. */
-    json_t *facts = json_object_get(result.root, "run");
-    json_t *tool = json_object_get(json_object_get(result.root, "context"), "tool");
-    tree_put(facts, "started_at", tree_text("2026-01-02T03:04:05Z"));
-    tree_put(facts, "id", tree_text("0123456789abcdef"));
-    tree_put(tool, "git_rev", tree_text("0123456789abcdef"));
-    tree_put(tool, "git_dirty", json_false());
+    compare_fixture_settle(result.root);
     result_summarise(result.root);
     return result.root;
 }

@@ -28,6 +28,9 @@ json_t *compare_fixture(const struct spec *spec);
 void compare_fixture_round(struct result *result, const char *workload, const char *strategy,
                            unsigned round, const struct spec *spec);
 
+/* Takes out what differs from machine to machine and day to day. */
+void compare_fixture_settle(json_t *root);
+
 struct compare_options default_options(void);
 
 /* Compares base and fresh, which it gives up. */

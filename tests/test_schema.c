@@ -293,7 +293,6 @@ static void memory_is_valid(void **state)
     json_decref(schema);
 }
 
-/* The comparison that test_compare prints, and what may not stand in one. */
 /* Each break is an object whose members replace those of the file, or of the first item of its list
  * where the second string is not empty; the schema has to notice. */
 static void check_breaks(const json_t *schema, const json_t *right, const char *list,
@@ -311,6 +310,7 @@ static void check_breaks(const json_t *schema, const json_t *right, const char *
     }
 }
 
+/* The comparisons that test_compare and test_compare_way print, and what may not stand in one. */
 static void comparisons_are_valid(void **state)
 {
     (void)state;
@@ -325,11 +325,15 @@ static void comparisons_are_valid(void **state)
         {"{\"ci\": [null, 1]}", "row"},
         {"{\"p_adj\": \"exact\"}", "row"},
         {"{\"id\": \"1\"}", "row"},
+        {"{\"cases\": 2}", "row"},
     };
     json_t *schema = read_json("results/schema/gamut-compare-1.schema.json");
     json_t *right = read_json("tests/golden/compare.json");
+    json_t *over_cases = read_json("tests/golden/compare_way.json");
     assert_true(is_valid(schema, schema, right));
+    assert_true(is_valid(schema, schema, over_cases));
     assert_true(json_array_size(json_object_get(right, "rows")) > 3);
+    json_decref(over_cases);
     check_breaks(schema, right, "rows", breaks, sizeof breaks / sizeof *breaks);
     json_decref(right);
     json_decref(schema);

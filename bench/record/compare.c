@@ -34,7 +34,7 @@ static int check_options(const struct compare_options *options, struct error *er
 
 static struct comparer comparer_of(const struct compare_options *options)
 {
-    struct comparer c = {.options = options};
+    struct comparer c = {.options = options, .file_count = 1, .way_keys = tree_array()};
     size_t count;
     const struct counter_info *list = counter_list(&count);
     for (size_t i = 0; i < count; i++)
@@ -46,6 +46,7 @@ static void comparer_free(struct comparer *c)
 {
     rank_table_free(&c->table);
     arena_free(&c->arena);
+    json_decref(c->way_keys);
     free(c->numbers);
     free(c->rows);
 }
@@ -80,10 +81,11 @@ int compare_results(const struct compare_file *base, const struct compare_file *
                     size_t fresh_count, const struct compare_options *options, json_t **comparison,
                     struct error *error)
 {
-    struct comparer c = comparer_of(options);
     int code = check_options(options, error);
     if (code)
         return code;
+    struct comparer c = comparer_of(options);
+    c.file_count = fresh_count;
     json_t *index = index_of(base->root), *differences = tree_array();
     for (size_t i = 0; i < fresh_count; i++) {
         json_t *more = compare_context(base, &fresh[i], i, index);
@@ -100,6 +102,7 @@ int compare_results(const struct compare_file *base, const struct compare_file *
         c.roots[0] = in_turns ? NULL : base->root;
         c.roots[1] = in_turns ? NULL : fresh[i].root;
         compare_files(&c, base->root, index, fresh[i].root);
+        compare_ways(&c);
     }
     compare_judge(&c);
     *comparison = compare_tree(&c, base, fresh, fresh_count, differences, is_comparable);
@@ -195,6 +198,7 @@ int compare_within(const struct compare_file *file, const char *by,
     int code = base_count ? 0 : unknown_value(file->root, member->name, value, error);
     if (code == 0) {
         json_t *differences = tree_array();
+        compare_ways(&c);
         compare_judge(&c);
         *comparison = compare_tree(&c, file, file, 1, differences, true);
         json_decref(differences);

@@ -9,6 +9,18 @@
  *   same             the interval lies within D to both sides
  *   unsure           else: with the rounds that would settle it
  *
+ * Of every way to run with three cases and more (record/way.h: the same but for workload and
+ * dataset) each gated metric has a row over all its cases too: the shift that they share
+ * (record/shared_shift.h), from the fastest run of each round. It finds what single cases hide in
+ * the noise of a busy machine. Nothing is divided by another strategy's time: of two strategies
+ * that drift apart it would not tell which one changed, and if `raw` became faster, all others
+ * would seem slower. Each strategy has its own row, the reference among them; a change of
+ * everything shows in all. It is sound for files that were not made in turns too, as far as single
+ * cases are: beyond the noise floor, which the way has of its own.
+ *
+ * A p is adjusted over the gated tests of single cases, or over those over cases, and doubled where
+ * there are both: either family has half of alpha. So many cases can't hide what all of them show.
+ *
  * D is the limit of the metric's gate, for a metric without one the threshold. The noise floor is
  * what the files know of it (record/noise.h), nothing where their rounds were made in turns: below
  * it, no number of rounds tells a change from a drift of the machine. Ratios are judged by their
@@ -63,7 +75,7 @@ struct compare_file {
 };
 
 struct compare_options {
-    double alpha;     /* of a claim that something changed, over all gated rows: 0.05 */
+    double alpha;     /* of any false claim that something changed, over all gated rows: 0.05 */
     double threshold; /* of sampled metrics without a gate: 0.02 */
     struct gates gates;
     bool leave_out[GATES_MAX]; /* metrics that are not compared, in the order of counter_list */

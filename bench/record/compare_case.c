@@ -12,14 +12,19 @@
 
 static const char *const phases[] = {"warm", "cold"};
 
-static struct compare_row *add_row(struct comparer *c, const json_t *base, const json_t *fresh)
+struct compare_row *compare_add_row(struct comparer *c, const struct compare_row *row)
 {
     if (c->row_count == c->row_room) {
         c->row_room = c->row_room ? 2 * c->row_room : 256;
         c->rows = must_realloc(c->rows, c->row_room * sizeof *c->rows);
     }
-    struct compare_row *row = &c->rows[c->row_count++];
-    *row = (struct compare_row){
+    c->rows[c->row_count] = *row;
+    return &c->rows[c->row_count++];
+}
+
+static struct compare_row *add_row(struct comparer *c, const json_t *base, const json_t *fresh)
+{
+    const struct compare_row row = {
         .file = c->file,
         .one_case = fresh ? fresh : base,
         .base_case = base,
@@ -29,7 +34,7 @@ static struct compare_row *add_row(struct comparer *c, const json_t *base, const
         .p_adjusted = NAN,
         .verdict = VERDICT_same,
     };
-    return row;
+    return compare_add_row(c, &row);
 }
 
 /* ---- exact counters ------------------------------------------------------------------------- */

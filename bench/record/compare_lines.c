@@ -27,6 +27,11 @@ static bool is_true(const json_t *row, const char *key)
     return json_is_true(json_object_get(row, key));
 }
 
+static bool is_over_cases(const json_t *row)
+{
+    return json_object_get(row, "cases");
+}
+
 /* What decides the outcome, the worst first; 0: it decides nothing. */
 static int severity(const json_t *row)
 {
@@ -208,6 +213,9 @@ static struct compare_line line_of(struct arena *arena, const json_t *comparison
     line.cell[LINE_FILE] = tree_get_text(json_array_get(files, file), "name");
     for (size_t i = 0; i < sizeof key_names / sizeof *key_names; i++)
         line.cell[LINE_WORKLOAD + i] = tree_get_text(row, key_names[i]);
+    if (is_over_cases(row))
+        line.cell[LINE_WORKLOAD] =
+            arena_printf(arena, "all %.0f cases", tree_get_number(row, "cases"));
     line.cell[LINE_METRIC] = *metric ? metric : "status";
     if (is_cold)
         line.cell[LINE_METRIC] = arena_printf(arena, "%s (cold)", metric);
@@ -219,15 +227,22 @@ static struct compare_line line_of(struct arena *arena, const json_t *comparison
     return line;
 }
 
-/* What a workload and a strategy are called stands in every row, even if it is the same. */
-static bool is_once(const struct compare_lines *lines, int column)
+/* What a workload and a strategy are called stands in every row, even if it is the same. That a row
+ * is over all datasets is no reason to name the only one in all others. */
+static const char *once(const struct compare_lines *lines, int column)
 {
     if (column == LINE_WORKLOAD || column == LINE_STRATEGY || column > LINE_DEVICE)
-        return false;
-    for (size_t i = 1; i < lines->count; i++)
-        if (strcmp(lines->line[i].cell[column], lines->line[0].cell[column]) != 0)
-            return false;
-    return true;
+        return NULL;
+    const char *cell = NULL;
+    for (size_t i = 0; i < lines->count; i++) {
+        const struct compare_line *line = &lines->line[i];
+        if (column == LINE_DATASET && is_over_cases(line->row))
+            continue;
+        if (cell && strcmp(line->cell[column], cell) != 0)
+            return NULL;
+        cell = line->cell[column];
+    }
+    return cell || !lines->count ? cell : lines->line[0].cell[column];
 }
 
 struct compare_lines compare_lines_of(const json_t *comparison, const json_t *rows)
@@ -237,7 +252,7 @@ struct compare_lines compare_lines_of(const json_t *comparison, const json_t *ro
     for (size_t i = 0; i < lines.count; i++)
         lines.line[i] = line_of(&lines.arena, comparison, json_array_get(rows, i));
     for (int c = 0; c < LINE_COLUMNS; c++)
-        lines.is_once[c] = is_once(&lines, c);
+        lines.once[c] = once(&lines, c);
     return lines;
 }
 

@@ -39,8 +39,8 @@ struct compare_lines {
     struct arena arena;
     size_t count;
     struct compare_line *line;
-    /* What names a row and is the same in all is said once. */
-    bool is_once[LINE_COLUMNS];
+    /* What names a row and is the same in all, to be said once; NULL where it is not. */
+    const char *once[LINE_COLUMNS];
 };
 
 /* The rows that `show` leaves, in their order; the caller owns the array. */

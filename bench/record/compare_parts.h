@@ -19,6 +19,7 @@ extern const char *const verdict_names[VERDICTS];
  * regression depends on the gate. */
 struct compare_row {
     size_t file;                          /* which of the new files */
+    size_t cases;                         /* of a row over all cases of a way; 0: it is of one */
     const json_t *one_case;               /* whose key the row has */
     const json_t *base_case, *fresh_case; /* NULL where a file lacks it */
     const struct counter_info *metric;    /* NULL: the case as a whole */
@@ -44,7 +45,8 @@ struct comparer {
     bool leave_out_times;      /* they are not comparable here */
     bool leaves_out_counters;  /* by the options, some */
     const json_t *roots[2];    /* base and new, where a noise floor is between them; else NULL */
-    size_t file;               /* the new file of the pairs that come next */
+    size_t file, file_count;   /* the new file of the pairs that come next */
+    json_t *way_keys;          /* of the rows over cases */
     struct arena arena;
     struct rank_table table;
     double *numbers; /* room for the rounds of two cases, four times */
@@ -58,15 +60,21 @@ struct comparer {
     size_t alone_count;                    /* cases without a counterpart within the file */
     size_t other_bits_count;               /* pairs whose answers differ in bits */
     bool lacks[2][GATES_MAX]; /* the base, the new file: exact counters it does not know */
-    unsigned family;          /* gated tests */
+    unsigned family[2];       /* gated tests: of single cases, over cases */
 };
 
 /* compare_case.c: adds the rows of a case. `fresh` or `base` is NULL where a file lacks it. */
 void compare_case(struct comparer *c, const json_t *base, const json_t *fresh);
+struct compare_row *compare_add_row(struct comparer *c, const struct compare_row *row);
 
-/* compare_verdict.c: Holm's adjustment over all gated tests, then the verdict of every row with
- * samples. */
+/* compare_way.c: adds the rows over the cases of a file whose rows have all been added. */
+void compare_ways(struct comparer *c);
+
+/* compare_verdict.c: Holm's adjustment over all gated tests of a family, then the verdict of every
+ * row with samples. */
 void compare_judge(struct comparer *c);
+/* The part of alpha that each gated test of the row's family has at least. */
+double compare_least_alpha(const struct comparer *c, const struct compare_row *row);
 /* 2 % as it is in logarithms: as far up as down. */
 double compare_log_limit(double part);
 

@@ -66,8 +66,8 @@ static void print_preface(const json_t *comparison, const struct compare_lines *
     print_differences(comparison, end, out);
     const char *before = "all: ";
     for (int c = LINE_FILE + 1; c < LINE_COLUMNS && lines->count; c++)
-        if (lines->is_once[c]) {
-            fprintf(out, "%s%s %s", before, line_titles[c], lines->line[0].cell[c]);
+        if (lines->once[c]) {
+            fprintf(out, "%s%s %s", before, line_titles[c], lines->once[c]);
             before = ", ";
         }
     fputs(*before == ',' ? end : "", out);
@@ -143,7 +143,7 @@ static void print_text_lines(const struct compare_lines *lines, FILE *out)
         for (int c = 0; c < LINE_COLUMNS; c++) {
             const char *text = line ? line->cell[c] : line_titles[c];
             const bool has_colour = line && wants_colour && c == LINE_VERDICT;
-            if (lines->is_once[c])
+            if (lines->once[c])
                 continue;
             fputs("  ", out);
             print_padded(text, c == LINE_VERDICT ? 0 : width[c], c >= LINE_BASE && c < LINE_VERDICT,
@@ -157,14 +157,14 @@ static void print_markdown_lines(const struct compare_lines *lines, FILE *out)
 {
     for (size_t i = 0; i <= lines->count && lines->count; i++) {
         for (int c = 0; c < LINE_COLUMNS; c++)
-            if (!lines->is_once[c]) {
+            if (!lines->once[c]) {
                 fputs("| ", out);
                 print_markdown_cell(i ? lines->line[i - 1].cell[c] : line_titles[c], out);
                 fputc(' ', out);
             }
         fputs("|\n", out);
         for (int c = 0; i == 0 && c < LINE_COLUMNS; c++)
-            if (!lines->is_once[c])
+            if (!lines->once[c])
                 fputs(c >= LINE_BASE && c < LINE_VERDICT ? "| --: " : "| :-- ", out);
         fputs(i == 0 ? "|\n" : "", out);
     }
@@ -215,6 +215,7 @@ static void print_csv(const json_t *comparison, const json_t *rows, FILE *out)
         "p",
         "p_adj",
         "limit",
+        "cases",
         "rounds_needed",
         "verdict",
         "effect",

@@ -107,6 +107,8 @@ static json_t *row_to_json(const struct compare_row *row)
     tree_put(out, "id", tree_share(row->one_case, "id"));
     for (size_t i = 0; i < sizeof key_members / sizeof *key_members; i++)
         tree_put(out, key_members[i], tree_share(key, key_members[i]));
+    if (row->cases)
+        tree_put(out, "cases", tree_count(row->cases));
     if (row->metric) {
         put_metric(out, row);
     } else {
@@ -153,8 +155,8 @@ static json_t *mean_of(const struct comparer *c, size_t file)
     size_t count = 0;
     for (size_t i = 0; i < c->row_count; i++) {
         const struct compare_row *row = &c->rows[i];
-        if (row->file != file || !row->metric || strcmp(row->metric->name, "wall_ns") != 0 ||
-            isnan(ratio(row)))
+        if (row->file != file || row->cases || !row->metric ||
+            strcmp(row->metric->name, "wall_ns") != 0 || isnan(ratio(row)))
             continue;
         logarithms += row->shift.estimate;
         count++;
@@ -188,16 +190,20 @@ static void put_notes(json_t *tree, const struct comparer *c)
     const struct counter_info *list = counter_list(&count);
     json_t *notes = tree_array();
     char text[256];
-    const unsigned least = c->family ? rank_least_rounds(c->options->alpha / c->family, c->by) : 0;
+    unsigned least = 0;
     size_t too_few = 0;
-    for (size_t i = 0; i < c->row_count; i++)
-        too_few += c->rows[i].has_test && c->rows[i].gate && c->rows[i].base_rounds < least &&
-                   c->rows[i].fresh_rounds < least;
+    for (size_t i = 0; i < c->row_count; i++) {
+        const struct compare_row *row = &c->rows[i];
+        if (!row->has_test || !row->gate || row->cases)
+            continue;
+        least = least ? least : rank_least_rounds(compare_least_alpha(c, row), c->by);
+        too_few += row->base_rounds < least && row->fresh_rounds < least;
+    }
     if (too_few) {
         snprintf(text, sizeof text,
-                 "%u gated times: a change can be established with %u rounds and more; %zu of them "
-                 "have fewer",
-                 c->family, least, too_few);
+                 "%u gated times: a change of one can be established with %u rounds and more; %zu "
+                 "of them have fewer",
+                 c->family[0], least, too_few);
         tree_append(notes, tree_text(text));
     }
     if (c->leave_out_times)
@@ -241,9 +247,12 @@ json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
     for (size_t i = 0; i < c->row_count; i++) {
         const enum compare_outcome part = outcome_of(&c->rows[i]);
         outcome = part < outcome ? part : outcome;
-        if (has_row(c, &c->rows[i]))
+        if (has_row(c, &c->rows[i]) && c->rows[i].cases)
             tree_append(rows, row_to_json(&c->rows[i]));
     }
+    for (size_t i = 0; i < c->row_count; i++)
+        if (has_row(c, &c->rows[i]) && !c->rows[i].cases)
+            tree_append(rows, row_to_json(&c->rows[i]));
     for (size_t i = 0; i < fresh_count; i++) {
         tree_append(files, describe_file(&fresh[i]));
         tree_append(means, mean_of(c, i));
@@ -260,7 +269,8 @@ json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
     tree_put(tree, "context_diff", json_incref((json_t *)differences));
     put_notes(tree, c);
     tree_put(tree, "pairs", tree_count(c->pair_count));
-    tree_put(tree, "gated_tests", tree_count(c->family));
+    tree_put(tree, "gated_tests", tree_count(c->family[0]));
+    tree_put(tree, "gated_tests_over_cases", tree_count(c->family[1]));
     tree_put(tree, "verdicts", count_verdicts(c, false));
     tree_put(tree, "gated_verdicts", count_verdicts(c, true));
     tree_put(tree, "means", means);

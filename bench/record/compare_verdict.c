@@ -1,8 +1,9 @@
 /* From shifts to verdicts.
  *
- * A claim that something changed is made where its p, adjusted by Holm over all gated tests of the
- * comparison, is at most alpha, and the estimate is beyond D. So the probability of one false claim
- * or more among all gated rows is at most alpha, and D keeps out what is real but does not matter.
+ * A claim that something changed is made where its p, adjusted by Holm over all gated tests of its
+ * family and by the number of families, is at most alpha, and the estimate is beyond D. So the
+ * probability of one false claim or more among all gated rows is at most alpha, and D keeps out
+ * what is real but does not matter.
  * The interval that is told and that decides `same` is each row's own, at 1 - alpha: `same` accuses
  * nobody, and at the level of the smallest adjusted alpha a few rounds would have no interval at
  * all. A row that is beyond D by its own interval and not by its adjusted p is unsure.
@@ -28,19 +29,44 @@ double compare_log_limit(double part)
     return log1p(part);
 }
 
-static void adjust(struct comparer *c)
+static bool is_gated_test(const struct compare_row *row)
+{
+    return row->has_test && row->gate;
+}
+
+/* A claim about all cases is as likely to be false as one about single cases. */
+static double families(const struct comparer *c)
+{
+    return c->family[0] && c->family[1] ? 2 : 1;
+}
+
+double compare_least_alpha(const struct comparer *c, const struct compare_row *row)
+{
+    const unsigned tests = row->gate ? c->family[row->cases > 0] : 0;
+    return c->options->alpha / (tests ? tests * families(c) : 1);
+}
+
+static void adjust_family(struct comparer *c, bool is_over_cases)
 {
     double *p = must_alloc(2 * c->row_count * sizeof *p), *adjusted = p + c->row_count;
     size_t count = 0;
     for (size_t i = 0; i < c->row_count; i++)
-        if (c->rows[i].has_test && c->rows[i].gate)
+        if (is_gated_test(&c->rows[i]) && (c->rows[i].cases > 0) == is_over_cases)
             p[count++] = c->rows[i].shift.p;
     rank_holm(p, count, adjusted);
-    c->family = (unsigned)count;
     for (size_t i = 0; i < c->row_count; i++)
-        if (c->rows[i].has_test && c->rows[i].gate)
-            c->rows[i].p_adjusted = *adjusted++;
+        if (is_gated_test(&c->rows[i]) && (c->rows[i].cases > 0) == is_over_cases)
+            c->rows[i].p_adjusted = fmin(*adjusted++ * families(c), 1);
     free(p);
+}
+
+static void adjust(struct comparer *c)
+{
+    for (size_t i = 0; i < c->row_count; i++)
+        if (is_gated_test(&c->rows[i]))
+            c->family[c->rows[i].cases > 0]++;
+    adjust_family(c, false);
+    adjust_family(c, true);
 }
 
 /* How far a normal variable is out with this probability, to both sides together. */
@@ -61,13 +87,14 @@ static unsigned rounds_needed(const struct comparer *c, const struct compare_row
     const struct rank_shift *s = &row->shift;
     const double alpha = c->options->alpha, size = fabs(s->estimate);
     const double rounds = 2 / (1 / (double)row->base_rounds + 1 / (double)row->fresh_rounds);
-    const double tests = row->gate && c->family ? c->family : 1;
-    unsigned least = rank_least_rounds(alpha, c->by);
+    const double least_alpha = compare_least_alpha(c, row);
+    const bool paired = c->by && !row->cases;
+    unsigned least = rank_least_rounds(alpha, paired);
     double scale;
     if (size > row->limit) {
         const double towards_0 = s->estimate > 0 ? s->estimate - s->lo : s->hi - s->estimate;
-        scale = towards_0 / size * normal_distance(alpha / tests) / normal_distance(alpha);
-        least = rank_least_rounds(alpha / tests, c->by);
+        scale = towards_0 / size * normal_distance(least_alpha) / normal_distance(alpha);
+        least = rank_least_rounds(least_alpha, paired);
     } else {
         scale = fmax((s->hi - s->estimate) / (row->limit - s->estimate),
                      (s->estimate - s->lo) / (row->limit + s->estimate));
@@ -82,6 +109,10 @@ static unsigned rounds_needed(const struct comparer *c, const struct compare_row
 static void set_unsure(struct comparer *c, struct compare_row *row, bool is_clear_alone)
 {
     row->verdict = VERDICT_unsure;
+    if (row->cases && (row->base_rounds == 0 || row->fresh_rounds == 0)) {
+        row->reason = "no round has all of its cases";
+        return;
+    }
     if (row->base_rounds == 0 || row->fresh_rounds == 0) {
         row->reason = c->by ? "no round has both" : "not measured in one of the files";
         return;

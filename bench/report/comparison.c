@@ -28,7 +28,7 @@ static void print_titles(FILE *out, const struct compare_lines *lines)
 {
     fputs("<div class=\"scroll\"><table><thead><tr>", out);
     for (int c = 0; c < LINE_COLUMNS; c++)
-        if (!lines->is_once[c])
+        if (!lines->once[c])
             html_print(out, "<th scope=\"col\" class=\"%s\">%s</th>", is_number(c) ? "n" : "",
                        line_titles[c]);
     fputs("</tr></thead><tbody>\n", out);
@@ -39,7 +39,7 @@ static void print_line(FILE *out, const struct compare_lines *lines, size_t i)
     const struct compare_line *line = &lines->line[i];
     fputs("<tr>", out);
     for (int c = 0; c < LINE_COLUMNS; c++)
-        if (!lines->is_once[c])
+        if (!lines->once[c])
             html_print(out, "<td class=\"%s\">%s</td>",
                        c == LINE_VERDICT ? mood_of(line)
                        : is_number(c)    ? "n"
@@ -52,9 +52,9 @@ static void print_constants(FILE *out, const struct compare_lines *lines)
 {
     const char *before = "<p class=\"about\">In all rows: ";
     for (int c = LINE_FILE + 1; c < LINE_COLUMNS; c++)
-        if (lines->is_once[c]) {
+        if (lines->once[c]) {
             fputs(before, out);
-            html_print(out, "%s %s", line_titles[c], lines->line[0].cell[c]);
+            html_print(out, "%s %s", line_titles[c], lines->once[c]);
             before = ", ";
         }
     if (*before == ',')
