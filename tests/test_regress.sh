@@ -73,14 +73,20 @@ fi
 # ---- rounds in turns
 flags="--smoke -D host -w fft -s raw,pool --progress never"
 # shellcheck disable=SC2086
-expect 0 "" "$here/scripts/in_turns" turns "$GAMUT" "$GAMUT" 4 $flags
-for file in base new; do
+expect 0 "" "$here/scripts/in_turns" turns 4 base="$GAMUT" new="$GAMUT" third="$GAMUT" $flags
+for file in base new third; do
     [ "$(grep -c '"rounds":1' turns/$file.json)" -ge 1 ] && grep -q '^"rounds": 4,' turns/$file.json ||
         { echo "FAILED: $file.json has not four rounds in parts" >&2; failures=$((failures + 1)); }
 done
-expect 2 "in_turns OUT BASE_GAMUT" "$here/scripts/in_turns" turns
-expect 2 "no-such-workload" "$here/scripts/in_turns" turns "$GAMUT" "$GAMUT" 2 -w no-such-workload
-expect 2 "trial same" "$here/scripts/trial" sane
+starts() { grep '^"parts":' turns/$1.json | grep -o '"started_at":"[^"]*"' | sed "s/$/ $1/"; }
+order=$({ starts base; starts new; starts third; } | sort | sed 's/.* //' | tr '\n' ' ')
+[ "$order" = "base new third third new base base new third third new base " ] ||
+    { echo "FAILED: the order of turns: $order" >&2; failures=$((failures + 1)); }
+expect 2 "in_turns OUT ROUNDS" "$here/scripts/in_turns" turns
+expect 2 "in_turns OUT ROUNDS" "$here/scripts/in_turns" turns 2 one="$GAMUT" -w fft
+expect 2 "no-such-workload" "$here/scripts/in_turns" turns 2 base="$GAMUT" new="$GAMUT" -w no-such-workload
+expect 2 "trial run" "$here/scripts/trial" sane
+expect 2 "no windows yet" env OUT="$PWD/nothing" "$here/scripts/trial" judge
 
 echo "$tests command lines, $failures failures"
 [ "$failures" -eq 0 ]
