@@ -47,4 +47,16 @@ has '"verdict": "ok"'
 expect 0 "" compare c-base.json --by strategy=raw --format md
 has "paired by round"
 
+# ---- all cases of a strategy together
+expect 0 "6 ok" run --smoke -w canny,fft,crypt -s raw,pool -D host --rounds 6 --out c-all.json
+expect 0 "" compare c-all.json c-all.json --show all
+has "all 3 cases  *raw  *wall_ns .*+0.0 %"
+has "all 3 cases  *pool  *wall_ns "
+expect 0 "" compare c-all.json c-all.json --show all --format csv
+has ',\*,\*,none,last-use,pool,host,wall_ns,warm,sampled,ns,,,1,1,1,0.02,3,'
+expect 0 "" compare c-all.json c-all.json --show all --gate exact:0
+lacks "all 3 cases" # a time that is not gated
+expect 0 "" compare c-all.json --by strategy=raw --show all --format md
+has "| all 3 cases | pool | wall_ns | - | - | "
+
 summary

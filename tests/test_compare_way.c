@@ -27,6 +27,7 @@ struct made {
     unsigned slow_ones;     /* of the workloads, the first so many alone are longer; 0: all */
     const char *lacks;      /* this workload is missing */
     unsigned missing_round; /* of one case under pool; 0: none */
+    unsigned slow_start;    /* so many rounds of pool, the first, take half as long again */
 };
 
 static void add_case(struct result *result, const struct made *made, unsigned workload, bool pool,
@@ -44,6 +45,8 @@ static void add_case(struct result *result, const struct made *made, unsigned wo
     ns *= 1 + 0.004 * random_unit(&random);
     if (random_unit(&random) < 0.5)
         ns *= 1.2 + 0.1 * random_unit(&random);
+    if (pool && round < made->slow_start)
+        ns *= 1.5;
     compare_fixture_round(result, name, pool ? "pool" : "raw", round,
                           &(struct spec){.wall_ns = (uint64_t)ns});
 }
@@ -190,6 +193,7 @@ static void what_both_files_have_is_compared(void **state)
         {{.seed = 3, .pool = 0.05, .lacks = "w5"}, WORKLOADS - 1, 10},
         {{.seed = 3, .pool = 0.05, .missing_round = 4}, WORKLOADS, 9},
         {{.seed = 3, .pool = 0.05, .rounds = 25}, WORKLOADS, 10},
+        {{.seed = 3, .pool = 0.05, .rounds = 25, .slow_start = 11}, WORKLOADS, 10},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         json_t *comparison = compare_made(&base, &table[i].fresh);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -100,7 +101,42 @@ static void is_what_all_deals_say(void **state)
     }
 }
 
-/* Of more deals than are made, a sample says nearly the same; more rounds than a word has bits. */
+/* The part of some deals by chance, drawn here, that is as far from 0. */
+static double p_by_chance(const struct shared_rounds *r, struct random *random)
+{
+    enum { DEALS = 2000 };
+    static double value[CASES_MOST * 2 * ROUNDS_MOST];
+    const size_t units = 2 * r->count;
+    const double actual = fabs(shared_shift_estimate(r)) - 1e-9;
+    unsigned as_far = 1;
+    memcpy(value, r->value, r->cases * units * sizeof *value);
+    for (unsigned deal = 1; deal < DEALS; deal++) {
+        for (size_t i = units; i > 1; i--)
+            for (size_t j = random_below(random, i), c = 0; c < r->cases; c++) {
+                double *of_case = value + c * units, other = of_case[j];
+                of_case[j] = of_case[i - 1];
+                of_case[i - 1] = other;
+            }
+        as_far += fabs(shared_shift_estimate(&(struct shared_rounds){r->cases, r->count, value})) >=
+                  actual;
+    }
+    return (double)as_far / DEALS;
+}
+
+/* More rounds than a word has bits, with p of every size. */
+static void many_rounds_are_dealt_as_few_are(void **state)
+{
+    (void)state;
+    static struct noisy n;
+    struct random random = {8};
+    for (unsigned trial = 0; trial < 8; trial++) {
+        make(&n, &random, 7, 33, 0.5, trial % 2 ? 0.0006 : -0.0003);
+        const double p = shared_shift(&n.rounds, 0.05, 0.01).p;
+        assert_true(fabs(p - p_by_chance(&n.rounds, &random)) < 0.05);
+    }
+}
+
+/* Of more deals than are made, a sample says nearly the same. */
 static void a_sample_says_what_all_deals_do(void **state)
 {
     (void)state;
@@ -185,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_what_all_deals_say),
+        cmocka_unit_test(many_rounds_are_dealt_as_few_are),
         cmocka_unit_test(a_sample_says_what_all_deals_do),
         cmocka_unit_test(swapping_mirrors),
         cmocka_unit_test(finds_a_twentieth_in_noise_of_a_quarter),

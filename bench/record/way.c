@@ -11,19 +11,22 @@
 
 /* ---- which cases ---------------------------------------------------------------------------- */
 
-static json_t *way_key(const json_t *one_case)
+static bool way_key(const json_t *one_case, struct case_key *key, char id[13])
 {
-    struct case_key key;
-    char id[13];
-    if (case_key_from_json(json_object_get(one_case, "key"), &key, NULL))
-        return NULL;
-    strcpy(key.workload, "*");
-    strcpy(key.dataset, "*");
-    case_id(&key, id);
-    json_t *out = tree_object();
-    tree_put(out, "id", tree_text(id));
-    tree_put(out, "key", case_key_to_json(&key));
-    return out;
+    if (!one_case || case_key_from_json(json_object_get(one_case, "key"), key, NULL))
+        return false;
+    strcpy(key->workload, "*");
+    strcpy(key->dataset, "*");
+    case_id(key, id);
+    return true;
+}
+
+static struct way new_way(const struct case_key *key, const char *id)
+{
+    struct way way = {.key = tree_object()};
+    tree_put(way.key, "id", tree_text(id));
+    tree_put(way.key, "key", case_key_to_json(key));
+    return way;
 }
 
 static void add_member(struct way *way, size_t member)
@@ -41,19 +44,16 @@ struct way *way_list(const json_t *const *cases, size_t count, size_t *way_count
     struct way *ways = NULL;
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        json_t *key = cases[i] ? way_key(cases[i]) : NULL;
-        if (!key)
+        struct case_key key;
+        char id[13];
+        if (!way_key(cases[i], &key, id))
             continue;
-        const char *id = tree_get_text(key, "id");
-        const json_t *place = json_object_get(places, id);
-        if (!place) {
+        if (!json_object_get(places, id)) {
             ways = must_realloc(ways, (n + 1) * sizeof *ways);
-            ways[n] = (struct way){.key = json_incref(key)};
+            ways[n] = new_way(&key, id);
             tree_put(places, id, tree_count(n++));
-            place = json_object_get(places, id);
         }
-        add_member(&ways[json_integer_value(place)], i);
-        json_decref(key);
+        add_member(&ways[json_integer_value(json_object_get(places, id))], i);
     }
     json_decref(places);
     *way_count = n;

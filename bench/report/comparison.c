@@ -161,7 +161,8 @@ void page_comparison(struct page *page)
         page, NULL, "comparison", "Beside the base",
         "Exact counters are compared by equality. A time is slower or faster where that is "
         "established over its rounds and more than its limit; same where the whole interval "
-        "is within the limit; else unsure.");
+        "is within the limit; else unsure. Rows of all cases together find what a strategy does to "
+        "most of them where no single one shows it.");
     print_files(page->out, page->comparison);
     print_differences(page->out, page->comparison);
     print_means(page->out, page->comparison);
