@@ -126,7 +126,7 @@ static void a_row_says_what_it_is_about(void **state)
     (void)state;
     json_t *comparison = compare_made(&(struct made){.seed = 1}, &(struct made){.seed = 3});
     const json_t *row = row_over(comparison, "pool");
-    struct case_key key = {"*", "*", "none", "last-use", "pool", "cuda:0"};
+    struct case_key key = {"*", "*", "none", "last-use", "pool", "cuda:0", .residency = ""};
     char id[13];
     case_id(&key, id);
     assert_true(row == json_array_get(json_object_get(comparison, "rows"), 1)); /* before cases */
