@@ -55,6 +55,10 @@ static const struct alloc_variant alloc_variants[] = {
     {"vmm:small=4KiB:small_chunk=4KiB:large_chunk=8KiB", VARIANT_RELEASES | VARIANT_UNDOES},
     {"vmm:small=600:small_chunk=1KiB:large_chunk=2KiB", VARIANT_RELEASES | VARIANT_UNDOES},
     {"vmm:small=0:large_chunk=3KiB", VARIANT_RELEASES | VARIANT_UNDOES},
+    {"device_heap:arena=32KiB", VARIANT_RELEASES | VARIANT_UNDOES},
+    {"device_heap:arena=64KiB:policy=larger:padding=seed", VARIANT_RELEASES | VARIANT_UNDOES},
+    {"device_heap:arena=64KiB:policy=best:learn=mirror", VARIANT_RELEASES | VARIANT_UNDOES},
+    {"device_heap:arena=16KiB:policy=smaller:blocks=5", VARIANT_RELEASES | VARIANT_UNDOES},
 };
 enum { ALLOC_VARIANT_COUNT = sizeof alloc_variants / sizeof *alloc_variants };
 

@@ -20,6 +20,7 @@
 
 #include "alloc/source.h"
 #include "base/random.h"
+#include "fake_heap.h"
 
 enum { FAKE_QUEUE_COUNT = 3, FAKE_GRANULE_BYTES = 256, FAKE_PENDING_MOST = 64 };
 
@@ -56,6 +57,8 @@ struct fake_range {
 
 struct fake_queues {
     struct source source;
+    struct fake_heaps heaps; /* their commands are carried out when they are given: places are the
+                              * same as in their turn */
     enum fake_release release;
     struct fake_queue queues[FAKE_QUEUE_COUNT];
     struct fake_granule *granules;

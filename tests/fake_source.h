@@ -12,6 +12,7 @@
 
 #include "alloc/allocator.h"
 #include "base/text.h"
+#include "fake_heap.h"
 
 /* Of the fake's virtual memory. */
 enum { FAKE_PAGE_BYTES = 1024, FAKE_DEVICE_BYTES = 1 << 20 };
@@ -52,11 +53,13 @@ struct fake_source {
     uint64_t peak_bytes; /* of the pool */
     uint64_t threshold_bytes;
     bool pool_is_open;
+    struct fake_heaps heaps;
     unsigned misuse_count; /* frees of what is not live, or of the wrong size, and the like */
     /* "+100 -100 ?200 *100": granted, given back, refused, made resident; "w" waited;
      * "o64/110": a pool opened (its threshold, -1 for all, and options), "t" trimmed;
      * "r4096 x4096": addresses reserved, given back; "m0 a0+2048 u0": mapped, made accessible,
-     * unmapped, at an offset. */
+     * unmapped, at an offset; "h4096 c": a heap made in as many bytes, closed, "g100@0 f":
+     * granted by it, where, and freed. */
     struct text log;
 };
 

@@ -17,13 +17,13 @@ static void test_spec_errors(void **state)
     static const struct {
         const char *spec, *expected;
     } cases[] = {
-        {"poool", "there is no strategy 'poool' (did you mean pool?); "
-                  "there are: null, raw, pool, tagged, bufalloc, tlsf, caching, stream, vmm"},
+        {"poool",
+         "there is no strategy 'poool' (did you mean pool?); "
+         "there are: null, raw, pool, tagged, bufalloc, tlsf, caching, stream, vmm, device_heap"},
         {"zzzzzzzz:x=1", "there is no strategy 'zzzzzzzz'; there are: null, raw, pool, tagged, "
-                         "bufalloc, tlsf, caching, stream, vmm"},
+                         "bufalloc, tlsf, caching, stream, vmm, device_heap"},
         {"", "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc, tlsf, "
-             "caching, stream, "
-             "vmm"},
+             "caching, stream, vmm, device_heap"},
         {"pool:leading_bit=4", "pool has no option 'leading_bit' (did you mean leading_bits?); "
                                "it has: leading_bits, first_use"},
         {"pool:leading_bits=8", "pool: option leading_bits is 8, expected a value from 0 to 7"},
@@ -211,7 +211,7 @@ static void test_check_sees_damage(void **state)
 {
     (void)state;
     static const char *const specs[] = {"null",     "raw",  "pool",    "tagged", "tagged:policy=v4",
-                                        "bufalloc", "tlsf", "caching", "vmm"};
+                                        "bufalloc", "tlsf", "caching", "vmm",    "device_heap"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct fake_source fake;
         fake_source_open(&fake, 64, true);
@@ -315,7 +315,7 @@ static void test_chunks_keep_to_the_capacity(void **state)
     fake_source_close(&fake);
 }
 
-static void test_pools_and_virtual_memory_are_needed(void **state)
+static void test_what_a_source_must_have_besides(void **state)
 {
     (void)state;
     static const struct {
@@ -323,6 +323,8 @@ static void test_pools_and_virtual_memory_are_needed(void **state)
     } cases[] = {
         {"stream", "strategy stream could not start: this source has no stream-ordered pool"},
         {"vmm", "strategy vmm could not start: this source has no virtual memory"},
+        {"device_heap", "strategy device_heap could not start: this source has no heap on the "
+                        "device"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct allocator_ops *ops;
@@ -355,7 +357,7 @@ int main(void)
         cmocka_unit_test(test_check_sees_a_pool_that_lost_memory),
         cmocka_unit_test(test_a_pool_is_counted_by_the_driver),
         cmocka_unit_test(test_chunks_keep_to_the_capacity),
-        cmocka_unit_test(test_pools_and_virtual_memory_are_needed),
+        cmocka_unit_test(test_what_a_source_must_have_besides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

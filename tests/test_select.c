@@ -79,10 +79,12 @@ static void requests_become_cases(void **state)
          "sum/tiny null host, churn/tiny null host"},
         {{.workloads = "sum"},
          "sum/tiny raw host, sum/tiny pool host, sum/tiny tagged host, sum/tiny bufalloc host, "
-         "sum/tiny tlsf host, sum/tiny caching host, sum/tiny stream host, sum/tiny vmm host"},
+         "sum/tiny tlsf host, sum/tiny caching host, sum/tiny stream host, sum/tiny vmm host, "
+         "sum/tiny device_heap host"},
         {{.workloads = "sum", .strategies = "all,,null"},
          "sum/tiny raw host, sum/tiny pool host, sum/tiny tagged host, sum/tiny bufalloc host, "
          "sum/tiny tlsf host, sum/tiny caching host, sum/tiny stream host, sum/tiny vmm host, "
+         "sum/tiny device_heap host, "
          "sum/tiny null host"},
         {{.workloads = "sum", .strategies = "po*,raw,pool"},
          "sum/tiny pool host, sum/tiny raw host"},

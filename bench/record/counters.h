@@ -44,7 +44,9 @@
     X(driver_free_count, COUNT, EXACT, LOWER, "release calls to the driver")                       \
     X(driver_map_count, COUNT, EXACT, LOWER, "calls that reserve addresses and map memory there")  \
     X(driver_unmap_count, COUNT, EXACT, LOWER, "calls that unmap memory and give addresses back")  \
-    X(driver_sync_count, COUNT, EXACT, LOWER, "waits for the device before memory went back")      \
+    X(driver_sync_count, COUNT, EXACT, LOWER,                                                      \
+      "waits for the device before memory went back, or "                                          \
+      "to learn where it is")                                                                      \
     X(driver_refused_count, COUNT, EXACT, LOWER, "allocations that were refused and then retried") \
     X(launch_count, COUNT, EXACT, LOWER, "kernels launched, those of copies included")             \
     X(readback_count, COUNT, EXACT, LOWER, "times the host waited for a value from the device")

@@ -172,9 +172,14 @@ struct source device_source(struct device *device, uint64_t capacity_bytes)
                                                  .free = release,
                                                  .sync = sync_device,
                                                  .pool = &pool_ops,
-                                                 .vm = &vm_ops};
-    static const struct source_ops without_touch = {
-        .alloc = alloc, .free = release, .sync = sync_device, .pool = &pool_ops, .vm = &vm_ops};
+                                                 .vm = &vm_ops,
+                                                 .heap = &device_source_heap};
+    static const struct source_ops without_touch = {.alloc = alloc,
+                                                    .free = release,
+                                                    .sync = sync_device,
+                                                    .pool = &pool_ops,
+                                                    .vm = &vm_ops,
+                                                    .heap = &device_source_heap};
     const struct device_info *info = device_info(device);
     return (struct source){.ops = device->ops->touch ? &with_touch : &without_touch,
                            .context = device,

@@ -8,4 +8,7 @@
 /* A source with fresh counts; capacity_bytes 0 leaves the limit to the driver. */
 struct source device_source(struct device *device, uint64_t capacity_bytes);
 
+/* device_source_heap.c */
+extern const struct source_heap_ops device_source_heap;
+
 #endif

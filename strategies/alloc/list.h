@@ -16,7 +16,8 @@
     X(tlsf)                                                                                        \
     X(caching)                                                                                     \
     X(stream)                                                                                      \
-    X(vmm)
+    X(vmm)                                                                                         \
+    X(device_heap)
 
 #define X(name) extern const struct allocator_ops allocator_##name;
 ALLOCATOR_LIST(X)

@@ -214,3 +214,67 @@ int source_vm_unmap(struct source *s, uint64_t range, uint64_t offset, uint64_t 
     int code = s->ops->vm->unmap(s->context, range, offset, bytes, &s->error);
     return count_call(&s->counts.unmap_count, &s->counts.free_ns, start, code);
 }
+
+/* ---- a heap on the device ---- */
+
+int source_heap_begin(struct source *s, uint64_t *kernels)
+{
+    if (!s->ops->heap)
+        return error_set(&s->error, ERR_UNSUPPORTED, "this source has no heap on the device");
+    return s->ops->heap->begin(s->context, kernels, &s->error);
+}
+
+void source_heap_end(struct source *s, uint64_t kernels)
+{
+    s->ops->heap->end(s->context, kernels);
+}
+
+int source_heap_open(struct source *s, uint64_t kernels, uint64_t memory, unsigned queue,
+                     const struct source_heap_options *options, uint64_t *heap,
+                     uint64_t *books_bytes)
+{
+    uint64_t start = clock_ns();
+    *books_bytes = 0;
+    int code = s->ops->heap->open(s->context, kernels, memory, queue, options, heap, books_bytes,
+                                  &s->error);
+    count_call(&s->counts.alloc_count, &s->counts.alloc_ns, start, code);
+    if (code == 0 && *books_bytes && beyond_capacity(s, *books_bytes)) {
+        s->ops->heap->close(s->context, *heap, NULL);
+        return refuse(s, *books_bytes);
+    }
+    s->counts.refused_count += code == ERR_OOM;
+    if (code == 0)
+        count_reserved(s, *books_bytes);
+    return code;
+}
+
+int source_heap_close(struct source *s, uint64_t heap, uint64_t books_bytes)
+{
+    s->counts.reserved_bytes -= books_bytes;
+    uint64_t start = clock_ns();
+    int code = s->ops->heap->close(s->context, heap, &s->error);
+    return count_call(&s->counts.free_count, &s->counts.free_ns, start, code);
+}
+
+int source_heap_alloc(struct source *s, uint64_t heap, bool waits, uint64_t bytes,
+                      uint64_t alignment, uint64_t *block, uint64_t *offset)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->heap->alloc(s->context, heap, bytes, alignment, block, offset, &s->error);
+    s->counts.sync_count += waits;
+    s->counts.refused_count += code == ERR_OOM;
+    return count_call(&s->counts.alloc_count, &s->counts.alloc_ns, start, code);
+}
+
+int source_heap_free(struct source *s, uint64_t heap, uint64_t block)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->heap->free(s->context, heap, block, &s->error);
+    s->counts.free_ns += clock_ns() - start;
+    return code;
+}
+
+int source_heap_check(struct source *s, uint64_t heap, uint64_t *broken)
+{
+    return s->ops->heap->check(s->context, heap, broken, &s->error);
+}

@@ -5,8 +5,9 @@
  * source_free, so that driver calls, bytes and time are measured by the same code for all of them.
  *
  * Some drivers offer more: a pool of their own, whose allocations and releases are commands of a
- * queue, and virtual memory, where addresses and what lies behind them are asked for apart. A
- * strategy built on one of them finds out at its start whether the source has it: the call that
+ * queue, and virtual memory, where addresses and what lies behind them are asked for apart. And on
+ * some devices a heap can be made of a memory that the device itself looks after. A strategy built
+ * on one of them finds out at its start whether the source has it: the call that
  * opens it returns ERR_UNSUPPORTED and the reason.
  */
 #ifndef GAMUT_ALLOC_SOURCE_H
@@ -62,6 +63,39 @@ struct source_vm_ops {
                  struct error *error);
 };
 
+/* How a heap on the device places blocks; what they mean is the heap's business. */
+enum source_heap_policy { HEAP_LARGER, HEAP_SMALLER, HEAP_BEST, HEAP_TLSF };
+
+struct source_heap_options {
+    enum source_heap_policy policy;
+    bool seed_padding; /* an element more than is asked for, as published */
+    bool mirror; /* the host repeats what the device does, and so knows places without asking */
+    uint64_t arena_bytes;
+    uint64_t block_count; /* that can be live */
+};
+
+/* A heap in a memory of the source, whose allocations and frees are commands of the queue that it
+ * was opened on, carried out by the device. */
+struct source_heap_ops {
+    /* What all heaps need (their kernels), and its end. */
+    int (*begin)(void *context, uint64_t *kernels, struct error *error);
+    void (*end)(void *context, uint64_t kernels);
+    /* *books_bytes: device memory that it holds besides. */
+    int (*open)(void *context, uint64_t kernels, uint64_t memory, unsigned queue,
+                const struct source_heap_options *options, uint64_t *heap, uint64_t *books_bytes,
+                struct error *error);
+    int (*close)(void *context, uint64_t heap, struct error *error);
+    /* Gives the command, with all frees since the last one, and learns where the block is: unless
+     * the host mirrors the heap, it waits for that. ERR_OOM where the heap has no room. `offset` is
+     * a multiple of alignment, `block` names it to free. */
+    int (*alloc)(void *context, uint64_t heap, uint64_t bytes, uint64_t alignment, uint64_t *block,
+                 uint64_t *offset, struct error *error);
+    /* Is given to the device with the next alloc: what is freed is of use to nobody before. */
+    int (*free)(void *context, uint64_t heap, uint64_t block, struct error *error);
+    /* Waits; the number of the heap's invariants that do not hold. */
+    int (*check)(void *context, uint64_t heap, uint64_t *broken, struct error *error);
+};
+
 struct source_ops {
     /* Required. Stores a non-zero handle in *memory, or returns ERR_OOM (nothing is held then; the
      * allocator may give something back and ask again) or another negative code. */
@@ -75,11 +109,16 @@ struct source_ops {
     int (*sync)(void *context, struct error *error);
     const struct source_pool_ops *pool; /* optional; with all its hooks */
     const struct source_vm_ops *vm;     /* optional; with all its hooks */
+    const struct source_heap_ops *heap; /* optional; with all its hooks */
 };
 
 /* Calls and nanoseconds in the driver, bytes held from it. `refused_count` counts the ERR_OOMs. A
  * pool's allocations and a chunk's creation are allocations; a pool's releases and trims and a
  * chunk's release are frees. The time of maps is in alloc_ns, that of unmaps and waits in free_ns.
+ * An allocation from a heap on the device is one, because it launches a kernel; where the host
+ * waits to learn the place, that is a wait, and its time is in alloc_ns. A free from such a heap
+ * launches nothing, and is no call. Making a heap is an allocation besides that of its memory: of
+ * its books.
  */
 struct source_counts {
     uint64_t alloc_count, alloc_ns;
@@ -87,7 +126,7 @@ struct source_counts {
     uint64_t free_count, free_ns;
     uint64_t map_count;   /* ranges reserved, chunks mapped, ranges made accessible */
     uint64_t unmap_count; /* pieces of ranges unmapped, ranges given back */
-    uint64_t sync_count;  /* waits, so that memory can be given back */
+    uint64_t sync_count;  /* waits, so that memory can be given back, or to learn where it is */
     uint64_t refused_count;
     uint64_t reserved_bytes, peak_reserved_bytes;
 };
@@ -152,5 +191,23 @@ int source_vm_map(struct source *source, uint64_t range, uint64_t offset, uint64
 int source_vm_access(struct source *source, uint64_t range, uint64_t offset, uint64_t bytes);
 /* Waits for nothing: no command may still use that part, see source_sync. */
 int source_vm_unmap(struct source *source, uint64_t range, uint64_t offset, uint64_t bytes);
+
+/* Before the first heap and after the last; not counted. */
+int source_heap_begin(struct source *source, uint64_t *kernels);
+void source_heap_end(struct source *source, uint64_t kernels);
+/* A heap on the device in `memory`, of arena_bytes. While it is open, what is in that memory is its
+ * own. */
+int source_heap_open(struct source *source, uint64_t kernels, uint64_t memory, unsigned queue,
+                     const struct source_heap_options *options, uint64_t *heap,
+                     uint64_t *books_bytes);
+/* `books_bytes` is what open said. */
+int source_heap_close(struct source *source, uint64_t heap, uint64_t books_bytes);
+/* 0, ERR_OOM where the heap has no room, or another negative code. `waits`: the heap has no mirror.
+ */
+int source_heap_alloc(struct source *source, uint64_t heap, bool waits, uint64_t bytes,
+                      uint64_t alignment, uint64_t *block, uint64_t *offset);
+int source_heap_free(struct source *source, uint64_t heap, uint64_t block);
+/* Not counted. */
+int source_heap_check(struct source *source, uint64_t heap, uint64_t *broken);
 
 #endif

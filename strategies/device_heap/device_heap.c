@@ -44,8 +44,8 @@ struct arena_state {
 struct device_heap {
     struct device *device;
     const struct device_ops *ops;
-    struct device_program *program;
-    struct text text;
+    struct device_heap_kernels *kernels;
+    bool own_kernels;
     enum device_heap_policy policy;
     enum device_heap_padding padding;
     uint32_t words, capacity, slots_each, slot_count, ring_commands;
@@ -114,18 +114,42 @@ static int take_memories(struct device_heap *h, uint64_t arena, struct error *er
 
 /* ---- open and close ---- */
 
-static int build(struct device_heap *h, struct error *error)
+struct device_heap_kernels {
+    struct device *device;
+    struct device_program *program;
+    struct text text; /* must live as long as the program */
+};
+
+int device_heap_kernels_build(struct device *device, struct device_heap_kernels **kernels,
+                              struct error *error)
 {
-    enum kernel_language language = device_info(h->device)->language;
-    text_add(&h->text, "%s%s", prelude_text(language), kernel_text_device_heap);
+    enum kernel_language language = device_info(device)->language;
+    struct device_heap_kernels *k = must_alloc(sizeof *k);
+    k->device = device;
+    text_add(&k->text, "%s%s", prelude_text(language), kernel_text_device_heap);
     const struct kernel_source source = {
         .name = "device_heap",
-        .text = h->text.data,
+        .text = k->text.data,
         .kernel_count = HEAP_KERNELS,
         .kernel_names = heap_kernel_names,
         .host_kernels = language == KERNEL_HOST_C ? heap_host_kernels : NULL,
     };
-    return h->ops->build(h->device, &source, &h->program, error);
+    int code = device->ops->build(device, &source, &k->program, error);
+    if (code)
+        device_heap_kernels_free(k);
+    else
+        *kernels = k;
+    return code;
+}
+
+void device_heap_kernels_free(struct device_heap_kernels *k)
+{
+    if (!k)
+        return;
+    if (k->program)
+        k->device->ops->unbuild(k->device, k->program);
+    text_free(&k->text);
+    free(k);
 }
 
 /* Sizes of what is asked for, checked. */
@@ -189,6 +213,8 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
                               .slot_count = (uint32_t)(p.slots_each * p.arenas),
                               .ring_commands = options->ring_commands ? options->ring_commands
                                                                       : DEVICE_HEAP_RING_COMMANDS,
+                              .kernels = options->kernels,
+                              .own_kernels = options->kernels == NULL,
                               .arena_count = (unsigned)p.arenas};
     h->taken = must_alloc(h->slot_count);
     for (unsigned i = 0; i < h->arena_count; i++) {
@@ -196,8 +222,8 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
         h->arenas[i].spare_slots = must_alloc(h->slots_each * sizeof(uint32_t));
     }
     code = take_memories(h, options->arena, error);
-    if (!code)
-        code = build(h, error);
+    if (!code && h->own_kernels)
+        code = device_heap_kernels_build(device, &h->kernels, error);
     if (!code)
         code = device_heap_reset(h, error);
     if (code)
@@ -224,9 +250,8 @@ void device_heap_close(struct device_heap *h)
         free(h->arenas[i].spare_slots);
         free(h->arenas[i].batch);
     }
-    if (h->program)
-        h->ops->unbuild(h->device, h->program);
-    text_free(&h->text);
+    if (h->own_kernels)
+        device_heap_kernels_free(h->kernels);
     free(h->taken);
     free(h);
 }
@@ -277,7 +302,7 @@ static int launch(struct device_heap *h, enum heap_kernel kernel, unsigned items
     const struct launch shape = {.extent = {1, 1, 1}, .rank = 1, .group_items = items};
     h->launches++;
     int code =
-        h->ops->launch(h->device, h->program, kernel, &shape, a->count, a->kinds, a->values, error);
+        h->ops->launch(h->device, h->kernels->program, kernel, &shape, a->count, a->kinds, a->values, error);
     if (code)
         error_prefix(error, "device heap: %s: ", heap_kernel_names[kernel]);
     return code;

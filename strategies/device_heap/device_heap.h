@@ -57,12 +57,19 @@ struct device_heap_options {
     uint32_t ring_commands;  /* see device_heap_submit; 0: DEVICE_HEAP_RING_COMMANDS */
     /* Memory of arena_bytes to use, which stays the caller's; 0: the heap takes what it needs. */
     uint64_t arena;
+    struct device_heap_kernels *kernels; /* that outlive the heap; NULL: it builds its own */
 };
 
 struct device_heap;
 
-/* Takes the memories from the device (the arenas as one allocation each), builds the kernels and
- * enqueues heap_init. ERR_OOM or what the device says; nothing is held then. */
+/* The kernels, built for a device: once for all heaps on it. */
+struct device_heap_kernels;
+int device_heap_kernels_build(struct device *device, struct device_heap_kernels **kernels,
+                              struct error *error);
+void device_heap_kernels_free(struct device_heap_kernels *kernels); /* NULL: nothing */
+
+/* Takes the memories from the device (the arenas as one allocation each), builds the kernels unless
+ * the options have them, and enqueues heap_init. ERR_OOM or what the device says; nothing is held then. */
 int device_heap_open(struct device *device, const struct device_heap_options *options,
                      struct device_heap **heap, struct error *error);
 /* Gives everything back; the device waits for what still uses it. NULL: nothing. */

@@ -1,0 +1,23 @@
+/* A device's heap for fake sources: the kernels run on the host, over words that stand for the
+ * memory of the fake. */
+#ifndef GAMUT_TESTS_FAKE_HEAP_H
+#define GAMUT_TESTS_FAKE_HEAP_H
+
+#include "alloc/source.h"
+
+/* Heaps in an array that the fake owns; zeros to begin with. */
+struct fake_heaps {
+    struct fake_heap *first;
+    unsigned begun; /* begin without an end */
+};
+
+struct fake_heap *fake_heap_open(struct fake_heaps *heaps, const struct source_heap_options *o);
+void fake_heap_close(struct fake_heaps *heaps, struct fake_heap *heap);
+/* False where there is no room. */
+bool fake_heap_alloc(struct fake_heap *heap, uint64_t bytes, uint64_t alignment, uint64_t *block,
+                     uint64_t *offset);
+/* False where the heap refuses it. */
+bool fake_heap_free(struct fake_heap *heap, uint64_t block);
+uint64_t fake_heap_check(const struct fake_heap *heap);
+
+#endif
