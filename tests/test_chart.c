@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "experiment_fixture.h"
 #include "golden.h"
 #include "memory_fixture.h"
 #include "record/chart.h"
@@ -110,6 +111,7 @@ static struct result full_fixture(void)
     result_set_atlas(&result, &atlas);
     atlas_free(&atlas);
     memory_fixture_add(&result);
+    experiment_fixture_add(&result, "host");
     return result;
 }
 
@@ -134,6 +136,8 @@ static void charts_of_merged_cases(void **state)
     check_golden("atlas", &host);
     check_golden("cost", &host);
     check_golden("peak_reduction", &host);
+    check_golden("isosurface", &host);
+    check_golden("stall", &host);
     result_free(&result);
 }
 

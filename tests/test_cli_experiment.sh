@@ -23,6 +23,19 @@ expect 0 "0 failed" experiment $tiny -s raw --rounds 1 --no-save --format csv
 has "^stall,host,way=readback strategy=raw.*,ok,frame_ns,1,[0-9]"
 expect 0 "0 failed" experiment $tiny -s raw --rounds 1 --no-save --format json
 is_json out
+# All ways of the surface, and on PoCL the same answers as on the host.
+devices=host
+if "$gamut" list devices | grep -q '^opencl:0'; then devices=host,opencl:0; fi
+expect 0 "0 failed; wrote iso.json" experiment isosurface:cells=6:window=2:frames=3 -D $devices -s pool --rounds 1 --out iso.json
+for way in worst readback scratch batch heap; do has "^$way .* us\|^$way .* ms"; done
+[ "$(grep -o '"digest":"[0-9a-f]*","warnings"' iso.json | sort -u | wc -l)" -eq 1 ] || fail "the answers differ"
+expect 3 "1 failed" experiment isosurface:cells=6:window=2:frames=3:heap=4096 -s pool --rounds 1 --no-save
+has "^heap .*oom: .*give the option heap more"
+has "^batch .* us\|^batch .* ms"
+expect 0 "" report iso.json --out page
+grep -q 'id="f1-experiments"' page/index.html || fail "the report has no experiments"
+expect 0 "" plot iso.json -c isosurface -t dumb
+has "readback pool"
 # A row fails alone.
 expect 3 "failed" experiment $tiny -s pool --rounds 1 --no-save --mem-limit 1
 has "oom: "

@@ -129,7 +129,8 @@ static void compare_exact(const json_t *experiment, json_t *row, const json_t *r
     {
         const json_t *before = json_object_get(json_object_get(first, "samples"), name);
         const json_t *now = json_object_get(json_object_get(round, "samples"), name);
-        if (strcmp(tree_get_text(metric, "kind"), "exact") == 0 && !json_equal(before, now))
+        if (strcmp(tree_get_text(metric, "kind"), "exact") == 0 && (before || now) &&
+            !json_equal(before, now))
             rounds_warn(row, "not-deterministic", name, "differs between rounds");
     }
 }
@@ -202,11 +203,10 @@ void experiment_row_words(const json_t *experiment, const json_t *row, struct te
     json_t *parameter;
     json_array_foreach(json_object_get(experiment, "parameters"), i, parameter)
     {
-        const char *name = tree_get_text(parameter, "name"),
-                   *unit = tree_get_text(parameter, "unit");
+        const char *name = tree_get_text(parameter, "name");
         text_add(out, "%s%s=", i ? " " : "", name);
-        if (*unit)
-            experiment_value_text(experiment_number(row, name), unit, out);
+        if (*tree_get_text(parameter, "unit"))
+            text_add(out, "%.0f", experiment_number(row, name));
         else
             text_add(out, "%s", experiment_word(row, name));
     }
