@@ -212,6 +212,16 @@ static int print_at_the_end(const struct session *s, struct error *error)
     }
 }
 
+static int check_devices(const struct session *s, struct error *error)
+{
+    for (size_t d = 0; d < s->device_count; d++)
+        if (s->devices[d].selected && strchr(s->devices[d].info.id, '+'))
+            return error_set(error, ERR_USAGE,
+                             "'%s': an experiment runs on one device; name several with commas",
+                             s->devices[d].info.id);
+    return 0;
+}
+
 static int run_session(struct session *s)
 {
     const struct recording_facts facts = facts_of(s);
@@ -226,6 +236,8 @@ static int run_session(struct session *s)
         report_error(&error);
         return EXIT_NOTHING_RAN;
     }
+    if (!code)
+        code = check_devices(s, &error);
     if (!code)
         code = recording_begin(&s->recording, &facts, s->devices, s->device_count, &error);
     if (!code)

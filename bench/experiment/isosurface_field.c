@@ -6,11 +6,11 @@ struct isosurface_field isosurface_hills(uint32_t window, uint32_t cells, uint64
     uint32_t octave = 0;
     while (2u << octave <= cells)
         octave++;
-    /* The first octave is four chunks wide. At 3500 a cell of height (of 32 in a chunk) about seven
-     * of ten chunks of a window of ten are empty. */
+    /* The first octave is four chunks wide. At 2500 a cell of height (of 32 in a chunk) seven of
+     * ten chunks of a window of ten are empty. */
     return (struct isosurface_field){.top = octave + 2,
                                      .middle = (int32_t)(window * cells / 2),
-                                     .slope = (int32_t)(3500 * 32 / cells),
+                                     .slope = (int32_t)(2500 * 32 / cells),
                                      .seed = (uint32_t)(seed ^ seed >> 32)};
 }
 

@@ -11,7 +11,8 @@
 /* clang-format off */
 #define EXPERIMENT_LIST(X)                                                                         \
     X(isosurface)                                                                                  \
-    X(stall)
+    X(stall)                                                                                       \
+    X(overflow)
 /* clang-format on */
 
 #define X(name) extern const struct experiment experiment_##name;
