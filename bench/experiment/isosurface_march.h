@@ -67,7 +67,7 @@ struct march {
     struct allocator allocator; /* where the way uses one */
     struct chunk *chunks;       /* of the window: see march_chunk; for the way to use */
     uint32_t *counts;           /* of a layer; for the way to use */
-    uint64_t memory[2];         /* likewise */
+    uint64_t memory;            /* likewise */
     void *heap;                 /* likewise */
 
     uint64_t readback_ns, memory_ns; /* of the frame: waiting for sizes, asking for memory */

@@ -35,10 +35,24 @@ static int has_room(struct march *m, uint64_t each_bytes, uint64_t count, struct
                      text_bytes(most, info->max_alloc_bytes));
 }
 
+/* Memory beside the allocator's, whose books are those of its source; a limit is for both. */
 static int take_memory(struct march *m, uint64_t bytes, uint64_t *memory, struct error *error)
 {
-    int code = source_alloc(&m->source, bytes, SOURCE_LAZY, memory);
-    return code ? error_set(error, code, "%s", m->source.error.text) : 0;
+    const struct marcher *r = m->marcher;
+    int code = r->ops->alloc(r->device, bytes, memory, error);
+    if (code)
+        return code;
+    m->held_bytes += bytes;
+    if (m->source.capacity_bytes)
+        m->source.capacity_bytes -= bytes;
+    return 0;
+}
+
+static void give_memory(struct march *m, uint64_t bytes, uint64_t memory)
+{
+    const struct marcher *r = m->marcher;
+    if (memory)
+        r->ops->free(r->device, memory, bytes, NULL);
 }
 
 /* A chunk has memory of its own where, and only where, it has triangles. */
@@ -109,11 +123,8 @@ static int worst_locate(struct march *m, uint32_t layer, uint32_t chunk, const u
 
 static void worst_close(struct march *m)
 {
-    for (uint32_t layer = 0; layer < m->window; layer++) {
-        struct chunk *first = march_chunk(m, layer, 0);
-        if (first->block.memory)
-            source_free(&m->source, first->block.memory, layer_bytes(m));
-    }
+    for (uint32_t layer = 0; layer < m->window; layer++)
+        give_memory(m, layer_bytes(m), march_chunk(m, layer, 0)->block.memory);
 }
 
 static const struct isosurface_way worst = {
@@ -157,7 +168,7 @@ static const struct isosurface_way readback = {
 static int scratch_open(struct march *m, struct error *error)
 {
     int code = has_room(m, layer_bytes(m), 1, error);
-    return code ? code : take_memory(m, layer_bytes(m), &m->memory[0], error);
+    return code ? code : take_memory(m, layer_bytes(m), &m->memory, error);
 }
 
 static int scratch_create(struct march *m, uint32_t layer, struct error *error)
@@ -165,7 +176,7 @@ static int scratch_create(struct march *m, uint32_t layer, struct error *error)
     const struct marcher *r = m->marcher;
     const uint64_t worst_bytes = march_worst_bytes(m);
     int code =
-        march_emit(m, m->memory[0], 0, worst_bytes / 4, r->zeros, layer, 0, march_chunks(m), error);
+        march_emit(m, m->memory, 0, worst_bytes / 4, r->zeros, layer, 0, march_chunks(m), error);
     if (!code)
         code = read_counts(m, layer, error);
     for (uint32_t c = 0; c < march_chunks(m) && !code; c++) {
@@ -175,7 +186,7 @@ static int scratch_create(struct march *m, uint32_t layer, struct error *error)
             continue;
         code = march_alloc(m, chunk, bytes, error);
         if (!code)
-            code = r->ops->copy(r->device, chunk->block.memory, chunk->block.offset, m->memory[0],
+            code = r->ops->copy(r->device, chunk->block.memory, chunk->block.offset, m->memory,
                                 c * worst_bytes, bytes, error);
         m->copy_bytes += bytes;
     }
@@ -184,8 +195,7 @@ static int scratch_create(struct march *m, uint32_t layer, struct error *error)
 
 static void scratch_close(struct march *m)
 {
-    if (m->memory[0])
-        source_free(&m->source, m->memory[0], layer_bytes(m));
+    give_memory(m, layer_bytes(m), m->memory);
 }
 
 static const struct isosurface_way scratch = {
