@@ -11,7 +11,11 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/random.h"
+#include "device_heap/layout.h"
 #include "experiment/isosurface_march.h"
+/* The kernels as functions. */
+#include "experiment/isosurface.kernel"
 #include "experiment/list.h"
 
 enum { CELLS = 6, BALL_LAYERS = 2, BALL_CHUNKS = 4 };
@@ -118,6 +122,35 @@ static void a_ball_in_every_way(void **state)
         free_ball(&ball);
     }
     device->ops->close(device);
+}
+
+/* A field of small numbers at random, many of them 0, outside at its border: whatever surface it
+ * has is closed, and no two edges are cut at the same place. */
+static void points_on_the_surface(void **state)
+{
+    enum { POINTS = CELLS + 1, VOLUME = CELLS * CELLS * CELLS };
+    uint8_t table[TABLE_BYTES], counts[VOLUME];
+    i32 field[POINTS * POINTS * POINTS];
+    struct random random = {11};
+    int32_t *triangles = must_alloc(VOLUME * CELL_TRIANGLES_MOST * TRIANGLE_BYTES);
+    (void)state;
+    isosurface_tables(table);
+    for (int times = 0; times < 50; times++) {
+        size_t count = 0;
+        for (int i = 0; i < POINTS * POINTS * POINTS; i++) {
+            const int x = i % POINTS, y = i / POINTS % POINTS, z = i / POINTS / POINTS;
+            const bool border = !x || !y || !z || x == CELLS || y == CELLS || z == CELLS;
+            field[i] = border ? -1 : (i32)random_below(&random, 5) - 2;
+        }
+        for (int cell = 0; cell < VOLUME; cell++) {
+            count_item(cell, field, table, counts, CELLS);
+            emit_cell(triangles + TRIANGLE_WORDS * count, field, table, 0, 1, CELLS, (u32)cell);
+            count += counts[cell];
+        }
+        assert_true(count > 0);
+        assert_int_equal(isosurface_measure(triangles, count).open_edges, 0);
+    }
+    free(triangles);
 }
 
 /* ---- what is wrong is found ---- */
@@ -276,7 +309,8 @@ static void what_does_not_fit(void **state)
         const char *message;
     } cases[] = {
         {"isosurface:heap=4KiB", "heap", 0, ERR_OOM, "give the option heap more"},
-        {"isosurface:cells=64:window=12:frames=1:checked=0", "worst", 0, ERR_UNSUPPORTED, "the worst case is"},
+        {"isosurface:cells=64:window=12:frames=1:checked=0", "worst", 0, ERR_UNSUPPORTED,
+         "the worst case is"},
         {"isosurface", "worst", 65536, ERR_UNSUPPORTED, "the worst case is"},
         {"isosurface", "scratch", 65536, ERR_UNSUPPORTED, "the worst case is"},
         {"isosurface", "readback", 4096, ERR_OOM, ""},
@@ -301,7 +335,7 @@ int main(void)
         cmocka_unit_test(tables_are_whole),     cmocka_unit_test(a_ball_in_every_way),
         cmocka_unit_test(broken_tables),        cmocka_unit_test(two_balls),
         cmocka_unit_test(hash_knows_triangles), cmocka_unit_test(ways_agree),
-        cmocka_unit_test(what_does_not_fit),
+        cmocka_unit_test(what_does_not_fit),    cmocka_unit_test(points_on_the_surface),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
