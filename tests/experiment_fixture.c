@@ -108,8 +108,35 @@ static void add_stall(struct result *result, const char *device)
     }
 }
 
+static void add_overflow(struct result *result, const char *device)
+{
+    static const struct experiment_parameter parameters[] = {
+        {"chunks", true, UNIT_COUNT, "neighbours"},
+        {"percent", true, UNIT_COUNT, "of the mean"},
+        {NULL, false, UNIT_COUNT, NULL},
+    };
+    static const struct counter_info metrics[] = {
+        {"overflow_ratio", UNIT_RATIO, KIND_EXACT, BETTER_LOWER, "how often"},
+        {"claim_ratio", UNIT_RATIO, KIND_EXACT, BETTER_NEITHER, "what is claimed"},
+    };
+    json_t *options = tree_object();
+    json_t *e = experiment_tree("overflow", device, options, parameters, metrics,
+                                sizeof metrics / sizeof *metrics);
+    json_decref(options);
+    result_set_experiment(result, e);
+    for (int chunks = 1; chunks <= 4; chunks += 3)
+        for (int percent = 50; percent <= 100; percent += 50) {
+            json_t *row = tree_object(), *round = experiment_fixture_round("ok", 0, "1", "_", 0);
+            tree_put(row, "chunks", tree_count((uint64_t)chunks));
+            tree_put(row, "percent", tree_count((uint64_t)percent));
+            add(result, e, row,
+                with(with(round, "overflow_ratio", 1.0 / percent), "claim_ratio", 0.01));
+        }
+}
+
 void experiment_fixture_add(struct result *result, const char *device)
 {
+    add_overflow(result, device);
     add_isosurface(result, device);
     add_stall(result, device);
     result_summarise(result->root);

@@ -138,6 +138,7 @@ static void charts_of_merged_cases(void **state)
     check_golden("peak_reduction", &host);
     check_golden("isosurface", &host);
     check_golden("stall", &host);
+    check_golden("overflow", &host);
     result_free(&result);
 }
 

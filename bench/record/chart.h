@@ -51,6 +51,7 @@ struct chart {
     X(cost)                                                                                        \
     X(isosurface)                                                                                  \
     X(stall)                                                                                       \
+    X(overflow)                                                                                    \
     X(memory_timeline)                                                                             \
     X(address_map)                                                                                 \
     X(latency)
