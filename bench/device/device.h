@@ -144,10 +144,8 @@ struct device_pool_options {
 
 /* Memory that the host can also address. */
 enum host_memory {
-    HOST_PINNED, /* of the host, locked in place, so that the device can copy from it at full speed
-                  */
-    HOST_SHARED, /* one address for both, moved by the driver: OpenCL's coarse SVM, CUDA's managed
-                  */
+    HOST_PINNED, /* of the host, locked in place: the device copies from it at full speed */
+    HOST_SHARED, /* one address for both, moved by the driver: OpenCL's SVM, CUDA's managed memory */
 };
 
 struct device;         /* an open device; its first member is `const struct device_ops *ops` */

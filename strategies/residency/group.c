@@ -39,36 +39,37 @@ static unsigned member_of_contents(const struct use *uses, size_t count)
     return 0;
 }
 
-/* What the strategy makes of a use: whole buffers, or contents that it does not know to be void. */
-static void widen(const struct group *g, struct use *u)
+/* Contents are void to the strategy only where it keeps track of just these bytes. */
+static bool replaces(const struct group *g, const struct use *u)
 {
     bool whole = u->begin == 0 && u->end == u->buffer->bytes;
-    if (u->use == USE_REPLACES && (!g->how.discards || (!g->how.by_range && !whole)))
-        u->use = USE_CHANGES;
-    if (!g->how.by_range) {
-        u->begin = 0;
-        u->end = u->buffer->bytes;
-    }
+    return u->use == USE_REPLACES && g->how.discards && (g->how.by_range || whole);
+}
+
+static int bring(struct group *g, unsigned member, const struct use *u, struct error *error)
+{
+    if (g->how.by_range)
+        return migrate_to(g, u->buffer, member, u->begin, u->end, error);
+    return migrate_to(g, u->buffer, member, 0, u->buffer->bytes, error);
 }
 
 /* Before a command: copies, contents, order. */
-static int before(struct group *g, unsigned member, unsigned lane, struct use *uses, size_t count,
-                  struct error *error)
+static int before(struct group *g, unsigned member, unsigned lane, const struct use *uses,
+                  size_t count, struct error *error)
 {
     int code = 0;
     if (g->members[member].lost)
         return error_set(error, ERR_DEVICE_LOST, "%s, device %u of %s, was lost before",
                          g->members[member].id, member, g->info.id);
     for (size_t i = 0; i < count && !code; i++) {
-        widen(g, &uses[i]);
         code = order_check(g, lane, uses[i].buffer, uses[i].begin, uses[i].end,
                            uses[i].use != USE_READS, error);
         if (!code)
             code = buffer_need(g, uses[i].buffer, member, error);
     }
     for (size_t i = 0; i < count && !code; i++)
-        if (uses[i].use != USE_REPLACES)
-            code = migrate_to(g, uses[i].buffer, member, uses[i].begin, uses[i].end, error);
+        if (!replaces(g, &uses[i]))
+            code = bring(g, member, &uses[i], error);
     for (size_t i = 0; i < count && !code; i++)
         code = order_before(g, lane, uses[i].buffer, member, uses[i].begin, uses[i].end,
                             uses[i].use != USE_READS, error);
@@ -86,6 +87,19 @@ static void note_read(struct group *g, unsigned member, unsigned lane, uint64_t 
         order_note(g, lane, ticket, p, member, false);
 }
 
+/* Whatever the strategy keeps track of, who wrote what is known by ranges: it says where commands
+ * run, and that must not depend on the strategy. */
+static void note_write(struct group *g, unsigned member, unsigned lane, uint64_t ticket,
+                       const struct use *u)
+{
+    struct piece *p = pieces_merge(g, u->buffer, u->begin, u->end);
+    p->writer = (int)member;
+    p->current = bit((int)member);
+    order_note(g, lane, ticket, p, member, true);
+    for (p = u->buffer->first; p && !g->how.by_range; p = p->next)
+        p->current = bit((int)member);
+}
+
 /* After a command that the member has taken. */
 static int after(struct group *g, unsigned member, unsigned lane, const struct use *uses,
                  size_t count, struct error *error)
@@ -95,14 +109,9 @@ static int after(struct group *g, unsigned member, unsigned lane, const struct u
     for (size_t i = 0; i < count && g->lane_count; i++)
         if (uses[i].use == USE_READS)
             note_read(g, member, lane, ticket, &uses[i]);
-    for (size_t i = 0; i < count; i++) {
-        if (uses[i].use == USE_READS)
-            continue;
-        struct piece *p = pieces_merge(g, uses[i].buffer, uses[i].begin, uses[i].end);
-        p->current = bit((int)member);
-        p->writer = (int)member;
-        order_note(g, lane, ticket, p, member, true);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (uses[i].use != USE_READS)
+            note_write(g, member, lane, ticket, &uses[i]);
     return code;
 }
 
@@ -160,11 +169,14 @@ static int group_discard(struct device *device, uint64_t memory, uint64_t offset
     struct group *g = self(device);
     struct buffer *b = buffer_of(memory);
     (void)error;
-    if (bytes == 0 || !g->how.discards || (!g->how.by_range && bytes != b->bytes))
+    if (bytes == 0)
         return 0;
-    struct piece *p = pieces_merge(g, b, offset, offset + bytes);
-    p->current = 0;
-    p->writer = NOBODY;
+    struct use use = {b, offset, offset + bytes, USE_REPLACES};
+    if (replaces(g, &use))
+        pieces_merge(g, b, use.begin, use.end)->current = 0;
+    for (struct piece *p = pieces_cut(g, b, use.begin, use.end); p && p->begin < use.end;
+         p = p->next)
+        p->writer = NOBODY;
     return 0;
 }
 
@@ -531,7 +543,7 @@ static unsigned check_pieces(const struct group *g, const struct buffer *b)
     uint64_t at = 0;
     for (const struct piece *p = b->first; p; at = p->end, p = p->next) {
         broken += p->begin != at || p->end <= p->begin; /* pieces follow each other */
-        broken += !p->current != (p->writer == NOBODY); /* contents were written by somebody */
+        broken += !p->current && p->writer != NOBODY;   /* what was written is somewhere */
         for (unsigned m = 0; m < RESIDENCY_MEMBERS_MAX; m++)
             broken += (p->current & bit((int)m)) && (m >= g->count || !b->memory[m]);
         broken += (p->current & bit(HOST_SHADOW)) && !b->shadow;

@@ -1,7 +1,8 @@
 /* What moves, from where, and by which way.
  *
  *   1. A piece moves if it has contents and the copy that is to be used is not current.
- *   2. It comes from the member that wrote it, or else from the first whose copy is current.
+ *   2. It comes from the member that wrote it, or else (and always where whole memories move) from
+ *      the first whose copy is current.
  *   3. Directly, in the receiver's queue for transfers; or to the shadow on the host and from
  * there. What the shadow has of the latest contents need not be fetched again, and is still there
  *      when the device that it came from is lost.
@@ -25,7 +26,7 @@ static int source_of(const struct group *g, const struct piece *p)
     bool direct = g->how.direct && g->together;
     if ((p->current & bit(HOST_SHADOW)) && !direct)
         return HOST_SHADOW;
-    if (is_healthy(g, p, p->writer))
+    if (g->how.by_range && is_healthy(g, p, p->writer))
         return p->writer;
     for (unsigned m = 0; m < g->count; m++)
         if (is_healthy(g, p, (int)m))
@@ -57,6 +58,13 @@ static void note(const struct group *g, unsigned lane, uint64_t ticket, const st
         order_note(g, lane, ticket, p, copy, writes);
 }
 
+/* The driver says that a device is lost, and not which of the two. */
+static unsigned which_is_lost(const struct group *g, unsigned from, unsigned to)
+{
+    struct device *d = g->members[from].device;
+    return d->ops->sync(d, NULL) == ERR_DEVICE_LOST ? from : to;
+}
+
 static int move_directly(struct group *g, const struct transfer *t, unsigned from, unsigned to,
                          struct error *error)
 {
@@ -72,13 +80,13 @@ static int move_directly(struct group *g, const struct transfer *t, unsigned fro
         return code;
     code = d->ops->peer_copy(d, t->buffer->memory[to], t->begin, g->members[from].device,
                              t->buffer->memory[from], t->begin, t->end - t->begin, error);
-    if (!code)
-        code = order_issued(g, lane, &ticket, error);
     if (code)
-        return group_member_said(g, to, code, error);
+        return group_member_said(g, code == ERR_DEVICE_LOST ? which_is_lost(g, from, to) : to, code,
+                                 error);
+    code = order_issued(g, lane, &ticket, error);
     note(g, lane, ticket, t, from, false);
     note(g, lane, ticket, t, to, true);
-    return 0;
+    return code;
 }
 
 /* Reading waits for all that its lane was given before. */
@@ -110,12 +118,11 @@ static int send(struct group *g, const struct transfer *t, unsigned to, struct e
         return code;
     code = d->ops->write(d, t->buffer->memory[to], t->begin, t->buffer->shadow + t->begin,
                          t->end - t->begin, error);
-    if (!code)
-        code = order_issued(g, lane, &ticket, error);
     if (code)
         return group_member_said(g, to, code, error);
+    code = order_issued(g, lane, &ticket, error);
     note(g, lane, ticket, t, to, true);
-    return 0;
+    return code;
 }
 
 static int move_by_host(struct group *g, const struct transfer *t, int from, unsigned to,
