@@ -1,5 +1,6 @@
 #include "cli/run_noise.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "record/newest.h"
@@ -10,8 +11,18 @@
 static void tell(const json_t *noise, const char *how, const char *when)
 {
     const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
-    fprintf(stderr, "gamut: the noise floor of %s is %.3g %%%s%s\n", tree_get_text(noise, "device"),
-            100 * tree_get_number(wall, "floor"), how, when);
+    const char *way;
+    json_t *floor;
+    double of_ways = NAN;
+    json_object_foreach(json_object_get(wall, "by_way"), way, floor)
+    {
+        of_ways = fmax(of_ways, json_number_value(floor));
+    }
+    fprintf(stderr, "gamut: the noise floor of %s is %.3g %%", tree_get_text(noise, "device"),
+            100 * tree_get_number(wall, "floor"));
+    if (!isnan(of_ways))
+        fprintf(stderr, " for a case, %.2g %% for all cases of a strategy", 100 * of_ways);
+    fprintf(stderr, "%s%s\n", how, when);
 }
 
 static size_t devices_of(const json_t *root)
