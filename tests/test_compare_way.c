@@ -208,6 +208,23 @@ static void what_both_files_have_is_compared(void **state)
     }
 }
 
+/* A case that was run and has no times in one file says nothing of the others. */
+static void what_was_not_measured_is_left_out(void **state)
+{
+    (void)state;
+    const struct compare_options options = default_options();
+    json_t *fresh = make(&(struct made){.seed = 3, .pool = 0.05}), *round;
+    size_t i;
+    const json_t *one = json_array_get(json_object_get(fresh, "cases"), 1);
+    assert_string_equal(tree_get_text(json_object_get(one, "key"), "strategy"), "pool");
+    json_array_foreach(json_object_get(one, "rounds"), i, round)
+        json_object_del(json_object_get(round, "samples"), "wall_ns");
+    json_t *comparison = compare_roots(make(&(struct made){.seed = 1}), fresh, &options);
+    assert_string_equal(verdict_over(comparison, "pool"), "slower");
+    assert_true(tree_get_number(row_over(comparison, "pool"), "cases") == WORKLOADS - 1);
+    json_decref(comparison);
+}
+
 static void too_little_is_no_row_or_unsure(void **state)
 {
     (void)state;
@@ -295,6 +312,7 @@ int main(void)
         cmocka_unit_test(swapping_mirrors_the_row),
         cmocka_unit_test(most_cases_decide),
         cmocka_unit_test(what_both_files_have_is_compared),
+        cmocka_unit_test(what_was_not_measured_is_left_out),
         cmocka_unit_test(too_little_is_no_row_or_unsure),
         cmocka_unit_test(only_what_is_gated_has_the_row),
         cmocka_unit_test(within_a_file_it_is_over_all_counterparts),

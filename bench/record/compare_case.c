@@ -258,6 +258,15 @@ static size_t pair_rounds(const double *round[2], const double *value[2], const 
     return pairs;
 }
 
+double compare_floor(const struct comparer *c, const json_t *one_case, const char *metric)
+{
+    double floor = 0;
+    for (int r = 0; r < 2; r++)
+        if (c->roots[r])
+            floor = fmax(floor, compare_log_limit(noise_floor(c->roots[r], one_case, metric)));
+    return floor;
+}
+
 static void compare_samples(struct comparer *c, const json_t *base, const json_t *fresh, size_t i)
 {
     size_t list_count, count[2];
@@ -282,11 +291,7 @@ static void compare_samples(struct comparer *c, const json_t *base, const json_t
     row->metric = info;
     row->gate = gate;
     row->limit = compare_log_limit(gate ? gate->part : c->options->threshold);
-    for (int r = 0; r < 2; r++) {
-        const double floor =
-            c->roots[r] ? noise_floor(c->roots[r], row->one_case, info->name) : NAN;
-        row->floor = fmax(row->floor, compare_log_limit(floor));
-    }
+    row->floor = compare_floor(c, row->one_case, info->name);
     row->base = median_of_copy(value[0], count[0], room);
     row->fresh = median_of_copy(value[1], count[1], room);
     take_logarithms(value[0], count[0]);

@@ -66,6 +66,9 @@ struct comparer {
 /* compare_case.c: adds the rows of a case. `fresh` or `base` is NULL where a file lacks it. */
 void compare_case(struct comparer *c, const json_t *base, const json_t *fresh);
 struct compare_row *compare_add_row(struct comparer *c, const struct compare_row *row);
+/* The noise floor of a metric of a case or a way (record/noise.h) by both files, as a logarithm; 0
+ * where none is known or needed. */
+double compare_floor(const struct comparer *c, const json_t *one_case, const char *metric);
 
 /* compare_way.c: adds the rows over the cases of a file whose rows have all been added. */
 void compare_ways(struct comparer *c);

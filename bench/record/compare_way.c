@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "record/compare_parts.h"
-#include "record/noise.h"
 #include "record/shared_shift.h"
 #include "record/tree.h"
 #include "record/way.h"
 
-/* Rows of one metric in one file: both cases of each, and how their metric is gated. */
+/* Rows of one metric in one file, as far as both cases were measured, and how it is gated. */
 struct pairs {
     size_t count;
     const json_t **base, **fresh;
@@ -22,7 +21,8 @@ static struct pairs pairs_of(const struct comparer *c, const struct counter_info
                           .fresh = must_alloc(c->row_count * sizeof *pairs.fresh)};
     for (size_t i = 0; i < c->row_count; i++) {
         const struct compare_row *row = &c->rows[i];
-        if (row->file != c->file || row->metric != metric)
+        if (row->file != c->file || row->metric != metric || !row->base_rounds ||
+            !row->fresh_rounds)
             continue;
         pairs.row = row;
         pairs.base[pairs.count] = row->base_case;
@@ -60,15 +60,6 @@ static struct shared_rounds rounds_of(struct arena *arena, const struct pairs *p
     return (struct shared_rounds){way->count, fewer, value};
 }
 
-static double floor_of(const struct comparer *c, const json_t *key, const char *metric)
-{
-    double floor = 0;
-    for (int r = 0; r < 2; r++)
-        if (c->roots[r])
-            floor = fmax(floor, compare_log_limit(noise_floor(c->roots[r], key, metric)));
-    return floor;
-}
-
 /* `finest`: the smallest p that must be told apart. */
 static struct compare_row row_of(struct comparer *c, const struct pairs *pairs,
                                  const struct way *way, double finest)
@@ -83,7 +74,7 @@ static struct compare_row row_of(struct comparer *c, const struct pairs *pairs,
         .metric = metric,
         .gate = pairs->row->gate,
         .limit = pairs->row->limit,
-        .floor = floor_of(c, way->key, metric->name),
+        .floor = compare_floor(c, way->key, metric->name),
         .base = NAN,
         .fresh = NAN,
         .base_rounds = rounds.count,
