@@ -24,6 +24,7 @@ int main(void)
                                                  .padding = DEVICE_HEAP_TIGHT,
                                                  .sizes = loads[l].sizes,
                                                  .scale_words = loads[l].scale_words,
+                                                 .stride_words = 1,
                                                  .arena_words = ARENA_WORDS,
                                                  .seed = seed};
                 struct heap_churn_result r = heap_churn_run(&churn);

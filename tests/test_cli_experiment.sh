@@ -37,6 +37,9 @@ expect 0 "" report iso.json --out page
 grep -q 'id="f1-experiments"' page/index.html || fail "the report has no experiments"
 expect 0 "" plot iso.json -c isosurface -t dumb
 has "readback pool"
+# The device heap: its operations on every device, how full it gets on the host.
+expect 0 "0 failed" experiment heap-ops:live_most=100 heap-utilisation:arena_words=65536:seeds=1 -D $devices --rounds 1 --no-save
+for policy in larger smaller best tlsf; do has "^$policy  *100 .* ns"; has "^lognormal  $policy  *tight  *0\.[3-9]"; done
 # A row fails alone.
 expect 3 "failed" experiment $tiny -s pool --rounds 1 --no-save --mem-limit 1
 has "oom: "

@@ -457,6 +457,35 @@ static void random_streams(void **state)
     each_kind(check_streams);
 }
 
+/* ---- what a policy is good for ---- */
+
+static double filled(enum device_heap_policy policy, enum heap_sizes sizes, uint32_t scale_words)
+{
+    const struct heap_churn churn = {.policy = policy,
+                                     .padding = DEVICE_HEAP_TIGHT,
+                                     .sizes = sizes,
+                                     .scale_words = scale_words,
+                                     .stride_words = 1,
+                                     .arena_words = 1 << 19,
+                                     .seed = 3};
+    return heap_churn_run(&churn).utilisation;
+}
+
+/* TLSF is within three points of best fit; the published placement is near to worst fit. */
+static void arenas_are_filled(void **state)
+{
+    (void)state;
+    static const uint32_t scale_words[] = {128, 52, 256};
+    for (unsigned sizes = SIZES_UNIFORM; sizes <= SIZES_BIMODAL; sizes++) {
+        double best = filled(DEVICE_HEAP_BEST, sizes, scale_words[sizes]);
+        double tlsf = filled(DEVICE_HEAP_TLSF, sizes, scale_words[sizes]);
+        double larger = filled(DEVICE_HEAP_LARGER, sizes, scale_words[sizes]);
+        if (best < 0.75 || best > 1 || tlsf < best - 0.03 || larger > best - 0.03)
+            fail_msg("%s: best fit fills %g, TLSF %g, larger %g", heap_size_names[sizes], best,
+                     tlsf, larger);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +496,7 @@ int main(void)
         cmocka_unit_test(clobbered_slots),    cmocka_unit_test(adjacent_blocks),
         cmocka_unit_test(last_resort),        cmocka_unit_test(compact_full),
         cmocka_unit_test(rubbish_everywhere), cmocka_unit_test(random_streams),
+        cmocka_unit_test(arenas_are_filled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,11 +72,11 @@ static void churn_close(struct churn *c)
     free(c->words);
 }
 
-static void put(uint32_t *command, uint32_t what, uint32_t count)
+static void put(uint32_t *command, uint32_t what, uint32_t count, uint32_t stride)
 {
     command[COMMAND_DO] = what;
     command[COMMAND_COUNT] = count;
-    command[COMMAND_STRIDE] = 1;
+    command[COMMAND_STRIDE] = stride;
 }
 
 /* One free or one allocation, whichever brings the load to `target_words`. */
@@ -84,17 +84,19 @@ static void choose(struct churn *c, const struct heap_churn *settings, uint64_t 
                    uint32_t *command)
 {
     if (c->live_words < target_words && c->spare_count > 0) {
-        uint32_t slot = c->spare[--c->spare_count];
-        c->words[slot] = heap_random_words(&c->random, settings->sizes, settings->scale_words);
+        uint32_t slot = c->spare[--c->spare_count], stride = settings->stride_words;
+        uint32_t words = heap_random_words(&c->random, settings->sizes, settings->scale_words);
+        uint32_t count = (words + stride - 1) / stride;
+        c->words[slot] = count * stride;
         c->live[c->live_count++] = slot;
         c->live_words += c->words[slot];
-        put(command, (uint32_t)HEAP_ALLOC | slot, c->words[slot]);
+        put(command, (uint32_t)HEAP_ALLOC | slot, count, stride);
     } else {
         uint32_t i = (uint32_t)random_below(&c->random, c->live_count), slot = c->live[i];
         c->live[i] = c->live[--c->live_count];
         c->spare[c->spare_count++] = slot;
         c->live_words -= c->words[slot];
-        put(command, (uint32_t)HEAP_FREE | slot, 0);
+        put(command, (uint32_t)HEAP_FREE | slot, 0, 0);
     }
 }
 

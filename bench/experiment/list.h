@@ -12,7 +12,9 @@
 #define EXPERIMENT_LIST(X)                                                                         \
     X(isosurface)                                                                                  \
     X(stall)                                                                                       \
-    X(overflow)
+    X(overflow)                                                                                    \
+    X(heap_ops)                                                                                    \
+    X(heap_utilisation)
 /* clang-format on */
 
 #define X(name) extern const struct experiment experiment_##name;

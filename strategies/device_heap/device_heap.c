@@ -124,6 +124,10 @@ int device_heap_kernels_build(struct device *device, struct device_heap_kernels 
                               struct error *error)
 {
     enum kernel_language language = device_info(device)->language;
+    if (device_info(device)->members > 1)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "a heap lives on one device, and %s is several: run it on one of them",
+                         device_info(device)->id);
     struct device_heap_kernels *k = must_alloc(sizeof *k);
     k->device = device;
     text_add(&k->text, "%s%s", prelude_text(language), kernel_text_device_heap);
@@ -301,8 +305,8 @@ static int launch(struct device_heap *h, enum heap_kernel kernel, unsigned items
 {
     const struct launch shape = {.extent = {1, 1, 1}, .rank = 1, .group_items = items};
     h->launches++;
-    int code =
-        h->ops->launch(h->device, h->kernels->program, kernel, &shape, a->count, a->kinds, a->values, error);
+    int code = h->ops->launch(h->device, h->kernels->program, kernel, &shape, a->count, a->kinds,
+                              a->values, error);
     if (code)
         error_prefix(error, "device heap: %s: ", heap_kernel_names[kernel]);
     return code;

@@ -1,0 +1,330 @@
+/* What an allocation or a free costs a heap on the device, and what a batch of them costs besides.
+ *
+ * In a heap with `live` blocks, one that is picked at random is freed and another one is allocated,
+ * over and over, in batches of several sizes. The batches of one size are queued behind a long
+ * one, so that the device does not wait for the host between them, and timed on the device's clock.
+ *
+ * The claim that is measured: one work-item that carries out commands pays for words that it
+ * waits for one after the other, so that an operation takes
+ *
+ *     command + launch / batch
+ *
+ * and a batch of more than a few commands gains nothing. Both terms are fitted: the launch's for
+ * batches whose commands are arguments of the launch (`few`), and for those that are copied first.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "device_heap/device_heap.h"
+#include "experiment/heap_churn.h"
+#include "experiment/list.h"
+
+enum { OPS_LIVE_MOST, OPS_WORDS };
+static const struct option_spec options[] = {
+    [OPS_LIVE_MOST] = {"live_most", OPTION_COUNT, "100000", NULL, 100, 10000000,
+                       "the most live blocks; also a tenth of it, and so on down to 100"},
+    [OPS_WORDS] = {"words", OPTION_COUNT, "256", NULL, 1, 1 << 20,
+                   "mean words of a block; they are uniform"},
+    {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
+};
+
+enum { PARAMETER_POLICY, PARAMETER_LIVE };
+static const struct experiment_parameter parameters[] = {
+    [PARAMETER_POLICY] = {"policy", false, UNIT_COUNT, "larger, smaller, best, tlsf"},
+    [PARAMETER_LIVE] = {"live_blocks", true, UNIT_COUNT, "blocks that are live all the time"},
+    {NULL, false, UNIT_COUNT, NULL},
+};
+
+/* clang-format off */
+#define METRIC_LIST(X)                                                                             \
+    X(op_1_ns, NS, SAMPLED, LOWER, "device time of an operation in batches of one")                  \
+    X(op_8_ns, NS, SAMPLED, LOWER, "... of 8: the most that go with the launch")                     \
+    X(op_64_ns, NS, SAMPLED, LOWER, "... of 64, copied to the device")                               \
+    X(op_1024_ns, NS, SAMPLED, LOWER, "... of 1024")                                                 \
+    X(op_16384_ns, NS, SAMPLED, LOWER, "... of 16384")                                               \
+    X(command_ns, NS, SAMPLED, LOWER, "fitted: what a command takes")                                \
+    X(launch_few_ns, NS, SAMPLED, LOWER, "fitted: what a batch takes besides, up to 8 commands")     \
+    X(launch_ns, NS, SAMPLED, LOWER, "fitted: the same above 8, the copy of the commands with it")   \
+    X(submit_few_ns, NS, SAMPLED, LOWER, "host time of giving a batch of one")                       \
+    X(submit_ns, NS, SAMPLED, LOWER, "host time of giving a batch of 64")                            \
+    X(visit_count, COUNT, EXACT, LOWER, "entries of the index looked at in 1000 operations")
+/* clang-format on */
+#define X(name, unit, kind, better, help) METRIC_##name,
+enum metric { METRIC_LIST(X) METRICS };
+#undef X
+#define X(name, unit, kind, better, help) {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
+static const struct counter_info metrics[] = {METRIC_LIST(X)};
+#undef X
+
+/* So many batches of so many commands. */
+static const struct batch {
+    uint32_t commands, count;
+    enum metric op;
+} batches[] = {
+    {1, 512, METRIC_op_1_ns},     {8, 256, METRIC_op_8_ns},       {64, 128, METRIC_op_64_ns},
+    {1024, 8, METRIC_op_1024_ns}, {16384, 2, METRIC_op_16384_ns},
+};
+enum { BATCHES = sizeof batches / sizeof *batches, HOST_METRIC_BATCH = 64 };
+
+/* The batch in front of them lasts until they are queued. Of a few tries the least counts: whatever
+ * comes between makes one slower. */
+enum { LONG_COMMANDS = 8192, TRIES = 3 };
+
+struct ops_state {
+    struct device *device;
+    struct experiment_settings settings;
+    struct device_heap_kernels *kernels;
+};
+
+static void close_ops(void *state)
+{
+    struct ops_state *s = state;
+    device_heap_kernels_free(s->kernels);
+    free(s);
+}
+
+static int open_ops(struct device *device, const struct experiment_settings *settings, void **state,
+                    struct error *error)
+{
+    struct ops_state *s = must_alloc(sizeof *s);
+    *s = (struct ops_state){.device = device, .settings = *settings};
+    int code = device_heap_kernels_build(device, &s->kernels, error);
+    if (code)
+        close_ops(s);
+    else
+        *state = s;
+    return code;
+}
+
+/* ---- a heap with so many live blocks ---- */
+
+struct run {
+    struct device *device;
+    struct device_heap *heap;
+    struct random random;
+    uint32_t *slots; /* of the live blocks */
+    uint32_t live, words;
+    bool frees_next;   /* a free and an allocation take turns */
+    uint64_t commands; /* since visits were last read */
+};
+
+static int add_alloc(struct run *r, uint32_t place, struct error *error)
+{
+    uint32_t words = heap_random_words(&r->random, SIZES_UNIFORM, r->words);
+    return device_heap_alloc(r->heap, words, 1, &r->slots[place], error);
+}
+
+/* A live block goes, and the next command puts another one in its place. */
+static int add_command(struct run *r, struct error *error)
+{
+    r->commands++;
+    r->frees_next = !r->frees_next;
+    if (!r->frees_next)
+        return add_alloc(r, r->live - 1, error);
+    uint32_t place = (uint32_t)random_below(&r->random, r->live), slot = r->slots[place];
+    r->slots[place] = r->slots[r->live - 1];
+    return device_heap_free(r->heap, slot, error);
+}
+
+static int submit(struct run *r, uint32_t commands, struct error *error)
+{
+    int code = 0;
+    for (uint32_t i = 0; i < commands && !code; i++)
+        code = add_command(r, error);
+    return code ? code : device_heap_submit(r->heap, 0, 0, error);
+}
+
+/* All blocks, and then each of them replaced once on average. */
+static int open_run(struct run *r, struct ops_state *s, const struct experiment_row *row,
+                    struct error *error)
+{
+    unsigned policy = 0;
+    while (strcmp(device_heap_policy_names[policy], row->word[PARAMETER_POLICY]) != 0)
+        policy++;
+    const uint32_t live = (uint32_t)row->number[PARAMETER_LIVE];
+    const uint32_t words = (uint32_t)s->settings.options.value[OPS_WORDS];
+    *r = (struct run){.device = s->device, .random = {live}, .live = live, .words = words};
+    /* Two thirds full, and never so small that it cannot be. */
+    const struct device_heap_options heap = {
+        .policy = policy,
+        .padding = DEVICE_HEAP_TIGHT,
+        .arena_bytes = ((uint64_t)live * (words + 3) * 3 / 2 + 4096) * 4,
+        .slots = live + 1,
+        .kernels = s->kernels,
+    };
+    r->slots = must_alloc(live * sizeof *r->slots);
+    int code = device_heap_open(s->device, &heap, &r->heap, error);
+    for (uint32_t i = 0; i < live && !code; i++)
+        code = add_alloc(r, i, error);
+    if (!code)
+        code = device_heap_submit(r->heap, 0, 0, error);
+    return code ? code : submit(r, 2 * live, error);
+}
+
+static void close_run(struct run *r)
+{
+    device_heap_close(r->heap);
+    free(r->slots);
+}
+
+/* ---- times ---- */
+
+/* Batches of one size behind a long one: *op_ns on the device's clock, *submit_ns on the host's. */
+static int time_batches(struct run *r, const struct batch *b, double *op_ns, double *submit_ns,
+                        struct error *error)
+{
+    const struct device_ops *ops = r->device->ops;
+    uint64_t device_ns = 0, host_ns = 0;
+    int code = submit(r, LONG_COMMANDS, error);
+    if (!code)
+        code = ops->mark(r->device, 0, error);
+    for (uint32_t i = 0; i < b->count && !code; i++) {
+        for (uint32_t c = 0; c < b->commands && !code; c++)
+            code = add_command(r, error);
+        uint64_t start = clock_ns();
+        if (!code)
+            code = device_heap_submit(r->heap, 0, 0, error);
+        host_ns += clock_ns() - start;
+    }
+    if (!code)
+        code = ops->mark(r->device, 1, error);
+    if (!code)
+        code = ops->sync(r->device, error);
+    if (!code)
+        code = ops->elapsed_ns(r->device, &device_ns, error);
+    *op_ns = (double)device_ns / ((double)b->count * b->commands);
+    *submit_ns = (double)host_ns / b->count;
+    return code;
+}
+
+static int time_tries(struct run *r, const struct batch *b, double *op_ns, double *submit_ns,
+                      struct error *error)
+{
+    int code = 0;
+    for (unsigned try = 0; try < TRIES && !code; try++) {
+        double op, give;
+        code = time_batches(r, b, &op, &give, error);
+        *op_ns = try == 0 || op < *op_ns ? op : *op_ns;
+        *submit_ns = try == 0 || give < *submit_ns ? give : *submit_ns;
+    }
+    return code;
+}
+
+/* Least squares of op = command + launch / batch, with a launch term for either kind of batch. */
+static void fit(const double op_ns[BATCHES], double *command_ns, double launch_ns[2])
+{
+    double xx[2] = {0, 0}, x[2] = {0, 0}, xy[2] = {0, 0}, y = 0, n = BATCHES;
+    for (unsigned b = 0; b < BATCHES; b++) {
+        unsigned kind = batches[b].commands > HEAP_FEW;
+        double inverse = 1.0 / batches[b].commands;
+        x[kind] += inverse;
+        xx[kind] += inverse * inverse;
+        xy[kind] += inverse * op_ns[b];
+        y += op_ns[b];
+    }
+    for (unsigned kind = 0; kind < 2; kind++) {
+        n -= x[kind] * x[kind] / xx[kind];
+        y -= x[kind] * xy[kind] / xx[kind];
+    }
+    *command_ns = y / n;
+    for (unsigned kind = 0; kind < 2; kind++)
+        launch_ns[kind] = (xy[kind] - *command_ns * x[kind]) / xx[kind];
+}
+
+static int time_all(struct run *r, struct experiment_record *record, struct error *error)
+{
+    double op_ns[BATCHES], submit_ns, command_ns, launch_ns[2];
+    int code = 0;
+    for (unsigned b = 0; b < BATCHES && !code; b++) {
+        code = time_tries(r, &batches[b], &op_ns[b], &submit_ns, error);
+        if (code)
+            break;
+        experiment_take(record, batches[b].op, op_ns[b]);
+        if (batches[b].commands == 1)
+            experiment_take(record, METRIC_submit_few_ns, submit_ns);
+        if (batches[b].commands == HOST_METRIC_BATCH)
+            experiment_take(record, METRIC_submit_ns, submit_ns);
+    }
+    if (code)
+        return code;
+    fit(op_ns, &command_ns, launch_ns);
+    experiment_take(record, METRIC_command_ns, command_ns);
+    experiment_take(record, METRIC_launch_few_ns, launch_ns[0]);
+    experiment_take(record, METRIC_launch_ns, launch_ns[1]);
+    return 0;
+}
+
+/* ---- a row ---- */
+
+/* The heap is sound, has refused nothing, and has what was not freed. */
+static int check(struct run *r, uint64_t header[HEAP_HEADER_WORDS], struct error *error)
+{
+    uint64_t report[REPORT_WORDS], broken = 0;
+    char status[128];
+    int code = device_heap_check(r->heap, report, &broken, error);
+    if (!code)
+        code = device_heap_read_header(r->heap, header, error);
+    if (code)
+        return code;
+    uint64_t live = r->live - r->frees_next;
+    if (broken || header[HEAP_STATUS] || header[HEAP_LIVE_BLOCKS] != live)
+        return error_set(error, ERR_WRONG,
+                         "the heap has %llu broken invariants, status %s and %llu live blocks of "
+                         "%llu",
+                         (unsigned long long)broken,
+                         device_heap_status_text(status, (uint32_t)header[HEAP_STATUS]),
+                         (unsigned long long)header[HEAP_LIVE_BLOCKS], (unsigned long long)live);
+    return 0;
+}
+
+static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
+                   struct error *error)
+{
+    struct run r;
+    uint64_t before[HEAP_HEADER_WORDS], after[HEAP_HEADER_WORDS];
+    int code = open_run(&r, state, row, error);
+    if (!code)
+        code = check(&r, before, error);
+    r.commands = 0;
+    if (!code)
+        code = time_all(&r, record, error);
+    if (!code)
+        code = check(&r, after, error);
+    if (!code) /* counters of the heap have 32 bits, and wrap */
+        experiment_take(record, METRIC_visit_count,
+                        (double)((uint32_t)(after[HEAP_VISITS] - before[HEAP_VISITS]) *
+                                 UINT64_C(1000) / r.commands));
+    close_run(&r);
+    return code;
+}
+
+static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
+                struct error *error)
+{
+    (void)error;
+    for (unsigned policy = 0; policy < DEVICE_HEAP_POLICIES; policy++)
+        for (uint64_t live = settings->options.value[OPS_LIVE_MOST]; live >= 100; live /= 10) {
+            struct experiment_row *row = experiment_add_row(out);
+            snprintf(row->word[PARAMETER_POLICY], EXPERIMENT_WORD_MAX, "%s",
+                     device_heap_policy_names[policy]);
+            row->number[PARAMETER_LIVE] = live;
+        }
+    return 0;
+}
+
+const struct experiment experiment_heap_ops = {
+    .version = EXPERIMENT_API_VERSION,
+    .name = "heap-ops",
+    .summary = "what allocations and frees cost a heap on the device, by batch",
+    .options = options,
+    .parameters = parameters,
+    .metrics = metrics,
+    .metric_count = METRICS,
+    .plan = plan,
+    .open = open_ops,
+    .measure = measure,
+    .close = close_ops,
+};

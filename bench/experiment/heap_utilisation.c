@@ -1,0 +1,143 @@
+/* How much of an arena each placement policy fills before a request finds no room, and what an
+ * operation costs on the host. Where blocks come to lie is the same on every device, word for word
+ * (the tests see to that), so it is measured on the host, where it takes seconds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "device_heap/device_heap.h"
+#include "experiment/heap_churn.h"
+#include "experiment/list.h"
+
+enum { UTILISATION_WORDS, UTILISATION_STRIDE, UTILISATION_SEEDS };
+static const struct option_spec options[] = {
+    [UTILISATION_WORDS] = {"arena_words", OPTION_COUNT, "8388608", NULL, 1 << 16, 1 << 30,
+                           "words of the arena"},
+    [UTILISATION_STRIDE] = {"stride", OPTION_COUNT, "1", NULL, 1, 4096,
+                            "words of an element; from 2 on both paddings are measured"},
+    [UTILISATION_SEEDS] = {"seeds", OPTION_COUNT, "5", NULL, 1, 1000,
+                           "how often, each time with other random numbers"},
+    {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
+};
+
+enum { PARAMETER_SIZES, PARAMETER_POLICY, PARAMETER_PADDING };
+static const struct experiment_parameter parameters[] = {
+    [PARAMETER_SIZES] = {"sizes", false, UNIT_COUNT, "uniform, lognormal, bimodal"},
+    [PARAMETER_POLICY] = {"policy", false, UNIT_COUNT, "larger, smaller, best, tlsf"},
+    [PARAMETER_PADDING] = {"padding", false, UNIT_COUNT, "seed, tight"},
+    {NULL, false, UNIT_COUNT, NULL},
+};
+static const char *const padding_names[] = {
+    [DEVICE_HEAP_SEED] = "seed", [DEVICE_HEAP_TIGHT] = "tight"};
+
+/* clang-format off */
+#define METRIC_LIST(X)                                                                             \
+    X(filled_ratio, RATIO, EXACT, HIGHER, "words asked for and live at the first failure, of the arena's: the mean") \
+    X(least_filled_ratio, RATIO, EXACT, HIGHER, "the least of the seeds")                            \
+    X(live_block_count, COUNT, EXACT, HIGHER, "live blocks at the first failure, the mean")          \
+    X(visit_count, COUNT, EXACT, LOWER, "entries of the index looked at in 1000 operations")         \
+    X(op_ns, NS, SAMPLED, LOWER, "time of an operation, one value a seed")
+/* clang-format on */
+#define X(name, unit, kind, better, help) METRIC_##name,
+enum metric { METRIC_LIST(X) METRICS };
+#undef X
+#define X(name, unit, kind, better, help) {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
+static const struct counter_info metrics[] = {METRIC_LIST(X)};
+#undef X
+
+/* Scales that give each distribution a few thousand live blocks in the default arena. */
+static const uint32_t scale_words[] = {
+    [SIZES_UNIFORM] = 2048, [SIZES_LOGNORMAL] = 829, [SIZES_BIMODAL] = 4096};
+enum { SIZES = sizeof scale_words / sizeof *scale_words };
+
+struct utilisation_state {
+    struct experiment_settings settings;
+    bool is_host;
+};
+
+static int open_utilisation(struct device *device, const struct experiment_settings *settings,
+                            void **state, struct error *error)
+{
+    struct utilisation_state *s = must_alloc(sizeof *s);
+    (void)error;
+    *s = (struct utilisation_state){.settings = *settings,
+                                    .is_host = device_info(device)->language == KERNEL_HOST_C};
+    *state = s;
+    return 0;
+}
+
+static unsigned find(const char *const *names, const char *name)
+{
+    unsigned i = 0;
+    while (strcmp(names[i], name) != 0)
+        i++;
+    return i;
+}
+
+static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
+                   struct error *error)
+{
+    const struct utilisation_state *s = state;
+    const struct experiment_settings *settings = &s->settings;
+    const uint64_t seeds = settings->options.value[UTILISATION_SEEDS];
+    struct heap_churn churn = {
+        .sizes = find(heap_size_names, row->word[PARAMETER_SIZES]),
+        .policy = find(device_heap_policy_names, row->word[PARAMETER_POLICY]),
+        .padding = find(padding_names, row->word[PARAMETER_PADDING]),
+        .arena_words = (uint32_t)settings->options.value[UTILISATION_WORDS],
+        .stride_words = (uint32_t)settings->options.value[UTILISATION_STRIDE],
+    };
+    double filled = 0, least = 1, live = 0, visits = 0;
+    if (!s->is_host)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "blocks lie at the same places on every device: see the host's rows");
+    churn.scale_words = scale_words[churn.sizes];
+    for (uint64_t i = 0; i < seeds; i++) {
+        churn.seed = random_split(settings->seed, i);
+        struct heap_churn_result r = heap_churn_run(&churn);
+        filled += r.utilisation;
+        least = r.utilisation < least ? r.utilisation : least;
+        live += r.live_blocks;
+        visits += r.visits_per_op;
+        experiment_take(record, METRIC_op_ns, r.ns_per_op);
+    }
+    experiment_take(record, METRIC_filled_ratio, filled / (double)seeds);
+    experiment_take(record, METRIC_least_filled_ratio, least);
+    experiment_take(record, METRIC_live_block_count, (double)(uint64_t)(live / (double)seeds));
+    experiment_take(record, METRIC_visit_count, (double)(uint64_t)(1000 * visits / (double)seeds));
+    return 0;
+}
+
+static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
+                struct error *error)
+{
+    const bool both = settings->options.value[UTILISATION_STRIDE] > 1;
+    (void)error;
+    for (unsigned sizes = 0; sizes < SIZES; sizes++)
+        for (unsigned policy = 0; policy < DEVICE_HEAP_POLICIES; policy++)
+            for (unsigned padding = both ? DEVICE_HEAP_SEED : DEVICE_HEAP_TIGHT;
+                 padding <= DEVICE_HEAP_TIGHT; padding++) {
+                struct experiment_row *row = experiment_add_row(out);
+                snprintf(row->word[PARAMETER_SIZES], EXPERIMENT_WORD_MAX, "%s",
+                         heap_size_names[sizes]);
+                snprintf(row->word[PARAMETER_POLICY], EXPERIMENT_WORD_MAX, "%s",
+                         device_heap_policy_names[policy]);
+                snprintf(row->word[PARAMETER_PADDING], EXPERIMENT_WORD_MAX, "%s",
+                         padding_names[padding]);
+            }
+    return 0;
+}
+
+const struct experiment experiment_heap_utilisation = {
+    .version = EXPERIMENT_API_VERSION,
+    .name = "heap-utilisation",
+    .summary = "how full an arena of the device heap gets before a request fails",
+    .options = options,
+    .parameters = parameters,
+    .metrics = metrics,
+    .metric_count = METRICS,
+    .plan = plan,
+    .open = open_utilisation,
+    .measure = measure,
+    .close = free,
+};
