@@ -135,8 +135,9 @@ static void test_forms(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct executor e = {.adds_offsets = rows[i].adds_offsets};
-        struct launched_array arrays[] = {{&rows[i].a, 4, true},
-                                          {&rows[i].b, rows[i].b_bytes, false}};
+        struct launched_array arrays[] = {
+            {.state = &rows[i].a, .element_bytes = 4, .written = true},
+            {.state = &rows[i].b, .element_bytes = rows[i].b_bytes}};
         enum kernel_form form = form_of_launch(&e, rows[i].launch, arrays, 2);
         if (form != rows[i].form)
             fail_msg("%s: form %d instead of %d", rows[i].what, (int)form, (int)rows[i].form);
