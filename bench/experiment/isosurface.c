@@ -48,7 +48,7 @@ static const struct experiment_parameter parameters[] = {
     X(blocked_ns, NS, SAMPLED, LOWER, "host time of a frame in reading back and in asking for memory") \
     X(readback_ns, NS, SAMPLED, LOWER, "the read-back's part of that, mean over frames")             \
     X(memory_ns, NS, SAMPLED, LOWER, "the allocator's part of that, mean over frames")               \
-    X(enqueue_ns, NS, SAMPLED, LOWER, "host time of a frame in giving commands")                     \
+    X(enqueue_ns, NS, SAMPLED, LOWER, "host time of a frame in giving commands; the driver may wait there until its queue has room")                     \
     X(peak_reserved_bytes, BYTES, EXACT, LOWER, "most bytes held for triangles at once")             \
     X(peak_used_bytes, BYTES, EXACT, NEITHER, "most bytes of triangles in the window at once")       \
     X(driver_call_count, COUNT, EXACT, LOWER, "calls of the driver for memory, in the timed frames") \

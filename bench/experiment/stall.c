@@ -52,7 +52,7 @@ static const struct experiment_parameter parameters[] = {
     X(claim_ns, NS, SAMPLED, NEITHER, "what is claimed of it: queued work + the host's, or the longer of the two") \
     X(blocked_ns, NS, SAMPLED, LOWER, "host time of a frame in the read-back and in the allocator")  \
     X(readback_ns, NS, SAMPLED, LOWER, "the read-back's part of that")                               \
-    X(enqueue_ns, NS, SAMPLED, LOWER, "host time of a frame in giving commands")                     \
+    X(enqueue_ns, NS, SAMPLED, LOWER, "host time of a frame in giving commands; the driver may wait there until its queue has room")                     \
     X(driver_call_count, COUNT, EXACT, LOWER, "calls of the driver for memory, over all frames")     \
     X(peak_reserved_bytes, BYTES, EXACT, LOWER, "most bytes held from the driver at once")
 /* clang-format on */
