@@ -9,6 +9,7 @@ expect 2 "did you mean stall?" experiment stal
 expect 2 "did you mean frames?" experiment stall:frame=3
 expect 2 "from 1 to 100000" experiment stall:frames=0
 expect 2 "there is no strategy 'pol'" experiment stall -s pol
+expect 2 "stall is named twice" experiment stall:frames=3 stall:frames=4
 expect 2 "exclude each other" experiment stall --no-save --out a.json
 expect 2 "an experiment runs on one device" experiment stall -D host+host
 expect 77 "no device matches" experiment stall -D opencl:no-such-device-anywhere

@@ -108,6 +108,14 @@ static int check_words(const struct session *s, struct error *error)
         if (!code)
             code = task.experiment->plan(&task.settings, &plan, error);
         experiment_plan_free(&plan);
+        for (size_t j = 0; j < i && !code; j++) {
+            struct experiment_task other;
+            code = make_task(s, s->line->positional[j], &other, error);
+            if (!code && other.experiment == task.experiment)
+                code = error_set(error, ERR_USAGE,
+                                 "%s is named twice: a file has one of a name and device",
+                                 task.experiment->name);
+        }
     }
     return code;
 }
@@ -271,7 +279,8 @@ const struct command command_experiment = {
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes =
-        "Options follow the name, stall:frames=20:work=1ms. gamut list experiments has them all,\n"
+        "Options follow the name, stall:frames=20:longest_us=5000. gamut list experiments has them "
+        "all,\n"
         "with the defaults, which are small. gamut plot draws the file, gamut report shows it.\n",
     .run = run,
 };
