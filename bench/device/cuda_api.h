@@ -24,11 +24,14 @@
     X(cuDeviceGetName)                                                                             \
     X(cuDeviceGetAttribute)                                                                        \
     X(cuDeviceTotalMem_v2)                                                                         \
+    X(cuDeviceCanAccessPeer)                                                                       \
+    X(cuCtxEnablePeerAccess)                                                                       \
     X(cuDevicePrimaryCtxRetain)                                                                    \
     X(cuDevicePrimaryCtxRelease_v2)                                                                \
     X(cuCtxSetCurrent)                                                                             \
     X(cuStreamCreate)                                                                              \
     X(cuStreamSynchronize)                                                                         \
+    X(cuStreamWaitEvent)                                                                           \
     X(cuStreamDestroy_v2)                                                                          \
     X(cuEventCreate)                                                                               \
     X(cuEventRecord)                                                                               \
@@ -59,6 +62,7 @@
     X(cuMemcpyHtoDAsync_v2)                                                                        \
     X(cuMemcpyDtoHAsync_v2)                                                                        \
     X(cuMemcpyDtoDAsync_v2)                                                                        \
+    X(cuMemcpyPeerAsync)                                                                           \
     X(cuMemsetD8Async)                                                                             \
     X(cuModuleLoadData)                                                                            \
     X(cuModuleUnload)                                                                              \

@@ -1,6 +1,6 @@
 /* What the parts of the CUDA device share: cuda.c (devices, memory, streams), cuda_program.c
  * (building and launching kernels), cuda_host.c (memory that the host can address), cuda_pool.c
- * (the driver's pools) and cuda_vm.c (virtual memory). */
+ * (the driver's pools), cuda_vm.c (virtual memory) and cuda_together.c (several devices). */
 #ifndef GAMUT_DEVICE_CUDA_DEVICE_H
 #define GAMUT_DEVICE_CUDA_DEVICE_H
 
@@ -77,6 +77,16 @@ int cuda_pool_trim(struct device *device, uint64_t pool, uint64_t keep_bytes, st
 int cuda_pool_reserved(struct device *device, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,
                        struct error *error);
 int cuda_pool_reset_peak(struct device *device, uint64_t pool, struct error *error);
+
+/* The hooks of cuda_together.c. */
+int cuda_open_together(const char *const *ids, unsigned count, struct device **devices,
+                       struct error *error);
+int cuda_peer_copy(struct device *device, uint64_t to, uint64_t to_offset, struct device *of,
+                   uint64_t from, uint64_t from_offset, uint64_t bytes, struct error *error);
+int cuda_event_create(struct device *device, uint64_t *event, struct error *error);
+void cuda_event_destroy(struct device *device, uint64_t event);
+int cuda_event_record(struct device *device, uint64_t event, struct error *error);
+int cuda_event_wait(struct device *device, struct device *of, uint64_t event, struct error *error);
 
 /* The hooks of cuda_vm.c. */
 int cuda_vm_granularity(struct device *device, uint64_t *bytes, struct error *error);

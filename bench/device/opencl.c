@@ -202,10 +202,12 @@ static int use_queue(struct device *device, unsigned queue, struct error *error)
     return opencl_check(d->api.clFlush(left), "clFlush", OPENCL_WAITS, 0, error);
 }
 
-static int create_context(struct opencl_device *d, struct error *error)
+static int create_context(struct opencl_device *d, cl_context shared, struct error *error)
 {
-    cl_int status;
-    d->context = d->api.clCreateContext(NULL, 1, &d->device, NULL, NULL, &status);
+    cl_int status = shared ? d->api.clRetainContext(shared) : CL_SUCCESS;
+    if (status != CL_SUCCESS)
+        return opencl_check(status, "clRetainContext", OPENCL_ASKS, 0, error);
+    d->context = shared ? shared : d->api.clCreateContext(NULL, 1, &d->device, NULL, NULL, &status);
     if (!d->context)
         return opencl_check(status, "clCreateContext", OPENCL_ASKS, 0, error);
     return use_queue(&d->base, 0, error);
@@ -228,7 +230,20 @@ static int find_number(const struct opencl_api *api, const char *id, struct foun
     return 0;
 }
 
-static int open_device(const char *id, struct device **device, struct error *error)
+int opencl_find(const struct opencl_api *api, const char *id, cl_platform_id *platform,
+                cl_device_id *device, struct error *error)
+{
+    struct found_device found;
+    size_t number;
+    int code = find_number(api, id, &found, &number, error);
+    if (code)
+        return code;
+    *platform = found.platform;
+    *device = found.device;
+    return 0;
+}
+
+int opencl_open_in(const char *id, cl_context context, struct device **device, struct error *error)
 {
     struct opencl_device *d = must_alloc(sizeof *d);
     struct found_device found;
@@ -242,13 +257,18 @@ static int open_device(const char *id, struct device **device, struct error *err
         d->device = found.device;
         d->rounds_division = device_number(&d->api, d->device, CL_DEVICE_SINGLE_FP_CONFIG) &
                              CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
-        code = create_context(d, error);
+        code = create_context(d, context, error);
     }
     if (code)
         close_device(&d->base);
     else
         *device = &d->base;
     return code;
+}
+
+static int open_device(const char *id, struct device **device, struct error *error)
+{
+    return opencl_open_in(id, NULL, device, error);
 }
 
 static const struct device_info *get_info(const struct device *device)
@@ -440,6 +460,12 @@ const struct device_ops device_opencl = {
     .elapsed_ns = elapsed_ns,
     .use_queue = use_queue,
     .sync_queue = sync_queue,
+    .event_create = opencl_event_create,
+    .event_destroy = opencl_event_destroy,
+    .event_record = opencl_event_record,
+    .event_wait = opencl_event_wait,
+    .open_together = opencl_open_together,
+    .peer_copy = opencl_peer_copy,
     .host_alloc = opencl_host_alloc,
     .host_free = opencl_host_free,
     .profile_begin = opencl_profile_begin,

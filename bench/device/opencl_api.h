@@ -15,6 +15,7 @@
     X(clGetDeviceIDs)                                                                              \
     X(clGetDeviceInfo)                                                                             \
     X(clCreateContext)                                                                             \
+    X(clRetainContext)                                                                             \
     X(clReleaseContext)                                                                            \
     X(clCreateCommandQueue)                                                                        \
     X(clReleaseCommandQueue)                                                                       \
@@ -36,6 +37,7 @@
     X(clSetKernelArg)                                                                              \
     X(clEnqueueNDRangeKernel)                                                                      \
     X(clEnqueueMarkerWithWaitList)                                                                 \
+    X(clEnqueueBarrierWithWaitList)                                                                \
     X(clGetEventProfilingInfo)                                                                     \
     X(clReleaseEvent)                                                                              \
     X(clEnqueueMapBuffer)                                                                          \

@@ -1,5 +1,6 @@
 /* What the parts of the OpenCL device share: opencl.c (devices, memory, queues), opencl_program.c
- * (building and launching kernels) and opencl_host.c (memory that the host can address). */
+ * (building and launching kernels), opencl_host.c (memory that the host can address) and
+ * opencl_together.c (several devices in one context). */
 #ifndef GAMUT_DEVICE_OPENCL_DEVICE_H
 #define GAMUT_DEVICE_OPENCL_DEVICE_H
 
@@ -54,6 +55,23 @@ int opencl_launch(struct device *device, struct device_program *program, size_t 
                   const struct launch *launch, size_t argument_count,
                   const enum launch_arg_kind *kinds, const union launch_value *arguments,
                   struct error *error);
+
+/* Opens device number `number` in a context, which it then shares, or in one of its own (NULL). */
+int opencl_open_in(const char *id, cl_context context, struct device **device, struct error *error);
+/* The platform and the driver's name of a device. ERR_NOT_FOUND. */
+int opencl_find(const struct opencl_api *api, const char *id, cl_platform_id *platform,
+                cl_device_id *device, struct error *error);
+
+/* The hooks of opencl_together.c. */
+int opencl_open_together(const char *const *ids, unsigned count, struct device **devices,
+                         struct error *error);
+int opencl_peer_copy(struct device *device, uint64_t to, uint64_t to_offset, struct device *of,
+                     uint64_t from, uint64_t from_offset, uint64_t bytes, struct error *error);
+int opencl_event_create(struct device *device, uint64_t *event, struct error *error);
+void opencl_event_destroy(struct device *device, uint64_t event);
+int opencl_event_record(struct device *device, uint64_t event, struct error *error);
+int opencl_event_wait(struct device *device, struct device *of, uint64_t event,
+                      struct error *error);
 
 /* The hooks of opencl_host.c. */
 int opencl_host_alloc(struct device *device, enum host_memory kind, uint64_t bytes,
