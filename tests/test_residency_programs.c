@@ -17,6 +17,7 @@
 #include "generate_program.h"
 #include "run/group.h"
 #include "run/measure.h"
+#include "run/select.h"
 
 static const struct measure_options once = {.least_samples = 1, .most_samples = 1, .seed = 1};
 
@@ -141,14 +142,49 @@ static void random_programs(void **state)
     catalogue_close(&c);
 }
 
+/* Two devices of PoCL in one context, where there is PoCL. */
+static void programs_for_two_on_pocl(void **state)
+{
+    static const char *const names[] = {"pipeline", "broadcast", "halo"};
+    static const char *const residencies[] = {"versioned", "versioned:route=host:order=wait",
+                                              "always"};
+    struct catalogue c;
+    struct error error = {0};
+    (void)state;
+    assert_int_equal(catalogue_open(&c, &error), 0);
+    for (size_t r = 0; r < sizeof residencies / sizeof *residencies; r++) {
+        struct device *device;
+        int code = group_open("opencl:0+opencl:1", residencies[r], &device, &error);
+        if (code == ERR_UNSUPPORTED) {
+            print_message("no two OpenCL devices here: skipped: %s\n", error.text);
+            catalogue_close(&c);
+            skip();
+        }
+        assert_int_equal(code, 0);
+        struct measure *m = measure_open(device);
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+            const struct entry *entry = select_entry(&c, names[n]);
+            struct case_round round = run(m, entry, "pool", "none");
+            assert_int_not_equal(round.check, CHECK_NONE);
+            assert_true(round.warm.copy[COPY_migration].count > 0);
+        }
+        assert_int_equal(residency_check(device), 0);
+        measure_close(m);
+        device->ops->close(device);
+    }
+    catalogue_close(&c);
+}
+
 int main(void)
 {
+    setenv("POCL_DEVICES", "pthread pthread", 1);
 #ifdef _OPENMP
     omp_set_num_threads(1); /* tests run side by side: teams would wait for each other's threads */
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_workload),
         cmocka_unit_test(random_programs),
+        cmocka_unit_test(programs_for_two_on_pocl),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
