@@ -57,28 +57,53 @@ static void queues_are_separate(void **state)
     on_each_device(check_queues);
 }
 
+static void bytes_come_and_go(struct subject *s, uint64_t memory, uint64_t other)
+{
+    uint8_t wrote[300], got[300];
+    for (size_t i = 0; i < sizeof wrote; i++)
+        wrote[i] = (uint8_t)(i * 7);
+    ok(s, s->ops->fill(s->device, memory, 0, 7, SIZE, &s->error));
+    ok(s, s->ops->copy(s->device, other, 0, memory, 0, SIZE, &s->error));
+    all_bytes_are(s, other, 7);
+    ok(s, s->ops->write(s->device, memory, 1001, wrote, sizeof wrote, &s->error));
+    ok(s, s->ops->copy(s->device, other, 5, memory, 1001, sizeof wrote, &s->error));
+    ok(s, s->ops->read(s->device, got, other, 5, sizeof got, &s->error));
+    assert_memory_equal(got, wrote, sizeof got);
+    ok(s, s->ops->read(s->device, got, other, 4, 1, &s->error)); /* its neighbours stand */
+    ok(s, s->ops->read(s->device, got + 1, other, 5 + sizeof wrote, 1, &s->error));
+    assert_true(got[0] == 7 && got[1] == 7);
+}
+
+/* Memory of every kind is used by all commands, alone and together with the device's own. */
 static void use_host_memory(struct subject *s, enum host_memory kind)
 {
-    uint64_t memory = 0, other = 0;
+    uint64_t memory = 0, other = 0, own;
     void *host = NULL;
-    int code = s->ops->host_alloc(s->device, kind, SIZE, &memory, &host, &s->error);
+    int code = s->ops->host_alloc(s->device, kind, SIZE, &memory, NULL, &s->error);
     if (code == ERR_UNSUPPORTED) {
         assert_true(strlen(s->error.text) > 0);
         return;
     }
     ok(s, code);
-    assert_true(memory != 0 && host != NULL);
     ok(s, s->ops->host_alloc(s->device, kind, SIZE, &other, &host, &s->error));
-    ok(s, s->ops->fill(s->device, memory, 0, 7, SIZE, &s->error));
-    ok(s, s->ops->copy(s->device, other, 0, memory, 0, SIZE, &s->error));
-    all_bytes_are(s, other, 7);
-    if (kind == HOST_PINNED) {
+    assert_true(memory != 0 && other != 0 && host != NULL);
+    own = allocate(s, SIZE);
+    bytes_come_and_go(s, memory, other);
+    bytes_come_and_go(s, own, other);
+    bytes_come_and_go(s, memory, own);
+    if (kind != HOST_COARSE_SVM) {
+        ok(s, s->ops->fill(s->device, other, 0, 3, SIZE, &s->error));
+        ok(s, s->ops->sync(s->device, &s->error));
+        assert_int_equal(((uint8_t *)host)[SIZE - 1], 3);
         memset(host, 8, SIZE);
         all_bytes_are(s, other, 8);
     }
+    if (s->ops->touch)
+        ok(s, s->ops->touch(s->device, memory, SIZE, &s->error));
     ok(s, s->ops->fill(s->device, other, 0, 9, SIZE, &s->error)); /* freed while in use */
     ok(s, s->ops->host_free(s->device, kind, memory, SIZE, &s->error));
     ok(s, s->ops->host_free(s->device, kind, other, SIZE, &s->error));
+    ok(s, s->ops->free(s->device, own, SIZE, &s->error));
     ok(s, s->ops->sync(s->device, &s->error));
 }
 
@@ -86,8 +111,8 @@ static void check_host_memory(struct subject *s)
 {
     if (!s->ops->host_alloc)
         return;
-    use_host_memory(s, HOST_PINNED);
-    use_host_memory(s, HOST_SHARED);
+    for (int kind = HOST_PINNED; kind <= HOST_MANAGED; kind++)
+        use_host_memory(s, (enum host_memory)kind);
 }
 
 static void host_memory_is_memory(void **state)

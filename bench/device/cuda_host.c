@@ -3,22 +3,44 @@
 
 #ifdef GAMUT_WITH_CUDA
 
+#include "base/text.h"
 #include "device/cuda_device.h"
 
 static int alloc_pinned(struct cuda_device *d, uint64_t bytes, uint64_t *memory, void **host,
                         struct error *error)
 {
+    void *address = NULL;
     CUdeviceptr pointer = 0;
-    int code = cuda_check(&d->api, d->api.cuMemHostAlloc(host, bytes, CU_MEMHOSTALLOC_DEVICEMAP),
-                          "cuMemHostAlloc", bytes, error);
+    int code =
+        cuda_check(&d->api, d->api.cuMemHostAlloc(&address, bytes, CU_MEMHOSTALLOC_DEVICEMAP),
+                   "cuMemHostAlloc", bytes, error);
     if (code)
         return code;
-    code = cuda_check(&d->api, d->api.cuMemHostGetDevicePointer_v2(&pointer, *host, 0),
+    code = cuda_check(&d->api, d->api.cuMemHostGetDevicePointer_v2(&pointer, address, 0),
                       "cuMemHostGetDevicePointer", bytes, error);
     if (code)
-        d->api.cuMemFreeHost(*host);
+        d->api.cuMemFreeHost(address);
     *memory = pointer;
+    if (host)
+        *host = address;
     return code;
+}
+
+/* The driver manages more than the device has, by moving pages to and fro. What of it is on the
+ * device now is taken for none, so that at least half of the memory can be had. */
+static int check_managed_room(struct cuda_device *d, uint64_t bytes, struct error *error)
+{
+    char asked[32], managed[32], left[32];
+    size_t free_bytes = 0, all_bytes = 0;
+    int code = cuda_check(&d->api, d->api.cuMemGetInfo_v2(&free_bytes, &all_bytes), "cuMemGetInfo",
+                          0, error);
+    if (code || (bytes <= free_bytes && d->managed_bytes <= free_bytes - bytes))
+        return code;
+    return error_set(error, ERR_OOM,
+                     "%s of managed memory beside %s: the device has %s free, and more than that "
+                     "would be paged",
+                     text_bytes(asked, bytes), text_bytes(managed, d->managed_bytes),
+                     text_bytes(left, free_bytes));
 }
 
 static int alloc_managed(struct cuda_device *d, uint64_t bytes, uint64_t *memory, void **host,
@@ -30,17 +52,27 @@ static int alloc_managed(struct cuda_device *d, uint64_t bytes, uint64_t *memory
             CUDA_SUCCESS ||
         !offered)
         return error_set(error, ERR_UNSUPPORTED, "%s has no managed memory", d->info.name);
-    int code = cuda_check(&d->api, d->api.cuMemAllocManaged(&pointer, bytes, CU_MEM_ATTACH_GLOBAL),
-                          "cuMemAllocManaged", bytes, error);
+    int code = check_managed_room(d, bytes, error);
+    if (code)
+        return code;
+    code = cuda_check(&d->api, d->api.cuMemAllocManaged(&pointer, bytes, CU_MEM_ATTACH_GLOBAL),
+                      "cuMemAllocManaged", bytes, error);
     *memory = pointer;
-    *host = (void *)(uintptr_t)pointer;
-    return code;
+    if (code)
+        return code;
+    d->managed_bytes += bytes;
+    if (host)
+        *host = (void *)(uintptr_t)pointer;
+    return 0;
 }
 
 int cuda_host_alloc(struct device *device, enum host_memory kind, uint64_t bytes, uint64_t *memory,
                     void **host, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
+    if (kind == HOST_COARSE_SVM || kind == HOST_FINE_SVM)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "shared virtual memory is OpenCL's: CUDA has managed memory");
     int code = cuda_use(d, error);
     if (code)
         return code;
@@ -55,11 +87,16 @@ int cuda_host_free(struct device *device, enum host_memory kind, uint64_t memory
     int code = cuda_use(d, error);
     if (code)
         return code;
-    if (kind == HOST_SHARED)
+    if (kind == HOST_MANAGED) {
+        d->managed_bytes -= bytes;
+        cuda_profile_open(d); /* it waits */
         return cuda_check(&d->api, d->api.cuMemFree_v2(memory), "cuMemFree", bytes, error);
-    /* Pinned memory has one address for host and device. */
-    return cuda_check(&d->api, d->api.cuMemFreeHost((void *)(uintptr_t)memory), "cuMemFreeHost",
-                      bytes, error);
+    }
+    /* That it waits is nowhere promised. Pinned memory has one address for host and device. */
+    int synced = device->ops->sync(device, error);
+    code = cuda_check(&d->api, d->api.cuMemFreeHost((void *)(uintptr_t)memory), "cuMemFreeHost",
+                      bytes, synced ? NULL : error);
+    return synced ? synced : code;
 }
 
 #endif

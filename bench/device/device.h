@@ -144,8 +144,10 @@ struct device_pool_options {
 
 /* Memory that the host can also address. */
 enum host_memory {
-    HOST_PINNED, /* of the host, locked in place: the device copies from it at full speed */
-    HOST_SHARED, /* one address for both, moved by the driver: OpenCL's SVM, CUDA's managed memory */
+    HOST_PINNED,     /* of the host, locked in place: the device copies from it at full speed */
+    HOST_COARSE_SVM, /* OpenCL: one address for both, the host's while it is mapped */
+    HOST_FINE_SVM,   /* OpenCL: the same without mapping, for whoever has waited for the device */
+    HOST_MANAGED,    /* CUDA: one address for both, and pages that the driver moves to their user */
 };
 
 struct device;         /* an open device; its first member is `const struct device_ops *ops` */
@@ -277,8 +279,11 @@ struct device_ops {
                    struct error *error);
 
     /* Memory of the host that the device knows. *host is its address on the host, *memory its
-     * handle. The host may touch it only while no command uses it; OpenCL's HOST_SHARED not at all,
-     * only by read and write, because it would have to be mapped and unmapped around that. */
+     * handle. The host may touch it only while no command uses it; HOST_COARSE_SVM not at all, only
+     * by read and write, which map and unmap it. With a NULL `host` nobody will: OpenCL's pinned
+     * memory is kept mapped only for those who do. HOST_MANAGED is refused (ERR_OOM) where with it
+     * more would be managed than the device has free: it would take memory from other programs by
+     * turns. */
     int (*host_alloc)(struct device *device, enum host_memory kind, uint64_t bytes,
                       uint64_t *memory, void **host, struct error *error);
     int (*host_free)(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,

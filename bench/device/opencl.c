@@ -312,49 +312,14 @@ static int release(struct device *device, uint64_t memory, uint64_t bytes, struc
                         OPENCL_ASKS, bytes, error);
 }
 
-/* A driver may fill byte by byte, from the host: NVIDIA's does not fill 2 GiB within minutes.
- * Copies are fast everywhere, so only a first piece is filled, and what is filled is copied behind
- * itself. */
-static int enqueue_fill(struct opencl_device *d, cl_mem buffer, uint64_t offset, uint8_t byte,
-                        uint64_t bytes, struct error *error)
-{
-    uint64_t filled = bytes < 65536 ? bytes : 65536;
-    cl_int status = d->api.clEnqueueFillBuffer(d->queue, buffer, &byte, sizeof byte, offset, filled,
-                                               0, NULL, opencl_profile_event(d));
-    int code = opencl_check(status, "clEnqueueFillBuffer", OPENCL_ASKS, bytes, error);
-    while (!code && filled < bytes) {
-        uint64_t more = filled < bytes - filled ? filled : bytes - filled;
-        status = d->api.clEnqueueCopyBuffer(d->queue, buffer, buffer, offset, offset + filled, more,
-                                            0, NULL, opencl_profile_event(d));
-        code = opencl_check(status, "clEnqueueCopyBuffer", OPENCL_ASKS, more, error);
-        filled += more;
-    }
-    return code;
-}
-
-static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
-{
-    struct opencl_device *d = opencl_self(device);
-    cl_mem buffer = opencl_memory(memory);
-    /* Migrating alone is a hint that drivers may ignore; a command that writes is not. A device
-     * that has the host's memory gets its pages one by one, so there all of it is written. */
-    uint64_t written = d->info.kind == DEVICE_CPU || bytes < 4 ? bytes : 4;
-    cl_int status = d->api.clEnqueueMigrateMemObjects(
-        d->queue, 1, &buffer, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
-    int code = opencl_check(status, "clEnqueueMigrateMemObjects", OPENCL_ASKS, bytes, error);
-    if (!code)
-        code = enqueue_fill(d, buffer, 0, 0, written, error);
-    if (!code)
-        code = opencl_check(d->api.clFinish(d->queue), "clFinish", OPENCL_ASKS, bytes, error);
-    return memory_error(d, code, error);
-}
-
 static int read_memory(struct device *device, void *host, uint64_t memory, uint64_t offset,
                        uint64_t bytes, struct error *error)
 {
     struct opencl_device *d = opencl_self(device);
     if (bytes == 0)
         return 0;
+    if (opencl_is_svm(memory))
+        return opencl_svm_read(d, host, memory, offset, bytes, error);
     cl_int status = d->api.clEnqueueReadBuffer(d->queue, opencl_memory(memory), CL_TRUE, offset,
                                                bytes, host, 0, NULL, NULL);
     return opencl_check(status, "clEnqueueReadBuffer", OPENCL_WAITS, bytes, error);
@@ -366,6 +331,8 @@ static int write_memory(struct device *device, uint64_t memory, uint64_t offset,
     struct opencl_device *d = opencl_self(device);
     if (bytes == 0)
         return 0;
+    if (opencl_is_svm(memory))
+        return opencl_svm_write(d, memory, offset, host, bytes, error);
     cl_int status = d->api.clEnqueueWriteBuffer(d->queue, opencl_memory(memory), CL_TRUE, offset,
                                                 bytes, host, 0, NULL, NULL);
     /* Often the first command that uses a buffer: short of memory is then the likelier meaning. */
@@ -378,18 +345,60 @@ static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t
     struct opencl_device *d = opencl_self(device);
     if (bytes == 0)
         return 0;
+    if (opencl_is_svm(to) || opencl_is_svm(from))
+        return opencl_svm_move(d, to, to_offset, from, from_offset, bytes, error);
     cl_int status =
         d->api.clEnqueueCopyBuffer(d->queue, opencl_memory(from), opencl_memory(to), from_offset,
                                    to_offset, bytes, 0, NULL, opencl_profile_event(d));
     return opencl_check(status, "clEnqueueCopyBuffer", OPENCL_ASKS, bytes, error);
 }
 
+static int fill_piece(struct opencl_device *d, uint64_t memory, uint64_t offset, uint8_t byte,
+                      uint64_t bytes, struct error *error)
+{
+    if (opencl_is_svm(memory))
+        return opencl_svm_set(d, memory, offset, byte, bytes, error);
+    cl_int status = d->api.clEnqueueFillBuffer(d->queue, opencl_memory(memory), &byte, sizeof byte,
+                                               offset, bytes, 0, NULL, opencl_profile_event(d));
+    return opencl_check(status, "clEnqueueFillBuffer", OPENCL_ASKS, bytes, error);
+}
+
+/* A driver may fill byte by byte, from the host: NVIDIA's does not fill 2 GiB within minutes.
+ * Copies are fast everywhere, so only a first piece is filled, and what is filled is copied behind
+ * itself. */
 static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error)
 {
+    uint64_t filled = bytes < 65536 ? bytes : 65536;
     if (bytes == 0)
         return 0;
-    return enqueue_fill(opencl_self(device), opencl_memory(memory), offset, byte, bytes, error);
+    int code = fill_piece(opencl_self(device), memory, offset, byte, filled, error);
+    while (!code && filled < bytes) {
+        uint64_t more = filled < bytes - filled ? filled : bytes - filled;
+        code = copy(device, memory, offset + filled, memory, offset, more, error);
+        filled += more;
+    }
+    return code;
+}
+
+static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    struct opencl_device *d = opencl_self(device);
+    cl_mem buffer = opencl_memory(memory);
+    /* Migrating alone is a hint that drivers may ignore; a command that writes is not. A device
+     * that has the host's memory gets its pages one by one, so there all of it is written. */
+    uint64_t written = d->info.kind == DEVICE_CPU || bytes < 4 ? bytes : 4;
+    int code = 0;
+    if (!opencl_is_svm(memory)) /* that has no device to be moved to by its own */
+        code = opencl_check(
+            d->api.clEnqueueMigrateMemObjects(
+                d->queue, 1, &buffer, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL),
+            "clEnqueueMigrateMemObjects", OPENCL_ASKS, bytes, error);
+    if (!code)
+        code = fill(device, memory, 0, 0, written, error);
+    if (!code)
+        code = opencl_check(d->api.clFinish(d->queue), "clFinish", OPENCL_ASKS, bytes, error);
+    return memory_error(d, code, error);
 }
 
 /* ---- the queues ---- */

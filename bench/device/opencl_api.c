@@ -8,12 +8,18 @@
 
 #include "device/opencl_api.h"
 
-static const struct {
+struct function {
     const char *name;
     size_t place; /* in struct opencl_api */
-} functions[] = {
+};
+static const struct function functions[] = {
 #define X(name) {#name, offsetof(struct opencl_api, name)},
     OPENCL_FUNCTION_LIST(X)
+#undef X
+};
+static const struct function svm_functions[] = {
+#define X(name, type) {#name, offsetof(struct opencl_api, name)},
+    OPENCL_SVM_LIST(X)
 #undef X
 };
 
@@ -33,9 +39,12 @@ int opencl_api_load(struct opencl_api *api, struct error *error)
                              functions[i].name);
         memcpy((char *)api + functions[i].place, &function, sizeof function);
     }
-    void *svm_alloc = dlsym(library, "clSVMAlloc"), *svm_free = dlsym(library, "clSVMFree");
-    memcpy(&api->clSVMAlloc, &svm_alloc, sizeof svm_alloc);
-    memcpy(&api->clSVMFree, &svm_free, sizeof svm_free);
+    api->has_svm = true;
+    for (size_t i = 0; i < sizeof svm_functions / sizeof *svm_functions; i++) {
+        void *function = dlsym(library, svm_functions[i].name);
+        memcpy((char *)api + svm_functions[i].place, &function, sizeof function);
+        api->has_svm = api->has_svm && function;
+    }
     return 0;
 }
 

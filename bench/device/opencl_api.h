@@ -5,6 +5,7 @@
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -49,13 +50,36 @@
 typedef void *opencl_svm_alloc(cl_context context, cl_bitfield flags, size_t bytes,
                                cl_uint alignment);
 typedef void opencl_svm_free(cl_context context, void *pointer);
+typedef cl_int opencl_svm_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags,
+                              void *pointer, size_t bytes, cl_uint wait_count, const cl_event *wait,
+                              cl_event *event);
+typedef cl_int opencl_svm_unmap(cl_command_queue queue, void *pointer, cl_uint wait_count,
+                                const cl_event *wait, cl_event *event);
+typedef cl_int opencl_svm_copy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
+                               size_t bytes, cl_uint wait_count, const cl_event *wait,
+                               cl_event *event);
+typedef cl_int opencl_svm_fill(cl_command_queue queue, void *pointer, const void *pattern,
+                               size_t pattern_bytes, size_t bytes, cl_uint wait_count,
+                               const cl_event *wait, cl_event *event);
+typedef cl_int opencl_svm_argument(cl_kernel kernel, cl_uint index, const void *pointer);
+
+#define OPENCL_SVM_LIST(X)                                                                         \
+    X(clSVMAlloc, opencl_svm_alloc)                                                                \
+    X(clSVMFree, opencl_svm_free)                                                                  \
+    X(clEnqueueSVMMap, opencl_svm_map)                                                             \
+    X(clEnqueueSVMUnmap, opencl_svm_unmap)                                                         \
+    X(clEnqueueSVMMemcpy, opencl_svm_copy)                                                         \
+    X(clEnqueueSVMMemFill, opencl_svm_fill)                                                        \
+    X(clSetKernelArgSVMPointer, opencl_svm_argument)
 
 struct opencl_api {
 #define X(name) __typeof__(name) *name;
     OPENCL_FUNCTION_LIST(X)
 #undef X
-    opencl_svm_alloc *clSVMAlloc; /* NULL in a loader before OpenCL 2.0, like the next */
-    opencl_svm_free *clSVMFree;
+    bool has_svm; /* else those that follow are NULL: the loader is older than OpenCL 2.0 */
+#define X(name, type) type *name;
+    OPENCL_SVM_LIST(X)
+#undef X
 };
 
 /* Opens the ICD loader. ERR_UNSUPPORTED, and what to install, where there is none. The library

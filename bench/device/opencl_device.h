@@ -1,13 +1,14 @@
 /* What the parts of the OpenCL device share: opencl.c (devices, memory, queues), opencl_program.c
- * (building and launching kernels), opencl_host.c (memory that the host can address) and
- * opencl_together.c (several devices in one context). */
+ * (building and launching kernels), opencl_host.c (memory that the host can address),
+ * opencl_svm.c (commands on shared virtual memory) and opencl_together.c (several devices in one
+ * context). */
 #ifndef GAMUT_DEVICE_OPENCL_DEVICE_H
 #define GAMUT_DEVICE_OPENCL_DEVICE_H
 
 #include "device/device.h"
 #include "device/opencl_api.h"
 
-/* A buffer that the host can address. */
+/* A buffer that is mapped for as long as it lives. */
 struct opencl_host_memory {
     uint64_t memory;
     void *host;
@@ -34,6 +35,21 @@ static inline struct opencl_device *opencl_self(struct device *device)
     return (struct opencl_device *)device;
 }
 
+/* Shared virtual memory is no cl_mem but a pointer, with commands of its own. Both are aligned to
+ * more than 4 bytes, so the low bits of a handle say which of them it is. */
+enum { OPENCL_IS_SVM = 1, OPENCL_IS_FINE = 2 };
+
+static inline bool opencl_is_svm(uint64_t handle)
+{
+    return handle & OPENCL_IS_SVM;
+}
+
+static inline char *opencl_pointer(uint64_t handle, uint64_t offset)
+{
+    return (char *)(uintptr_t)(handle & ~(uint64_t)(OPENCL_IS_SVM | OPENCL_IS_FINE)) + offset;
+}
+
+/* Not of shared virtual memory. */
 static inline cl_mem opencl_memory(uint64_t handle)
 {
     return (cl_mem)(uintptr_t)handle;
@@ -78,5 +94,19 @@ int opencl_host_alloc(struct device *device, enum host_memory kind, uint64_t byt
                       uint64_t *memory, void **host, struct error *error);
 int opencl_host_free(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
                      struct error *error);
+
+/* opencl_svm.c. The handle of new shared memory. */
+int opencl_svm_create(struct opencl_device *d, bool fine, uint64_t bytes, uint64_t *memory,
+                      struct error *error);
+/* The hooks of struct device_ops, for shared virtual memory and bytes > 0. Of copy one side may be
+ * a buffer; fill is for small pieces. */
+int opencl_svm_read(struct opencl_device *d, void *host, uint64_t memory, uint64_t offset,
+                    uint64_t bytes, struct error *error);
+int opencl_svm_write(struct opencl_device *d, uint64_t memory, uint64_t offset, const void *host,
+                     uint64_t bytes, struct error *error);
+int opencl_svm_move(struct opencl_device *d, uint64_t to, uint64_t to_offset, uint64_t from,
+                    uint64_t from_offset, uint64_t bytes, struct error *error);
+int opencl_svm_set(struct opencl_device *d, uint64_t memory, uint64_t offset, uint8_t byte,
+                   uint64_t bytes, struct error *error);
 
 #endif

@@ -154,6 +154,9 @@ static cl_int set_argument(const struct opencl_device *d, const struct opencl_ke
         [ARG_F32] = 4,
         [ARG_F64] = 8,
     };
+    if (kind == ARG_MEMORY && opencl_is_svm(value->memory))
+        return d->api.clSetKernelArgSVMPointer(k->kernel, (cl_uint)i,
+                                               opencl_pointer(value->memory, 0));
     cl_mem memory = kind == ARG_MEMORY ? opencl_memory(value->memory) : NULL;
     return d->api.clSetKernelArg(k->kernel, (cl_uint)i, sizes[kind],
                                  kind == ARG_MEMORY ? (const void *)&memory : value);

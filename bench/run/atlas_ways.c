@@ -196,54 +196,47 @@ static int vmm_free(struct bench *b, uint64_t granularity, struct way_block *blo
 
 /* ---- pinned, shared: memory that the host can address ---- */
 
-static int host_memory_open(struct bench *b, enum host_memory kind, struct error *error)
+static int host_memory_open(struct bench *b, enum host_memory kind, uint64_t *state,
+                            struct error *error)
 {
     struct way_block block = {.bytes = 65536};
+    *state = kind;
     if (!b->ops->host_alloc)
         return error_set(error, ERR_UNSUPPORTED, "%s has the host's memory anyway", b->ops->name);
     int code = b->ops->host_alloc(b->device, kind, block.bytes, &block.memory, &block.host, error);
     return code ? code : b->ops->host_free(b->device, kind, block.memory, block.bytes, error);
 }
 
-static int host_memory_alloc(struct bench *b, enum host_memory kind, struct way_block *block,
+static int pinned_open(struct bench *b, uint64_t *state, struct error *error)
+{
+    return host_memory_open(b, HOST_PINNED, state, error);
+}
+
+static int shared_open(struct bench *b, uint64_t *state, struct error *error)
+{
+    bool is_cuda = device_info(b->device)->language == KERNEL_CUDA_C;
+    return host_memory_open(b, is_cuda ? HOST_MANAGED : HOST_COARSE_SVM, state, error);
+}
+
+static int host_memory_alloc(struct bench *b, uint64_t state, struct way_block *block,
                              struct error *error)
 {
     uint64_t began = bench_begin(b);
-    int code =
-        b->ops->host_alloc(b->device, kind, block->bytes, &block->memory, &block->host, error);
+    int code = b->ops->host_alloc(b->device, (enum host_memory)state, block->bytes, &block->memory,
+                                  &block->host, error);
     block->step_ns[0] = bench_end(began);
     return code;
 }
 
-static int host_memory_free(struct bench *b, enum host_memory kind, struct way_block *block,
+static int host_memory_free(struct bench *b, uint64_t state, struct way_block *block,
                             struct error *error)
 {
     uint64_t began = bench_begin(b);
-    int code = b->ops->host_free(b->device, kind, block->memory, block->bytes, error);
+    int code =
+        b->ops->host_free(b->device, (enum host_memory)state, block->memory, block->bytes, error);
     block->step_ns[0] = bench_end(began);
     return code;
 }
-
-#define HOST_MEMORY_WAY(name, kind)                                                                \
-    static int name##_open(struct bench *b, uint64_t *state, struct error *error)                  \
-    {                                                                                              \
-        (void)state;                                                                               \
-        return host_memory_open(b, kind, error);                                                   \
-    }                                                                                              \
-    static int name##_alloc(struct bench *b, uint64_t state, struct way_block *block,              \
-                            struct error *error)                                                   \
-    {                                                                                              \
-        (void)state;                                                                               \
-        return host_memory_alloc(b, kind, block, error);                                           \
-    }                                                                                              \
-    static int name##_free(struct bench *b, uint64_t state, struct way_block *block,               \
-                           struct error *error)                                                    \
-    {                                                                                              \
-        (void)state;                                                                               \
-        return host_memory_free(b, kind, block, error);                                            \
-    }
-HOST_MEMORY_WAY(pinned, HOST_PINNED)
-HOST_MEMORY_WAY(shared, HOST_SHARED)
 
 /* ---- all of them ---- */
 
@@ -278,13 +271,13 @@ static const struct way ways[] = {
     {.name = "pinned",
      .most_bytes = gib,
      .open = pinned_open,
-     .alloc = pinned_alloc,
-     .free = pinned_free},
+     .alloc = host_memory_alloc,
+     .free = host_memory_free},
     {.name = "shared",
      .most_bytes = gib,
      .open = shared_open,
-     .alloc = shared_alloc,
-     .free = shared_free},
+     .alloc = host_memory_alloc,
+     .free = host_memory_free},
 };
 
 uint64_t way_ns(const struct way_block *block)
