@@ -104,16 +104,42 @@ static int fake_touch(void *context, uint64_t memory, uint64_t bytes, struct err
     return inject(fake, &fake->touch_refusal, ++fake->touch_calls, error);
 }
 
-static int fake_free(void *context, uint64_t memory, uint64_t bytes, struct error *error)
+static int kind_free(void *context, enum source_kind kind, uint64_t memory, uint64_t bytes,
+                     struct error *error)
 {
     struct fake_source *fake = context;
     write_down(fake, '-', bytes);
     struct fake_memory *m = find(fake, FAKE_MEMORY, memory);
-    if (!m || m->bytes != bytes)
+    if (!m || m->bytes != bytes || m->where != kind)
         return misused(fake, "free memory", memory, error);
     drop(fake, m);
     return end_of_free(fake, &fake->free_refusal, ++fake->free_calls, error);
 }
+
+static int fake_free(void *context, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    return kind_free(context, SOURCE_DEVICE, memory, bytes, error);
+}
+
+static int kind_alloc(void *context, enum source_kind kind, uint64_t bytes, uint64_t *memory,
+                      struct error *error)
+{
+    int code = fake_alloc(context, bytes, memory, error);
+    if (code == 0)
+        find(context, FAKE_MEMORY, *memory)->where = kind;
+    return code;
+}
+
+static int kind_offered(void *context, enum source_kind kind, struct error *error)
+{
+    (void)context;
+    if (kind == SOURCE_FINE_SVM)
+        return error_set(error, ERR_UNSUPPORTED, "the fake driver has no fine SVM");
+    return 0;
+}
+
+static const struct source_kind_ops fake_kinds = {
+    .offered = kind_offered, .alloc = kind_alloc, .free = kind_free};
 
 /* ---- the pool ---- */
 
@@ -493,6 +519,7 @@ static const struct source_ops fake_ops = {.alloc = fake_alloc,
                                            .touch = fake_touch,
                                            .free = fake_free,
                                            .sync = fake_sync,
+                                           .kinds = &fake_kinds,
                                            .pool = &fake_pool,
                                            .vm = &fake_vm,
                                            .heap = &fake_heap};

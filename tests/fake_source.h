@@ -1,9 +1,10 @@
 /* A source of memories that do not exist, for tests of allocators: it has a capacity, refuses the
  * calls it is told to refuse, remembers what is live and writes down every call.
  *
- * Its pool hands freed memory out again for the same size; freed memory is spare once somebody has
- * waited, and what is spare beyond the threshold goes back then. Its virtual memory keeps a table
- * of what is mapped where. */
+ * It has memory of all kinds but fine SVM, and takes each back as the kind that it is. Its pool
+ * hands freed memory out again for the same size; freed memory is spare once somebody has waited,
+ * and what is spare beyond the threshold goes back then. Its virtual memory keeps a table of what
+ * is mapped where. */
 #ifndef GAMUT_TESTS_FAKE_SOURCE_H
 #define GAMUT_TESTS_FAKE_SOURCE_H
 
@@ -22,8 +23,9 @@ enum fake_kind { FAKE_MEMORY, FAKE_CHUNK, FAKE_RANGE, FAKE_POOLED, FAKE_FREED, F
 struct fake_memory {
     enum fake_kind kind;
     uint64_t handle, bytes;
-    unsigned queue; /* of FAKE_POOLED and FAKE_FREED */
-    bool mapped;    /* of FAKE_CHUNK */
+    enum source_kind where; /* of FAKE_MEMORY */
+    unsigned queue;         /* of FAKE_POOLED and FAKE_FREED */
+    bool mapped;            /* of FAKE_CHUNK */
     struct fake_page {
         uint64_t chunk;
         bool usable;

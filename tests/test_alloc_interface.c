@@ -25,14 +25,18 @@ static void test_spec_errors(void **state)
         {"", "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc, tlsf, "
              "caching, stream, vmm, device_heap"},
         {"pool:leading_bit=4", "pool has no option 'leading_bit' (did you mean leading_bits?); "
-                               "it has: leading_bits, first_use"},
+                               "it has: leading_bits, first_use, kind"},
         {"pool:leading_bits=8", "pool: option leading_bits is 8, expected a value from 0 to 7"},
         {"tagged:policy=v5", "tagged: option policy is 'v5', expected one of v1|v1c|v2|v3|v4"},
         {"bufalloc:chunks=1", "bufalloc: option chunks is 1, expected a value from 2 to 1048576"},
         {"stream:threshold=most", "stream: option threshold is 'most', expected a size such as "
                                   "64MiB, or max"},
         {"vmm:large_chunk=max", "vmm: option large_chunk is 'max', expected a size such as 64MiB"},
-        {"null:x=1", "null has no options, so 'x' cannot be set"},
+        {"null:x=1", "null has no option 'x'; it has: kind"},
+        {"tlsf:kinds=pinned", "tlsf has no option 'kinds' (did you mean kind?); it has: parent, "
+                              "strategy, dedicated, empty, kind"},
+        {"tagged:kind=host", "tagged: option kind is 'host', expected one of "
+                             "device|pinned|coarse_svm|fine_svm|managed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct allocator_ops *ops;
@@ -111,6 +115,53 @@ static void test_splitting_is_needed(void **state)
         allocator_close(&allocator);
         fake_source_close(&fake);
     }
+}
+
+/* Whose memory is of another kind than the source has starts with the reason why not. */
+static void test_kinds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *expected;
+    } cases[] = {
+        {"pool:kind=fine_svm", "strategy pool could not start: the fake driver has no fine SVM"},
+        {"stream:kind=pinned",
+         "strategy stream could not start: the driver's pool has device memory alone"},
+        {"vmm:kind=managed",
+         "strategy vmm could not start: virtual memory is laid over device memory alone"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct allocator_ops *ops;
+        struct option_values options;
+        struct fake_source fake;
+        struct allocator allocator;
+        struct error error = {0};
+        fake_source_open(&fake, 64, true);
+        assert_int_equal(allocator_parse(cases[i].spec, &ops, &options, &error), 0);
+        assert_int_equal(allocator_open(&allocator, ops, &options, &fake.source, &error),
+                         ERR_UNSUPPORTED);
+        assert_string_equal(error.text, cases[i].expected);
+        allocator_close(&allocator);
+        fake_source_close(&fake);
+    }
+}
+
+static void test_memory_is_of_the_kind(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    struct allocator allocator;
+    struct block block;
+    const struct alloc_request request = {.size = 100, .alignment = 64, .tag = "x"};
+    fake_source_open(&fake, 64, true);
+    fake_source_allocator(&fake, "raw:first_use=resident:kind=coarse_svm", &allocator);
+    assert_int_equal(allocator_alloc(&allocator, &request, &block), 0);
+    assert_int_equal(fake.live[0].where, SOURCE_COARSE_SVM);
+    assert_int_equal(allocator_free(&allocator, &block, "x", 100), 0);
+    assert_string_equal(fake.log.data, "+100 *100 -100");
+    assert_int_equal(fake.misuse_count, 0);
+    allocator_close(&allocator);
+    fake_source_close(&fake);
 }
 
 static void test_counts(void **state)
@@ -351,6 +402,8 @@ int main(void)
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_broken_ops),
         cmocka_unit_test(test_splitting_is_needed),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_memory_is_of_the_kind),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_check_sees_damage),
         cmocka_unit_test(test_queues_are_apart),

@@ -95,6 +95,7 @@ grep -q "skipped: raw .*its inputs alone are 22.5 KiB, the limit is 4.00 KiB" er
 has "SKIPPED  does not fit"
 expect 3 "timeout: raw" run --smoke -w canny -s raw --timeout 1ms --no-save
 expect 3 "1 ok, 1 wrong" run --smoke -s raw -w canny,wrong.mem --no-save
+expect 0 "skipped: pool:kind=pinned .*host has one kind of memory" run --smoke -w canny -s pool,pool:kind=pinned --no-save
 expect 77 "no device matches" run -D opencl:no-such-device-anywhere
 expect 77 "no device matches" run -D host,opencl:no-such-device-anywhere
 

@@ -278,6 +278,34 @@ static void a_handle_may_name_new_memory(void **state)
     on_each_device(check_new_memory);
 }
 
+static void check_host_memory(struct subject *s)
+{
+    const struct launch l = {.extent = {1000, 1, 1}, .rank = 1};
+    if (!s->ops->host_alloc)
+        return;
+    struct device_program *p = build(s);
+    for (int kind = HOST_PINNED; kind <= HOST_MANAGED; kind++)
+        for (int i = 1; i < 4; i++) {
+            uint64_t out;
+            int code =
+                s->ops->host_alloc(s->device, (enum host_memory)kind, 4000, &out, NULL, &s->error);
+            if (code == ERR_UNSUPPORTED)
+                continue;
+            ok(s, code);
+            launch_points(s, p, out, 0, &l, i);
+            expect_points(s, out, 1000, 0, &l, i);
+            launch_points(s, p, out, 0, &l, i); /* freed while in use */
+            ok(s, s->ops->host_free(s->device, (enum host_memory)kind, out, 4000, &s->error));
+        }
+    s->ops->unbuild(s->device, p);
+}
+
+static void kernels_use_memory_of_every_kind(void **state)
+{
+    (void)state;
+    on_each_device(check_host_memory);
+}
+
 static void check_build_error(struct subject *s)
 {
     struct text t = {0};
@@ -352,6 +380,7 @@ int main(void)
         cmocka_unit_test(groups_share_local_memory),
         cmocka_unit_test(every_kind_of_argument_arrives),
         cmocka_unit_test(a_handle_may_name_new_memory),
+        cmocka_unit_test(kernels_use_memory_of_every_kind),
         cmocka_unit_test(a_build_error_shows_the_log),
         cmocka_unit_test(a_missing_kernel_is_named),
         cmocka_unit_test(host_without_a_compiler_says_so),

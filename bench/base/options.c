@@ -6,9 +6,37 @@
 
 #include "base/text.h"
 
-static const char *spec_name(void *specs, size_t i)
+/* The options of a plug-in: its own, then those it shares; each ends its table. */
+struct tables {
+    const struct option_spec *own, *common;
+};
+
+static size_t length_of(const struct option_spec *specs)
 {
-    return ((const struct option_spec *)specs)[i].name;
+    size_t n = 0;
+    while (specs && specs[n].name)
+        n++;
+    return n;
+}
+
+static const struct option_spec *option(const struct tables *tables, size_t i)
+{
+    const size_t own = length_of(tables->own);
+    if (i < own)
+        return &tables->own[i];
+    return i < own + length_of(tables->common) ? &tables->common[i - own] : NULL;
+}
+
+static const char *option_name(void *tables, size_t i)
+{
+    const struct option_spec *spec = option(tables, i);
+    return spec ? spec->name : NULL;
+}
+
+static uint64_t *value_of(const struct tables *tables, struct option_values *values, size_t i)
+{
+    const size_t own = length_of(tables->own);
+    return i < own ? &values->value[i] : &values->common[i - own];
 }
 
 /* The position of `value` in "a|b|c", or -1. */
@@ -61,29 +89,49 @@ static int set(const struct option_spec *spec, const char *owner, const char *te
     return 0;
 }
 
-static int unknown_key(const struct option_spec *specs, const char *owner, const char *key,
+static int unknown_key(struct tables *tables, const char *owner, const char *key,
                        struct error *error)
 {
-    if (!specs || !specs->name)
+    if (!option(tables, 0))
         return error_set(error, ERR_USAGE, "%s has no options, so '%s' cannot be set", owner, key);
     struct text known = {0};
-    for (const struct option_spec *s = specs; s->name; s++)
-        text_add(&known, "%s%s", s == specs ? "" : ", ", s->name);
-    int nearest = text_nearest(key, spec_name, (void *)specs);
-    int code =
-        error_set(error, ERR_USAGE, "%s has no option '%s'%s%s%s; it has: %s", owner, key,
-                  nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? specs[nearest].name : "",
-                  nearest >= 0 ? "?)" : "", known.data);
+    for (size_t i = 0; option(tables, i); i++)
+        text_add(&known, "%s%s", i ? ", " : "", option(tables, i)->name);
+    int nearest = text_nearest(key, option_name, tables);
+    int code = error_set(error, ERR_USAGE, "%s has no option '%s'%s%s%s; it has: %s", owner, key,
+                         nearest >= 0 ? " (did you mean " : "",
+                         nearest >= 0 ? option(tables, (size_t)nearest)->name : "",
+                         nearest >= 0 ? "?)" : "", known.data);
     text_free(&known);
     return code;
 }
 
-int options_parse(const struct option_spec *specs, const char *owner, const char *text,
-                  struct option_values *values, struct error *error)
+/* `pair` is key=value. */
+static int set_pair(struct tables *tables, const char *owner, char *pair,
+                    struct option_values *values, struct error *error)
 {
-    *values = (struct option_values){{0}};
-    for (size_t i = 0; specs && specs[i].name; i++) {
-        int code = set(&specs[i], owner, specs[i].fallback, &values->value[i], error);
+    char *equals = strchr(pair, '=');
+    if (!equals)
+        return error_set(error, ERR_USAGE, "%s: '%s' is not an option, expected key=value", owner,
+                         pair);
+    *equals = 0;
+    size_t i = 0;
+    while (option(tables, i) && strcmp(option(tables, i)->name, pair) != 0)
+        i++;
+    if (!option(tables, i))
+        return unknown_key(tables, owner, pair, error);
+    return set(option(tables, i), owner, equals + 1, value_of(tables, values, i), error);
+}
+
+int options_parse_common(const struct option_spec *specs, const struct option_spec *common,
+                         const char *owner, const char *text, struct option_values *values,
+                         struct error *error)
+{
+    struct tables tables = {specs, common};
+    *values = (struct option_values){{0}, {0}};
+    for (size_t i = 0; option(&tables, i); i++) {
+        const struct option_spec *spec = option(&tables, i);
+        int code = set(spec, owner, spec->fallback, value_of(&tables, values, i), error);
         if (code)
             return code;
     }
@@ -95,19 +143,15 @@ int options_parse(const struct option_spec *specs, const char *owner, const char
         memcpy(pair, text, length);
         pair[length] = 0;
         text += length + (text[length] == ':');
-        char *equals = strchr(pair, '=');
-        if (!equals)
-            return error_set(error, ERR_USAGE, "%s: '%s' is not an option, expected key=value",
-                             owner, pair);
-        *equals = 0;
-        size_t i = 0;
-        while (specs && specs[i].name && strcmp(specs[i].name, pair) != 0)
-            i++;
-        if (!specs || !specs[i].name)
-            return unknown_key(specs, owner, pair, error);
-        int code = set(&specs[i], owner, equals + 1, &values->value[i], error);
+        int code = set_pair(&tables, owner, pair, values, error);
         if (code)
             return code;
     }
     return 0;
+}
+
+int options_parse(const struct option_spec *specs, const char *owner, const char *text,
+                  struct option_values *values, struct error *error)
+{
+    return options_parse_common(specs, NULL, owner, text, values, error);
 }

@@ -23,9 +23,10 @@ struct option_spec {
     const char *help; /* one line */
 };
 
-enum { OPTIONS_MAX = 8 };
+enum { OPTIONS_MAX = 8, OPTIONS_COMMON_MAX = 2 };
 struct option_values {
-    uint64_t value[OPTIONS_MAX]; /* in the order of the table */
+    uint64_t value[OPTIONS_MAX];         /* in the order of the table */
+    uint64_t common[OPTIONS_COMMON_MAX]; /* likewise, of the table that the plug-ins share */
 };
 
 /* Sets every option to its default and then applies `text` ("k=v:k=v", NULL or "" for none). An
@@ -33,5 +34,9 @@ struct option_values {
  * `owner` names the plug-in in that message. `specs` may be NULL (no options). */
 int options_parse(const struct option_spec *specs, const char *owner, const char *text,
                   struct option_values *values, struct error *error);
+/* The same where all plug-ins of a sort have the options `common` besides their own. */
+int options_parse_common(const struct option_spec *specs, const struct option_spec *common,
+                         const char *owner, const char *text, struct option_values *values,
+                         struct error *error);
 
 #endif

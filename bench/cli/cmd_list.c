@@ -66,6 +66,8 @@ static int list_strategies(struct error *error)
         printf("%-10s %s\n%-10s from: %s\n", ops[i]->name, ops[i]->summary, "", ops[i]->origin);
         print_options(ops[i]->options, 10);
     }
+    printf("%-10s have these options as well\n", "all");
+    print_options(allocator_options, 10);
     return 0;
 }
 

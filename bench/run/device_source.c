@@ -24,6 +24,52 @@ static int sync_device(void *context, struct error *error)
     return d->ops->sync(d, error);
 }
 
+/* ---- memory that the host can address ---- */
+
+static enum host_memory host_memory_of(enum source_kind kind)
+{
+    switch (kind) {
+    case SOURCE_COARSE_SVM:
+        return HOST_COARSE_SVM;
+    case SOURCE_FINE_SVM:
+        return HOST_FINE_SVM;
+    case SOURCE_MANAGED:
+        return HOST_MANAGED;
+    default:
+        return HOST_PINNED;
+    }
+}
+
+static int kind_alloc(void *context, enum source_kind kind, uint64_t bytes, uint64_t *memory,
+                      struct error *error)
+{
+    struct device *d = context;
+    return d->ops->host_alloc(d, host_memory_of(kind), bytes, memory, NULL, error);
+}
+
+static int kind_free(void *context, enum source_kind kind, uint64_t memory, uint64_t bytes,
+                     struct error *error)
+{
+    struct device *d = context;
+    return d->ops->host_free(d, host_memory_of(kind), memory, bytes, error);
+}
+
+static int kind_offered(void *context, enum source_kind kind, struct error *error)
+{
+    enum { PROBE_BYTES = 4096 };
+    struct device *d = context;
+    uint64_t memory;
+    if (!d->ops->host_alloc)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "%s has one kind of memory: OpenCL and CUDA devices have more",
+                         device_info(d)->id);
+    int code = kind_alloc(d, kind, PROBE_BYTES, &memory, error);
+    return code ? code : kind_free(d, kind, memory, PROBE_BYTES, error);
+}
+
+static const struct source_kind_ops kind_ops = {
+    .offered = kind_offered, .alloc = kind_alloc, .free = kind_free};
+
 /* ---- the driver's pool ---- */
 
 static int pool_open(void *context, const struct source_pool_options *options, uint64_t most_bytes,
@@ -164,19 +210,21 @@ static const struct source_vm_ops vm_ops = {
 
 /* ---- the source ---- */
 
-/* Pool and virtual memory are always there to be asked: those of a device without them say why. */
+/* What is optional is always there to be asked: a device without it says why. */
 struct source device_source(struct device *device, uint64_t capacity_bytes)
 {
     static const struct source_ops with_touch = {.alloc = alloc,
                                                  .touch = touch,
                                                  .free = release,
                                                  .sync = sync_device,
+                                                 .kinds = &kind_ops,
                                                  .pool = &pool_ops,
                                                  .vm = &vm_ops,
                                                  .heap = &device_source_heap};
     static const struct source_ops without_touch = {.alloc = alloc,
                                                     .free = release,
                                                     .sync = sync_device,
+                                                    .kinds = &kind_ops,
                                                     .pool = &pool_ops,
                                                     .vm = &vm_ops,
                                                     .heap = &device_source_heap};

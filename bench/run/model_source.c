@@ -219,6 +219,17 @@ static int source_waits(void *context, struct error *error)
     return 0;
 }
 
+/* Kernels were timed over device memory. Over memory that lives elsewhere they take what its place
+ * makes of them, which no atlas knows. */
+static int kind_is_unknown(void *context, enum source_kind kind, struct error *error)
+{
+    (void)context, (void)kind;
+    return error_set(error, ERR_UNSUPPORTED,
+                     "the model knows what commands take on device memory, not on other kinds");
+}
+
+static const struct source_kind_ops no_kinds = {.offered = kind_is_unknown};
+
 struct source replay_source(struct replay *r)
 {
     const struct model *m = r->model;
@@ -227,6 +238,7 @@ struct source replay_source(struct replay *r)
         .touch = m->can_touch ? source_touches : NULL,
         .free = source_takes,
         .sync = source_waits,
+        .kinds = &no_kinds,
         .pool = m->has_pool ? &replay_pool_ops : NULL,
         .vm = m->vm_granularity_bytes ? &replay_vm_ops : NULL,
     };

@@ -13,6 +13,16 @@ static const struct allocator_ops *const strategies[] = {
 };
 enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
 
+const struct option_spec allocator_options[] = {
+    [ALLOCATOR_KIND] = {.name = "kind",
+                        .type = OPTION_CHOICE,
+                        .fallback = "device",
+                        .choices = "device|pinned|coarse_svm|fine_svm|managed",
+                        .help = "where memory lives: on the device, on the host, or wherever it is "
+                                "used"},
+    {0},
+};
+
 const struct allocator_ops *const *allocator_list(size_t *count)
 {
     *count = STRATEGY_COUNT;
@@ -89,8 +99,8 @@ int allocator_parse(const char *spec, const struct allocator_ops **ops,
     int code = verify(*ops, error);
     if (code)
         return code;
-    return options_parse((*ops)->options, name, spec + length + (spec[length] == ':'), options,
-                         error);
+    return options_parse_common((*ops)->options, allocator_options, name,
+                                spec + length + (spec[length] == ':'), options, error);
 }
 
 int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
@@ -102,7 +112,9 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
     int code = verify(ops, error);
     if (code)
         return code;
-    code = ops->init(source, &allocator->options, &allocator->states[0]);
+    code = source_use_kind(source, (enum source_kind)allocator->options.common[ALLOCATOR_KIND]);
+    if (!code)
+        code = ops->init(source, &allocator->options, &allocator->states[0]);
     if (code)
         return error_set(error, code, "strategy %s could not start: %s", ops->name,
                          source->error.code == code ? source->error.text : error_sentence(code));

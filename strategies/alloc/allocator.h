@@ -91,14 +91,20 @@ struct allocator {
     struct allocator_counts counts;
 };
 
+/* The options that every strategy has, in the order in which option_values.common has them. */
+enum allocator_option { ALLOCATOR_KIND };
+extern const struct option_spec allocator_options[];
+
 /* The strategies that exist, in the order of list.h; *count receives their number. */
 const struct allocator_ops *const *allocator_list(size_t *count);
 
-/* Finds a strategy by the word before the first ':' of `spec`, parses the options after it and
- * checks the ops (version, required hooks). ERR_USAGE with a helpful message on failure. */
+/* Finds a strategy by the word before the first ':' of `spec`, parses the options after it, its own
+ * and those that all have, and checks the ops (version, required hooks). ERR_USAGE with a helpful
+ * message on failure. */
 int allocator_parse(const char *spec, const struct allocator_ops **ops,
                     struct option_values *options, struct error *error);
 
+/* What the options ask of the source comes first: ERR_UNSUPPORTED where it cannot. */
 int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
                    const struct option_values *options, struct source *source, struct error *error);
 void allocator_close(struct allocator *allocator);

@@ -24,7 +24,9 @@ static int touch(struct source *s, uint64_t memory, uint64_t bytes)
 static int release(struct source *s, uint64_t memory, uint64_t bytes, struct error *error)
 {
     uint64_t start = clock_ns();
-    int code = s->ops->free(s->context, memory, bytes, error);
+    int code = s->kind == SOURCE_DEVICE
+                   ? s->ops->free(s->context, memory, bytes, error)
+                   : s->ops->kinds->free(s->context, s->kind, memory, bytes, error);
     s->counts.free_ns += clock_ns() - start;
     s->counts.free_count++;
     return code;
@@ -49,7 +51,9 @@ int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint
         return refuse(s, bytes);
 
     uint64_t start = clock_ns();
-    int code = s->ops->alloc(s->context, bytes, memory, &s->error);
+    int code = s->kind == SOURCE_DEVICE
+                   ? s->ops->alloc(s->context, bytes, memory, &s->error)
+                   : s->ops->kinds->alloc(s->context, s->kind, bytes, memory, &s->error);
     s->counts.alloc_ns += clock_ns() - start;
     s->counts.alloc_count++;
     if (code == 0 && (flags & SOURCE_RESIDENT) && s->ops->touch) {
@@ -69,6 +73,16 @@ int source_free(struct source *s, uint64_t memory, uint64_t bytes)
 {
     s->counts.reserved_bytes -= bytes;
     return release(s, memory, bytes, &s->error);
+}
+
+int source_use_kind(struct source *s, enum source_kind kind)
+{
+    if (kind != SOURCE_DEVICE && !s->ops->kinds)
+        return error_set(&s->error, ERR_UNSUPPORTED, "this source has device memory alone");
+    int code = kind == SOURCE_DEVICE ? 0 : s->ops->kinds->offered(s->context, kind, &s->error);
+    if (code == 0)
+        s->kind = kind;
+    return code;
 }
 
 /* A call of the kind that `count` counts, begun at `start`. */
@@ -92,6 +106,8 @@ int source_pool_open(struct source *s, const struct source_pool_options *options
 {
     if (!s->ops->pool)
         return error_set(&s->error, ERR_UNSUPPORTED, "this source has no stream-ordered pool");
+    if (s->kind != SOURCE_DEVICE)
+        return error_set(&s->error, ERR_UNSUPPORTED, "the driver's pool has device memory alone");
     int code = s->ops->pool->open(s->context, options, s->capacity_bytes, &s->pool, &s->error);
     s->has_pool = code == 0;
     return code;
@@ -154,6 +170,9 @@ int source_vm_info(struct source *s, struct source_vm_info *info)
 {
     if (!s->ops->vm)
         return error_set(&s->error, ERR_UNSUPPORTED, "this source has no virtual memory");
+    if (s->kind != SOURCE_DEVICE)
+        return error_set(&s->error, ERR_UNSUPPORTED,
+                         "virtual memory is laid over device memory alone");
     return s->ops->vm->info(s->context, info, &s->error);
 }
 

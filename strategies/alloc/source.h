@@ -7,8 +7,9 @@
  * Some drivers offer more: a pool of their own, whose allocations and releases are commands of a
  * queue, and virtual memory, where addresses and what lies behind them are asked for apart. And on
  * some devices a heap can be made of a memory that the device itself looks after. A strategy built
- * on one of them finds out at its start whether the source has it: the call that
- * opens it returns ERR_UNSUPPORTED and the reason.
+ * on one of them finds out at its start whether the source has it: the call that opens it returns
+ * ERR_UNSUPPORTED and the reason. Memory may also live elsewhere than on the device (enum
+ * source_kind); which it is concerns no strategy.
  */
 #ifndef GAMUT_ALLOC_SOURCE_H
 #define GAMUT_ALLOC_SOURCE_H
@@ -17,6 +18,25 @@
 #include <stdint.h>
 
 #include "base/error.h"
+
+/* Where memory lives. */
+enum source_kind {
+    SOURCE_DEVICE,
+    SOURCE_PINNED,     /* on the host, locked in place: the device reads it through its bus */
+    SOURCE_COARSE_SVM, /* OpenCL's shared virtual memory, the host's while it is mapped */
+    SOURCE_FINE_SVM,   /* ... which the host may touch without that */
+    SOURCE_MANAGED,    /* CUDA's managed memory: the driver moves pages to who touches them */
+};
+
+/* Of every kind but SOURCE_DEVICE. */
+struct source_kind_ops {
+    /* 0, or ERR_UNSUPPORTED and the reason. */
+    int (*offered)(void *context, enum source_kind kind, struct error *error);
+    int (*alloc)(void *context, enum source_kind kind, uint64_t bytes, uint64_t *memory,
+                 struct error *error);
+    int (*free)(void *context, enum source_kind kind, uint64_t memory, uint64_t bytes,
+                struct error *error);
+};
 
 /* How the driver's pool behaves, in the CUDA driver's words. */
 struct source_pool_options {
@@ -107,9 +127,10 @@ struct source_ops {
     int (*free)(void *context, uint64_t memory, uint64_t bytes, struct error *error);
     /* Required where there is a pool or virtual memory. Waits for the commands of all queues. */
     int (*sync)(void *context, struct error *error);
-    const struct source_pool_ops *pool; /* optional; with all its hooks */
-    const struct source_vm_ops *vm;     /* optional; with all its hooks */
-    const struct source_heap_ops *heap; /* optional; with all its hooks */
+    const struct source_kind_ops *kinds; /* optional; with all its hooks, like those that follow */
+    const struct source_pool_ops *pool;  /* optional */
+    const struct source_vm_ops *vm;      /* optional */
+    const struct source_heap_ops *heap;  /* optional */
 };
 
 /* Calls and nanoseconds in the driver, bytes held from it. `refused_count` counts the ERR_OOMs. A
@@ -137,6 +158,7 @@ struct source {
     uint64_t alignment;      /* of every memory, in bytes; a power of two */
     bool can_split;          /* a block may be a part of a memory: (memory, offset) */
     uint64_t capacity_bytes; /* refuse beyond this many reserved bytes; 0: the driver decides */
+    enum source_kind kind;   /* of source_alloc's memories; set by source_use_kind */
     uint64_t pool;           /* of source_pool_open, which sets has_pool */
     bool has_pool;
     struct source_counts counts;
@@ -155,6 +177,10 @@ int source_alloc(struct source *source, uint64_t bytes, enum source_flags flags,
 
 /* Gives a memory back. The memory counts as given back even if the driver complains. */
 int source_free(struct source *source, uint64_t memory, uint64_t bytes);
+
+/* All memory of source_alloc is of this kind from now on; before the first of it. ERR_UNSUPPORTED
+ * and the reason where there is none. Pool and virtual memory are the device's alone. */
+int source_use_kind(struct source *source, enum source_kind kind);
 
 /* Waits for the commands of all queues; counted. */
 int source_sync(struct source *source);
