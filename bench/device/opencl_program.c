@@ -23,6 +23,7 @@ struct opencl_kernel {
     size_t argument_count;
     struct last_argument *last;
     uint64_t freed_count; /* of the device, when the memories were last set */
+    bool is_set, has_svm; /* any argument was set; some to shared virtual memory */
 };
 
 /* The kernels compiled for one form of launches; `program` is NULL until the first of them. */
@@ -89,13 +90,18 @@ static int create_kernel(struct opencl_device *d, cl_program program, const char
     return opencl_check(status, "clGetKernelInfo", OPENCL_ASKS, 0, error);
 }
 
+static void discard_kernel(struct opencl_device *d, struct opencl_kernel *k)
+{
+    if (k->kernel)
+        d->api.clReleaseKernel(k->kernel);
+    free(k->last);
+    *k = (struct opencl_kernel){0};
+}
+
 static void discard_form(struct opencl_device *d, struct form *form, size_t kernel_count)
 {
-    for (size_t i = 0; i < kernel_count && form->kernels; i++) {
-        if (form->kernels[i].kernel)
-            d->api.clReleaseKernel(form->kernels[i].kernel);
-        free(form->kernels[i].last);
-    }
+    for (size_t i = 0; i < kernel_count && form->kernels; i++)
+        discard_kernel(d, &form->kernels[i]);
     free(form->kernels);
     if (form->program)
         d->api.clReleaseProgram(form->program);
@@ -208,6 +214,25 @@ static int set_arguments(struct opencl_device *d, struct opencl_kernel *k,
     return 0;
 }
 
+/* NVIDIA's driver refuses a kernel once an argument that was a pointer to shared virtual memory is
+ * set to a buffer (CL_INVALID_KERNEL_ARGS): for the other kind there is a fresh kernel. */
+static int match_memory(struct opencl_device *d, cl_program program, const char *name,
+                        struct opencl_kernel *k, const enum launch_arg_kind *kinds,
+                        const union launch_value *arguments, struct error *error)
+{
+    bool has_svm = false;
+    for (size_t i = 0; i < k->argument_count; i++)
+        has_svm |= kinds[i] == ARG_MEMORY && opencl_is_svm(arguments[i].memory);
+    int code = 0;
+    if (k->is_set && k->has_svm != has_svm) {
+        discard_kernel(d, k);
+        code = create_kernel(d, program, name, k, error);
+    }
+    k->is_set = true;
+    k->has_svm = has_svm;
+    return code;
+}
+
 /* Groups of a plain kernel. A CPU runs the items of a group in a loop that it vectorises along x;
  * on PoCL 256 was as fast as any longer row and a third faster than 64. PoCL compiles a kernel anew
  * for every group size, hence just two: rows, and one for arrays too narrow to fill them. */
@@ -265,7 +290,10 @@ int opencl_launch(struct device *device, struct device_program *program, size_t 
     if (argument_count != k->argument_count)
         return error_set(error, ERR_INTERNAL, "a kernel of %zu parameters is given %zu arguments",
                          k->argument_count, argument_count);
-    code = set_arguments(d, k, kinds, arguments, error);
+    code = match_memory(d, program->forms[launch->form].program,
+                        program->source.kernel_names[kernel], k, kinds, arguments, error);
+    if (!code)
+        code = set_arguments(d, k, kinds, arguments, error);
     if (!code)
         code = choose_groups(d, k, launch, global, local, error);
     if (code)
