@@ -88,5 +88,21 @@ expect 2 "no-such-workload" "$here/scripts/in_turns" turns 2 base="$GAMUT" new="
 expect 2 "trial run" "$here/scripts/trial" sane
 expect 2 "no windows yet" env OUT="$PWD/nothing" "$here/scripts/trial" judge
 
+# ---- a trial of two windows in which nothing was slowed: no alarms, and nothing found where there should be something
+for window in 1 2; do
+    "$here/scripts/in_turns" trial/windows/$window 2 a="$GAMUT" b="$GAMUT" c="$GAMUT" d="$GAMUT" \
+        --smoke -D host -w fft,crypt,canny -s raw,pool --timeline off --progress never
+    gzip trial/windows/$window/*.json
+    echo 1.5 >trial/windows/$window/load
+done
+expect 1 "a build and itself: 4 comparisons, 0 called a regression" env OUT="$PWD/trial" "$here/scripts/trial" judge
+grep -q "^load 1.5 to 1.5" out && grep -q "slower in 0, faster in 0, at [01]\.[0-9]* of the base" out ||
+    { echo "FAILED: the summary of a trial" >&2; cat out >&2; failures=$((failures + 1)); }
+# Per window two comparisons of a build with itself, two of both; one of the second with the first.
+[ "$(cut -d, -f1 trial/trial.csv | sort | uniq -c | tr -s ' \n' ' ')" = " 1 apart 1 comparison 4 same 4 slowed " ] &&
+    [ "$(awk -F, 'NF != 18' trial/trial.csv)" = "" ] &&
+    [ "$(grep -cE '^(same|slowed|apart),[12],1\.5,[01],[0-9.]+,,,,unsure,' trial/trial.csv)" = 9 ] ||
+    { echo "FAILED: the table of a trial" >&2; cat trial/trial.csv >&2; failures=$((failures + 1)); }
+
 echo "$tests command lines, $failures failures"
 [ "$failures" -eq 0 ]
