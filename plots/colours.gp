@@ -7,7 +7,8 @@
 base_name(name) = strstrt(name, ":") ? name[1 : strstrt(name, ":") - 1] : name
 own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "tagged" ? "#E69F00" : name eq "bufalloc" ? "#009E73" : name eq "stream" ? "#CC79A7" : \
-    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : ""
+    name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : \
+    name eq "device_heap" ? "#000000" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
 # What goes with a colour, in the order of the palette; yellow is too light for lines, and has a darker shade.
 palette_of_marks = "#999999 #0072B2 #E69F00 #009E73 #CC79A7 #56B4E9 #D55E00 #F0E442 #000000"

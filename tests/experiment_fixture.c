@@ -134,10 +134,69 @@ static void add_overflow(struct result *result, const char *device)
         }
 }
 
+static void add_heap_ops(struct result *result, const char *device)
+{
+    static const struct experiment_parameter parameters[] = {
+        {"policy", false, UNIT_COUNT, "which block"},
+        {"live_blocks", true, UNIT_COUNT, "so many"},
+        {NULL, false, UNIT_COUNT, NULL},
+    };
+    static const struct counter_info metrics[] = {
+        {"op_1_ns", UNIT_NS, KIND_SAMPLED, BETTER_LOWER, "by one"},
+        {"op_64_ns", UNIT_NS, KIND_SAMPLED, BETTER_LOWER, "by 64"},
+        {"command_ns", UNIT_NS, KIND_SAMPLED, BETTER_LOWER, "fitted"},
+        {"opaque_ns", UNIT_NS, KIND_SAMPLED, BETTER_LOWER, "no batch"},
+    };
+    json_t *options = tree_object();
+    json_t *e = experiment_tree("heap-ops", device, options, parameters, metrics,
+                                sizeof metrics / sizeof *metrics);
+    json_decref(options);
+    result_set_experiment(result, e);
+    for (int tlsf = 0; tlsf < 2; tlsf++)
+        for (int live = 100; live <= 1000; live *= 10) {
+            json_t *row = tree_object();
+            json_t *round = experiment_fixture_round("ok", 0, NULL, "op_1_ns", 4000 + live + tlsf);
+            tree_put(row, "policy", tree_text(tlsf ? "tlsf" : "larger"));
+            tree_put(row, "live_blocks", tree_count((uint64_t)live));
+            add(result, e, row, with(with(round, "op_64_ns", 900 + live), "command_ns", 850));
+        }
+}
+
+static void add_heap_utilisation(struct result *result, const char *device)
+{
+    static const struct experiment_parameter parameters[] = {
+        {"sizes", false, UNIT_COUNT, "how large"},
+        {"policy", false, UNIT_COUNT, "which block"},
+        {"padding", false, UNIT_COUNT, "how much more"},
+        {NULL, false, UNIT_COUNT, NULL},
+    };
+    static const struct counter_info metrics[] = {
+        {"filled_ratio", UNIT_RATIO, KIND_EXACT, BETTER_HIGHER, "how full"},
+        {"least_filled_ratio", UNIT_RATIO, KIND_EXACT, BETTER_HIGHER, "at least"},
+    };
+    static const char *const rows[][3] = {
+        {"uniform", "best", "seed"}, {"uniform", "best", "tight"}, {"bimodal", "best", "tight"}};
+    json_t *options = tree_object();
+    json_t *e = experiment_tree("heap-utilisation", device, options, parameters, metrics,
+                                sizeof metrics / sizeof *metrics);
+    json_decref(options);
+    result_set_experiment(result, e);
+    for (int i = 0; i < 3; i++) {
+        json_t *row = tree_object();
+        json_t *round = experiment_fixture_round("ok", 0, NULL, "_", 0);
+        for (int p = 0; p < 3; p++)
+            tree_put(row, parameters[p].name, tree_text(rows[i][p]));
+        add(result, e, row,
+            with(with(round, "filled_ratio", 0.75 + i / 16.0), "least_filled_ratio", 0.5));
+    }
+}
+
 void experiment_fixture_add(struct result *result, const char *device)
 {
     add_overflow(result, device);
     add_isosurface(result, device);
     add_stall(result, device);
+    add_heap_ops(result, device);
+    add_heap_utilisation(result, device);
     result_summarise(result->root);
 }

@@ -139,6 +139,8 @@ static void charts_of_merged_cases(void **state)
     check_golden("isosurface", &host);
     check_golden("stall", &host);
     check_golden("overflow", &host);
+    check_golden("heap_ops", &host);
+    check_golden("heap_utilisation", &host);
     result_free(&result);
 }
 

@@ -213,17 +213,19 @@ static int time_tries(struct run *r, const struct batch *b, double *op_ns, doubl
     return code;
 }
 
-/* Least squares of op = command + launch / batch, with a launch term for either kind of batch. */
+/* Least squares, of relative errors, of op = command + launch / batch, with a launch term for
+ * either kind of batch. */
 static void fit(const double op_ns[BATCHES], double *command_ns, double launch_ns[2])
 {
-    double xx[2] = {0, 0}, x[2] = {0, 0}, xy[2] = {0, 0}, y = 0, n = BATCHES;
+    double xx[2] = {0, 0}, x[2] = {0, 0}, xy[2] = {0, 0}, y = 0, n = 0;
     for (unsigned b = 0; b < BATCHES; b++) {
         unsigned kind = batches[b].commands > HEAP_FEW;
-        double inverse = 1.0 / batches[b].commands;
-        x[kind] += inverse;
-        xx[kind] += inverse * inverse;
-        xy[kind] += inverse * op_ns[b];
-        y += op_ns[b];
+        double inverse = 1.0 / batches[b].commands, weight = 1 / (op_ns[b] * op_ns[b]);
+        x[kind] += weight * inverse;
+        xx[kind] += weight * inverse * inverse;
+        xy[kind] += weight * inverse * op_ns[b];
+        y += weight * op_ns[b];
+        n += weight;
     }
     for (unsigned kind = 0; kind < 2; kind++) {
         n -= x[kind] * x[kind] / xx[kind];
@@ -304,9 +306,12 @@ static int measure(void *state, const struct experiment_row *row, struct experim
 static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
                 struct error *error)
 {
+    uint64_t least = settings->options.value[OPS_LIVE_MOST];
     (void)error;
+    while (least >= 1000)
+        least /= 10;
     for (unsigned policy = 0; policy < DEVICE_HEAP_POLICIES; policy++)
-        for (uint64_t live = settings->options.value[OPS_LIVE_MOST]; live >= 100; live /= 10) {
+        for (uint64_t live = least; live <= settings->options.value[OPS_LIVE_MOST]; live *= 10) {
             struct experiment_row *row = experiment_add_row(out);
             snprintf(row->word[PARAMETER_POLICY], EXPERIMENT_WORD_MAX, "%s",
                      device_heap_policy_names[policy]);

@@ -52,6 +52,8 @@ struct chart {
     X(isosurface)                                                                                  \
     X(stall)                                                                                       \
     X(overflow)                                                                                    \
+    X(heap_ops)                                                                                    \
+    X(heap_utilisation)                                                                            \
     X(memory_timeline)                                                                             \
     X(address_map)                                                                                 \
     X(latency)
