@@ -277,7 +277,7 @@ static void ids(void **state)
 {
     (void)state;
     char a[13], b[13];
-    struct case_key key = {"stencil", "small", "none", "last-use", "raw", "host"};
+    struct case_key key = {"stencil", "small", "none", "last-use", "raw", "host", ""};
     case_id(&key, a);
     /* FNV-1a 64 of "stencil\nsmall\nnone\nlast-use\nraw\nhost\n", computed elsewhere. */
     assert_string_equal(a, "aa6c8c3d2bf5");

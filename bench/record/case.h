@@ -34,6 +34,7 @@ enum case_status case_status_of(int code);
 #define CASE_KEY_LIST(X) X(workload) X(dataset) X(merge) X(release) X(strategy) X(device)
 /* Those that not every case has: "" is left out of files and of the id. */
 #define CASE_KEY_OPTIONAL_LIST(X) X(residency)
+#define CASE_KEY_ALL_LIST(X)      CASE_KEY_LIST(X) CASE_KEY_OPTIONAL_LIST(X)
 struct case_key {
     char workload[64];
     char dataset[32];

@@ -37,9 +37,10 @@ double case_stat(const json_t *one_case, const char *metric, const char *name)
 char *case_words(char out[512], const json_t *one_case)
 {
     const json_t *key = json_object_get(one_case, "key");
-    snprintf(out, 512, "%s %s %s %s %s %s", tree_get_text(key, "workload"),
+    const char *residency = tree_get_text(key, "residency");
+    snprintf(out, 512, "%s %s %s %s %s %s%s%s", tree_get_text(key, "workload"),
              tree_get_text(key, "dataset"), tree_get_text(key, "device"),
              tree_get_text(key, "merge"), tree_get_text(key, "release"),
-             tree_get_text(key, "strategy"));
+             tree_get_text(key, "strategy"), *residency ? " " : "", residency);
     return out;
 }

@@ -127,10 +127,11 @@ static void file_name(const struct chart *chart, const struct chart_subject *of,
                                  of->dataset,
                                  of->strategy,
                                  key ? tree_get_text(key, "merge") : NULL,
-                                 key ? tree_get_text(key, "release") : NULL};
+                                 key ? tree_get_text(key, "release") : NULL,
+                                 key ? tree_get_text(key, "residency") : NULL};
     text_add(out, "%s", chart->name);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i])
+        if (parts[i] && *parts[i])
             text_add(out, "-%s", parts[i]);
     for (char *c = out->data; *c; c++)
         *c = strchr(":/ |=", *c) ? '-' : *c;

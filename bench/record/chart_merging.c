@@ -15,7 +15,8 @@
 
 static const json_t *unmerged_of(const json_t *root, const json_t *one_case)
 {
-    static const char *const same[] = {"device", "workload", "dataset", "release", "strategy"};
+    static const char *const same[] = {"device",  "workload", "dataset",
+                                       "release", "strategy", "residency"};
     const json_t *key = json_object_get(one_case, "key");
     size_t i;
     json_t *other;

@@ -97,7 +97,7 @@ static void add_point(struct panel *panel, const json_t *one_case, const struct 
                           .strategy = strategy};
     if (!(point.time > 0) || !(point.memory > 0))
         return;
-    if (naming->merge || naming->release)
+    if (naming->merge || naming->release || naming->residency)
         naming_series(naming, false, key, &name);
     snprintf(point.name, sizeof point.name, "%s", name.data ? name.data : "");
     text_free(&name);

@@ -87,7 +87,8 @@ static bool varies(const struct chart_subject *of, const char *name)
 
 struct naming naming_of(const struct chart_subject *of)
 {
-    return (struct naming){varies(of, "dataset"), varies(of, "merge"), varies(of, "release")};
+    return (struct naming){varies(of, "dataset"), varies(of, "merge"), varies(of, "release"),
+                           varies(of, "residency")};
 }
 
 void naming_cluster(const struct naming *naming, const json_t *key, struct text *out)
@@ -105,6 +106,8 @@ void naming_series(const struct naming *naming, bool with_strategy, const json_t
         text_add(out, " %s", tree_get_text(key, "merge"));
     if (naming->release)
         text_add(out, " %s", tree_get_text(key, "release"));
+    if (naming->residency)
+        text_add(out, " %s", tree_get_text(key, "residency"));
 }
 
 /* ---- data ---- */

@@ -21,7 +21,7 @@ void labels_variable(const struct labels *labels, const char *variable, struct t
 
 /* Which parts of a key are worth naming: those that differ between the cases of a device. */
 struct naming {
-    bool dataset, merge, release;
+    bool dataset, merge, release, residency;
 };
 struct naming naming_of(const struct chart_subject *of);
 /* "canny" or "canny medium". */

@@ -120,7 +120,7 @@ static const struct key_member {
 } members[] = {
 #define X(member)                                                                                  \
     {#member, offsetof(struct case_key, member), sizeof((struct case_key *)NULL)->member},
-    CASE_KEY_LIST(X)
+    CASE_KEY_ALL_LIST(X)
 #undef X
 };
 enum { MEMBERS = sizeof members / sizeof *members };

@@ -202,7 +202,7 @@ static struct compare_line line_of(struct arena *arena, const json_t *comparison
 {
     static const char *const key_names[] = {
 #define X(member) #member,
-        CASE_KEY_LIST(X)
+        CASE_KEY_ALL_LIST(X)
 #undef X
     };
     struct compare_line line = {.row = row, .colour = colour_of(row)};
@@ -231,7 +231,7 @@ static struct compare_line line_of(struct arena *arena, const json_t *comparison
  * is over all datasets is no reason to name the only one in all others. */
 static const char *once(const struct compare_lines *lines, int column)
 {
-    if (column == LINE_WORKLOAD || column == LINE_STRATEGY || column > LINE_DEVICE)
+    if (column == LINE_WORKLOAD || column == LINE_STRATEGY || column > LINE_RESIDENCY)
         return NULL;
     const char *cell = NULL;
     for (size_t i = 0; i < lines->count; i++) {

@@ -14,6 +14,7 @@
     X(RELEASE, "release")                                                                          \
     X(STRATEGY, "strategy")                                                                        \
     X(DEVICE, "device")                                                                            \
+    X(RESIDENCY, "residency")                                                                      \
     X(METRIC, "metric")                                                                            \
     X(BASE, "base")                                                                                \
     X(NEW, "new")                                                                                  \

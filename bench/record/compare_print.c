@@ -66,7 +66,7 @@ static void print_preface(const json_t *comparison, const struct compare_lines *
     print_differences(comparison, end, out);
     const char *before = "all: ";
     for (int c = LINE_FILE + 1; c < LINE_COLUMNS && lines->count; c++)
-        if (lines->once[c]) {
+        if (lines->once[c] && *lines->once[c]) {
             fprintf(out, "%s%s %s", before, line_titles[c], lines->once[c]);
             before = ", ";
         }
@@ -203,7 +203,7 @@ static void print_csv(const json_t *comparison, const json_t *rows, FILE *out)
     static const char *const columns[] = {
         "id",
 #define X(member) #member,
-        CASE_KEY_LIST(X)
+        CASE_KEY_ALL_LIST(X)
 #undef X
             "metric",
         "phase",

@@ -98,7 +98,7 @@ static json_t *row_to_json(const struct compare_row *row)
         [CHANGE_NONE] = "none", [CHANGE_BETTER] = "better", [CHANGE_WORSE] = "worse"};
     static const char *const key_members[] = {
 #define X(member) #member,
-        CASE_KEY_LIST(X)
+        CASE_KEY_ALL_LIST(X)
 #undef X
     };
     const json_t *key = json_object_get(row->one_case, "key");
@@ -106,7 +106,8 @@ static json_t *row_to_json(const struct compare_row *row)
     tree_put(out, "file", tree_count(row->file));
     tree_put(out, "id", tree_share(row->one_case, "id"));
     for (size_t i = 0; i < sizeof key_members / sizeof *key_members; i++)
-        tree_put(out, key_members[i], tree_share(key, key_members[i]));
+        if (json_object_get(key, key_members[i]))
+            tree_put(out, key_members[i], tree_share(key, key_members[i]));
     if (row->cases)
         tree_put(out, "cases", tree_count(row->cases));
     if (row->metric) {

@@ -8,7 +8,7 @@
 
 static const char *const key_names[] = {
 #define X(member) #member,
-    CASE_KEY_LIST(X)
+    CASE_KEY_ALL_LIST(X)
 #undef X
 };
 enum { KEY_NAMES = sizeof key_names / sizeof *key_names };

@@ -5,11 +5,12 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Columns: schema_version, id, workload, dataset, merge, release, strategy, device, status, metric,
- * unit, kind, value, ci_lo, ci_hi, cold. `value` is the median over rounds of a sampled metric or
- * the warm count of an exact one, `cold` the same of the first run on a fresh allocator. What is
- * unknown is empty. A case that is not ok has one line with an empty metric. Besides the metrics of
- * the counter list there are speedup_over_raw, peak_over_best, floor_ns and of_floor. */
+/* Columns: schema_version, id, workload, dataset, merge, release, strategy, device, residency,
+ * status, metric, unit, kind, value, ci_lo, ci_hi, cold. `value` is the median over rounds of a
+ * sampled metric or the warm count of an exact one, `cold` the same of the first run on a fresh
+ * allocator. What is unknown is empty. A case that is not ok has one line with an empty metric.
+ * Besides the metrics of the counter list there are speedup_over_raw, peak_over_best, floor_ns and
+ * of_floor. */
 void csv_print(const json_t *root, FILE *out);
 
 #endif

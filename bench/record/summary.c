@@ -17,7 +17,7 @@
 /* A case and the median wall time of each of its rounds. */
 struct row {
     json_t *json;
-    const char *workload, *dataset, *merge, *release, *strategy, *device;
+    const char *workload, *dataset, *merge, *release, *residency, *strategy, *device;
     size_t round_count;
     double *round;   /* the rounds' numbers */
     double *wall_ns; /* and their medians */
@@ -185,6 +185,7 @@ static struct row row_of(json_t *one_case)
         .dataset = tree_get_text(key, "dataset"),
         .merge = tree_get_text(key, "merge"),
         .release = tree_get_text(key, "release"),
+        .residency = tree_get_text(key, "residency"),
         .strategy = tree_get_text(key, "strategy"),
         .device = tree_get_text(key, "device"),
         .round = must_alloc(most * sizeof(double)),
@@ -199,7 +200,7 @@ static struct row row_of(json_t *one_case)
 static bool same_group(const struct row *a, const struct row *b)
 {
     return strcmp(a->workload, b->workload) == 0 && strcmp(a->dataset, b->dataset) == 0 &&
-           strcmp(a->device, b->device) == 0;
+           strcmp(a->device, b->device) == 0 && strcmp(a->residency, b->residency) == 0;
 }
 
 /* What a group is compared with: one driver call per request, no merging, freed after the last use.
@@ -290,7 +291,8 @@ static void put_floor(struct row *row, const json_t *root)
 static bool same_way(const struct row *a, const struct row *b)
 {
     return strcmp(a->device, b->device) == 0 && strcmp(a->merge, b->merge) == 0 &&
-           strcmp(a->release, b->release) == 0 && strcmp(a->strategy, b->strategy) == 0;
+           strcmp(a->release, b->release) == 0 && strcmp(a->residency, b->residency) == 0 &&
+           strcmp(a->strategy, b->strategy) == 0;
 }
 
 static double speedup_in_round(const struct row *row, double round)
@@ -331,6 +333,8 @@ static json_t *geometric_mean(const struct row *first, const struct row *rows, s
     tree_put(out, "merge", tree_text(first->merge));
     tree_put(out, "release", tree_text(first->release));
     tree_put(out, "strategy", tree_text(first->strategy));
+    if (*first->residency)
+        tree_put(out, "residency", tree_text(first->residency));
     tree_put(out, "cases", tree_count(included));
     tree_put(out, "missing", tree_count(missing));
     rounds_put_interval(out, &s);

@@ -279,6 +279,8 @@ enum column_place column_placement(const struct table_cells *cells, enum column 
         return PLACE_AS_COLUMN;
     if (column <= COLUMN_DATASET && grouped)
         return PLACE_NOWHERE; /* the group's heading says it */
+    if (constant && value && !*value)
+        return PLACE_NOWHERE; /* no case has it */
     if (column < FIRST_MEASURED)
         return constant ? PLACE_ONCE : PLACE_AS_COLUMN;
     if (!value || (constant && strcmp(value, "-") == 0))

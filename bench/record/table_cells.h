@@ -14,6 +14,7 @@
     X(DATASET, "dataset")                                                                          \
     X(MERGE, "merge")                                                                              \
     X(RELEASE, "release")                                                                          \
+    X(RESIDENCY, "residency")                                                                      \
     X(STRATEGY, "strategy")                                                                        \
     X(WALL, "wall")                                                                                \
     X(PREDICTED, "predicted")                                                                      \

@@ -132,6 +132,7 @@ static const struct rule {
     {"cases[].key.release", TEXT},
     {"cases[].key.strategy", TEXT},
     {"cases[].key.device", TEXT},
+    {"cases[].key.residency", TEXT | ABSENT},
     {"cases[].status", TEXT},
     {"cases[].reason", TEXT | NOTHING | ABSENT},
     {"cases[].program_digest", TEXT | NOTHING | ABSENT},

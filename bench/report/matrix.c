@@ -18,7 +18,7 @@ enum measure { MEASURE_SPEEDUP, MEASURE_MEMORY };
 struct matrix {
     const char *device;
     json_t *row_place, *column_place; /* name -> position */
-    bool with_dataset, with_merge, with_release;
+    bool with_dataset, with_merge, with_release, with_residency;
     size_t rows, columns;
     const json_t **cell; /* [row * columns + column] */
     const json_t **mean; /* of `summary`, by column */
@@ -49,7 +49,7 @@ static void row_name(const struct matrix *m, const json_t *key, struct text *out
         text_add(out, " %s", tree_get_text(key, "dataset"));
 }
 
-/* Its parts stand below each other: strategy, merge set, release policy. */
+/* Its parts stand below each other: strategy, merge set, release policy, residency. */
 static void column_name(const struct matrix *m, const json_t *key, struct text *out)
 {
     text_add(out, "%s", tree_get_text(key, "strategy"));
@@ -57,6 +57,8 @@ static void column_name(const struct matrix *m, const json_t *key, struct text *
         text_add(out, "\n%s", tree_get_text(key, "merge"));
     if (m->with_release)
         text_add(out, "\n%s", tree_get_text(key, "release"));
+    if (m->with_residency)
+        text_add(out, "\n%s", tree_get_text(key, "residency"));
 }
 
 static size_t place_of(json_t *places, const char *name)
@@ -123,6 +125,7 @@ static struct matrix matrix_of(const json_t *root, const char *device)
     m.with_dataset = varies(root, device, "dataset");
     m.with_merge = varies(root, device, "merge");
     m.with_release = varies(root, device, "release");
+    m.with_residency = varies(root, device, "residency");
     each_case(&m, root, count);
     m.cell = must_alloc((m.rows * m.columns + 1) * sizeof *m.cell);
     m.mean = must_alloc((m.columns + 1) * sizeof *m.mean);
@@ -337,7 +340,7 @@ static void print_mean_cell(FILE *out, const struct matrix *m, const json_t *pla
     fputs("</td>", out);
 }
 
-/* Splits the columns' names into rows (merge set and release policy) and strategies. */
+/* Splits the columns' names into rows (merge set, release policy, residency) and strategies. */
 static void split_columns(const struct matrix *m, json_t *rows, json_t *strategies)
 {
     const char *name;
@@ -356,11 +359,12 @@ static void print_overview(FILE *out, const struct matrix *m)
     json_t *rows = tree_object(), *strategies = tree_object(), *place;
     const char *row, *strategy;
     split_columns(m, rows, strategies);
-    fputs(
+    html_print(
+        out,
         "<p class=\"about\">Geometric means over all programs: speed-up over raw, and peak memory "
         "over the lower bound</p>\n<div class=\"scroll\"><table class=\"matrix\"><thead><tr>"
-        "<th scope=\"col\">merging</th>",
-        out);
+        "<th scope=\"col\">%s</th>",
+        m->with_merge || m->with_release ? "merging" : "residency");
     json_object_foreach(strategies, strategy, place)
         html_print(out, "<th scope=\"col\" class=\"n\">%s</th>", strategy);
     fputs("</tr></thead><tbody>\n", out);
@@ -388,7 +392,7 @@ static void print_device(struct page *page, const json_t *root, const char *devi
     struct matrix m = matrix_of(root, device);
     if (m.rows) {
         html_print(page->out, "<h4>%s: %s</h4>\n", device, name);
-        if (m.rows > 1 && (m.with_merge || m.with_release))
+        if (m.rows > 1 && (m.with_merge || m.with_release || m.with_residency))
             print_overview(page->out, &m);
         fputs("<div class=\"pair\">\n", page->out);
         print_matrix(page->out, &m, MEASURE_SPEEDUP);
