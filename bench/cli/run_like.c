@@ -9,6 +9,7 @@
 #include "record/case_tree.h"
 #include "record/result.h"
 #include "record/tree.h"
+#include "run/group.h"
 #include "run/rounds.h"
 
 int like_open(struct like *like, const char *path, struct error *error)
@@ -140,6 +141,35 @@ static bool has_cases_on(const struct like *like, const char *device)
     return false;
 }
 
+static bool all_are_here(const char *group, const struct found_device *devices, size_t count)
+{
+    char part[sizeof devices->info.id];
+    bool all = true;
+    for (unsigned p = 0; all && group_part(group, p, part, sizeof part); p++) {
+        all = false;
+        for (size_t i = 0; i < count; i++)
+            all |= strcmp(devices[i].info.id, part) == 0;
+    }
+    return all;
+}
+
+/* No machine lists its groups: those that the file has cases on, each once, if all their devices
+ * are here. */
+static void add_groups(const struct like *like, const struct found_device *devices, size_t count,
+                       struct text *ours)
+{
+    const json_t *cases = json_object_get(like->root, "cases"), *one_case;
+    json_t *seen = tree_object();
+    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
+        const char *id = device_of(one_case);
+        if (!group_is_named(id) || json_object_get(seen, id) || !all_are_here(id, devices, count))
+            continue;
+        text_add(ours, "%s%s", ours->length ? "," : "", id);
+        tree_put(seen, id, json_true());
+    }
+    json_decref(seen);
+}
+
 static int no_device(const struct like *like, const char *selectors, struct error *error)
 {
     return error_set(error, ERR_NOT_FOUND,
@@ -161,6 +191,8 @@ int like_devices(const struct like *like, const char *selectors, bool copy_rate,
         if ((found->selected || !selectors) && has_cases_on(like, found->info.id))
             text_add(&ours, "%s%s", ours.length ? "," : "", found->info.id);
     }
+    if (!selectors)
+        add_groups(like, *devices, *count, &ours);
     free(*devices);
     *devices = NULL;
     *count = 0;

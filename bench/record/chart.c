@@ -134,7 +134,7 @@ static void file_name(const struct chart *chart, const struct chart_subject *of,
         if (parts[i] && *parts[i])
             text_add(out, "-%s", parts[i]);
     for (char *c = out->data; *c; c++)
-        *c = strchr(":/ |=", *c) ? '-' : *c;
+        *c = strchr(":/ |=+", *c) ? '-' : *c;
 }
 
 /* ---- files ---- */

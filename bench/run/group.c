@@ -12,8 +12,7 @@ bool group_is_named(const char *selector)
 
 /* ---- which devices -------------------------------------------------------------------------- */
 
-/* Part number `number` of "a+b". False behind the last. */
-static bool part_at(const char *selector, unsigned number, char *part, size_t size)
+bool group_part(const char *selector, unsigned number, char *part, size_t size)
 {
     for (; number > 0 && selector; number--) {
         selector = strchr(selector, '+');
@@ -54,7 +53,7 @@ int group_select(const char *selector, const struct device_info *devices, size_t
     const struct device_info *chosen[RESIDENCY_MEMBERS_MAX + 1], *here[RESIDENCY_MEMBERS_MAX + 1];
     char part[128], ids[sizeof group->id] = "";
     unsigned members = 0, here_count = 0;
-    for (; part_at(selector, members, part, sizeof part); members++) {
+    for (; group_part(selector, members, part, sizeof part); members++) {
         if (members == RESIDENCY_MEMBERS_MAX)
             return error_set(error, ERR_USAGE, "'%s': a group has at most %d devices", selector,
                              RESIDENCY_MEMBERS_MAX);
@@ -93,7 +92,7 @@ static int open_group(const char *id, const char *residency, struct device **dev
     char parts[RESIDENCY_MEMBERS_MAX][128];
     const char *ids[RESIDENCY_MEMBERS_MAX];
     unsigned count = 0;
-    while (count < RESIDENCY_MEMBERS_MAX && part_at(id, count, parts[count], sizeof parts[0])) {
+    while (count < RESIDENCY_MEMBERS_MAX && group_part(id, count, parts[count], sizeof parts[0])) {
         ids[count] = parts[count];
         count++;
     }

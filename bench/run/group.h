@@ -11,6 +11,9 @@
 /* Whether a selector, or an id, names several devices. */
 bool group_is_named(const char *selector);
 
+/* Part number `number` of "a+b", cut to size - 1 bytes. False behind the last. */
+bool group_part(const char *selector, unsigned number, char *part, size_t size);
+
 /* What "cuda:0+opencl:*" means of the `count` devices of this machine. A part that is an id means
  * that device, also twice; one that matches several (an API's name does, unless it is an id), the
  * first that no part has yet. A part that nothing is left for stays as it is: the group then can't
