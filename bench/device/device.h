@@ -95,7 +95,7 @@ struct launch {
     unsigned batch; /* a thread runs so many points: neighbours in y, or block widths apart in x if
                        rank is 1; 0 is as 1 */
     /* For a group of devices alone: which of them runs it (MEMBER_OF_CONTENTS: the one that wrote
-     * last what the launch reads, or else overwrites), and every array of some bytes. */
+     * last what the launch reads, or else overwrites), and every array of some bytes; not NULL. */
     int member;
     unsigned array_count;
     const struct launch_array *arrays;

@@ -77,9 +77,10 @@ static int pool_open(void *context, const struct source_pool_options *options, u
 {
     struct device *d = context;
     if (!d->ops->pool_open)
-        return error_set(error, ERR_UNSUPPORTED,
-                         "%s has no stream-ordered pool: of the APIs here CUDA alone has",
-                         device_info(d)->id);
+        return error_set(
+            error, ERR_UNSUPPORTED,
+            "%s has no stream-ordered pool: of the APIs here CUDA alone has, and no group",
+            device_info(d)->id);
     const struct device_pool_options same = {
         .release_threshold_bytes = options->release_threshold_bytes,
         .most_bytes = most_bytes,
@@ -145,9 +146,10 @@ static int vm_info(void *context, struct source_vm_info *info, struct error *err
 {
     struct device *d = context;
     if (!d->ops->vm_granularity)
-        return error_set(error, ERR_UNSUPPORTED,
-                         "%s has no virtual memory for programs to map: CUDA and the host have",
-                         device_info(d)->id);
+        return error_set(
+            error, ERR_UNSUPPORTED,
+            "%s has no virtual memory for programs to map: CUDA and the host have, and no group",
+            device_info(d)->id);
     info->memory_bytes = device_info(d)->memory_bytes;
     return d->ops->vm_granularity(d, &info->granularity_bytes, error);
 }

@@ -26,6 +26,11 @@ struct source_heap {
 static int begin(void *context, uint64_t *kernels, struct error *error)
 {
     struct device_heap_kernels *k;
+    const struct device_info *info = device_info(context);
+    if (info->members > 1)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "a heap on the device is that of one device, %s is a group of %u",
+                         info->id, info->members);
     int code = device_heap_kernels_build(context, &k, error);
     if (!code)
         *kernels = (uint64_t)(uintptr_t)k;

@@ -310,6 +310,9 @@ static int group_launch(struct device *device, struct device_program *program, s
 {
     struct group *g = self(device);
     unsigned count = launch->array_count;
+    if (!launch->arrays)
+        return error_set(error, ERR_INTERNAL, "%s is not told which arrays a launch uses",
+                         g->info.id);
     make_room(g, argument_count, count);
     for (unsigned i = 0; i < count; i++) {
         const struct launch_array *a = &launch->arrays[i];
