@@ -49,14 +49,14 @@ static struct fake_memory *add(struct fake_source *fake, enum fake_kind kind, ui
     }
     struct fake_memory *m = &fake->live[fake->live_count++];
     *m = (struct fake_memory){.kind = kind, .handle = ++fake->next_handle, .bytes = bytes};
-    if (kind != FAKE_RANGE)
+    if (kind != FAKE_RANGE && kind != FAKE_PART)
         fake->live_bytes += bytes;
     return m;
 }
 
 static void drop(struct fake_source *fake, struct fake_memory *m)
 {
-    if (m->kind != FAKE_RANGE)
+    if (m->kind != FAKE_RANGE && m->kind != FAKE_PART)
         fake->live_bytes -= m->bytes;
     free(m->pages);
     *m = fake->live[--fake->live_count];
@@ -112,6 +112,9 @@ static int kind_free(void *context, enum source_kind kind, uint64_t memory, uint
     struct fake_memory *m = find(fake, FAKE_MEMORY, memory);
     if (!m || m->bytes != bytes || m->where != kind)
         return misused(fake, "free memory", memory, error);
+    for (size_t i = 0; i < fake->live_count; i++)
+        if (fake->live[i].kind == FAKE_PART && fake->live[i].parent == memory)
+            return misused(fake, "free, because of its parts, memory", memory, error);
     drop(fake, m);
     return end_of_free(fake, &fake->free_refusal, ++fake->free_calls, error);
 }
@@ -140,6 +143,48 @@ static int kind_offered(void *context, enum source_kind kind, struct error *erro
 
 static const struct source_kind_ops fake_kinds = {
     .offered = kind_offered, .alloc = kind_alloc, .free = kind_free};
+
+/* ---- parts ---- */
+
+static int parts_offered(void *context, enum source_kind kind, struct error *error)
+{
+    (void)context;
+    if (kind == SOURCE_COARSE_SVM)
+        return error_set(error, ERR_UNSUPPORTED, "the fake driver has no parts of coarse SVM");
+    return 0;
+}
+
+static int create_part(void *context, uint64_t memory, uint64_t offset, uint64_t bytes,
+                       uint64_t *part, struct error *error)
+{
+    struct fake_source *fake = context;
+    const struct fake_memory *m = find(fake, FAKE_MEMORY, memory);
+    write_down(fake, 'p', offset);
+    text_add(&fake->log, "+%llu", (unsigned long long)bytes);
+    if (!m || bytes == 0 || offset % fake->source.alignment || offset + bytes > m->bytes)
+        return misused(fake, "make a part of memory", memory, error);
+    int code = inject(fake, &fake->map_refusal, ++fake->map_calls, error);
+    if (code)
+        return code;
+    struct fake_memory *made = add(fake, FAKE_PART, bytes);
+    made->parent = memory;
+    *part = made->handle;
+    return 0;
+}
+
+static int release_part(void *context, uint64_t part, uint64_t bytes, struct error *error)
+{
+    struct fake_source *fake = context;
+    struct fake_memory *m = find(fake, FAKE_PART, part);
+    write_down(fake, 'q', bytes);
+    if (!m || m->bytes != bytes)
+        return misused(fake, "release part", part, error);
+    drop(fake, m);
+    return end_of_free(fake, &fake->unmap_refusal, ++fake->unmap_calls, error);
+}
+
+static const struct source_part_ops fake_parts = {
+    .offered = parts_offered, .create = create_part, .release = release_part};
 
 /* ---- the pool ---- */
 
@@ -520,6 +565,7 @@ static const struct source_ops fake_ops = {.alloc = fake_alloc,
                                            .free = fake_free,
                                            .sync = fake_sync,
                                            .kinds = &fake_kinds,
+                                           .parts = &fake_parts,
                                            .pool = &fake_pool,
                                            .vm = &fake_vm,
                                            .heap = &fake_heap};
@@ -563,5 +609,6 @@ bool fake_source_holds(const struct fake_source *fake, uint64_t handle, uint64_t
     }
     const struct fake_memory *m = find(fake, FAKE_MEMORY, handle);
     m = m ? m : find(fake, FAKE_POOLED, handle);
+    m = m ? m : find(fake, FAKE_PART, handle);
     return m && offset + bytes <= m->bytes;
 }

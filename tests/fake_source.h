@@ -18,12 +18,21 @@
 /* Of the fake's virtual memory. */
 enum { FAKE_PAGE_BYTES = 1024, FAKE_DEVICE_BYTES = 1 << 20 };
 
-enum fake_kind { FAKE_MEMORY, FAKE_CHUNK, FAKE_RANGE, FAKE_POOLED, FAKE_FREED, FAKE_SPARE };
+enum fake_kind {
+    FAKE_MEMORY,
+    FAKE_CHUNK,
+    FAKE_RANGE,
+    FAKE_POOLED,
+    FAKE_FREED,
+    FAKE_SPARE,
+    FAKE_PART
+};
 
 struct fake_memory {
     enum fake_kind kind;
     uint64_t handle, bytes;
     enum source_kind where; /* of FAKE_MEMORY */
+    uint64_t parent;        /* of FAKE_PART: the handle of its memory, which it must not outlive */
     unsigned queue;         /* of FAKE_POOLED and FAKE_FREED */
     bool mapped;            /* of FAKE_CHUNK */
     struct fake_page {
@@ -42,7 +51,8 @@ struct fake_refusal {
 struct fake_source {
     struct source source;    /* what the allocator is given */
     uint64_t capacity_bytes; /* of the driver; 0: no limit */
-    /* map: reserve, map and access; unmap: unmap and unreserve; free: also a pool's trim. */
+    /* map: reserve, map, access and parts; unmap: unmap, unreserve and the end of parts; free: also
+     * a pool's trim. */
     struct fake_refusal alloc_refusal, touch_refusal, free_refusal, map_refusal, unmap_refusal,
         sync_refusal;
     uint64_t alloc_calls, touch_calls, free_calls, map_calls, unmap_calls, sync_calls;
@@ -51,7 +61,7 @@ struct fake_source {
     uint64_t next_handle;
     struct fake_memory *live; /* a pool's freed memory is among it */
     size_t live_count, live_capacity;
-    uint64_t live_bytes; /* ranges are none */
+    uint64_t live_bytes; /* ranges and parts are none */
     uint64_t peak_bytes; /* of the pool */
     uint64_t threshold_bytes;
     bool pool_is_open;
@@ -61,7 +71,7 @@ struct fake_source {
      * "o64/110": a pool opened (its threshold, -1 for all, and options), "t" trimmed;
      * "r4096 x4096": addresses reserved, given back; "m0 a0+2048 u0": mapped, made accessible,
      * unmapped, at an offset; "h4096 c": a heap made in as many bytes, closed, "g100@0 f":
-     * granted by it, where, and freed. */
+     * granted by it, where, and freed; "p64+100 q100": a part made at an offset, and its end. */
     struct text log;
 };
 

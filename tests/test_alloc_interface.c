@@ -25,16 +25,16 @@ static void test_spec_errors(void **state)
         {"", "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc, tlsf, "
              "caching, stream, vmm, device_heap"},
         {"pool:leading_bit=4", "pool has no option 'leading_bit' (did you mean leading_bits?); "
-                               "it has: leading_bits, first_use, kind"},
+                               "it has: leading_bits, first_use, kind, handle"},
         {"pool:leading_bits=8", "pool: option leading_bits is 8, expected a value from 0 to 7"},
         {"tagged:policy=v5", "tagged: option policy is 'v5', expected one of v1|v1c|v2|v3|v4"},
         {"bufalloc:chunks=1", "bufalloc: option chunks is 1, expected a value from 2 to 1048576"},
         {"stream:threshold=most", "stream: option threshold is 'most', expected a size such as "
                                   "64MiB, or max"},
         {"vmm:large_chunk=max", "vmm: option large_chunk is 'max', expected a size such as 64MiB"},
-        {"null:x=1", "null has no option 'x'; it has: kind"},
+        {"null:x=1", "null has no option 'x'; it has: kind, handle"},
         {"tlsf:kinds=pinned", "tlsf has no option 'kinds' (did you mean kind?); it has: parent, "
-                              "strategy, dedicated, empty, kind"},
+                              "strategy, dedicated, empty, kind, handle"},
         {"tagged:kind=host", "tagged: option kind is 'host', expected one of "
                              "device|pinned|coarse_svm|fine_svm|managed"},
     };
@@ -125,6 +125,8 @@ static void test_kinds(void **state)
         const char *spec, *expected;
     } cases[] = {
         {"pool:kind=fine_svm", "strategy pool could not start: the fake driver has no fine SVM"},
+        {"pool:handle=sub_buffer:kind=coarse_svm",
+         "strategy pool could not start: the fake driver has no parts of coarse SVM"},
         {"stream:kind=pinned",
          "strategy stream could not start: the driver's pool has device memory alone"},
         {"vmm:kind=managed",
@@ -162,6 +164,73 @@ static void test_memory_is_of_the_kind(void **state)
     assert_int_equal(fake.misuse_count, 0);
     allocator_close(&allocator);
     fake_source_close(&fake);
+}
+
+/* Each block of a parent gets a handle, which goes before the block does; a block of no bytes has
+ * neither. */
+static void test_parts(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    struct allocator allocator;
+    struct block block[2], none;
+    const struct alloc_request request = {.size = 100, .alignment = 4, .tag = "x"},
+                               nothing = {.size = 0, .alignment = 4, .tag = "x"};
+    fake_source_open(&fake, 128, true);
+    fake_source_allocator(&fake, "tlsf:parent=4096:handle=sub_buffer", &allocator);
+    assert_int_equal(allocator_alloc(&allocator, &nothing, &none), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(allocator_alloc(&allocator, &request, &block[i]), 0);
+    assert_int_equal(block[0].memory, block[1].memory);
+    assert_int_not_equal(block_memory(&block[0]), block_memory(&block[1]));
+    assert_true(block[1].offset > 0 && block_offset(&block[1]) == 0);
+    assert_int_equal(fake.source.counts.map_count, 2);
+    assert_int_equal(allocator.counts.hit_count, 1);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(allocator_free(&allocator, &block[i], "x", 100), 0);
+    assert_int_equal(allocator_free(&allocator, &none, "x", 0), 0);
+    assert_int_equal(fake.source.counts.unmap_count, 2);
+    allocator_close(&allocator);
+    assert_string_equal(fake.log.data, "+512 p0+128 p128+128 q128 q128 -512");
+    assert_int_equal(fake.misuse_count, 0);
+    assert_int_equal(fake.live_count, 0);
+    fake_source_close(&fake);
+}
+
+static uint64_t last_alignment;
+
+static int note_alignment(void *state, const struct alloc_request *request, struct block *block)
+{
+    (void)state, (void)block;
+    last_alignment = request->alignment;
+    return ERR_DEVICE;
+}
+
+/* A strategy need only heed the request: parts want what the source wants. */
+static void test_parts_are_aligned(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        uint64_t expected;
+    } cases[] = {{"raw", 4}, {"raw:handle=sub_buffer", 128}};
+    const struct alloc_request request = {.size = 100, .alignment = 4, .tag = "x"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct allocator_ops *raw;
+        struct option_values options;
+        struct fake_source fake;
+        struct allocator allocator;
+        struct block block;
+        fake_source_open(&fake, 128, true);
+        assert_int_equal(allocator_parse(cases[i].spec, &raw, &options, NULL), 0);
+        struct allocator_ops spy = *raw;
+        spy.alloc = note_alignment;
+        assert_int_equal(allocator_open(&allocator, &spy, &options, &fake.source, NULL), 0);
+        assert_int_equal(allocator_alloc(&allocator, &request, &block), ERR_DEVICE);
+        assert_int_equal(last_alignment, cases[i].expected);
+        allocator_close(&allocator);
+        fake_source_close(&fake);
+    }
 }
 
 static void test_counts(void **state)
@@ -374,6 +443,8 @@ static void test_what_a_source_must_have_besides(void **state)
     } cases[] = {
         {"stream", "strategy stream could not start: this source has no stream-ordered pool"},
         {"vmm", "strategy vmm could not start: this source has no virtual memory"},
+        {"pool:kind=pinned", "strategy pool could not start: this source has device memory alone"},
+        {"raw:handle=sub_buffer", "strategy raw could not start: this source has no sub-buffers"},
         {"device_heap", "strategy device_heap could not start: this source has no heap on the "
                         "device"},
     };
@@ -404,6 +475,8 @@ int main(void)
         cmocka_unit_test(test_splitting_is_needed),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_memory_is_of_the_kind),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_parts_are_aligned),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_check_sees_damage),
         cmocka_unit_test(test_queues_are_apart),

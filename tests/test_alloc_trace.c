@@ -86,6 +86,7 @@ static void require_granted(const struct trace *t, const struct alloc_request *r
     REQUIRE(t, b->offset % request->alignment == 0);
     REQUIRE(t, b->offset % alignment_bytes == 0);
     REQUIRE(t, fake_source_holds(&t->fake, b->memory, b->offset, b->size));
+    REQUIRE(t, fake_source_holds(&t->fake, block_memory(b), block_offset(b), b->size));
     if (!may_overlap)
         require_apart(t, b);
 }
@@ -109,6 +110,7 @@ static void step_alloc(struct trace *t, const struct alloc_variant *variant)
         require_refused(t, code, variant);
         return;
     }
+    REQUIRE(t, (block.part != 0) == ((variant->flags & VARIANT_PARTS) != 0));
     require_granted(t, &request, &block, variant->flags & VARIANT_OVERLAPS);
     t->live[t->live_count++] =
         (struct live_block){.block = block, .tag = request.tag, .requested = request.size};

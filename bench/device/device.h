@@ -278,6 +278,14 @@ struct device_ops {
     int (*discard)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
                    struct error *error);
 
+    /* A handle for a part of a memory, which serves as a memory that begins there; `offset` is a
+     * multiple of alignment_bytes, bytes > 0. Its release may come while queued commands still use
+     * it; it comes before the memory goes. Not of shared virtual memory. */
+    int (*sub_buffer)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
+                      uint64_t *part, struct error *error);
+    int (*release_sub_buffer)(struct device *device, uint64_t part, uint64_t bytes,
+                              struct error *error);
+
     /* Memory of the host that the device knows. *host is its address on the host, *memory its
      * handle. The host may touch it only while no command uses it; HOST_COARSE_SVM not at all, only
      * by read and write, which map and unmap it. With a NULL `host` nobody will: OpenCL's pinned

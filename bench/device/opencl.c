@@ -312,6 +312,21 @@ static int release(struct device *device, uint64_t memory, uint64_t bytes, struc
                         OPENCL_ASKS, bytes, error);
 }
 
+static int sub_buffer(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
+                      uint64_t *part, struct error *error)
+{
+    struct opencl_device *d = opencl_self(device);
+    const cl_buffer_region region = {offset, bytes};
+    cl_int status = CL_SUCCESS;
+    if (opencl_is_svm(memory))
+        return error_set(error, ERR_UNSUPPORTED,
+                         "shared virtual memory has no sub-buffers: a pointer into it is as good");
+    cl_mem buffer = d->api.clCreateSubBuffer(opencl_memory(memory), 0, CL_BUFFER_CREATE_TYPE_REGION,
+                                             &region, &status);
+    *part = (uint64_t)(uintptr_t)buffer;
+    return opencl_check(status, "clCreateSubBuffer", OPENCL_ASKS, bytes, error);
+}
+
 static int read_memory(struct device *device, void *host, uint64_t memory, uint64_t offset,
                        uint64_t bytes, struct error *error)
 {
@@ -475,6 +490,8 @@ const struct device_ops device_opencl = {
     .event_wait = opencl_event_wait,
     .open_together = opencl_open_together,
     .peer_copy = opencl_peer_copy,
+    .sub_buffer = sub_buffer,
+    .release_sub_buffer = release, /* they keep their memory alive, as commands do them */
     .host_alloc = opencl_host_alloc,
     .host_free = opencl_host_free,
     .profile_begin = opencl_profile_begin,

@@ -63,8 +63,8 @@ static int locate_own(struct march *m, uint32_t layer, uint32_t chunk, const uin
     if (own->bytes != (uint64_t)counts[chunk] * TRIANGLE_BYTES)
         return error_set(error, ERR_WRONG, "chunk %u of layer %u has %llu bytes for %u triangles",
                          chunk, layer, (unsigned long long)own->bytes, counts[chunk]);
-    *memory = own->block.memory;
-    *offset_words = own->block.offset / 4;
+    *memory = block_memory(&own->block);
+    *offset_words = block_offset(&own->block) / 4;
     return 0;
 }
 
@@ -148,8 +148,8 @@ static int readback_create(struct march *m, uint32_t layer, struct error *error)
             continue;
         code = march_alloc(m, chunk, (uint64_t)m->counts[c] * TRIANGLE_BYTES, error);
         if (!code)
-            code = march_emit(m, chunk->block.memory, chunk->block.offset / 4, 0, m->marcher->zeros,
-                              layer, c, 1, error);
+            code = march_emit(m, block_memory(&chunk->block), block_offset(&chunk->block) / 4, 0,
+                              m->marcher->zeros, layer, c, 1, error);
     }
     return code;
 }
@@ -186,8 +186,8 @@ static int scratch_create(struct march *m, uint32_t layer, struct error *error)
             continue;
         code = march_alloc(m, chunk, bytes, error);
         if (!code)
-            code = r->ops->copy(r->device, chunk->block.memory, chunk->block.offset, m->memory,
-                                c * worst_bytes, bytes, error);
+            code = r->ops->copy(r->device, block_memory(&chunk->block), block_offset(&chunk->block),
+                                m->memory, c * worst_bytes, bytes, error);
         m->copy_bytes += bytes;
     }
     return code;
@@ -230,8 +230,8 @@ static int batch_create(struct march *m, uint32_t layer, struct error *error)
         return code;
     code = march_alloc(m, all, (uint64_t)total * TRIANGLE_BYTES, error);
     return code ? code
-                : march_emit(m, all->block.memory, all->block.offset / 4, 0, r->bases, layer, 0,
-                             (uint32_t)chunks, error);
+                : march_emit(m, block_memory(&all->block), block_offset(&all->block) / 4, 0,
+                             r->bases, layer, 0, (uint32_t)chunks, error);
 }
 
 static int batch_destroy(struct march *m, uint32_t layer, struct error *error)
@@ -251,8 +251,8 @@ static int batch_locate(struct march *m, uint32_t layer, uint32_t chunk, const u
     if (all->bytes != total * TRIANGLE_BYTES)
         return error_set(error, ERR_WRONG, "layer %u has %llu bytes for %llu triangles", layer,
                          (unsigned long long)all->bytes, (unsigned long long)total);
-    *memory = all->block.memory;
-    *offset_words = all->block.offset / 4 + before * TRIANGLE_WORDS;
+    *memory = block_memory(&all->block);
+    *offset_words = block_offset(&all->block) / 4 + before * TRIANGLE_WORDS;
     return 0;
 }
 

@@ -42,8 +42,12 @@
     X(driver_alloc_count, COUNT, EXACT, LOWER, "allocation calls to the driver")                   \
     X(driver_touch_count, COUNT, EXACT, LOWER, "times memory was made resident ahead of its use")  \
     X(driver_free_count, COUNT, EXACT, LOWER, "release calls to the driver")                       \
-    X(driver_map_count, COUNT, EXACT, LOWER, "calls that reserve addresses and map memory there")  \
-    X(driver_unmap_count, COUNT, EXACT, LOWER, "calls that unmap memory and give addresses back")  \
+    X(driver_map_count, COUNT, EXACT, LOWER,                                                       \
+      "calls that reserve addresses, map memory there or make "                                    \
+      "sub-buffers")                                                                               \
+    X(driver_unmap_count, COUNT, EXACT, LOWER,                                                     \
+      "calls that unmap memory, give addresses back or release "                                   \
+      "sub-buffers")                                                                               \
     X(driver_sync_count, COUNT, EXACT, LOWER,                                                      \
       "waits for the device before memory went back, or "                                          \
       "to learn where it is")                                                                      \

@@ -36,11 +36,11 @@ int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
     block->holders = block->uses = 1;
     e->block_of[name] = e->use_of[name] = b;
     if (e->is_group && bytes)
-        code = e->device->ops->discard(e->device, block->block.memory, block->block.offset,
-                                       block->requested, e->error);
+        code = e->device->ops->discard(e->device, block_memory(&block->block),
+                                       block_offset(&block->block), block->requested, e->error);
     if (!code && e->poison && bytes && e->has_arrays[name])
-        code = e->device->ops->fill(e->device, block->block.memory, block->block.offset, 0xff,
-                                    block->requested, e->error);
+        code = e->device->ops->fill(e->device, block_memory(&block->block),
+                                    block_offset(&block->block), 0xff, block->requested, e->error);
     return code;
 }
 

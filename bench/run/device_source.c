@@ -70,6 +70,37 @@ static int kind_offered(void *context, enum source_kind kind, struct error *erro
 static const struct source_kind_ops kind_ops = {
     .offered = kind_offered, .alloc = kind_alloc, .free = kind_free};
 
+/* ---- parts of memories: sub-buffers ---- */
+
+static int part_create(void *context, uint64_t memory, uint64_t offset, uint64_t bytes,
+                       uint64_t *part, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->sub_buffer(d, memory, offset, bytes, part, error);
+}
+
+static int part_release(void *context, uint64_t part, uint64_t bytes, struct error *error)
+{
+    struct device *d = context;
+    return d->ops->release_sub_buffer(d, part, bytes, error);
+}
+
+static int part_offered(void *context, enum source_kind kind, struct error *error)
+{
+    struct device *d = context;
+    if (!d->ops->sub_buffer)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "%s has no sub-buffers: of the APIs here OpenCL alone has, on one device",
+                         device_info(d)->id);
+    if (kind == SOURCE_COARSE_SVM || kind == SOURCE_FINE_SVM)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "shared virtual memory has no sub-buffers: a pointer into it is as good");
+    return 0;
+}
+
+static const struct source_part_ops part_ops = {
+    .offered = part_offered, .create = part_create, .release = part_release};
+
 /* ---- the driver's pool ---- */
 
 static int pool_open(void *context, const struct source_pool_options *options, uint64_t most_bytes,
@@ -220,6 +251,7 @@ struct source device_source(struct device *device, uint64_t capacity_bytes)
                                                  .free = release,
                                                  .sync = sync_device,
                                                  .kinds = &kind_ops,
+                                                 .parts = &part_ops,
                                                  .pool = &pool_ops,
                                                  .vm = &vm_ops,
                                                  .heap = &device_source_heap};
@@ -227,6 +259,7 @@ struct source device_source(struct device *device, uint64_t capacity_bytes)
                                                     .free = release,
                                                     .sync = sync_device,
                                                     .kinds = &kind_ops,
+                                                    .parts = &part_ops,
                                                     .pool = &pool_ops,
                                                     .vm = &vm_ops,
                                                     .heap = &device_source_heap};

@@ -90,8 +90,8 @@ int execute_bind_array(struct executor *e, int name)
                                 e->fun->names[n->memory].text,
                                 (unsigned long long)block->requested);
     }
-    a->memory = block->block.memory;
-    a->layout.offset += (int64_t)block->block.offset / bytes;
+    a->memory = block_memory(&block->block);
+    a->layout.offset += (int64_t)block_offset(&block->block) / bytes;
     return 0;
 }
 

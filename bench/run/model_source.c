@@ -230,6 +230,14 @@ static int kind_is_unknown(void *context, enum source_kind kind, struct error *e
 
 static const struct source_kind_ops no_kinds = {.offered = kind_is_unknown};
 
+static int part_is_unknown(void *context, enum source_kind kind, struct error *error)
+{
+    (void)context, (void)kind;
+    return error_set(error, ERR_UNSUPPORTED, "no atlas knows what sub-buffers cost");
+}
+
+static const struct source_part_ops no_parts = {.offered = part_is_unknown};
+
 struct source replay_source(struct replay *r)
 {
     const struct model *m = r->model;
@@ -239,6 +247,7 @@ struct source replay_source(struct replay *r)
         .free = source_takes,
         .sync = source_waits,
         .kinds = &no_kinds,
+        .parts = &no_parts,
         .pool = m->has_pool ? &replay_pool_ops : NULL,
         .vm = m->vm_granularity_bytes ? &replay_vm_ops : NULL,
     };

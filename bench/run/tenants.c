@@ -17,7 +17,7 @@ void tenants_tell_array(struct executor *e, int name, bool fresh)
     layout_range(&a->layout, &first, &last);
     const uint64_t each = element_bytes(n->element);
     trace_array(e->trace, (unsigned)block, n->text,
-                (uint64_t)first * each - e->blocks[block].block.offset,
+                (uint64_t)first * each - block_offset(&e->blocks[block].block),
                 (uint64_t)(last - first + 1) * each, fresh);
 }
 

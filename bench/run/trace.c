@@ -106,7 +106,7 @@ void trace_alloc(struct trace *t, unsigned block, const struct block *got,
     event->bytes = request->size;
     event->alignment = request->alignment;
     event->tag = request->tag;
-    t->memory_of[block] = got ? got->memory : 0;
+    t->memory_of[block] = got ? block_memory(got) : 0;
     tell(t, event, got);
 }
 

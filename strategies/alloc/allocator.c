@@ -20,6 +20,12 @@ const struct option_spec allocator_options[] = {
                         .choices = "device|pinned|coarse_svm|fine_svm|managed",
                         .help = "where memory lives: on the device, on the host, or wherever it is "
                                 "used"},
+    [ALLOCATOR_HANDLE] = {.name = "handle",
+                          .type = OPTION_CHOICE,
+                          .fallback = "offset",
+                          .choices = "offset|sub_buffer",
+                          .help = "how commands name a block: as an offset in a memory, or by a "
+                                  "sub-buffer made for it"},
     {0},
 };
 
@@ -113,6 +119,9 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
     if (code)
         return code;
     code = source_use_kind(source, (enum source_kind)allocator->options.common[ALLOCATOR_KIND]);
+    allocator->makes_parts = allocator->options.common[ALLOCATOR_HANDLE];
+    if (!code && allocator->makes_parts)
+        code = source_has_parts(source);
     if (!code)
         code = ops->init(source, &allocator->options, &allocator->states[0]);
     if (code)
@@ -204,6 +213,57 @@ static int ask_instance(struct allocator *allocator, const struct alloc_request 
     return code;
 }
 
+int allocator_trim(struct allocator *allocator)
+{
+    int first_failure = 0;
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
+        int code = allocator->states[q] ? allocator->ops->trim(allocator->states[q]) : 0;
+        if (first_failure == 0)
+            first_failure = code;
+    }
+    debug_check(allocator);
+    return first_failure;
+}
+
+static int create_part(struct allocator *allocator, struct block *block)
+{
+    return source_create_part(allocator->source, block->memory, block->offset, block->size,
+                              &block->part);
+}
+
+/* The block stays without a handle: it goes, and for want of memory so does all that is spare. */
+static int fail_part(struct allocator *allocator, const struct alloc_request *request,
+                     const struct block *block, int code)
+{
+    const struct error why = allocator->source->error;
+    int freed = allocator->ops->free(*instance(allocator, request->queue), block, request->tag);
+    if (!freed && code == ERR_OOM)
+        freed = allocator_trim(allocator);
+    if (freed)
+        return freed;
+    allocator->source->error = why;
+    return code;
+}
+
+/* Serves a request with a block that has a handle of its own. */
+static int ask_for_part(struct allocator *allocator, const struct alloc_request *request,
+                        struct block *block)
+{
+    struct alloc_request aligned = *request;
+    if (aligned.alignment < allocator->source->alignment)
+        aligned.alignment = allocator->source->alignment;
+    int code = ask_instance(allocator, &aligned, block);
+    if (code)
+        return code;
+    code = create_part(allocator, block);
+    if (code == ERR_OOM) {
+        code = allocator_trim(allocator);
+        if (!code)
+            code = create_part(allocator, block);
+    }
+    return code ? fail_part(allocator, &aligned, block, code) : 0;
+}
+
 int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
                     struct block *block)
 {
@@ -213,13 +273,16 @@ int allocator_alloc(struct allocator *allocator, const struct alloc_request *req
     }
     struct allocator_counts *counts = &allocator->counts;
     uint64_t asked_before = asked(allocator->source);
-    int code = ask_instance(allocator, request, block);
+    int code = allocator->makes_parts ? ask_for_part(allocator, request, block)
+                                      : ask_instance(allocator, request, block);
     bool hit = asked(allocator->source) == asked_before;
     counts->alloc_count++;
     counts->hit_count += hit;
     counts->miss_count += !hit;
     if (code == 0) {
         block->queue = request->queue;
+        if (!allocator->makes_parts)
+            block->part = 0;
         grow(&counts->requested_bytes, &counts->peak_requested_bytes, request->size);
         grow(&counts->granted_bytes, &counts->peak_granted_bytes, block->size);
     }
@@ -236,21 +299,11 @@ int allocator_free(struct allocator *allocator, const struct block *block, const
     counts->free_count++;
     counts->requested_bytes -= requested_bytes;
     counts->granted_bytes -= block->size;
+    int released =
+        block->part ? source_release_part(allocator->source, block->part, block->size) : 0;
     int code = allocator->ops->free(*instance(allocator, block->queue), block, tag);
     debug_check(allocator);
-    return code;
-}
-
-int allocator_trim(struct allocator *allocator)
-{
-    int first_failure = 0;
-    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
-        int code = allocator->states[q] ? allocator->ops->trim(allocator->states[q]) : 0;
-        if (first_failure == 0)
-            first_failure = code;
-    }
-    debug_check(allocator);
-    return first_failure;
+    return code ? code : released;
 }
 
 unsigned allocator_check(const struct allocator *allocator)

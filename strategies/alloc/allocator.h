@@ -21,8 +21,19 @@ struct block {
     uint64_t offset; /* bytes; 0 unless the source can split */
     uint64_t size;   /* bytes granted, at least what was requested */
     void *node;      /* the strategy's own, untouched by everybody else */
-    unsigned queue;  /* of the request; filled in by allocator_alloc */
+    unsigned queue;  /* of the request; filled in by allocator_alloc, like the next */
+    uint64_t part;   /* the handle that the source has made for it; 0: none */
 };
+
+/* What commands name: the part that stands for the block, or its memory and the offset in that. */
+static inline uint64_t block_memory(const struct block *block)
+{
+    return block->part ? block->part : block->memory;
+}
+static inline uint64_t block_offset(const struct block *block)
+{
+    return block->part ? 0 : block->offset;
+}
 
 struct alloc_request {
     uint64_t size;      /* bytes, at least 1 */
@@ -87,12 +98,13 @@ struct allocator {
     const struct allocator_ops *ops;
     struct option_values options;
     struct source *source;
+    bool makes_parts;                   /* each block gets a handle of its own */
     void *states[ALLOCATOR_QUEUES_MAX]; /* by queue, made at its first request; else only [0] */
     struct allocator_counts counts;
 };
 
 /* The options that every strategy has, in the order in which option_values.common has them. */
-enum allocator_option { ALLOCATOR_KIND };
+enum allocator_option { ALLOCATOR_KIND, ALLOCATOR_HANDLE };
 extern const struct option_spec allocator_options[];
 
 /* The strategies that exist, in the order of list.h; *count receives their number. */

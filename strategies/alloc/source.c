@@ -100,6 +100,31 @@ int source_sync(struct source *s)
     return count_call(&s->counts.sync_count, &s->counts.free_ns, start, code);
 }
 
+/* ---- parts ---- */
+
+int source_has_parts(struct source *s)
+{
+    if (!s->ops->parts)
+        return error_set(&s->error, ERR_UNSUPPORTED, "this source has no sub-buffers");
+    return s->ops->parts->offered(s->context, s->kind, &s->error);
+}
+
+int source_create_part(struct source *s, uint64_t memory, uint64_t offset, uint64_t bytes,
+                       uint64_t *part)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->parts->create(s->context, memory, offset, bytes, part, &s->error);
+    s->counts.refused_count += code == ERR_OOM;
+    return count_call(&s->counts.map_count, &s->counts.alloc_ns, start, code);
+}
+
+int source_release_part(struct source *s, uint64_t part, uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    int code = s->ops->parts->release(s->context, part, bytes, &s->error);
+    return count_call(&s->counts.unmap_count, &s->counts.free_ns, start, code);
+}
+
 /* ---- the driver's pool ---- */
 
 int source_pool_open(struct source *s, const struct source_pool_options *options)

@@ -38,6 +38,17 @@ struct source_kind_ops {
                 struct error *error);
 };
 
+/* Handles for parts of memories. A part serves as a memory that begins there. */
+struct source_part_ops {
+    /* 0, or ERR_UNSUPPORTED and the reason; of memory of that kind. */
+    int (*offered)(void *context, enum source_kind kind, struct error *error);
+    /* `offset` is a multiple of the source's alignment. */
+    int (*create)(void *context, uint64_t memory, uint64_t offset, uint64_t bytes, uint64_t *part,
+                  struct error *error);
+    /* Commands may still use the part: the release is deferred until they are done. */
+    int (*release)(void *context, uint64_t part, uint64_t bytes, struct error *error);
+};
+
 /* How the driver's pool behaves, in the CUDA driver's words. */
 struct source_pool_options {
     uint64_t release_threshold_bytes; /* kept when somebody waits; UINT64_MAX: everything */
@@ -128,6 +139,7 @@ struct source_ops {
     /* Required where there is a pool or virtual memory. Waits for the commands of all queues. */
     int (*sync)(void *context, struct error *error);
     const struct source_kind_ops *kinds; /* optional; with all its hooks, like those that follow */
+    const struct source_part_ops *parts; /* optional */
     const struct source_pool_ops *pool;  /* optional */
     const struct source_vm_ops *vm;      /* optional */
     const struct source_heap_ops *heap;  /* optional */
@@ -145,8 +157,8 @@ struct source_counts {
     uint64_t alloc_count, alloc_ns;
     uint64_t touch_count, touch_ns;
     uint64_t free_count, free_ns;
-    uint64_t map_count;   /* ranges reserved, chunks mapped, ranges made accessible */
-    uint64_t unmap_count; /* pieces of ranges unmapped, ranges given back */
+    uint64_t map_count; /* ranges reserved, chunks mapped, ranges made accessible, parts created */
+    uint64_t unmap_count; /* pieces of ranges unmapped, ranges given back, parts released */
     uint64_t sync_count;  /* waits, so that memory can be given back, or to learn where it is */
     uint64_t refused_count;
     uint64_t reserved_bytes, peak_reserved_bytes;
@@ -181,6 +193,14 @@ int source_free(struct source *source, uint64_t memory, uint64_t bytes);
 /* All memory of source_alloc is of this kind from now on; before the first of it. ERR_UNSUPPORTED
  * and the reason where there is none. Pool and virtual memory are the device's alone. */
 int source_use_kind(struct source *source, enum source_kind kind);
+
+/* Whether it can give parts of its memory handles of their own (OpenCL: sub-buffers); of the kind
+ * that is in use. ERR_UNSUPPORTED and the reason where it cannot. */
+int source_has_parts(struct source *source);
+/* A part goes before its memory does. It counts as released even if the driver complains. */
+int source_create_part(struct source *source, uint64_t memory, uint64_t offset, uint64_t bytes,
+                       uint64_t *part);
+int source_release_part(struct source *source, uint64_t part, uint64_t bytes);
 
 /* Waits for the commands of all queues; counted. */
 int source_sync(struct source *source);
