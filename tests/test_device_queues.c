@@ -121,6 +121,38 @@ static void host_memory_is_memory(void **state)
     on_each_device(check_host_memory);
 }
 
+/* What the host has written into pinned memory is what is copied, each time anew, and what is
+ * copied into it is there once the device has been waited for. */
+static void check_pinned_copies(struct subject *s)
+{
+    uint64_t pinned, own = 0;
+    void *host;
+    uint8_t got;
+    if (!s->ops->host_alloc)
+        return;
+    own = allocate(s, SIZE);
+    ok(s, s->ops->host_alloc(s->device, HOST_PINNED, SIZE, &pinned, &host, &s->error));
+    for (uint8_t round = 1; round < 20; round++) {
+        uint8_t *words = host;
+        memset(words, round, SIZE);
+        ok(s, s->ops->copy(s->device, own, 0, pinned, 0, SIZE, &s->error));
+        ok(s, s->ops->read(s->device, &got, own, SIZE - 1, 1, &s->error));
+        assert_int_equal(got, round);
+        ok(s, s->ops->fill(s->device, own, 0, (uint8_t)(100 + round), SIZE, &s->error));
+        ok(s, s->ops->copy(s->device, pinned, 1, own, 0, SIZE - 1, &s->error));
+        ok(s, s->ops->sync(s->device, &s->error));
+        assert_true(words[0] == round && words[1] == 100 + round && words[SIZE - 1] == 100 + round);
+    }
+    ok(s, s->ops->host_free(s->device, HOST_PINNED, pinned, SIZE, &s->error));
+    ok(s, s->ops->free(s->device, own, SIZE, &s->error));
+}
+
+static void pinned_memory_is_copied_as_it_is(void **state)
+{
+    (void)state;
+    on_each_device(check_pinned_copies);
+}
+
 /* Commands on a part are commands on the memory behind it; the part may go while they run, and a
  * part that comes later may have its handle. */
 static void check_sub_buffers(struct subject *s)
@@ -158,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queues_are_separate),
         cmocka_unit_test(host_memory_is_memory),
+        cmocka_unit_test(pinned_memory_is_copied_as_it_is),
         cmocka_unit_test(sub_buffers_are_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

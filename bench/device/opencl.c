@@ -354,6 +354,8 @@ static int write_memory(struct device *device, uint64_t memory, uint64_t offset,
     return opencl_check(status, "clEnqueueWriteBuffer", OPENCL_ASKS, bytes, error);
 }
 
+/* What is mapped is the host's, and a command on the buffer may see what it was before (NVIDIA's
+ * driver shows the first contents for ever). It is the pinned side of a transfer instead. */
 static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
                 uint64_t from_offset, uint64_t bytes, struct error *error)
 {
@@ -362,6 +364,17 @@ static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t
         return 0;
     if (opencl_is_svm(to) || opencl_is_svm(from))
         return opencl_svm_move(d, to, to_offset, from, from_offset, bytes, error);
+    char *mapped_from = opencl_mapped(d, from), *mapped_to = opencl_mapped(d, to);
+    if (mapped_from && !mapped_to)
+        return opencl_check(d->api.clEnqueueWriteBuffer(d->queue, opencl_memory(to), CL_FALSE,
+                                                        to_offset, bytes, mapped_from + from_offset,
+                                                        0, NULL, opencl_profile_event(d)),
+                            "clEnqueueWriteBuffer", OPENCL_ASKS, bytes, error);
+    if (mapped_to && !mapped_from)
+        return opencl_check(d->api.clEnqueueReadBuffer(d->queue, opencl_memory(from), CL_FALSE,
+                                                       from_offset, bytes, mapped_to + to_offset, 0,
+                                                       NULL, opencl_profile_event(d)),
+                            "clEnqueueReadBuffer", OPENCL_ASKS, bytes, error);
     cl_int status =
         d->api.clEnqueueCopyBuffer(d->queue, opencl_memory(from), opencl_memory(to), from_offset,
                                    to_offset, bytes, 0, NULL, opencl_profile_event(d));

@@ -90,6 +90,8 @@ int opencl_event_wait(struct device *device, struct device *of, uint64_t event,
                       struct error *error);
 
 /* The hooks of opencl_host.c. */
+/* Where a memory is mapped for the host; NULL where it is not. */
+void *opencl_mapped(const struct opencl_device *d, uint64_t memory);
 int opencl_host_alloc(struct device *device, enum host_memory kind, uint64_t bytes,
                       uint64_t *memory, void **host, struct error *error);
 int opencl_host_free(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,

@@ -16,16 +16,29 @@ static void remember(struct opencl_device *d, uint64_t memory, void *host)
     d->host_memory[d->host_memory_count++] = (struct opencl_host_memory){memory, host};
 }
 
-/* Where a memory is mapped, which is forgotten; NULL where it is not. */
-static void *forget(struct opencl_device *d, uint64_t memory)
+static struct opencl_host_memory *find(const struct opencl_device *d, uint64_t memory)
 {
     for (size_t i = d->host_memory_count; i-- > 0;)
-        if (d->host_memory[i].memory == memory) {
-            void *host = d->host_memory[i].host;
-            d->host_memory[i] = d->host_memory[--d->host_memory_count];
-            return host;
-        }
+        if (d->host_memory[i].memory == memory)
+            return &d->host_memory[i];
     return NULL;
+}
+
+void *opencl_mapped(const struct opencl_device *d, uint64_t memory)
+{
+    const struct opencl_host_memory *found = find(d, memory);
+    return found ? found->host : NULL;
+}
+
+/* The same, which is forgotten. */
+static void *forget(struct opencl_device *d, uint64_t memory)
+{
+    struct opencl_host_memory *found = find(d, memory);
+    if (!found)
+        return NULL;
+    void *host = found->host;
+    *found = d->host_memory[--d->host_memory_count];
+    return host;
 }
 
 /* ALLOC_HOST_PTR is how OpenCL spells pinned memory: a hint that drivers follow. A kernel may not
