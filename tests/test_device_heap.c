@@ -1,7 +1,11 @@
 /* The device heap's kernels as C of the host, judged after every command. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include "base/arena.h"
 
 #include "device_subjects.h"
 #include "heap_oracle.h"
@@ -126,6 +130,81 @@ static void compact_full(void **state)
         assert_int_equal(o.heap.index[HEAP_FREE_BLOCKS], spare == 4);
         oracle_close(&o);
     }
+}
+
+/* As many words as 32 bits address, of which hardly a page is touched. */
+static void check_largest(enum device_heap_policy policy, enum device_heap_padding padding)
+{
+    enum { SLOTS = 8, EACH = 1 << 30 };
+    const uint32_t words = UINT32_MAX - 1024;
+    void *arena = mmap(NULL, words * 4ull, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (arena == MAP_FAILED) {
+        print_message("16 GiB of addresses: %s\n", strerror(errno));
+        return;
+    }
+    const struct host_heap h = {.index = must_alloc(heap_index_words(policy, SLOTS + 1) * 4),
+                                .arena = arena,
+                                .slots = must_alloc(SLOTS * SLOT_WORDS * 4),
+                                .words = words,
+                                .capacity = SLOTS + 1,
+                                .slot_count = SLOTS,
+                                .policy = policy,
+                                .padding = padding};
+    const uint32_t seed = padding == DEVICE_HEAP_SEED;
+    /* The last but one fits exactly; then nothing does. */
+    const uint32_t commands[] = {(uint32_t)HEAP_ALLOC | 0,
+                                 EACH,
+                                 1,
+                                 (uint32_t)HEAP_ALLOC | 1,
+                                 EACH / 64,
+                                 64,
+                                 (uint32_t)HEAP_ALLOC | 2,
+                                 EACH,
+                                 1,
+                                 (uint32_t)HEAP_ALLOC | 3,
+                                 EACH,
+                                 1,
+                                 (uint32_t)HEAP_FREE | 1,
+                                 0,
+                                 0,
+                                 (uint32_t)HEAP_FREE | 0,
+                                 0,
+                                 0,
+                                 (uint32_t)HEAP_FREE | 2,
+                                 0,
+                                 0,
+                                 (uint32_t)HEAP_FREE | 3,
+                                 0,
+                                 0,
+                                 (uint32_t)HEAP_ALLOC | 4,
+                                 words - 9 - seed,
+                                 1,
+                                 (uint32_t)HEAP_ALLOC | 5,
+                                 1,
+                                 1};
+    uint32_t report[REPORT_WORDS];
+    host_heap_init(&h);
+    for (uint32_t i = 0; i < sizeof commands / sizeof *commands / COMMAND_WORDS; i++) {
+        host_heap_ops(&h, commands + (size_t)i * COMMAND_WORDS, 1, NULL, 0);
+        host_heap_check(&h, 0, SLOTS, report);
+        for (unsigned k = 0; k < REPORT_INVARIANTS; k++)
+            if (report[k])
+                fail_msg("policy %d, padding %d: I%u is broken after command %u", policy, padding,
+                         k + 1, i);
+    }
+    assert_int_equal(h.index[HEAP_STATUS], DEVICE_HEAP_OUT_OF_MEMORY);
+    assert_int_equal(h.index[HEAP_FAILED], 2);
+    assert_int_equal(h.slots[4 * SLOT_WORDS + SLOT_BLOCK], 5);
+    free(h.index);
+    free(h.slots);
+    munmap(arena, words * 4ull);
+}
+
+static void largest_arena(void **state)
+{
+    (void)state;
+    each_kind(check_largest);
 }
 
 /* ---- mistakes ---- */
@@ -496,7 +575,7 @@ int main(void)
         cmocka_unit_test(clobbered_slots),    cmocka_unit_test(adjacent_blocks),
         cmocka_unit_test(last_resort),        cmocka_unit_test(compact_full),
         cmocka_unit_test(rubbish_everywhere), cmocka_unit_test(random_streams),
-        cmocka_unit_test(arenas_are_filled),
+        cmocka_unit_test(arenas_are_filled),  cmocka_unit_test(largest_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
