@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "device_heap/device_heap.h"
+#include "device_heap/kernels.h"
 #include "experiment/heap_churn.h"
 #include "experiment/list.h"
 
@@ -107,14 +108,30 @@ struct run {
     struct random random;
     uint32_t *slots; /* of the live blocks */
     uint32_t live, words;
+    uint32_t *log; /* all commands that were given, COMMAND_WORDS words each */
+    size_t log_count, log_capacity;
     bool frees_next;   /* a free and an allocation take turns */
     uint64_t commands; /* since visits were last read */
 };
 
+static void log_command(struct run *r, uint32_t what, uint32_t count)
+{
+    if (r->log_count == r->log_capacity) {
+        r->log_capacity = r->log_capacity ? 2 * r->log_capacity : 1 << 16;
+        r->log = must_realloc(r->log, r->log_capacity * COMMAND_WORDS * sizeof *r->log);
+    }
+    uint32_t *command = r->log + r->log_count++ * COMMAND_WORDS;
+    command[COMMAND_DO] = what;
+    command[COMMAND_COUNT] = count;
+    command[COMMAND_STRIDE] = count ? 1 : 0;
+}
+
 static int add_alloc(struct run *r, uint32_t place, struct error *error)
 {
     uint32_t words = heap_random_words(&r->random, SIZES_UNIFORM, r->words);
-    return device_heap_alloc(r->heap, words, 1, &r->slots[place], error);
+    int code = device_heap_alloc(r->heap, words, 1, &r->slots[place], error);
+    log_command(r, (uint32_t)HEAP_ALLOC | r->slots[place], words);
+    return code;
 }
 
 /* A live block goes, and the next command puts another one in its place. */
@@ -126,6 +143,7 @@ static int add_command(struct run *r, struct error *error)
         return add_alloc(r, r->live - 1, error);
     uint32_t place = (uint32_t)random_below(&r->random, r->live), slot = r->slots[place];
     r->slots[place] = r->slots[r->live - 1];
+    log_command(r, (uint32_t)HEAP_FREE | slot, 0);
     return device_heap_free(r->heap, slot, error);
 }
 
@@ -137,19 +155,24 @@ static int submit(struct run *r, uint32_t commands, struct error *error)
     return code ? code : device_heap_submit(r->heap, 0, 0, error);
 }
 
-/* All blocks, and then each of them replaced once on average. */
-static int open_run(struct run *r, struct ops_state *s, const struct experiment_row *row,
-                    struct error *error)
+static enum device_heap_policy policy_of(const struct experiment_row *row)
 {
     unsigned policy = 0;
     while (strcmp(device_heap_policy_names[policy], row->word[PARAMETER_POLICY]) != 0)
         policy++;
+    return policy;
+}
+
+/* All blocks, and then each of them replaced once on average. */
+static int open_run(struct run *r, struct ops_state *s, const struct experiment_row *row,
+                    struct error *error)
+{
     const uint32_t live = (uint32_t)row->number[PARAMETER_LIVE];
     const uint32_t words = (uint32_t)s->settings.options.value[OPS_WORDS];
     *r = (struct run){.device = s->device, .random = {live}, .live = live, .words = words};
     /* Two thirds full, and never so small that it cannot be. */
     const struct device_heap_options heap = {
-        .policy = policy,
+        .policy = policy_of(row),
         .padding = DEVICE_HEAP_TIGHT,
         .arena_bytes = ((uint64_t)live * (words + 3) * 3 / 2 + 4096) * 4,
         .slots = live + 1,
@@ -168,6 +191,7 @@ static void close_run(struct run *r)
 {
     device_heap_close(r->heap);
     free(r->slots);
+    free(r->log);
 }
 
 /* ---- times ---- */
@@ -261,7 +285,7 @@ static int time_all(struct run *r, struct experiment_record *record, struct erro
 
 /* ---- a row ---- */
 
-/* The heap is sound, has refused nothing, and has what was not freed. */
+/* The device's own walk: the heap is sound, has refused nothing, and has what was not freed. */
 static int check(struct run *r, uint64_t header[HEAP_HEADER_WORDS], struct error *error)
 {
     uint64_t report[REPORT_WORDS], broken = 0;
@@ -282,6 +306,45 @@ static int check(struct run *r, uint64_t header[HEAP_HEADER_WORDS], struct error
     return 0;
 }
 
+/* The same commands on the host leave the same words, in the index and in the address buffer. */
+static int compare(struct run *r, const char *what, uint64_t memory, const uint32_t *expected,
+                   uint64_t words, struct error *error)
+{
+    uint32_t *found = must_alloc(words * sizeof *found);
+    int code = r->device->ops->read(r->device, found, memory, 0, words * sizeof *found, error);
+    for (uint64_t i = 0; i < words && !code; i++)
+        if (found[i] != expected[i])
+            code = error_set(error, ERR_WRONG, "word %llu of the %s is %x, on the host %x",
+                             (unsigned long long)i, what, found[i], expected[i]);
+    free(found);
+    return code;
+}
+
+static int check_words(struct run *r, enum device_heap_policy policy, struct error *error)
+{
+    const struct device_heap_parts parts = device_heap_parts(r->heap, 0);
+    const uint64_t index_words = heap_index_words(policy, parts.capacity);
+    const uint64_t slot_words = (uint64_t)parts.slot_count * SLOT_WORDS;
+    struct host_heap host = {.index = must_alloc(index_words * 4),
+                             .arena = must_alloc(parts.words * 4ull),
+                             .slots = must_alloc(slot_words * 4),
+                             .words = parts.words,
+                             .capacity = parts.capacity,
+                             .slot_count = parts.slot_count,
+                             .policy = policy,
+                             .padding = DEVICE_HEAP_TIGHT};
+    host_heap_init(&host);
+    host_heap_ops(&host, r->log, (uint32_t)r->log_count, NULL, 0);
+    int code = compare(r, "index", parts.index, host.index, index_words, error);
+    if (!code)
+        code =
+            compare(r, "address buffer", device_heap_slots(r->heap), host.slots, slot_words, error);
+    free(host.index);
+    free(host.arena);
+    free(host.slots);
+    return code;
+}
+
 static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
                    struct error *error)
 {
@@ -295,6 +358,8 @@ static int measure(void *state, const struct experiment_row *row, struct experim
         code = time_all(&r, record, error);
     if (!code)
         code = check(&r, after, error);
+    if (!code)
+        code = check_words(&r, policy_of(row), error);
     if (!code) /* counters of the heap have 32 bits, and wrap */
         experiment_take(record, METRIC_visit_count,
                         (double)((uint32_t)(after[HEAP_VISITS] - before[HEAP_VISITS]) *
