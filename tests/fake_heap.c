@@ -15,7 +15,7 @@ struct fake_heap {
 struct fake_heap *fake_heap_open(struct fake_heaps *heaps, const struct source_heap_options *o)
 {
     struct fake_heap *h = must_alloc(sizeof *h);
-    uint32_t slots = (uint32_t)o->block_count + 1;
+    uint32_t slots = (uint32_t)o->block_count;
     h->words = (struct host_heap){
         .words = (uint32_t)(o->arena_bytes / 4),
         .capacity = slots + 1,

@@ -323,6 +323,13 @@ static void check_arenas(struct subject *s)
     assert_int_equal(header[HEAP_LIVE_BLOCKS], 12);
     assert_int_equal(report[REPORT_BLOCKS], 12);
     assert_int_equal(header[HEAP_STATUS], 0);
+    /* The first arena is asked for too much; the status is that of all. */
+    ok(s, device_heap_free(heap, slot[0], &s->error));
+    ok(s, device_heap_alloc(heap, 1000, 1, &slot[0], &s->error));
+    assert_true(device_heap_arena(heap, slot[0]) == device_heap_parts(heap, 0).arena);
+    ok(s, device_heap_submit(heap, 0, 0, &s->error));
+    ok(s, device_heap_read_header(heap, header, &s->error));
+    assert_int_equal(header[HEAP_STATUS], DEVICE_HEAP_OUT_OF_MEMORY);
     device_heap_close(heap);
 }
 

@@ -86,8 +86,7 @@ static int open_heap(void *context, uint64_t kernels, uint64_t memory, unsigned 
         .policy = (enum device_heap_policy)options->policy,
         .padding = options->seed_padding ? DEVICE_HEAP_SEED : DEVICE_HEAP_TIGHT,
         .arena_bytes = options->arena_bytes,
-        /* A slot more than blocks: an allocation is tried before it is known to fail. */
-        .slots = (uint32_t)options->block_count + 1,
+        .slots = (uint32_t)options->block_count,
         .ring_commands = RING_COMMANDS,
         .arena = memory,
         .kernels = (struct device_heap_kernels *)(uintptr_t)kernels,
