@@ -69,7 +69,8 @@ int device_heap_kernels_build(struct device *device, struct device_heap_kernels 
 void device_heap_kernels_free(struct device_heap_kernels *kernels); /* NULL: nothing */
 
 /* Takes the memories from the device (the arenas as one allocation each), builds the kernels unless
- * the options have them, and enqueues heap_init. ERR_OOM or what the device says; nothing is held then. */
+ * the options have them, and enqueues heap_init. ERR_OOM or what the device says; nothing is held
+ * then. */
 int device_heap_open(struct device *device, const struct device_heap_options *options,
                      struct device_heap **heap, struct error *error);
 /* Gives everything back; the device waits for what still uses it. NULL: nothing. */

@@ -11,7 +11,10 @@ typedef uint64_t u64;
 #define GAMUT_ITEM          0u
 #define GAMUT_BARRIER       ((void)0)
 
+#include "device_heap/index.kernel"
+
 #include "device_heap/heap.kernel"
+
 #include "device_heap/walk.kernel"
 
 uint64_t heap_index_words(enum device_heap_policy policy, uint64_t capacity)
