@@ -18,12 +18,18 @@ struct fake_event {
     uint64_t recorded, reached; /* how often */
 };
 
-enum fake_kind { FAKE_COPY, FAKE_FILL, FAKE_LAUNCH, FAKE_RECORD, FAKE_WAIT };
+enum fake_kind { FAKE_COPY, FAKE_FILL, FAKE_LAUNCH, FAKE_RECORD, FAKE_WAIT, FAKE_TAKE, FAKE_GIVE };
+
+/* All of a memory that is away while a part of it is copied. */
+struct fake_taken {
+    struct fake_memory *memory;
+    char *data;
+};
 
 struct fake_command {
     struct fake_command *next;
     enum fake_kind kind;
-    uint64_t number;          /* in the order in which all were given */
+
     uint64_t to, from, bytes; /* addresses */
     uint8_t byte;
     host_kernel_function *run;
@@ -32,6 +38,7 @@ struct fake_command {
     union launch_value arguments[ARGUMENTS_MAX];
     struct fake_event *event;
     uint64_t generation;
+    struct fake_taken *taken;
 };
 
 struct fake_queue {
@@ -128,6 +135,19 @@ static void run_now(struct fake_world *w, struct fake_command *c)
             c->event->reached = c->generation;
         break;
     case FAKE_WAIT:
+        break;
+    case FAKE_TAKE: /* and what is not there can't be used */
+        if (is_there(w, c->to, c->bytes) && is_there(w, c->from, c->bytes))
+            memmove(pointer(c->to), pointer(c->from), c->bytes);
+        c->taken->memory = memory_of(w, c->from);
+        c->taken->data = must_alloc(c->taken->memory->bytes);
+        memcpy(c->taken->data, c->taken->memory->data, c->taken->memory->bytes);
+        noise(w, c->taken->memory->data, c->taken->memory->bytes);
+        break;
+    case FAKE_GIVE:
+        memcpy(c->taken->memory->data, c->taken->data, c->taken->memory->bytes);
+        free(c->taken->data);
+        free(c->taken);
         break;
     }
 }
@@ -299,7 +319,15 @@ static int fake_peer_copy(struct device *device, uint64_t to, uint64_t to_offset
     self(device)->world->misuse_count += self(of)->world != self(device)->world;
     self(device)->counts.peer_copies++;
     int code = self(of)->behaviour.lost ? alive(self(of), error) : 0;
-    return code ? code : fake_copy(device, to, to_offset, from, from_offset, bytes, error);
+    if (code || !self(device)->info.peers_whole)
+        return code ? code : fake_copy(device, to, to_offset, from, from_offset, bytes, error);
+    struct fake_taken *taken = must_alloc(sizeof *taken);
+    submit(self(device), &(struct fake_command){.kind = FAKE_TAKE,
+                                                .to = to + to_offset,
+                                                .from = from + from_offset,
+                                                .bytes = bytes,
+                                                .taken = taken});
+    return submit(self(device), &(struct fake_command){.kind = FAKE_GIVE, .taken = taken});
 }
 
 static int fake_fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
@@ -485,6 +513,7 @@ struct device *fake_world_add(struct fake_world *world)
                                    .max_alloc_bytes = 1 << 30,
                                    .alignment_bytes = 16,
                                    .can_split = true,
+                                   .peers_whole = world->peers_whole,
                                    .adds_offsets = true};
     snprintf(d->info.id, sizeof d->info.id, "fake:%u", world->count);
     for (unsigned q = 0; q < FAKE_DEVICE_QUEUES; q++)

@@ -21,6 +21,7 @@ struct fake_world {
     struct random random;
     unsigned count;
     struct fake_device *devices[FAKE_DEVICES_MAX];
+    bool peers_whole;      /* as device_info says it, of devices added from now on */
     bool has_queues;       /* else all commands are done when the calls return */
     unsigned misuse_count; /* commands on memory that is gone, reads of lost devices, … */
     unsigned stuck_count;  /* waits that nothing can end */

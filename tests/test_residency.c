@@ -71,6 +71,7 @@ static void rig_open(struct rig *r, uint64_t seed, unsigned count, bool has_queu
     struct error error = {0};
     memset(r, 0, sizeof *r);
     fake_world_open(&r->world, seed * 7 + 1, has_queues);
+    r->world.peers_whole = seed % 7 == 2;
     r->random.state = seed;
     r->count = count;
     for (unsigned m = 0; m < count; m++)

@@ -47,6 +47,9 @@ struct device_info {
     /* Kernels take memory + offset in bytes for a memory, and no offsets into it: one sum less for
      * every access. */
     bool adds_offsets;
+    /* peer_copy may move all of the memory that it copies from, and back at its next use: no other
+     * command may use any part of that memory meanwhile. */
+    bool peers_whole;
     /* Devices behind this one, each with memories of its own (residency/residency.h); below 2: it
      * is one device. A group has to be told which arrays a launch uses, and on which device. */
     unsigned members;

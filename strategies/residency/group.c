@@ -485,6 +485,7 @@ int residency_describe(const struct device_info *const *members, unsigned count,
         info->compute_units += d->compute_units;
         info->has_f64 &= d->has_f64;
         info->can_split &= d->can_split;
+        info->peers_whole |= d->peers_whole;
     }
     return 0;
 }

@@ -58,6 +58,13 @@ static void note(const struct group *g, unsigned lane, uint64_t ticket, const st
         order_note(g, lane, ticket, p, copy, writes);
 }
 
+/* What a direct transfer does to the copy that it comes from: it reads it, or takes it with it. */
+static struct transfer taken(const struct group *g, const struct transfer *t)
+{
+    const struct transfer all = {t->buffer, t->buffer->first, 0, t->buffer->bytes};
+    return g->info.peers_whole ? all : *t;
+}
+
 /* The driver says that a device is lost, and not which of the two. */
 static unsigned which_is_lost(const struct group *g, unsigned from, unsigned to)
 {
@@ -70,8 +77,10 @@ static int move_directly(struct group *g, const struct transfer *t, unsigned fro
 {
     struct device *d = g->members[to].device;
     unsigned lane = order_lane(g, to, LANE_TRANSFERS);
+    const struct transfer source = taken(g, t);
+    const bool takes = g->info.peers_whole;
     uint64_t ticket;
-    int code = order_before(g, lane, t->buffer, from, t->begin, t->end, false, error);
+    int code = order_before(g, lane, t->buffer, from, source.begin, source.end, takes, error);
     if (!code)
         code = order_before(g, lane, t->buffer, to, t->begin, t->end, true, error);
     if (!code)
@@ -84,7 +93,7 @@ static int move_directly(struct group *g, const struct transfer *t, unsigned fro
         return group_member_said(g, code == ERR_DEVICE_LOST ? which_is_lost(g, from, to) : to, code,
                                  error);
     code = order_issued(g, lane, &ticket, error);
-    note(g, lane, ticket, t, from, false);
+    note(g, lane, ticket, &source, from, takes);
     note(g, lane, ticket, t, to, true);
     return code;
 }
