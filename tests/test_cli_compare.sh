@@ -53,7 +53,7 @@ expect 0 "" compare c-all.json c-all.json --show all
 has "all 3 cases  *raw  *wall_ns .*+0.0 %"
 has "all 3 cases  *pool  *wall_ns "
 expect 0 "" compare c-all.json c-all.json --show all --format csv
-has ',\*,\*,none,last-use,pool,host,wall_ns,warm,sampled,ns,,,1,1,1,0.02,3,'
+has ',\*,\*,none,last-use,pool,host,,wall_ns,warm,sampled,ns,,,1,1,1,0.02,3,'
 expect 0 "" compare c-all.json c-all.json --show all --gate exact:0
 lacks "all 3 cases" # a time that is not gated
 expect 0 "" compare c-all.json --by strategy=raw --show all --format md
