@@ -111,8 +111,11 @@ static void check_host_memory(struct subject *s)
 {
     if (!s->ops->host_alloc)
         return;
-    for (int kind = HOST_PINNED; kind <= HOST_MANAGED; kind++)
-        use_host_memory(s, (enum host_memory)kind);
+    for (unsigned queue = 0; queue < 2; queue++) { /* with one queue, and where there are two */
+        ok(s, s->ops->use_queue(s->device, queue, &s->error));
+        for (int kind = HOST_PINNED; kind <= HOST_MANAGED; kind++)
+            use_host_memory(s, (enum host_memory)kind);
+    }
 }
 
 static void host_memory_is_memory(void **state)

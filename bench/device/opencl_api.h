@@ -51,6 +51,9 @@
 typedef void *opencl_svm_alloc(cl_context context, cl_bitfield flags, size_t bytes,
                                cl_uint alignment);
 typedef void opencl_svm_free(cl_context context, void *pointer);
+typedef cl_int opencl_svm_free_later(cl_command_queue queue, cl_uint count, void *pointers[],
+                                     void *free_function, void *context, cl_uint wait_count,
+                                     const cl_event *wait, cl_event *event);
 typedef cl_int opencl_svm_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags,
                               void *pointer, size_t bytes, cl_uint wait_count, const cl_event *wait,
                               cl_event *event);
@@ -67,6 +70,7 @@ typedef cl_int opencl_svm_argument(cl_kernel kernel, cl_uint index, const void *
 #define OPENCL_SVM_LIST(X)                                                                         \
     X(clSVMAlloc, opencl_svm_alloc)                                                                \
     X(clSVMFree, opencl_svm_free)                                                                  \
+    X(clEnqueueSVMFree, opencl_svm_free_later)                                                     \
     X(clEnqueueSVMMap, opencl_svm_map)                                                             \
     X(clEnqueueSVMUnmap, opencl_svm_unmap)                                                         \
     X(clEnqueueSVMMemcpy, opencl_svm_copy)                                                         \

@@ -100,6 +100,9 @@ int opencl_host_free(struct device *device, enum host_memory kind, uint64_t memo
 /* opencl_svm.c. The handle of new shared memory. */
 int opencl_svm_create(struct opencl_device *d, bool fine, uint64_t bytes, uint64_t *memory,
                       struct error *error);
+/* After the commands that were given to any queue. */
+int opencl_svm_release(struct opencl_device *d, uint64_t memory, uint64_t bytes,
+                       struct error *error);
 /* The hooks of struct device_ops, for shared virtual memory and bytes > 0. Of copy one side may be
  * a buffer; fill is for small pieces. */
 int opencl_svm_read(struct opencl_device *d, void *host, uint64_t memory, uint64_t offset,

@@ -80,20 +80,14 @@ int opencl_host_alloc(struct device *device, enum host_memory kind, uint64_t byt
     return code;
 }
 
-/* The driver keeps a buffer until its commands are done. Shared memory goes at once, so what was
- * given to the queues is waited for first. */
 int opencl_host_free(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
                      struct error *error)
 {
     struct opencl_device *d = opencl_self(device);
     if (opencl_is_svm(memory) != (kind == HOST_COARSE_SVM || kind == HOST_FINE_SVM))
         return error_set(error, ERR_INTERNAL, "this memory is of another kind");
-    if (opencl_is_svm(memory)) {
-        int code = device->ops->sync(device, error);
-        d->freed_count++;
-        d->api.clSVMFree(d->context, opencl_pointer(memory, 0));
-        return code;
-    }
+    if (opencl_is_svm(memory))
+        return opencl_svm_release(d, memory, bytes, error);
     void *host = forget(d, memory);
     int code = 0;
     if (host)

@@ -50,6 +50,29 @@ int opencl_svm_create(struct opencl_device *d, bool fine, uint64_t bytes, uint64
     return 0;
 }
 
+static bool is_only_queue(const struct opencl_device *d)
+{
+    unsigned count = 0;
+    for (unsigned q = 0; q < DEVICE_QUEUES_MAX; q++)
+        count += d->queues[q] != NULL;
+    return count == 1;
+}
+
+/* Of one queue the release is a command. Queues are in no order, so several are waited for. */
+int opencl_svm_release(struct opencl_device *d, uint64_t memory, uint64_t bytes,
+                       struct error *error)
+{
+    void *pointer = opencl_pointer(memory, 0);
+    d->freed_count++;
+    if (is_only_queue(d))
+        return opencl_check(
+            d->api.clEnqueueSVMFree(d->queue, 1, &pointer, NULL, NULL, 0, NULL, NULL),
+            "clEnqueueSVMFree", OPENCL_ASKS, bytes, error);
+    int code = d->base.ops->sync(&d->base, error);
+    d->api.clSVMFree(d->context, pointer);
+    return code;
+}
+
 /* Makes a range the host's, and gives it back to the device. */
 static int lend(struct opencl_device *d, uint64_t memory, uint64_t offset, cl_map_flags access,
                 uint64_t bytes, struct error *error)
