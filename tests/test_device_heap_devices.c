@@ -273,21 +273,28 @@ static void check_ring(struct subject *s)
                                                 .ring_commands = 10000};
     enum { EACH = 3000, BATCHES = 21, RING = 10000 };
     struct device_heap *heap;
-    uint32_t slot;
+    uint32_t slot, kept[BATCHES], words[SLOT_WORDS];
     uint64_t header[HEAP_HEADER_WORDS];
     ok(s, device_heap_open(s->device, &options, &heap, &s->error));
-    for (unsigned b = 0; b < BATCHES; b++) {
-        for (unsigned i = 0; i < EACH / 2; i++) {
+    for (uint32_t b = 0; b < BATCHES; b++) {
+        for (unsigned i = 0; i < EACH / 2 - 1; i++) {
             ok(s, device_heap_alloc(heap, 1 + i % 100, 1, &slot, &s->error));
             ok(s, device_heap_free(heap, slot, &s->error));
         }
+        ok(s, device_heap_alloc(heap, 1000 + b, 1, &kept[b], &s->error));
+        ok(s, device_heap_alloc(heap, 0, 1, &slot, &s->error));
         ok(s, device_heap_submit(heap, 0, 0, &s->error));
     }
     bool pins = device_info(s->device)->language != KERNEL_HOST_C;
     assert_int_equal(device_heap_waits(heap), pins * (EACH * BATCHES / RING));
     ok(s, device_heap_read_header(heap, header, &s->error));
-    assert_int_equal(header[HEAP_STATUS], 0);
+    assert_int_equal(header[HEAP_STATUS], DEVICE_HEAP_EMPTY);
     assert_int_equal(header[HEAP_OPS], EACH * BATCHES);
+    /* Every batch was its own, whatever had been at its place in the ring. */
+    for (uint32_t b = 0; b < BATCHES; b++) {
+        ok(s, device_heap_read_slot(heap, kept[b], words, &s->error));
+        assert_int_equal(words[SLOT_COUNT], 1000 + b);
+    }
     device_heap_close(heap);
 }
 
