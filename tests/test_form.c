@@ -138,13 +138,42 @@ static void test_forms(void **state)
         struct launched_array arrays[] = {
             {.state = &rows[i].a, .element_bytes = 4, .written = true},
             {.state = &rows[i].b, .element_bytes = rows[i].b_bytes}};
-        enum kernel_form form = form_of_launch(&e, rows[i].launch, arrays, 2);
+        enum kernel_form form =
+            form_of_launch(&e, rows[i].launch, rows[i].launch->extent, arrays, 2);
         if (form != rows[i].form)
             fail_msg("%s: form %d instead of %d", rows[i].what, (int)form, (int)rows[i].form);
         if (form != KERNEL_NEAR)
             continue;
         arrays[0].written = false; /* both may be read wherever they are */
-        assert_int_equal(form_of_launch(&e, rows[i].launch, arrays, 2), KERNEL_APART);
+        assert_int_equal(form_of_launch(&e, rows[i].launch, rows[i].launch->extent, arrays, 2),
+                         KERNEL_APART);
+    }
+}
+
+/* Two private arrays of 4 elements for each of so many threads, in one memory, one behind the other
+ * or in each other's place. */
+static void test_private_arrays(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t threads, apart; /* elements from one to the other */
+        enum kernel_form form;
+    } rows[] = {
+        {100, 400, KERNEL_APART},
+        {100, 399, KERNEL_NEAR},
+        {100, 0, KERNEL_NEAR},
+        {BIG / 4, BIG, KERNEL_APART},
+        {BIG / 2, (int64_t)BIG * 2, KERNEL_ANY}, /* the last element is beyond 31 bits */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct executor e = {.adds_offsets = false};
+        const struct launch launch = {.extent = {rows[i].threads, 1, 1}, .rank = 1};
+        const struct array_state a = {1, {2, {0, 4}, 0, {4, 1}}};
+        const struct array_state b = {1, {2, {0, 4}, rows[i].apart, {4, 1}}};
+        const struct launched_array arrays[] = {
+            {.state = &a, .element_bytes = 4, .thread_rank = 1, .written = true},
+            {.state = &b, .element_bytes = 4, .thread_rank = 1, .written = true}};
+        assert_int_equal(form_of_launch(&e, &launch, launch.extent, arrays, 2), rows[i].form);
     }
 }
 
@@ -176,6 +205,8 @@ static void test_grids(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms), cmocka_unit_test(test_grids)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms),
+                                       cmocka_unit_test(test_private_arrays),
+                                       cmocka_unit_test(test_grids)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,20 @@ int move_element(struct executor *e, const struct step *s);
 /* form.c */
 /* The form that a launch of these arrays can have; `launch` has its extents. */
 enum kernel_form form_of_launch(const struct executor *e, const struct launch *launch,
-                                const struct launched_array *arrays, unsigned count);
+                                const int64_t *extents, const struct launched_array *arrays,
+                                unsigned count);
+/* The layout of an array of a launch over these extents (outermost first), which complete that of a
+ * private array: `room` is for that. */
+static inline const struct layout *launched_layout(const struct launched_array *array,
+                                                   const int64_t *extents, struct layout *room)
+{
+    if (!array->thread_rank)
+        return &array->state->layout;
+    *room = array->state->layout;
+    for (unsigned d = 0; d < array->thread_rank; d++)
+        room->shape[d] = extents[d];
+    return room;
+}
 
 /* launch.c */
 void launch_prepare(struct executor *e, struct step *s);

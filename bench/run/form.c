@@ -19,36 +19,44 @@ static bool is_near(const struct layout *l, int64_t offset)
     return true;
 }
 
-static bool share_memory(const struct launched_array *a, const struct launched_array *b)
+static bool share_memory(const struct launched_array *a, const struct launched_array *b,
+                         const int64_t *extents)
 {
     int64_t a_first, a_last, b_first, b_last;
-    if (a->state->memory != b->state->memory || layout_count(&a->state->layout) == 0 ||
-        layout_count(&b->state->layout) == 0)
+    struct layout a_room, b_room;
+    if (a->state->memory != b->state->memory)
         return false;
-    layout_range(&a->state->layout, &a_first, &a_last);
-    layout_range(&b->state->layout, &b_first, &b_last);
+    const struct layout *la = launched_layout(a, extents, &a_room);
+    const struct layout *lb = launched_layout(b, extents, &b_room);
+    if (layout_count(la) == 0 || layout_count(lb) == 0)
+        return false;
+    layout_range(la, &a_first, &a_last);
+    layout_range(lb, &b_first, &b_last);
     int64_t a_bytes = a->element_bytes, b_bytes = b->element_bytes;
     return a_first * a_bytes < (b_last + 1) * b_bytes && b_first * b_bytes < (a_last + 1) * a_bytes;
 }
 
-static bool are_apart(const struct launched_array *arrays, unsigned count)
+static bool are_apart(const struct launched_array *arrays, const int64_t *extents, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         for (unsigned j = 0; arrays[i].written && j < count; j++)
-            if (i != j && share_memory(&arrays[i], &arrays[j]))
+            if (i != j && share_memory(&arrays[i], &arrays[j], extents))
                 return false;
     return true;
 }
 
 enum kernel_form form_of_launch(const struct executor *e, const struct launch *launch,
-                                const struct launched_array *arrays, unsigned count)
+                                const int64_t *extents, const struct launched_array *arrays,
+                                unsigned count)
 {
     if (launch->extent[0] > NEAR_X_MAX || launch->extent[1] > NEAR_Y_MAX ||
         launch->extent[2] > NEAR_Z_MAX)
         return KERNEL_ANY;
-    for (unsigned i = 0; i < count; i++)
-        if (!is_near(&arrays[i].state->layout,
-                     e->adds_offsets ? 0 : arrays[i].state->layout.offset))
+    for (unsigned i = 0; i < count; i++) {
+        struct layout room;
+        const struct layout *l = launched_layout(&arrays[i], extents, &room);
+        if (!is_near(l, e->adds_offsets ? 0 : l->offset))
             return KERNEL_ANY;
-    return are_apart(arrays, count) ? KERNEL_APART : KERNEL_NEAR;
+    }
+    return are_apart(arrays, extents, count) ? KERNEL_APART : KERNEL_NEAR;
 }

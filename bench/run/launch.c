@@ -114,13 +114,11 @@ static void say_what_is_used(const struct kernel_call *call, struct launch *laun
     unsigned argument = 0;
     for (unsigned i = 0; i < call->array_count; i++) {
         const struct launched_array *array = &call->arrays[i];
-        struct layout l = array->state->layout;
-        /* A private array's threads are known here alone. */
-        for (unsigned d = 0; d < array->thread_rank; d++)
-            l.shape[d] = call->extents[d];
-        int64_t first, last, count = layout_count(&l);
+        struct layout room;
+        const struct layout *l = launched_layout(array, call->extents, &room);
+        int64_t first, last, count = layout_count(l);
         if (count > 0 && array->state->memory) {
-            layout_range(&l, &first, &last);
+            layout_range(l, &first, &last);
             /* Between the elements of one that does not fill its range others may lie. */
             bool replaces = array->fresh && last - first + 1 == count;
             call->used[launch->array_count++] =
@@ -132,7 +130,7 @@ static void say_what_is_used(const struct kernel_call *call, struct launch *laun
                                              : replaces      ? USE_REPLACES
                                                              : USE_CHANGES};
         }
-        argument += 2 + l.rank;
+        argument += 2 + l->rank;
     }
     launch->arrays = call->used;
     launch->member = call->member;
@@ -154,7 +152,7 @@ int launch_call(struct executor *e, const struct kernel_call *call)
     if (code)
         return code;
     if (e->has_forms)
-        launch.form = form_of_launch(e, &launch, call->arrays, call->array_count);
+        launch.form = form_of_launch(e, &launch, call->extents, call->arrays, call->array_count);
     launch.batch = launch.form == KERNEL_APART ? e->kernels->batches[call->kernel] : 1;
     if (call->used)
         say_what_is_used(call, &launch);
