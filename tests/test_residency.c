@@ -346,6 +346,7 @@ static const char *const specs[] = {
     "versioned:grain=memory",
     "versioned:contents=all",
     "versioned:route=host",
+    "versioned:route=direct",
     "versioned:order=wait",
     "versioned:grain=memory:contents=all:route=host",
     "versioned:route=host:order=wait",

@@ -138,7 +138,7 @@ static void describe(const struct opencl_api *api, const struct found_device *fo
         .max_group_items = (unsigned)device_number(api, device, CL_DEVICE_MAX_WORK_GROUP_SIZE),
         .has_f64 = device_number(api, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
         .can_split = true,
-        .peers_whole = true,
+        .peers_whole = !(type & CL_DEVICE_TYPE_CPU), /* CPUs have the host's memory in common */
     };
     snprintf(info->id, sizeof info->id, "opencl:%zu", number);
     device_text(api, device, CL_DEVICE_NAME, info->name, sizeof info->name);

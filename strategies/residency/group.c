@@ -511,6 +511,8 @@ int residency_open(struct device *const *members, unsigned count,
                          RESIDENCY_MEMBERS_MAX);
     if (!code)
         code = residency_describe(infos, count, &g->info, error);
+    g->direct = g->together && (g->how.route == ROUTE_DIRECT ||
+                                (g->how.route == ROUTE_BEST && !g->info.peers_whole));
     if (!code)
         code = order_open(g, error);
     g->buffers.item_bytes = sizeof(struct buffer);

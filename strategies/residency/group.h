@@ -67,6 +67,7 @@ struct group {
     struct device_info info;
     struct residency how;
     bool together, check_order;
+    bool direct; /* transfers go from member to member */
     unsigned count;
     struct member members[RESIDENCY_MEMBERS_MAX];
     unsigned queues, queue;

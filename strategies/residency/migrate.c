@@ -23,8 +23,7 @@ static bool is_healthy(const struct group *g, const struct piece *p, int member)
 /* Where the contents of a piece can be had from, or NOBODY. */
 static int source_of(const struct group *g, const struct piece *p)
 {
-    bool direct = g->how.direct && g->together;
-    if ((p->current & bit(HOST_SHADOW)) && !direct)
+    if ((p->current & bit(HOST_SHADOW)) && !g->direct)
         return HOST_SHADOW;
     if (g->how.by_range && is_healthy(g, p, p->writer))
         return p->writer;
@@ -152,9 +151,8 @@ static int move_by_host(struct group *g, const struct transfer *t, int from, uns
 static int move(struct group *g, const struct transfer *t, int from, unsigned to,
                 struct error *error)
 {
-    int code = g->how.direct && g->together && from != HOST_SHADOW
-                   ? move_directly(g, t, (unsigned)from, to, error)
-                   : move_by_host(g, t, from, to, error);
+    int code = g->direct && from != HOST_SHADOW ? move_directly(g, t, (unsigned)from, to, error)
+                                                : move_by_host(g, t, from, to, error);
     if (code)
         return code;
     for (struct piece *p = t->first; p && p->begin < t->end; p = p->next)

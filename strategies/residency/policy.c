@@ -6,7 +6,7 @@
  *   eager      As lazy, but the copies are made with the buffer.
  *   versioned  As lazy, and 4. contents are known by ranges of bytes. 5. What a command replaces,
  *              and what a block holds when it is handed out, moves nowhere. 6. From device to
- * device where there is a way. 7. In queues of its own, ordered by events.
+ * device where there is a good way. 7. In queues of its own, ordered by events.
  *
  * 4 is not PoCL's: it has one version for a buffer, however large. Allocators cut a memory into
  * blocks, so that by whole buffers a block would move because its neighbour is used.
@@ -31,9 +31,11 @@ static const struct option_spec versioned_options[] = {
                          .help = "all: also move what a command replaces or nobody has written"},
     [OPTION_ROUTE] = {.name = "route",
                       .type = OPTION_CHOICE,
-                      .fallback = "direct",
-                      .choices = "direct|host",
-                      .help = "host: two hops, even where devices can copy from each other"},
+                      .fallback = "best",
+                      .choices = "best|direct|host",
+                      .help =
+                          "host: two hops, even where devices can copy from each other; direct: "
+                          "not even where that moves whole memories"},
     [OPTION_ORDER] = {.name = "order",
                       .type = OPTION_CHOICE,
                       .fallback = "events",
@@ -61,7 +63,7 @@ static const struct residency_strategy strategies[] = {
      "lazy; only what is missing moves, from device to device, ordered by events",
      "PoCL's versions, for ranges of bytes",
      versioned_options,
-     {.by_range = true, .shared = true, .discards = true, .direct = true, .by_events = true}},
+     {.by_range = true, .shared = true, .discards = true, .route = ROUTE_BEST, .by_events = true}},
 };
 enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
 
@@ -111,7 +113,8 @@ int residency_parse(const char *spec, struct residency *residency, struct error 
     if (s->options == versioned_options) {
         residency->by_range = values.value[OPTION_GRAIN] == 0;
         residency->discards = values.value[OPTION_CONTENTS] == 0;
-        residency->direct = values.value[OPTION_ROUTE] == 0;
+        static const enum residency_route routes[] = {ROUTE_BEST, ROUTE_DIRECT, ROUTE_HOST};
+        residency->route = routes[values.value[OPTION_ROUTE]];
         residency->by_events = values.value[OPTION_ORDER] == 0;
     }
     return code;

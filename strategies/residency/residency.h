@@ -20,13 +20,20 @@
 /* Members are numbered as kernels name them: DEVICE_NUMBER_MAX of program.h is the last. */
 enum { RESIDENCY_MEMBERS_MAX = 8, RESIDENCY_QUEUES_MAX = 4 };
 
+/* By which way contents go to another member. */
+enum residency_route {
+    ROUTE_HOST,   /* to the host and from there */
+    ROUTE_DIRECT, /* from member to member, where there is a way */
+    ROUTE_BEST, /* likewise, unless that may move all of a memory for a part of it (peers_whole) */
+};
+
 /* What a strategy decides. */
 struct residency {
-    bool eager;     /* a copy on every member from the buffer's creation; else from its first use */
-    bool by_range;  /* contents are known by ranges of bytes; else a buffer's all together */
-    bool shared;    /* several copies may be current; else that of the last user alone */
-    bool discards;  /* contents that mean nothing any more are not moved */
-    bool direct;    /* from member to member where there is a way; else through the host */
+    bool eager;    /* a copy on every member from the buffer's creation; else from its first use */
+    bool by_range; /* contents are known by ranges of bytes; else a buffer's all together */
+    bool shared;   /* several copies may be current; else that of the last user alone */
+    bool discards; /* contents that mean nothing any more are not moved */
+    enum residency_route route;
     bool by_events; /* queues wait for each other; else the host waits for them */
 };
 
