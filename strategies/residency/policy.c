@@ -5,8 +5,8 @@
  *   lazy       3. Who reads leaves other copies current; who writes makes the own one the only one.
  *   eager      As lazy, but the copies are made with the buffer.
  *   versioned  As lazy, and 4. contents are known by ranges of bytes. 5. What a command replaces,
- *              and what a block holds when it is handed out, moves nowhere. 6. From device to
- * device where there is a good way. 7. In queues of its own, ordered by events.
+ *              and what a block holds when it is handed out, moves nowhere. 6. The way is from
+ *              device to device where that is a good one. 7. Queues of its own, ordered by events.
  *
  * 4 is not PoCL's: it has one version for a buffer, however large. Allocators cut a memory into
  * blocks, so that by whole buffers a block would move because its neighbour is used.
