@@ -63,12 +63,7 @@ static const struct experiment_parameter parameters[] = {
     X(destroy_ns, NS, SAMPLED, LOWER, "... that destroys it")                                      \
     X(object_bytes, BYTES, EXACT, LOWER, "bytes of an event's records, its command's and its wait list's")
 /* clang-format on */
-#define X(name, unit, kind, better, help) METRIC_##name,
-enum metric { METRIC_LIST(X) METRICS };
-#undef X
-#define X(name, unit, kind, better, help) {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
-static const struct counter_info metrics[] = {METRIC_LIST(X)};
-#undef X
+EXPERIMENT_METRICS(METRIC_LIST);
 
 enum { REPEATS = 5, LEAST_LIVE = 16, PROBE_BYTES = 4096 };
 

@@ -56,6 +56,15 @@ struct experiment_record {
     char digest[17]; /* hexadecimal, of the answer; "" for none: see experiment_add_round */
 };
 
+/* Of a list of metrics X(name, unit, kind, better, help): `metrics`, their table, and their numbers
+ * METRIC_name, of which there are METRICS. */
+#define EXPERIMENT_METRIC_NUMBER(name, unit, kind, better, help) METRIC_##name,
+#define EXPERIMENT_METRIC_INFO(name, unit, kind, better, help)                                     \
+    {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
+#define EXPERIMENT_METRICS(LIST)                                                                   \
+    enum metric { LIST(EXPERIMENT_METRIC_NUMBER) METRICS };                                        \
+    static const struct counter_info metrics[] = {LIST(EXPERIMENT_METRIC_INFO)}
+
 struct experiment {
     int version;
     const char *name;                              /* as on the command line */

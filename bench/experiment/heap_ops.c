@@ -53,12 +53,7 @@ static const struct experiment_parameter parameters[] = {
     X(submit_ns, NS, SAMPLED, LOWER, "host time of giving a batch of 64")                            \
     X(visit_count, COUNT, EXACT, LOWER, "entries of the index looked at in 1000 operations")
 /* clang-format on */
-#define X(name, unit, kind, better, help) METRIC_##name,
-enum metric { METRIC_LIST(X) METRICS };
-#undef X
-#define X(name, unit, kind, better, help) {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
-static const struct counter_info metrics[] = {METRIC_LIST(X)};
-#undef X
+EXPERIMENT_METRICS(METRIC_LIST);
 
 /* So many batches of so many commands. */
 static const struct batch {

@@ -38,12 +38,7 @@ static const char *const padding_names[] = {
     X(visit_count, COUNT, EXACT, LOWER, "entries of the index looked at in 1000 operations")         \
     X(op_ns, NS, SAMPLED, LOWER, "time of an operation, one value a seed")
 /* clang-format on */
-#define X(name, unit, kind, better, help) METRIC_##name,
-enum metric { METRIC_LIST(X) METRICS };
-#undef X
-#define X(name, unit, kind, better, help) {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
-static const struct counter_info metrics[] = {METRIC_LIST(X)};
-#undef X
+EXPERIMENT_METRICS(METRIC_LIST);
 
 /* Scales that give each distribution a few thousand live blocks in the default arena. */
 static const uint32_t scale_words[] = {

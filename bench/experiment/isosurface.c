@@ -59,12 +59,7 @@ static const struct experiment_parameter parameters[] = {
     X(chunk_bytes, BYTES, EXACT, NEITHER, "mean bytes of a chunk's triangles")                       \
     X(largest_chunk_bytes, BYTES, EXACT, NEITHER, "bytes of the triangles of the largest chunk")
 /* clang-format on */
-#define X(name, unit, kind, better, help) METRIC_##name,
-enum metric { METRIC_LIST(X) METRICS };
-#undef X
-#define X(name, unit, kind, better, help) {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
-static const struct counter_info metrics[] = {METRIC_LIST(X)};
-#undef X
+EXPERIMENT_METRICS(METRIC_LIST);
 
 enum { SAMPLES_MOST = 100 }; /* frames whose times are kept, evenly spread */
 

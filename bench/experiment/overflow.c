@@ -50,12 +50,7 @@ static const struct experiment_parameter parameters[] = {
     X(separate_ratio, RATIO, EXACT, NEITHER, "how often one of them at least is above its share")    \
     X(pool_count, COUNT, EXACT, NEITHER, "pools that were looked at")
 /* clang-format on */
-#define X(name, unit, kind, better, help) METRIC_##name,
-enum metric { METRIC_LIST(X) METRICS };
-#undef X
-#define X(name, unit, kind, better, help) {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
-static const struct counter_info metrics[] = {METRIC_LIST(X)};
-#undef X
+EXPERIMENT_METRICS(METRIC_LIST);
 
 struct overflow {
     uint32_t window, layers;

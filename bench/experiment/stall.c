@@ -56,12 +56,7 @@ static const struct experiment_parameter parameters[] = {
     X(driver_call_count, COUNT, EXACT, LOWER, "calls of the driver for memory, over all frames")     \
     X(peak_reserved_bytes, BYTES, EXACT, LOWER, "most bytes held from the driver at once")
 /* clang-format on */
-#define X(name, unit, kind, better, help) METRIC_##name,
-enum metric { METRIC_LIST(X) METRICS };
-#undef X
-#define X(name, unit, kind, better, help) {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
-static const struct counter_info metrics[] = {METRIC_LIST(X)};
-#undef X
+EXPERIMENT_METRICS(METRIC_LIST);
 
 enum { LIVE_FRAMES = 4 }; /* a frame's memory is freed so many later; as many are run first */
 
