@@ -62,10 +62,9 @@ int group_select(const char *selector, const struct device_info *devices, size_t
         if (chosen[members])
             here[here_count++] = chosen[members];
         const char *id = chosen[members] ? chosen[members]->id : part;
-        size_t used = strlen(ids);
-        if (used + strlen(id) + 2 > sizeof ids)
+        if (strlen(ids) + strlen(id) + 2 > sizeof ids)
             return error_set(error, ERR_USAGE, "'%s': too long", selector);
-        snprintf(ids + used, sizeof ids - used, "%s%s", members ? "+" : "", id);
+        strcat(strcat(ids, members ? "+" : ""), id);
     }
     if (!here_count)
         return error_set(
