@@ -7,6 +7,12 @@
 #include "record/noise.h"
 #include "record/tree.h"
 
+/* Three digits where there are so many before the point or behind it. */
+static int decimals(double percent)
+{
+    return percent < 10 ? 2 : percent < 100 ? 1 : 0;
+}
+
 /* `how`: " " or what else is to be said of it. */
 static void tell(const json_t *noise, const char *how, const char *when)
 {
@@ -18,10 +24,12 @@ static void tell(const json_t *noise, const char *how, const char *when)
     {
         of_ways = fmax(of_ways, json_number_value(floor));
     }
-    fprintf(stderr, "gamut: the noise floor of %s is %.3g %%", tree_get_text(noise, "device"),
-            100 * tree_get_number(wall, "floor"));
+    double of_case = 100 * tree_get_number(wall, "floor");
+    fprintf(stderr, "gamut: the noise floor of %s is %.*f %%", tree_get_text(noise, "device"),
+            decimals(of_case), of_case);
     if (!isnan(of_ways))
-        fprintf(stderr, " for a case, %.2g %% for all cases of a strategy", 100 * of_ways);
+        fprintf(stderr, " for a case, %.*f %% for all cases of a strategy", decimals(100 * of_ways),
+                100 * of_ways);
     fprintf(stderr, "%s%s\n", how, when);
 }
 
