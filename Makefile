@@ -118,7 +118,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 # This one opens devices that get lost.
-$(BUILD)/tests/test_lost_device: LDFLAGS += -Wl,--wrap=device_open
+$(BUILD)/tests/test_lost_device: LDFLAGS += -Wl,--wrap=device_open -Wl,--wrap=device_open_all
 
 setup: ## install what is missing (Debian, Ubuntu); without root: print the command
 	@scripts/setup

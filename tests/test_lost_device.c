@@ -1,6 +1,7 @@
 /* Devices that cannot do what is asked, or disappear: the run loop, real workers and a result file
- * on the host device, which is made to fail for good at a launch of the workload srad. The build
- * sends every call of device_open to this file. */
+ * on the host device, which is made to fail for good at a launch of the workload srad, and on a
+ * group of two of them, at the first migration of the workload pipeline. The build sends every call
+ * of device_open and device_open_all to this file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@ static struct device_ops faulty;
 static const struct device_ops *sound;
 static const struct device_program
     *deadly; /* the program whose launch the device does not survive */
-static bool is_lost;
+static bool is_lost, reads_are_deadly;
 
 static int gone(struct error *error)
 {
@@ -36,6 +37,7 @@ static int faulty_build(struct device *device, const struct kernel_source *sourc
     int code = is_lost ? gone(error) : sound->build(device, source, program, error);
     if (!code && strstr(source->name, "srad"))
         deadly = *program;
+    reads_are_deadly |= strstr(source->name, "pipeline") != NULL;
     return code;
 }
 
@@ -48,6 +50,13 @@ static int faulty_launch(struct device *device, struct device_program *program, 
     return is_lost ? gone(error)
                    : sound->launch(device, program, kernel, launch, argument_count, kinds,
                                    arguments, error);
+}
+
+static int faulty_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
+                       uint64_t bytes, struct error *error)
+{
+    is_lost |= reads_are_deadly;
+    return is_lost ? gone(error) : sound->read(device, host, memory, offset, bytes, error);
 }
 
 static int faulty_sync(struct device *device, struct error *error)
@@ -76,21 +85,41 @@ static void faulty_close(struct device *device)
 int __real_device_open(const char *id, struct device **device, struct error *error);
 int __wrap_device_open(const char *id, struct device **device, struct error *error);
 
-int __wrap_device_open(const char *id, struct device **device, struct error *error)
+static void make_faulty(struct device *device)
 {
-    int code = __real_device_open(id, device, error);
-    if (code)
-        return code;
-    sound = (*device)->ops;
+    sound = device->ops;
     faulty = *sound;
     faulty.build = faulty_build;
     faulty.launch = faulty_launch;
+    faulty.read = faulty_read;
     faulty.sync = faulty_sync;
     faulty.alloc = faulty_alloc;
     faulty.free = faulty_free;
     faulty.close = faulty_close;
-    (*device)->ops = &faulty;
-    return 0;
+    device->ops = &faulty;
+}
+
+int __wrap_device_open(const char *id, struct device **device, struct error *error)
+{
+    int code = __real_device_open(id, device, error);
+    if (!code)
+        make_faulty(*device);
+    return code;
+}
+
+int __real_device_open_all(const char *const *ids, unsigned count, struct device **devices,
+                           bool *together, struct error *error);
+int __wrap_device_open_all(const char *const *ids, unsigned count, struct device **devices,
+                           bool *together, struct error *error);
+
+int __wrap_device_open_all(const char *const *ids, unsigned count, struct device **devices,
+                           bool *together, struct error *error)
+{
+    int code = __real_device_open_all(ids, count, devices, together, error);
+    for (unsigned i = 0; i < count && !code; i++)
+        if (devices[i]->ops != &faulty)
+            make_faulty(devices[i]);
+    return code;
 }
 
 /* ---- runs ----------------------------------------------------------------------------------- */
@@ -116,20 +145,28 @@ static int save(void *context, const struct rounds_state *state, struct error *e
     return result_write(context, path, error);
 }
 
-/* Runs the smallest datasets under raw and pool; the caller frees the tree that was written. */
-static json_t *run(const char *workloads, const char *merges, uint64_t seed)
+/* Runs the smallest datasets under raw and pool on the host, or on a group of two hosts; the caller
+ * frees the tree that was written. */
+static json_t *run(const char *workloads, const char *merges, uint64_t seed, unsigned hosts)
 {
     static char *argv[] = {"gamut"};
-    const struct select_request request = {
-        .workloads = workloads, .strategies = "raw,pool", .merges = merges, .smoke = true};
+    const struct select_request request = {.workloads = workloads,
+                                           .strategies = "raw,pool",
+                                           .merges = merges,
+                                           .residencies = "lazy",
+                                           .smoke = true};
     const struct rounds_options options = {
         .rounds = ROUNDS,
         .timeout_ns = 60000000000,
         .measure = {.least_samples = 2, .most_samples = 2, .seed = seed}};
     const struct result_run facts = {.argc = 1, .argv = argv, .seed = seed, .rounds = ROUNDS};
-    const struct device_info host = {.id = "host", .kind = DEVICE_CPU};
-    const struct record_device record = {
+    struct device_info host = {.id = "host", .kind = DEVICE_CPU, .members = hosts};
+    struct record_device record = {
         .id = "host", .api = "host", .name = "host", .kind = "cpu", .used = true};
+    if (hosts > 1) {
+        strcpy(host.id, "host+host");
+        strcpy(record.id, "host+host");
+    }
     struct catalogue catalogue;
     struct selection selection;
     struct result result;
@@ -167,7 +204,7 @@ static size_t rounds_with(const json_t *one_case, const char *status)
 static void the_rest_of_the_round_is_skipped(void **state)
 {
     (void)state;
-    json_t *root = run("srad,stencil,lud", "none,best", 42);
+    json_t *root = run("srad,stencil,lud", "none,best", 42, 1);
     size_t skipped = 0, lost = 0, i;
     json_t *c;
     json_array_foreach(json_object_get(root, "cases"), i, c)
@@ -207,10 +244,35 @@ static void the_rest_of_the_round_is_skipped(void **state)
     json_decref(root);
 }
 
+/* A member that is gone takes the group along: the case fails, the others of the round are left
+ * out, and the next round begins with new members. */
+static void a_group_may_lose_a_member_in_a_migration(void **state)
+{
+    (void)state;
+    json_t *root = run("pipeline,stencil", "none", 42, 2), *c;
+    size_t i, lost = 0;
+    json_array_foreach(json_object_get(root, "cases"), i, c)
+    {
+        const json_t *key = json_object_get(c, "key");
+        assert_string_equal(tree_get_text(key, "device"), "host+host");
+        assert_string_equal(tree_get_text(key, "residency"), "lazy");
+        if (strcmp(tree_get_text(key, "workload"), "pipeline") == 0) {
+            assert_int_equal(rounds_with(c, "ok"), 0);
+            if (rounds_with(c, "error"))
+                assert_non_null(strstr(tree_get_text(c, "reason"), "FAKE_ERROR_ILLEGAL_ADDRESS"));
+            lost += rounds_with(c, "error");
+        } else {
+            assert_int_equal(rounds_with(c, "ok") + rounds_with(c, "skipped"), ROUNDS);
+        }
+    }
+    assert_true(lost > 0 && lost <= ROUNDS);
+    json_decref(root);
+}
+
 static void without_a_loss_nothing_is_skipped(void **state)
 {
     (void)state;
-    json_t *root = run("stencil", "none", 1), *c;
+    json_t *root = run("stencil", "none", 1, 1), *c;
     size_t i;
     json_array_foreach(json_object_get(root, "cases"), i, c)
     {
@@ -275,6 +337,7 @@ int main(int argc, char **argv)
         return 2;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rest_of_the_round_is_skipped),
+        cmocka_unit_test(a_group_may_lose_a_member_in_a_migration),
         cmocka_unit_test(without_a_loss_nothing_is_skipped),
         cmocka_unit_test(what_a_device_lacks_is_said),
     };
