@@ -208,6 +208,27 @@ static void what_both_files_have_is_compared(void **state)
     }
 }
 
+/* Rows move when there are more than there was room for: with 128 workloads that is between the two
+ * rows over all cases. */
+static void rows_may_move_meanwhile(void **state)
+{
+    (void)state;
+    struct compare_options options = default_options();
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    for (size_t i = 0; i < count; i++)
+        options.leave_out[i] = strcmp(list[i].name, "wall_ns") != 0;
+    for (unsigned workloads = 127; workloads <= 129; workloads++) {
+        json_t *comparison = compare_roots(
+            make(&(struct made){.seed = 1, .workloads = workloads}),
+            make(&(struct made){.seed = 3, .workloads = workloads, .pool = 0.05}), &options);
+        assert_string_equal(verdict_over(comparison, "raw"), "same");
+        assert_string_equal(verdict_over(comparison, "pool"), "slower");
+        assert_string_equal(tree_get_text(row_over(comparison, "pool"), "metric"), "wall_ns");
+        json_decref(comparison);
+    }
+}
+
 /* A case that was run and has no times in one file says nothing of the others. */
 static void what_was_not_measured_is_left_out(void **state)
 {
@@ -312,6 +333,7 @@ int main(void)
         cmocka_unit_test(swapping_mirrors_the_row),
         cmocka_unit_test(most_cases_decide),
         cmocka_unit_test(what_both_files_have_is_compared),
+        cmocka_unit_test(rows_may_move_meanwhile),
         cmocka_unit_test(what_was_not_measured_is_left_out),
         cmocka_unit_test(too_little_is_no_row_or_unsure),
         cmocka_unit_test(only_what_is_gated_has_the_row),

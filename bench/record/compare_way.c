@@ -12,7 +12,7 @@
 struct pairs {
     size_t count;
     const json_t **base, **fresh;
-    const struct compare_row *row; /* any of them */
+    struct compare_row row; /* any of them: rows move when more are added */
 };
 
 static struct pairs pairs_of(const struct comparer *c, const struct counter_info *metric)
@@ -24,7 +24,7 @@ static struct pairs pairs_of(const struct comparer *c, const struct counter_info
         if (row->file != c->file || row->metric != metric || !row->base_rounds ||
             !row->fresh_rounds)
             continue;
-        pairs.row = row;
+        pairs.row = *row;
         pairs.base[pairs.count] = row->base_case;
         pairs.fresh[pairs.count++] = row->fresh_case;
     }
@@ -64,7 +64,7 @@ static struct shared_rounds rounds_of(struct arena *arena, const struct pairs *p
 static struct compare_row row_of(struct comparer *c, const struct pairs *pairs,
                                  const struct way *way, double finest)
 {
-    const struct counter_info *metric = pairs->row->metric;
+    const struct counter_info *metric = pairs->row.metric;
     struct arena arena = {0};
     const struct shared_rounds rounds = rounds_of(&arena, pairs, way, metric->name);
     struct compare_row row = {
@@ -72,8 +72,8 @@ static struct compare_row row_of(struct comparer *c, const struct pairs *pairs,
         .cases = way->count,
         .one_case = way->key,
         .metric = metric,
-        .gate = pairs->row->gate,
-        .limit = pairs->row->limit,
+        .gate = pairs->row.gate,
+        .limit = pairs->row.limit,
         .floor = compare_floor(c, way->key, metric->name),
         .base = NAN,
         .fresh = NAN,
