@@ -96,10 +96,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     struct heap_ops h = heap_ops_of(experiment_find(of->root, "heap-ops", of->device));
     int rc = 0;
     if (!h.policies.count || !h.batches.count)
-        rc = error_set(error, ERR_NOT_FOUND,
-                       "the result has no heap-ops experiment of %s: `gamut experiment heap-ops` "
-                       "makes one",
-                       of->device);
+        rc = experiment_missing("heap-ops", of->device, "", error);
     if (!rc) {
         fprintf(data, "# gamut heap-ops on %s\n", of->device);
         for (size_t panel = 0; panel < h.live.count; panel++)

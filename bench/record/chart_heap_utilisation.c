@@ -62,11 +62,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     const size_t count = sizes.count;
     labels_free(&sizes);
     labels_free(&series);
-    return count ? 0
-                 : error_set(error, ERR_NOT_FOUND,
-                             "the result has no heap-utilisation experiment of %s: `gamut "
-                             "experiment heap-utilisation -D host` makes one",
-                             of->device);
+    return count ? 0 : experiment_missing("heap-utilisation", of->device, " -D host", error);
 }
 
 const struct chart chart_heap_utilisation = {

@@ -51,10 +51,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     json_t *row;
     json_array_foreach(json_object_get(experiment, "rows"), i, row) known += case_is_ok(row);
     if (!known)
-        return error_set(error, ERR_NOT_FOUND,
-                         "the result has no isosurface experiment of %s: `gamut experiment "
-                         "isosurface` makes one",
-                         of->device);
+        return experiment_missing("isosurface", of->device, "", error);
     fprintf(data,
             "# gamut isosurface on %s\n# place name frame_ns blocked_ns reserved_bytes "
             "used_bytes texts status\n",

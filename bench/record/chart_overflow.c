@@ -47,11 +47,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     if (count)
         labels_variable(&panels, "chunks", variables);
     labels_free(&panels);
-    return count ? 0
-                 : error_set(error, ERR_NOT_FOUND,
-                             "the result has no overflow experiment of %s: `gamut experiment "
-                             "overflow` makes one",
-                             of->device);
+    return count ? 0 : experiment_missing("overflow", of->device, "", error);
 }
 
 const struct chart chart_overflow = {

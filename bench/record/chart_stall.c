@@ -114,10 +114,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     struct stall s = stall_of(experiment_find(of->root, "stall", of->device));
     int rc = 0;
     if (!s.series.count)
-        rc = error_set(
-            error, ERR_NOT_FOUND,
-            "the result has no stall experiment of %s: `gamut experiment stall` makes one",
-            of->device);
+        rc = experiment_missing("stall", of->device, "", error);
     if (!rc) {
         fprintf(data, "# gamut stall on %s\n", of->device);
         for (size_t panel = 0; panel < s.work_ns.count; panel++)

@@ -31,6 +31,10 @@ json_t *experiment_tree(const char *name, const char *device, const json_t *opti
 /* The experiment of this name on a device in a result; NULL where there is none. */
 json_t *experiment_find(const json_t *root, const char *name, const char *device);
 
+/* ERR_NOT_FOUND, and how to get what the result lacks; `more` follows the name in the command: ""
+ * or " -D host". */
+int experiment_missing(const char *name, const char *device, const char *more, struct error *error);
+
 /* A row that is to come: it stands where it was first expected, `skipped` until it has a round. */
 json_t *experiment_expect_row(json_t *experiment, const json_t *key);
 
