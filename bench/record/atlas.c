@@ -235,23 +235,19 @@ bool atlas_cost_ns(const struct atlas *atlas, const char *way, const char *call,
 uint64_t atlas_step_bytes(const struct atlas *atlas, const char *way, const char *call)
 {
     const struct atlas_curve *c = atlas_find(atlas, way, call);
-    uint64_t step = 0, most_ns = 0, step_ns = 0; /* most_ns: of the sizes below the step */
+    uint64_t most_ns = 0; /* of the sizes before */
     for (size_t i = 0; c && i < c->point_count; i++) {
-        const struct atlas_point *p = &c->points[i];
-        if (!counts(p))
+        if (!counts(&c->points[i]))
             continue;
-        if (step && p->p50_ns < 3 * most_ns) { /* no step: all so far are below */
-            most_ns = step_ns;
-            step = 0;
-        }
-        if (!step && most_ns && p->p50_ns >= 3 * most_ns) {
-            step = p->bytes;
-            step_ns = p->p50_ns;
-        }
-        uint64_t *most = step ? &step_ns : &most_ns;
-        *most = p->p50_ns > *most ? p->p50_ns : *most;
+        bool is_step = most_ns > 0;
+        for (size_t j = i; j < c->point_count && is_step; j++)
+            is_step = !counts(&c->points[j]) || c->points[j].p50_ns >= 3 * most_ns;
+        if (is_step)
+            return c->points[i].bytes;
+        if (c->points[i].p50_ns > most_ns)
+            most_ns = c->points[i].p50_ns;
     }
-    return step;
+    return 0;
 }
 
 /* ---- curves ---- */
