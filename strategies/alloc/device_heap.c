@@ -1,22 +1,24 @@
 /* device_heap: a heap that the device looks after itself, driven from the host.
  *
- *   1. Memory comes in arenas of `arena` bytes; a request above half of that gets an arena of
- *      its own size. In each of them the device keeps a heap (strategies/device_heap): who gets
- * which part is decided by a kernel, by one of four policies.
+ *   1. Memory comes in arenas of `arena` bytes; a request above half of that gets an arena of its
+ *      own size. In each of them the device keeps a heap (strategies/device_heap): who gets which
+ *      part is decided by a kernel, by one of four policies.
  *   2. alloc is a command of the block's queue, given to the newest arena that has as many bytes
- * free by the host's count. The host needs to know the place, because it hands it to kernels:
- *      learn=readback   it reads the place back, and so waits for all that was queued before. This
- * is what the heap was invented to avoid; here it is measured. learn=mirror     it runs the same
- * commands on a copy of the books. The device does the same thing to the same words, so the places
- * are the same, and it waits for nothing.
+ *      free by the host's count. The host has to know the place, because it hands it to kernels.
+ *      With learn=readback it reads the place back, and so waits for all that was queued before:
+ *      what the heap was invented to avoid is measured here. With learn=mirror it runs the same
+ *      commands on a copy of the books; the same happens to the same words, so the places are the
+ *      same, and it waits for nothing.
  *   3. free is a command too. It goes with the next alloc of its arena: one launch for both.
  *   4. If the arenas have no room, a further one is asked for. If the driver refuses, one of half
- * the size, and so on down to what the request needs; then rule 5, and once more.
+ *      the size, and so on down to what the request needs; then rule 5, and once more.
  *   5. trim gives arenas back in which nothing is live.
  *
  * Why: programs whose sizes only the device knows use the heap without the host; that is no
  * business of an allocator strategy (see the experiments). This one says what the same heap costs
- * where the host could have done it alone. Source: the heap of the Arterra game, and TLSF.
+ * where the host could have done it alone.
+ *
+ * Source: the heap of the Arterra game, and TLSF.
  *
  * Queues: a free is behind the commands that use the block, an alloc behind the free, all on one
  * queue: each queue has an instance with arenas of its own. They reach another queue by rule 5,
