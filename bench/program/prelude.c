@@ -32,6 +32,25 @@
 
 _Static_assert(KERNEL_ANY == 0 && KERNEL_APART == 2, "the numbers of the forms, as in FORMS");
 
+/* NVIDIA's compilers give a square root a branch, to a slow path for what is tiny or no number, and
+ * no load of a thread's next item passes a branch: with four items a thread, Sobel's operator took
+ * an H200 240 us a 64-megapixel image, and takes 227 with this, their fast path made fit for every
+ * number. It is rounded correctly; all 2^32 were compared. What is below 2^-100 is scaled by an
+ * even power of two. */
+#define BRANCHLESS_ROOT                                                                            \
+    "FN f32 gamut_root(f32 x) {\n"                                                                 \
+    "    const bool tiny = x < 0x1p-100f;\n"                                                       \
+    "    const f32 scaled = tiny ? x * 0x1p64f : x;\n"                                             \
+    "    f32 r;\n"                                                                                 \
+    "    asm(\"rsqrt.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(scaled));\n"                     \
+    "    f32 s = scaled * r;\n"                                                                    \
+    "    s = fmaf(fmaf(-s, s, scaled), 0.5f * r, s);\n"                                            \
+    "    s = tiny ? s * 0x1p-32f : s;\n"                                                           \
+    "    return x == 0.0f || x == INFINITY ? x : s;\n"                                             \
+    "}\n"                                                                                          \
+    "#undef sqrtf\n"                                                                               \
+    "#define sqrtf(x) gamut_root(x)\n"
+
 static const char opencl[] =
     "#pragma OPENCL FP_CONTRACT OFF\n"
     "#ifdef cl_khr_fp64\n"
@@ -54,6 +73,7 @@ static const char opencl[] =
     "#define atan2f(x, y) atan2((f32)(x), (f32)(y))\n"
     "#define fmaf(x, y, z) fma((f32)(x), (f32)(y), (f32)(z))\n"
     "#define FN static inline\n"
+    "#ifdef __NV_CL_C_VERSION\n" BRANCHLESS_ROOT "#endif\n"
     "#define MIN(a, b) ((a) < (b) ? (a) : (b))\n"
     "#define MAX(a, b) ((a) > (b) ? (a) : (b))\n"
     "#define GAMUT_KERNEL(items) __kernel\n"
@@ -76,6 +96,7 @@ static const char cuda[] =
     "typedef long long i64; typedef unsigned long long u64; typedef float f32; typedef double "
     "f64;\n"
     "#define FN static __device__ __forceinline__\n"
+    "#define INFINITY __int_as_float(0x7f800000)\n" BRANCHLESS_ROOT
     "#define MIN(a, b) ((a) < (b) ? (a) : (b))\n"
     "#define MAX(a, b) ((a) > (b) ? (a) : (b))\n"
     "#define GAMUT_KERNEL(items) extern \"C\" __global__ __launch_bounds__(items)\n"
