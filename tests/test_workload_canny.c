@@ -11,12 +11,12 @@
 
 extern const struct workload workload_canny;
 
-enum { SIDE = 30, PIXELS = SIDE * SIDE, EDGE = 14 };
+enum { SIDE = 30, PIXELS = SIDE * SIDE, EDGE = 14, QUADS = (SIDE + 3) / 4 };
 
 /* A run of canny: its arguments and results to be checked. */
 struct run {
     int32_t image[PIXELS], list[PIXELS];
-    uint8_t edges[PIXELS];
+    uint32_t edges[SIDE * QUADS]; /* four pixels of a row a word */
     struct named_value values[5];
     struct arguments arguments;
     struct host_array results[2];
@@ -38,8 +38,16 @@ static void run_set(struct run *run)
     run->arguments =
         (struct arguments){.fun = "canny", .dataset = "test", .count = 5, .values = run->values};
     run->results[0] = (struct host_array){.element = ELEMENT_i32, .rank = 1, .data = run->list};
-    run->results[1] = plane;
-    run->results[1].data = run->edges;
+    run->results[1] = (struct host_array){.element = ELEMENT_u32,
+                                          .rank = 2,
+                                          .shape = {SIDE, QUADS},
+                                          .count = SIDE * QUADS,
+                                          .data = run->edges};
+}
+
+static void turn_edge(struct run *run, int pixel)
+{
+    run->edges[pixel / SIDE * QUADS + pixel % SIDE / 4] ^= 255u << pixel % SIDE % 4 * 8;
 }
 
 static int check(struct run *run)
@@ -55,16 +63,18 @@ static void add_to_list(struct run *run, int32_t pixel)
     run->results[0].shape[0]++;
 }
 
-/* Right as it stands; wrong with a pixel flipped, or with one more or less in the list. */
+/* Right as it stands; wrong with a pixel turned, or with one more or less in the list. */
 static void assert_exactly_right(struct run *run)
 {
     assert_int_equal(check(run), 0);
     for (int i = 0; i < PIXELS; i += 7) {
-        uint8_t right = run->edges[i];
-        run->edges[i] = right ? 0 : 255;
+        turn_edge(run, i);
         assert_int_equal(check(run), ERR_WRONG);
-        run->edges[i] = right;
+        turn_edge(run, i);
     }
+    run->edges[QUADS - 1] ^= 1u << 31; /* behind the last pixel of a row */
+    assert_int_equal(check(run), ERR_WRONG);
+    run->edges[QUADS - 1] ^= 1u << 31;
     size_t count = run->results[0].count;
     run->results[0].count = count + 1;
     assert_int_equal(check(run), ERR_WRONG);
@@ -128,7 +138,8 @@ static void ramps(void **state)
                 int pixel = across ? EDGE * SIDE + along : along * SIDE + EDGE;
                 if (along < table[i].strong)
                     add_to_list(&run, pixel);
-                run.edges[pixel] = along < table[i].edge ? 255 : 0;
+                if (along < table[i].edge)
+                    turn_edge(&run, pixel);
             }
             assert_exactly_right(&run);
         }
@@ -149,7 +160,7 @@ static void diagonals(void **state)
                 run.image[pixel] = beyond < 0 ? 0 : 200;
                 if (beyond == -1 || (beyond == 0 && !is_corner)) {
                     add_to_list(&run, pixel);
-                    run.edges[pixel] = 255;
+                    turn_edge(&run, pixel);
                 }
             }
         assert_exactly_right(&run);

@@ -269,19 +269,23 @@ static int check_list(struct size size, const uint8_t *marks, const struct host_
     return 0;
 }
 
+/* The image has four pixels of a row to a word, the first in its lowest byte. */
 static int check_edges(struct size size, const uint8_t *marks, const struct host_array *edges,
                        struct error *error)
 {
-    const uint8_t *got = edges->data;
-    if (edges->count != (size_t)(size.h * size.w))
-        return error_set(error, ERR_WRONG, "canny: the image has %zu pixels, expected %lld",
-                         edges->count, (long long)(size.h * size.w));
-    for (int64_t i = 0; i < size.h * size.w; i++) {
-        int expected = marks[i] == STRONG ? 255 : 0;
-        if (got[i] != expected)
-            return error_set(error, ERR_WRONG, "canny: edges[%lld, %lld] is %d, expected %d",
-                             (long long)(i / size.w), (long long)(i % size.w), got[i], expected);
-    }
+    const uint32_t *got = edges->data;
+    int64_t quads = (size.w + 3) / 4;
+    if (edges->count != (size_t)(size.h * quads))
+        return error_set(error, ERR_WRONG, "canny: the image has %zu words, expected %lld",
+                         edges->count, (long long)(size.h * quads));
+    for (int64_t r = 0; r < size.h; r++)
+        for (int64_t c = 0; c < 4 * quads; c++) {
+            uint32_t expected = c < size.w && marks[r * size.w + c] == STRONG ? 255 : 0;
+            uint32_t pixel = got[r * quads + c / 4] >> 8 * (c % 4) & 255;
+            if (pixel != expected)
+                return error_set(error, ERR_WRONG, "canny: edges[%lld, %lld] is %u, expected %u",
+                                 (long long)r, (long long)c, pixel, expected);
+        }
     return 0;
 }
 
