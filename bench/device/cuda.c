@@ -332,6 +332,20 @@ static int sync_queue(struct device *device, unsigned queue, struct error *error
     return code;
 }
 
+static int queue_close(struct device *device, unsigned queue, struct error *error)
+{
+    struct cuda_device *d = cuda_self(device);
+    if (queue >= DEVICE_QUEUES_MAX || d->streams[queue] == d->stream)
+        return error_set(error, ERR_INTERNAL, "queue %u can't be closed: %s", queue,
+                         queue < DEVICE_QUEUES_MAX ? "it is in use" : "there is none");
+    CUstream stream = d->streams[queue];
+    int code = cuda_use(d, error);
+    if (code || !stream)
+        return code;
+    d->streams[queue] = NULL;
+    return cuda_check(&d->api, d->api.cuStreamDestroy_v2(stream), "cuStreamDestroy", 0, error);
+}
+
 static int mark(struct device *device, int which, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
@@ -378,6 +392,7 @@ const struct device_ops device_cuda = {
     .elapsed_ns = elapsed_ns,
     .use_queue = use_queue,
     .sync_queue = sync_queue,
+    .queue_close = queue_close,
     .event_create = cuda_event_create,
     .event_destroy = cuda_event_destroy,
     .event_record = cuda_event_record,

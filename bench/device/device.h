@@ -220,6 +220,9 @@ struct device_ops {
     int (*use_queue)(struct device *device, unsigned queue, struct error *error);
     /* Waits for one queue. */
     int (*sync_queue)(struct device *device, unsigned queue, struct error *error);
+    /* Gives back a queue that is not the current one and whose commands are done: its next use
+     * makes a new one. Events that were recorded on it are to be recorded anew, or destroyed. */
+    int (*queue_close)(struct device *device, unsigned queue, struct error *error);
 
     /* A stream-ordered pool: alloc and free are commands of the queue they name. Memory of a pool
      * is used by read, copy, launch, … like any other. `reserved` tells what the driver holds for

@@ -442,6 +442,19 @@ static int sync_queue(struct device *device, unsigned queue, struct error *error
     return opencl_check(d->api.clFinish(d->queues[queue]), "clFinish", OPENCL_WAITS, 0, error);
 }
 
+static int queue_close(struct device *device, unsigned queue, struct error *error)
+{
+    struct opencl_device *d = opencl_self(device);
+    if (queue >= DEVICE_QUEUES_MAX || d->queues[queue] == d->queue)
+        return error_set(error, ERR_INTERNAL, "queue %u can't be closed: %s", queue,
+                         queue < DEVICE_QUEUES_MAX ? "it is in use" : "there is none");
+    cl_command_queue closed = d->queues[queue];
+    d->queues[queue] = NULL;
+    return closed ? opencl_check(d->api.clReleaseCommandQueue(closed), "clReleaseCommandQueue",
+                                 OPENCL_ASKS, 0, error)
+                  : 0;
+}
+
 static int sync_device(struct device *device, struct error *error)
 {
     int code = 0;
@@ -498,6 +511,7 @@ const struct device_ops device_opencl = {
     .elapsed_ns = elapsed_ns,
     .use_queue = use_queue,
     .sync_queue = sync_queue,
+    .queue_close = queue_close,
     .event_create = opencl_event_create,
     .event_destroy = opencl_event_destroy,
     .event_record = opencl_event_record,
