@@ -1,13 +1,14 @@
-/* What an event costs a driver, beside what its records cost by where they come from.
+/* What an event or a queue costs a driver, beside what its records cost by where they come from.
  *
  *   driver   the device's own events: so many are created, recorded on one queue and waited for by
- *            another, all are waited for by the host and destroyed, again and again
- *   others   the records that a runtime keeps of such events, without a driver (event_records.h)
+ *            another, all are waited for by the host and destroyed, again and again; and its own
+ *            queues: some are created, events are recorded on each, all are waited for and closed
+ *   others   the records that a runtime keeps of them, without a driver (event_records.h)
  *
  * The claim that is measured is that of PoCL's document: pools for queue and event objects help
  * where a huge number of them is created, and make no measurable difference elsewhere. A pool saves
  * at most what malloc takes more than it; how much that is of an event is the answer. What lies
- * inside a driver is not seen: its rows are whole events.
+ * inside a driver is not seen: its rows are whole events and queues.
  */
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +26,9 @@ enum {
     STORM_DEPENDS,
     STORM_EACH_COUNT,
     STORM_EVENT_BYTES,
-    STORM_COMMAND
+    STORM_COMMAND,
+    STORM_COMMANDS,
+    STORM_QUEUE
 };
 static const struct option_spec options[] = {
     [STORM_EVENTS] = {"events", OPTION_COUNT, "20000", NULL, 1, 10000000,
@@ -40,11 +43,17 @@ static const struct option_spec options[] = {
                            "bytes of an event's record"},
     [STORM_COMMAND] = {"command_bytes", OPTION_COUNT, "512", NULL, STORM_RECORD_BYTES, 65536,
                        "bytes of the record of its command"},
+    [STORM_COMMANDS] = {"commands", OPTION_COUNT, "4", NULL, 1, 1000,
+                        "events that a queue is created for, where queues are"},
+    [STORM_QUEUE] = {"queue_bytes", OPTION_COUNT, "256", NULL, STORM_QUEUE_BYTES, 65536,
+                     "bytes of a queue's record, beside 64 that are its driver's"},
     {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
 };
 
-enum { PARAMETER_RECORDS, PARAMETER_THREADS, PARAMETER_LIVE };
+enum { PARAMETER_OBJECTS, PARAMETER_RECORDS, PARAMETER_THREADS, PARAMETER_LIVE };
 static const struct experiment_parameter parameters[] = {
+    [PARAMETER_OBJECTS] = {"objects", false, UNIT_COUNT,
+                           "events: all on queues that stay; queues: created and closed as well"},
     [PARAMETER_RECORDS] = {"records", false, UNIT_COUNT, "driver, fixed, malloc, slab, locked"},
     [PARAMETER_THREADS] = {"threads", false, UNIT_COUNT,
                            "alone: one; each: several, with events of their own; handed: one "
@@ -55,13 +64,14 @@ static const struct experiment_parameter parameters[] = {
 
 /* clang-format off */
 #define METRIC_LIST(X)                                                                             \
-    X(event_ns, NS, SAMPLED, LOWER, "time of a storm over its events, of a thread")                \
-    X(create_ns, NS, SAMPLED, LOWER, "of a driver's event: the call that creates it")              \
-    X(record_ns, NS, SAMPLED, LOWER, "... that records it on a queue")                             \
+    X(event_ns, NS, SAMPLED, LOWER, "of events: time of a storm over its events, of a thread")                \
+    X(queue_ns, NS, SAMPLED, LOWER, "of queues: time of a storm over its queues, with their events")  \
+    X(create_ns, NS, SAMPLED, LOWER, "of a driver's event or queue: the call that creates it")     \
+    X(record_ns, NS, SAMPLED, LOWER, "... that records it on a queue; of a queue: all its events") \
     X(wait_ns, NS, SAMPLED, LOWER, "... that makes another queue wait for it")                     \
-    X(drain_ns, NS, SAMPLED, LOWER, "... its part of the host's wait for both queues")             \
+    X(drain_ns, NS, SAMPLED, LOWER, "... its part of the host's wait for all queues")              \
     X(destroy_ns, NS, SAMPLED, LOWER, "... that destroys it")                                      \
-    X(object_bytes, BYTES, EXACT, LOWER, "bytes of an event's records, its command's and its wait list's")
+    X(object_bytes, BYTES, EXACT, LOWER, "bytes of an event's records, its command's and its wait list's; of a queue: its own and its events'")
 /* clang-format on */
 EXPERIMENT_METRICS(METRIC_LIST);
 
@@ -119,8 +129,8 @@ struct phases {
 };
 
 /* So many events, from their creation to their end. */
-static int batch(struct storm_state *s, uint64_t *events, uint64_t count, struct phases *phases,
-                 struct error *error)
+static int event_batch(struct storm_state *s, uint64_t *events, uint64_t count,
+                       struct phases *phases, struct error *error)
 {
     uint64_t created = 0, began = clock_ns();
     int code = 0;
@@ -188,36 +198,119 @@ static int check_waits(struct storm_state *s, struct error *error)
     return code;
 }
 
-static int driver_storm(struct storm_state *s, uint64_t live, struct experiment_record *record,
-                        struct error *error)
+static void take_phases(struct experiment_record *record, enum metric whole, uint64_t began,
+                        const struct phases *p, double all)
+{
+    experiment_take(record, whole, (double)(clock_ns() - began) / all);
+    experiment_take(record, METRIC_create_ns, (double)p->create_ns / all);
+    experiment_take(record, METRIC_record_ns, (double)p->record_ns / all);
+    if (whole == METRIC_event_ns)
+        experiment_take(record, METRIC_wait_ns, (double)p->wait_ns / all);
+    experiment_take(record, METRIC_drain_ns, (double)p->drain_ns / all);
+    experiment_take(record, METRIC_destroy_ns, (double)p->destroy_ns / all);
+}
+
+static int event_storm(struct storm_state *s, uint64_t live, struct experiment_record *record,
+                       struct error *error)
 {
     const uint64_t batches = (s->settings.options.value[STORM_EVENTS] + live - 1) / live;
-    if (!s->ops->event_create || !s->ops->use_queue)
-        return error_set(error, ERR_UNSUPPORTED,
-                         "%s has no events: its commands are done when they return",
-                         device_info(s->device)->id);
     uint64_t *events = must_alloc(live * sizeof *events);
-    int code = check_waits(s, error);
+    int code = 0;
     for (int repeat = 0; repeat < REPEATS && !code; repeat++) {
         struct phases p = {0};
-        const double all = (double)(batches * live);
         const uint64_t began = clock_ns();
         for (uint64_t b = 0; b < batches && !code; b++)
-            code = batch(s, events, live, &p, error);
-        experiment_take(record, METRIC_event_ns, (double)(clock_ns() - began) / all);
-        experiment_take(record, METRIC_create_ns, (double)p.create_ns / all);
-        experiment_take(record, METRIC_record_ns, (double)p.record_ns / all);
-        experiment_take(record, METRIC_wait_ns, (double)p.wait_ns / all);
-        experiment_take(record, METRIC_drain_ns, (double)p.drain_ns / all);
-        experiment_take(record, METRIC_destroy_ns, (double)p.destroy_ns / all);
+            code = event_batch(s, events, live, &p, error);
+        take_phases(record, METRIC_event_ns, began, &p, (double)(batches * live));
     }
     free(events);
     return code;
 }
 
+/* ---- the driver's queues ----------------------------------------------------------------------
+ */
+
+/* So many queues, from their creation to their end, with the same number of the events on each. */
+static int queue_batch(struct storm_state *s, const uint64_t *events, uint64_t queues,
+                       struct phases *phases, struct error *error)
+{
+    const uint64_t commands = s->settings.options.value[STORM_COMMANDS];
+    uint64_t began = 0;
+    unsigned used = 0;
+    int code = 0;
+    while (used < queues && !code) {
+        const uint64_t *of_queue = &events[used * commands];
+        began = clock_ns();
+        code = s->ops->use_queue(s->device, ++used, error);
+        phases->create_ns += clock_ns() - began;
+        if (!code)
+            code = for_all(s, used, of_queue, commands, record_event, &phases->record_ns, error);
+    }
+    int end = s->ops->use_queue(s->device, 0, code ? NULL : error);
+    code = code ? code : end;
+    began = clock_ns();
+    for (unsigned q = 1; q <= used; q++) {
+        end = s->ops->sync_queue(s->device, q, code ? NULL : error);
+        code = code ? code : end;
+    }
+    phases->drain_ns += clock_ns() - began;
+    began = clock_ns();
+    for (unsigned q = 1; q <= used; q++) {
+        end = s->ops->queue_close(s->device, q, code ? NULL : error);
+        code = code ? code : end;
+    }
+    phases->destroy_ns += clock_ns() - began;
+    return code;
+}
+
+static int queue_storm(struct storm_state *s, uint64_t live, struct experiment_record *record,
+                       struct error *error)
+{
+    const uint64_t commands = s->settings.options.value[STORM_COMMANDS];
+    const uint64_t queues = live <= commands                       ? 1
+                            : live / commands >= DEVICE_QUEUES_MAX ? DEVICE_QUEUES_MAX - 1
+                                                                   : live / commands;
+    const uint64_t count = queues * commands;
+    const uint64_t batches = (s->settings.options.value[STORM_EVENTS] + count - 1) / count;
+    uint64_t *events = must_alloc(count * sizeof *events), created = 0;
+    int code = 0;
+    while (created < count && !code) {
+        code = s->ops->event_create(s->device, &events[created], error);
+        created += code == 0;
+    }
+    for (int repeat = 0; repeat < REPEATS && !code; repeat++) {
+        struct phases p = {0};
+        const uint64_t began = clock_ns();
+        for (uint64_t b = 0; b < batches && !code; b++)
+            code = queue_batch(s, events, queues, &p, error);
+        take_phases(record, METRIC_queue_ns, began, &p, (double)(batches * queues));
+    }
+    for (uint64_t i = 0; i < created; i++)
+        s->ops->event_destroy(s->device, events[i]);
+    free(events);
+    return code;
+}
+
+static int driver_storm(struct storm_state *s, bool of_queues, uint64_t live,
+                        struct experiment_record *record, struct error *error)
+{
+    if (!s->ops->event_create || !s->ops->use_queue)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "%s has no events: its commands are done when they return",
+                         device_info(s->device)->id);
+    if (of_queues && !s->ops->queue_close)
+        return error_set(error, ERR_UNSUPPORTED, "%s keeps its queues", device_info(s->device)->id);
+    int code = check_waits(s, error);
+    if (code)
+        return code;
+    return of_queues ? queue_storm(s, live, record, error) : event_storm(s, live, record, error);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------
  */
 
+enum objects { EVENTS, QUEUES, OBJECTS };
+static const char *const object_names[] = {"events", "queues"};
 static const char driver_name[] = "driver";
 
 static unsigned find(const char *const *names, const char *name)
@@ -232,29 +325,35 @@ static int records_storm(struct storm_state *s, const struct experiment_row *row
                          struct experiment_record *record, struct error *error)
 {
     const uint64_t *value = s->settings.options.value;
+    const bool of_queues = find(object_names, row->word[PARAMETER_OBJECTS]) == QUEUES;
     const struct event_storm storm = {
         .source = find(record_source_names, row->word[PARAMETER_RECORDS]),
         .threads = find(storm_threads_names, row->word[PARAMETER_THREADS]),
         .thread_count = (unsigned)value[STORM_EACH_COUNT],
         .depends = (unsigned)value[STORM_DEPENDS],
+        .commands = of_queues ? value[STORM_COMMANDS] : 0,
         .events = value[STORM_EVENTS],
         .live = row->number[PARAMETER_LIVE],
         .event_bytes = value[STORM_EVENT_BYTES],
         .command_bytes = value[STORM_COMMAND],
+        .queue_bytes = value[STORM_QUEUE],
     };
-    int code = 0;
-    for (int repeat = 0; repeat < REPEATS && !code; repeat++) {
+    const uint64_t event_bytes =
+        storm.event_bytes + storm.command_bytes + (uint64_t)storm.depends * STORM_NODE_BYTES;
+    for (int repeat = 0; repeat < REPEATS; repeat++) {
         struct event_storm_result result;
-        code = event_storm_run(&storm, &result, error);
+        int code = event_storm_run(&storm, &result, error);
         if (code)
             return code;
-        experiment_take(record, METRIC_event_ns, result.event_ns);
+        experiment_take(record, of_queues ? METRIC_queue_ns : METRIC_event_ns,
+                        of_queues ? result.queue_ns : result.event_ns);
         snprintf(record->digest, sizeof record->digest, "%016llx",
                  (unsigned long long)result.digest);
     }
-    experiment_take(record, METRIC_object_bytes,
-                    (double)(storm.event_bytes + storm.command_bytes +
-                             (uint64_t)storm.depends * STORM_NODE_BYTES));
+    experiment_take(
+        record, METRIC_object_bytes,
+        (double)(of_queues ? storm.queue_bytes + STORM_DRIVER_BYTES + storm.commands * event_bytes
+                           : event_bytes));
     return 0;
 }
 
@@ -263,43 +362,54 @@ static int measure(void *state, const struct experiment_row *row, struct experim
 {
     struct storm_state *s = state;
     if (strcmp(row->word[PARAMETER_RECORDS], driver_name) == 0)
-        return driver_storm(s, row->number[PARAMETER_LIVE], record, error);
+        return driver_storm(s, find(object_names, row->word[PARAMETER_OBJECTS]) == QUEUES,
+                            row->number[PARAMETER_LIVE], record, error);
     return records_storm(s, row, record, error);
 }
 
-static void add_row(struct experiment_plan *plan, const char *records, enum storm_threads threads,
-                    uint64_t live)
+static void add_row(struct experiment_plan *plan, enum objects objects, const char *records,
+                    enum storm_threads threads, uint64_t live)
 {
     struct experiment_row *row = experiment_add_row(plan);
+    snprintf(row->word[PARAMETER_OBJECTS], EXPERIMENT_WORD_MAX, "%s", object_names[objects]);
     snprintf(row->word[PARAMETER_RECORDS], EXPERIMENT_WORD_MAX, "%s", records);
     snprintf(row->word[PARAMETER_THREADS], EXPERIMENT_WORD_MAX, "%s", storm_threads_names[threads]);
     row->number[PARAMETER_LIVE] = live;
+}
+
+static int check_bytes(const struct experiment_settings *settings, struct error *error)
+{
+    static const unsigned bytes[] = {STORM_EVENT_BYTES, STORM_COMMAND, STORM_QUEUE};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+        if (settings->options.value[bytes[i]] % 8)
+            return error_set(error, ERR_USAGE, "%s=%llu: records are multiples of 8 bytes",
+                             options[bytes[i]].name,
+                             (unsigned long long)settings->options.value[bytes[i]]);
+    return 0;
 }
 
 static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
                 struct error *error)
 {
     const uint64_t *value = settings->options.value;
-    if (value[STORM_EVENT_BYTES] % 8 || value[STORM_COMMAND] % 8)
-        return error_set(error, ERR_USAGE,
-                         "event_bytes and command_bytes are %llu and %llu: give multiples of 8",
-                         (unsigned long long)value[STORM_EVENT_BYTES],
-                         (unsigned long long)value[STORM_COMMAND]);
     const uint64_t lives[] = {LEAST_LIVE, value[STORM_LIVE]};
-    for (int l = 0; l < (lives[1] > lives[0] ? 2 : 1); l++) {
-        add_row(out, driver_name, STORM_ALONE, lives[l]);
-        for (int threads = 0; threads < STORM_THREADS; threads++)
-            for (int source = 0; source < RECORD_SOURCES; source++)
-                if (source != RECORDS_SLAB || threads != STORM_HANDED)
-                    add_row(out, record_source_names[source], threads, lives[l]);
-    }
-    return 0;
+    for (int objects = 0; objects < OBJECTS; objects++)
+        for (int l = 0; l < (lives[1] > lives[0] ? 2 : 1); l++) {
+            /* A device has few queues. */
+            if (objects == EVENTS || l == 0)
+                add_row(out, objects, driver_name, STORM_ALONE, lives[l]);
+            for (int threads = 0; threads < STORM_THREADS; threads++)
+                for (int source = 0; source < RECORD_SOURCES; source++)
+                    if (source != RECORDS_SLAB || threads != STORM_HANDED)
+                        add_row(out, objects, record_source_names[source], threads, lives[l]);
+        }
+    return check_bytes(settings, error);
 }
 
 const struct experiment experiment_event_storm = {
     .version = EXPERIMENT_API_VERSION,
     .name = "event-storm",
-    .summary = "what a driver's event costs, and its records by where they come from",
+    .summary = "what a driver's events and queues cost, and their records by where they come from",
     .options = options,
     .parameters = parameters,
     .metrics = metrics,
