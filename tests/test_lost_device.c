@@ -126,12 +126,12 @@ int __wrap_device_open_all(const char *const *ids, unsigned count, struct device
 
 enum { ROUNDS = 3 };
 
-static void nothing(void *context, const struct rounds_state *state, const struct case_key *key)
+static void nothing(void *context, const struct items_state *state, const struct case_key *key)
 {
     (void)context, (void)state, (void)key;
 }
 
-static void add(void *context, const struct rounds_state *state, const struct case_round *round)
+static void add(void *context, const struct items_state *state, const struct case_round *round)
 {
     (void)state;
     result_add_round(context, round);
@@ -139,7 +139,7 @@ static void add(void *context, const struct rounds_state *state, const struct ca
 
 static const char path[] = "lost_device_test.json";
 
-static int save(void *context, const struct rounds_state *state, struct error *error)
+static int save(void *context, const struct items_state *state, struct error *error)
 {
     (void)state;
     return result_write(context, path, error);

@@ -29,7 +29,7 @@ static void durations_are_read_like_a_clock(void **state)
 static void the_line_says_where_the_run_is(void **state)
 {
     struct progress progress = {.rounds = 10, .since_ns = 100 * second};
-    struct rounds_state at = {.round = 2, .position = 4, .in_round = 8, .done = 20, .left = 60};
+    struct items_state at = {.round = 2, .position = 4, .in_round = 8, .done = 20, .left = 60};
     struct text text = {0};
     (void)state;
     /* 20 cases took 10 seconds, so 60 more take 30. */
@@ -48,7 +48,7 @@ static void the_line_says_where_the_run_is(void **state)
 static void the_first_round_does_not_count(void **state)
 {
     struct progress progress = {.rounds = 3, .since_ns = 0};
-    struct rounds_state at = {.in_round = 8, .done = 0, .left = 24};
+    struct items_state at = {.in_round = 8, .done = 0, .left = 24};
     struct text text = {0};
     (void)state;
     progress_text(&progress, &at, &key, second, 200, &text);

@@ -132,10 +132,10 @@ struct seen {
     size_t count;
     struct case_round rounds[SEEN_MAX];
     size_t working, rounds_ended;
-    struct rounds_state last;
+    struct items_state last;
 };
 
-static void working(void *context, const struct rounds_state *state, const struct case_key *key)
+static void working(void *context, const struct items_state *state, const struct case_key *key)
 {
     struct seen *seen = context;
     assert_non_null(key);
@@ -143,7 +143,7 @@ static void working(void *context, const struct rounds_state *state, const struc
     seen->working++;
 }
 
-static void case_ended(void *context, const struct rounds_state *state,
+static void case_ended(void *context, const struct items_state *state,
                        const struct case_round *round)
 {
     struct seen *seen = context;
@@ -157,7 +157,7 @@ static void case_ended(void *context, const struct rounds_state *state,
     seen->last = *state;
 }
 
-static int round_ended(void *context, const struct rounds_state *state, struct error *error)
+static int round_ended(void *context, const struct items_state *state, struct error *error)
 {
     struct seen *seen = context;
     (void)error;
@@ -269,7 +269,7 @@ static void a_lost_device_ends_the_round(void **state)
     assert_int_equal(seen.last.left, 0);
     assert_int_equal(seen.last.failed, 1);
     assert_int_equal(count_of(&seen, "lost", CASE_error, "an illegal address"), 1);
-    rounds_order(42, 0, 8, order);
+    items_order(42, 0, 8, order);
     size_t at = 0, skipped = 0;
     while (order[at] != 7)
         at++;
@@ -323,10 +323,10 @@ static void the_order_is_shuffled_from_the_seed(void **state)
     enum { COUNT = 20 };
     unsigned a[COUNT], b[COUNT], c[COUNT], d[COUNT], seen[COUNT] = {0};
     (void)state;
-    rounds_order(42, 0, COUNT, a);
-    rounds_order(42, 0, COUNT, b);
-    rounds_order(42, 1, COUNT, c);
-    rounds_order(43, 0, COUNT, d);
+    items_order(42, 0, COUNT, a);
+    items_order(42, 0, COUNT, b);
+    items_order(42, 1, COUNT, c);
+    items_order(43, 0, COUNT, d);
     assert_memory_equal(a, b, sizeof a);
     assert_memory_not_equal(a, c, sizeof a);
     assert_memory_not_equal(a, d, sizeof a);

@@ -123,16 +123,16 @@ static int check_words(const struct session *s, struct error *error)
 /* ---- one experiment on one device ------------------------------------------------------------ */
 
 /* One line that is written over on a terminal; elsewhere a line a round. */
-static void working(void *context, unsigned round, size_t position, size_t count, const char *row)
+static void working(void *context, const struct items_state *state, const char *row)
 {
     const struct session *s = context;
     if (s->on_terminal)
         fprintf(stderr, "\r\033[Kgamut: %s on %s, round %u of %u, %zu of %zu: %s",
-                s->task.experiment->name, s->task.device, round + 1, s->task.rounds, position + 1,
-                count, row);
-    else if (position == 0)
+                s->task.experiment->name, s->task.device, state->round + 1, s->task.rounds,
+                state->position + 1, state->in_round, row);
+    else if (state->position == 0)
         fprintf(stderr, "gamut: %s on %s, round %u of %u: %zu rows\n", s->task.experiment->name,
-                s->task.device, round + 1, s->task.rounds, count);
+                s->task.device, state->round + 1, s->task.rounds, state->in_round);
 }
 
 static int round_ended(void *context, struct error *error)

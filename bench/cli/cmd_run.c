@@ -410,13 +410,13 @@ static int create_result(struct run *run, struct error *error)
 
 /* ---- while it runs ------------------------------------------------------------------------- */
 
-static void working(void *context, const struct rounds_state *state, const struct case_key *key)
+static void working(void *context, const struct items_state *state, const struct case_key *key)
 {
     struct run *run = context;
     progress_working(&run->progress, state, key);
 }
 
-static void case_ended(void *context, const struct rounds_state *state,
+static void case_ended(void *context, const struct items_state *state,
                        const struct case_round *round)
 {
     struct run *run = context;
@@ -437,7 +437,7 @@ static void case_ended(void *context, const struct rounds_state *state,
     tree_put(run->told, round->reason, tree_count(1));
 }
 
-static int round_ended(void *context, const struct rounds_state *state, struct error *error)
+static int round_ended(void *context, const struct items_state *state, struct error *error)
 {
     struct run *run = context;
     progress_round(&run->progress, state);

@@ -1,6 +1,4 @@
-/* An experiment on one device, over rounds: a round is a fresh process that measures every row once
- * in shuffled order, as rounds of cases do (run/rounds.h). A row that fails is not measured again,
- * and the rest goes on without it; where a row takes its process along, another goes on.
+/* An experiment on one device: its rows as items of rounds (run/items.h).
  *
  * The job of a worker is {"spec", "device", "strategies", "seed", "capacity_bytes", "round",
  * "slot", "rows": [numbers in the plan]} (slot: the place of the first of them in the round); it
@@ -13,6 +11,7 @@
 #include <stdio.h>
 
 #include "experiment/experiment.h"
+#include "run/items.h"
 
 struct experiment_task {
     const char *spec;                    /* as on the command line */
@@ -26,12 +25,12 @@ struct experiment_task {
 /* Hears how it goes. A negative code of round_ended ends the run with that error. */
 struct experiment_watcher {
     void *context;
-    void (*working)(void *context, unsigned round, size_t position, size_t count, const char *row);
+    void (*working)(void *context, const struct items_state *state, const char *row);
     int (*round_ended)(void *context, struct error *error);
 };
 
-/* Measures, and files every row in `root` (a result): `tree` is its element of `experiments`. The
- * first SIGINT or SIGTERM ends it early (*interrupted), a second one ends the process. */
+/* Measures, and files every row in `root` (a result): `tree` is its element of `experiments`.
+ * Ends as items_run does. */
 int experiment_run(const struct experiment_task *task, const json_t *root, json_t *tree,
                    const struct experiment_watcher *watcher, bool *interrupted,
                    struct error *error);

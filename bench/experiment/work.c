@@ -31,14 +31,10 @@ static json_t *samples_to_json(const struct experiment *e, const struct experime
 static json_t *round_to_json(const struct experiment *e, const struct experiment_record *record,
                              const struct error *why, unsigned round, size_t slot)
 {
-    const int code = why->code;
-    json_t *json = tree_object();
-    tree_put(json, "round", tree_count(round));
-    tree_put(json, "slot", tree_count(slot));
-    tree_put(json, "status", tree_text(case_status_name(case_status_of(code))));
-    tree_put(json, "reason", code ? tree_text(why->text) : json_null());
+    json_t *json = experiment_round(round, slot, case_status_of(why->code), why->text);
     tree_put(json, "digest", tree_text_or_null(record->digest));
-    tree_put(json, "samples", code ? json_null() : samples_to_json(e, record));
+    if (!why->code)
+        tree_put(json, "samples", samples_to_json(e, record));
     return json;
 }
 

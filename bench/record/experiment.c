@@ -79,6 +79,18 @@ json_t *experiment_expect_row(json_t *experiment, const json_t *key)
     return row;
 }
 
+json_t *experiment_round(unsigned round, size_t slot, enum case_status status, const char *reason)
+{
+    json_t *json = tree_object();
+    tree_put(json, "round", tree_count(round));
+    tree_put(json, "slot", tree_count(slot));
+    tree_put(json, "status", tree_text(case_status_name(status)));
+    tree_put(json, "reason", tree_text_or_null(reason));
+    tree_put(json, "digest", json_null());
+    tree_put(json, "samples", json_null());
+    return json;
+}
+
 /* The first row in the result whose answer should be the same; NULL: there is none yet. */
 static const json_t *first_with_digest(const json_t *root, const json_t *experiment,
                                        const json_t **of)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/text.h"
+#include "record/case.h"
 #include "record/counters.h"
 
 /* What tells rows apart. */
@@ -38,13 +39,16 @@ int experiment_missing(const char *name, const char *device, const char *more, s
 /* A row that is to come: it stands where it was first expected, `skipped` until it has a round. */
 json_t *experiment_expect_row(json_t *experiment, const json_t *key);
 
-/* Files a round, which it takes, in the row with this key:
+/* A round, which is
  *
  *   {"round", "slot", "status", "reason", "digest", "samples": {metric: [numbers]}}
  *
- * `digest` is a text that stands for the answer, or null. Where it is not that of the other rows of
- * this experiment with the same options in the result, whatever the device, the round becomes
- * `wrong`. A round that is not ok has no samples. */
+ * still without `samples` and `digest`, a text that stands for the answer; the caller owns it. */
+json_t *experiment_round(unsigned round, size_t slot, enum case_status status, const char *reason);
+
+/* Files a round, which it takes, in the row with this key. Where its digest is not that of the
+ * other rows of this experiment with the same options in the result, whatever the device, it
+ * becomes `wrong`. A round that is not ok has no samples. */
 void experiment_add_round(const json_t *root, json_t *experiment, const json_t *key, json_t *round);
 
 /* Recomputes what follows from the rounds: status, reason, warnings and stats of every row. */

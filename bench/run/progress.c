@@ -32,7 +32,7 @@ char *progress_duration(char out[16], uint64_t ns)
     return out;
 }
 
-void progress_text(const struct progress *p, const struct rounds_state *s,
+void progress_text(const struct progress *p, const struct items_state *s,
                    const struct case_key *key, uint64_t now_ns, unsigned width, struct text *text)
 {
     char eta[16] = "--:--";
@@ -62,7 +62,7 @@ static unsigned terminal_width(void)
                : 79;
 }
 
-void progress_working(struct progress *p, const struct rounds_state *state,
+void progress_working(struct progress *p, const struct items_state *state,
                       const struct case_key *key)
 {
     uint64_t now = clock_ns();
@@ -77,7 +77,7 @@ void progress_working(struct progress *p, const struct rounds_state *state,
     p->drawn_ns = now;
 }
 
-void progress_round(struct progress *p, const struct rounds_state *s)
+void progress_round(struct progress *p, const struct items_state *s)
 {
     if (s->round == 0) {
         p->since_ns = clock_ns();

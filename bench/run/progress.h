@@ -25,16 +25,16 @@ struct progress {
 };
 
 void progress_begin(struct progress *progress, enum progress_mode mode, unsigned rounds);
-void progress_working(struct progress *progress, const struct rounds_state *state,
+void progress_working(struct progress *progress, const struct items_state *state,
                       const struct case_key *key);
-void progress_round(struct progress *progress, const struct rounds_state *state);
+void progress_round(struct progress *progress, const struct items_state *state);
 /* Takes the line away, so that something else can be printed. */
 void progress_clear(struct progress *progress);
 
 /* "03:10" or "1:02:03" for a number of nanoseconds. */
 char *progress_duration(char out[16], uint64_t ns);
 /* The line's text, cut to `width` columns. */
-void progress_text(const struct progress *progress, const struct rounds_state *state,
+void progress_text(const struct progress *progress, const struct items_state *state,
                    const struct case_key *key, uint64_t now_ns, unsigned width, struct text *text);
 
 #endif

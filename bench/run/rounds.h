@@ -1,8 +1,4 @@
-/* The run loop. A round is a fresh process that runs every case once, in an order shuffled from the
- * seed: samples of one process are not independent, so verdicts are made of rounds (Kalibera and
- * Jones, Rigorous Benchmarking in Reasonable Time, 2013), and what drifts during a run hits all
- * cases alike. A case that fails is not run again, and the rest goes on without it; one that loses
- * its device (ERR_DEVICE_LOST) ends its round: the rest is `skipped`, and run again in the next. */
+/* The run loop: cases as items of rounds (run/items.h). */
 #ifndef GAMUT_RUN_ROUNDS_H
 #define GAMUT_RUN_ROUNDS_H
 
@@ -11,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "run/items.h"
 #include "run/measure.h"
 #include "run/select.h"
 #include "run/wire.h"
@@ -23,33 +20,20 @@ struct rounds_options {
     json_t *atlases; /* as in struct job */
 };
 
-/* Where the loop is. */
-struct rounds_state {
-    unsigned round;            /* from 0 */
-    size_t position, in_round; /* of the case that runs (from 0); cases in this round */
-    size_t done, left;         /* cases ended, cases still to be run, over all rounds */
-    size_t failed;             /* cases that failed, over all rounds */
-    uint64_t round_ns;         /* time in this round so far */
-};
-
 /* Required, all of them; called in the parent. A negative code ends the run with that error. */
 struct rounds_watcher {
     void *context;
     /* A case starts; also called twice a second while nothing happens. */
-    void (*working)(void *context, const struct rounds_state *state, const struct case_key *key);
+    void (*working)(void *context, const struct items_state *state, const struct case_key *key);
     /* A case ended. `round` is borrowed. */
-    void (*case_ended)(void *context, const struct rounds_state *state,
+    void (*case_ended)(void *context, const struct items_state *state,
                        const struct case_round *round);
-    int (*round_ended)(void *context, const struct rounds_state *state, struct error *error);
+    int (*round_ended)(void *context, const struct items_state *state, struct error *error);
 };
 
-/* Runs all rounds. While it runs, the first SIGINT or SIGTERM ends it early (*interrupted; what was
- * measured has been reported), a second one ends the process at once. */
+/* Runs all rounds; ends as items_run does. */
 int rounds_run(const struct selection *selection, const struct rounds_options *options,
                const struct rounds_watcher *watcher, bool *interrupted, struct error *error);
-
-/* The order of `count` cases in a round: order[position] is an index. */
-void rounds_order(uint64_t seed, unsigned round, size_t count, unsigned *order);
 
 /* Asks a worker for the devices of this machine, and what those that `selectors` names (a comma
  * list,
