@@ -43,8 +43,6 @@ static const struct flag flags[] = {
 
 struct session {
     const struct command_line *line;
-    struct found_device *devices; /* selected ones first */
-    size_t device_count;
     struct recording recording;
     const char *device; /* that is measured */
     char doing[96];     /* told last */
@@ -63,6 +61,7 @@ static struct recording_facts facts_of(const struct session *s)
 {
     const struct flag_value *flag = s->line->flag;
     return (struct recording_facts){.line = s->line,
+                                    .devices = flag[ATLAS_DEVICE].text,
                                     .out = flag[ATLAS_OUT].text,
                                     .force = is_on(s, ATLAS_FORCE),
                                     .no_save = is_on(s, ATLAS_NO_SAVE),
@@ -120,15 +119,13 @@ static void measure(struct session *s, const struct found_device *found)
 static int measure_all(struct session *s, struct error *error)
 {
     int code = 0;
-    for (size_t i = 0; i < s->device_count && !s->interrupted && !code; i++)
-        if (s->devices[i].selected) {
-            measure(s, &s->devices[i]);
+    const struct recording *r = &s->recording;
+    for (size_t i = 0; i < r->device_count && !s->interrupted && !code; i++)
+        if (r->devices[i].selected) {
+            measure(s, &r->devices[i]);
             code = recording_save(&s->recording, error);
         }
-    result_finish(&s->recording.result, s->interrupted ? RUN_INTERRUPTED
-                                        : s->failed    ? RUN_PARTIAL
-                                                       : RUN_COMPLETE);
-    return code ? code : recording_save(&s->recording, error);
+    return code ? code : recording_finish(&s->recording, s->interrupted, s->failed > 0, error);
 }
 
 /* ---- the command ---- */
@@ -137,16 +134,11 @@ static int run_session(struct session *s)
 {
     const struct recording_facts facts = facts_of(s);
     struct error error = {0};
-    int code = recording_check(&facts, &error);
-    if (!code)
-        code = rounds_devices(s->line->flag[ATLAS_DEVICE].text, false, &s->devices,
-                              &s->device_count, NULL, &error);
+    int code = recording_open(&s->recording, &facts, &error);
     if (code == ERR_NOT_FOUND) {
         report_error(&error);
         return EXIT_NOTHING_RAN;
     }
-    if (!code)
-        code = recording_begin(&s->recording, &facts, s->devices, s->device_count, &error);
     if (!code)
         code = measure_all(s, &error);
     if (!code && s->line->flag[ATLAS_FORMAT].number == FORMAT_JSON)
@@ -163,11 +155,9 @@ static int run_session(struct session *s)
 
 static int run(const struct command_line *line)
 {
-    setenv("OMP_WAIT_POLICY", "passive", 0); /* as gamut run does: the same host device */
     struct session s = {.line = line, .on_terminal = isatty(STDERR_FILENO)};
     int exit_code = run_session(&s);
     recording_free(&s.recording);
-    free(s.devices);
     return exit_code;
 }
 

@@ -54,8 +54,6 @@ static const struct flag flags[] = {
 
 struct session {
     const struct command_line *line;
-    struct found_device *devices; /* selected ones first */
-    size_t device_count;
     struct recording recording;
     struct experiment_task task; /* that runs */
     uint64_t rows, failed;       /* over all that ended */
@@ -66,6 +64,7 @@ static struct recording_facts facts_of(const struct session *s)
 {
     const struct flag_value *flag = s->line->flag;
     return (struct recording_facts){.line = s->line,
+                                    .devices = flag[EXPERIMENT_DEVICE].text,
                                     .out = flag[EXPERIMENT_OUT].text,
                                     .force = flag[EXPERIMENT_FORCE].number != 0,
                                     .no_save = flag[EXPERIMENT_NO_SAVE].number != 0,
@@ -188,20 +187,18 @@ static int run_on(struct session *s, struct error *error)
 
 static int run_all(struct session *s, struct error *error)
 {
+    const struct recording *r = &s->recording;
     int code = 0;
     for (size_t i = 0; i < s->line->positional_count && !code; i++)
-        for (size_t d = 0; d < s->device_count && !s->interrupted && !code; d++) {
-            if (!s->devices[d].selected)
+        for (size_t d = 0; d < r->device_count && !s->interrupted && !code; d++) {
+            if (!r->devices[d].selected)
                 continue;
             code = make_task(s, s->line->positional[i], &s->task, error);
-            s->task.device = s->devices[d].info.id;
+            s->task.device = r->devices[d].info.id;
             if (!code)
                 code = run_on(s, error);
         }
-    result_finish(&s->recording.result, s->interrupted ? RUN_INTERRUPTED
-                                        : s->failed    ? RUN_PARTIAL
-                                                       : RUN_COMPLETE);
-    return code ? code : recording_save(&s->recording, error);
+    return code ? code : recording_finish(&s->recording, s->interrupted, s->failed > 0, error);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -220,34 +217,17 @@ static int print_at_the_end(const struct session *s, struct error *error)
     }
 }
 
-static int check_devices(const struct session *s, struct error *error)
-{
-    for (size_t d = 0; d < s->device_count; d++)
-        if (s->devices[d].selected && strchr(s->devices[d].info.id, '+'))
-            return error_set(error, ERR_USAGE,
-                             "'%s': an experiment runs on one device; name several with commas",
-                             s->devices[d].info.id);
-    return 0;
-}
-
 static int run_session(struct session *s)
 {
     const struct recording_facts facts = facts_of(s);
     struct error error = {0};
-    int code = recording_check(&facts, &error);
+    int code = check_words(s, &error);
     if (!code)
-        code = check_words(s, &error);
-    if (!code)
-        code = rounds_devices(s->line->flag[EXPERIMENT_DEVICE].text, false, &s->devices,
-                              &s->device_count, NULL, &error);
+        code = recording_open(&s->recording, &facts, &error);
     if (code == ERR_NOT_FOUND) {
         report_error(&error);
         return EXIT_NOTHING_RAN;
     }
-    if (!code)
-        code = check_devices(s, &error);
-    if (!code)
-        code = recording_begin(&s->recording, &facts, s->devices, s->device_count, &error);
     if (!code)
         code = run_all(s, &error);
     if (!code)
@@ -263,11 +243,9 @@ static int run_session(struct session *s)
 
 static int run(const struct command_line *line)
 {
-    setenv("OMP_WAIT_POLICY", "passive", 0); /* as gamut run does: the same host device */
     struct session s = {.line = line, .on_terminal = isatty(STDERR_FILENO)};
     int exit_code = run_session(&s);
     recording_free(&s.recording);
-    free(s.devices);
     return exit_code;
 }
 

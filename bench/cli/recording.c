@@ -1,10 +1,12 @@
 #include "cli/recording.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/arena.h"
 #include "record/tree.h"
+#include "run/rounds.h"
 
 json_t *record_flags(const struct flag *flags, const struct flag_value *values)
 {
@@ -38,7 +40,7 @@ void record_devices(struct result *result, const struct found_device *devices, s
     free(gpus);
 }
 
-int recording_check(const struct recording_facts *facts, struct error *error)
+static int check_file(const struct recording_facts *facts, struct error *error)
 {
     struct stat status;
     if (facts->out && facts->no_save)
@@ -49,8 +51,18 @@ int recording_check(const struct recording_facts *facts, struct error *error)
     return 0;
 }
 
-int recording_begin(struct recording *recording, const struct recording_facts *facts,
-                    const struct found_device *devices, size_t count, struct error *error)
+static int check_devices(const struct recording *recording, struct error *error)
+{
+    for (size_t d = 0; d < recording->device_count; d++)
+        if (recording->devices[d].selected && strchr(recording->devices[d].info.id, '+'))
+            return error_set(error, ERR_USAGE,
+                             "'%s': this is of one device at a time; name several with commas",
+                             recording->devices[d].info.id);
+    return 0;
+}
+
+static int begin(struct recording *recording, const struct recording_facts *facts,
+                 struct error *error)
 {
     const struct command_line *line = facts->line;
     json_t *options = record_flags(line->command->flags, line->flag);
@@ -63,12 +75,25 @@ int recording_begin(struct recording *recording, const struct recording_facts *f
     json_decref(options);
     if (code)
         return code;
-    record_devices(&recording->result, devices, count);
+    record_devices(&recording->result, recording->devices, recording->device_count);
     if (facts->out)
         text_add(&recording->path, "%s", facts->out);
     else if (!facts->no_save)
         result_path(recording->result.root, facts->results, &recording->path);
     return recording_save(recording, error);
+}
+
+int recording_open(struct recording *recording, const struct recording_facts *facts,
+                   struct error *error)
+{
+    setenv("OMP_WAIT_POLICY", "passive", 0); /* as gamut run does: the same host device */
+    int code = check_file(facts, error);
+    if (!code)
+        code = rounds_devices(facts->devices, false, &recording->devices, &recording->device_count,
+                              NULL, error);
+    if (!code)
+        code = check_devices(recording, error);
+    return code ? code : begin(recording, facts, error);
 }
 
 int recording_save(struct recording *recording, struct error *error)
@@ -77,8 +102,18 @@ int recording_save(struct recording *recording, struct error *error)
                                   : 0;
 }
 
+int recording_finish(struct recording *recording, bool interrupted, bool failed,
+                     struct error *error)
+{
+    result_finish(&recording->result, interrupted ? RUN_INTERRUPTED
+                                      : failed    ? RUN_PARTIAL
+                                                  : RUN_COMPLETE);
+    return recording_save(recording, error);
+}
+
 void recording_free(struct recording *recording)
 {
     result_free(&recording->result);
+    free(recording->devices);
     text_free(&recording->path);
 }

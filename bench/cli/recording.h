@@ -15,14 +15,17 @@ json_t *record_flags(const struct flag *flags, const struct flag_value *values);
 /* All devices found, those selected as used. */
 void record_devices(struct result *result, const struct found_device *devices, size_t count);
 
-/* A result file that is made by a command, and where it goes. */
+/* A result file that is made by a command, where it goes, and the devices that it is of. */
 struct recording {
     struct result result;
-    struct text path; /* "" for none */
+    struct text path;             /* "" for none */
+    struct found_device *devices; /* selected ones first */
+    size_t device_count;
 };
 
 struct recording_facts {
     const struct command_line *line;
+    const char *devices; /* --device */
     const char *out;     /* --out, or NULL */
     bool force, no_save; /* --force, --no-save */
     const char *results; /* --results */
@@ -30,13 +33,15 @@ struct recording_facts {
     unsigned rounds;
 };
 
-/* Whether the file may be made: ERR_USAGE where flags contradict each other, ERR_IO where it
- * exists. */
-int recording_check(const struct recording_facts *facts, struct error *error);
-/* A result without measurements, with its devices, is on disk from here on. */
-int recording_begin(struct recording *recording, const struct recording_facts *facts,
-                    const struct found_device *devices, size_t count, struct error *error);
+/* What a command that measures devices one by one begins with: finds them, and puts a result
+ * without measurements on disk. ERR_USAGE where flags contradict each other or a device is a group,
+ * ERR_IO where the file exists, ERR_NOT_FOUND where there is no such device. */
+int recording_open(struct recording *recording, const struct recording_facts *facts,
+                   struct error *error);
 int recording_save(struct recording *recording, struct error *error);
+/* Says how the run ended, and saves. */
+int recording_finish(struct recording *recording, bool interrupted, bool failed,
+                     struct error *error);
 void recording_free(struct recording *recording);
 
 #endif
