@@ -2,119 +2,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/run_atlas.h"
+#include "cli/run_flags.h"
 #include "cli/run_like.h"
 #include "cli/run_noise.h"
 #include "record/case_json.h"
-#include "record/noise.h"
 #include "record/ranks.h"
 #include "record/result.h"
 #include "record/suite_result.h"
 #include "record/table.h"
 #include "record/tree.h"
 #include "run/catalogue.h"
-#include "run/group.h"
 #include "run/progress.h"
 #include "run/rounds.h"
 #include "run/select.h"
 #include "run/suite.h"
-
-enum run_flag {
-    RUN_WORKLOAD,
-    RUN_STRATEGY,
-    RUN_MERGE,
-    RUN_DATASET,
-    RUN_DEVICE,
-    RUN_RELEASE,
-    RUN_RESIDENCY,
-    RUN_SUITE,
-    RUN_LIKE,
-    RUN_ADD,
-    RUN_ROUNDS,
-    RUN_SAMPLES,
-    RUN_MAX_SAMPLES,
-    RUN_MIN_TIME,
-    RUN_SEED,
-    RUN_SMOKE,
-    RUN_AA,
-    RUN_MEM_LIMIT,
-    RUN_TIMEOUT,
-    RUN_ATLAS,
-    RUN_TIMELINE,
-    RUN_FORMAT,
-    RUN_OUT,
-    RUN_FORCE,
-    RUN_RESULTS,
-    RUN_NO_SAVE,
-    RUN_NO_SAMPLES,
-    RUN_PROGRESS,
-    RUN_FLAGS
-};
-
-#define MOST_SAMPLES_DEFAULT "200" /* of a case and round: more change no median, only the file */
-
-static const struct flag flags[] = {
-    [RUN_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                      "names or globs, or files (*.mem) [all but churn]"},
-    [RUN_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                      "allocators, with options [all but null]"},
-    [RUN_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", "none", NULL, 0, 0, "merge sets"},
-    [RUN_DATASET] = {"dataset", 'd', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                     "names or globs [small on a CPU, medium on a GPU]"},
-    [RUN_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
-                    "host, cuda, opencl:1, opencl:NVIDIA, all, cuda:0+cuda:1 (a group), …"},
-    [RUN_RELEASE] = {"release", 0, FLAG_LIST, "LIST", "last-use", NULL, 0, 0,
-                     "when blocks are let go: last-use, scope"},
-    [RUN_RESIDENCY] = {"residency", 'R', FLAG_LIST, "LIST", DEFAULT_RESIDENCY, NULL, 0, 0,
-                       "where buffers live in a group of devices"},
-    [RUN_SUITE] = {"suite", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
-                   "the cases of a suite, or of a file (*.json); -w and -d narrow it"},
-    [RUN_LIKE] = {"like", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                  "repeat the run of a result file: its cases and options; -D narrows it"},
-    [RUN_ADD] = {"add", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                 "add --rounds to a result file of this build: as --like, into the same file"},
-    [RUN_ROUNDS] = {"rounds", 0, FLAG_COUNT, "N", "10", NULL, 1, 10000,
-                    "fresh processes, each of which runs every case"},
-    [RUN_SAMPLES] = {"samples", 0, FLAG_COUNT, "N", "5", NULL, 1, 1000000,
-                     "at least so many timed runs of a case in a round"},
-    [RUN_MAX_SAMPLES] = {"max-samples", 0, FLAG_COUNT, "N", MOST_SAMPLES_DEFAULT, NULL, 1, 1000000,
-                         "and at most so many"},
-    [RUN_MIN_TIME] = {"min-time", 0, FLAG_TIME, "TIME", "100ms", NULL, 0, 0,
-                      "and until they took so long together"},
-    [RUN_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
-                  "of the inputs and of the order"},
-    [RUN_SMOKE] = {"smoke", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                   "one round, one timed run, the smallest datasets"},
-    [RUN_AA] = {"aa", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                "measure the noise floor: the rounds of four runs, compared with each other"},
-    [RUN_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
-                       "refuse to hold more of a device's memory"},
-    [RUN_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
-                     "for a case in a round, checking included"},
-    [RUN_ATLAS] = {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                   "predict by the atlas in FILE [the newest of the device in RESULTS]"},
-    [RUN_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "WHETHER", "on", "on|off", 0, 0,
-                      "look at memory and calls in 2 to 33 more runs of each case, in the first "
-                      "round; --smoke: only if given"},
-    [RUN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
-                    "on stdout"},
-    [RUN_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                 "the result file [RESULTS/<machine>/<time>-<rev>.json]"},
-    [RUN_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
-    [RUN_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
-                     "the folder of result files"},
-    [RUN_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "write no result file"},
-    [RUN_NO_SAMPLES] = {"no-samples", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                        "write the counters alone, without rounds and times: a baseline to commit"},
-    [RUN_PROGRESS] = {"progress", 0, FLAG_CHOICE, "WHEN", "auto", "auto|always|never|plain", 0, 0,
-                      "on stderr"},
-    [RUN_FLAGS] = {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
-};
 
 /* Everything that lives as long as a run. */
 struct run {
@@ -135,87 +41,10 @@ struct run {
 
 static bool is_on(const struct run *run, enum run_flag flag)
 {
-    return run->line->flag[flag].number != 0;
+    return run_flag_is_on(run->line, flag);
 }
 
 /* ---- before the first case ----------------------------------------------------------------- */
-
-/* A number that --smoke sets unless the flag was given. */
-static uint64_t number_or(const struct run *run, enum run_flag flag, uint64_t smoke)
-{
-    const struct flag_value *value = &run->line->flag[flag];
-    return is_on(run, RUN_SMOKE) && !value->given ? smoke : value->number;
-}
-
-/* The first choice of the flag is "on". */
-static bool wants_timeline(const struct run *run)
-{
-    const struct flag_value *value = &run->line->flag[RUN_TIMELINE];
-    return value->number == 0 && (value->given || !is_on(run, RUN_SMOKE));
-}
-
-static int read_options(struct run *run, struct error *error)
-{
-    const struct flag_value *flag = run->line->flag;
-    uint64_t least = number_or(run, RUN_SAMPLES, 1), most = number_or(run, RUN_MAX_SAMPLES, 1);
-    if (most < least && flag[RUN_MAX_SAMPLES].given)
-        return error_set(error, ERR_USAGE, "--max-samples %llu is below --samples %llu",
-                         (unsigned long long)most, (unsigned long long)least);
-    const uint64_t rounds = number_or(run, RUN_ROUNDS, 1);
-    if (is_on(run, RUN_AA) && rounds < NOISE_LEAST_ROUNDS)
-        return error_set(error, ERR_USAGE, "--aa compares runs of --rounds %d or more",
-                         NOISE_LEAST_ROUNDS);
-    run->options = (struct rounds_options){
-        .rounds = (unsigned)rounds * (is_on(run, RUN_AA) ? NOISE_BLOCKS : 1),
-        .first_round = flag[RUN_ADD].text ? result_rounds(run->like.root) : 0,
-        .timeout_ns = flag[RUN_TIMEOUT].number,
-        .measure = {.least_samples = (unsigned)least,
-                    .most_samples = (unsigned)(most < least ? least : most),
-                    .least_ns = number_or(run, RUN_MIN_TIME, 0),
-                    .seed = flag[RUN_SEED].number,
-                    .capacity_bytes = flag[RUN_MEM_LIMIT].number,
-                    .log_memory = wants_timeline(run)},
-    };
-    struct stat status;
-    if (flag[RUN_OUT].text && !is_on(run, RUN_FORCE) && stat(flag[RUN_OUT].text, &status) == 0)
-        return error_set(error, ERR_IO, "%s exists: use --force to replace it, or another name",
-                         flag[RUN_OUT].text);
-    return 0;
-}
-
-static int exclude(const struct run *run, enum run_flag flag, const enum run_flag *others,
-                   size_t count, struct error *error)
-{
-    for (size_t i = 0; run->line->flag[flag].given && i < count; i++)
-        if (run->line->flag[others[i]].given)
-            return error_set(error, ERR_USAGE, "--%s and --%s exclude each other", flags[flag].name,
-                             flags[others[i]].name);
-    return 0;
-}
-#define EXCLUDE(run, flag, error, ...)                                                             \
-    exclude(run, flag, (const enum run_flag[]){__VA_ARGS__},                                       \
-            sizeof(const enum run_flag[]){__VA_ARGS__} / sizeof(enum run_flag), error)
-
-static int check_flags(const struct run *run, struct error *error)
-{
-#define ITS_CASES                                                                                  \
-    RUN_WORKLOAD, RUN_STRATEGY, RUN_MERGE, RUN_DATASET, RUN_RELEASE, RUN_RESIDENCY, RUN_SUITE
-    int code = EXCLUDE(run, RUN_SUITE, error, RUN_STRATEGY, RUN_MERGE, RUN_RELEASE, RUN_RESIDENCY);
-    if (!code)
-        code = EXCLUDE(run, RUN_LIKE, error, ITS_CASES);
-    if (!code)
-        code = EXCLUDE(run, RUN_ADD, error, ITS_CASES, RUN_LIKE, RUN_OUT, RUN_NO_SAVE,
-                       RUN_NO_SAMPLES, RUN_AA, RUN_SEED, RUN_SMOKE);
-#undef ITS_CASES
-    if (!code)
-        code = EXCLUDE(run, RUN_NO_SAMPLES, error, RUN_NO_SAVE, RUN_AA);
-    if (!code && run->line->flag[RUN_RESIDENCY].given &&
-        !group_is_named(run->line->flag[RUN_DEVICE].text))
-        code = error_set(error, ERR_USAGE,
-                         "--residency is for a group of devices, and --device names none: "
-                         "host+host, cuda:0+cuda:1");
-    return code ? code : EXCLUDE(run, RUN_OUT, error, RUN_NO_SAVE);
-}
 
 /* Opens the file whose run is repeated, and takes its options. */
 static int open_like(struct run *run, struct error *error)
@@ -307,21 +136,6 @@ static int find_atlases(struct run *run, struct error *error)
 
 /* ---- the result ---------------------------------------------------------------------------- */
 
-/* The flags as they took effect, with what --smoke made of them. */
-static json_t *options_record(const struct run *run)
-{
-    json_t *record = record_flags(flags, run->line->flag);
-    if (run->like.root)
-        like_selection(&run->like, record);
-    tree_put(record, "rounds", tree_count(number_or(run, RUN_ROUNDS, 1)));
-    if (number_or(run, RUN_MIN_TIME, 0) == 0)
-        tree_put(record, "min-time", tree_text("0"));
-    tree_put(record, "samples", tree_count(run->options.measure.least_samples));
-    tree_put(record, "timeline", tree_text(run->options.measure.log_memory ? "on" : "off"));
-    tree_put(record, "max-samples", tree_count(run->options.measure.most_samples));
-    return record;
-}
-
 static int save(struct run *run, struct error *error)
 {
     if (!run->path.length) {
@@ -381,7 +195,9 @@ static int create_result(struct run *run, struct error *error)
     if (run->line->flag[RUN_ADD].text)
         return continue_result(run, error);
     const struct flag_value *flag = run->line->flag;
-    json_t *options = options_record(run);
+    json_t *options = run_flags_record(run->line, &run->options);
+    if (run->like.root)
+        like_selection(&run->like, options);
     const struct result_run facts = {.argc = run->line->argc,
                                      .argv = run->line->argv,
                                      .seed = run->options.measure.seed,
@@ -496,11 +312,13 @@ static int report_result(struct run *run, struct error *error)
 static int run_cases(struct run *run)
 {
     struct error error = {0};
-    int code = check_flags(run, &error);
+    int code = run_flags_check(run->line, &error);
     if (!code)
         code = open_like(run, &error);
     if (!code)
-        code = read_options(run, &error);
+        code = run_flags_options(run->line, &run->options, &error);
+    if (!code && run->line->flag[RUN_ADD].text)
+        run->options.first_round = result_rounds(run->like.root);
     if (!code)
         code = select_from_flags(run, &error);
     if (!code)
@@ -545,7 +363,7 @@ const struct command command_run = {
     .name = "run",
     .summary = "run cases, check and measure them, print a table and write a result file",
     .arguments = "",
-    .flags = flags,
+    .flags = run_flags,
     .notes = "A list is separated by commas; its names may be globs (-w 'fft*') or all. Options\n"
              "follow a strategy: -s pool:leading_bits=2,tagged:policy=v1|v4 (two strategies).\n"
              "gamut list says what there is.\n",
