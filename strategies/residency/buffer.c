@@ -149,3 +149,32 @@ void pieces_join(struct group *g, struct buffer *b, uint64_t begin, uint64_t end
         else
             p = p->next;
 }
+
+/* ---- checking ------------------------------------------------------------------------------- */
+
+static unsigned check_pieces(const struct group *g, const struct buffer *b)
+{
+    unsigned broken = 0;
+    uint64_t at = 0;
+    for (const struct piece *p = b->first; p; at = p->end, p = p->next) {
+        broken += p->begin != at || p->end <= p->begin; /* pieces follow each other */
+        broken += !p->current && p->writer != NOBODY;   /* what was written is somewhere */
+        for (unsigned m = 0; m < RESIDENCY_MEMBERS_MAX; m++)
+            broken += (p->current & bit((int)m)) && (m >= g->count || !b->memory[m]);
+        broken += (p->current & bit(HOST_SHADOW)) && !b->shadow;
+    }
+    return broken + (at != b->bytes);
+}
+
+unsigned residency_check(const struct device *group)
+{
+    const struct group *g = (const struct group *)group;
+    unsigned broken = 0;
+    uint64_t held = 0;
+    for (const struct buffer *b = g->first; b; b = b->next) {
+        broken += check_pieces(g, b);
+        for (unsigned m = 0; m < g->count; m++)
+            held += b->memory[m] ? b->bytes : 0;
+    }
+    return broken + (held != g->counts.held_bytes);
+}

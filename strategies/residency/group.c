@@ -1,6 +1,5 @@
 /* A group as a device: every command finds its member, brings what it uses there, waits for whom it
  * must, and takes note of what it changed. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,96 +21,6 @@ int group_member_said(struct group *g, unsigned member, int code, struct error *
         return 0;
     g->members[member].lost |= code == ERR_DEVICE_LOST;
     error_prefix(error, "device %u of %s (%s): ", member, g->info.id, g->members[member].id);
-    return code;
-}
-
-/* ---- commands ------------------------------------------------------------------------------- */
-
-/* Where a command runs that nobody has placed. */
-static unsigned member_of_contents(const struct use *uses, size_t count)
-{
-    for (int reads = 1; reads >= 0; reads--)
-        for (size_t i = 0; i < count; i++) {
-            int writer = piece_at(uses[i].buffer, uses[i].begin)->writer;
-            if ((uses[i].use != USE_REPLACES) == reads && writer != NOBODY)
-                return (unsigned)writer;
-        }
-    return 0;
-}
-
-/* Contents are void to the strategy only where it keeps track of just these bytes. */
-static bool replaces(const struct group *g, const struct use *u)
-{
-    bool whole = u->begin == 0 && u->end == u->buffer->bytes;
-    return u->use == USE_REPLACES && g->how.discards && (g->how.by_range || whole);
-}
-
-static int bring(struct group *g, unsigned member, const struct use *u, struct error *error)
-{
-    if (g->how.by_range)
-        return migrate_to(g, u->buffer, member, u->begin, u->end, error);
-    return migrate_to(g, u->buffer, member, 0, u->buffer->bytes, error);
-}
-
-/* Before a command: copies, contents, order. */
-static int before(struct group *g, unsigned member, unsigned lane, const struct use *uses,
-                  size_t count, struct error *error)
-{
-    int code = 0;
-    if (g->members[member].lost)
-        return error_set(error, ERR_DEVICE_LOST, "%s, device %u of %s, was lost before",
-                         g->members[member].id, member, g->info.id);
-    for (size_t i = 0; i < count && !code; i++) {
-        code = order_check(g, lane, uses[i].buffer, uses[i].begin, uses[i].end,
-                           uses[i].use != USE_READS, error);
-        if (!code)
-            code = buffer_need(g, uses[i].buffer, member, error);
-    }
-    for (size_t i = 0; i < count && !code; i++)
-        if (!replaces(g, &uses[i]))
-            code = bring(g, member, &uses[i], error);
-    for (size_t i = 0; i < count && !code; i++)
-        code = order_before(g, lane, uses[i].buffer, member, uses[i].begin, uses[i].end,
-                            uses[i].use != USE_READS, error);
-    return code ? code : order_use(g, lane, error);
-}
-
-static void note_read(struct group *g, unsigned member, unsigned lane, uint64_t ticket,
-                      const struct use *u)
-{
-    /* Pieces that are read in part are taken as read: to cut them for that would leave a piece for
-     * every place ever read. */
-    struct piece *p =
-        g->check_order ? pieces_cut(g, u->buffer, u->begin, u->end) : piece_at(u->buffer, u->begin);
-    for (; p && p->begin < u->end; p = p->next)
-        order_note(g, lane, ticket, p, member, false);
-}
-
-/* Whatever the strategy keeps track of, who wrote what is known by ranges: it says where commands
- * run, and that must not depend on the strategy. */
-static void note_write(struct group *g, unsigned member, unsigned lane, uint64_t ticket,
-                       const struct use *u)
-{
-    struct piece *p = pieces_merge(g, u->buffer, u->begin, u->end);
-    p->writer = (int)member;
-    p->current = bit((int)member);
-    order_note(g, lane, ticket, p, member, true);
-    for (p = u->buffer->first; p && !g->how.by_range; p = p->next)
-        p->current = bit((int)member);
-}
-
-/* After a command that the member has taken. */
-static int after(struct group *g, unsigned member, unsigned lane, const struct use *uses,
-                 size_t count, struct error *error)
-{
-    uint64_t ticket;
-    int code = order_issued(g, lane, &ticket, error);
-    for (size_t i = 0; i < count && g->lane_count; i++)
-        if (uses[i].use == USE_READS)
-            note_read(g, member, lane, ticket, &uses[i]);
-    for (size_t i = 0; i < count; i++)
-        if (uses[i].use != USE_READS)
-            note_write(g, member, lane, ticket, &uses[i]);
     return code;
 }
 
@@ -172,7 +81,7 @@ static int group_discard(struct device *device, uint64_t memory, uint64_t offset
     if (bytes == 0)
         return 0;
     struct use use = {b, offset, offset + bytes, USE_REPLACES};
-    if (replaces(g, &use))
+    if (use_replaces(g, &use))
         pieces_merge(g, b, use.begin, use.end)->current = 0;
     for (struct piece *p = pieces_cut(g, b, use.begin, use.end); p && p->begin < use.end;
          p = p->next)
@@ -198,16 +107,16 @@ static int group_write(struct device *device, uint64_t memory, uint64_t offset, 
                        uint64_t bytes, struct error *error)
 {
     struct group *g = self(device);
-    struct device *d = g->members[0].device;
     struct use use = {buffer_of(memory), offset, offset + bytes, USE_REPLACES};
     if (bytes == 0)
         return 0;
-    unsigned lane = order_lane(g, 0, LANE_COMMANDS);
-    int code = before(g, 0, lane, &use, 1, error);
+    const struct command c = command_on(g, 0, &use, 1);
+    struct device *d = g->members[0].device;
+    int code = command_before(g, &c, error);
     if (code)
         return code;
     code = d->ops->write(d, use.buffer->memory[0], offset, host, bytes, error);
-    return code ? group_member_said(g, 0, code, error) : after(g, 0, lane, &use, 1, error);
+    return command_after(g, &c, code, error);
 }
 
 static int group_copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
@@ -218,15 +127,14 @@ static int group_copy(struct device *device, uint64_t to, uint64_t to_offset, ui
                          {buffer_of(to), to_offset, to_offset + bytes, USE_REPLACES}};
     if (bytes == 0)
         return 0;
-    unsigned member = member_of_contents(uses, 2), lane = order_lane(g, member, LANE_COMMANDS);
-    struct device *d = g->members[member].device;
-    int code = before(g, member, lane, uses, 2, error);
+    const struct command c = command_on(g, command_member(uses, 2), uses, 2);
+    struct device *d = g->members[c.member].device;
+    int code = command_before(g, &c, error);
     if (code)
         return code;
-    code = d->ops->copy(d, uses[1].buffer->memory[member], to_offset,
-                        uses[0].buffer->memory[member], from_offset, bytes, error);
-    return code ? group_member_said(g, member, code, error)
-                : after(g, member, lane, uses, 2, error);
+    code = d->ops->copy(d, uses[1].buffer->memory[c.member], to_offset,
+                        uses[0].buffer->memory[c.member], from_offset, bytes, error);
+    return command_after(g, &c, code, error);
 }
 
 static int group_fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
@@ -236,14 +144,13 @@ static int group_fill(struct device *device, uint64_t memory, uint64_t offset, u
     struct use use = {buffer_of(memory), offset, offset + bytes, USE_REPLACES};
     if (bytes == 0)
         return 0;
-    unsigned member = member_of_contents(&use, 1), lane = order_lane(g, member, LANE_COMMANDS);
-    struct device *d = g->members[member].device;
-    int code = before(g, member, lane, &use, 1, error);
+    const struct command c = command_on(g, command_member(&use, 1), &use, 1);
+    struct device *d = g->members[c.member].device;
+    int code = command_before(g, &c, error);
     if (code)
         return code;
-    code = d->ops->fill(d, use.buffer->memory[member], offset, byte, bytes, error);
-    return code ? group_member_said(g, member, code, error)
-                : after(g, member, lane, &use, 1, error);
+    code = d->ops->fill(d, use.buffer->memory[c.member], offset, byte, bytes, error);
+    return command_after(g, &c, code, error);
 }
 
 /* ---- kernels -------------------------------------------------------------------------------- */
@@ -318,21 +225,20 @@ static int group_launch(struct device *device, struct device_program *program, s
         const struct launch_array *a = &launch->arrays[i];
         g->uses[i] = (struct use){buffer_of(a->memory), a->offset, a->offset + a->bytes, a->use};
     }
-    unsigned member = launch->member == MEMBER_OF_CONTENTS ? member_of_contents(g->uses, count)
+    unsigned member = launch->member == MEMBER_OF_CONTENTS ? command_member(g->uses, count)
                                                            : (unsigned)launch->member;
     if (member >= g->count)
         return error_set(error, ERR_UNSUPPORTED, "device %u of %s, whose last is device %u", member,
                          g->info.id, g->count - 1);
-    unsigned lane = order_lane(g, member, LANE_COMMANDS);
-    int code = before(g, member, lane, g->uses, count, error);
+    const struct command c = command_on(g, member, g->uses, count);
+    int code = command_before(g, &c, error);
     if (code)
         return code;
     translate(g, member, launch, argument_count, kinds, arguments);
     struct device *d = g->members[member].device;
     code = d->ops->launch(d, program->of[member], kernel, launch, argument_count, kinds,
                           g->arguments, error);
-    return code ? group_member_said(g, member, code, error)
-                : after(g, member, lane, g->uses, count, error);
+    return command_after(g, &c, code, error);
 }
 
 /* ---- queues and time ------------------------------------------------------------------------ */
@@ -455,41 +361,6 @@ static const struct device_ops group_ops = {
     .discard = group_discard,
 };
 
-int residency_describe(const struct device_info *const *members, unsigned count,
-                       struct device_info *info, struct error *error)
-{
-    *info = *members[0];
-    info->members = count;
-    info->bus_id[0] = 0;
-    for (unsigned m = 1; m < count; m++) {
-        const struct device_info *d = members[m];
-        if (d->language != info->language || d->adds_offsets != info->adds_offsets)
-            return error_set(
-                error, ERR_UNSUPPORTED,
-                "%s and %s can't be one group: their kernels are of different languages",
-                members[0]->id, d->id);
-        if (strlen(info->id) + strlen(d->id) + 2 > sizeof info->id)
-            return error_set(error, ERR_UNSUPPORTED, "a group of too many devices");
-        strcat(strcat(info->id, "+"), d->id);
-        if (d->kind != info->kind)
-            info->kind = DEVICE_OTHER;
-        if (d->memory_bytes < info->memory_bytes)
-            info->memory_bytes = d->memory_bytes;
-        if (d->max_alloc_bytes < info->max_alloc_bytes)
-            info->max_alloc_bytes = d->max_alloc_bytes;
-        if (d->alignment_bytes > info->alignment_bytes)
-            info->alignment_bytes = d->alignment_bytes;
-        if (d->max_group_items &&
-            (!info->max_group_items || d->max_group_items < info->max_group_items))
-            info->max_group_items = d->max_group_items;
-        info->compute_units += d->compute_units;
-        info->has_f64 &= d->has_f64;
-        info->can_split &= d->can_split;
-        info->peers_whole |= d->peers_whole;
-    }
-    return 0;
-}
-
 int residency_open(struct device *const *members, unsigned count,
                    const struct residency_options *options, struct device **group,
                    struct error *error)
@@ -539,33 +410,4 @@ const struct residency_counts *residency_counts(const struct device *group)
 void residency_reset_peak(struct device *group)
 {
     self(group)->counts.peak_held_bytes = self(group)->counts.held_bytes;
-}
-
-/* ---- checking ------------------------------------------------------------------------------- */
-
-static unsigned check_pieces(const struct group *g, const struct buffer *b)
-{
-    unsigned broken = 0;
-    uint64_t at = 0;
-    for (const struct piece *p = b->first; p; at = p->end, p = p->next) {
-        broken += p->begin != at || p->end <= p->begin; /* pieces follow each other */
-        broken += !p->current && p->writer != NOBODY;   /* what was written is somewhere */
-        for (unsigned m = 0; m < RESIDENCY_MEMBERS_MAX; m++)
-            broken += (p->current & bit((int)m)) && (m >= g->count || !b->memory[m]);
-        broken += (p->current & bit(HOST_SHADOW)) && !b->shadow;
-    }
-    return broken + (at != b->bytes);
-}
-
-unsigned residency_check(const struct device *group)
-{
-    const struct group *g = self(group);
-    unsigned broken = 0;
-    uint64_t held = 0;
-    for (const struct buffer *b = g->first; b; b = b->next) {
-        broken += check_pieces(g, b);
-        for (unsigned m = 0; m < g->count; m++)
-            held += b->memory[m] ? b->bytes : 0;
-    }
-    return broken + (held != g->counts.held_bytes);
 }

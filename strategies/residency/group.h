@@ -145,6 +145,26 @@ static inline uint64_t *order_tickets(const struct group *g, struct piece *p, un
     return p->tickets + (copy * 2 + writes) * g->lane_count;
 }
 
+/* command.c: before and after a command */
+struct command {
+    unsigned member, lane;
+    const struct use *uses;
+    size_t use_count;
+};
+static inline struct command command_on(const struct group *g, unsigned member,
+                                        const struct use *uses, size_t use_count)
+{
+    return (struct command){member, order_lane(g, member, LANE_COMMANDS), uses, use_count};
+}
+/* Where a command runs that nobody has placed. */
+unsigned command_member(const struct use *uses, size_t count);
+/* Contents are void to the strategy only where it keeps track of just these bytes. */
+bool use_replaces(const struct group *g, const struct use *u);
+/* Makes the copies that it uses, brings their contents, and waits for whom it must. */
+int command_before(struct group *g, const struct command *c, struct error *error);
+/* The member `said` (a code) how it took the command: takes note of what it does. */
+int command_after(struct group *g, const struct command *c, int said, struct error *error);
+
 /* migrate.c */
 /* Brings what is missing of [begin, end) to a member that has a copy. */
 int migrate_to(struct group *g, struct buffer *b, unsigned member, uint64_t begin, uint64_t end,
