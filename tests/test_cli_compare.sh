@@ -47,6 +47,17 @@ has '"verdict": "ok"'
 expect 0 "" compare c-base.json --by strategy=raw --format md
 has "paired by round"
 
+# ---- experiments
+expect 0 "0 failed" experiment overflow:cells=6:window=2:frames=8 -s raw --rounds 1 --out c-rows.json
+expect 0 "" compare c-rows.json c-rows.json
+has "base c-rows.json: .*, 1 rounds, [0-9]* rows of experiments, "
+sed 's/"pool_bytes":\[[0-9]*\]/"pool_bytes":[999999999]/g' c-rows.json >c-pools.json
+expect 1 "" compare c-rows.json c-pools.json
+has "^  overflow chunks=1 percent=100  *pool_bytes .* - larger, regression"
+expect 0 "" compare c-rows.json c-pools.json --gate none
+expect 4 "" compare c-rows.json c-base.json
+has "no case in common"
+
 # ---- all cases of a strategy together
 expect 0 "6 ok" run --smoke -w canny,fft,crypt -s raw,pool -D host --rounds 6 --out c-all.json
 expect 0 "" compare c-all.json c-all.json --show all

@@ -332,6 +332,11 @@ static void comparisons_are_valid(void **state)
     json_t *over_cases = read_json("tests/golden/compare_way.json");
     assert_true(is_valid(schema, schema, right));
     assert_true(is_valid(schema, schema, over_cases));
+    json_t *experiment = read_json("tests/golden/compare_experiment.json");
+    assert_true(is_valid(schema, schema, experiment));
+    json_object_del(json_array_get(json_object_get(experiment, "rows"), 0), "row");
+    assert_false(is_valid(schema, schema, experiment));
+    json_decref(experiment);
     assert_true(json_array_size(json_object_get(right, "rows")) > 3);
     json_decref(over_cases);
     check_breaks(schema, right, "rows", breaks, sizeof breaks / sizeof *breaks);

@@ -103,6 +103,7 @@ int compare_results(const struct compare_file *base, const struct compare_file *
         c.roots[1] = in_turns ? NULL : fresh[i].root;
         compare_files(&c, base->root, index, fresh[i].root);
         compare_ways(&c);
+        compare_experiments(&c, base->root, fresh[i].root);
     }
     compare_judge(&c);
     *comparison = compare_tree(&c, base, fresh, fresh_count, differences, is_comparable);

@@ -21,6 +21,9 @@
  * A p is adjusted over the gated tests of single cases, or over those over cases, and doubled where
  * there are both: either family has half of alpha. So many cases can't hide what all of them show.
  *
+ * Rows of experiments are compared as cases are (compare_experiment.c says by which gates); they have
+ * no rows over cases.
+ *
  * D is the limit of the metric's gate, for a metric without one the threshold. The noise floor is
  * what the files know of it (record/noise.h), nothing where their rounds were made in turns: below
  * it, no number of rounds tells a change from a drift of the machine. Ratios are judged by their
@@ -83,7 +86,7 @@ struct compare_options {
     bool keep_equal;           /* rows also for exact counters that are equal */
 };
 
-/* Compares each of the new files with the base, case by case. What is not comparable is no error:
+/* Compares each of the new files with the base, case by case and row by row of experiments. What is not comparable is no error:
  * the tree says so. ERR_USAGE for options that make no sense. The caller owns *comparison. */
 int compare_results(const struct compare_file *base, const struct compare_file *fresh,
                     size_t fresh_count, const struct compare_options *options, json_t **comparison,

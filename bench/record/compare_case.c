@@ -22,11 +22,12 @@ struct compare_row *compare_add_row(struct comparer *c, const struct compare_row
     return &c->rows[c->row_count++];
 }
 
-static struct compare_row *add_row(struct comparer *c, const json_t *base, const json_t *fresh)
+struct compare_row *compare_new_row(struct comparer *c, const json_t *base, const json_t *fresh)
 {
     const struct compare_row row = {
         .file = c->file,
         .one_case = fresh ? fresh : base,
+        .experiment = c->experiment,
         .base_case = base,
         .fresh_case = fresh,
         .base = NAN,
@@ -115,7 +116,7 @@ static bool is_beyond(const struct gate *gate, double base, double fresh)
     return fabs(fresh - base) > limit;
 }
 
-static void set_change(struct compare_row *row, double base, double fresh)
+void compare_set_change(struct compare_row *row, double base, double fresh)
 {
     row->verdict = fresh > base ? VERDICT_larger : VERDICT_smaller;
     if (row->metric->better != BETTER_NEITHER)
@@ -134,9 +135,9 @@ static void judge_varying(struct comparer *c, struct compare_row *row, const str
     const size_t fresh_rounds = json_array_size(json_object_get(row->fresh_case, "rounds"));
     const bool are_enough = base_rounds >= RANKS_LEAST_ROUNDS && fresh_rounds >= RANKS_LEAST_ROUNDS;
     if (are_known && are_enough && fresh->lo > base->hi)
-        set_change(row, base->hi, fresh->lo);
+        compare_set_change(row, base->hi, fresh->lo);
     else if (are_known && are_enough && fresh->hi < base->lo)
-        set_change(row, base->lo, fresh->hi);
+        compare_set_change(row, base->lo, fresh->hi);
     else
         row->verdict = VERDICT_unsure;
     row->reason = arena_printf(&c->arena, "not deterministic: %s in the base, %s in the new file",
@@ -157,7 +158,7 @@ static void compare_counter(struct comparer *c, const json_t *base, const json_t
         c->gated_equal_count += gate->is_set;
         return;
     }
-    struct compare_row *row = add_row(c, base, fresh);
+    struct compare_row *row = compare_new_row(c, base, fresh);
     row->metric = info;
     row->is_cold = is_cold;
     row->gate = gate->is_set ? gate : NULL;
@@ -166,7 +167,7 @@ static void compare_counter(struct comparer *c, const json_t *base, const json_t
     if (any_varies)
         judge_varying(c, row, &base_range, &fresh_range);
     else if (base_value != fresh_value)
-        set_change(row, base_value, fresh_value);
+        compare_set_change(row, base_value, fresh_value);
 }
 
 /* Whether two runs have the same counters in the same order and of the same values, as nearly all
@@ -267,10 +268,10 @@ double compare_floor(const struct comparer *c, const json_t *one_case, const cha
     return floor;
 }
 
-static void compare_samples(struct comparer *c, const json_t *base, const json_t *fresh, size_t i)
+bool compare_samples(struct comparer *c, const json_t *base, const json_t *fresh,
+                     const struct counter_info *info, const struct gate *gate)
 {
-    size_t list_count, count[2];
-    const struct counter_info *info = &counter_list(&list_count)[i];
+    size_t count[2];
     const size_t base_most = json_array_size(json_object_get(base, "rounds"));
     const size_t most = base_most + json_array_size(json_object_get(fresh, "rounds"));
     if (most > c->number_room) {
@@ -282,12 +283,12 @@ static void compare_samples(struct comparer *c, const json_t *base, const json_t
     double *const room = c->numbers + 2 * most;
     count[0] = result_round_medians(base, info->name, round[0], value[0]);
     count[1] = result_round_medians(fresh, info->name, round[1], value[1]);
-    const struct gate *gate = c->options->gates.gate[i].is_set ? &c->options->gates.gate[i] : NULL;
+    gate = gate && gate->is_set ? gate : NULL;
     if (count[0] == 0 && count[1] == 0)
-        return;
+        return false;
     if ((count[0] == 0 || count[1] == 0) && !gate)
-        return;
-    struct compare_row *row = add_row(c, base, fresh);
+        return true;
+    struct compare_row *row = compare_new_row(c, base, fresh);
     row->metric = info;
     row->gate = gate;
     row->limit = compare_log_limit(gate ? gate->part : c->options->threshold);
@@ -308,6 +309,7 @@ static void compare_samples(struct comparer *c, const json_t *base, const json_t
     row->base_rounds = count[0];
     row->fresh_rounds = count[1];
     row->has_test = count[0] >= RANKS_LEAST_ROUNDS && count[1] >= RANKS_LEAST_ROUNDS;
+    return true;
 }
 
 /* ---- the case ------------------------------------------------------------------------------- */
@@ -319,7 +321,7 @@ static bool was_measured(const json_t *one_case)
 }
 
 /* The row of a case that is not ok in both files. */
-static void compare_status(struct comparer *c, const json_t *base, const json_t *fresh)
+static void compare_failure(struct comparer *c, const json_t *base, const json_t *fresh)
 {
     const bool base_is_ok = base && case_is_ok(base), fresh_is_ok = fresh && case_is_ok(fresh);
     if (c->by && (!was_measured(base) || !was_measured(fresh))) {
@@ -328,7 +330,7 @@ static void compare_status(struct comparer *c, const json_t *base, const json_t 
     }
     if (base_is_ok == fresh_is_ok && was_measured(base) == was_measured(fresh))
         return; /* it failed, or was left out, in both */
-    struct compare_row *row = add_row(c, base, fresh);
+    struct compare_row *row = compare_new_row(c, base, fresh);
     if (base_is_ok || !was_measured(fresh))
         row->verdict = was_measured(fresh) ? VERDICT_wrong : VERDICT_gone;
     else
@@ -340,19 +342,26 @@ static void compare_status(struct comparer *c, const json_t *base, const json_t 
         row->reason = arena_copy(&c->arena, reason, strcspn(reason, "\n"));
 }
 
+bool compare_status(struct comparer *c, const json_t *base, const json_t *fresh)
+{
+    if (!base || !fresh || !case_is_ok(base) || !case_is_ok(fresh)) {
+        compare_failure(c, base, fresh);
+        return false;
+    }
+    const char *digest = tree_get_text(base, "digest"), *other = tree_get_text(fresh, "digest");
+    c->pair_count++;
+    c->other_bits_count += *digest && *other && strcmp(digest, other) != 0;
+    return true;
+}
+
 void compare_case(struct comparer *c, const json_t *base, const json_t *fresh)
 {
     size_t count;
     const struct counter_info *list = counter_list(&count);
-    if (!base || !fresh || !case_is_ok(base) || !case_is_ok(fresh)) {
-        compare_status(c, base, fresh);
+    if (!compare_status(c, base, fresh))
         return;
-    }
-    c->pair_count++;
-    const char *digest = tree_get_text(base, "digest"), *other = tree_get_text(fresh, "digest");
-    c->other_bits_count += *digest && *other && strcmp(digest, other) != 0;
     for (size_t i = 0; i < count && !c->leave_out_times; i++)
         if (list[i].kind == KIND_SAMPLED && !c->options->leave_out[i])
-            compare_samples(c, base, fresh, i);
+            compare_samples(c, base, fresh, &list[i], &c->options->gates.gate[i]);
     compare_counters(c, base, fresh);
 }

@@ -1,15 +1,17 @@
-/* What a comparison holds constant: program and data, the device, and for times the machine. The
- * strategies and merge sets themselves are what is compared, so no revision is in here.
+/* What a comparison holds constant: program and data, an experiment's options, the device, and for
+ * times the machine. The strategies and merge sets themselves are what is compared, so no revision
+ * is in here.
  *
- * What matters for which metric: program, data, memory limit, alignment and the ability to split
- * decide what is counted ("everything"); which device, driver, machine and kind of build it is
- * decides how long it takes ("times"), and so does all of what decides what is counted. The rest is
- * told and stops nobody ("nothing"). */
+ * What matters for which metric: program, data, options, memory limit, alignment and the ability to
+ * split decide what is counted ("everything"); which device, driver, machine and kind of build it
+ * is decides how long it takes ("times"), and so does all of what decides what is counted. The rest
+ * is told and stops nobody ("nothing"). */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "record/compare_parts.h"
+#include "record/experiment.h"
 #include "record/tree.h"
 
 struct differ {
@@ -142,7 +144,8 @@ static void compare_one_case(struct differ *d, const json_t *base, const json_t 
             json_array_remove(d->all, before);
 }
 
-static void compare_cases(struct differ *d, const json_t *fresh, const json_t *base_index)
+static void compare_cases(struct differ *d, const json_t *base_root, const json_t *fresh,
+                          const json_t *base_index)
 {
     json_t *one_case;
     size_t i, differing = 0, common = 0;
@@ -159,20 +162,61 @@ static void compare_cases(struct differ *d, const json_t *fresh, const json_t *b
         add(d, "more such differences of program or data", NULL, number, "everything");
         json_decref(number);
     }
-    if (common == 0) {
-        json_t *base_count = tree_count(json_object_size(base_index));
-        json_t *fresh_count = tree_count(json_array_size(json_object_get(fresh, "cases")));
-        add(d, "no case in common: cases", base_count, fresh_count, "everything");
+    if (common == 0 && compare_experiment_pairs(base_root, fresh) == 0) {
+        const size_t base_cases = json_object_size(base_index);
+        const size_t fresh_cases = json_array_size(json_object_get(fresh, "cases"));
+        const bool of_cases = base_cases || fresh_cases;
+        json_t *base_count = tree_count(of_cases ? base_cases : compare_experiment_rows(base_root));
+        json_t *fresh_count = tree_count(of_cases ? fresh_cases : compare_experiment_rows(fresh));
+        add(d, of_cases ? "no case in common: cases" : "no row of an experiment in common: rows",
+            base_count, fresh_count, "everything");
         json_decref(base_count);
         json_decref(fresh_count);
     }
 }
 
-/* The devices, as an object's keys, of the cases that both have. */
-static json_t *devices_in_common(const json_t *fresh, const json_t *base_index)
+/* What an experiment was run with; which strategies it has rows of is no part of any row. */
+static void compare_options(struct differ *d, const json_t *base, const json_t *fresh)
 {
-    json_t *devices = tree_object(), *one_case;
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(fresh, "options"), name, value)
+    {
+        const json_t *before = json_object_get(json_object_get(base, "options"), name);
+        char subject[256];
+        if (!before || json_equal(before, value) || strcmp(name, "strategies") == 0)
+            continue;
+        snprintf(subject, sizeof subject, "%s on %s %s", tree_get_text(fresh, "name"),
+                 tree_get_text(fresh, "device"), name);
+        add(d, subject, before, value, "everything");
+    }
+}
+
+static void compare_experiment_options(struct differ *d, const json_t *base, const json_t *fresh)
+{
+    json_t *experiment;
     size_t i;
+    json_array_foreach(json_object_get(fresh, "experiments"), i, experiment)
+    {
+        const json_t *before = experiment_find(base, tree_get_text(experiment, "name"),
+                                               tree_get_text(experiment, "device"));
+        if (before)
+            compare_options(d, before, experiment);
+    }
+}
+
+/* The devices, as an object's keys, of the cases and experiments that both have. */
+static json_t *devices_in_common(const json_t *base_root, const json_t *fresh,
+                                 const json_t *base_index)
+{
+    json_t *devices = tree_object(), *one_case, *experiment;
+    size_t i;
+    json_array_foreach(json_object_get(fresh, "experiments"), i, experiment)
+    {
+        const char *id = tree_get_text(experiment, "device");
+        if (experiment_find(base_root, tree_get_text(experiment, "name"), id))
+            tree_put(devices, id, json_true());
+    }
     json_array_foreach(json_object_get(fresh, "cases"), i, one_case)
     {
         const char *id = tree_get_text(json_object_get(one_case, "key"), "device");
@@ -190,7 +234,7 @@ json_t *compare_context(const struct compare_file *base, const struct compare_fi
     struct differ d = {tree_array(), file};
     const json_t *a = json_object_get(base->root, "context");
     const json_t *b = json_object_get(fresh->root, "context");
-    json_t *devices = devices_in_common(fresh->root, base_index);
+    json_t *devices = devices_in_common(base->root, fresh->root, base_index);
     compare_devices(&d, base->root, fresh->root, devices);
     json_decref(devices);
     compare_facts(&d, "host", json_object_get(a, "host"), json_object_get(b, "host"), host_facts,
@@ -203,7 +247,8 @@ json_t *compare_context(const struct compare_file *base, const struct compare_fi
         json_object_get(json_object_get(fresh->root, "run"), "options"), memory_limit);
     if (x != y && !json_equal(x, y))
         add(&d, "run --mem-limit", x, y, "everything");
-    compare_cases(&d, fresh->root, base_index);
+    compare_cases(&d, base->root, fresh->root, base_index);
+    compare_experiment_options(&d, base->root, fresh->root);
     compare_env(&d, json_object_get(a, "env"), json_object_get(b, "env"));
     return d.all;
 }

@@ -112,7 +112,7 @@ static const char *number_cell(struct arena *arena, const json_t *row, const cha
     else if (strcmp(unit, "bytes") == 0)
         text_bytes(text, (uint64_t)number);
     else
-        snprintf(text, sizeof text, "%.0f", number);
+        snprintf(text, sizeof text, strcmp(unit, "ratio") == 0 ? "%.4g" : "%.0f", number);
     return arena_copy(arena, text, strlen(text));
 }
 
@@ -147,7 +147,9 @@ static const char *change_cell(struct arena *arena, const json_t *row)
     if (strcmp(tree_get_text(row, "unit"), "bytes") == 0)
         text_bytes(amount, (uint64_t)fabs(fresh - base));
     else
-        snprintf(amount, sizeof amount, "%.0f", fabs(fresh - base));
+        snprintf(amount, sizeof amount,
+                 strcmp(tree_get_text(row, "unit"), "ratio") == 0 ? "%.4g" : "%.0f",
+                 fabs(fresh - base));
     return arena_printf(arena, "%s%s%s%s", fresh > base ? "+" : "-", amount, *part ? ", " : "",
                         part);
 }
@@ -216,6 +218,9 @@ static struct compare_line line_of(struct arena *arena, const json_t *comparison
     if (is_over_cases(row))
         line.cell[LINE_WORKLOAD] =
             arena_printf(arena, "all %.0f cases", tree_get_number(row, "cases"));
+    if (json_object_get(row, "experiment"))
+        line.cell[LINE_WORKLOAD] = arena_printf(arena, "%s %s", tree_get_text(row, "experiment"),
+                                                tree_get_text(row, "row"));
     line.cell[LINE_METRIC] = *metric ? metric : "status";
     if (is_cold)
         line.cell[LINE_METRIC] = arena_printf(arena, "%s (cold)", metric);
@@ -227,13 +232,14 @@ static struct compare_line line_of(struct arena *arena, const json_t *comparison
     return line;
 }
 
-/* What a workload and a strategy are called stands in every row, even if it is the same. That a row
- * is over all datasets is no reason to name the only one in all others. */
+/* What a workload and a strategy are called stands in every row, even if it is the same, but of
+ * experiments, which have none. That a row is over all datasets is no reason to name the only one
+ * in all others. */
 static const char *once(const struct compare_lines *lines, int column)
 {
-    if (column == LINE_WORKLOAD || column == LINE_STRATEGY || column > LINE_RESIDENCY)
-        return NULL;
     const char *cell = NULL;
+    if (column > LINE_RESIDENCY)
+        return NULL;
     for (size_t i = 0; i < lines->count; i++) {
         const struct compare_line *line = &lines->line[i];
         if (column == LINE_DATASET && is_over_cases(line->row))
@@ -242,7 +248,10 @@ static const char *once(const struct compare_lines *lines, int column)
             return NULL;
         cell = line->cell[column];
     }
-    return cell || !lines->count ? cell : lines->line[0].cell[column];
+    if (!cell && lines->count)
+        cell = lines->line[0].cell[column];
+    const bool is_name = column == LINE_WORKLOAD || column == LINE_STRATEGY;
+    return is_name && cell && *cell ? NULL : cell;
 }
 
 struct compare_lines compare_lines_of(const json_t *comparison, const json_t *rows)

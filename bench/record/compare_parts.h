@@ -21,6 +21,7 @@ struct compare_row {
     size_t file;                          /* which of the new files */
     size_t cases;                         /* of a row over all cases of a way; 0: it is of one */
     const json_t *one_case;               /* whose key the row has */
+    const json_t *experiment;             /* of which it is a row; NULL: it is a case */
     const json_t *base_case, *fresh_case; /* NULL where a file lacks it */
     const struct counter_info *metric;    /* NULL: the case as a whole */
     const struct gate *gate;              /* NULL: none */
@@ -47,6 +48,7 @@ struct comparer {
     const json_t *roots[2];    /* base and new, where a noise floor is between them; else NULL */
     size_t file, file_count;   /* the new file of the pairs that come next */
     json_t *way_keys;          /* of the rows over cases */
+    const json_t *experiment;  /* whose rows come next; NULL: cases do */
     struct arena arena;
     struct rank_table table;
     double *numbers; /* room for the rounds of two cases, four times */
@@ -66,9 +68,25 @@ struct comparer {
 /* compare_case.c: adds the rows of a case. `fresh` or `base` is NULL where a file lacks it. */
 void compare_case(struct comparer *c, const json_t *base, const json_t *fresh);
 struct compare_row *compare_add_row(struct comparer *c, const struct compare_row *row);
+/* What compare_experiment.c does with two rows as well. A row of nothing but whose it is: */
+struct compare_row *compare_new_row(struct comparer *c, const json_t *base, const json_t *fresh);
+/* Are both ok? Else adds the row that says so, if that is a change. */
+bool compare_status(struct comparer *c, const json_t *base, const json_t *fresh);
+/* Adds the row of a time, unless nobody needs it; is the metric known? `gate` need not be set. */
+bool compare_samples(struct comparer *c, const json_t *base, const json_t *fresh,
+                     const struct counter_info *info, const struct gate *gate);
+void compare_set_change(struct compare_row *row, double base, double fresh);
 /* The noise floor of a metric of a case or a way (record/noise.h) by both files, as a logarithm; 0
  * where none is known or needed. */
 double compare_floor(const struct comparer *c, const json_t *one_case, const char *metric);
+
+/* compare_experiment.c: adds the rows of all experiments. */
+void compare_experiments(struct comparer *c, const json_t *base, const json_t *fresh);
+size_t compare_experiment_rows(const json_t *root);
+/* How many rows both have. */
+size_t compare_experiment_pairs(const json_t *base, const json_t *fresh);
+/* Which row it is, as a comparison has it. */
+void compare_put_experiment(json_t *out, const json_t *experiment, const json_t *row);
 
 /* compare_way.c: adds the rows over the cases of a file whose rows have all been added. */
 void compare_ways(struct comparer *c);

@@ -18,12 +18,17 @@ static bool is_true(const json_t *object, const char *key)
 
 static void print_file(const char *which, const json_t *file, const char *end, FILE *out)
 {
-    fprintf(out, "%s %s: rev %.12s%s, %.0f rounds, %.0f case%s, run %s %s%s", which,
-            tree_get_text(file, "name"),
+    const double cases = tree_get_number(file, "cases"),
+                 rows = tree_get_number(file, "experiment_rows");
+    fprintf(out, "%s %s: rev %.12s%s, %.0f rounds", which, tree_get_text(file, "name"),
             *tree_get_text(file, "git_rev") ? tree_get_text(file, "git_rev") : "unknown",
-            is_true(file, "git_dirty") ? "-dirty" : "", tree_get_number(file, "rounds"),
-            tree_get_number(file, "cases"), tree_get_number(file, "cases") == 1 ? "" : "s",
-            tree_get_text(file, "started_at"), tree_get_text(file, "status"), end);
+            is_true(file, "git_dirty") ? "-dirty" : "", tree_get_number(file, "rounds"));
+    if (cases > 0 || rows == 0)
+        fprintf(out, ", %.0f case%s", cases, cases == 1 ? "" : "s");
+    if (rows > 0)
+        fprintf(out, ", %.0f row%s of experiments", rows, rows == 1 ? "" : "s");
+    fprintf(out, ", run %s %s%s", tree_get_text(file, "started_at"), tree_get_text(file, "status"),
+            end);
 }
 
 static void print_fact(const json_t *value, FILE *out)
@@ -229,7 +234,7 @@ static void print_csv(const json_t *comparison, const json_t *rows, FILE *out)
     fputs("file", out);
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
         fprintf(out, ",%s", columns[c]);
-    fputs(",ci_lo,ci_hi\n", out);
+    fputs(",ci_lo,ci_hi,experiment,row\n", out);
     json_array_foreach(rows, i, row)
     {
         const size_t file = (size_t)json_integer_value(json_object_get(row, "file"));
@@ -243,6 +248,10 @@ static void print_csv(const json_t *comparison, const json_t *rows, FILE *out)
             fputc(',', out);
             print_csv_value(json_array_get(ci, c), out);
         }
+        fputc(',', out);
+        print_csv_value(json_object_get(row, "experiment"), out);
+        fputc(',', out);
+        print_csv_value(json_object_get(row, "row"), out);
         fputc('\n', out);
     }
 }

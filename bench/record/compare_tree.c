@@ -71,7 +71,8 @@ static void put_metric(json_t *out, const struct compare_row *row)
 {
     const bool is_sampled = row->metric->kind == KIND_SAMPLED;
     tree_put(out, "metric", tree_text(row->metric->name));
-    tree_put(out, "phase", tree_text(row->is_cold ? "cold" : "warm"));
+    if (!row->experiment)
+        tree_put(out, "phase", tree_text(row->is_cold ? "cold" : "warm"));
     tree_put(out, "kind", tree_text(is_sampled ? "sampled" : "exact"));
     tree_put(out, "unit", tree_text(counter_unit_name(row->metric->unit)));
     tree_put(out, "base", tree_number(row->base));
@@ -104,8 +105,11 @@ static json_t *row_to_json(const struct compare_row *row)
     const json_t *key = json_object_get(row->one_case, "key");
     json_t *out = tree_object();
     tree_put(out, "file", tree_count(row->file));
-    tree_put(out, "id", tree_share(row->one_case, "id"));
-    for (size_t i = 0; i < sizeof key_members / sizeof *key_members; i++)
+    if (row->experiment)
+        compare_put_experiment(out, row->experiment, row->one_case);
+    else
+        tree_put(out, "id", tree_share(row->one_case, "id"));
+    for (size_t i = 0; i < sizeof key_members / sizeof *key_members && !row->experiment; i++)
         if (json_object_get(key, key_members[i]))
             tree_put(out, key_members[i], tree_share(key, key_members[i]));
     if (row->cases)
@@ -146,6 +150,8 @@ static json_t *describe_file(const struct compare_file *file)
     tree_put(out, "git_rev", tree_share(tool, "git_rev"));
     tree_put(out, "git_dirty", tree_share(tool, "git_dirty"));
     tree_put(out, "cases", tree_count(json_array_size(json_object_get(file->root, "cases"))));
+    if (compare_experiment_rows(file->root))
+        tree_put(out, "experiment_rows", tree_count(compare_experiment_rows(file->root)));
     return out;
 }
 
@@ -156,7 +162,7 @@ static json_t *mean_of(const struct comparer *c, size_t file)
     size_t count = 0;
     for (size_t i = 0; i < c->row_count; i++) {
         const struct compare_row *row = &c->rows[i];
-        if (row->file != file || row->cases || !row->metric ||
+        if (row->file != file || row->cases || !row->metric || row->experiment ||
             strcmp(row->metric->name, "wall_ns") != 0 || isnan(ratio(row)))
             continue;
         logarithms += row->shift.estimate;
