@@ -74,11 +74,10 @@ static int play_worker(void)
     const char *behaviour = tree_get_text(job.experiment, "strategies");
     const unsigned round = (unsigned)tree_get_number(job.experiment, "round");
     const size_t slot = (size_t)tree_get_number(job.experiment, "slot");
-    if (strcmp(behaviour, "unable") == 0) {
+    const bool unable = strcmp(behaviour, "unable") == 0;
+    if (unable)
         say_why(out, "there is no such kernel");
-        return 2;
-    }
-    for (size_t i = 0; i < json_array_size(rows); i++) {
+    for (size_t i = 0; i < json_array_size(rows) && !unable; i++) {
         const size_t row = (size_t)json_integer_value(json_array_get(rows, i));
         send_number(out, "start", row, NULL);
         send_number(out, "done", row,
@@ -89,7 +88,7 @@ static int play_worker(void)
     job_free(&job);
     json_decref(json);
     fclose(out);
-    return 0;
+    return unable ? 2 : 0;
 }
 
 /* ---- the parent ---------------------------------------------------------------------------- */
