@@ -82,6 +82,25 @@ static const struct refusal {
     {"let t: [n][n]f32 = rearrange (1, 0) g\nlet a: [n * n]f32 = reshape t\nin a", "2:1",
      "'t' is not row-major, so an offset and strides cannot express this reshape"},
     {"let m: mem = alloc(4)\nlet a: [n]i32 @ m = x\nin a", "2:1", "it is a view of 'x'"},
+    {"let m: mem pined = alloc(4)\nin x", "1:12",
+     "expected 'pinned' or 'heap' after 'mem', or nothing for device memory, found 'pined'"},
+    {"let m: mem device = alloc(4)\nin x", "1:12", "expected 'pinned' or 'heap' after 'mem'"},
+    {"let m: mem pinned = alloc(4)\nlet (o: mem, s: i64) = loop (p: mem = m, t: i64 = n) for i < n "
+     "{ in p, t }\nin s",
+     "2:1",
+     "'p' is device memory and gets 'm', which is pinned memory: a block stays in its space"},
+    {"let m: mem heap = alloc(4)\nlet o: mem heap = loop (p: mem heap = m) for i < n {\n"
+     "let q: mem = alloc(4)\nin q }\nin x",
+     "4:1", "'p' is heap memory and gets 'q', which is device memory"},
+    {"let m: mem pinned = alloc(4)\nlet o: mem heap = loop (p: mem pinned = m) for i < n { in p }\n"
+     "in x",
+     "2:1", "'o' is heap memory and gets 'p', which is pinned memory"},
+    {"let o: mem pinned = if n > 0 {\nlet a: mem pinned = alloc(4)\nin a } else {\n"
+     "let b: mem = alloc(4)\nin b }\nin x",
+     "5:1", "'o' is pinned memory and gets 'b', which is device memory"},
+    {"let m: mem pinned = alloc(4 * n)\nlet a: [n]i32 @ m = copy x\n"
+     "let b: [n]i32 = if n > 0 { in a } else { in x }\nin b",
+     "3:42", "'b_mem' is pinned memory and gets 'x_mem', which is device memory"},
     {"let c: bool = true\nlet r: i64 = loop (k: i64 = 0) while c { in k }\nin r", "2:38",
      "the condition must be a loop variable of type bool"},
     {"let a: [n]i32 = kernel k (i < n) private p: [2]i32 { a[i] = p[0]; } in", "1:71",
@@ -131,6 +150,8 @@ static void test_file_refusals(void **state)
         {"fun f(n: i64) { in n }\ndataset a { n = 1; }\ndataset a { n = 1; }",
          "t:3:9: there is already"},
         {"fun f(m: mem) { in m }", "t:1:7: a memory parameter needs its size"},
+        {"fun f(n: i64, m: mem pinned(4)) { in n }",
+         "t:1:15: the parameter 'm' is pinned memory: parameters are in device memory"},
         {"fun f(x: *i64) { in x }", "t:1:8: only arrays can be unique"},
         {"code { ' }", "t:1:6: this '{' of a C text has no matching '}'"},
         {"fun f(x: [1][1][1][1][1][1][1][1][1]u8) { in x }", "an array has at most 8 dimensions"},

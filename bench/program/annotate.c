@@ -8,6 +8,9 @@
  *   4. A loop whose result is a fresh array in every iteration gets a second block outside of the
  *      loop (the double buffer), into which each iteration copies its result.
  *
+ * All of it is device memory, but for what is passed on from a block of another space (3), and the
+ * second block that takes the place of one (4).
+ *
  * Existential arrays are row-major: a result that is not is copied first. Rule 4 is left out where
  * the loop still needs the old value (it is another result), or where its size varies.
  */
@@ -28,9 +31,10 @@ static struct name *name_at(struct annotator *a, int name)
 
 /* ---- new names and statements --------------------------------------------------------------- */
 
-static int add_memory_name(struct annotator *a, const char *base, struct expr *bytes)
+static int add_memory_name(struct annotator *a, const char *base, enum space space,
+                           struct expr *bytes)
 {
-    struct name n = {.kind = NAME_MEMORY, .memory = NO_NAME, .bytes = bytes};
+    struct name n = {.kind = NAME_MEMORY, .memory = NO_NAME, .space = space, .bytes = bytes};
     n.at = a->fun->at;
     return fun_add_name(a->program, a->fun, arena_printf(&a->program->arena, "%s_mem", base), &n);
 }
@@ -59,7 +63,7 @@ static struct stm **insert(struct stm **link, struct stm *s)
 static struct stm **allocate(struct annotator *a, struct stm **link, int array, struct place at,
                              struct expr *bytes)
 {
-    int memory = add_memory_name(a, name_at(a, array)->text, NULL);
+    int memory = add_memory_name(a, name_at(a, array)->text, SPACE_DEVICE, NULL);
     struct stm *alloc = new_statement(a, STM_ALLOC, at, memory);
     alloc->expr = bytes;
     name_at(a, array)->memory = memory;
@@ -70,6 +74,11 @@ static struct stm **allocate_fresh(struct annotator *a, struct stm **link, int a
                                    struct place at)
 {
     return allocate(a, link, array, at, array_bytes(a->program, name_at(a, array)));
+}
+
+static enum space space_of(struct annotator *a, int array)
+{
+    return name_at(a, name_at(a, array)->memory)->space;
 }
 
 static bool is_plain(const struct name *array)
@@ -291,7 +300,8 @@ static void annotate_if(struct annotator *a, struct stm *s)
         }
         expose_memory(a, s->then, i);
         expose_memory(a, s->otherwise, i);
-        int memory = add_memory_name(a, name_at(a, s->outs[i])->text, NULL);
+        int memory = add_memory_name(a, name_at(a, s->outs[i])->text,
+                                     space_of(a, s->then->results[i + 1]), NULL);
         name_at(a, s->outs[i])->memory = memory;
         insert_int(a, &s->outs, s->out_count++, i, memory);
         i++;
@@ -384,6 +394,7 @@ static struct stm **finish_loop_array(struct annotator *a, struct stm **link, st
             at = &(*at)->next;
         struct stm *alloc = *at;
         *at = alloc->next;
+        name_at(a, alloc->outs[0])->space = name_at(a, memory)->space;
         link = insert(link, alloc);
         l->body.results[i] = kept;
     }
@@ -391,7 +402,8 @@ static struct stm **finish_loop_array(struct annotator *a, struct stm **link, st
     insert_int(a, &l->init_names, l->param_count, i, name_at(a, l->init_names[i])->memory);
     insert_expr(a, &l->init_exprs, l->param_count, i);
     insert_int(a, &l->params, l->param_count++, i, memory);
-    int out_memory = add_memory_name(a, name_at(a, s->outs[i])->text, NULL);
+    int out_memory =
+        add_memory_name(a, name_at(a, s->outs[i])->text, name_at(a, memory)->space, NULL);
     name_at(a, s->outs[i])->memory = out_memory;
     insert_int(a, &s->outs, s->out_count++, i, out_memory);
     return link;
@@ -412,7 +424,8 @@ static struct stm **annotate_loop(struct annotator *a, struct stm **link, struct
             while (*link != s)
                 link = &(*link)->next;
         }
-        int memory = add_memory_name(a, name_at(a, l->params[i])->text, NULL);
+        int memory =
+            add_memory_name(a, name_at(a, l->params[i])->text, space_of(a, l->init_names[i]), NULL);
         name_at(a, l->params[i])->memory = memory;
         added[i] = true;
     }
@@ -493,7 +506,7 @@ static void annotate_params(struct annotator *a)
         struct name *n = name_at(a, a->fun->params[i]);
         if (n->kind != NAME_ARRAY || n->memory != NO_NAME)
             continue;
-        int memory = add_memory_name(a, n->text, array_bytes(a->program, n));
+        int memory = add_memory_name(a, n->text, SPACE_DEVICE, array_bytes(a->program, n));
         name_at(a, a->fun->params[i])->memory = memory;
         insert_int(a, &a->fun->params, a->fun->param_count++, i, memory);
         i++;

@@ -10,6 +10,16 @@ struct name_table {
     unsigned name_capacity;
 };
 
+const char *space_name(enum space space)
+{
+    static const char *const names[] = {
+#define X(name, text, sentence) [SPACE_##name] = text,
+        SPACE_LIST(X)
+#undef X
+    };
+    return names[space];
+}
+
 struct name_table *names_new(void)
 {
     struct name_table *t = must_alloc(sizeof *t);

@@ -132,6 +132,17 @@ static void parse_array_type(struct parser *p, struct name *n)
     n->kind = n->rank ? NAME_ARRAY : NAME_SCALAR;
 }
 
+/* Nothing, which is device memory, or the word of another space. */
+static enum space parse_space(struct parser *p)
+{
+    for (int s = SPACE_DEVICE + 1; s < SPACES; s++)
+        if (parser_take(p, space_name((enum space)s)))
+            return (enum space)s;
+    if (p->token.kind == TOKEN_WORD)
+        parser_unexpected(p, "'pinned' or 'heap' after 'mem', or nothing for device memory");
+    return SPACE_DEVICE;
+}
+
 /* `: type` behind a name that is not bound yet. */
 struct name parse_type(struct parser *p, unsigned thread_rank)
 {
@@ -139,6 +150,7 @@ struct name parse_type(struct parser *p, unsigned thread_rank)
     parser_expect(p, ":", "and a type after the name");
     if (parser_take(p, "mem")) {
         n.kind = NAME_MEMORY;
+        n.space = parse_space(p);
         if (parser_take(p, "(")) {
             n.bytes = parse_size(p);
             parser_expect(p, ")", "after the size in bytes");

@@ -96,6 +96,8 @@ static void print_type(struct printer *p, const struct name *n)
 {
     if (n->kind == NAME_MEMORY) {
         text_add(&p->out, "mem");
+        if (n->space != SPACE_DEVICE)
+            text_add(&p->out, " %s", space_name(n->space));
         if (n->bytes) {
             text_add(&p->out, "(");
             print_expr(p, n->bytes, 0);

@@ -78,6 +78,21 @@ struct expr {
 
 enum name_kind { NAME_SCALAR, NAME_ARRAY, NAME_MEMORY };
 
+/* Where a memory lies, which is part of its type (as in Futhark's representation; PoCL too gives
+ * each space an allocator of its own). X(name, text, sentence) */
+#define SPACE_LIST(X)                                                                              \
+    X(DEVICE, "device", "memory of the device")                                                    \
+    X(PINNED, "pinned", "memory of the host that the device reaches")                              \
+    X(HEAP, "heap", "memory handed out by a heap that the device runs itself")
+
+enum space {
+#define X(name, text, sentence) SPACE_##name,
+    SPACE_LIST(X)
+#undef X
+        SPACES
+};
+const char *space_name(enum space space); /* "device", … */
+
 /* Element [i, j] is at element offset + i * stride[0] + j * stride[1] of the block. offset == NULL
  * stands for the plain case: row-major from the start of the block. */
 struct index_function {
@@ -102,6 +117,7 @@ struct name {
     bool local;           /* of a kernel's local array: its memory is the work-group's */
     bool scoped; /* a kernel's own or a loop's counter: others may have the text where this is not
                     in scope */
+    enum space space;   /* of a memory */
     struct expr *bytes; /* of a memory parameter: its size */
 };
 

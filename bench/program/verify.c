@@ -111,9 +111,21 @@ static int bind(struct verifier *v, int name)
     return 0;
 }
 
+/* What is passed from one memory name to another is the same block. */
+static int check_same_space(struct verifier *v, int a, int b, struct place at)
+{
+    const struct name *x = name_at(v, a), *y = name_at(v, b);
+    if (x->kind != NAME_MEMORY || y->kind != NAME_MEMORY || x->space == y->space)
+        return 0;
+    return FAIL(v, at,
+                "'%s' is %s memory and gets '%s', which is %s memory: a block stays in its space",
+                x->text, space_name(x->space), y->text, space_name(y->space));
+}
+
 static int check_same_type(struct verifier *v, int a, int b, struct place at)
 {
     const struct name *x = name_at(v, a), *y = name_at(v, b);
+    TRY(check_same_space(v, a, b, at));
     if (x->kind != y->kind || x->rank != y->rank ||
         (x->kind != NAME_MEMORY && x->element != y->element))
         return FAIL(v, at, "'%s' and '%s' are not of the same type", x->text, y->text);
@@ -316,6 +328,7 @@ static int verify_loop_entry(struct verifier *v, const struct stm *s)
         }
         if (param->kind == NAME_MEMORY) {
             TRY(check_memory(v, l->init_names[i], s->at));
+            TRY(check_same_space(v, l->params[i], l->init_names[i], s->at));
             continue;
         }
         TRY(use_array(v, l->init_names[i], s->at));
@@ -490,11 +503,23 @@ static int verify_body(struct verifier *v, const struct body *body)
     return 0;
 }
 
+static int check_param_space(struct verifier *v, int param)
+{
+    const struct name *n = name_at(v, param);
+    if (n->kind != NAME_MEMORY || n->space == SPACE_DEVICE)
+        return 0;
+    return FAIL(v, n->at,
+                "the parameter '%s' is %s memory: parameters are in device memory, copy what is in "
+                "it",
+                n->text, space_name(n->space));
+}
+
 static int verify_fun(struct verifier *v)
 {
     const struct fun *fun = v->fun;
     for (unsigned i = 0; i < fun->param_count; i++) {
         TRY(bind(v, fun->params[i]));
+        TRY(check_param_space(v, fun->params[i]));
         if (name_at(v, fun->params[i])->kind == NAME_ARRAY)
             families_begin(&v->families, fun->params[i], v->depth,
                            !name_at(v, fun->params[i])->unique);
