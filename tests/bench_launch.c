@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "run/device_source.h"
 #include "run/execute.h"
 #include "run/inputs.h"
+#include "run/spaces.h"
 
 enum { LAUNCHES = 1000, RUNS = 200 };
 
@@ -76,16 +76,15 @@ static void measure(struct device *device, const struct entry *entry)
     must(inputs_make(entry, &entry->program->datasets[0], 1, &inputs, &error), &error);
     const struct allocator_ops *ops;
     struct option_values options;
-    struct source memory = device_source(device, 0);
-    struct allocator allocator;
+    struct spaces spaces;
     struct executor *executor;
     must(allocator_parse("pool", &ops, &options, &error), &error);
-    must(allocator_open(&allocator, ops, &options, &memory, &error), &error);
+    must(spaces_open(&spaces, entry->fun, device, ops, &options, 0, &error), &error);
     must(executor_open(entry->fun, device, &kernels, built, RELEASE_LAST_USE, &executor, &error),
          &error);
     uint64_t accepted = UINT64_MAX, done = UINT64_MAX;
     for (unsigned run = 0; run < RUNS; run++) {
-        must(executor_begin(executor, &allocator, &inputs.arguments, false, &error), &error);
+        must(executor_begin(executor, spaces.of, &inputs.arguments, false, &error), &error);
         must(device->ops->sync(device, &error), &error);
         uint64_t begin = clock_ns();
         must(executor_run(executor, &error), &error);
@@ -100,7 +99,7 @@ static void measure(struct device *device, const struct entry *entry)
            (double)accepted / LAUNCHES, (double)done / LAUNCHES);
     fflush(stdout);
     executor_close(executor);
-    allocator_close(&allocator);
+    spaces_close(&spaces);
     inputs_free(&inputs);
     device->ops->unbuild(device, built);
     kernels_free(&kernels);

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "run/device_source.h"
 #include "run/inputs.h"
 #include "run/memory_log.h"
+#include "run/spaces.h"
 
 enum { PAIRS = 1000000, RUNS = 5 };
 
@@ -24,7 +24,7 @@ static void must(int code, const struct error *error)
 }
 
 /* Nanoseconds an event of the best run after the first. */
-static double time_runs(struct executor *executor, struct allocator *allocator,
+static double time_runs(struct executor *executor, const struct spaces *spaces,
                         const struct arguments *arguments, struct memory_log *log, bool first)
 {
     uint64_t best_ns = UINT64_MAX;
@@ -32,7 +32,7 @@ static double time_runs(struct executor *executor, struct allocator *allocator,
     for (unsigned run = 0; run < (first ? 1 : RUNS); run++) {
         if (log)
             memory_log_begin_run(log);
-        must(executor_begin(executor, allocator, arguments, false, &error), &error);
+        must(executor_begin(executor, spaces->of, arguments, false, &error), &error);
         uint64_t start = clock_ns();
         must(executor_run(executor, &error), &error);
         uint64_t ns = clock_ns() - start;
@@ -48,7 +48,7 @@ int main(void)
     struct device *device;
     struct error error;
     struct executor *executor;
-    struct allocator allocator;
+    struct spaces spaces;
     const struct allocator_ops *ops;
     struct option_values options;
     struct named_value sizes[] = {{.name = "pairs", .scalar.i64 = PAIRS},
@@ -71,13 +71,12 @@ int main(void)
     must(executor_open(entry->fun, device, &kernels, built, RELEASE_LAST_USE, &executor, &error),
          &error);
     must(allocator_parse("pool", &ops, &options, &error), &error);
-    struct source source = device_source(device, 0);
-    must(allocator_open(&allocator, ops, &options, &source, &error), &error);
-    time_runs(executor, &allocator, &arguments, NULL, true);
-    double plain = time_runs(executor, &allocator, &arguments, NULL, false);
-    struct memory_log *log = memory_log_open(executor, &allocator);
-    double first = time_runs(executor, &allocator, &arguments, log, true);
-    double later = time_runs(executor, &allocator, &arguments, log, false);
+    must(spaces_open(&spaces, entry->fun, device, ops, &options, 0, &error), &error);
+    time_runs(executor, &spaces, &arguments, NULL, true);
+    double plain = time_runs(executor, &spaces, &arguments, NULL, false);
+    struct memory_log *log = memory_log_open(executor, &spaces);
+    double first = time_runs(executor, &spaces, &arguments, log, true);
+    double later = time_runs(executor, &spaces, &arguments, log, false);
     json_t *json = memory_log_to_json(log);
     char *text_of = json_dumps(json, JSON_COMPACT);
     printf("%.1f ns an event without the log; with it %.1f in its first run, %.1f in later ones; "
@@ -87,7 +86,7 @@ int main(void)
     json_decref(json);
     memory_log_close(log);
     executor_close(executor);
-    allocator_close(&allocator);
+    spaces_close(&spaces);
     device->ops->unbuild(device, built);
     kernels_free(&kernels);
     device->ops->close(device);

@@ -25,9 +25,9 @@
 
 #include "golden.h"
 #include "merge/merge.h"
-#include "run/device_source.h"
 #include "run/execute.h"
 #include "run/inputs.h"
+#include "run/spaces.h"
 
 /* ---- what a file expects -------------------------------------------------------------------- */
 
@@ -218,16 +218,15 @@ static int execute(const struct subject *s, const struct fun *fun, const struct 
                    const struct inputs *inputs, enum release_policy policy, uint64_t counts[COUNTS],
                    struct error *error)
 {
-    struct source source = device_source(s->device, 0);
     const struct allocator_ops *raw;
     struct option_values options;
-    struct allocator allocator;
+    struct spaces spaces;
     struct executor *executor = NULL;
     assert_int_equal(allocator_parse("raw", &raw, &options, error), 0);
-    assert_int_equal(allocator_open(&allocator, raw, &options, &source, error), 0);
+    assert_int_equal(spaces_open(&spaces, fun, s->device, raw, &options, 0, error), 0);
     int code = executor_open(fun, s->device, &s->kernels, s->built, policy, &executor, error);
     if (!code) {
-        code = executor_begin(executor, &allocator, &inputs->arguments, true, error);
+        code = executor_begin(executor, spaces.of, &inputs->arguments, true, error);
         if (!code)
             code = executor_run(executor, error);
         if (!code)
@@ -240,13 +239,13 @@ static int execute(const struct subject *s, const struct fun *fun, const struct 
             counts[COUNT_COPIES] += copies[k].count;
             counts[COUNT_ELIDED] += copies[k].elided_count;
         }
-        counts[COUNT_PEAK] = allocator.counts.peak_requested_bytes;
+        counts[COUNT_PEAK] = spaces.blocks.peak_requested_bytes;
         executor_close(executor);
     }
-    if (!code && allocator.counts.requested_bytes)
+    if (!code && spaces.blocks.requested_bytes)
         code = error_set(error, ERR_INTERNAL, "%llu bytes were never given back",
-                         (unsigned long long)allocator.counts.requested_bytes);
-    allocator_close(&allocator);
+                         (unsigned long long)spaces.blocks.requested_bytes);
+    spaces_close(&spaces);
     return code;
 }
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/device_source.h"
 #include "run/execute.h"
 #include "run/inputs.h"
 #include "run/memory_log.h"
+#include "run/spaces.h"
 #include "run/trace.h"
 
 static unsigned long calls;
@@ -79,9 +79,8 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     const struct allocator_ops *ops;
     struct option_values options;
     assert_int_equal(allocator_parse(strategy, &ops, &options, &r->error), 0);
-    struct source source = device_source(r->device, 0);
-    struct allocator allocator;
-    assert_int_equal(allocator_open(&allocator, ops, &options, &source, &r->error), 0);
+    struct spaces spaces;
+    assert_int_equal(spaces_open(&spaces, entry->fun, r->device, ops, &options, 0, &r->error), 0);
     struct executor *executor;
     assert_int_equal(executor_open(entry->fun, r->device, &r->kernels, r->built, RELEASE_LAST_USE,
                                    &executor, &r->error),
@@ -94,7 +93,7 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     unsigned long counted = 0;
     for (unsigned run = 0; run < 2; run++) {
         assert_int_equal(
-            executor_begin(executor, &allocator, &r->inputs.arguments, false, &r->error), 0);
+            executor_begin(executor, spaces.of, &r->inputs.arguments, false, &r->error), 0);
         calls = 0;
         assert_int_equal(executor_run(executor, &r->error), 0);
         counted = calls;
@@ -102,7 +101,7 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     }
     executor_close(executor);
     trace_close(&trace);
-    allocator_close(&allocator);
+    spaces_close(&spaces);
     return counted;
 }
 
@@ -122,19 +121,18 @@ static void test_listening_allocates_nothing(void **state)
         entry++;
     open_rig(&rig, entry);
     assert_int_equal(allocator_parse("pool", &ops, &options, &error), 0);
-    struct source source = device_source(rig.device, 0);
-    struct allocator allocator;
+    struct spaces spaces;
     struct executor *executor;
-    assert_int_equal(allocator_open(&allocator, ops, &options, &source, &error), 0);
+    assert_int_equal(spaces_open(&spaces, entry->fun, rig.device, ops, &options, 0, &error), 0);
     assert_int_equal(executor_open(entry->fun, rig.device, &rig.kernels, rig.built,
                                    RELEASE_LAST_USE, &executor, &error),
                      0);
-    struct memory_log *log = memory_log_open(executor, &allocator);
+    struct memory_log *log = memory_log_open(executor, &spaces);
     struct named_value sizes[] = {{.name = "pairs", .scalar.i64 = PAIRS},
                                   {.name = "bytes", .scalar.i64 = 4096}};
     const struct arguments arguments = {.fun = "churn", .dataset = "", .count = 2, .values = sizes};
     memory_log_begin_run(log);
-    assert_int_equal(executor_begin(executor, &allocator, &arguments, false, &error), 0);
+    assert_int_equal(executor_begin(executor, spaces.of, &arguments, false, &error), 0);
     calls = 0;
     assert_int_equal(executor_run(executor, &error), 0);
     assert_true(calls < 10); /* the pool's own, for its first block */
@@ -149,7 +147,7 @@ static void test_listening_allocates_nothing(void **state)
     json_decref(json);
     memory_log_close(log);
     executor_close(executor);
-    allocator_close(&allocator);
+    spaces_close(&spaces);
     close_rig(&rig);
     catalogue_close(&c);
 }

@@ -401,6 +401,7 @@ const struct device_ops device_cuda = {
     .peer_copy = cuda_peer_copy,
     .host_alloc = cuda_host_alloc,
     .host_free = cuda_host_free,
+    .load = cuda_load,
     .profile_begin = cuda_profile_begin,
     .profile_start = cuda_profile_start,
     .profile_stop = cuda_profile_stop,

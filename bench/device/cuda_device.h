@@ -65,6 +65,8 @@ int cuda_host_alloc(struct device *device, enum host_memory kind, uint64_t bytes
                     void **host, struct error *error);
 int cuda_host_free(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
                    struct error *error);
+int cuda_load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
+              struct error *error);
 
 /* The hooks of cuda_pool.c. */
 int cuda_pool_open(struct device *device, const struct device_pool_options *options, uint64_t *pool,

@@ -3,6 +3,8 @@
 
 #ifdef GAMUT_WITH_CUDA
 
+#include <string.h>
+
 #include "base/text.h"
 #include "device/cuda_device.h"
 
@@ -97,6 +99,24 @@ int cuda_host_free(struct device *device, enum host_memory kind, uint64_t memory
     code = cuda_check(&d->api, d->api.cuMemFreeHost((void *)(uintptr_t)memory), "cuMemFreeHost",
                       bytes, synced ? NULL : error);
     return synced ? synced : code;
+}
+
+/* Pinned memory has one address for host and device, and is the host's: kernels write to it across
+ * the bus, and what they wrote is there for the host once the stream has been waited for. */
+int cuda_load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
+              struct error *error)
+{
+    struct cuda_device *d = cuda_self(device);
+    if (bytes == 0)
+        return 0;
+    cuda_profile_open(d); /* it waits */
+    int code = cuda_use(d, error);
+    if (!code)
+        code = cuda_check(&d->api, d->api.cuStreamSynchronize(d->stream),
+                          "cuStreamSynchronize before a load from pinned memory", bytes, error);
+    if (!code)
+        memcpy(host, (const char *)(uintptr_t)memory + offset, bytes);
+    return code;
 }
 
 #endif

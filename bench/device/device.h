@@ -302,6 +302,11 @@ struct device_ops {
                       uint64_t *memory, void **host, struct error *error);
     int (*host_free)(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
                      struct error *error);
+    /* Waits for the current queue and loads from HOST_PINNED memory that was asked for without its
+     * address: nothing is copied between host and device. A device that has this and no host_alloc
+     * has no memory but the host's, and this for all of it. */
+    int (*load)(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
+                struct error *error);
 
     /* The time of each command on the device's own clock, in a run that is made for that alone; the
      * four come together. What is given to the queue between a profile_start and its profile_stop

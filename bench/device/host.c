@@ -497,6 +497,7 @@ const struct device_ops device_host = {
     .free = release,
     .touch = touch,
     .read = read_memory,
+    .load = read_memory, /* nothing else is done to read it */
     .write = write_memory,
     .copy = copy,
     .fill = fill,

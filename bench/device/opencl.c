@@ -522,6 +522,7 @@ const struct device_ops device_opencl = {
     .release_sub_buffer = release, /* they keep their memory alive, as commands do them */
     .host_alloc = opencl_host_alloc,
     .host_free = opencl_host_free,
+    .load = opencl_load,
     .profile_begin = opencl_profile_begin,
     .profile_start = opencl_profile_start,
     .profile_stop = opencl_profile_stop,

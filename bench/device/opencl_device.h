@@ -96,6 +96,8 @@ int opencl_host_alloc(struct device *device, enum host_memory kind, uint64_t byt
                       uint64_t *memory, void **host, struct error *error);
 int opencl_host_free(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
                      struct error *error);
+int opencl_load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
+                struct error *error);
 
 /* opencl_svm.c. The handle of new shared memory. */
 int opencl_svm_create(struct opencl_device *d, bool fine, uint64_t bytes, uint64_t *memory,

@@ -5,6 +5,7 @@
 #ifdef GAMUT_WITH_OPENCL
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "device/opencl_device.h"
@@ -78,6 +79,28 @@ int opencl_host_alloc(struct device *device, enum host_memory kind, uint64_t byt
     if (!code && host)
         *host = opencl_pointer(*memory, 0);
     return code;
+}
+
+/* The map is a command of the queue, so it waits for what is before it, and what it returns is what
+ * the buffer holds: by the standard, wherever the driver keeps it. A mapping that is kept would
+ * save both commands, but what kernels write to a mapped buffer is undefined, and NVIDIA's driver
+ * indeed goes on showing what was there when it was mapped. */
+int opencl_load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
+                struct error *error)
+{
+    struct opencl_device *d = opencl_self(device);
+    cl_int status = CL_SUCCESS;
+    if (bytes == 0)
+        return 0;
+    void *mapped = d->api.clEnqueueMapBuffer(d->queue, opencl_memory(memory), CL_TRUE, CL_MAP_READ,
+                                             offset, bytes, 0, NULL, NULL, &status);
+    int code = opencl_check(status, "clEnqueueMapBuffer", OPENCL_WAITS, bytes, error);
+    if (code)
+        return code;
+    memcpy(host, mapped, bytes);
+    return opencl_check(
+        d->api.clEnqueueUnmapMemObject(d->queue, opencl_memory(memory), mapped, 0, NULL, NULL),
+        "clEnqueueUnmapMemObject", OPENCL_ASKS, bytes, error);
 }
 
 int opencl_host_free(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,

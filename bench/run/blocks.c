@@ -8,6 +8,40 @@ static void count_live(struct executor *e, uint64_t bytes)
         e->counts.peak_live_bytes = e->counts.live_bytes;
 }
 
+int blocks_trim(struct executor *e)
+{
+    int first_failure = 0;
+    for (int s = 0; s < SPACES; s++) {
+        int code = e->allocators[s] ? allocator_trim(e->allocators[s]) : 0;
+        if (!first_failure)
+            first_failure = code;
+    }
+    return first_failure;
+}
+
+/* One space may be out of memory because of what is spare in another: a capacity is that of all,
+ * and so may be what lies behind. */
+static int ask(struct executor *e, struct allocator *allocator, const struct alloc_request *request,
+               struct block *block)
+{
+    int code = allocator_alloc(allocator, request, block);
+    bool alone = true;
+    for (int s = 0; s < SPACES && code == ERR_OOM; s++)
+        alone &= !e->allocators[s] || e->allocators[s] == allocator;
+    if (code != ERR_OOM || alone)
+        return code;
+    code = blocks_trim(e);
+    return code ? code : allocator_alloc(allocator, request, block);
+}
+
+static int no_allocator(struct executor *e, int name, struct place at)
+{
+    const struct name *n = &e->fun->names[name];
+    return program_error(e->program, e->error, ERR_UNSUPPORTED, at,
+                         "'%s' is in %s memory, for which this run has no allocator", n->text,
+                         space_name(n->space));
+}
+
 int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
 {
     if (bytes < 0)
@@ -20,14 +54,17 @@ int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
     struct held_block *block = &e->blocks[b];
     struct alloc_request request = {
         .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
+    block->allocator = e->allocators[e->fun->names[name].space];
+    if (!block->allocator)
+        return no_allocator(e, name, at);
     trace_begin_call(e->trace);
-    code = allocator_alloc(e->allocator, &request, &block->block);
+    code = ask(e, block->allocator, &request, &block->block);
     if (!code)
         count_live(e, request.size); /* so that a listener of the trace sees it; a nanosecond */
     trace_alloc(e->trace, (unsigned)b, code ? NULL : &block->block, &request);
     if (code) {
         error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag, (long long)bytes,
-                  e->allocator->source->error.text);
+                  block->allocator->source->error.text);
         return code;
     }
     e->free_block = block->next_free;
@@ -87,11 +124,11 @@ static int end_hold(struct executor *e, int name)
     if (--block->holders)
         return 0;
     trace_begin_call(e->trace);
-    int code = allocator_free(e->allocator, &block->block, block->tag, block->requested);
+    int code = allocator_free(block->allocator, &block->block, block->tag, block->requested);
     trace_free(e->trace, (unsigned)(block - e->blocks));
     if (code)
         error_set(e->error, code, "giving back block '%s': %s", block->tag,
-                  e->allocator->source->error.text);
+                  block->allocator->source->error.text);
     recycle(e, b);
     return code;
 }
@@ -115,9 +152,9 @@ void blocks_free_all(struct executor *e)
     e->free_block = NO_BLOCK;
     for (unsigned b = e->block_capacity; b-- > 0;) {
         struct held_block *block = &e->blocks[b];
-        if (block->holders && e->allocator) {
+        if (block->holders) {
             trace_begin_call(e->trace);
-            allocator_free(e->allocator, &block->block, block->tag, block->requested);
+            allocator_free(block->allocator, &block->block, block->tag, block->requested);
             trace_free(e->trace, b);
         }
         *block = (struct held_block){.next_free = e->free_block};

@@ -4,7 +4,8 @@
 
 #include "run/device_source.h"
 
-/* Every block is a memory of its own under `raw`, so that no two of them are the same place. */
+/* Every block is a memory of its own under `raw`, so that no two of them are the same place. Spaces
+ * make no difference where there is no device: one allocator serves all. */
 static int run(struct executor *e, struct device *device, const struct arguments *scalars,
                struct dry_run *out, struct error *error)
 {
@@ -17,7 +18,10 @@ static int run(struct executor *e, struct device *device, const struct arguments
         code = allocator_open(&allocator, raw, &options, &source, error);
     if (code)
         return code;
-    code = executor_begin(e, &allocator, scalars, false, error);
+    struct allocator *allocators[SPACES];
+    for (int s = 0; s < SPACES; s++)
+        allocators[s] = &allocator;
+    code = executor_begin(e, allocators, scalars, false, error);
     struct allocator_counts before = allocator.counts;
     if (!code)
         code = executor_run(e, error);

@@ -500,10 +500,10 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
     return code;
 }
 
-int executor_begin(struct executor *e, struct allocator *allocator,
+int executor_begin(struct executor *e, struct allocator *const allocators[SPACES],
                    const struct arguments *arguments, bool poison, struct error *error)
 {
-    e->allocator = allocator;
+    memcpy(e->allocators, allocators, sizeof e->allocators);
     e->poison = poison;
     e->error = error;
     e->counts = (struct executor_counts){0};

@@ -45,9 +45,11 @@ struct executor_counts {
 };
 
 /* Allocates and uploads the inputs (by parameter name; scalars, then arrays). Not timed by anybody.
+ * `allocators` are those of the memory spaces, by enum space: where one is NULL, a run that asks
+ * for such memory ends with ERR_UNSUPPORTED.
  * With `poison` every block of the run is filled with 0xff bytes before the program sees it, so
  * that reading what was never written shows. The counts begin at zero here. */
-int executor_begin(struct executor *executor, struct allocator *allocator,
+int executor_begin(struct executor *executor, struct allocator *const allocators[SPACES],
                    const struct arguments *arguments, bool poison, struct error *error);
 /* Runs the body. Returns before the device is idle. */
 int executor_run(struct executor *executor, struct error *error);

@@ -19,6 +19,7 @@ struct array_state {
  * policy. */
 struct held_block {
     struct block block;
+    struct allocator *allocator; /* that it is from */
     uint64_t requested;
     const char *tag;
     unsigned holders, uses;
@@ -84,7 +85,7 @@ struct executor {
     int free_block;
     unsigned block_capacity;
 
-    struct allocator *allocator;
+    struct allocator *allocators[SPACES];
     bool poison;
     uint64_t block_alignment;
     struct executor_counts counts;
@@ -120,6 +121,7 @@ void blocks_add_reference(struct executor *e, int block);
 int blocks_last_use(struct executor *e, int name); /* the policy decides what that means */
 int blocks_let_go(struct executor *e, int name);   /* whatever the policy */
 void blocks_free_all(struct executor *e);
+int blocks_trim(struct executor *e); /* of all spaces: gives back what is spare */
 
 static inline unsigned execute_find_kernel(const struct executor *e, const char *name)
 {

@@ -161,7 +161,7 @@ int launch_call(struct executor *e, const struct kernel_call *call)
     trace_launch(e->trace, call->kernel, call->array_count, call->arrays);
     if (code == ERR_OOM) {
         /* A lazy driver finds out only now that a block does not fit: give back what is spare. */
-        code = allocator_trim(e->allocator);
+        code = blocks_trim(e);
         if (!code)
             code = enqueue(e, call, &launch);
     }

@@ -20,7 +20,6 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
-#include "run/device_source.h"
 #include "run/execute.h"
 #include "run/group.h"
 #include "run/inputs.h"
@@ -28,6 +27,7 @@
 #include "run/memory_log.h"
 #include "run/predict.h"
 #include "run/requirements.h"
+#include "run/spaces.h"
 
 struct measure {
     struct device *device;
@@ -69,20 +69,14 @@ struct session {
     struct executor *executor;
     const struct allocator_ops *strategy;
     struct option_values strategy_options;
-    struct source source;
-    struct allocator allocator;
+    struct spaces spaces;
     struct case_round *round;
     struct error error;
 };
 
 static int reset_peaks(struct session *s)
 {
-    struct allocator_counts *a = &s->allocator.counts;
-    a->peak_requested_bytes = a->requested_bytes;
-    a->peak_granted_bytes = a->granted_bytes;
-    int code = source_reset_peak(&s->source);
-    if (code)
-        s->error = s->source.error;
+    int code = spaces_reset_peaks(&s->spaces, &s->error);
     if (device_info(s->m->device)->members > 1)
         residency_reset_peak(s->m->device);
     return code;
@@ -91,8 +85,8 @@ static int reset_peaks(struct session *s)
 static void take_counts(const struct session *s, const struct allocator_counts *a,
                         const struct source_counts *d, struct exact_counts *out)
 {
-    const struct allocator_counts *after = &s->allocator.counts;
-    const struct source_counts *driver = &s->source.counts;
+    const struct allocator_counts *after = &s->spaces.blocks;
+    const struct source_counts sum = spaces_counts(&s->spaces), *driver = &sum;
     const struct executor_counts *run = executor_counts(s->executor);
     *out = (struct exact_counts){
         .peak_requested_bytes = after->peak_requested_bytes,
@@ -124,7 +118,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     struct device *d = s->m->device;
     int code = reset_peaks(s);
     if (!code)
-        code = executor_begin(s->executor, &s->allocator, &s->inputs->inputs.arguments, poison,
+        code = executor_begin(s->executor, s->spaces.of, &s->inputs->inputs.arguments, poison,
                               &s->error);
     if (!code)
         code = d->ops->sync(d, &s->error);
@@ -132,8 +126,8 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
         code = d->ops->mark(d, 0, &s->error);
     if (code)
         return code;
-    struct allocator_counts a = s->allocator.counts;
-    struct source_counts c = s->source.counts;
+    struct allocator_counts a = s->spaces.blocks;
+    struct source_counts c = spaces_counts(&s->spaces);
     struct residency_counts g = group_counts(d);
     uint64_t start = clock_ns();
     code = executor_run(s->executor, &s->error);
@@ -144,15 +138,15 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     uint64_t wall = clock_ns() - start;
     if (code)
         return code;
-    const struct source_counts *after = &s->source.counts;
+    const struct source_counts after = spaces_counts(&s->spaces);
     *sample = (struct sample){.wall_ns = wall,
                               .device_ns = UNKNOWN_NS,
-                              .driver_alloc_ns = after->alloc_ns - c.alloc_ns,
-                              .driver_touch_ns = after->touch_ns - c.touch_ns,
-                              .driver_free_ns = after->free_ns - c.free_ns};
+                              .driver_alloc_ns = after.alloc_ns - c.alloc_ns,
+                              .driver_touch_ns = after.touch_ns - c.touch_ns,
+                              .driver_free_ns = after.free_ns - c.free_ns};
     code = d->ops->elapsed_ns(d, &sample->device_ns, &s->error);
-    if (!code && (code = source_update(&s->source)) != 0)
-        s->error = s->source.error;
+    if (!code)
+        code = spaces_update(&s->spaces, &s->error);
     take_counts(s, &a, &c, counts);
     group_count_since(d, &g, sample, counts);
     return code;
@@ -190,27 +184,30 @@ static int check_answer(struct session *s)
     return code;
 }
 
-static int open_allocator(struct session *s, uint64_t capacity_bytes)
+static int open_allocators(struct session *s, uint64_t capacity_bytes)
 {
     /* Copies of a group's buffers are made behind the source's back: its members have the limit. */
     const bool is_group = device_info(s->m->device)->members > 1;
     if (is_group)
         residency_limit(s->m->device, capacity_bytes);
-    s->source = device_source(s->m->device, is_group ? 0 : capacity_bytes);
-    return allocator_open(&s->allocator, s->strategy, &s->strategy_options, &s->source, &s->error);
+    int code = spaces_open(&s->spaces, s->fun, s->m->device, s->strategy, &s->strategy_options,
+                           is_group ? 0 : capacity_bytes, &s->error);
+    if (code)
+        spaces_close(&s->spaces);
+    return code;
 }
 
-/* Closes the allocator; what the source does not have back then has leaked. */
-static int close_allocator(struct session *s)
+/* Closes the allocators; what the sources do not have back then has leaked. */
+static int close_allocators(struct session *s)
 {
-    uint64_t live = s->allocator.counts.requested_bytes;
-    allocator_close(&s->allocator);
-    if (live || s->source.counts.reserved_bytes)
+    uint64_t live = s->spaces.blocks.requested_bytes;
+    spaces_close(&s->spaces);
+    if (live || s->spaces.held.reserved_bytes)
         return error_set(&s->error, ERR_INTERNAL,
                          "%llu bytes of blocks and %llu bytes of driver "
                          "memory were never given back",
                          (unsigned long long)live,
-                         (unsigned long long)s->source.counts.reserved_bytes);
+                         (unsigned long long)s->spaces.held.reserved_bytes);
     return 0;
 }
 
@@ -218,14 +215,14 @@ static int poisoned_run(struct session *s, uint64_t capacity_bytes)
 {
     struct sample sample;
     struct exact_counts counts;
-    int code = open_allocator(s, capacity_bytes);
+    int code = open_allocators(s, capacity_bytes);
     if (code)
         return code;
     code = run_once(s, true, &sample, &counts);
     if (!code)
         code = check_answer(s);
     executor_end(s->executor);
-    int closed = close_allocator(s);
+    int closed = close_allocators(s);
     return code ? code : closed;
 }
 
@@ -272,7 +269,7 @@ static int measure_runs(struct session *s, const struct measure_options *o)
         code = poisoned_run(s, o->capacity_bytes);
     if (!code) {
         *s->has_run = true;
-        code = open_allocator(s, o->capacity_bytes);
+        code = open_allocators(s, o->capacity_bytes);
     }
     if (code)
         return code;
@@ -283,7 +280,7 @@ static int measure_runs(struct session *s, const struct measure_options *o)
         round->sample_count = 1;
         code = take_samples(s, o);
     }
-    int closed = close_allocator(s);
+    int closed = close_allocators(s);
     return code ? code : closed;
 }
 
@@ -307,17 +304,17 @@ static int logged_run(struct session *s, struct memory_log *log, uint64_t *wall_
 static int log_memory(struct session *s, const struct measure_options *o)
 {
     uint64_t cold_ns = 0, warm_ns = 0;
-    int code = open_allocator(s, o->capacity_bytes);
+    int code = open_allocators(s, o->capacity_bytes);
     if (code)
         return code;
-    struct memory_log *log = memory_log_open(s->executor, &s->allocator);
+    struct memory_log *log = memory_log_open(s->executor, &s->spaces);
     code = logged_run(s, log, &cold_ns);
     for (unsigned i = 0; i < LOGGED_RUNS_MAX && warm_ns < logged_enough_ns && !code; i++)
         code = logged_run(s, log, &warm_ns);
     if (!code)
         s->round->memory = memory_log_to_json(log);
     memory_log_close(log);
-    int closed = close_allocator(s);
+    int closed = close_allocators(s);
     return code ? code : closed;
 }
 
@@ -373,9 +370,10 @@ static int measure_session(struct session *s, const struct measure_options *o)
     if (!code && o->log_memory)
         code = log_memory(s, o);
     if (!code && s->m->predictor) {
-        const struct prediction_request request = {
-            &round->key, s->executor,          &s->inputs->inputs.arguments,
-            s->strategy, &s->strategy_options, o->capacity_bytes};
+        const struct prediction_request request = {&round->key,      s->fun,
+                                                   s->executor,      &s->inputs->inputs.arguments,
+                                                   s->strategy,      &s->strategy_options,
+                                                   o->capacity_bytes};
         code = predictor_predict(s->m->predictor, &request, &round->model);
     }
     executor_close(s->executor);

@@ -8,6 +8,7 @@
 #include "record/latency.h"
 #include "record/timeline.h"
 #include "record/tree.h"
+#include "run/spaces.h"
 #include "run/trace.h"
 
 /* X(name, help): what is timed. */
@@ -26,7 +27,7 @@ struct call_times {
 
 struct memory_log {
     struct executor *executor;
-    struct allocator *allocator;
+    struct spaces *spaces;
     struct trace trace;
     struct trace_listener listener;
     unsigned block_capacity;
@@ -51,8 +52,8 @@ static bool is_first_run(const struct memory_log *log)
  * tell if that was the most so far, and only then does it matter to a peak. */
 static void note_bytes(struct memory_log *log)
 {
-    const struct allocator_counts *blocks = &log->allocator->counts;
-    const struct source_counts *driver = &log->allocator->source->counts;
+    const struct allocator_counts *blocks = &log->spaces->blocks;
+    const struct source_total *driver = &log->spaces->held;
     struct timeline_point point = {.step = log->step};
     if (log->trace.part == TRACE_RUN)
         point.at_ns = log->trace.started_ns - log->trace.run_started_ns;
@@ -87,9 +88,9 @@ static void note_birth(struct memory_log *log, const struct trace_event *event,
 
 static void note_death(struct memory_log *log, const struct trace_event *event)
 {
-    const struct source_counts *now = &log->allocator->source->counts;
+    const struct source_counts now = spaces_counts(log->spaces);
     map_end_block(&log->map, log->row_of[event->block], log->step);
-    if (now->free_count != log->seen.free_count) /* that a memory went back means: this one */
+    if (now.free_count != log->seen.free_count) /* that a memory went back means: this one */
         map_end_memory(&log->map, log->row_of[event->block], log->step);
     log->row_of[event->block] = MAP_NONE;
 }
@@ -109,7 +110,7 @@ static void hear_array(void *context, unsigned block, const char *name, uint64_t
 static void note_times(struct memory_log *log, const struct trace_event *event)
 {
     struct call_times *times = is_first_run(log) ? &log->cold : &log->warm;
-    const struct source_counts *now = &log->allocator->source->counts, *seen = &log->seen;
+    const struct source_counts sum = spaces_counts(log->spaces), *now = &sum, *seen = &log->seen;
     const bool is_alloc = event->kind == TRACE_ALLOC;
     uint64_t driver_ns = now->alloc_ns + now->touch_ns + now->free_ns - seen->alloc_ns -
                          seen->touch_ns - seen->free_ns;
@@ -132,7 +133,7 @@ static void hear_event(void *context, const struct trace_event *event, const str
     /* A block of no bytes asks nobody. */
     if (log->trace.part == TRACE_RUN && (is_alloc || is_free) && log->trace.memory_of[event->block])
         note_times(log, event);
-    source_update(log->allocator->source); /* a pool's bytes; what it cannot tell stays as it was */
+    spaces_update(log->spaces, NULL); /* a pool's bytes; what it cannot tell stays as it was */
     if (is_first_run(log) && (is_alloc || is_free)) {
         note_bytes(log);
         if (is_alloc && block)
@@ -140,17 +141,17 @@ static void hear_event(void *context, const struct trace_event *event, const str
         else if (is_free)
             note_death(log, event);
     }
-    log->seen = log->allocator->source->counts;
+    log->seen = spaces_counts(log->spaces);
     log->step++;
     if (is_first_run(log))
         log->first_steps = log->step;
 }
 
-struct memory_log *memory_log_open(struct executor *executor, struct allocator *allocator)
+struct memory_log *memory_log_open(struct executor *executor, struct spaces *spaces)
 {
     struct memory_log *log = must_alloc(sizeof *log);
     log->executor = executor;
-    log->allocator = allocator;
+    log->spaces = spaces;
     log->listener = (struct trace_listener){log, hear_event, hear_array};
     log->block_capacity = executor_block_capacity(executor);
     log->row_of = must_alloc(log->block_capacity * sizeof *log->row_of);
@@ -177,7 +178,7 @@ void memory_log_begin_run(struct memory_log *log)
     for (unsigned b = 0; b < log->block_capacity; b++)
         log->row_of[b] = MAP_NONE;
     log->step = 0;
-    log->seen = log->allocator->source->counts;
+    log->seen = spaces_counts(log->spaces);
     log->runs++;
     (is_first_run(log) ? &log->cold : &log->warm)->runs++;
     trace_restart(&log->trace, NULL);

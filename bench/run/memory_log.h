@@ -16,9 +16,10 @@
 
 struct memory_log;
 
-/* From now on every run of the executor is listened to; `allocator` and its source may be opened
- * later, and again. All of them outlive the log. */
-struct memory_log *memory_log_open(struct executor *executor, struct allocator *allocator);
+/* From now on every run of the executor is listened to; `spaces` may be opened later, and again.
+ * Both outlive the log. */
+struct spaces; /* spaces.h */
+struct memory_log *memory_log_open(struct executor *executor, struct spaces *spaces);
 void memory_log_close(struct memory_log *log);
 
 /* Before each run. The first one, which should be on a fresh allocator, gives timeline, map and the

@@ -243,8 +243,15 @@ int move_iota(struct executor *e, const struct step *s)
     return code ? code : launch_mover(e, s, &e->arrays[s->stm->outs[0]], NULL, NULL);
 }
 
+/* In pinned memory it is the host's to load once the device has been waited for. */
+static bool is_loaded(const struct executor *e, int array)
+{
+    return e->fun->names[e->fun->names[array].memory].space == SPACE_PINNED;
+}
+
 static int read_element(struct executor *e, const struct stm *stm, size_t bytes)
 {
+    const struct device_ops *ops = e->device->ops;
     const struct array_state *array = &e->arrays[stm->array];
     struct layout element;
     int code = move_slice_layout(e, stm, &array->layout, &element);
@@ -252,8 +259,8 @@ static int read_element(struct executor *e, const struct stm *stm, size_t bytes)
         return code;
     union scalar value = {.i64 = 0};
     trace_begin_call(e->trace);
-    code = e->device->ops->read(e->device, &value, array->memory, (uint64_t)element.offset * bytes,
-                                bytes, e->error);
+    code = (is_loaded(e, stm->array) ? ops->load : ops->read)(
+        e->device, &value, array->memory, (uint64_t)element.offset * bytes, bytes, e->error);
     trace_read(e->trace, array->memory, bytes);
     e->values[stm->outs[0]] = value;
     return code;
@@ -271,6 +278,8 @@ int move_element(struct executor *e, const struct step *s)
     if (code)
         return code;
     e->counts.readback_count++;
+    if (is_loaded(e, stm->array))
+        return 0;
     e->counts.copy[COPY_host_device].count++;
     e->counts.copy[COPY_host_device].bytes += bytes;
     return 0;

@@ -9,6 +9,7 @@
 #include "base/sort.h"
 #include "run/device_source.h"
 #include "run/model.h"
+#include "run/spaces.h"
 
 enum {
     REPEATS_MAX = 5,      /* runs of each kind, of which medians are taken */
@@ -78,7 +79,8 @@ static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
     struct error *error = &w->profile->error;
     bool marked = false, begun = false;
     trace_restart(t, NULL);
-    int code = executor_begin(e, &w->allocator, w->request->arguments, false, error);
+    struct allocator *const allocators[SPACES] = {[SPACE_DEVICE] = &w->allocator};
+    int code = executor_begin(e, allocators, w->request->arguments, false, error);
     if (!code)
         code = d->ops->sync(d, error);
     if (!code && ns) {
@@ -349,6 +351,13 @@ static struct case_model nothing(const char *why_not)
 int predictor_predict(struct predictor *p, const struct prediction_request *request,
                       struct case_model *model)
 {
+    for (int s = SPACE_DEVICE + 1; s < SPACES; s++)
+        if (spaces_used(request->fun, (enum space)s)) {
+            *model =
+                nothing("the program has memory in another space, and the atlas knows how long "
+                        "device memory takes alone");
+            return 0;
+        }
     const struct profile *profile = profile_of(p, request);
     struct error error = profile->error;
     const struct model m = model_of(p->atlas, p->device, request->capacity_bytes);

@@ -21,6 +21,7 @@ void predictor_close(struct predictor *predictor);
 /* What is predicted: a run of the executor with these arguments under a strategy. */
 struct prediction_request {
     const struct case_key *key;
+    const struct fun *fun; /* that it runs */
     struct executor *executor;
     const struct arguments *arguments;
     const struct allocator_ops *strategy;

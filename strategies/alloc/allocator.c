@@ -109,6 +109,11 @@ int allocator_parse(const char *spec, const struct allocator_ops **ops,
                                 spec + length + (spec[length] == ':'), options, error);
 }
 
+void allocator_use_kind(struct option_values *options, enum source_kind kind)
+{
+    options->common[ALLOCATOR_KIND] = kind;
+}
+
 int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
                    const struct option_values *options, struct source *source, struct error *error)
 {
@@ -264,6 +269,27 @@ static int ask_for_part(struct allocator *allocator, const struct alloc_request 
     return code ? fail_part(allocator, &aligned, block, code) : 0;
 }
 
+/* `block` is NULL where there is none. */
+static inline void count_alloc(struct allocator_counts *counts, bool hit,
+                               const struct alloc_request *request, const struct block *block)
+{
+    counts->alloc_count++;
+    counts->hit_count += hit;
+    counts->miss_count += !hit;
+    if (!block)
+        return;
+    grow(&counts->requested_bytes, &counts->peak_requested_bytes, request->size);
+    grow(&counts->granted_bytes, &counts->peak_granted_bytes, block->size);
+}
+
+static inline void count_free(struct allocator_counts *counts, uint64_t requested_bytes,
+                              uint64_t granted_bytes)
+{
+    counts->free_count++;
+    counts->requested_bytes -= requested_bytes;
+    counts->granted_bytes -= granted_bytes;
+}
+
 int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
                     struct block *block)
 {
@@ -271,21 +297,18 @@ int allocator_alloc(struct allocator *allocator, const struct alloc_request *req
         *block = (struct block){0};
         return 0;
     }
-    struct allocator_counts *counts = &allocator->counts;
     uint64_t asked_before = asked(allocator->source);
     int code = allocator->makes_parts ? ask_for_part(allocator, request, block)
                                       : ask_instance(allocator, request, block);
     bool hit = asked(allocator->source) == asked_before;
-    counts->alloc_count++;
-    counts->hit_count += hit;
-    counts->miss_count += !hit;
     if (code == 0) {
         block->queue = request->queue;
         if (!allocator->makes_parts)
             block->part = 0;
-        grow(&counts->requested_bytes, &counts->peak_requested_bytes, request->size);
-        grow(&counts->granted_bytes, &counts->peak_granted_bytes, block->size);
     }
+    count_alloc(&allocator->counts, hit, request, code ? NULL : block);
+    if (allocator->total)
+        count_alloc(allocator->total, hit, request, code ? NULL : block);
     debug_check(allocator);
     return code;
 }
@@ -295,10 +318,9 @@ int allocator_free(struct allocator *allocator, const struct block *block, const
 {
     if (block->memory == 0)
         return 0;
-    struct allocator_counts *counts = &allocator->counts;
-    counts->free_count++;
-    counts->requested_bytes -= requested_bytes;
-    counts->granted_bytes -= block->size;
+    count_free(&allocator->counts, requested_bytes, block->size);
+    if (allocator->total)
+        count_free(allocator->total, requested_bytes, block->size);
     int released =
         block->part ? source_release_part(allocator->source, block->part, block->size) : 0;
     int code = allocator->ops->free(*instance(allocator, block->queue), block, tag);

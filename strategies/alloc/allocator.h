@@ -101,6 +101,8 @@ struct allocator {
     bool makes_parts;                   /* each block gets a handle of its own */
     void *states[ALLOCATOR_QUEUES_MAX]; /* by queue, made at its first request; else only [0] */
     struct allocator_counts counts;
+    /* Of several that serve one program, each a memory space of it, together; NULL: it is alone. */
+    struct allocator_counts *total;
 };
 
 /* The options that every strategy has, in the order in which option_values.common has them. */
@@ -115,6 +117,9 @@ const struct allocator_ops *const *allocator_list(size_t *count);
  * message on failure. */
 int allocator_parse(const char *spec, const struct allocator_ops **ops,
                     struct option_values *options, struct error *error);
+
+/* As allocator_parse has them, with memory of another kind. */
+void allocator_use_kind(struct option_values *options, enum source_kind kind);
 
 /* What the options ask of the source comes first: ERR_UNSUPPORTED where it cannot. */
 int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,

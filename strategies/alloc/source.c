@@ -3,12 +3,18 @@
 #include "base/clock.h"
 #include "base/text.h"
 
+/* What counts against the capacity. */
+static uint64_t held_bytes(const struct source *s)
+{
+    return s->total ? s->total->reserved_bytes : s->counts.reserved_bytes;
+}
+
 static int refuse(struct source *s, uint64_t bytes)
 {
     char asked[32], held[32], capacity[32];
     s->counts.refused_count++;
     return error_set(&s->error, ERR_OOM, "asked for %s with %s of the capacity of %s reserved",
-                     text_bytes(asked, bytes), text_bytes(held, s->counts.reserved_bytes),
+                     text_bytes(asked, bytes), text_bytes(held, held_bytes(s)),
                      text_bytes(capacity, s->capacity_bytes));
 }
 
@@ -35,14 +41,33 @@ static int release(struct source *s, uint64_t memory, uint64_t bytes, struct err
 static bool beyond_capacity(const struct source *s, uint64_t bytes)
 {
     return s->capacity_bytes &&
-           (bytes > s->capacity_bytes || s->counts.reserved_bytes > s->capacity_bytes - bytes);
+           (bytes > s->capacity_bytes || held_bytes(s) > s->capacity_bytes - bytes);
+}
+
+static void grow_to(uint64_t *peak_bytes, uint64_t bytes)
+{
+    if (bytes > *peak_bytes)
+        *peak_bytes = bytes;
+}
+
+static void set_reserved(struct source *s, uint64_t bytes)
+{
+    if (s->total) {
+        s->total->reserved_bytes += bytes - s->counts.reserved_bytes;
+        grow_to(&s->total->peak_reserved_bytes, s->total->reserved_bytes);
+    }
+    s->counts.reserved_bytes = bytes;
+    grow_to(&s->counts.peak_reserved_bytes, bytes);
 }
 
 static void count_reserved(struct source *s, uint64_t bytes)
 {
-    s->counts.reserved_bytes += bytes;
-    if (s->counts.reserved_bytes > s->counts.peak_reserved_bytes)
-        s->counts.peak_reserved_bytes = s->counts.reserved_bytes;
+    set_reserved(s, s->counts.reserved_bytes + bytes);
+}
+
+static void count_given_back(struct source *s, uint64_t bytes)
+{
+    set_reserved(s, s->counts.reserved_bytes - bytes);
 }
 
 int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint64_t *memory)
@@ -71,7 +96,7 @@ int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint
 
 int source_free(struct source *s, uint64_t memory, uint64_t bytes)
 {
-    s->counts.reserved_bytes -= bytes;
+    count_given_back(s, bytes);
     return release(s, memory, bytes, &s->error);
 }
 
@@ -141,7 +166,7 @@ int source_pool_open(struct source *s, const struct source_pool_options *options
 int source_pool_close(struct source *s)
 {
     s->has_pool = false;
-    s->counts.reserved_bytes = 0;
+    set_reserved(s, 0);
     return s->ops->pool->close(s->context, s->pool, &s->error);
 }
 
@@ -171,13 +196,15 @@ int source_update(struct source *s)
 {
     if (!s->has_pool)
         return 0;
-    struct source_counts *c = &s->counts;
-    uint64_t peak_bytes;
-    int code =
-        s->ops->pool->reserved(s->context, s->pool, &c->reserved_bytes, &peak_bytes, &s->error);
-    if (code == 0 && peak_bytes > c->peak_reserved_bytes)
-        c->peak_reserved_bytes = peak_bytes;
-    return code;
+    uint64_t bytes, peak_bytes;
+    int code = s->ops->pool->reserved(s->context, s->pool, &bytes, &peak_bytes, &s->error);
+    if (code)
+        return code;
+    set_reserved(s, bytes);
+    grow_to(&s->counts.peak_reserved_bytes, peak_bytes);
+    if (s->total)
+        grow_to(&s->total->peak_reserved_bytes, s->total->reserved_bytes - bytes + peak_bytes);
+    return 0;
 }
 
 int source_reset_peak(struct source *s)
@@ -186,6 +213,8 @@ int source_reset_peak(struct source *s)
     if (code == 0 && s->has_pool)
         code = s->ops->pool->reset_peak(s->context, s->pool, &s->error);
     s->counts.peak_reserved_bytes = s->counts.reserved_bytes;
+    if (s->total)
+        s->total->peak_reserved_bytes = s->total->reserved_bytes;
     return code;
 }
 
@@ -230,7 +259,7 @@ int source_vm_create(struct source *s, uint64_t bytes, uint64_t *chunk)
 
 int source_vm_release(struct source *s, uint64_t chunk, uint64_t bytes)
 {
-    s->counts.reserved_bytes -= bytes;
+    count_given_back(s, bytes);
     uint64_t start = clock_ns();
     int code = s->ops->vm->release(s->context, chunk, bytes, &s->error);
     return count_call(&s->counts.free_count, &s->counts.free_ns, start, code);
@@ -294,7 +323,7 @@ int source_heap_open(struct source *s, uint64_t kernels, uint64_t memory, unsign
 
 int source_heap_close(struct source *s, uint64_t heap, uint64_t books_bytes)
 {
-    s->counts.reserved_bytes -= books_bytes;
+    count_given_back(s, books_bytes);
     uint64_t start = clock_ns();
     int code = s->ops->heap->close(s->context, heap, &s->error);
     return count_call(&s->counts.free_count, &s->counts.free_ns, start, code);

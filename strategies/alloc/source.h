@@ -164,6 +164,13 @@ struct source_counts {
     uint64_t reserved_bytes, peak_reserved_bytes;
 };
 
+/* What several sources hold together that serve one program, each a memory space of it: the peak is
+ * that of the sum. What a driver's pool held at most within a run is known, but not when: the sum
+ * then is with what the others hold at its end. */
+struct source_total {
+    uint64_t reserved_bytes, peak_reserved_bytes;
+};
+
 struct source {
     const struct source_ops *ops;
     void *context;
@@ -174,7 +181,8 @@ struct source {
     uint64_t pool;           /* of source_pool_open, which sets has_pool */
     bool has_pool;
     struct source_counts counts;
-    struct error error; /* of the last call that failed */
+    struct source_total *total; /* its own and others', and what the capacity is for; NULL: alone */
+    struct error error;         /* of the last call that failed */
 };
 
 enum source_flags {
@@ -219,7 +227,7 @@ int source_pool_trim(struct source *source);
 /* Bytes reserved by a pool are the driver's to know. This asks it and brings reserved_bytes and
  * peak_reserved_bytes up to date; without a pool they always are. */
 int source_update(struct source *source);
-/* The peak starts again from what is reserved now. */
+/* The peak starts again from what is reserved now, and so does that of the total. */
 int source_reset_peak(struct source *source);
 
 /* Virtual memory. `range` is what vm_reserve gave, and the memory of blocks in it. Chunks count as

@@ -1,0 +1,116 @@
+#include "run/spaces.h"
+
+#include "run/device_source.h"
+
+bool spaces_used(const struct fun *fun, enum space space)
+{
+    bool used = space == SPACE_DEVICE;
+    for (unsigned n = 0; n < fun->name_count && !used; n++)
+        used = fun->names[n].kind == NAME_MEMORY && fun->names[n].space == space;
+    return used;
+}
+
+static int no_heap(struct error *error)
+{
+    return error_set(error, ERR_UNSUPPORTED, "there is no allocator for it yet");
+}
+
+static int open_space(struct spaces *s, enum space space, struct device *device,
+                      const struct allocator_ops *strategy, const struct option_values *options,
+                      uint64_t capacity_bytes, struct error *error)
+{
+    struct option_values own = *options;
+    if (space == SPACE_HEAP)
+        return no_heap(error);
+    /* Where all memory is the host's, there is no other kind, nor a need for one. */
+    if (space == SPACE_PINNED && !(device->ops->load && !device->ops->host_alloc))
+        allocator_use_kind(&own, SOURCE_PINNED);
+    s->source[space] = device_source(device, capacity_bytes);
+    s->source[space].total = &s->held;
+    int code = allocator_open(&s->allocator[space], strategy, &own, &s->source[space], error);
+    if (code)
+        return code;
+    s->allocator[space].total = &s->blocks;
+    s->of[space] = &s->allocator[space];
+    return 0;
+}
+
+int spaces_open(struct spaces *s, const struct fun *fun, struct device *device,
+                const struct allocator_ops *strategy, const struct option_values *options,
+                uint64_t capacity_bytes, struct error *error)
+{
+    *s = (struct spaces){0};
+    for (int i = 0; i < SPACES; i++) {
+        enum space space = (enum space)i;
+        if (!spaces_used(fun, space))
+            continue;
+        int code = open_space(s, space, device, strategy, options, capacity_bytes, error);
+        if (code && space != SPACE_DEVICE)
+            error_prefix(error, "%s memory, which the program uses: ", space_name(space));
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+void spaces_close(struct spaces *s)
+{
+    for (int i = 0; i < SPACES; i++)
+        if (s->of[i]) {
+            allocator_close(s->of[i]);
+            s->of[i] = NULL;
+        }
+}
+
+/* The first source that fails says why; all are asked. */
+static int of_all(struct spaces *s, int (*ask)(struct source *source), struct error *error)
+{
+    int first_failure = 0;
+    for (int i = 0; i < SPACES; i++) {
+        int code = s->of[i] ? ask(&s->source[i]) : 0;
+        if (code && !first_failure && error)
+            *error = s->source[i].error;
+        if (!first_failure)
+            first_failure = code;
+    }
+    return first_failure;
+}
+
+static void reset_peaks(struct allocator_counts *blocks)
+{
+    blocks->peak_requested_bytes = blocks->requested_bytes;
+    blocks->peak_granted_bytes = blocks->granted_bytes;
+}
+
+int spaces_reset_peaks(struct spaces *s, struct error *error)
+{
+    reset_peaks(&s->blocks);
+    for (int i = 0; i < SPACES; i++)
+        reset_peaks(&s->allocator[i].counts);
+    return of_all(s, source_reset_peak, error);
+}
+
+int spaces_update(struct spaces *s, struct error *error)
+{
+    return of_all(s, source_update, error);
+}
+
+struct source_counts spaces_counts(const struct spaces *s)
+{
+    struct source_counts sum = {.reserved_bytes = s->held.reserved_bytes,
+                                .peak_reserved_bytes = s->held.peak_reserved_bytes};
+    for (int i = 0; i < SPACES; i++) {
+        const struct source_counts *c = &s->source[i].counts;
+        sum.alloc_count += c->alloc_count;
+        sum.alloc_ns += c->alloc_ns;
+        sum.touch_count += c->touch_count;
+        sum.touch_ns += c->touch_ns;
+        sum.free_count += c->free_count;
+        sum.free_ns += c->free_ns;
+        sum.map_count += c->map_count;
+        sum.unmap_count += c->unmap_count;
+        sum.sync_count += c->sync_count;
+        sum.refused_count += c->refused_count;
+    }
+    return sum;
+}

@@ -1,0 +1,38 @@
+/* The allocators of a run: an instance of its strategy for each memory space that the program has
+ * memory in, each with a source of its own (as PoCL has a bufalloc region for local memory and one
+ * for global). Books are kept of each and of all together.
+ */
+#ifndef GAMUT_RUN_SPACES_H
+#define GAMUT_RUN_SPACES_H
+
+#include "alloc/allocator.h"
+#include "device/device.h"
+#include "program/program.h"
+
+struct spaces {
+    struct allocator *of[SPACES]; /* as the executor takes them; NULL: the program does not ask */
+    struct allocator allocator[SPACES];
+    struct source source[SPACES];
+    struct allocator_counts blocks; /* of all spaces, */
+    struct source_total held;       /* with the peaks of their sums */
+};
+
+/* Has `fun` memory in the space? Device memory is always taken to be used. */
+bool spaces_used(const struct fun *fun, enum space space);
+
+/* Opens what `fun` needs; `capacity_bytes` is for all together, 0 leaves it to the driver.
+ * ERR_UNSUPPORTED names the space that the device or the strategy does not have. The struct stays
+ * where it is until spaces_close, which is called after a failure too. */
+int spaces_open(struct spaces *spaces, const struct fun *fun, struct device *device,
+                const struct allocator_ops *strategy, const struct option_values *options,
+                uint64_t capacity_bytes, struct error *error);
+void spaces_close(struct spaces *spaces);
+
+/* For both `error` may be NULL. All peaks start again from what is live and reserved now. */
+int spaces_reset_peaks(struct spaces *spaces, struct error *error);
+/* Brings what drivers know better up to date (source_update). */
+int spaces_update(struct spaces *spaces, struct error *error);
+/* Calls, times and bytes of all sources together. */
+struct source_counts spaces_counts(const struct spaces *spaces);
+
+#endif
