@@ -17,6 +17,7 @@
 #include "golden.h"
 #include "merge/memory.h"
 #include "merge/merge.h"
+#include "merge/parse.h"
 #include "run/inputs.h"
 #include "shadow.h"
 
@@ -58,13 +59,22 @@ static void close_subject(struct subject *s)
 enum outcome { RIGHT, VIOLATED, STOPPED, REFUSED };
 static const char *const outcome_names[] = {"right", "violated", "stopped", "refused"};
 
+/* As merge/parse.h says it, without the conditions of `unchecked`. */
+static int merge_as(const struct subject *s, const char *spec, unsigned unchecked,
+                    struct merge **merged, struct error *error)
+{
+    struct merge_options options = {.unchecked = unchecked, .values = s->values};
+    const struct merge_set *set;
+    assert_int_equal(merge_parse(spec, &set, &options.extensions, error), 0);
+    return merge_run(&s->program->funs[0], set, &options, merged, error);
+}
+
 /* Merges without the conditions of `unchecked` and runs in some orders of the threads. */
 static enum outcome outcome_of(const struct subject *s, const char *set, unsigned unchecked,
                                struct error *error)
 {
-    const struct merge_options options = {.unchecked = unchecked, .values = s->values};
     struct merge *merged;
-    if (merge_run(&s->program->funs[0], merge_set_find(set), &options, &merged, error))
+    if (merge_as(s, set, unchecked, &merged, error))
         return REFUSED;
     enum outcome outcome = RIGHT;
     for (unsigned order = 0; order < 3 && outcome == RIGHT; order++) {
@@ -85,25 +95,31 @@ static const struct {
     const char *program, *set;
     enum merge_condition condition;
     enum outcome without;
+    const char *breaks; /* REFUSED: the pass */
 } needed[] = {
-    {"last_use",                "coalesce",       CONDITION_last_use,     VIOLATED},
-    {"late_size",               "coalesce",       CONDITION_allocation,   REFUSED},
-    {"fig_5_13",                "coalesce",       CONDITION_untouched,    VIOLATED},
-    {"fig_5_15",                "coalesce",       CONDITION_in_scope,     REFUSED},
-    {"fig_5_20",                "coalesce",       CONDITION_branches,     VIOLATED},
-    {"not_disjoint",            "extended",       CONDITION_elsewhere,    VIOLATED},
-    {"turned_by_creator",       "extended",       CONDITION_same_index,   VIOLATED},
-    {"fig_5_17",                "reuse",          CONDITION_interference, VIOLATED},
-    {"loop_neighbours",         "extended",       CONDITION_interference, VIOLATED},
-    {"index_wider",             "reuse",          CONDITION_same_index,   VIOLATED},
-    {"unsound_race",            "reuse",          CONDITION_same_index,   VIOLATED},
-    {"unsound_later_read",      "reuse",          CONDITION_dies_here,    VIOLATED},
-    {"unsound_later_read_loop", "reuse",          CONDITION_dies_here,    VIOLATED},
-    {"index_read_later",        "reuse",          CONDITION_dies_here,    VIOLATED},
-    {"private_layouts",         "reuse",          CONDITION_threads,      VIOLATED},
-    {"unasserted_sizes",        "reuse",          CONDITION_size,         VIOLATED},
-    {"escaping_pair",           "reuse",          CONDITION_escapes,      VIOLATED},
-    {"foreign_param",           "reuse",          CONDITION_foreign,      VIOLATED},
+    {"last_use",                "coalesce",       CONDITION_last_use,     VIOLATED, NULL},
+    {"late_size",               "coalesce",       CONDITION_allocation,   REFUSED, "coalesce"},
+    {"fig_5_13",                "coalesce",       CONDITION_untouched,    VIOLATED, NULL},
+    {"fig_5_15",                "coalesce",       CONDITION_in_scope,     REFUSED, "coalesce"},
+    {"fig_5_20",                "coalesce",       CONDITION_branches,     VIOLATED, NULL},
+    {"not_disjoint",            "extended",       CONDITION_elsewhere,    VIOLATED, NULL},
+    {"turned_by_creator",       "extended",       CONDITION_same_index,   VIOLATED, NULL},
+    {"fig_5_17",                "reuse",          CONDITION_interference, VIOLATED, NULL},
+    {"loop_neighbours",         "extended",       CONDITION_interference, VIOLATED, NULL},
+    {"index_wider",             "reuse",          CONDITION_same_index,   VIOLATED, NULL},
+    {"unsound_race",            "reuse",          CONDITION_same_index,   VIOLATED, NULL},
+    {"unsound_later_read",      "reuse",          CONDITION_dies_here,    VIOLATED, NULL},
+    {"unsound_later_read_loop", "reuse",          CONDITION_dies_here,    VIOLATED, NULL},
+    {"index_read_later",        "reuse",          CONDITION_dies_here,    VIOLATED, NULL},
+    {"private_layouts",         "reuse",          CONDITION_threads,      VIOLATED, NULL},
+    {"unasserted_sizes",        "reuse",          CONDITION_size,         VIOLATED, NULL},
+    {"escaping_pair",           "reuse",          CONDITION_escapes,      VIOLATED, NULL},
+    {"foreign_param",           "reuse",          CONDITION_foreign,      VIOLATED, NULL},
+    {"spaces_apart",            "reuse",          CONDITION_space,        REFUSED, "reuse"},
+    {"spaces_apart",            "coalesce",       CONDITION_space,        REFUSED, "coalesce"},
+    {"spaces_apart",            "plan",           CONDITION_space,        REFUSED, "plan"},
+    {"place_reasons",           "none:with=pinned", CONDITION_foreign,    REFUSED, "place"},
+    {"place_reasons",           "none:with=pinned", CONDITION_shared,     REFUSED, "place"},
 };
 /* clang-format on */
 
@@ -125,8 +141,10 @@ static void test_conditions_are_needed(void **state)
                         outcome_names[needed[i].without], error.text);
         }
         if (without == REFUSED) {
+            char pass[64];
+            snprintf(pass, sizeof pass, "the pass '%s' made a program", needed[i].breaks);
             assert_int_equal(error.code, ERR_INTERNAL);
-            assert_non_null(strstr(error.text, "the pass 'coalesce' made a program"));
+            assert_non_null(strstr(error.text, pass));
         }
         close_subject(&s);
     }
@@ -153,6 +171,32 @@ static void test_memory_print(void **state)
         outline_free(o);
         close_subject(&s);
     }
+}
+
+/* What `place` decides, and the program that it makes. */
+static void test_place_print(void **state)
+{
+    (void)state;
+    struct subject s;
+    struct error error;
+    struct merge *merged;
+    struct text text = {0};
+    open_subject(&s, "place_reasons");
+    assert_int_equal(merge_as(&s, "none:with=pinned", 0, &merged, &error), 0);
+    for (unsigned i = 0; i < merged->event_count; i++) {
+        const struct merge_event *e = &merged->events[i];
+        assert_string_equal(e->pass, "place");
+        text_add(&text, "-- %s to %s: %s%s%s\n", merged->fun->names[e->from].text,
+                 space_name(e->space), e->refused ? merge_condition_label(e->refused) : "moved",
+                 e->detail ? ", " : "", e->detail ? e->detail : "");
+    }
+    char *printed = program_print(merged->program);
+    text_add(&text, "%s", printed);
+    golden_check("merged_place_reasons.mem", text.data);
+    free(printed);
+    text_free(&text);
+    merge_free(merged);
+    close_subject(&s);
 }
 
 static void test_spans(void **state)
@@ -190,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conditions_are_needed),
         cmocka_unit_test(test_memory_print),
+        cmocka_unit_test(test_place_print),
         cmocka_unit_test(test_spans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

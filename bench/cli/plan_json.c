@@ -18,6 +18,8 @@ static json_t *decision_json(const struct fun *fun, const struct merge_event *e)
     tree_put(json, "array", name_or_null(fun, e->array));
     tree_put(json, "from", name_or_null(fun, e->from));
     tree_put(json, "into", name_or_null(fun, e->into));
+    if (e->action == MERGE_MOVED)
+        tree_put(json, "space", tree_text(space_name(e->space)));
     json_t *refused = json_null();
     if (e->refused != MERGE_ALLOWED) {
         refused = tree_object();

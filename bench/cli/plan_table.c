@@ -43,6 +43,7 @@ static const struct {
     [MERGE_COALESCED] = {"coalesced", "is not coalesced"},
     [MERGE_REUSED] = {"reused", "is not reused"},
     [MERGE_PLACED] = {"placed", "is not placed"},
+    [MERGE_MOVED] = {"moved", "stays in its space"},
 };
 
 const char *plan_action(enum merge_action action)
@@ -210,6 +211,9 @@ static void print_sentence(const struct fun *fun, const struct merge_event *e, F
     fprintf(out, "  %s: ", e->pass);
     if (e->action == MERGE_HOISTED)
         fprintf(out, "block '%s' is %sallocated earlier", from, refused ? "not " : "");
+    else if (e->action == MERGE_MOVED)
+        fprintf(out, "block '%s' %s %s memory", from, refused ? "does not go to" : "goes to",
+                space_name(e->space));
     else if (e->array != NO_NAME && e->into != NO_NAME)
         fprintf(out, "'%s' %s block '%s' %s '%s'", array, refused ? "stays in" : "leaves", from,
                 refused ? "and does not move into" : "for", text_of(fun, e->into));

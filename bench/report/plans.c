@@ -121,9 +121,10 @@ static void print_set(FILE *out, const struct merge_report *report, size_t i,
     print_counts(out, report, row);
     html_print(out,
                "<td class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td><td "
-               "class=\"n\">%zu</td><td class=\"w\">",
+               "class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"w\">",
                count_done(row->merge, MERGE_HOISTED), count_done(row->merge, MERGE_COALESCED),
-               count_done(row->merge, MERGE_REUSED), count_done(row->merge, MERGE_PLACED));
+               count_done(row->merge, MERGE_REUSED), count_done(row->merge, MERGE_PLACED),
+               count_done(row->merge, MERGE_MOVED));
     print_refusals(out, row->merge, met);
     fputs("</td></tr>\n", out);
 }
@@ -162,14 +163,15 @@ static void print_programs(FILE *out, const struct catalogue *catalogue,
     fputs("<div class=\"scroll\"><table><thead><tr><th>program</th><th>merge set</th>"
           "<th class=\"n\">blocks</th><th class=\"n\">peak</th><th class=\"n\">copies</th>"
           "<th class=\"n\">elided</th><th class=\"n\">hoisted</th><th class=\"n\">coalesced</th>"
-          "<th class=\"n\">reused</th><th class=\"n\">placed</th><th>refused</th></tr></thead>"
+          "<th class=\"n\">reused</th><th class=\"n\">placed</th>"
+          "<th class=\"n\">moved</th><th>refused</th></tr></thead>"
           "<tbody>\n",
           out);
     for (size_t i = 0; i < all->count; i++) {
         struct error error = {0};
         if (plan_program(out, catalogue, &all->programs[i], met, &error))
             html_print(out,
-                       "<tr class=\"first\"><th scope=\"row\">%s %s</th><td colspan=\"10\" "
+                       "<tr class=\"first\"><th scope=\"row\">%s %s</th><td colspan=\"11\" "
                        "class=\"soft\">%s</td></tr>\n",
                        all->programs[i].workload, all->programs[i].dataset, error.text);
     }

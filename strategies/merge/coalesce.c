@@ -13,6 +13,7 @@
  *   C4  everything that shares the source's blocks has a place in the destination
  *   C5  the scalars in the new places are known where the arrays are made
  *   C6  of the roots that two branches of an if give only one is there at a time
+ *   R8  source and destination are in one memory space
  *
  * C3 is about reads and writes, not about mentions: making a view touches nothing. A root inside of
  * a loop is made in each iteration, so that C3 then holds for all of the loop.
@@ -205,6 +206,9 @@ static enum merge_condition check(struct coalescer *c, const struct candidate *k
     int from = name_at(c, k->source)->memory;
     if (c->a.map->of[from].foreign)
         return CONDITION_foreign;
+    if (name_at(c, from)->space != name_at(c, memory)->space &&
+        merge_checks(c->a.m, CONDITION_space))
+        return CONDITION_space;
     if (c->a.map->of[from].kind != MEMORY_EXISTENTIAL && merge_checks(c->a.m, CONDITION_last_use) &&
         !dies_here(c, k, from))
         return CONDITION_last_use;

@@ -11,26 +11,28 @@
     X(reuse)                                                                                       \
     X(sink)                                                                                        \
     X(plan)                                                                                        \
-    X(best)
+    X(best)                                                                                        \
+    X(place)
 
-/* X(text, extensions, help, passes...) */
+/* X(text, extensions, help, passes...); `place` is the last of each. */
 /* clang-format off */
 #define MERGE_SET_LIST(X)                                                                          \
-    X("none", 0, "the program as it is written", NULL)                                             \
+    X("none", 0, "the program as it is written",                                                   \
+      &merge_place)                                                                                \
     X("inplace", 0, "results of kernels are written where they would be copied to",                \
-      &merge_inplace)                                                                              \
+      &merge_inplace, &merge_place)                                                                \
     X("coalesce", 0, "sources of copies are made in the copy's place",                             \
-      &merge_hoist, &merge_coalesce, &merge_sink)                                                  \
+      &merge_hoist, &merge_coalesce, &merge_sink, &merge_place)                                    \
     X("reuse", 0, "arrays take the blocks of arrays that are dead",                                \
-      &merge_hoist_sizes, &merge_reuse)                                                            \
+      &merge_hoist_sizes, &merge_reuse, &merge_place)                                              \
     X("coalesce+reuse", 0, "both, as in the thesis",                                               \
-      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse, &merge_sink)                \
+      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse, &merge_sink, &merge_place)  \
     X("extended", MERGE_ALL_EXTENSIONS, "both, with all that goes beyond the thesis",              \
-      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse, &merge_sink)                \
+      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse, &merge_sink, &merge_place)  \
     X("plan", 1u << EXTENSION_by_branch, "all blocks of known size at offsets of one",             \
-      &merge_plan, &merge_sink)                                                                                 \
+      &merge_plan, &merge_sink, &merge_place)                                                      \
     X("best", MERGE_ALL_EXTENSIONS, "merged where that saves memory, then packed",                 \
-      &merge_best)
+      &merge_best, &merge_place)
 /* clang-format on */
 
 #define X(name) extern const struct merge_ops merge_##name;

@@ -32,6 +32,9 @@ enum { MERGE_VERSION = 1 };
     X(size, "R5", "the sizes differ, and the larger is not known where the block is allocated")    \
     X(escapes, "R6", "several of the loop's blocks of this name are alive at once")                \
     X(foreign, "R7", "the block belongs to the caller")                                            \
+    X(space, "R8", "the blocks are in different memory spaces")                                    \
+    X(too_large, "P1", "it is larger than what is worth moving")                                   \
+    X(shared, "P2", "it may be the same block as one that cannot move")                            \
     X(no_gain, "V1", "packed, the program would need more memory with it")                         \
     X(unknown_size, "V2", "its size is not known before the program runs")
 
@@ -44,7 +47,7 @@ enum merge_condition {
 };
 
 /* What goes beyond the thesis, each to be had alone. X(name, sentence) */
-#define MERGE_EXTENSION_LIST(X)                                                                    \
+#define MERGE_BEYOND_LIST(X)                                                                       \
     X(views, "coalescing through reshape and rearrange")                                           \
     X(index_params, "index functions as loop variables: a loop's result moves into an offset")     \
     X(across, "index analysis across iterations: an elementwise loop runs in one block")           \
@@ -54,6 +57,12 @@ enum merge_condition {
     X(disjoint, "the destination may be used where that is proved to be another part of it")       \
     X(by_bytes, "the largest copies are removed first, not the topmost")
 
+/* Which memories go to another space, in the pass `place`: done only where asked for by name. */
+#define MERGE_SPACE_LIST(X)                                                                        \
+    X(pinned, "what the host reads element by element lies in memory of the host")
+
+#define MERGE_EXTENSION_LIST(X) MERGE_BEYOND_LIST(X) MERGE_SPACE_LIST(X)
+
 enum merge_extension {
 #define X(name, sentence) EXTENSION_##name,
     MERGE_EXTENSION_LIST(X)
@@ -61,9 +70,12 @@ enum merge_extension {
         EXTENSION_COUNT
 };
 
-#define MERGE_ALL_EXTENSIONS ((1u << EXTENSION_COUNT) - 1)
+/* All that goes beyond the thesis; spaces stay. */
+#define X(name, sentence) | 1u << EXTENSION_##name
+enum { MERGE_ALL_EXTENSIONS = 0 MERGE_BEYOND_LIST(X) };
+#undef X
 
-enum merge_action { MERGE_HOISTED, MERGE_COALESCED, MERGE_REUSED, MERGE_PLACED };
+enum merge_action { MERGE_HOISTED, MERGE_COALESCED, MERGE_REUSED, MERGE_PLACED, MERGE_MOVED };
 
 /* One decision. Names are numbers in the merged fun. */
 struct merge_event {
@@ -71,8 +83,9 @@ struct merge_event {
     enum merge_action action;
     enum merge_condition refused; /* MERGE_ALLOWED: it was done */
     struct place at;
-    int array;      /* the one that moves, or whose allocation moves; NO_NAME: the block itself */
-    int from, into; /* blocks; NO_NAME where there is none */
+    int array;        /* the one that moves, or whose allocation moves; NO_NAME: the block itself */
+    int from, into;   /* blocks; NO_NAME where there is none */
+    enum space space; /* of MERGE_MOVED: where to */
     const char *detail; /* more about the reason, or NULL */
 };
 

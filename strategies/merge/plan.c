@@ -7,9 +7,10 @@
  * that height allows, for the GPU's sake.
  *
  * The program is then one for these sizes alone, which it asserts. Left out of the arena are blocks
- * whose size is not known before the program runs, and those that a loop passes on while it
- * allocates them anew, of which there are several. Where a branch or a loop gives one block or
- * another, it also gives the place in the arena: a scalar beside each existential block.
+ * whose size is not known before the program runs, those that a loop passes on while it allocates
+ * them anew, of which there are several, and those that are not in device memory. Where a branch or
+ * a loop gives one block or another, it also gives the place in the arena: a scalar beside each
+ * existential block.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,8 @@ static int64_t element_alignment(const struct planner *p, const struct memory *o
 static enum merge_condition may_be_planned(const struct planner *p, int block)
 {
     const struct memory *of = &p->a.map->of[block];
+    if (name_at(p, block)->space != SPACE_DEVICE && merge_checks(p->a.m, CONDITION_space))
+        return CONDITION_space;
     if (p->a.numbers->bytes[block] == UNKNOWN_BYTES)
         return CONDITION_unknown_size;
     return of->escapes ? CONDITION_escapes : MERGE_ALLOWED;

@@ -18,6 +18,7 @@
  *           reaches into another thread's (R4)
  *   R5  sizes: equal, or smaller, or the class's first allocation can have the maximum (the max
  *       trick), for which the size must be known there.
+ *   R8  both are in one memory space.
  *
  * The thesis keeps one read slice of each array and looks at reads in the same body only; both let
  * wrong merges pass. Here the access analysis sees all reads, and the spans of a block (memory.h)
@@ -62,6 +63,9 @@ static enum merge_condition fits(struct reuser *r, const struct block_class *k, 
                                  bool *grows)
 {
     const struct memory *first = &r->a.map->of[k->block], *own = &r->a.map->of[block];
+    if (name_at(r, k->block)->space != name_at(r, block)->space &&
+        merge_checks(r->a.m, CONDITION_space))
+        return CONDITION_space;
     if (first->position >= own->first_bound || !outline_encloses(r->a.o, first->scope, own->scope))
         return CONDITION_allocation;
     enum merge_condition refused = reuse_meetings(r, k, block);
