@@ -50,7 +50,8 @@ const char *case_check_name(enum case_check check)
 void case_round_free(struct case_round *round)
 {
     free(round->samples);
+    json_decref(round->spaces);
     json_decref(round->memory);
     round->samples = NULL;
-    round->memory = NULL;
+    round->spaces = round->memory = NULL;
 }

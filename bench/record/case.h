@@ -90,6 +90,9 @@ struct case_round {
     size_t sample_count;
     struct sample *samples; /* owned */
     struct case_model model;
+    /* {"cold": {"device": {counter: value}, "pinned": …}, "warm": …}: of each memory space; NULL:
+     * the program has device memory alone. Owned */
+    json_t *spaces;
     json_t *memory; /* what the memory did, as run/memory_log.h says; NULL: nobody looked. Owned */
 };
 

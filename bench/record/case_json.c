@@ -118,6 +118,8 @@ json_t *case_round_to_json(const struct case_round *round)
     tree_put(json, "cold_sample", sample_to_json(&round->cold_sample));
     tree_put(json, "samples", samples_to_json(round->samples, round->sample_count));
     tree_put(json, "model", model_to_json(&round->model));
+    if (round->spaces)
+        tree_put(json, "spaces", json_incref(round->spaces));
     if (round->memory)
         tree_put(json, "memory", json_incref(round->memory));
     return json;
@@ -353,6 +355,7 @@ int case_round_from_json(const json_t *json, struct case_round *round, struct er
         rc = read_samples(json, round, error);
     round->status = (enum case_status)status;
     round->check = (enum case_check)check;
+    round->spaces = json_incref(json_object_get(json, "spaces"));
     round->memory = json_incref(json_object_get(json, "memory"));
     if (rc) {
         case_round_free(round);

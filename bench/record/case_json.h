@@ -7,6 +7,7 @@
  *    "cold": {counter: value}, "warm": {counter: value},
  *    "cold_sample": {metric: value}, "samples": {metric: [values in the order of measurement]},
  *    "model": {name of MODEL_LIST: value, "why_not"} or null,
+ *    "spaces": {…}                        (only where there are several; record/case.h)
  *    "memory": {…}}                       (only where somebody looked; run/memory_log.h)
  *
  * Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with doubles for

@@ -28,13 +28,13 @@
       "time in the driver's release and unmapping calls, and "                                     \
       "in the waits before them")
 
-#define EXACT_LIST(X)                                                                              \
+/* Counted of each memory space of a program, and of all of them together. */
+#define PEAK_LIST(X)                                                                               \
     X(peak_requested_bytes, BYTES, EXACT, LOWER, "most bytes the program had asked for at once")   \
     X(peak_granted_bytes, BYTES, EXACT, LOWER, "most bytes of the blocks handed out at once")      \
-    X(peak_reserved_bytes, BYTES, EXACT, LOWER, "most bytes held from the driver at once")         \
-    X(live_lower_bound_bytes, BYTES, EXACT, LOWER,                                                 \
-      "most requested bytes still to be used at once: "                                            \
-      "what no allocator can go below")                                                            \
+    X(peak_reserved_bytes, BYTES, EXACT, LOWER, "most bytes held from the driver at once")
+
+#define MEMORY_CALL_LIST(X)                                                                        \
     X(alloc_count, COUNT, EXACT, LOWER, "blocks asked for")                                        \
     X(free_count, COUNT, EXACT, NEITHER, "blocks given back")                                      \
     X(hit_count, COUNT, EXACT, HIGHER, "requests served without asking the driver")                \
@@ -51,7 +51,14 @@
     X(driver_sync_count, COUNT, EXACT, LOWER,                                                      \
       "waits for the device before memory went back, or "                                          \
       "to learn where it is")                                                                      \
-    X(driver_refused_count, COUNT, EXACT, LOWER, "allocations that were refused and then retried") \
+    X(driver_refused_count, COUNT, EXACT, LOWER, "allocations that were refused and then retried")
+
+#define EXACT_LIST(X)                                                                              \
+    PEAK_LIST(X)                                                                                   \
+    X(live_lower_bound_bytes, BYTES, EXACT, LOWER,                                                 \
+      "most requested bytes still to be used at once: "                                            \
+      "what no allocator can go below")                                                            \
+    MEMORY_CALL_LIST(X)                                                                            \
     X(launch_count, COUNT, EXACT, LOWER, "kernels launched, those of copies included")             \
     X(readback_count, COUNT, EXACT, LOWER, "times the host waited for a value from the device")
 
@@ -83,6 +90,13 @@ enum copy_kind {
 
 struct copy_counts {
     uint64_t count, bytes, elided_count, elided_bytes;
+};
+
+struct memory_counts {
+#define X(name, unit, kind, better, help) uint64_t name;
+    PEAK_LIST(X)
+    MEMORY_CALL_LIST(X)
+#undef X
 };
 
 struct exact_counts {

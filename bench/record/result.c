@@ -241,6 +241,8 @@ static void merge_good_round(json_t *one_case, json_t *json, unsigned round)
         tree_put(one_case, "counters", counters);
         for (size_t i = 0; i < sizeof first / sizeof *first; i++)
             tree_put(one_case, first[i], tree_share(json, first[i]));
+        if (json_object_get(json, "spaces"))
+            tree_put(one_case, "spaces", tree_share(json, "spaces"));
         return;
     }
     json_t *others = tree_object();
@@ -249,6 +251,10 @@ static void merge_good_round(json_t *one_case, json_t *json, unsigned round)
     if (json_object_size(others))
         tree_put(json, "other_counters", json_incref(others));
     json_decref(others);
+    json_t *spaces = json_object_get(one_case, "spaces");
+    if (spaces && !json_equal(spaces, json_object_get(json, "spaces")))
+        rounds_warn(one_case, "not-deterministic", "spaces",
+                    "what its memory spaces hold differs between rounds");
     if (!json_equal(json_object_get(one_case, "digest"), json_object_get(json, "digest")))
         rounds_warn(one_case, "not-deterministic", "digest",
                     "the answer's bits differ between rounds, each within what the check allows");
@@ -267,8 +273,8 @@ void result_add_round(struct result *result, const struct case_round *round)
     if (round->memory && !json_object_get(one_case, "memory"))
         tree_put(one_case, "memory", tree_share(json, "memory"));
     /* These are the case's, not the round's. */
-    static const char *const once[] = {
-        "key", "cold", "warm", "traffic_bytes", "program_digest", "inputs_digest", "memory"};
+    static const char *const once[] = {"key",    "cold",           "warm",          "traffic_bytes",
+                                       "spaces", "program_digest", "inputs_digest", "memory"};
     for (size_t i = 0; i < sizeof once / sizeof *once; i++)
         json_object_del(json, once[i]);
     tree_append(json_object_get(one_case, "rounds"), json);

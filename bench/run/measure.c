@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "record/tree.h"
 #include "run/execute.h"
 #include "run/group.h"
 #include "run/inputs.h"
@@ -70,6 +71,7 @@ struct session {
     const struct allocator_ops *strategy;
     struct option_values strategy_options;
     struct spaces spaces;
+    struct spaces_books begin, end; /* of the run that was made last */
     struct case_round *round;
     struct error error;
 };
@@ -82,31 +84,17 @@ static int reset_peaks(struct session *s)
     return code;
 }
 
-static void take_counts(const struct session *s, const struct allocator_counts *a,
-                        const struct source_counts *d, struct exact_counts *out)
+static void take_counts(const struct session *s, struct exact_counts *out)
 {
-    const struct allocator_counts *after = &s->spaces.blocks;
-    const struct source_counts sum = spaces_counts(&s->spaces), *driver = &sum;
+    const struct memory_counts memory = spaces_between(&s->begin.all, &s->end.all);
     const struct executor_counts *run = executor_counts(s->executor);
-    *out = (struct exact_counts){
-        .peak_requested_bytes = after->peak_requested_bytes,
-        .peak_granted_bytes = after->peak_granted_bytes,
-        .peak_reserved_bytes = driver->peak_reserved_bytes,
-        .live_lower_bound_bytes = run->peak_live_bytes,
-        .alloc_count = after->alloc_count - a->alloc_count,
-        .free_count = after->free_count - a->free_count,
-        .hit_count = after->hit_count - a->hit_count,
-        .miss_count = after->miss_count - a->miss_count,
-        .driver_alloc_count = driver->alloc_count - d->alloc_count,
-        .driver_touch_count = driver->touch_count - d->touch_count,
-        .driver_free_count = driver->free_count - d->free_count,
-        .driver_map_count = driver->map_count - d->map_count,
-        .driver_unmap_count = driver->unmap_count - d->unmap_count,
-        .driver_sync_count = driver->sync_count - d->sync_count,
-        .driver_refused_count = driver->refused_count - d->refused_count,
-        .launch_count = run->launch_count,
-        .readback_count = run->readback_count,
-    };
+    *out = (struct exact_counts){.live_lower_bound_bytes = run->peak_live_bytes,
+                                 .launch_count = run->launch_count,
+                                 .readback_count = run->readback_count};
+#define X(name, unit, kind, better, help) out->name = memory.name;
+    PEAK_LIST(X)
+    MEMORY_CALL_LIST(X)
+#undef X
     memcpy(out->copy, run->copy, sizeof out->copy);
 }
 
@@ -126,8 +114,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
         code = d->ops->mark(d, 0, &s->error);
     if (code)
         return code;
-    struct allocator_counts a = s->spaces.blocks;
-    struct source_counts c = spaces_counts(&s->spaces);
+    spaces_books(&s->spaces, &s->begin);
     struct residency_counts g = group_counts(d);
     uint64_t start = clock_ns();
     code = executor_run(s->executor, &s->error);
@@ -138,16 +125,17 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     uint64_t wall = clock_ns() - start;
     if (code)
         return code;
-    const struct source_counts after = spaces_counts(&s->spaces);
+    const struct source_counts before = s->begin.all.driver, after = spaces_counts(&s->spaces);
     *sample = (struct sample){.wall_ns = wall,
                               .device_ns = UNKNOWN_NS,
-                              .driver_alloc_ns = after.alloc_ns - c.alloc_ns,
-                              .driver_touch_ns = after.touch_ns - c.touch_ns,
-                              .driver_free_ns = after.free_ns - c.free_ns};
+                              .driver_alloc_ns = after.alloc_ns - before.alloc_ns,
+                              .driver_touch_ns = after.touch_ns - before.touch_ns,
+                              .driver_free_ns = after.free_ns - before.free_ns};
     code = d->ops->elapsed_ns(d, &sample->device_ns, &s->error);
     if (!code)
         code = spaces_update(&s->spaces, &s->error);
-    take_counts(s, &a, &c, counts);
+    spaces_books(&s->spaces, &s->end);
+    take_counts(s, counts);
     group_count_since(d, &g, sample, counts);
     return code;
 }
@@ -228,9 +216,16 @@ static int poisoned_run(struct session *s, uint64_t capacity_bytes)
 
 /* ---- sampling ------------------------------------------------------------------------------- */
 
-static int checked_run(struct session *s, struct sample *sample, struct exact_counts *counts)
+/* `phase` is what the run is called in files. */
+static int checked_run(struct session *s, const char *phase, struct sample *sample,
+                       struct exact_counts *counts)
 {
     int code = run_once(s, false, sample, counts);
+    json_t *spaces = code ? NULL : spaces_to_json(&s->spaces, &s->begin, &s->end);
+    if (spaces) {
+        s->round->spaces = s->round->spaces ? s->round->spaces : tree_object();
+        tree_put(s->round->spaces, phase, spaces);
+    }
     if (!code)
         code = check_answer(s);
     executor_end(s->executor);
@@ -273,9 +268,9 @@ static int measure_runs(struct session *s, const struct measure_options *o)
     }
     if (code)
         return code;
-    code = checked_run(s, &round->cold_sample, &round->cold);
+    code = checked_run(s, "cold", &round->cold_sample, &round->cold);
     if (!code)
-        code = checked_run(s, &round->samples[0], &round->warm);
+        code = checked_run(s, "warm", &round->samples[0], &round->warm);
     if (!code) {
         round->sample_count = 1;
         code = take_samples(s, o);
@@ -385,7 +380,8 @@ static void forget_numbers(struct case_round *round)
 {
     round->sample_count = 0;
     json_decref(round->memory);
-    round->memory = NULL;
+    json_decref(round->spaces);
+    round->memory = round->spaces = NULL;
 }
 
 int measure_case(struct measure *m, const struct entry *entry, const struct dataset *dataset,

@@ -1,5 +1,6 @@
 #include "run/spaces.h"
 
+#include "record/tree.h"
 #include "run/device_source.h"
 
 bool spaces_used(const struct fun *fun, enum space space)
@@ -113,4 +114,58 @@ struct source_counts spaces_counts(const struct spaces *s)
         sum.refused_count += c->refused_count;
     }
     return sum;
+}
+
+void spaces_books(const struct spaces *s, struct spaces_books *books)
+{
+    books->all = (struct space_books){s->blocks, spaces_counts(s)};
+    for (int i = 0; i < SPACES; i++)
+        books->of[i] = (struct space_books){s->allocator[i].counts, s->source[i].counts};
+}
+
+struct memory_counts spaces_between(const struct space_books *begin, const struct space_books *end)
+{
+    const struct allocator_counts *a = &begin->blocks, *b = &end->blocks;
+    const struct source_counts *c = &begin->driver, *d = &end->driver;
+    return (struct memory_counts){
+        .peak_requested_bytes = b->peak_requested_bytes,
+        .peak_granted_bytes = b->peak_granted_bytes,
+        .peak_reserved_bytes = d->peak_reserved_bytes,
+        .alloc_count = b->alloc_count - a->alloc_count,
+        .free_count = b->free_count - a->free_count,
+        .hit_count = b->hit_count - a->hit_count,
+        .miss_count = b->miss_count - a->miss_count,
+        .driver_alloc_count = d->alloc_count - c->alloc_count,
+        .driver_touch_count = d->touch_count - c->touch_count,
+        .driver_free_count = d->free_count - c->free_count,
+        .driver_map_count = d->map_count - c->map_count,
+        .driver_unmap_count = d->unmap_count - c->unmap_count,
+        .driver_sync_count = d->sync_count - c->sync_count,
+        .driver_refused_count = d->refused_count - c->refused_count,
+    };
+}
+
+static json_t *counts_to_json(const struct memory_counts *counts)
+{
+    json_t *json = tree_object();
+#define X(name, unit, kind, better, help) tree_put(json, #name, tree_count(counts->name));
+    PEAK_LIST(X)
+    MEMORY_CALL_LIST(X)
+#undef X
+    return json;
+}
+
+json_t *spaces_to_json(const struct spaces *s, const struct spaces_books *begin,
+                       const struct spaces_books *end)
+{
+    json_t *json = tree_object();
+    for (int i = 0; i < SPACES; i++) {
+        struct memory_counts counts = spaces_between(&begin->of[i], &end->of[i]);
+        if (s->of[i])
+            tree_put(json, space_name((enum space)i), counts_to_json(&counts));
+    }
+    if (json_object_size(json) > 1)
+        return json;
+    json_decref(json);
+    return NULL;
 }

@@ -5,9 +5,12 @@
 #ifndef GAMUT_RUN_SPACES_H
 #define GAMUT_RUN_SPACES_H
 
+#include <jansson.h>
+
 #include "alloc/allocator.h"
 #include "device/device.h"
 #include "program/program.h"
+#include "record/counters.h"
 
 struct spaces {
     struct allocator *of[SPACES]; /* as the executor takes them; NULL: the program does not ask */
@@ -34,5 +37,20 @@ int spaces_reset_peaks(struct spaces *spaces, struct error *error);
 int spaces_update(struct spaces *spaces, struct error *error);
 /* Calls, times and bytes of all sources together. */
 struct source_counts spaces_counts(const struct spaces *spaces);
+
+/* The books at the begin or the end of a run. */
+struct space_books {
+    struct allocator_counts blocks;
+    struct source_counts driver;
+};
+struct spaces_books {
+    struct space_books all, of[SPACES];
+};
+void spaces_books(const struct spaces *spaces, struct spaces_books *books);
+/* Peaks at the end, and calls since the begin. */
+struct memory_counts spaces_between(const struct space_books *begin, const struct space_books *end);
+/* {"device": {counter: value}, "pinned": …}; NULL where the program has device memory alone. */
+json_t *spaces_to_json(const struct spaces *spaces, const struct spaces_books *begin,
+                       const struct spaces_books *end);
 
 #endif
