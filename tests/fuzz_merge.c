@@ -3,8 +3,10 @@
  *   fuzz_merge [OPTION...] [FILE...]
  *     --count N, --seed S    tries the seeds S to S + N - 1
  *     --statements N         about as many in each program; else 5 to 40
- *     --set NAME             this one only; `reuse!same_index` leaves out a condition of it, to see
- *                            whether it is needed and whether its absence is found
+ *     --set NAME             this one only, with options as in reuse:with=by_bytes;
+ *                            `reuse!same_index` leaves out a condition of it, to see whether it is
+ *                            needed and whether its absence is found; `placed/reuse` merges what
+ *                            none:with=pinned has made of the program
  *     --keep DIR, --shrink   writes what fails to DIR; makes it smaller first
  *     --print                prints every program
  *
@@ -18,25 +20,46 @@
 
 #include "base/text.h"
 #include "generate_program.h"
-#include "merge/merge.h"
+#include "merge/parse.h"
 #include "merge_check.h"
 
 enum { SETS = 64 };
 
-/* "reuse", or "reuse!same_index" without that condition; NULL where there is no such set. */
-static const struct merge_set *find_set(const char *text, unsigned *unchecked)
+/* What --set says. */
+struct spec {
+    bool placed;
+    char text[64]; /* for merge_parse */
+    unsigned unchecked;
+};
+
+/* False where there is no such set, extension or condition. */
+static bool read_spec(const char *text, struct spec *spec)
 {
-    char name[64];
+    static const char placed[] = "placed/";
+    const struct merge_set *set;
+    struct error error;
+    unsigned extensions;
+    *spec = (struct spec){.placed = strncmp(text, placed, strlen(placed)) == 0};
+    text += spec->placed ? strlen(placed) : 0;
     size_t length = strcspn(text, "!");
-    if (length >= sizeof name)
-        return NULL;
-    memcpy(name, text, length);
-    name[length] = 0;
-    *unchecked = 0;
+    if (length >= sizeof spec->text)
+        return false;
+    memcpy(spec->text, text, length);
     for (int c = MERGE_ALLOWED + 1; text[length] && c < CONDITION_COUNT; c++)
         if (strcmp(text + length + 1, merge_condition_name((enum merge_condition)c)) == 0)
-            *unchecked = 1u << c;
-    return text[length] && !*unchecked ? NULL : merge_set_find(name);
+            spec->unchecked = 1u << c;
+    return (!text[length] || spec->unchecked) &&
+           merge_parse(spec->text, &set, &extensions, &error) == 0;
+}
+
+static int merge_as(const struct fun *fun, const char *spec, unsigned unchecked,
+                    const union scalar *values, struct merge **merged, struct error *error)
+{
+    struct merge_options options = {
+        .unchecked = unchecked, .values = values, .time_limit_ns = 10000000};
+    const struct merge_set *set;
+    int code = merge_parse(spec, &set, &options.extensions, error);
+    return code ? code : merge_run(fun, set, &options, merged, error);
 }
 
 static int transform(const char *set, struct program *program, const struct arguments *arguments,
@@ -50,13 +73,19 @@ static int transform(const char *set, struct program *program, const struct argu
         if (number != NO_NAME)
             values[number] = arguments->values[i].scalar;
     }
-    struct merge_options options = {.values = values, .time_limit_ns = 10000000};
-    struct merge *merged;
-    int code = merge_run(fun, find_set(set, &options.unchecked), &options, &merged, error);
+    struct spec spec;
+    struct merge *placed = NULL, *merged;
+    int code = read_spec(set, &spec) ? 0 : ERR_INTERNAL;
+    if (!code && spec.placed)
+        code = merge_as(fun, "none:with=pinned", 0, values, &placed, error);
+    if (!code)
+        code =
+            merge_as(placed ? placed->fun : fun, spec.text, spec.unchecked, values, &merged, error);
     if (!code) {
         *text = program_print(merged->program);
         merge_free(merged);
     }
+    merge_free(placed);
     free(values);
     return code;
 }
@@ -72,7 +101,7 @@ struct settings {
 static bool read_arguments(int argc, char **argv, struct settings *s)
 {
     int i = 1;
-    unsigned unchecked;
+    struct spec spec;
     for (; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--shrink") == 0)
@@ -85,7 +114,7 @@ static bool read_arguments(int argc, char **argv, struct settings *s)
             i++;
         else if (strcmp(argv[i], "--statements") == 0 && text_to_u64(value, &s->statements))
             i++;
-        else if (strcmp(argv[i], "--set") == 0 && find_set(value, &unchecked)) {
+        else if (strcmp(argv[i], "--set") == 0 && read_spec(value, &spec)) {
             s->sets[0] = argv[++i];
             s->sets[1] = NULL;
         } else if (strcmp(argv[i], "--keep") == 0 && *value)
@@ -145,8 +174,13 @@ static void report(const struct settings *s, uint64_t seed, const char *text,
 int main(int argc, char **argv)
 {
     struct settings s = {.count = 1000, .seed = 1};
-    for (unsigned i = 0; i < SETS && merge_sets[i].name; i++)
-        s.sets[i] = merge_sets[i].name;
+    static const char *const spaces[] = {"none:with=pinned", "extended:with=pinned",
+                                         "placed/extended", "placed/plan"};
+    unsigned sets = 0;
+    for (unsigned i = 0; sets < SETS && merge_sets[i].name; i++)
+        s.sets[sets++] = merge_sets[i].name;
+    for (unsigned i = 0; sets < SETS && i < sizeof spaces / sizeof *spaces; i++)
+        s.sets[sets++] = spaces[i];
     if (!read_arguments(argc, argv, &s)) {
         fputs("usage: fuzz_merge [--count N] [--seed S] [--statements N] [--set NAME]\n"
               "                  [--keep DIR] [--shrink] [--print] [FILE...]\n",
