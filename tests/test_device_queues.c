@@ -184,6 +184,57 @@ static void pinned_memory_is_copied_as_it_is(void **state)
     on_each_device(check_pinned_copies);
 }
 
+/* What commands of the current queue have written into pinned memory is what the host loads, each
+ * time anew: at any place, in a part of it too, while other queues work elsewhere. */
+static void check_loads(struct subject *s)
+{
+    uint64_t pinned, own, part = 0;
+    const uint64_t offset = device_info(s->device)->alignment_bytes;
+    uint8_t got[3];
+    if (!s->ops->load)
+        return;
+    own = allocate(s, SIZE);
+    if (s->ops->host_alloc)
+        ok(s, s->ops->host_alloc(s->device, HOST_PINNED, SIZE, &pinned, NULL, &s->error));
+    else
+        pinned = allocate(s, SIZE); /* it has no other memory than the host's */
+    for (unsigned queue = 0; queue < (s->ops->use_queue ? 2 : 1); queue++) {
+        if (s->ops->use_queue)
+            ok(s, s->ops->use_queue(s->device, queue, &s->error));
+        for (uint8_t round = 1; round < 20; round++) {
+            ok(s, s->ops->fill(s->device, own, 0, round, SIZE, &s->error));
+            ok(s, s->ops->fill(s->device, pinned, 0, (uint8_t)(100 + round), SIZE, &s->error));
+            ok(s, s->ops->copy(s->device, pinned, 1001, own, 0, 1, &s->error));
+            ok(s, s->ops->load(s->device, got, pinned, 1000, sizeof got, &s->error));
+            assert_true(got[0] == 100 + round && got[1] == round && got[2] == 100 + round);
+            ok(s, s->ops->load(s->device, got, pinned, SIZE - 1, 1, &s->error));
+            assert_int_equal(got[0], 100 + round);
+        }
+        ok(s, s->ops->load(s->device, got, pinned, 0, 0, &s->error));
+    }
+    if (s->ops->sub_buffer) {
+        ok(s, s->ops->sub_buffer(s->device, pinned, offset, 100, &part, &s->error));
+        ok(s, s->ops->fill(s->device, part, 7, 5, 1, &s->error));
+        ok(s, s->ops->load(s->device, got, part, 7, 1, &s->error));
+        assert_int_equal(got[0], 5);
+        ok(s, s->ops->release_sub_buffer(s->device, part, 100, &s->error));
+    }
+    ok(s, s->ops->sync(s->device, &s->error));
+    if (s->ops->use_queue)
+        ok(s, s->ops->use_queue(s->device, 0, &s->error));
+    if (s->ops->host_alloc)
+        ok(s, s->ops->host_free(s->device, HOST_PINNED, pinned, SIZE, &s->error));
+    else
+        ok(s, s->ops->free(s->device, pinned, SIZE, &s->error));
+    ok(s, s->ops->free(s->device, own, SIZE, &s->error));
+}
+
+static void pinned_memory_is_loaded(void **state)
+{
+    (void)state;
+    on_each_device(check_loads);
+}
+
 /* Commands on a part are commands on the memory behind it; the part may go while they run, and a
  * part that comes later may have its handle. */
 static void check_sub_buffers(struct subject *s)
@@ -219,8 +270,11 @@ static void sub_buffers_are_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queues_are_separate),   cmocka_unit_test(queues_close),
-        cmocka_unit_test(host_memory_is_memory), cmocka_unit_test(pinned_memory_is_copied_as_it_is),
+        cmocka_unit_test(queues_are_separate),
+        cmocka_unit_test(queues_close),
+        cmocka_unit_test(host_memory_is_memory),
+        cmocka_unit_test(pinned_memory_is_copied_as_it_is),
+        cmocka_unit_test(pinned_memory_is_loaded),
         cmocka_unit_test(sub_buffers_are_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,29 @@ static void a_case_is_as_bad_as_its_worst_round(void **state)
     result_free(&result);
 }
 
+/* As if its program had memory in two spaces, of which one grows from round to round. */
+static void spaces_that_vary_are_named(void **state)
+{
+    (void)state;
+    struct result result = record_fixture(1);
+    struct case_round round = {.key = {"spaced", "small", "none", "last-use", "raw", "host", ""}};
+    round.check = CHECK_REFERENCE;
+    for (round.round = 0; round.round < 2; round.round++) {
+        round.spaces = json_pack("{s:{s:{s:i}, s:{s:i}}}", "warm", "device", "alloc_count", 1,
+                                 "pinned", "alloc_count", round.round ? 3 : 2);
+        result_add_round(&result, &round);
+        json_decref(round.spaces);
+    }
+    const json_t *spaced = find_case(result.root, "spaced", "raw");
+    const json_t *warning = json_array_get(json_object_get(spaced, "warnings"), 0);
+    assert_int_equal(json_array_size(json_object_get(spaced, "warnings")), 1);
+    assert_string_equal(tree_get_text(warning, "code"), "not-deterministic");
+    assert_string_equal(tree_get_text(warning, "subject"), "spaces");
+    assert_non_null(json_object_get(spaced, "spaces"));
+    assert_null(json_object_get(json_array_get(json_object_get(spaced, "rounds"), 0), "spaces"));
+    result_free(&result);
+}
+
 static void counters_that_vary_are_named(void **state)
 {
     (void)state;
@@ -350,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_case_is_as_bad_as_its_worst_round),
         cmocka_unit_test(counters_that_vary_are_named),
+        cmocka_unit_test(spaces_that_vary_are_named),
         cmocka_unit_test(stats_are_over_rounds),
         cmocka_unit_test(speedups_are_paired_and_averaged),
         cmocka_unit_test(cases_are_in_the_order_of_their_keys),

@@ -242,30 +242,77 @@ static void suites_are_valid(void **state)
     json_decref(schema);
 }
 
-/* A case that was looked at, and what its memory may not say. */
-static void memory_is_valid(void **state)
+/* Adds a case to the result that is measured here, on the host. */
+static void add_measured(struct result *result, const struct case_key *key,
+                         const struct measure_options *options)
 {
-    (void)state;
-    json_t *schema = read_schema();
-    struct result result = record_fixture(1);
-    const struct measure_options options = {
-        .least_samples = 1, .most_samples = 1, .seed = 1, .log_memory = true};
-    struct case_round round = {.key = {"srad", "smoke", "best", "last-use", "pool", "host"}};
+    struct case_round round = {.key = *key};
     struct catalogue c;
     struct device *device;
     struct error error;
     assert_int_equal(catalogue_open(&c, &error), 0);
     assert_int_equal(device_open("host", &device, &error), 0);
     struct measure *m = measure_open(device);
-    const struct entry *entry = select_entry(&c, "srad");
-    assert_int_equal(measure_case(m, entry, select_dataset(entry, "smoke"), &options, &round), 0);
+    const struct entry *entry = select_entry(&c, key->workload);
+    assert_int_equal(measure_case(m, entry, select_dataset(entry, key->dataset), options, &round),
+                     0);
     assert_int_equal(round.status, CASE_ok);
-    result_add_round(&result, &round);
+    result_add_round(result, &round);
     case_round_free(&round);
     measure_close(m);
     device->ops->close(device);
     catalogue_close(&c);
-    result_summarise(result.root);
+    result_summarise(result->root);
+}
+
+/* A case with memory in two spaces, and what may not be said of them. */
+static void spaces_are_valid(void **state)
+{
+    (void)state;
+    json_t *schema = read_schema();
+    struct result result = record_fixture(1);
+    struct error error;
+    const struct measure_options options = {.least_samples = 1, .most_samples = 1, .seed = 1};
+    add_measured(
+        &result,
+        &(struct case_key){"bfs", "smoke", "none:with=pinned", "last-use", "pool", "host", ""},
+        &options);
+    assert_true(is_valid(schema, schema, result.root));
+    assert_int_equal(result_validate(result.root, &error), 0);
+    size_t i;
+    json_t *one_case, *spaces = NULL;
+    json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
+    {
+        json_t *has = json_object_get(one_case, "spaces");
+        assert_true(!has || !spaces);
+        spaces = has ? has : spaces;
+    }
+    json_t *cold = json_object_get(spaces, "cold"), *warm = json_object_get(spaces, "warm");
+    assert_int_equal(json_object_size(warm), 2);
+    tree_put(json_object_get(warm, "pinned"), "alloc_count", tree_text("many"));
+    assert_false(is_valid(schema, schema, result.root));
+    assert_int_equal(result_validate(result.root, &error), ERR_PARSE);
+    assert_non_null(strstr(error.text, "spaces.warm.pinned.alloc_count: expected an integer"));
+    tree_put(spaces, "warm", json_incref(cold));
+    assert_true(is_valid(schema, schema, result.root));
+    json_object_del(spaces, "warm");
+    assert_false(is_valid(schema, schema, result.root));
+    result_free(&result);
+    json_decref(schema);
+}
+
+/* A case that was looked at, and what its memory may not say. */
+static void memory_is_valid(void **state)
+{
+    (void)state;
+    json_t *schema = read_schema();
+    struct result result = record_fixture(1);
+    struct error error;
+    const struct measure_options options = {
+        .least_samples = 1, .most_samples = 1, .seed = 1, .log_memory = true};
+    add_measured(&result,
+                 &(struct case_key){"srad", "smoke", "best", "last-use", "pool", "host", ""},
+                 &options);
     assert_true(is_valid(schema, schema, result.root));
     assert_int_equal(result_validate(result.root, &error), 0);
 
@@ -473,10 +520,15 @@ static void python_agrees(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(produced_files_are_valid), cmocka_unit_test(suites_are_valid),
-        cmocka_unit_test(memory_is_valid),          cmocka_unit_test(comparisons_are_valid),
-        cmocka_unit_test(broken_files_are_not),     cmocka_unit_test(every_counter_is_in_the_file),
-        cmocka_unit_test(atlases_are_of_the_file),  cmocka_unit_test(python_agrees),
+        cmocka_unit_test(produced_files_are_valid),
+        cmocka_unit_test(suites_are_valid),
+        cmocka_unit_test(spaces_are_valid),
+        cmocka_unit_test(memory_is_valid),
+        cmocka_unit_test(comparisons_are_valid),
+        cmocka_unit_test(broken_files_are_not),
+        cmocka_unit_test(every_counter_is_in_the_file),
+        cmocka_unit_test(atlases_are_of_the_file),
+        cmocka_unit_test(python_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
