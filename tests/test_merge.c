@@ -199,6 +199,36 @@ static void test_place_print(void **state)
     close_subject(&s);
 }
 
+/* Whatever a set merges, what the host reads goes to pinned memory, since it is moved before other
+ * arrays take its block: all of these would fit into each other's. */
+static void test_answers_move_under_every_set(void **state)
+{
+    (void)state;
+    static const char *const moved[] = {"plain", "sized", "bounded", "one", "two", "small"};
+    static const char *const stays[] = {"large", "open", "answer", "wide", "narrow", "unread"};
+    struct subject s;
+    open_subject(&s, "place_reasons");
+    for (const struct merge_set *set = merge_sets; set->name; set++) {
+        char spec[64];
+        struct error error;
+        struct merge *merged;
+        snprintf(spec, sizeof spec, "%s:with=pinned", set->name);
+        assert_int_equal(merge_as(&s, spec, 0, &merged, &error), 0);
+        for (size_t i = 0; i < 6; i++) {
+            const struct name *names = merged->fun->names;
+            int yes = fun_find(merged->fun, moved[i], strlen(moved[i]));
+            int no = fun_find(merged->fun, stays[i], strlen(stays[i]));
+            if (names[names[yes].memory].space != SPACE_PINNED ||
+                names[names[no].memory].space != SPACE_DEVICE)
+                fail_msg("%s: %s is in %s memory, %s in %s memory", spec, moved[i],
+                         space_name(names[names[yes].memory].space), stays[i],
+                         space_name(names[names[no].memory].space));
+        }
+        merge_free(merged);
+    }
+    close_subject(&s);
+}
+
 static void test_spans(void **state)
 {
     (void)state;
@@ -235,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_conditions_are_needed),
         cmocka_unit_test(test_memory_print),
         cmocka_unit_test(test_place_print),
+        cmocka_unit_test(test_answers_move_under_every_set),
         cmocka_unit_test(test_spans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,8 @@
 #include "merge/merge.h"
 
 #define PASSES(...) ((const struct merge_ops *const[]){__VA_ARGS__, NULL})
-#define MERGES      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse
+#define COALESCED   &merge_hoist, &merge_coalesce, &merge_answers
+#define MERGED      COALESCED, &merge_hoist_sizes, &merge_reuse
 
 static const struct way {
     const char *name;
@@ -27,16 +28,16 @@ static const struct way {
     unsigned extensions;
 } ways[] = {
     /* clang-format off */
-    {"merged under a veto, then packed", PASSES(MERGES, &merge_plan, &merge_sink), true, MERGE_ALL_EXTENSIONS},
-    {"merged, then packed", PASSES(MERGES, &merge_plan, &merge_sink), false, MERGE_ALL_EXTENSIONS},
-    {"coalesced under a veto, then packed", PASSES(&merge_hoist, &merge_coalesce, &merge_plan, &merge_sink), true, MERGE_ALL_EXTENSIONS},
-    {"packed", PASSES(&merge_plan, &merge_sink), false, MERGE_ALL_EXTENSIONS},
-    {"merged under a veto", PASSES(MERGES, &merge_sink), true, MERGE_ALL_EXTENSIONS},
-    {"coalesced under a veto", PASSES(&merge_hoist, &merge_coalesce, &merge_sink), true, MERGE_ALL_EXTENSIONS},
-    {"merged with all extensions", PASSES(MERGES, &merge_sink), false, MERGE_ALL_EXTENSIONS},
-    {"merged", PASSES(MERGES, &merge_sink), false, 0},
-    {"coalesced", PASSES(&merge_hoist, &merge_coalesce, &merge_sink), false, 0},
-    {"reused", PASSES(&merge_hoist_sizes, &merge_reuse), false, 0},
+    {"merged under a veto, then packed", PASSES(MERGED, &merge_plan, &merge_sink), true, MERGE_ALL_EXTENSIONS},
+    {"merged, then packed", PASSES(MERGED, &merge_plan, &merge_sink), false, MERGE_ALL_EXTENSIONS},
+    {"coalesced under a veto, then packed", PASSES(COALESCED, &merge_plan, &merge_sink), true, MERGE_ALL_EXTENSIONS},
+    {"packed", PASSES(&merge_answers, &merge_plan, &merge_sink), false, MERGE_ALL_EXTENSIONS},
+    {"merged under a veto", PASSES(MERGED, &merge_sink), true, MERGE_ALL_EXTENSIONS},
+    {"coalesced under a veto", PASSES(COALESCED, &merge_sink), true, MERGE_ALL_EXTENSIONS},
+    {"merged with all extensions", PASSES(MERGED, &merge_sink), false, MERGE_ALL_EXTENSIONS},
+    {"merged", PASSES(MERGED, &merge_sink), false, 0},
+    {"coalesced", PASSES(COALESCED, &merge_sink), false, 0},
+    {"reused", PASSES(&merge_answers, &merge_hoist_sizes, &merge_reuse), false, 0},
     {"lowered in place", PASSES(&merge_inplace), false, 0},
     {"unchanged", PASSES(NULL), false, 0},
     /* clang-format on */
@@ -95,7 +96,7 @@ static int run(struct merge *m, struct error *error)
         struct merge_options options = m->options;
         struct merge *tried;
         options.veto = ways[w].veto;
-        options.extensions = 0;
+        options.extensions &= ~(unsigned)MERGE_ALL_EXTENSIONS; /* the way's own instead */
         int code = merge_run(m->fun, &set, &options, &tried, error);
         if (code) {
             merge_free(best);

@@ -7,6 +7,7 @@
     X(hoist)                                                                                       \
     X(inplace)                                                                                     \
     X(coalesce)                                                                                    \
+    X(answers)                                                                                     \
     X(hoist_sizes)                                                                                 \
     X(reuse)                                                                                       \
     X(sink)                                                                                        \
@@ -24,13 +25,15 @@
     X("coalesce", 0, "sources of copies are made in the copy's place",                             \
       &merge_hoist, &merge_coalesce, &merge_sink, &merge_place)                                    \
     X("reuse", 0, "arrays take the blocks of arrays that are dead",                                \
-      &merge_hoist_sizes, &merge_reuse, &merge_place)                                              \
+      &merge_answers, &merge_hoist_sizes, &merge_reuse, &merge_place)                              \
     X("coalesce+reuse", 0, "both, as in the thesis",                                               \
-      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse, &merge_sink, &merge_place)  \
+      &merge_hoist, &merge_coalesce, &merge_answers, &merge_hoist_sizes, &merge_reuse,             \
+      &merge_sink, &merge_place)                                                                   \
     X("extended", MERGE_ALL_EXTENSIONS, "both, with all that goes beyond the thesis",              \
-      &merge_hoist, &merge_coalesce, &merge_hoist_sizes, &merge_reuse, &merge_sink, &merge_place)  \
+      &merge_hoist, &merge_coalesce, &merge_answers, &merge_hoist_sizes, &merge_reuse,             \
+      &merge_sink, &merge_place)                                                                   \
     X("plan", 1u << EXTENSION_by_branch, "all blocks of known size at offsets of one",             \
-      &merge_plan, &merge_sink, &merge_place)                                                      \
+      &merge_answers, &merge_plan, &merge_sink, &merge_place)                                      \
     X("best", MERGE_ALL_EXTENSIONS, "merged where that saves memory, then packed",                 \
       &merge_best, &merge_place)
 /* clang-format on */

@@ -14,6 +14,10 @@
  *   P2  for each block: all the others of the group may move as well
  *
  * It is the last pass of every set: what the passes before have merged goes together, or stays.
+ * What the host reads would then stay nearly always, in a large block that it came into by `reuse`
+ * or `plan`. So before these a pass of its own, `answers`, moves what may be moved to pinned
+ * memory; the others leave it alone there (R8). It comes behind `coalesce`: copies that can be done
+ * without go first.
  */
 #include <stdlib.h>
 
@@ -26,6 +30,7 @@ struct placer {
     struct analysis a;
     int *group;           /* by memory name: another one of its group, or itself; a forest */
     struct expr *largest; /* PINNED_BYTES_MAX */
+    bool again;           /* `place` will look at what stays */
 };
 
 static struct name *name_at(const struct placer *p, int name)
@@ -118,7 +123,8 @@ static void move_group(struct placer *p, int read)
         enum merge_condition refused = refuses(p, (int)n);
         if (!refused && other != NO_NAME && merge_checks(p->a.m, CONDITION_shared))
             refused = CONDITION_shared;
-        note(p, (int)n, read, refused, other);
+        if (!refused || !p->again)
+            note(p, (int)n, read, refused, other);
         if (!refused)
             name_at(p, (int)n)->space = SPACE_PINNED;
     }
@@ -140,18 +146,37 @@ static void move_read_by_host(struct placer *p)
     free(done);
 }
 
-static int run(struct merge *m, struct error *error)
+static void place_pinned(struct merge *m, bool again)
 {
-    struct placer p = {0};
-    (void)error;
+    struct placer p = {.again = again};
     if (!merge_extends(m, EXTENSION_pinned))
-        return 0;
+        return;
     analysis_open(&p.a, m, MEMORY_BY_BRANCH);
     p.largest = expr_constant(m->program, PINNED_BYTES_MAX);
     find_groups(&p);
     move_read_by_host(&p);
     free(p.group);
     analysis_close(&p.a);
+}
+
+static int run_answers(struct merge *m, struct error *error)
+{
+    (void)error;
+    place_pinned(m, true);
+    return 0;
+}
+
+const struct merge_ops merge_answers = {
+    .version = MERGE_VERSION,
+    .name = "answers",
+    .help = "moves what the host reads to pinned memory, where asked for, ahead of reuse and plan",
+    .run = run_answers,
+};
+
+static int run_place(struct merge *m, struct error *error)
+{
+    (void)error;
+    place_pinned(m, false);
     return 0;
 }
 
@@ -159,5 +184,5 @@ const struct merge_ops merge_place = {
     .version = MERGE_VERSION,
     .name = "place",
     .help = "moves memories to other spaces, where an extension asks for that",
-    .run = run,
+    .run = run_place,
 };
