@@ -239,12 +239,12 @@ static int execute(const struct subject *s, const struct fun *fun, const struct 
             counts[COUNT_COPIES] += copies[k].count;
             counts[COUNT_ELIDED] += copies[k].elided_count;
         }
-        counts[COUNT_PEAK] = spaces.blocks.peak_requested_bytes;
+        counts[COUNT_PEAK] = spaces_blocks(&spaces)->peak_requested_bytes;
         executor_close(executor);
     }
-    if (!code && spaces.blocks.requested_bytes)
+    if (!code && spaces_blocks(&spaces)->requested_bytes)
         code = error_set(error, ERR_INTERNAL, "%llu bytes were never given back",
-                         (unsigned long long)spaces.blocks.requested_bytes);
+                         (unsigned long long)spaces_blocks(&spaces)->requested_bytes);
     spaces_close(&spaces);
     return code;
 }

@@ -21,16 +21,13 @@ int blocks_trim(struct executor *e)
 
 /* One space may be out of memory because of what is spare in another: a capacity is that of all,
  * and so may be what lies behind. */
-static int ask(struct executor *e, struct allocator *allocator, const struct alloc_request *request,
-               struct block *block)
+static int ask_again(struct executor *e, struct allocator *allocator,
+                     const struct alloc_request *request, struct block *block)
 {
-    int code = allocator_alloc(allocator, request, block);
     bool alone = true;
-    for (int s = 0; s < SPACES && code == ERR_OOM; s++)
+    for (int s = 0; s < SPACES; s++)
         alone &= !e->allocators[s] || e->allocators[s] == allocator;
-    if (code != ERR_OOM || alone)
-        return code;
-    code = blocks_trim(e);
+    int code = alone ? ERR_OOM : blocks_trim(e);
     return code ? code : allocator_alloc(allocator, request, block);
 }
 
@@ -54,20 +51,23 @@ int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
     struct held_block *block = &e->blocks[b];
     struct alloc_request request = {
         .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
-    block->allocator = e->allocators[e->fun->names[name].space];
-    if (!block->allocator)
+    struct allocator *allocator = e->allocators[e->spaces[name]];
+    if (!allocator)
         return no_allocator(e, name, at);
     trace_begin_call(e->trace);
-    code = ask(e, block->allocator, &request, &block->block);
+    code = allocator_alloc(allocator, &request, &block->block);
+    if (code == ERR_OOM)
+        code = ask_again(e, allocator, &request, &block->block);
     if (!code)
         count_live(e, request.size); /* so that a listener of the trace sees it; a nanosecond */
     trace_alloc(e->trace, (unsigned)b, code ? NULL : &block->block, &request);
     if (code) {
         error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag, (long long)bytes,
-                  block->allocator->source->error.text);
+                  allocator->source->error.text);
         return code;
     }
     e->free_block = block->next_free;
+    block->allocator = allocator;
     block->requested = (uint64_t)bytes;
     block->tag = request.tag;
     block->holders = block->uses = 1;

@@ -410,6 +410,7 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
     e->block_of = arena_alloc(&e->arena, names * sizeof *e->block_of);
     e->use_of = arena_alloc(&e->arena, names * sizeof *e->use_of);
     e->kinds = arena_alloc(&e->arena, names);
+    e->spaces = arena_alloc(&e->arena, names);
     e->has_arrays = arena_alloc(&e->arena, names * sizeof *e->has_arrays);
     if (!kernels) {
         e->lacks = arena_alloc(&e->arena, names * sizeof *e->lacks);
@@ -417,6 +418,7 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
     }
     for (unsigned n = 0; n < names; n++) {
         e->kinds[n] = (unsigned char)fun->names[n].kind;
+        e->spaces[n] = (unsigned char)fun->names[n].space;
         memories += fun->names[n].kind == NAME_MEMORY;
         if (fun->names[n].memory != NO_NAME)
             e->has_arrays[fun->names[n].memory] = true;

@@ -72,8 +72,9 @@ struct executor {
     union scalar *values;
     struct array_state *arrays;
     int *block_of, *use_of;
-    unsigned char *kinds; /* enum name_kind, close together: names themselves are large */
-    bool *has_arrays;     /* of a memory: is some array in it by this name? */
+    unsigned char *kinds;  /* enum name_kind, close together: names themselves are large */
+    unsigned char *spaces; /* enum space, of memories */
+    bool *has_arrays;      /* of a memory: is some array in it by this name? */
     /* Of a dry run: the scalar without a value that this one follows from, or NO_NAME. NULL: this
      * is no dry run. */
     int *lacks;

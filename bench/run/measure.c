@@ -188,14 +188,14 @@ static int open_allocators(struct session *s, uint64_t capacity_bytes)
 /* Closes the allocators; what the sources do not have back then has leaked. */
 static int close_allocators(struct session *s)
 {
-    uint64_t live = s->spaces.blocks.requested_bytes;
+    uint64_t live = spaces_blocks(&s->spaces)->requested_bytes;
     spaces_close(&s->spaces);
-    if (live || s->spaces.held.reserved_bytes)
+    uint64_t reserved = spaces_counts(&s->spaces).reserved_bytes;
+    if (live || reserved)
         return error_set(&s->error, ERR_INTERNAL,
                          "%llu bytes of blocks and %llu bytes of driver "
                          "memory were never given back",
-                         (unsigned long long)live,
-                         (unsigned long long)s->spaces.held.reserved_bytes);
+                         (unsigned long long)live, (unsigned long long)reserved);
     return 0;
 }
 

@@ -33,9 +33,9 @@ struct memory_log {
     unsigned block_capacity;
     int *row_of; /* in the map, by the executor's number of a block */
     unsigned runs;
-    uint64_t step;             /* number of the event that is told */
-    uint64_t first_steps;      /* events of the first run */
-    struct source_counts seen; /* after the event before */
+    uint64_t step;                  /* number of the event that is told */
+    uint64_t first_steps;           /* events of the first run */
+    struct source_counts now, seen; /* after the event that is told, and the one before */
     struct timeline timeline;
     struct address_map map;
     struct call_times cold, warm;
@@ -52,8 +52,8 @@ static bool is_first_run(const struct memory_log *log)
  * tell if that was the most so far, and only then does it matter to a peak. */
 static void note_bytes(struct memory_log *log)
 {
-    const struct allocator_counts *blocks = &log->spaces->blocks;
-    const struct source_total *driver = &log->spaces->held;
+    const struct allocator_counts *blocks = spaces_blocks(log->spaces);
+    const struct source_counts *driver = &log->now;
     struct timeline_point point = {.step = log->step};
     if (log->trace.part == TRACE_RUN)
         point.at_ns = log->trace.started_ns - log->trace.run_started_ns;
@@ -88,9 +88,8 @@ static void note_birth(struct memory_log *log, const struct trace_event *event,
 
 static void note_death(struct memory_log *log, const struct trace_event *event)
 {
-    const struct source_counts now = spaces_counts(log->spaces);
     map_end_block(&log->map, log->row_of[event->block], log->step);
-    if (now.free_count != log->seen.free_count) /* that a memory went back means: this one */
+    if (log->now.free_count != log->seen.free_count) /* that a memory went back means: this one */
         map_end_memory(&log->map, log->row_of[event->block], log->step);
     log->row_of[event->block] = MAP_NONE;
 }
@@ -110,7 +109,7 @@ static void hear_array(void *context, unsigned block, const char *name, uint64_t
 static void note_times(struct memory_log *log, const struct trace_event *event)
 {
     struct call_times *times = is_first_run(log) ? &log->cold : &log->warm;
-    const struct source_counts sum = spaces_counts(log->spaces), *now = &sum, *seen = &log->seen;
+    const struct source_counts *now = &log->now, *seen = &log->seen;
     const bool is_alloc = event->kind == TRACE_ALLOC;
     uint64_t driver_ns = now->alloc_ns + now->touch_ns + now->free_ns - seen->alloc_ns -
                          seen->touch_ns - seen->free_ns;
@@ -130,10 +129,12 @@ static void hear_event(void *context, const struct trace_event *event, const str
     const bool is_alloc = event->kind == TRACE_ALLOC, is_free = event->kind == TRACE_FREE;
     if (log->trace.part == TRACE_AFTER)
         return;
+    log->now = spaces_counts(log->spaces);
     /* A block of no bytes asks nobody. */
     if (log->trace.part == TRACE_RUN && (is_alloc || is_free) && log->trace.memory_of[event->block])
         note_times(log, event);
     spaces_update(log->spaces, NULL); /* a pool's bytes; what it cannot tell stays as it was */
+    log->now = spaces_counts(log->spaces);
     if (is_first_run(log) && (is_alloc || is_free)) {
         note_bytes(log);
         if (is_alloc && block)
@@ -141,7 +142,7 @@ static void hear_event(void *context, const struct trace_event *event, const str
         else if (is_free)
             note_death(log, event);
     }
-    log->seen = spaces_counts(log->spaces);
+    log->seen = log->now;
     log->step++;
     if (is_first_run(log))
         log->first_steps = log->step;

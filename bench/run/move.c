@@ -246,7 +246,7 @@ int move_iota(struct executor *e, const struct step *s)
 /* In pinned memory it is the host's to load once the device has been waited for. */
 static bool is_loaded(const struct executor *e, int array)
 {
-    return e->fun->names[e->fun->names[array].memory].space == SPACE_PINNED;
+    return e->spaces[e->fun->names[array].memory] == SPACE_PINNED;
 }
 
 static int read_element(struct executor *e, const struct stm *stm, size_t bytes)

@@ -27,11 +27,11 @@ static int open_space(struct spaces *s, enum space space, struct device *device,
     if (space == SPACE_PINNED && !(device->ops->load && !device->ops->host_alloc))
         allocator_use_kind(&own, SOURCE_PINNED);
     s->source[space] = device_source(device, capacity_bytes);
-    s->source[space].total = &s->held;
+    s->source[space].total = s->several ? &s->held : NULL;
     int code = allocator_open(&s->allocator[space], strategy, &own, &s->source[space], error);
     if (code)
         return code;
-    s->allocator[space].total = &s->blocks;
+    s->allocator[space].total = s->several ? &s->blocks : NULL;
     s->of[space] = &s->allocator[space];
     return 0;
 }
@@ -41,6 +41,8 @@ int spaces_open(struct spaces *s, const struct fun *fun, struct device *device,
                 uint64_t capacity_bytes, struct error *error)
 {
     *s = (struct spaces){0};
+    for (int i = SPACE_DEVICE + 1; i < SPACES; i++)
+        s->several |= spaces_used(fun, (enum space)i);
     for (int i = 0; i < SPACES; i++) {
         enum space space = (enum space)i;
         if (!spaces_used(fun, space))
@@ -96,8 +98,15 @@ int spaces_update(struct spaces *s, struct error *error)
     return of_all(s, source_update, error);
 }
 
+const struct allocator_counts *spaces_blocks(const struct spaces *s)
+{
+    return s->several ? &s->blocks : &s->allocator[SPACE_DEVICE].counts;
+}
+
 struct source_counts spaces_counts(const struct spaces *s)
 {
+    if (!s->several)
+        return s->source[SPACE_DEVICE].counts;
     struct source_counts sum = {.reserved_bytes = s->held.reserved_bytes,
                                 .peak_reserved_bytes = s->held.peak_reserved_bytes};
     for (int i = 0; i < SPACES; i++) {
@@ -118,7 +127,7 @@ struct source_counts spaces_counts(const struct spaces *s)
 
 void spaces_books(const struct spaces *s, struct spaces_books *books)
 {
-    books->all = (struct space_books){s->blocks, spaces_counts(s)};
+    books->all = (struct space_books){*spaces_blocks(s), spaces_counts(s)};
     for (int i = 0; i < SPACES; i++)
         books->of[i] = (struct space_books){s->allocator[i].counts, s->source[i].counts};
 }
@@ -158,14 +167,13 @@ static json_t *counts_to_json(const struct memory_counts *counts)
 json_t *spaces_to_json(const struct spaces *s, const struct spaces_books *begin,
                        const struct spaces_books *end)
 {
+    if (!s->several)
+        return NULL;
     json_t *json = tree_object();
     for (int i = 0; i < SPACES; i++) {
         struct memory_counts counts = spaces_between(&begin->of[i], &end->of[i]);
         if (s->of[i])
             tree_put(json, space_name((enum space)i), counts_to_json(&counts));
     }
-    if (json_object_size(json) > 1)
-        return json;
-    json_decref(json);
-    return NULL;
+    return json;
 }

@@ -16,8 +16,9 @@ struct spaces {
     struct allocator *of[SPACES]; /* as the executor takes them; NULL: the program does not ask */
     struct allocator allocator[SPACES];
     struct source source[SPACES];
-    struct allocator_counts blocks; /* of all spaces, */
-    struct source_total held;       /* with the peaks of their sums */
+    bool several; /* of a program in device memory alone the books are those of one allocator */
+    struct allocator_counts blocks; /* else those of all, */
+    struct source_total held;       /* with the peaks of their sums, are kept here */
 };
 
 /* Has `fun` memory in the space? Device memory is always taken to be used. */
@@ -35,7 +36,9 @@ void spaces_close(struct spaces *spaces);
 int spaces_reset_peaks(struct spaces *spaces, struct error *error);
 /* Brings what drivers know better up to date (source_update). */
 int spaces_update(struct spaces *spaces, struct error *error);
-/* Calls, times and bytes of all sources together. */
+/* Of all allocators together, */
+const struct allocator_counts *spaces_blocks(const struct spaces *spaces);
+/* and of their sources: calls, times and bytes. */
 struct source_counts spaces_counts(const struct spaces *spaces);
 
 /* The books at the begin or the end of a run. */
