@@ -153,7 +153,7 @@ static struct device *open_device(const char *selector)
     return device;
 }
 
-static const char *const apis[] = {"host", "opencl"};
+static const char *const apis[] = {"host", "opencl", "cuda"};
 
 static struct case_round measure(struct measure *m, const struct entry *entry, const char *merge,
                                  const char *strategy, const struct measure_options *options)
@@ -259,6 +259,27 @@ static void test_spare_memory_of_another_space(void **state)
     narrow.capacity_bytes = 4000;
     r = measure(m, &entry, "none", "pool", &narrow);
     assert_int_equal(r.status, CASE_oom);
+    case_round_free(&r);
+    measure_close(m);
+    device->ops->close(device);
+    program_free(program);
+}
+
+/* What an atlas knows is how long device memory takes. */
+static void test_nothing_is_predicted(void **state)
+{
+    (void)state;
+    static const struct atlas atlas;
+    struct program *program;
+    const struct entry entry = read_program(questions, &program);
+    struct device *device = open_device("host");
+    struct measure *m = measure_open(device);
+    measure_predict(m, &atlas);
+    struct case_round r = measure(m, &entry, "none:with=pinned", "pool", &once);
+    assert_int_equal(r.status, CASE_ok);
+    assert_true(r.model.asked);
+    assert_true(r.model.predicted_ns == UNKNOWN_NS);
+    assert_non_null(strstr(r.model.why_not, "the program has memory in another space"));
     case_round_free(&r);
     measure_close(m);
     device->ops->close(device);
@@ -383,6 +404,12 @@ static void test_workloads_opencl(void **state)
     check_workloads("opencl");
 }
 
+static void test_workloads_cuda(void **state)
+{
+    (void)state;
+    check_workloads("cuda");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,10 +418,12 @@ int main(void)
         cmocka_unit_test(test_a_capacity_is_for_all),
         cmocka_unit_test(test_loads_are_counted),
         cmocka_unit_test(test_spare_memory_of_another_space),
+        cmocka_unit_test(test_nothing_is_predicted),
         cmocka_unit_test(test_where_there_is_no_such_space),
         cmocka_unit_test(test_no_allocator_for_a_space),
         cmocka_unit_test(test_workloads_host),
         cmocka_unit_test(test_workloads_opencl),
+        cmocka_unit_test(test_workloads_cuda),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
