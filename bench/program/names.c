@@ -119,7 +119,7 @@ bool name_is_reserved(const char *text)
         /* ours */
         "fun", "code", "dataset", "expect", "traffic", "let", "in", "assert", "mem", "alloc",
         "scratch", "iota", "replicate", "copy", "concat", "reshape", "rearrange", "with", "loop",
-        "kernel", "private", "local", "group", "each", "min", "max", "sqrt", "exp", "log", "sin",
+        "late", "kernel", "private", "local", "group", "each", "min", "max", "sqrt", "exp", "log", "sin",
         "cos", "true", "false", "bool", "i8", "u8", "i32", "u32", "i64", "u64", "f32", "f64",
         /* C's and those of its dialects that kernels are compiled as */
         "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",

@@ -232,6 +232,15 @@ static void parse_array_expression(struct parser *p, struct stm *s)
     }
 }
 
+static void parse_late(struct parser *p, struct stm *s)
+{
+    struct place at = p->token.at;
+    parse_array_expression(p, s);
+    if (s->kind != STM_ELEMENT)
+        parser_fail(p, at, "expected one element after 'late', as in 'late x[i]'");
+    s->late = true;
+}
+
 static void parse_concat(struct parser *p, struct stm *s)
 {
     struct ints arrays = {0}, copied = {0};
@@ -387,6 +396,8 @@ static void parse_right_side(struct parser *p, struct stm *s)
         s->array = parse_take_use(p, NAME_ARRAY, "an array after 'reshape'");
     } else if (parser_take(p, "rearrange")) {
         parse_rearrange(p, s);
+    } else if (parser_take(p, "late")) {
+        parse_late(p, s);
     } else if (parser_take(p, "if")) {
         parse_if(p, s);
     } else if (parser_take(p, "loop")) {

@@ -125,7 +125,7 @@ struct name {
 
 enum stm_kind {
     STM_SCALAR,    /* out = expr */
-    STM_ELEMENT,   /* out = array[index] */
+    STM_ELEMENT,   /* out = array[index], or late array[index] */
     STM_ASSERT,    /* expr */
     STM_ALLOC,     /* out = alloc(expr) */
     STM_SCRATCH,   /* out = scratch */
@@ -186,6 +186,7 @@ struct stm {
     int array;         /* the source; of an update, what is updated */
     int value;         /* of an update: the array put in, or NO_NAME */
     bool value_copied;
+    bool late;         /* of an element: nobody waits for it until its value is needed */
     bool loop_carried; /* of a copy: it moves a loop's result into the loop's own buffer */
     unsigned permutation[RANK_MAX];
     unsigned slice_rank; /* of STM_SLICE, STM_UPDATE, STM_ELEMENT */
