@@ -32,6 +32,12 @@ const struct name *name_at(const struct source *s, int name)
     return &s->fun->names[name];
 }
 
+bool is_in_heap(const struct source *s, const struct name *array)
+{
+    return !array->local && array->memory != NO_NAME &&
+           name_at(s, array->memory)->space == SPACE_HEAP;
+}
+
 /* What flat numbers of points are counted in. */
 static const char *index_type(const struct generator *g)
 {
@@ -149,11 +155,17 @@ void emit_parameters(struct generator *g, const struct source *s)
     const struct kernel *k = s->kernel;
     for (unsigned i = 0; i < k->array_count; i++) {
         const struct name *n = name_at(s, k->arrays[i]);
-        text_add(&g->out, "%sGAMUT_GLOBAL %s *%sgamut_p_%s, const i64 gamut_o_%s", i ? ", " : "",
-                 c_type(n->element), g->language == KERNEL_HOST_C ? "" : "GAMUT_RESTRICT ", n->text,
+        bool host = g->language == KERNEL_HOST_C, by_slot = !host && is_in_heap(s, n);
+        text_add(&g->out, "%sGAMUT_GLOBAL %s *%sgamut_%s_%s, const i64 gamut_o_%s", i ? ", " : "",
+                 c_type(n->element), host ? "" : "GAMUT_RESTRICT ", by_slot ? "a" : "p", n->text,
                  n->text);
         for (unsigned d = 0; d < strides_of(n); d++)
             text_add(&g->out, ", const i64 gamut_s%u_%s", d, n->text);
+        if (by_slot)
+            text_add(&g->out,
+                     ", const GAMUT_GLOBAL u32 *gamut_w_%s, const i64 gamut_k_%s, "
+                     "const GAMUT_GLOBAL u32 *gamut_h_%s",
+                     n->text, n->text, n->text);
     }
     for (unsigned i = 0; i < k->scalar_count; i++) {
         bool unused = g->language != KERNEL_HOST_C && gpu_is_extent(k, k->scalars[i]);
@@ -196,6 +208,16 @@ void emit_locals(struct generator *g, const struct source *s)
 
 /* ---- host ----------------------------------------------------------------------------------- */
 
+/* Where the block begins that a slot says, in the arena that is argument `arena`. */
+static void emit_block(struct generator *g, unsigned arena, unsigned slots)
+{
+    char words[80];
+    snprintf(words, sizeof words, "((const u32 *)(uintptr_t)a[%u].memory)[a[%u].i64", slots,
+             slots + 1);
+    text_add(&g->out, "((u32 *)(uintptr_t)a[%u].memory + (u64)%s + %d] * %s + %d])", arena, words,
+             KERNEL_SLOT_INDEX, words, KERNEL_SLOT_STRIDE);
+}
+
 /* The arguments of a call of the inner function; `unit` passes 1 for every innermost stride. */
 static void emit_host_call(struct generator *g, const struct source *s, bool unit)
 {
@@ -204,8 +226,13 @@ static void emit_host_call(struct generator *g, const struct source *s, bool uni
     text_add(&g->out, "    gamut_inner_%s(", k->name);
     for (unsigned i = 0; i < k->array_count; i++) {
         const struct name *n = name_at(s, k->arrays[i]);
-        text_add(&g->out, "(%s *)(uintptr_t)a[%u].memory, a[%u].i64, ", c_type(n->element),
-                 argument, argument + 1);
+        const unsigned slots = argument + 2 + strides_of(n);
+        text_add(&g->out, "(%s *)", c_type(n->element));
+        if (is_in_heap(s, n))
+            emit_block(g, argument, slots);
+        else
+            text_add(&g->out, "(uintptr_t)a[%u].memory", argument);
+        text_add(&g->out, ", a[%u].i64, ", argument + 1);
         argument += 2;
         for (unsigned d = 0; d < strides_of(n); d++, argument++) {
             if (unit && d + 1 == strides_of(n) && !n->thread_rank)
@@ -213,6 +240,7 @@ static void emit_host_call(struct generator *g, const struct source *s, bool uni
             else
                 text_add(&g->out, "a[%u].i64, ", argument);
         }
+        argument += is_in_heap(s, n) ? KERNEL_SLOT_ARGUMENTS : 0;
     }
     for (unsigned i = 0; i < k->scalar_count; i++, argument++)
         text_add(&g->out, "a[%u].%s, ", argument, c_type(name_at(s, k->scalars[i])->element));
@@ -227,14 +255,26 @@ static void emit_host_entry(struct generator *g, const struct source *s)
     text_add(
         &g->out,
         "GAMUT_CLONES\nGAMUT_ENTRY void gamut_host_%s(const union launch_value *a, int64_t begin, "
-        "int64_t end) {\n  if (1",
+        "int64_t end) {\n",
         k->name);
     unsigned argument = 0;
     for (unsigned i = 0; i < k->array_count; i++) {
         const struct name *n = name_at(s, k->arrays[i]);
         argument += 2 + strides_of(n);
+        if (!is_in_heap(s, n))
+            continue;
+        text_add(&g->out, "  if (*(const u32 *)(uintptr_t)a[%u].memory & %du) return;\n",
+                 argument + 2, KERNEL_HEAP_FAILURES);
+        argument += KERNEL_SLOT_ARGUMENTS;
+    }
+    text_add(&g->out, "  if (1");
+    argument = 0;
+    for (unsigned i = 0; i < k->array_count; i++) {
+        const struct name *n = name_at(s, k->arrays[i]);
+        argument += 2 + strides_of(n);
         if (!n->thread_rank)
             text_add(&g->out, " && a[%u].i64 == 1", argument - 1);
+        argument += is_in_heap(s, n) ? KERNEL_SLOT_ARGUMENTS : 0;
     }
     text_add(&g->out, ")\n");
     emit_host_call(g, s, true);

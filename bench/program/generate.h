@@ -2,7 +2,10 @@
  *
  * The parameters of a generated kernel are, in this order: for each array of kernel->arrays its
  * memory, its offset (i64) and its strides (i64; thread dimensions of a private array first); then
- * kernel->scalars, of their own types; then the extents (i64), outermost first. The statements that
+ * kernel->scalars, of their own types; then the extents (i64), outermost first. Of an array in a
+ * heap that the device runs itself the memory is the heap's arena and the offset one in the array's
+ * block; behind its strides come the address buffer, the number of the first word of its slot (i64)
+ * and the heap's index. Once the heap has failed such a kernel does nothing. The statements that
  * move data (copy, concat, with, replicate, iota) are kernels as well, made here for the ranks and
  * types that a program uses:
  *
@@ -23,6 +26,17 @@
 
 #include "device/device.h"
 #include "program/program.h"
+
+/* What the kernels know of a heap (its layout.h has all of it): the words of a slot that say where
+ * the block is, (index * stride) words into the arena, and the bits of the index's first word that
+ * say that something was refused. */
+enum {
+    KERNEL_SLOT_INDEX = 1,
+    KERNEL_SLOT_STRIDE = 3,
+    KERNEL_SLOT_WORDS = 4,
+    KERNEL_HEAP_FAILURES = 31,
+    KERNEL_SLOT_ARGUMENTS = 3
+};
 
 struct kernels {
     struct arena arena;

@@ -183,12 +183,29 @@ static void emit_batch(struct generator *g, const struct source *s)
     text_add(&g->out, "}\n%s", outer ? "}\n" : "");
 }
 
+/* Finds the blocks of the arrays that are in a heap of the device. */
+static void emit_blocks(struct generator *g, const struct source *s)
+{
+    for (unsigned i = 0; i < s->kernel->array_count; i++) {
+        const struct name *n = name_at(s, s->kernel->arrays[i]);
+        const char *type = c_type(n->element), *x = n->text;
+        if (!is_in_heap(s, n))
+            continue;
+        text_add(&g->out, "if (gamut_h_%s[0] & %du) return;\n", x, KERNEL_HEAP_FAILURES);
+        text_add(&g->out,
+                 "GAMUT_GLOBAL %s *gamut_p_%s = (GAMUT_GLOBAL %s *)((GAMUT_GLOBAL u32 *)gamut_a_%s "
+                 "+ (u64)gamut_w_%s[gamut_k_%s + %d] * gamut_w_%s[gamut_k_%s + %d]);\n",
+                 type, x, type, x, x, x, KERNEL_SLOT_INDEX, x, x, KERNEL_SLOT_STRIDE);
+    }
+}
+
 void emit_gpu_kernel(struct generator *g, const struct source *s)
 {
     const struct kernel *k = s->kernel;
     text_add(&g->out, "GAMUT_KERNEL(%u) void %s(", k->group_items ? k->group_items : 256, k->name);
     emit_parameters(g, s);
     text_add(&g->out, ") {\n");
+    emit_blocks(g, s);
     emit_locals(g, s);
     for (unsigned d = 0; d < k->rank; d++)
         if (extent_scalar(k, d) != NO_NAME)

@@ -25,6 +25,8 @@ struct source {
 const char *c_type(enum element element);
 unsigned strides_of(const struct name *array);
 const struct name *name_at(const struct source *s, int name);
+/* Is the array's block found by its slot? */
+bool is_in_heap(const struct source *s, const struct name *array);
 void emit_body(struct generator *g, const struct source *s);
 void emit_parameters(struct generator *g, const struct source *s);
 void emit_locals(struct generator *g, const struct source *s);
