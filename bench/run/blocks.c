@@ -39,14 +39,43 @@ static int no_allocator(struct executor *e, int name, struct place at)
                          space_name(n->space));
 }
 
-int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
+bool blocks_in_heap(const struct executor *e, int memory)
 {
-    if (bytes < 0)
-        return execute_fail(e, at, "'%s' would have %lld bytes", e->fun->names[name].text,
-                            (long long)bytes);
+    return e->heap && memory != NO_NAME && e->fun->names[memory].space == SPACE_HEAP;
+}
+
+/* The next spare block is the name's from now on. */
+static void take_block(struct executor *e, int name)
+{
+    int b = e->free_block;
+    struct held_block *block = &e->blocks[b];
+    e->free_block = block->next_free;
+    block->holders = block->uses = 1;
+    e->block_of[name] = e->use_of[name] = b;
+}
+
+static int alloc_in_heap(struct executor *e, int name, const struct expr *bytes, struct place at)
+{
+    int code = late_heap_alloc(e, name, &e->blocks[e->free_block], bytes, at);
+    if (!code)
+        take_block(e, name);
+    return code;
+}
+
+int blocks_alloc(struct executor *e, int name, const struct expr *size, struct place at)
+{
     int code = blocks_holds(e, name) ? blocks_let_go(e, name) : 0;
     if (code)
         return code;
+    if (blocks_in_heap(e, name))
+        return alloc_in_heap(e, name, size, at);
+    int64_t bytes;
+    code = execute_size(e, size, &bytes);
+    if (code)
+        return code;
+    if (bytes < 0)
+        return execute_fail(e, at, "'%s' would have %lld bytes", e->fun->names[name].text,
+                            (long long)bytes);
     int b = e->free_block;
     struct held_block *block = &e->blocks[b];
     struct alloc_request request = {
@@ -66,12 +95,11 @@ int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at)
                   allocator->source->error.text);
         return code;
     }
-    e->free_block = block->next_free;
     block->allocator = allocator;
+    block->in_heap = false;
     block->requested = (uint64_t)bytes;
     block->tag = request.tag;
-    block->holders = block->uses = 1;
-    e->block_of[name] = e->use_of[name] = b;
+    take_block(e, name);
     if (e->is_group && bytes)
         code = e->device->ops->discard(e->device, block_memory(&block->block),
                                        block_offset(&block->block), block->requested, e->error);
@@ -102,16 +130,20 @@ static void recycle(struct executor *e, int b)
     e->free_block = b;
 }
 
-static void end_use(struct executor *e, int name)
+static int end_use(struct executor *e, int name)
 {
-    int b = e->use_of[name];
+    int b = e->use_of[name], code = 0;
     if (b == NO_BLOCK)
-        return;
+        return 0;
     e->use_of[name] = NO_BLOCK;
     if (--e->blocks[b].uses == 0) {
-        e->counts.live_bytes -= e->blocks[b].requested;
+        if (e->blocks[b].in_heap)
+            code = late_heap_use_ends(e, &e->blocks[b]);
+        else
+            e->counts.live_bytes -= e->blocks[b].requested;
         recycle(e, b);
     }
+    return code;
 }
 
 static int end_hold(struct executor *e, int name)
@@ -123,6 +155,11 @@ static int end_hold(struct executor *e, int name)
     e->block_of[name] = NO_BLOCK;
     if (--block->holders)
         return 0;
+    if (block->in_heap) {
+        int freed = late_heap_free(e, block);
+        recycle(e, b);
+        return freed;
+    }
     trace_begin_call(e->trace);
     int code = allocator_free(block->allocator, &block->block, block->tag, block->requested);
     trace_free(e->trace, (unsigned)(block - e->blocks));
@@ -135,14 +172,14 @@ static int end_hold(struct executor *e, int name)
 
 int blocks_last_use(struct executor *e, int name)
 {
-    end_use(e, name);
-    return e->policy == RELEASE_LAST_USE ? end_hold(e, name) : 0;
+    int code = end_use(e, name);
+    return code || e->policy != RELEASE_LAST_USE ? code : end_hold(e, name);
 }
 
 int blocks_let_go(struct executor *e, int name)
 {
-    end_use(e, name);
-    return end_hold(e, name);
+    int code = end_use(e, name);
+    return code ? code : end_hold(e, name);
 }
 
 void blocks_free_all(struct executor *e)
@@ -152,7 +189,7 @@ void blocks_free_all(struct executor *e)
     e->free_block = NO_BLOCK;
     for (unsigned b = e->block_capacity; b-- > 0;) {
         struct held_block *block = &e->blocks[b];
-        if (block->holders) {
+        if (block->holders && !block->in_heap) {
             trace_begin_call(e->trace);
             allocator_free(block->allocator, &block->block, block->tag, block->requested);
             trace_free(e->trace, b);

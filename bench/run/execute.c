@@ -23,6 +23,9 @@ int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *
     const struct expr *unknown = e->lacks ? unknown_in(e, expr) : NULL;
     if (unknown)
         return unknown_refuse(e, unknown->name, unknown->at);
+    int code = late_is_pending(e) && late_in(e, expr) ? late_settle(e, true) : 0;
+    if (code)
+        return code;
     if (expr->op == EXPR_NAME) {
         *value = e->values[expr->name];
         return 0;
@@ -41,14 +44,14 @@ int execute_size(struct executor *e, const struct expr *expr, int64_t *size)
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
-/* Shape and index function of a name, in numbers; a private array's threads come first, and their
- * extents are not known here, so that shape[] of them stays 0. */
-static int evaluate_layout(struct executor *e, const struct name *n, struct layout *l)
+/* A private array's threads come first, and their extents are not known here, so that shape[] of
+ * them stays 0. */
+int execute_layout(struct executor *e, const struct name *n, bool but_rows, struct layout *l)
 {
     unsigned threads = n->thread_rank;
     int code = 0;
     *l = (struct layout){.rank = threads + n->rank};
-    for (unsigned d = 0; d < n->rank && !code; d++) {
+    for (unsigned d = but_rows; d < n->rank && !code; d++) {
         code = execute_size(e, n->shape[d], &l->shape[threads + d]);
         if (!code && l->shape[threads + d] < 0)
             code = execute_fail(e, n->at, "dimension %u of '%s' has size %lld", d, n->text,
@@ -67,17 +70,22 @@ static int evaluate_layout(struct executor *e, const struct name *n, struct layo
     return code;
 }
 
-int execute_bind_array(struct executor *e, int name)
+static int no_block(struct executor *e, const struct name *n)
+{
+    return execute_fail(e, n->at, "'%s' is in block '%s', which is not allocated", n->text,
+                        e->fun->names[n->memory].text);
+}
+
+int execute_bind_unlocated(struct executor *e, int name)
 {
     const struct name *n = &e->fun->names[name];
     struct array_state *a = &e->arrays[name];
-    int code = evaluate_layout(e, n, &a->layout);
+    int code = execute_layout(e, n, false, &a->layout);
     if (code)
         return code;
     int b = e->block_of[n->memory];
     if (b == NO_BLOCK)
-        return execute_fail(e, n->at, "'%s' is in block '%s', which is not allocated", n->text,
-                            e->fun->names[n->memory].text);
+        return no_block(e, n);
     const struct held_block *block = &e->blocks[b];
     int64_t bytes = (int64_t)element_bytes(n->element), first, last;
     if (!n->thread_rank && layout_count(&a->layout) > 0) {
@@ -91,8 +99,58 @@ int execute_bind_array(struct executor *e, int name)
                                 (unsigned long long)block->requested);
     }
     a->memory = block_memory(&block->block);
-    a->layout.offset += (int64_t)block_offset(&block->block) / bytes;
+    a->base = (int64_t)block_offset(&block->block) / bytes;
+    a->layout.offset += a->base;
     return 0;
+}
+
+int execute_bind_array(struct executor *e, int name)
+{
+    const struct name *n = &e->fun->names[name];
+    const int b = e->block_of[n->memory];
+    const int code = b != NO_BLOCK && e->blocks[b].in_heap ? late_heap_locate(e, &e->blocks[b]) : 0;
+    if (code)
+        return code;
+    e->arrays[name].rows.serial = 0;
+    return execute_bind_unlocated(e, name);
+}
+
+/* Binds it in whatever way its memory asks for. */
+static int bind_passed(struct executor *e, int name)
+{
+    return blocks_in_heap(e, e->fun->names[name].memory) ? late_heap_bind(e, name)
+                                                         : execute_bind_array(e, name);
+}
+
+/* With sizes that have become known since it was picked up. */
+static int refresh(struct executor *e, struct array_state *a)
+{
+    union scalar rows = {.i64 = 0};
+    if (!a->rows.serial || !late_is_known(e, &a->rows))
+        return 0;
+    int code = late_resolve(e, &a->rows, &rows, ELEMENT_i64);
+    a->layout.shape[0] = rows.i64;
+    return code;
+}
+
+int execute_same_place(struct executor *e, const struct array_state *a, struct array_state b,
+                       bool *same)
+{
+    int code = 0;
+    if (a->rows.serial != b.rows.serial || a->rows.scale != b.rows.scale ||
+        a->rows.add != b.rows.add) {
+        code = late_settle(e, true);
+        if (!code)
+            code = refresh(e, &b);
+    }
+    struct layout x = a->layout, y = b.layout;
+    if (a->rows.serial) /* of both; any number will do */
+        x.shape[0] = y.shape[0] = 2;
+    x.offset -= a->base;
+    y.offset -= b.base;
+    *same = a->memory == b.memory && a->slot == b.slot && layout_same_shape(&x, &y) &&
+            (layout_count(&x) == 0 || layout_equal(&x, &y));
+    return code;
 }
 
 /* ---- values on their way -------------------------------------------------------------------- */
@@ -100,15 +158,27 @@ int execute_bind_array(struct executor *e, int name)
 static inline void pick_up_scalar(const struct executor *e, int name, struct passed *p)
 {
     p->scalar = e->values[name];
+    if (e->late)
+        p->late = late_of(e, name);
     if (e->lacks)
         p->lacks = e->lacks[name];
 }
 
-static inline void put_down_scalar(struct executor *e, int name, const struct passed *p)
+static int put_down_late(struct executor *e, int name, struct passed *p)
+{
+    int code = 0;
+    if (p->late.serial && late_is_known(e, &p->late))
+        code = late_resolve(e, &p->late, &e->values[name], e->fun->names[name].element);
+    late_bind(e, name, p->late);
+    return code;
+}
+
+static inline int put_down_scalar(struct executor *e, int name, struct passed *p)
 {
     e->values[name] = p->scalar;
     if (e->lacks)
         e->lacks[name] = p->lacks;
+    return e->late ? put_down_late(e, name, p) : 0;
 }
 
 static void pick_up(struct executor *e, int name, struct passed *p)
@@ -134,13 +204,12 @@ static int put_down(struct executor *e, int name, const struct passed *p, struct
         blocks_hold(e, name, p->block);
         return 0;
     }
-    int code = execute_bind_array(e, name);
-    if (code)
+    bool same = false;
+    int code = bind_passed(e, name);
+    if (!code)
+        code = execute_same_place(e, &e->arrays[name], p->array, &same);
+    if (code || same)
         return code;
-    const struct array_state *to = &e->arrays[name];
-    if (to->memory == p->array.memory && layout_same_shape(&to->layout, &p->array.layout) &&
-        (layout_count(&to->layout) == 0 || layout_equal(&to->layout, &p->array.layout)))
-        return 0;
     return execute_fail(e, at, "what '%s' receives has another shape or index function than '%s'",
                         e->fun->names[name].text, e->fun->names[name].text);
 }
@@ -153,7 +222,7 @@ static int put_down_all(struct executor *e, const int *names, const struct step_
     for (unsigned pass = 0; pass < 1u + state->passes_arrays; pass++)
         for (unsigned i = 0; i < count && !code; i++)
             if (e->kinds[names[i]] == NAME_SCALAR) /* the loop that only counts: no call for it */
-                put_down_scalar(e, names[i], &state->passed[i]);
+                code = put_down_scalar(e, names[i], &state->passed[i]);
             else if ((e->kinds[names[i]] == NAME_ARRAY) == (pass == 1))
                 code = put_down(e, names[i], &state->passed[i], at);
     return code;
@@ -216,6 +285,8 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
         int code = e->lacks ? unknown_iteration(e, s->stm) : 0;
         if (code)
             return code;
+        if (l->condition != NO_NAME && (code = late_need(e, l->condition)) != 0)
+            return code;
         if (l->counter != NO_NAME ? i >= bound : !e->values[l->condition].u8)
             return 0;
         if (l->counter != NO_NAME)
@@ -228,6 +299,28 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
     }
 }
 
+/* Is it to stay unknown to the host? If not, the form is that of a known value. */
+static bool is_form(const struct executor *e, const struct expr *expr, struct late_form *form)
+{
+    if (late_is_pending(e) && late_in(e, expr) && late_form_of(e, expr, form) && form->serial)
+        return true;
+    *form = (struct late_form){0};
+    return false;
+}
+
+static int run_scalar(struct executor *e, const struct stm *stm)
+{
+    struct late_form form = {0};
+    if (e->lacks && unknown_scalar(e, stm->outs[0], stm->expr))
+        return 0;
+    if (!e->late)
+        return execute_evaluate(e, stm->expr, &e->values[stm->outs[0]]);
+    int code =
+        is_form(e, stm->expr, &form) ? 0 : execute_evaluate(e, stm->expr, &e->values[stm->outs[0]]);
+    late_bind(e, stm->outs[0], form);
+    return code;
+}
+
 static int run_loop(struct executor *e, const struct step *s)
 {
     const struct loop *l = s->stm->loop;
@@ -238,7 +331,8 @@ static int run_loop(struct executor *e, const struct step *s)
         if (l->init_exprs[i]) {
             const struct expr *unknown = e->lacks ? unknown_in(e, l->init_exprs[i]) : NULL;
             state->passed[i].lacks = unknown ? e->lacks[unknown->name] : NO_NAME;
-            if (!unknown)
+            state->passed[i].late = (struct late_form){0};
+            if (!unknown && !is_form(e, l->init_exprs[i], &state->passed[i].late))
                 code = execute_evaluate(e, l->init_exprs[i], &state->passed[i].scalar);
         } else
             pick_up(e, l->init_names[i], &state->passed[i]);
@@ -302,16 +396,14 @@ static int run_assert(struct executor *e, const struct stm *s)
 static int run_step(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
-    int64_t bytes;
-    int code;
+    int code = e->heap ? late_heap_need(e, stm) : 0;
+    if (code)
+        return code;
     switch (stm->kind) {
     case STM_SCALAR:
-        if (e->lacks && unknown_scalar(e, stm->outs[0], stm->expr))
-            return 0;
-        return execute_evaluate(e, stm->expr, &e->values[stm->outs[0]]);
+        return run_scalar(e, stm);
     case STM_ALLOC:
-        code = execute_size(e, stm->expr, &bytes);
-        return code ? code : blocks_alloc(e, stm->outs[0], bytes, stm->at);
+        return blocks_alloc(e, stm->outs[0], stm->expr, stm->at);
     case STM_KERNEL:
         return launch_kernel(e, s);
     case STM_ELEMENT:
@@ -327,7 +419,7 @@ static int run_step(struct executor *e, const struct step *s)
     case STM_IOTA:
         return move_iota(e, s);
     case STM_SCRATCH:
-        return execute_bind_array(e, stm->outs[0]);
+        return bind_passed(e, stm->outs[0]);
     case STM_IF:
         return run_if(e, s);
     case STM_LOOP:
@@ -426,6 +518,12 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
     /* A name holds one block at most, and a value on its way between two names one more. */
     e->block_capacity = 2 * memories + 1;
     e->blocks = arena_alloc(&e->arena, e->block_capacity * sizeof *e->blocks);
+    late_prepare(e);
+    int code = late_heap_prepare(e);
+    if (code) {
+        executor_close(e);
+        return code;
+    }
     e->root = liveness_analyse(fun, &e->arena);
     prepare_scope(e, e->root);
     blocks_free_all(e);
@@ -437,8 +535,17 @@ void executor_close(struct executor *e)
 {
     if (!e)
         return;
+    late_heap_forget(e);
     arena_free(&e->arena);
     free(e);
+}
+
+void executor_use_heap(struct executor *e, struct source *source, struct allocator_counts *own,
+                       struct allocator_counts *all)
+{
+    e->heap_source = source;
+    e->heap_counts = own;
+    e->all_counts = all;
 }
 
 void executor_record(struct executor *e, struct trace *trace)
@@ -461,11 +568,8 @@ const struct executor_counts *executor_counts(const struct executor *e)
 static int begin_param(struct executor *e, int param, const struct arguments *arguments)
 {
     const struct name *n = &e->fun->names[param];
-    if (n->kind == NAME_MEMORY) {
-        int64_t bytes;
-        int code = execute_size(e, n->bytes, &bytes);
-        return code ? code : blocks_alloc(e, param, bytes, n->at);
-    }
+    if (n->kind == NAME_MEMORY)
+        return blocks_alloc(e, param, n->bytes, n->at);
     const struct named_value *value = argument(arguments, n->text);
     if (!value && e->lacks && n->kind == NAME_SCALAR) {
         e->lacks[param] = param;
@@ -515,7 +619,7 @@ int executor_begin(struct executor *e, struct allocator *const allocators[SPACES
         e->lacks[n] = NO_NAME;
         e->reads[n] = 0;
     }
-    int code = 0;
+    int code = late_begin(e);
     /* Scalars first: the sizes of the others mention them. */
     for (unsigned pass = 0; pass < 2; pass++)
         for (unsigned i = 0; i < e->fun->param_count && !code; i++) {
@@ -523,7 +627,7 @@ int executor_begin(struct executor *e, struct allocator *const allocators[SPACES
             if (scalar == (pass == 0))
                 code = begin_param(e, e->fun->params[i], arguments);
         }
-    return code;
+    return code ? code : late_heap_begin(e);
 }
 
 int executor_run(struct executor *e, struct error *error)
@@ -536,6 +640,20 @@ int executor_run(struct executor *e, struct error *error)
     if (!code)
         tenants_tell_results(e);
     trace_end_run(e->trace);
+    return code;
+}
+
+int executor_settle(struct executor *e, struct error *error)
+{
+    e->error = error;
+    int code = late_settle(e, false);
+    if (code || !e->heap)
+        return code;
+    code = late_heap_submit(e);
+    if (!code)
+        code = late_heap_read_status(e);
+    if (!code)
+        late_heap_finish(e);
     return code;
 }
 
@@ -570,12 +688,16 @@ int executor_results(struct executor *e, struct host_array *results, struct erro
 {
     e->error = error;
     const struct body *body = &e->fun->body;
-    int code = 0;
+    int code = late_settle(e, false);
     for (unsigned r = 0; r < body->result_count; r++) {
         int name = body->results[r];
         const struct name *n = &e->fun->names[name];
         struct host_array *out = &results[r];
         *out = (struct host_array){.element = n->element, .rank = n->rank, .count = 1};
+        if (code)
+            continue;
+        if (n->kind == NAME_ARRAY && blocks_in_heap(e, n->memory))
+            code = execute_bind_array(e, name);
         if (code)
             continue;
         if (n->kind == NAME_ARRAY) {
@@ -592,4 +714,6 @@ int executor_results(struct executor *e, struct host_array *results, struct erro
 void executor_end(struct executor *e)
 {
     blocks_free_all(e);
+    late_heap_end(e);
+    late_end(e);
 }

@@ -51,12 +51,22 @@ struct executor_counts {
  * that reading what was never written shows. The counts begin at zero here. */
 int executor_begin(struct executor *executor, struct allocator *const allocators[SPACES],
                    const struct arguments *arguments, bool poison, struct error *error);
+/* For a fun with late elements, or memory in a heap that the device runs: where their memory comes
+ * from, when a run begins, and the counts of the heap's blocks and of those of all spaces, to which
+ * the heap's are added. All outlive the runs. Without, such a run ends with ERR_UNSUPPORTED. */
+bool executor_wants_heap(const struct fun *fun);
+void executor_use_heap(struct executor *executor, struct source *source,
+                       struct allocator_counts *own, struct allocator_counts *all);
 /* Runs the body. Returns before the device is idle. */
 int executor_run(struct executor *executor, struct error *error);
 /* Records all runs from now on; NULL ends that. The trace needs room for so many blocks. */
 struct trace;
 void executor_record(struct executor *executor, struct trace *trace);
 unsigned executor_block_capacity(const struct executor *executor);
+/* After a run, for counts: what the host did not need to know until now. Waits, which is no part of
+ * the run. ERR_OOM if the heap has refused a block. The peaks of the allocator's counts and of the
+ * executor's have what is in the heap in them only then. */
+int executor_settle(struct executor *executor, struct error *error);
 /* The results in the order of `in`, read into host arrays that the caller owns (free data). */
 int executor_results(struct executor *executor, struct host_array *results, struct error *error);
 /* Lets go of everything that the run still holds, also after a failure. */

@@ -3,6 +3,7 @@
 #define GAMUT_RUN_EXECUTOR_H
 
 #include "run/execute.h"
+#include "run/late.h"
 #include "run/layout.h"
 #include "run/liveness.h"
 #include "run/trace.h"
@@ -13,6 +14,11 @@ enum { NO_BLOCK = -1 };
 struct array_state {
     uint64_t memory;
     struct layout layout;
+    /* Of one in a heap of the device: its block's slot, and how many elements of the layout's
+     * offset are the place of the block, as far as that is known. */
+    uint32_t slot;
+    int64_t base;
+    struct late_form rows; /* shape[0], where that is not known yet; it is 0 then */
 };
 
 /* A block and how many hold it. `uses` counts the holders by the last-use rule, whatever the
@@ -24,11 +30,17 @@ struct held_block {
     const char *tag;
     unsigned holders, uses;
     int next_free;
+    bool in_heap; /* of the device; `block` has no more than its place then, */
+    bool located; /* if the host has asked for that */
+    uint32_t slot;
+    unsigned unit;          /* what it was granted is a multiple of */
+    struct late_form bytes; /* `requested`, where that is not known yet; it is 0 then */
 };
 
 /* A value on its way from one name to another: an initial value, a result. */
 struct passed {
     union scalar scalar;
+    struct late_form late; /* of a scalar that is not known yet */
     int lacks;
     struct array_state array;
     int block;
@@ -41,6 +53,7 @@ struct step_state {
     enum launch_arg_kind *kinds;
     union launch_value *arguments;
     struct launched_array *launched; /* the arrays of the statement's kernel */
+    bool uses_heap;                  /* some of them are in a heap of the device */
     struct launch_array *used;       /* the same for a group of devices; NULL: it is none */
     struct passed *passed;           /* of an if or a loop: a value for each result */
     bool passes_arrays;
@@ -52,7 +65,8 @@ struct launched_array {
     unsigned element_bytes;
     unsigned thread_rank; /* dimensions of its layout that are those of the threads */
     bool written;
-    bool fresh; /* what its elements were before means nothing */
+    bool fresh;   /* what its elements were before means nothing */
+    bool in_heap; /* the kernel finds it by its slot */
 };
 
 struct executor {
@@ -90,7 +104,11 @@ struct executor {
     bool poison;
     uint64_t block_alignment;
     struct executor_counts counts;
-    struct trace *trace; /* NULL: nobody records */
+    struct late *late;          /* values that are not known yet; NULL: the fun has none */
+    struct late_heap *heap;     /* NULL: the fun has no memory in one */
+    struct source *heap_source; /* of their memory; NULL: there is none */
+    struct allocator_counts *heap_counts, *all_counts; /* of blocks in it, and in all spaces */
+    struct trace *trace;                               /* NULL: nobody records */
     struct error *error;
 };
 
@@ -99,8 +117,17 @@ int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *
 int execute_size(struct executor *e, const struct expr *expr, int64_t *size);
 int execute_fail(struct executor *e, struct place at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Computes the layout of a name from its type, checks that it stays in its block, and binds it. */
+/* Computes the layout of a name from its type, checks that it stays in its block, and binds it.
+ * Waits for what it does not know of a block in a heap. */
 int execute_bind_array(struct executor *e, int name);
+/* The same without asking where such a block is. */
+int execute_bind_unlocated(struct executor *e, int name);
+/* Shape and index function of a name, in numbers; with `but_rows` shape[0] stays 0. */
+int execute_layout(struct executor *e, const struct name *name, bool but_rows,
+                   struct layout *layout);
+/* Are the two, which are bound by the same memory name or to be, the same elements? */
+int execute_same_place(struct executor *e, const struct array_state *a, struct array_state b,
+                       bool *same);
 
 /* unknown.c: scalars that a dry run has no value for; only for dry runs */
 /* The first mention of such a scalar, or NULL. */
@@ -116,9 +143,11 @@ int unknown_refuse(struct executor *e, int name, struct place at);
 int unknown_iteration(struct executor *e, const struct stm *loop);
 
 /* blocks.c: references on blocks */
-int blocks_alloc(struct executor *e, int name, int64_t bytes, struct place at);
+int blocks_alloc(struct executor *e, int name, const struct expr *bytes, struct place at);
 void blocks_hold(struct executor *e, int name, int block); /* takes over one reference */
 void blocks_add_reference(struct executor *e, int block);
+/* Is the name's memory in a heap that the device runs? Never in a dry run. */
+bool blocks_in_heap(const struct executor *e, int memory);
 int blocks_last_use(struct executor *e, int name); /* the policy decides what that means */
 int blocks_let_go(struct executor *e, int name);   /* whatever the policy */
 void blocks_free_all(struct executor *e);

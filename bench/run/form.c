@@ -24,8 +24,10 @@ static bool share_memory(const struct launched_array *a, const struct launched_a
 {
     int64_t a_first, a_last, b_first, b_last;
     struct layout a_room, b_room;
-    if (a->state->memory != b->state->memory)
+    if (a->state->memory != b->state->memory || (a->in_heap && a->state->slot != b->state->slot))
         return false;
+    if (a->state->rows.serial || b->state->rows.serial)
+        return true; /* who knows */
     const struct layout *la = launched_layout(a, extents, &a_room);
     const struct layout *lb = launched_layout(b, extents, &b_room);
     if (layout_count(la) == 0 || layout_count(lb) == 0)
@@ -53,9 +55,11 @@ enum kernel_form form_of_launch(const struct executor *e, const struct launch *l
         launch->extent[2] > NEAR_Z_MAX)
         return KERNEL_ANY;
     for (unsigned i = 0; i < count; i++) {
+        const int64_t base = arrays[i].in_heap ? arrays[i].state->base : 0;
         struct layout room;
         const struct layout *l = launched_layout(&arrays[i], extents, &room);
-        if (!is_near(l, e->adds_offsets ? 0 : l->offset))
+        if (arrays[i].state->rows.serial ? !late_heap_is_near(e, arrays[i].element_bytes)
+                                         : !is_near(l, e->adds_offsets ? 0 : l->offset - base))
             return KERNEL_ANY;
     }
     return are_apart(arrays, extents, count) ? KERNEL_APART : KERNEL_NEAR;

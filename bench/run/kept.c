@@ -23,6 +23,8 @@ struct prepared {
 
 struct merged {
     struct merged *next;
+    struct kept_kernels kernels; /* if its own */
+    bool is_built;
     const struct entry *entry;
     const struct dataset *dataset;
     char set[sizeof((struct case_key *)NULL)->merge];
@@ -46,37 +48,6 @@ struct kept *kept_open(struct device *device)
     return k;
 }
 
-static void free_prepared(struct prepared *p)
-{
-    inputs_free(&p->inputs.inputs);
-    free(p->inputs.answers);
-    free(p);
-}
-
-void kept_close(struct kept *k)
-{
-    while (k->built) {
-        struct built *next = k->built->next;
-        if (k->built->kernels.code)
-            k->device->ops->unbuild(k->device, k->built->kernels.code);
-        kernels_free(&k->built->kernels.kernels);
-        free(k->built);
-        k->built = next;
-    }
-    while (k->merged) {
-        struct merged *next = k->merged->next;
-        merge_free(k->merged->merge.merge);
-        free(k->merged);
-        k->merged = next;
-    }
-    while (k->prepared) {
-        struct prepared *next = k->prepared->next;
-        free_prepared(k->prepared);
-        k->prepared = next;
-    }
-    free(k);
-}
-
 /* ---- kernels -------------------------------------------------------------------------------- */
 
 /* Compilers name the line of the body; not all of them show it. */
@@ -97,15 +68,15 @@ static void add_body_line(const struct program *program, struct error *error)
     }
 }
 
-static void build(struct kept *k, const struct entry *entry, struct kept_kernels *out)
+static void build(struct kept *k, const struct program *program, const struct builtin *builtin,
+                  struct kept_kernels *out)
 {
     const struct device_info *info = device_info(k->device);
     enum kernel_language language = info->language;
-    program_generate(entry->program, language, &out->kernels);
-    const struct builtin *builtin = entry->builtin;
+    program_generate(program, language, &out->kernels);
     bool compiled_in =
         language == KERNEL_HOST_C && builtin && strcmp(builtin->host_text, out->kernels.text) == 0;
-    struct kernel_source source = {.name = entry->program->path,
+    struct kernel_source source = {.name = program->path,
                                    .text = out->kernels.text,
                                    .kernel_count = out->kernels.count,
                                    .kernel_names = out->kernels.names,
@@ -113,7 +84,14 @@ static void build(struct kept *k, const struct entry *entry, struct kept_kernels
                                    .host_kernels = compiled_in ? builtin->host_kernels : NULL};
     out->status = k->device->ops->build(k->device, &source, &out->code, &out->error);
     if (out->status == ERR_BUILD)
-        add_body_line(entry->program, &out->error);
+        add_body_line(program, &out->error);
+}
+
+static void unbuild(struct kept *k, struct kept_kernels *kernels)
+{
+    if (kernels->code)
+        k->device->ops->unbuild(k->device, kernels->code);
+    kernels_free(&kernels->kernels);
 }
 
 const struct kept_kernels *kept_kernels(struct kept *k, const struct entry *entry)
@@ -125,11 +103,41 @@ const struct kept_kernels *kept_kernels(struct kept *k, const struct entry *entr
     b->next = k->built;
     k->built = b;
     b->program = entry->program;
-    build(k, entry, &b->kernels);
+    build(k, entry->program, entry->builtin, &b->kernels);
     return &b->kernels;
 }
 
+/* Does merging move what kernels have to find otherwise then? */
+static bool moves_to_heap(const struct fun *merged, const struct fun *written)
+{
+    for (unsigned n = 0; n < merged->name_count; n++) {
+        const bool was = n < written->name_count && written->names[n].space == SPACE_HEAP;
+        if ((merged->names[n].space == SPACE_HEAP) != was)
+            return true;
+    }
+    return false;
+}
+
+const struct kept_kernels *kept_merged_kernels(struct kept *k, const struct entry *entry,
+                                               const struct kept_merge *merge)
+{
+    struct merged *m = (struct merged *)((char *)merge - offsetof(struct merged, merge));
+    if (!moves_to_heap(merge->merge->fun, entry->fun))
+        return kept_kernels(k, entry);
+    if (!m->is_built)
+        build(k, merge->merge->program, entry->builtin, &m->kernels);
+    m->is_built = true;
+    return &m->kernels;
+}
+
 /* ---- inputs --------------------------------------------------------------------------------- */
+
+static void free_prepared(struct prepared *p)
+{
+    inputs_free(&p->inputs.inputs);
+    free(p->inputs.answers);
+    free(p);
+}
 
 static void evict(struct kept *k, const struct prepared *keep)
 {
@@ -209,4 +217,28 @@ struct kept_merge *kept_merge(struct kept *k, const struct entry *entry,
     m->merge.status = merging_run(entry->fun, set, &inputs->inputs.arguments, 0, &m->merge.merge,
                                   &m->merge.error);
     return &m->merge;
+}
+
+void kept_close(struct kept *k)
+{
+    while (k->built) {
+        struct built *next = k->built->next;
+        unbuild(k, &k->built->kernels);
+        free(k->built);
+        k->built = next;
+    }
+    while (k->merged) {
+        struct merged *next = k->merged->next;
+        if (k->merged->is_built)
+            unbuild(k, &k->merged->kernels);
+        merge_free(k->merged->merge.merge);
+        free(k->merged);
+        k->merged = next;
+    }
+    while (k->prepared) {
+        struct prepared *next = k->prepared->next;
+        free_prepared(k->prepared);
+        k->prepared = next;
+    }
+    free(k);
 }

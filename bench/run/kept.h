@@ -48,5 +48,9 @@ struct kept_merge {
 struct kept_merge *kept_merge(struct kept *kept, const struct entry *entry,
                               const struct dataset *dataset, const char *set,
                               const struct kept_inputs *inputs);
+/* The kernels for that: the entry's own, unless arrays lie in a heap of the device now, which
+ * kernels find otherwise. `merge` is what kept_merge gave, and has not failed. */
+const struct kept_kernels *kept_merged_kernels(struct kept *kept, const struct entry *entry,
+                                               const struct kept_merge *merge);
 
 #endif

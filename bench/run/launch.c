@@ -16,17 +16,26 @@ void launch_add_array(const struct executor *e, enum launch_arg_kind *kinds,
                       const struct launched_array *launched)
 {
     const struct array_state *array = launched->state;
-    uint64_t added = e->adds_offsets && array->memory
-                         ? (uint64_t)array->layout.offset * launched->element_bytes
-                         : 0;
+    const int64_t offset = array->layout.offset - (launched->in_heap ? array->base : 0);
+    uint64_t added =
+        e->adds_offsets && array->memory ? (uint64_t)offset * launched->element_bytes : 0;
     unsigned n = *count;
     kinds[n] = ARG_MEMORY;
     arguments[n++].memory = array->memory + added;
     kinds[n] = ARG_I64;
-    arguments[n++].i64 = e->adds_offsets ? 0 : array->layout.offset;
+    arguments[n++].i64 = e->adds_offsets ? 0 : offset;
     for (unsigned d = 0; d < array->layout.rank; d++) {
         kinds[n] = ARG_I64;
         arguments[n++].i64 = array->layout.stride[d];
+    }
+    if (launched->in_heap) {
+        const struct late_slot slot = late_heap_slot(e, array);
+        kinds[n] = ARG_MEMORY;
+        arguments[n++].memory = slot.slots;
+        kinds[n] = ARG_I64;
+        arguments[n++].i64 = slot.word;
+        kinds[n] = ARG_MEMORY;
+        arguments[n++].memory = slot.index;
     }
     *count = n;
 }
@@ -73,6 +82,10 @@ void launch_prepare(struct executor *e, struct step *s)
     for (unsigned i = 0; i < k->array_count; i++) {
         const struct name *n = &e->fun->names[k->arrays[i]];
         count += 2 + n->thread_rank + n->rank;
+        if (blocks_in_heap(e, n->memory)) {
+            count += KERNEL_SLOT_ARGUMENTS;
+            state->uses_heap = true;
+        }
     }
     state->kernel = execute_find_kernel(e, k->name);
     state->argument_count = count;
@@ -87,7 +100,8 @@ void launch_prepare(struct executor *e, struct step *s)
             .element_bytes = (unsigned)element_bytes(e->fun->names[k->arrays[i]].element),
             .thread_rank = e->fun->names[k->arrays[i]].thread_rank,
             .written = is_written(k, k->arrays[i]),
-            .fresh = is_fresh(e, s->stm, k->arrays[i])};
+            .fresh = is_fresh(e, s->stm, k->arrays[i]),
+            .in_heap = blocks_in_heap(e, e->fun->names[k->arrays[i]].memory)};
 }
 
 static int set_extents(struct executor *e, const struct kernel_call *call, struct launch *launch)
@@ -178,10 +192,10 @@ static int check_taken_over(struct executor *e, const struct stm *s, unsigned o)
     int taken = s->kernel->taken_over[o];
     if (taken == NO_NAME)
         return 0;
-    const struct array_state *from = &e->arrays[taken], *to = &e->arrays[s->outs[o]];
-    if (from->memory == to->memory && layout_same_shape(&from->layout, &to->layout) &&
-        layout_equal(&from->layout, &to->layout))
-        return 0;
+    bool same;
+    int code = execute_same_place(e, &e->arrays[s->outs[o]], e->arrays[taken], &same);
+    if (code || same)
+        return code;
     return execute_fail(e, s->at, "'%s' takes over '%s' but does not lie in the same place",
                         e->fun->names[s->outs[o]].text, e->fun->names[taken].text);
 }
@@ -196,7 +210,8 @@ static int bind_arrays(struct executor *e, const struct stm *s)
             return code;
     }
     for (unsigned o = 0; o < s->out_count; o++) {
-        int code = execute_bind_array(e, s->outs[o]);
+        const bool in_heap = blocks_in_heap(e, e->fun->names[s->outs[o]].memory);
+        int code = in_heap ? late_heap_bind(e, s->outs[o]) : execute_bind_array(e, s->outs[o]);
         if (!code)
             code = check_taken_over(e, s, o);
         if (code)
@@ -210,6 +225,12 @@ int launch_kernel(struct executor *e, const struct step *s)
     const struct kernel *k = s->stm->kernel;
     struct step_state *state = s->state;
     int code = bind_arrays(e, s->stm);
+    for (unsigned i = 0; e->late && i < k->scalar_count && !code; i++)
+        code = late_need(e, k->scalars[i]);
+    for (unsigned d = 0; e->late && d < k->rank && !code; d++)
+        code = late_is_pending(e) && late_in(e, k->extents[d]) ? late_settle(e, true) : 0;
+    if (!code && state->uses_heap)
+        code = late_heap_submit(e);
     if (code)
         return code;
     unsigned count = 0;

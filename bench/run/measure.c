@@ -66,6 +66,7 @@ struct session {
     const struct dataset *dataset;
     const struct fun *fun; /* the entry's, or what merging made of it */
     bool *has_run;         /* in this process, with right answers */
+    const struct kept_kernels *kernels;
     struct kept_inputs *inputs;
     struct executor *executor;
     const struct allocator_ops *strategy;
@@ -125,6 +126,9 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     uint64_t wall = clock_ns() - start;
     if (code)
         return code;
+    code = executor_settle(s->executor, &s->error);
+    if (code)
+        return code;
     const struct source_counts before = s->begin.all.driver, after = spaces_counts(&s->spaces);
     *sample = (struct sample){.wall_ns = wall,
                               .device_ns = UNKNOWN_NS,
@@ -180,6 +184,8 @@ static int open_allocators(struct session *s, uint64_t capacity_bytes)
         residency_limit(s->m->device, capacity_bytes);
     int code = spaces_open(&s->spaces, s->fun, s->m->device, s->strategy, &s->strategy_options,
                            is_group ? 0 : capacity_bytes, &s->error);
+    executor_use_heap(s->executor, &s->spaces.source[SPACE_HEAP],
+                      &s->spaces.allocator[SPACE_HEAP].counts, &s->spaces.blocks);
     if (code)
         spaces_close(&s->spaces);
     return code;
@@ -298,6 +304,8 @@ static int logged_run(struct session *s, struct memory_log *log, uint64_t *wall_
 
 static int log_memory(struct session *s, const struct measure_options *o)
 {
+    if (spaces_used(s->fun, SPACE_HEAP)) /* what lies there is known too late for a picture of it */
+        return 0;
     uint64_t cold_ns = 0, warm_ns = 0;
     int code = open_allocators(s, o->capacity_bytes);
     if (code)
@@ -320,6 +328,7 @@ static int choose_fun(struct session *s)
 {
     const char *set = s->round->key.merge;
     s->fun = s->entry->fun;
+    s->kernels = NULL;
     s->has_run = &s->inputs->has_run;
     if (!*set || strcmp(set, "none") == 0)
         return 0;
@@ -328,6 +337,8 @@ static int choose_fun(struct session *s)
         s->error = merged->error;
     else
         s->fun = merged->merge->fun;
+    if (!merged->status)
+        s->kernels = kept_merged_kernels(s->m->kept, s->entry, merged);
     s->has_run = &merged->has_run;
     return merged->status;
 }
@@ -339,18 +350,15 @@ static int measure_session(struct session *s, const struct measure_options *o)
                                   o->capacity_bytes, &s->error);
     if (!code)
         code = allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error);
-    const struct kept_kernels *built = NULL;
-    if (!code) {
-        built = kept_kernels(s->m->kept, s->entry);
-        code = built->status;
-        if (code)
-            s->error = built->error;
-    }
     if (!code)
         code = kept_inputs(s->m->kept, s->entry, s->dataset, o->seed, o->known_digests,
                            o->known_digest_count, &s->inputs, &s->error);
     if (!code)
         code = choose_fun(s);
+    if (!code && !s->kernels)
+        s->kernels = kept_kernels(s->m->kept, s->entry);
+    if (!code && (code = s->kernels->status) != 0)
+        s->error = s->kernels->error;
     if (code)
         return code;
     round->traffic_bytes = s->inputs->inputs.traffic_bytes;
@@ -358,8 +366,8 @@ static int measure_session(struct session *s, const struct measure_options *o)
     round->inputs_digest = s->inputs->inputs_digest;
     enum release_policy policy =
         strcmp(round->key.release, "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE;
-    code = executor_open(s->fun, s->m->device, &built->kernels, built->code, policy, &s->executor,
-                         &s->error);
+    code = executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy,
+                         &s->executor, &s->error);
     if (!code)
         code = measure_runs(s, o);
     if (!code && o->log_memory)

@@ -44,8 +44,9 @@ static int launch_mover(struct executor *e, const struct step *s, const struct a
     enum launch_arg_kind kinds[5 + 3 * RANK_MAX];
     union launch_value arguments[5 + 3 * RANK_MAX];
     unsigned count = 0, bytes = (unsigned)bytes_of(e, s->stm->outs[0]);
-    const struct launched_array arrays[] = {{to, bytes, 0, true, true},
-                                            {from, bytes, 0, false, false}};
+    const struct launched_array arrays[] = {
+        {.state = to, .element_bytes = bytes, .written = true, .fresh = true},
+        {.state = from, .element_bytes = bytes}};
     struct launch_array used[2];
     launch_add_array(e, kinds, arguments, &count, &arrays[0]);
     if (from)
@@ -258,6 +259,10 @@ static int read_element(struct executor *e, const struct stm *stm, size_t bytes)
     if (code)
         return code;
     union scalar value = {.i64 = 0};
+    if (stm->late && e->late && !is_loaded(e, stm->array))
+        return late_capture(e, stm, array->memory, (uint64_t)element.offset * bytes, bytes);
+    if (e->late)
+        late_bind(e, stm->outs[0], (struct late_form){0});
     trace_begin_call(e->trace);
     code = (is_loaded(e, stm->array) ? ops->load : ops->read)(
         e->device, &value, array->memory, (uint64_t)element.offset * bytes, bytes, e->error);
@@ -275,7 +280,7 @@ int move_element(struct executor *e, const struct step *s)
         unknown_read(e, stm->outs[0]);
     else
         code = read_element(e, stm, bytes);
-    if (code)
+    if (code || late_of(e, stm->outs[0]).serial)
         return code;
     e->counts.readback_count++;
     if (is_loaded(e, stm->array))

@@ -2,6 +2,7 @@
 
 #include "record/tree.h"
 #include "run/device_source.h"
+#include "run/execute.h"
 
 bool spaces_used(const struct fun *fun, enum space space)
 {
@@ -11,9 +12,11 @@ bool spaces_used(const struct fun *fun, enum space space)
     return used;
 }
 
-static int no_heap(struct error *error)
+static void open_source(struct spaces *s, enum space space, struct device *device,
+                        uint64_t capacity_bytes)
 {
-    return error_set(error, ERR_UNSUPPORTED, "there is no allocator for it yet");
+    s->source[space] = device_source(device, capacity_bytes);
+    s->source[space].total = s->several ? &s->held : NULL;
 }
 
 static int open_space(struct spaces *s, enum space space, struct device *device,
@@ -21,13 +24,10 @@ static int open_space(struct spaces *s, enum space space, struct device *device,
                       uint64_t capacity_bytes, struct error *error)
 {
     struct option_values own = *options;
-    if (space == SPACE_HEAP)
-        return no_heap(error);
     /* Where all memory is the host's, there is no other kind, nor a need for one. */
     if (space == SPACE_PINNED && !(device->ops->load && !device->ops->host_alloc))
         allocator_use_kind(&own, SOURCE_PINNED);
-    s->source[space] = device_source(device, capacity_bytes);
-    s->source[space].total = s->several ? &s->held : NULL;
+    open_source(s, space, device, capacity_bytes);
     int code = allocator_open(&s->allocator[space], strategy, &own, &s->source[space], error);
     if (code)
         return code;
@@ -40,12 +40,13 @@ int spaces_open(struct spaces *s, const struct fun *fun, struct device *device,
                 const struct allocator_ops *strategy, const struct option_values *options,
                 uint64_t capacity_bytes, struct error *error)
 {
-    *s = (struct spaces){0};
+    *s = (struct spaces){.has_heap = executor_wants_heap(fun)};
+    s->several = s->has_heap;
     for (int i = SPACE_DEVICE + 1; i < SPACES; i++)
         s->several |= spaces_used(fun, (enum space)i);
     for (int i = 0; i < SPACES; i++) {
         enum space space = (enum space)i;
-        if (!spaces_used(fun, space))
+        if (space == SPACE_HEAP || !spaces_used(fun, space))
             continue;
         int code = open_space(s, space, device, strategy, options, capacity_bytes, error);
         if (code && space != SPACE_DEVICE)
@@ -53,6 +54,7 @@ int spaces_open(struct spaces *s, const struct fun *fun, struct device *device,
         if (code)
             return code;
     }
+    open_source(s, SPACE_HEAP, device, capacity_bytes);
     return 0;
 }
 
@@ -172,7 +174,7 @@ json_t *spaces_to_json(const struct spaces *s, const struct spaces_books *begin,
     json_t *json = tree_object();
     for (int i = 0; i < SPACES; i++) {
         struct memory_counts counts = spaces_between(&begin->of[i], &end->of[i]);
-        if (s->of[i])
+        if (s->of[i] || (i == SPACE_HEAP && s->has_heap))
             tree_put(json, space_name((enum space)i), counts_to_json(&counts));
     }
     return json;

@@ -1,6 +1,7 @@
 /* The allocators of a run: an instance of its strategy for each memory space that the program has
  * memory in, each with a source of its own (as PoCL has a bufalloc region for local memory and one
- * for global). Books are kept of each and of all together.
+ * for global). Books are kept of each and of all together. A heap that the device runs is the
+ * executor's, and has a source alone.
  */
 #ifndef GAMUT_RUN_SPACES_H
 #define GAMUT_RUN_SPACES_H
@@ -16,7 +17,8 @@ struct spaces {
     struct allocator *of[SPACES]; /* as the executor takes them; NULL: the program does not ask */
     struct allocator allocator[SPACES];
     struct source source[SPACES];
-    bool several; /* of a program in device memory alone the books are those of one allocator */
+    bool several;  /* of a program in device memory alone the books are those of one allocator */
+    bool has_heap; /* the executor takes memory for late values, and for a heap */
     struct allocator_counts blocks; /* else those of all, */
     struct source_total held;       /* with the peaks of their sums, are kept here */
 };

@@ -11,7 +11,7 @@ void tenants_tell_array(struct executor *e, int name, bool fresh)
         layout_count(&a->layout) == 0)
         return;
     const int block = e->block_of[n->memory];
-    if (block == NO_BLOCK)
+    if (block == NO_BLOCK || e->blocks[block].in_heap)
         return;
     int64_t first, last;
     layout_range(&a->layout, &first, &last);

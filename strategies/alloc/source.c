@@ -100,6 +100,19 @@ int source_free(struct source *s, uint64_t memory, uint64_t bytes)
     return release(s, memory, bytes, &s->error);
 }
 
+int source_hold(struct source *s, uint64_t bytes)
+{
+    if (beyond_capacity(s, bytes))
+        return refuse(s, bytes);
+    count_reserved(s, bytes);
+    return 0;
+}
+
+void source_unhold(struct source *s, uint64_t bytes)
+{
+    count_given_back(s, bytes);
+}
+
 int source_use_kind(struct source *s, enum source_kind kind)
 {
     if (kind != SOURCE_DEVICE && !s->ops->kinds)

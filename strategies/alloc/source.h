@@ -198,6 +198,11 @@ int source_alloc(struct source *source, uint64_t bytes, enum source_flags flags,
 /* Gives a memory back. The memory counts as given back even if the driver complains. */
 int source_free(struct source *source, uint64_t memory, uint64_t bytes);
 
+/* Memory of the device that somebody has taken beside the source, and has given back: it counts as
+ * reserved. ERR_OOM where that is beyond the capacity. */
+int source_hold(struct source *source, uint64_t bytes);
+void source_unhold(struct source *source, uint64_t bytes);
+
 /* All memory of source_alloc is of this kind from now on; before the first of it. ERR_UNSUPPORTED
  * and the reason where there is none. Pool and virtual memory are the device's alone. */
 int source_use_kind(struct source *source, enum source_kind kind);
