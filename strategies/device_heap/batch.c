@@ -65,7 +65,7 @@ int heap_launch(struct device_heap *h, enum heap_kernel kernel, unsigned items,
 static void add_command(struct heap_arena *a, uint32_t what, uint32_t count, uint32_t stride)
 {
     if (a->batch_count == a->batch_capacity) {
-        a->batch_capacity = a->batch_capacity ? 2 * a->batch_capacity : 256;
+        a->batch_capacity *= 2;
         a->batch = must_realloc(a->batch, (size_t)a->batch_capacity * COMMAND_BYTES);
     }
     uint32_t *command = a->batch + (size_t)a->batch_count++ * COMMAND_WORDS;

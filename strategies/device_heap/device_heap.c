@@ -171,6 +171,8 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
     for (unsigned i = 0; i < h->arena_count; i++) {
         h->arenas[i].first_slot = i * h->slots_each;
         h->arenas[i].spare_slots = must_alloc(h->slots_each * sizeof(uint32_t));
+        h->arenas[i].batch_capacity = BATCH_COMMANDS;
+        h->arenas[i].batch = must_alloc(BATCH_COMMANDS * COMMAND_BYTES);
     }
     code = take_memories(h, options->arena, error);
     if (!code && h->own_kernels)

@@ -6,7 +6,8 @@
 #include "device_heap/device_heap.h"
 #include "device_heap/kernels.h"
 
-enum { COMMAND_BYTES = COMMAND_WORDS * 4 };
+/* A batch of so many is collected without asking the host for memory. */
+enum { COMMAND_BYTES = COMMAND_WORDS * 4, BATCH_COMMANDS = 256 };
 
 struct heap_memory {
     uint64_t handle, bytes;
