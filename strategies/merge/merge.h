@@ -35,6 +35,10 @@ enum { MERGE_VERSION = 1 };
     X(space, "R8", "the blocks are in different memory spaces")                                    \
     X(too_large, "P1", "it is larger than what is worth moving")                                   \
     X(shared, "P2", "it may be the same block as one that cannot move")                            \
+    X(uncounted, "P3", "its size is not so many times 4 bytes as the device has computed")         \
+    X(asked, "P4", "what is no kernel uses it, and would wait to learn where it is")               \
+    X(needed, "P5", "the host needs the size before anything else is launched")                    \
+    X(unwritten, "P6", "a kernel that uses it also makes another array, but nothing without it")   \
     X(no_gain, "V1", "packed, the program would need more memory with it")                         \
     X(unknown_size, "V2", "its size is not known before the program runs")
 
@@ -59,7 +63,8 @@ enum merge_condition {
 
 /* Which memories go to another space, in the pass `place`: done only where asked for by name. */
 #define MERGE_SPACE_LIST(X)                                                                        \
-    X(pinned, "what the host reads element by element lies in memory of the host")
+    X(pinned, "what the host reads element by element lies in memory of the host")                 \
+    X(late, "blocks whose size the device computes come from a heap that it runs: no wait for it")
 
 #define MERGE_EXTENSION_LIST(X) MERGE_BEYOND_LIST(X) MERGE_SPACE_LIST(X)
 

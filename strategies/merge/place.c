@@ -13,16 +13,18 @@
  *   P1  none of them is larger than what is worth moving
  *   P2  for each block: all the others of the group may move as well
  *
+ *   late    place_late.c
+ *
  * It is the last pass of every set: what the passes before have merged goes together, or stays.
  * What the host reads would then stay nearly always, in a large block that it came into by `reuse`
- * or `plan`. So before these a pass of its own, `answers`, moves what may be moved to pinned
- * memory; the others leave it alone there (R8). It comes behind `coalesce`: copies that can be done
- * without go first.
+ * or `plan`. So before these a pass of its own, `answers`, moves what may be moved; the others
+ * leave it alone there (R8). It comes behind `coalesce`: copies that can be done without go first.
  */
 #include <stdlib.h>
 
 #include "merge/analysis.h"
 #include "merge/list.h"
+#include "merge/place.h"
 
 enum { PINNED_BYTES_MAX = 4096 }; /* a page: answers to questions, not data */
 
@@ -40,11 +42,16 @@ static struct name *name_at(const struct placer *p, int name)
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
+int place_group(int *group, int memory)
+{
+    while (group[memory] != memory)
+        memory = group[memory] = group[group[memory]];
+    return memory;
+}
+
 static int group_of(const struct placer *p, int memory)
 {
-    while (p->group[memory] != memory)
-        memory = p->group[memory] = p->group[p->group[memory]];
-    return memory;
+    return place_group(p->group, memory);
 }
 
 static void find_groups(struct placer *p)
@@ -135,7 +142,7 @@ static void move_read_by_host(struct placer *p)
     bool *done = must_alloc(p->a.o->name_count + 1); /* by group */
     for (unsigned position = 0; position < p->a.o->position_count; position++) {
         const struct stm *s = p->a.o->at[position];
-        if (!s || s->kind != STM_ELEMENT)
+        if (!s || s->kind != STM_ELEMENT || s->late)
             continue;
         const int memory = name_at(p, s->array)->memory, group = group_of(p, memory);
         if (done[group] || name_at(p, memory)->space != SPACE_DEVICE)
@@ -146,15 +153,18 @@ static void move_read_by_host(struct placer *p)
     free(done);
 }
 
-static void place_pinned(struct merge *m, bool again)
+static void place_all(struct merge *m, bool again)
 {
     struct placer p = {.again = again};
-    if (!merge_extends(m, EXTENSION_pinned))
+    if (!merge_extends(m, EXTENSION_pinned) && !merge_extends(m, EXTENSION_late))
         return;
     analysis_open(&p.a, m, MEMORY_BY_BRANCH);
     p.largest = expr_constant(m->program, PINNED_BYTES_MAX);
     find_groups(&p);
-    move_read_by_host(&p);
+    if (merge_extends(m, EXTENSION_late))
+        place_late(&p.a, p.group, again);
+    if (merge_extends(m, EXTENSION_pinned))
+        move_read_by_host(&p);
     free(p.group);
     analysis_close(&p.a);
 }
@@ -162,21 +172,21 @@ static void place_pinned(struct merge *m, bool again)
 static int run_answers(struct merge *m, struct error *error)
 {
     (void)error;
-    place_pinned(m, true);
+    place_all(m, true);
     return 0;
 }
 
 const struct merge_ops merge_answers = {
     .version = MERGE_VERSION,
     .name = "answers",
-    .help = "moves what the host reads to pinned memory, where asked for, ahead of reuse and plan",
+    .help = "moves memories to other spaces, where asked for, ahead of reuse and plan",
     .run = run_answers,
 };
 
 static int run_place(struct merge *m, struct error *error)
 {
     (void)error;
-    place_pinned(m, false);
+    place_all(m, false);
     return 0;
 }
 
