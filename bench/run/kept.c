@@ -10,6 +10,7 @@
 struct built {
     struct built *next;
     const struct program *program;
+    const struct fun *written; /* of kernels for what merging made of it; NULL: the program's own */
     struct kept_kernels kernels;
 };
 
@@ -23,8 +24,7 @@ struct prepared {
 
 struct merged {
     struct merged *next;
-    struct kept_kernels kernels; /* if its own */
-    bool is_built;
+    const struct kept_kernels *kernels; /* once somebody has asked */
     const struct entry *entry;
     const struct dataset *dataset;
     char set[sizeof((struct case_key *)NULL)->merge];
@@ -68,14 +68,13 @@ static void add_body_line(const struct program *program, struct error *error)
     }
 }
 
+/* `out` has the text. */
 static void build(struct kept *k, const struct program *program, const struct builtin *builtin,
                   struct kept_kernels *out)
 {
     const struct device_info *info = device_info(k->device);
-    enum kernel_language language = info->language;
-    program_generate(program, language, &out->kernels);
-    bool compiled_in =
-        language == KERNEL_HOST_C && builtin && strcmp(builtin->host_text, out->kernels.text) == 0;
+    bool compiled_in = info->language == KERNEL_HOST_C && builtin &&
+                       strcmp(builtin->host_text, out->kernels.text) == 0;
     struct kernel_source source = {.name = program->path,
                                    .text = out->kernels.text,
                                    .kernel_count = out->kernels.count,
@@ -97,12 +96,33 @@ static void unbuild(struct kept *k, struct kept_kernels *kernels)
 const struct kept_kernels *kept_kernels(struct kept *k, const struct entry *entry)
 {
     for (struct built *b = k->built; b; b = b->next)
-        if (b->program == entry->program)
+        if (b->program == entry->program && !b->written)
             return &b->kernels;
     struct built *b = must_alloc(sizeof *b);
-    b->next = k->built;
+    *b = (struct built){.next = k->built, .program = entry->program};
     k->built = b;
-    b->program = entry->program;
+    program_generate(entry->program, device_info(k->device)->language, &b->kernels.kernels);
+    build(k, entry->program, entry->builtin, &b->kernels);
+    return &b->kernels;
+}
+
+/* Kernels for what merging made of the entry's fun. Most sets make the same of it. */
+static const struct kept_kernels *build_merged(struct kept *k, const struct entry *entry,
+                                               const struct program *merged)
+{
+    struct kernels kernels;
+    program_generate(merged, device_info(k->device)->language, &kernels);
+    for (struct built *b = k->built; b; b = b->next)
+        if (b->written == entry->fun && strcmp(b->kernels.kernels.text, kernels.text) == 0) {
+            kernels_free(&kernels);
+            return &b->kernels;
+        }
+    struct built *b = must_alloc(sizeof *b);
+    *b = (struct built){.next = k->built,
+                        .program = entry->program,
+                        .written = entry->fun,
+                        .kernels = {.kernels = kernels}};
+    k->built = b;
     build(k, entry->program, entry->builtin, &b->kernels);
     return &b->kernels;
 }
@@ -124,10 +144,9 @@ const struct kept_kernels *kept_merged_kernels(struct kept *k, const struct entr
     struct merged *m = (struct merged *)((char *)merge - offsetof(struct merged, merge));
     if (!moves_to_heap(merge->merge->fun, entry->fun))
         return kept_kernels(k, entry);
-    if (!m->is_built)
-        build(k, merge->merge->program, entry->builtin, &m->kernels);
-    m->is_built = true;
-    return &m->kernels;
+    if (!m->kernels)
+        m->kernels = build_merged(k, entry, merge->merge->program);
+    return m->kernels;
 }
 
 /* ---- inputs --------------------------------------------------------------------------------- */
@@ -229,8 +248,6 @@ void kept_close(struct kept *k)
     }
     while (k->merged) {
         struct merged *next = k->merged->next;
-        if (k->merged->is_built)
-            unbuild(k, &k->merged->kernels);
         merge_free(k->merged->merge.merge);
         free(k->merged);
         k->merged = next;

@@ -142,7 +142,8 @@ const struct merge_set *merge_set_find(const char *name); /* or NULL */
 /* Runs the passes of `set` over a copy of `fun`, which must be annotated and outlive the result.
  * After every pass the verifier looks at the program: ERR_INTERNAL names the pass that broke it.
  * The kernels, with their names and arguments, are those of `fun`: what was built for one runs the
- * other. Names keep their numbers; new ones come after them. */
+ * other, unless memory is in a heap of the device in one alone (generate.h). Names keep their
+ * numbers; new ones come after them. */
 int merge_run(const struct fun *fun, const struct merge_set *set,
               const struct merge_options *options, struct merge **merged, struct error *error);
 void merge_free(struct merge *merged);
