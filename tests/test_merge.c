@@ -120,6 +120,7 @@ static const struct {
     {"spaces_apart",            "plan",           CONDITION_space,        REFUSED, "plan"},
     {"place_reasons",           "none:with=pinned", CONDITION_foreign,    REFUSED, "place"},
     {"place_reasons",           "none:with=pinned", CONDITION_shared,     REFUSED, "place"},
+    {"late_reasons",            "none:with=late",   CONDITION_foreign,    REFUSED, "place"},
 };
 /* clang-format on */
 
@@ -174,15 +175,15 @@ static void test_memory_print(void **state)
 }
 
 /* What `place` decides, and the program that it makes. */
-static void test_place_print(void **state)
+static void check_placed(const char *program, const char *set)
 {
-    (void)state;
     struct subject s;
     struct error error;
     struct merge *merged;
     struct text text = {0};
-    open_subject(&s, "place_reasons");
-    assert_int_equal(merge_as(&s, "none:with=pinned", 0, &merged, &error), 0);
+    char golden[100];
+    open_subject(&s, program);
+    assert_int_equal(merge_as(&s, set, 0, &merged, &error), 0);
     for (unsigned i = 0; i < merged->event_count; i++) {
         const struct merge_event *e = &merged->events[i];
         assert_string_equal(e->pass, "place");
@@ -192,11 +193,19 @@ static void test_place_print(void **state)
     }
     char *printed = program_print(merged->program);
     text_add(&text, "%s", printed);
-    golden_check("merged_place_reasons.mem", text.data);
+    snprintf(golden, sizeof golden, "merged_%s.mem", program);
+    golden_check(golden, text.data);
     free(printed);
     text_free(&text);
     merge_free(merged);
     close_subject(&s);
+}
+
+static void test_place_print(void **state)
+{
+    (void)state;
+    check_placed("place_reasons", "none:with=pinned");
+    check_placed("late_reasons", "none:with=late");
 }
 
 /* Whatever a set merges, what the host reads goes to pinned memory, since it is moved before other

@@ -1,20 +1,19 @@
 /* Placing blocks whose size the device computes in a heap that the device runs.
  *
- *   late  A program reads an element back because the size of an allocation is a multiple of it.
- * With `late x[i]` and memory in a heap nobody waits: the device captures the value, the heap takes
- * it from there, and kernels find the block by its slot (run/late.h).
+ *   late    A program reads an element back because the size of an allocation is a multiple of it.
+ *           With `late x[i]` and memory in a heap nobody waits: the device captures the value, the
+ *           heap takes it from there, and kernels find the block by its slot (run/late.h).
  *
- * Groups of memories move as for `pinned`, those in which some block's size is so many times an
- * element that is read, through conversions and scalars that are defined between. A group moves if
+ * Groups of memories move as for `pinned`, those in which some block's size depends on an element
+ * that is read. A group moves if
  *
  *   R7  nothing of it is the caller's
- *   P3  the size of each block is a multiple that a heap can take from the device, in whole words
- * and so that every element is aligned; or no element that is read is in it P4  only kernels use
- * the arrays: everything else would wait to learn where they are. Sizes but the outermost do not
- * depend on what is read: strides would P5  something is launched before the host needs the value
- * for something else P6  a kernel that uses the arrays makes no other: in a heap without room
- * nothing is granted, such kernels do nothing then, and what they should have made would be read by
- * others
+ *   P3  each block's size is a multiple that a heap can take from the device, in whole words and so
+ *       that every element is aligned; or no element that is read is in it
+ *   P4  only kernels use the arrays: everything else would wait to learn where they are
+ *   P5  something is launched before the host needs the value: for an extent, a stride, a branch, …
+ *   P6  a kernel that uses the arrays makes no other. Where the heap has no room nothing is granted,
+ *       such kernels do nothing, and others would read what they should have made
  *
  * What is read stays right whatever moves: who needs a value waits for it.
  */
@@ -26,9 +25,10 @@ struct late_placer {
     struct analysis *a;
     const struct fun *fun;
     int *group;
-    int *read_of; /* by scalar: the element read that it is a linear function of, or NO_NAME */
-    bool *wants;  /* by group: some block's size is a multiple of an element read */
-    bool *moves;  /* by group */
+    /* By scalar: the element read that it is a linear function of, NO_NAME or NOT_LINEAR. */
+    int *read_of;
+    bool *wants; /* by group: some block's size depends on an element read */
+    bool *moves; /* by group */
 };
 
 static const struct name *name_at(const struct late_placer *p, int name)
@@ -43,7 +43,7 @@ static int group_of(const struct late_placer *p, int memory)
 
 /* ---- what follows from what is read --------------------------------------------------------- */
 
-enum { NOT_LINEAR = -2 };
+enum { NOT_LINEAR = -2 }; /* it depends on one in another way, or on several */
 
 /* The element read that an expression is a linear function of; NO_NAME: it depends on none. */
 static int read_in(const struct late_placer *p, const struct expr *e)
@@ -89,8 +89,7 @@ static void find_reads(struct late_placer *p)
             name_at(p, name_at(p, s->array)->memory)->space == SPACE_DEVICE) {
             p->read_of[s->outs[0]] = s->outs[0];
         } else if (s->kind == STM_SCALAR) {
-            const int read = read_in(p, s->expr);
-            p->read_of[s->outs[0]] = read == NOT_LINEAR ? NO_NAME : read;
+            p->read_of[s->outs[0]] = read_in(p, s->expr);
         }
     }
 }
@@ -105,7 +104,7 @@ static int64_t factor(const struct late_placer *p, const struct expr *e)
         return factor(p, e->arg[0]);
     if (e->op == EXPR_NAME) {
         const struct stm *definer = p->a->o->names[e->name].definer;
-        const bool looks = p->read_of[e->name] != NO_NAME && definer->kind == STM_SCALAR;
+        const bool looks = p->read_of[e->name] >= 0 && definer->kind == STM_SCALAR;
         return looks ? factor(p, definer->expr) : 1;
     }
     int64_t product;
@@ -134,7 +133,8 @@ static void find_groups(struct late_placer *p)
 {
     for (unsigned b = 0; b < p->a->map->block_count; b++) {
         const int block = p->a->map->blocks[b];
-        if (is_counted(p, block) && name_at(p, block)->space == SPACE_DEVICE)
+        const struct stm *alloc = p->a->map->of[block].alloc;
+        if (alloc && read_in(p, alloc->expr) != NO_NAME && name_at(p, block)->space == SPACE_DEVICE)
             p->wants[group_of(p, block)] = true;
     }
 }
