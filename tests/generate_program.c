@@ -44,7 +44,7 @@ static const struct {
     {make_some_kernel, 40}, {make_some_with, 8}, {make_copy, 7},      {make_concat, 9},
     {make_some_update, 10}, {make_loop, 7},      {make_if, 5},        {make_scalar, 5},
     {make_slice, 4},        {make_reshape, 4},   {make_rearrange, 4}, {make_alias, 2},
-    {make_scratch, 4},      {make_iota, 3},      {make_replicate, 3},
+    {make_scratch, 4},      {make_iota, 3},      {make_replicate, 3}, {make_listed, 4},
 };
 
 void make_statements(struct maker *g, int count)

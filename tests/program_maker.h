@@ -99,6 +99,7 @@ int make_kernel_with(struct maker *g, int taken);
  * it from. */
 void make_iota(struct maker *g);
 void make_replicate(struct maker *g);
+void make_listed(struct maker *g);
 void make_copy(struct maker *g);
 void make_scratch(struct maker *g);
 void make_concat(struct maker *g);

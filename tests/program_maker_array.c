@@ -35,6 +35,32 @@ void make_replicate(struct maker *g)
         line(g, "let %s: %s = replicate(%u)", a->name, type_text(a, type), below(g, 200));
 }
 
+/* An array as long as the device says, and the kernel that fills it without asking for that. */
+void make_listed(struct maker *g)
+{
+    struct made one = {.element = ELEMENT_i32, .rank = 1, .dim = {{"1", 1}}}, model;
+    char type[128], count[16], length[16];
+    const unsigned elements = 1 + below(g, 6);
+    const struct made *a = bring(g, &one);
+    line(g, "let %s: [1]i32 = kernel k%u (i < 1) { %s[i] = %u; }", a->name, g->kernels++, a->name,
+         elements);
+    fresh_name(g, count, 'e');
+    fresh_name(g, length, 'e');
+    line(g, "let %s: i32 = %s[0]", count, a->name);
+    line(g, "let %s: i64 = i64(%s)", length, count);
+    model = (struct made){.element = some_element(g), .rank = 1 + chance(g, 30)};
+    snprintf(model.dim[0].text, sizeof model.dim[0].text, "%s", length);
+    model.dim[0].value = elements;
+    model.dim[1] = (struct size){"3", 3};
+    a = bring(g, &model);
+    line(g,
+         "let %s: %s = kernel k%u (i < 1) { for (i32 q = 0; q < %u; q++) "
+         "%s%s[q%s] = (%s)(q * 3 + %u); }",
+         a->name, type_text(a, type), g->kernels++, elements,
+         a->rank == 2 ? "for (i32 r = 0; r < 3; r++) " : "", a->name, a->rank == 2 ? ", r" : "",
+         element_name(a->element), below(g, 50));
+}
+
 void make_copy(struct maker *g)
 {
     char type[128];

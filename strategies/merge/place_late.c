@@ -12,7 +12,7 @@
  *       that every element is aligned; or no element that is read is in it
  *   P4  only kernels use the arrays: everything else would wait to learn where they are
  *   P5  something is launched before the host needs the value: for an extent, a stride, a branch, …
- *   P6  a kernel that uses the arrays makes no other. Where the heap has no room nothing is granted,
+ *   P6  a kernel that uses the arrays makes no other. Where the heap has no room it grants nothing,
  *       such kernels do nothing, and others would read what they should have made
  *
  * What is read stays right whatever moves: who needs a value waits for it.
