@@ -203,7 +203,9 @@ static void an_interruption_keeps_what_was_measured(void **state)
     assert_int_equal(seen.rounds_ended, 0);
     for (size_t row = 0; row < json_array_size(seen.rows); row++)
         measured += count_of(&seen, row, "ok", "");
-    assert_int_equal(measured, seen.working - 1);
+    /* Whether the parent has heard that the worker took up the last row depends on which came
+     * first, its word or the interruption. */
+    assert_in_range(seen.working - measured, 0, 1);
     assert_int_equal(count_of(&seen, BAD_ROW, "ok", ""), 0);
     result_free(&seen.result);
 }
