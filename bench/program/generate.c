@@ -427,6 +427,13 @@ static void emit_update(struct generator *g, const struct fun *fun, const struct
         emit_fill(g, fun->names[s->array].element, kept ? kept : 1);
 }
 
+/* What a late element is captured with, and the word that says how the heap is. */
+static void emit_capture(struct generator *g, enum element element)
+{
+    emit_copy(g, &(struct name){.element = element, .rank = 1});
+    emit_copy(g, &(struct name){.element = ELEMENT_u32, .rank = 1});
+}
+
 static void emit_statements(struct generator *g, const struct fun *fun, const struct body *body)
 {
     for (const struct stm *s = body->first; s; s = s->next) {
@@ -442,6 +449,10 @@ static void emit_statements(struct generator *g, const struct fun *fun, const st
             break;
         case STM_UPDATE:
             emit_update(g, fun, s);
+            break;
+        case STM_ELEMENT:
+            if (s->late)
+                emit_capture(g, out->element);
             break;
         case STM_REPLICATE:
             emit_fill(g, out->element, out->rank);

@@ -9,7 +9,7 @@
  * move data (copy, concat, with, replicate, iota) are kernels as well, made here for the ranks and
  * types that a program uses:
  *
- *   gamut_copy_<rank>_<bytes>   arrays to, from; extents
+ *   gamut_copy_<rank>_<bytes>   arrays to, from; extents; rank 1 also for late elements
  *   gamut_fill_<type>_<rank>    array to; scalar value; extents
  *   gamut_iota_<type>           array to; extent
  *

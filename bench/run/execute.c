@@ -646,14 +646,15 @@ int executor_run(struct executor *e, struct error *error)
 int executor_settle(struct executor *e, struct error *error)
 {
     e->error = error;
+    const uint64_t launch_count = e->counts.launch_count;
     int code = late_settle(e, false);
-    if (code || !e->heap)
-        return code;
-    code = late_heap_submit(e);
-    if (!code)
+    if (!code && e->heap)
+        code = late_heap_submit(e);
+    if (!code && e->heap)
         code = late_heap_read_status(e);
     if (!code)
         late_heap_finish(e);
+    e->counts.launch_count = launch_count; /* these are no part of the run */
     return code;
 }
 

@@ -41,9 +41,11 @@ void late_prepare(struct executor *e);
 /* Begins a run: nothing is captured. Takes the buffer; the heap's source gives it. */
 int late_begin(struct executor *e);
 void late_end(struct executor *e);
-/* `out = late array[index]`; the element lies at `offset` bytes of the memory. */
-int late_capture(struct executor *e, const struct stm *stm, uint64_t memory, uint64_t offset,
-                 size_t bytes);
+/* `out = late array[index]`, which is that element of the memory. */
+int late_capture(struct executor *e, const struct stm *stm, uint64_t memory, int64_t element);
+/* Enqueues a copy of an element of so many bytes to byte `place` of the buffer. */
+int late_put(struct executor *e, uint64_t place, uint64_t memory, int64_t element, unsigned bytes,
+             struct place at);
 /* Waits until all values are known and puts them where they belong: names, arrays, blocks. Nothing
  * to do: no wait. `counted`: the wait is the program's. ERR_OOM if the heap has refused something.
  */
@@ -108,8 +110,8 @@ struct late_slot late_heap_slot(const struct executor *e, const struct array_sta
 bool late_heap_is_near(const struct executor *e, unsigned element_bytes);
 /* Values have become known: sizes of blocks, and the peaks up to now. */
 int late_heap_settle(struct executor *e);
-/* Enqueues a copy of the heap's status into the first word of `memory`, where there is a heap. */
-int late_heap_copy_status(struct executor *e, uint64_t memory);
+/* Enqueues a copy of the heap's status into the buffer's first word, where there is a heap. */
+int late_heap_put_status(struct executor *e);
 int late_heap_check_status(struct executor *e, uint32_t status);
 /* Waits, and checks it. */
 int late_heap_read_status(struct executor *e);

@@ -231,12 +231,9 @@ int late_heap_submit(struct executor *e)
 
 /* ---- what went wrong ------------------------------------------------------------------------ */
 
-int late_heap_copy_status(struct executor *e, uint64_t memory)
+int late_heap_put_status(struct executor *e)
 {
-    const struct late_heap *h = e->heap;
-    return h ? e->device->ops->copy(e->device, memory, 0, h->parts.index, HEAP_STATUS * WORD_BYTES,
-                                    WORD_BYTES, e->error)
-             : 0;
+    return e->heap ? late_put(e, 0, e->heap->parts.index, HEAP_STATUS, WORD_BYTES, e->fun->at) : 0;
 }
 
 int late_heap_check_status(struct executor *e, uint32_t status)

@@ -260,7 +260,7 @@ static int read_element(struct executor *e, const struct stm *stm, size_t bytes)
         return code;
     union scalar value = {.i64 = 0};
     if (stm->late && e->late && !is_loaded(e, stm->array))
-        return late_capture(e, stm, array->memory, (uint64_t)element.offset * bytes, bytes);
+        return late_capture(e, stm, array->memory, element.offset);
     if (e->late)
         late_bind(e, stm->outs[0], (struct late_form){0});
     trace_begin_call(e->trace);
