@@ -43,7 +43,8 @@ int late_begin(struct executor *e);
 void late_end(struct executor *e);
 /* `out = late array[index]`, which is that element of the memory. */
 int late_capture(struct executor *e, const struct stm *stm, uint64_t memory, int64_t element);
-/* Enqueues a copy of an element of so many bytes to byte `place` of the buffer. */
+/* Enqueues a copy of an element of so many bytes to byte `place` of the buffer; nothing in a fun
+ * without late elements, whose buffer nobody reads. */
 int late_put(struct executor *e, uint64_t place, uint64_t memory, int64_t element, unsigned bytes,
              struct place at);
 /* Waits until all values are known and puts them where they belong: names, arrays, blocks. Nothing
@@ -92,7 +93,8 @@ int late_heap_alloc(struct executor *e, int name, struct held_block *block, cons
 /* Nobody needs it any more by the last-use rule; nobody holds it any more. */
 int late_heap_use_ends(struct executor *e, const struct held_block *block);
 int late_heap_free(struct executor *e, struct held_block *block);
-/* Gives the device the allocations that were not given yet. */
+/* Gives the device the allocations that were not given yet. Whether they went well comes to the
+ * buffer's first word behind them, so that nobody has to wait for that once more. */
 int late_heap_submit(struct executor *e);
 /* Waits; where the block lies, into the block. */
 int late_heap_locate(struct executor *e, struct held_block *block);
@@ -110,8 +112,6 @@ struct late_slot late_heap_slot(const struct executor *e, const struct array_sta
 bool late_heap_is_near(const struct executor *e, unsigned element_bytes);
 /* Values have become known: sizes of blocks, and the peaks up to now. */
 int late_heap_settle(struct executor *e);
-/* Enqueues a copy of the heap's status into the buffer's first word, where there is a heap. */
-int late_heap_put_status(struct executor *e);
 int late_heap_check_status(struct executor *e, uint32_t status);
 /* Waits, and checks it. */
 int late_heap_read_status(struct executor *e);

@@ -226,15 +226,10 @@ int late_heap_submit(struct executor *e)
     h->must_submit = false;
     int code = device_heap_submit(h->heap, values.memory, values.words, e->error);
     e->counts.launch_count += device_heap_launches(h->heap) - before;
-    return code;
+    return code ? code : late_put(e, 0, h->parts.index, HEAP_STATUS, WORD_BYTES, e->fun->at);
 }
 
 /* ---- what went wrong ------------------------------------------------------------------------ */
-
-int late_heap_put_status(struct executor *e)
-{
-    return e->heap ? late_put(e, 0, e->heap->parts.index, HEAP_STATUS, WORD_BYTES, e->fun->at) : 0;
-}
 
 int late_heap_check_status(struct executor *e, uint32_t status)
 {
