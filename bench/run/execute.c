@@ -42,117 +42,6 @@ int execute_size(struct executor *e, const struct expr *expr, int64_t *size)
     return code;
 }
 
-/* ---- arrays --------------------------------------------------------------------------------- */
-
-/* A private array's threads come first, and their extents are not known here, so that shape[] of
- * them stays 0. */
-int execute_layout(struct executor *e, const struct name *n, bool but_rows, struct layout *l)
-{
-    unsigned threads = n->thread_rank;
-    int code = 0;
-    *l = (struct layout){.rank = threads + n->rank};
-    for (unsigned d = but_rows; d < n->rank && !code; d++) {
-        code = execute_size(e, n->shape[d], &l->shape[threads + d]);
-        if (!code && l->shape[threads + d] < 0)
-            code = execute_fail(e, n->at, "dimension %u of '%s' has size %lld", d, n->text,
-                                (long long)l->shape[threads + d]);
-    }
-    if (n->index.offset && !code)
-        code = execute_size(e, n->index.offset, &l->offset);
-    int64_t stride = 1;
-    for (unsigned d = l->rank; d-- > 0 && !code;) {
-        l->stride[d] = stride;
-        if (n->index.offset)
-            code = execute_size(e, n->index.stride[d], &l->stride[d]);
-        else if (__builtin_mul_overflow(stride, l->shape[d], &stride))
-            code = execute_fail(e, n->at, "'%s' has more elements than 64 bits can count", n->text);
-    }
-    return code;
-}
-
-static int no_block(struct executor *e, const struct name *n)
-{
-    return execute_fail(e, n->at, "'%s' is in block '%s', which is not allocated", n->text,
-                        e->fun->names[n->memory].text);
-}
-
-int execute_bind_unlocated(struct executor *e, int name)
-{
-    const struct name *n = &e->fun->names[name];
-    struct array_state *a = &e->arrays[name];
-    int code = execute_layout(e, n, false, &a->layout);
-    if (code)
-        return code;
-    int b = e->block_of[n->memory];
-    if (b == NO_BLOCK)
-        return no_block(e, n);
-    const struct held_block *block = &e->blocks[b];
-    int64_t bytes = (int64_t)element_bytes(n->element), first, last;
-    if (!n->thread_rank && layout_count(&a->layout) > 0) {
-        layout_range(&a->layout, &first, &last);
-        if (first < 0 || last >= (int64_t)(block->requested / (uint64_t)bytes))
-            return execute_fail(e, n->at,
-                                "'%s' reaches from element %lld to %lld of block '%s', "
-                                "which has %llu bytes",
-                                n->text, (long long)first, (long long)last,
-                                e->fun->names[n->memory].text,
-                                (unsigned long long)block->requested);
-    }
-    a->memory = block_memory(&block->block);
-    a->base = (int64_t)block_offset(&block->block) / bytes;
-    a->layout.offset += a->base;
-    return 0;
-}
-
-int execute_bind_array(struct executor *e, int name)
-{
-    const struct name *n = &e->fun->names[name];
-    const int b = e->block_of[n->memory];
-    const int code = b != NO_BLOCK && e->blocks[b].in_heap ? late_heap_locate(e, &e->blocks[b]) : 0;
-    if (code)
-        return code;
-    e->arrays[name].rows.serial = 0;
-    return execute_bind_unlocated(e, name);
-}
-
-/* Binds it in whatever way its memory asks for. */
-static int bind_passed(struct executor *e, int name)
-{
-    return blocks_in_heap(e, e->fun->names[name].memory) ? late_heap_bind(e, name)
-                                                         : execute_bind_array(e, name);
-}
-
-/* With sizes that have become known since it was picked up. */
-static int refresh(struct executor *e, struct array_state *a)
-{
-    union scalar rows = {.i64 = 0};
-    if (!a->rows.serial || !late_is_known(e, &a->rows))
-        return 0;
-    int code = late_resolve(e, &a->rows, &rows, ELEMENT_i64);
-    a->layout.shape[0] = rows.i64;
-    return code;
-}
-
-int execute_same_place(struct executor *e, const struct array_state *a, struct array_state b,
-                       bool *same)
-{
-    int code = 0;
-    if (a->rows.serial != b.rows.serial || a->rows.scale != b.rows.scale ||
-        a->rows.add != b.rows.add) {
-        code = late_settle(e, true);
-        if (!code)
-            code = refresh(e, &b);
-    }
-    struct layout x = a->layout, y = b.layout;
-    if (a->rows.serial) /* of both; any number will do */
-        x.shape[0] = y.shape[0] = 2;
-    x.offset -= a->base;
-    y.offset -= b.base;
-    *same = a->memory == b.memory && a->slot == b.slot && layout_same_shape(&x, &y) &&
-            (layout_count(&x) == 0 || layout_equal(&x, &y));
-    return code;
-}
-
 /* ---- values on their way -------------------------------------------------------------------- */
 
 static inline void pick_up_scalar(const struct executor *e, int name, struct passed *p)
@@ -198,16 +87,16 @@ static void pick_up(struct executor *e, int name, struct passed *p)
 }
 
 /* Binds a name to what was picked up; memories must come before the arrays in them. */
-static int put_down(struct executor *e, int name, const struct passed *p, struct place at)
+static int put_down(struct executor *e, int name, struct passed *p, struct place at)
 {
     if (e->kinds[name] == NAME_MEMORY) {
         blocks_hold(e, name, p->block);
         return 0;
     }
     bool same = false;
-    int code = bind_passed(e, name);
+    int code = execute_bind_passed(e, name);
     if (!code)
-        code = execute_same_place(e, &e->arrays[name], p->array, &same);
+        code = execute_same_place(e, &e->arrays[name], &p->array, &same);
     if (code || same)
         return code;
     return execute_fail(e, at, "what '%s' receives has another shape or index function than '%s'",
@@ -419,7 +308,7 @@ static int run_step(struct executor *e, const struct step *s)
     case STM_IOTA:
         return move_iota(e, s);
     case STM_SCRATCH:
-        return bind_passed(e, stm->outs[0]);
+        return execute_bind_passed(e, stm->outs[0]);
     case STM_IF:
         return run_if(e, s);
     case STM_LOOP:
@@ -565,71 +454,6 @@ const struct executor_counts *executor_counts(const struct executor *e)
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 
-static int begin_param(struct executor *e, int param, const struct arguments *arguments)
-{
-    const struct name *n = &e->fun->names[param];
-    if (n->kind == NAME_MEMORY)
-        return blocks_alloc(e, param, n->bytes, n->at);
-    const struct named_value *value = argument(arguments, n->text);
-    if (!value && e->lacks && n->kind == NAME_SCALAR) {
-        e->lacks[param] = param;
-        return 0;
-    }
-    if (!value && !e->lacks)
-        return error_set(e->error, ERR_USAGE, "%s needs a value for '%s'", e->fun->name, n->text);
-    if (n->kind == NAME_SCALAR) {
-        e->values[param] = value->scalar;
-        return 0;
-    }
-    int code = execute_bind_array(e, param);
-    if (code)
-        return code;
-    const struct array_state *a = &e->arrays[param];
-    if (!layout_contiguous(&a->layout))
-        return execute_fail(e, n->at, "the parameter '%s' must be row-major", n->text);
-    size_t bytes = element_bytes(n->element);
-    if (!e->lacks && value->array.count != (size_t)layout_count(&a->layout))
-        return execute_fail(e, n->at, "'%s' has %lld elements, its value %zu", n->text,
-                            (long long)layout_count(&a->layout), value->array.count);
-    if (!n->unique) { /* the caller keeps it, so it lives as long as the run */
-        int b = e->block_of[n->memory];
-        blocks_add_reference(e, b);
-    }
-    if (e->lacks)
-        return 0;
-    trace_begin_call(e->trace);
-    code = e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
-                                 value->array.data, value->array.count * bytes, e->error);
-    trace_write(e->trace, a->memory, value->array.count * bytes);
-    if (trace_has_listener(e->trace))
-        tenants_tell_array(e, param, true);
-    return code;
-}
-
-int executor_begin(struct executor *e, struct allocator *const allocators[SPACES],
-                   const struct arguments *arguments, bool poison, struct error *error)
-{
-    memcpy(e->allocators, allocators, sizeof e->allocators);
-    e->poison = poison;
-    e->error = error;
-    e->counts = (struct executor_counts){0};
-    e->arguments = arguments;
-    e->dry_iterations = 0;
-    for (unsigned n = 0; e->lacks && n < e->fun->name_count; n++) {
-        e->lacks[n] = NO_NAME;
-        e->reads[n] = 0;
-    }
-    int code = late_begin(e);
-    /* Scalars first: the sizes of the others mention them. */
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (unsigned i = 0; i < e->fun->param_count && !code; i++) {
-            bool scalar = e->fun->names[e->fun->params[i]].kind == NAME_SCALAR;
-            if (scalar == (pass == 0))
-                code = begin_param(e, e->fun->params[i], arguments);
-        }
-    return code ? code : late_heap_begin(e);
-}
-
 int executor_run(struct executor *e, struct error *error)
 {
     e->error = error;
@@ -641,80 +465,4 @@ int executor_run(struct executor *e, struct error *error)
         tenants_tell_results(e);
     trace_end_run(e->trace);
     return code;
-}
-
-int executor_settle(struct executor *e, struct error *error)
-{
-    e->error = error;
-    const uint64_t launch_count = e->counts.launch_count;
-    int code = late_settle(e, false);
-    if (!code && e->heap)
-        code = late_heap_submit(e);
-    if (!code && e->heap)
-        code = late_heap_read_status(e);
-    if (!code)
-        late_heap_finish(e);
-    e->counts.launch_count = launch_count; /* these are no part of the run */
-    return code;
-}
-
-/* Reads all elements between the first and the last and picks out those of the array. */
-static int read_array(struct executor *e, int name, struct host_array *out)
-{
-    const struct layout *l = &e->arrays[name].layout;
-    size_t bytes = element_bytes(e->fun->names[name].element);
-    out->count = (size_t)layout_count(l);
-    out->data = must_alloc(out->count * bytes);
-    if (out->count == 0)
-        return 0;
-    int64_t first, last;
-    layout_range(l, &first, &last);
-    if (layout_contiguous(l))
-        return e->device->ops->read(e->device, out->data, e->arrays[name].memory,
-                                    (uint64_t)first * bytes, out->count * bytes, e->error);
-    char *all = must_alloc((size_t)(last - first + 1) * bytes);
-    int code = e->device->ops->read(e->device, all, e->arrays[name].memory, (uint64_t)first * bytes,
-                                    (size_t)(last - first + 1) * bytes, e->error);
-    for (size_t i = 0; i < out->count && !code; i++) {
-        int64_t rest = (int64_t)i, element = l->offset;
-        for (unsigned d = l->rank; d-- > 0; rest /= l->shape[d])
-            element += rest % l->shape[d] * l->stride[d];
-        memcpy((char *)out->data + i * bytes, all + (size_t)(element - first) * bytes, bytes);
-    }
-    free(all);
-    return code;
-}
-
-int executor_results(struct executor *e, struct host_array *results, struct error *error)
-{
-    e->error = error;
-    const struct body *body = &e->fun->body;
-    int code = late_settle(e, false);
-    for (unsigned r = 0; r < body->result_count; r++) {
-        int name = body->results[r];
-        const struct name *n = &e->fun->names[name];
-        struct host_array *out = &results[r];
-        *out = (struct host_array){.element = n->element, .rank = n->rank, .count = 1};
-        if (code)
-            continue;
-        if (n->kind == NAME_ARRAY && blocks_in_heap(e, n->memory))
-            code = execute_bind_array(e, name);
-        if (code)
-            continue;
-        if (n->kind == NAME_ARRAY) {
-            memcpy(out->shape, e->arrays[name].layout.shape, sizeof out->shape);
-            code = read_array(e, name, out);
-        } else {
-            out->data = must_alloc(sizeof(union scalar));
-            memcpy(out->data, &e->values[name], element_bytes(n->element));
-        }
-    }
-    return code;
-}
-
-void executor_end(struct executor *e)
-{
-    blocks_free_all(e);
-    late_heap_end(e);
-    late_end(e);
 }

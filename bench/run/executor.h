@@ -117,16 +117,19 @@ int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *
 int execute_size(struct executor *e, const struct expr *expr, int64_t *size);
 int execute_fail(struct executor *e, struct place at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* bind.c */
 /* Computes the layout of a name from its type, checks that it stays in its block, and binds it.
  * Waits for what it does not know of a block in a heap. */
 int execute_bind_array(struct executor *e, int name);
 /* The same without asking where such a block is. */
 int execute_bind_unlocated(struct executor *e, int name);
+/* The one or the other: whatever the array's memory asks for. */
+int execute_bind_passed(struct executor *e, int name);
 /* Shape and index function of a name, in numbers; with `but_rows` shape[0] stays 0. */
 int execute_layout(struct executor *e, const struct name *name, bool but_rows,
                    struct layout *layout);
-/* Are the two, which are bound by the same memory name or to be, the same elements? */
-int execute_same_place(struct executor *e, const struct array_state *a, struct array_state b,
+/* Are the two the same elements? Of `b`, a copy perhaps, sizes are brought up to date. */
+int execute_same_place(struct executor *e, const struct array_state *a, struct array_state *b,
                        bool *same);
 
 /* unknown.c: scalars that a dry run has no value for; only for dry runs */

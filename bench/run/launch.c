@@ -193,7 +193,7 @@ static int check_taken_over(struct executor *e, const struct stm *s, unsigned o)
     if (taken == NO_NAME)
         return 0;
     bool same;
-    int code = execute_same_place(e, &e->arrays[s->outs[o]], e->arrays[taken], &same);
+    int code = execute_same_place(e, &e->arrays[s->outs[o]], &e->arrays[taken], &same);
     if (code || same)
         return code;
     return execute_fail(e, s->at, "'%s' takes over '%s' but does not lie in the same place",
@@ -210,8 +210,7 @@ static int bind_arrays(struct executor *e, const struct stm *s)
             return code;
     }
     for (unsigned o = 0; o < s->out_count; o++) {
-        const bool in_heap = blocks_in_heap(e, e->fun->names[s->outs[o]].memory);
-        int code = in_heap ? late_heap_bind(e, s->outs[o]) : execute_bind_array(e, s->outs[o]);
+        int code = execute_bind_passed(e, s->outs[o]);
         if (!code)
             code = check_taken_over(e, s, o);
         if (code)
