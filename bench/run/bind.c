@@ -65,11 +65,11 @@ int execute_bind_array(struct executor *e, int name)
 {
     const struct name *n = &e->fun->names[name];
     const int b = e->block_of[n->memory];
+    if (!e->heap)
+        return execute_bind_unlocated(e, name);
     const int code = b != NO_BLOCK && e->blocks[b].in_heap ? late_heap_locate(e, &e->blocks[b]) : 0;
-    if (code)
-        return code;
     e->arrays[name].rows.serial = 0;
-    return execute_bind_unlocated(e, name);
+    return code ? code : execute_bind_unlocated(e, name);
 }
 
 int execute_bind_passed(struct executor *e, int name)

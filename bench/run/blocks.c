@@ -39,11 +39,6 @@ static int no_allocator(struct executor *e, int name, struct place at)
                          space_name(n->space));
 }
 
-bool blocks_in_heap(const struct executor *e, int memory)
-{
-    return e->heap && memory != NO_NAME && e->fun->names[memory].space == SPACE_HEAP;
-}
-
 /* The next spare block is the name's from now on. */
 static void take_block(struct executor *e, int name)
 {

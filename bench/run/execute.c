@@ -23,7 +23,7 @@ int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *
     const struct expr *unknown = e->lacks ? unknown_in(e, expr) : NULL;
     if (unknown)
         return unknown_refuse(e, unknown->name, unknown->at);
-    int code = late_is_pending(e) && late_in(e, expr) ? late_settle(e, true) : 0;
+    int code = e->late && late_in(e, expr) ? late_settle(e, true) : 0;
     if (code)
         return code;
     if (expr->op == EXPR_NAME) {
@@ -174,7 +174,7 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
         int code = e->lacks ? unknown_iteration(e, s->stm) : 0;
         if (code)
             return code;
-        if (l->condition != NO_NAME && (code = late_need(e, l->condition)) != 0)
+        if (e->late && l->condition != NO_NAME && (code = late_need(e, l->condition)) != 0)
             return code;
         if (l->counter != NO_NAME ? i >= bound : !e->values[l->condition].u8)
             return 0;
@@ -191,7 +191,7 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
 /* Is it to stay unknown to the host? If not, the form is that of a known value. */
 static bool is_form(const struct executor *e, const struct expr *expr, struct late_form *form)
 {
-    if (late_is_pending(e) && late_in(e, expr) && late_form_of(e, expr, form) && form->serial)
+    if (e->late && late_in(e, expr) && late_form_of(e, expr, form) && form->serial)
         return true;
     *form = (struct late_form){0};
     return false;

@@ -150,7 +150,10 @@ int blocks_alloc(struct executor *e, int name, const struct expr *bytes, struct 
 void blocks_hold(struct executor *e, int name, int block); /* takes over one reference */
 void blocks_add_reference(struct executor *e, int block);
 /* Is the name's memory in a heap that the device runs? Never in a dry run. */
-bool blocks_in_heap(const struct executor *e, int memory);
+static inline bool blocks_in_heap(const struct executor *e, int memory)
+{
+    return e->heap && memory != NO_NAME && e->fun->names[memory].space == SPACE_HEAP;
+}
 int blocks_last_use(struct executor *e, int name); /* the policy decides what that means */
 int blocks_let_go(struct executor *e, int name);   /* whatever the policy */
 void blocks_free_all(struct executor *e);

@@ -176,6 +176,8 @@ void late_bind(struct executor *e, int name, struct late_form form)
 
 bool late_in(const struct executor *e, const struct expr *expr)
 {
+    if (!late_is_pending(e))
+        return false;
     if (expr->op == EXPR_CONSTANT)
         return false;
     if (expr->op == EXPR_NAME)

@@ -227,7 +227,7 @@ int launch_kernel(struct executor *e, const struct step *s)
     for (unsigned i = 0; e->late && i < k->scalar_count && !code; i++)
         code = late_need(e, k->scalars[i]);
     for (unsigned d = 0; e->late && d < k->rank && !code; d++)
-        code = late_is_pending(e) && late_in(e, k->extents[d]) ? late_settle(e, true) : 0;
+        code = late_in(e, k->extents[d]) ? late_settle(e, true) : 0;
     if (!code && state->uses_heap)
         code = late_heap_submit(e);
     if (code)

@@ -280,7 +280,7 @@ int move_element(struct executor *e, const struct step *s)
         unknown_read(e, stm->outs[0]);
     else
         code = read_element(e, stm, bytes);
-    if (code || late_of(e, stm->outs[0]).serial)
+    if (code || (e->late && late_of(e, stm->outs[0]).serial))
         return code;
     e->counts.readback_count++;
     if (is_loaded(e, stm->array))
