@@ -3,7 +3,7 @@
 
 data = 'time-cuda-0-cuda-1.dat'
 out = 'time-cuda-0-cuda-1'
-caption = 'NVIDIA H200 (cuda:0+cuda:1), driver 580.159.04, rev c60e3e385509, 6 rounds, 2026-11-21'
+caption = 'NVIDIA H200 (cuda:0+cuda:1), driver 580.159.04, rev b5e16bb5b849, 6 rounds, 2026-11-21'
 note = ''
 series = '"pool always" "pool eager" "pool lazy" "pool versioned" "pool versioned:grain=memory" "pool versioned:order=wait" "pool versioned:route=host"'
 strategy = ''
