@@ -116,13 +116,15 @@ static void analyse_statement(struct analysis *a, struct step *step, struct set 
     for (unsigned n = 0; n < a->fun->name_count; n++)
         released.has[n] = mentioned.has[n] && releasable->has[n] && !later->has[n];
     if (s->kind == STM_IF) {
-        /* A branch lets go of what dies here at its own last use; the if's results die after it. */
-        struct set passed = new_set(a);
-        memcpy(passed.has, released.has, a->fun->name_count);
-        for (unsigned o = 0; o < s->out_count; o++)
-            passed.has[s->outs[o]] = 0;
+        /* A branch lets go of what dies here at its own last use; the if's results die after it,
+         * and so does a block from outside that they lie in. */
+        struct set passed = new_set(a), outs = new_set(a);
+        mention_all(a, &outs, s->outs, s->out_count);
         for (unsigned n = 0; n < a->fun->name_count; n++)
-            released.has[n] = released.has[n] && !passed.has[n];
+            passed.has[n] = released.has[n] && !outs.has[n];
+        for (unsigned n = 0; n < a->fun->name_count; n++)
+            released.has[n] = released.has[n] && outs.has[n];
+        free(outs.has);
         step->then = analyse(a, s->then, NULL, 0, &passed);
         step->otherwise = analyse(a, s->otherwise, NULL, 0, &passed);
         free(passed.has);
