@@ -180,6 +180,11 @@ unsigned move_find_kernel(const struct executor *e, const struct stm *s);
 /* The part of `whole` that the slice of a statement names. */
 int move_slice_layout(struct executor *e, const struct stm *stm, const struct layout *whole,
                       struct layout *part);
+/* Launches a kernel that moves data (generate.h) over to's shape; `element` is to's type. `from`
+ * and `value` (of that type) may be NULL. */
+int move_launch(struct executor *e, unsigned kernel, enum element element,
+                const struct array_state *to, const struct array_state *from,
+                const union scalar *value, struct place at);
 int move_copy(struct executor *e, const struct step *s);
 int move_concat(struct executor *e, const struct step *s);
 int move_update(struct executor *e, const struct step *s);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "run/executor.h"
+#include "run/spaces.h"
 
 /* The buffer: a word for the status of the heap, then a place of 8 bytes for each value. When it is
  * full, capturing waits. */
@@ -33,17 +34,9 @@ static bool has_late(const struct body *body)
     return false;
 }
 
-static bool has_heap(const struct fun *fun)
-{
-    for (unsigned n = 0; n < fun->name_count; n++)
-        if (fun->names[n].kind == NAME_MEMORY && fun->names[n].space == SPACE_HEAP)
-            return true;
-    return false;
-}
-
 bool executor_wants_heap(const struct fun *fun)
 {
-    return has_heap(fun) || has_late(&fun->body);
+    return spaces_used(fun, SPACE_HEAP) || has_late(&fun->body);
 }
 
 void late_prepare(struct executor *e)
@@ -112,36 +105,18 @@ struct late_values late_values(const struct executor *e)
 
 /* Puts an element, by its number in a memory, into a place of the buffer. By a kernel: NVIDIA's
  * OpenCL takes 15 us to enqueue a copy of some bytes, and 4 us for a launch. */
-int late_put(struct executor *e, uint64_t place, uint64_t memory, int64_t element, unsigned bytes,
-             struct place at)
+int late_put(struct executor *e, uint64_t place, uint64_t memory, int64_t index,
+             enum element element, struct place at)
 {
-    enum launch_arg_kind kinds[7];
-    union launch_value arguments[7];
-    unsigned count = 0;
-    if (e->late->copy_kernels[bytes] == e->kernels->count)
-        return 0;
+    const unsigned bytes = (unsigned)element_bytes(element);
     const struct layout one = {.rank = 1, .shape = {1}, .stride = {1}};
     struct array_state to = {.memory = e->late->memory, .layout = one},
                        from = {.memory = memory, .layout = one};
+    if (e->late->copy_kernels[bytes] == e->kernels->count)
+        return 0;
     to.layout.offset = (int64_t)(place / bytes);
-    from.layout.offset = element;
-    const struct launched_array arrays[] = {
-        {.state = &to, .element_bytes = bytes, .written = true, .fresh = true},
-        {.state = &from, .element_bytes = bytes}};
-    launch_add_array(e, kinds, arguments, &count, &arrays[0]);
-    launch_add_array(e, kinds, arguments, &count, &arrays[1]);
-    kinds[count] = ARG_I64;
-    arguments[count++].i64 = 1;
-    const struct kernel_call call = {.kernel = e->late->copy_kernels[bytes],
-                                     .rank = 1,
-                                     .extents = {1},
-                                     .array_count = 2,
-                                     .arrays = arrays,
-                                     .argument_count = count,
-                                     .kinds = kinds,
-                                     .arguments = arguments,
-                                     .at = at};
-    return launch_call(e, &call);
+    from.layout.offset = index;
+    return move_launch(e, e->late->copy_kernels[bytes], element, &to, &from, NULL, at);
 }
 
 int late_capture(struct executor *e, const struct stm *stm, uint64_t memory, int64_t element)
@@ -152,8 +127,7 @@ int late_capture(struct executor *e, const struct stm *stm, uint64_t memory, int
         return code;
     const uint64_t serial = l->next;
     const enum element type = e->fun->names[stm->outs[0]].element;
-    code =
-        late_put(e, place_of(l, serial), memory, element, (unsigned)element_bytes(type), stm->at);
+    code = late_put(e, place_of(l, serial), memory, element, type, stm->at);
     if (code)
         return code;
     l->next++;

@@ -43,10 +43,10 @@ int late_begin(struct executor *e);
 void late_end(struct executor *e);
 /* `out = late array[index]`, which is that element of the memory. */
 int late_capture(struct executor *e, const struct stm *stm, uint64_t memory, int64_t element);
-/* Enqueues a copy of an element of so many bytes to byte `place` of the buffer; nothing in a fun
- * without late elements, whose buffer nobody reads. */
-int late_put(struct executor *e, uint64_t place, uint64_t memory, int64_t element, unsigned bytes,
-             struct place at);
+/* Enqueues a copy of element `index` of the memory to byte `place` of the buffer; nothing in
+ * a fun without late elements, whose buffer nobody reads. */
+int late_put(struct executor *e, uint64_t place, uint64_t memory, int64_t index,
+             enum element element, struct place at);
 /* Waits until all values are known and puts them where they belong: names, arrays, blocks. Nothing
  * to do: no wait. `counted`: the wait is the program's. ERR_OOM if the heap has refused something.
  */

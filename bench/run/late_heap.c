@@ -7,6 +7,7 @@
 #include "run/executor.h"
 #include "run/late.h"
 #include "run/late_heap.h"
+#include "run/spaces.h"
 
 _Static_assert((int)KERNEL_SLOT_INDEX == SLOT_INDEX && (int)KERNEL_SLOT_STRIDE == SLOT_STRIDE &&
                    (int)KERNEL_SLOT_WORDS == SLOT_WORDS &&
@@ -45,10 +46,7 @@ static void measure_elements(struct executor *e, struct late_heap *h)
 
 int late_heap_prepare(struct executor *e)
 {
-    bool any = false;
-    for (unsigned n = 0; n < e->fun->name_count; n++)
-        any |= is_heap(&e->fun->names[n]);
-    if (!any || e->lacks)
+    if (e->lacks || !spaces_used(e->fun, SPACE_HEAP))
         return 0;
     struct device_heap_kernels *kernels;
     int code = device_heap_kernels_build(e->device, &kernels, e->error);
@@ -226,7 +224,7 @@ int late_heap_submit(struct executor *e)
     h->must_submit = false;
     int code = device_heap_submit(h->heap, values.memory, values.words, e->error);
     e->counts.launch_count += device_heap_launches(h->heap) - before;
-    return code ? code : late_put(e, 0, h->parts.index, HEAP_STATUS, WORD_BYTES, e->fun->at);
+    return code ? code : late_put(e, 0, h->parts.index, HEAP_STATUS, ELEMENT_u32, e->fun->at);
 }
 
 /* ---- what went wrong ------------------------------------------------------------------------ */

@@ -37,13 +37,13 @@ unsigned move_find_kernel(const struct executor *e, const struct stm *s)
     return execute_find_kernel(e, name);
 }
 
-/* Launches the step's kernel over to's shape; `from` may be NULL, `value` (of to's type) too. */
-static int launch_mover(struct executor *e, const struct step *s, const struct array_state *to,
-                        const struct array_state *from, const union scalar *value)
+int move_launch(struct executor *e, unsigned kernel, enum element element,
+                const struct array_state *to, const struct array_state *from,
+                const union scalar *value, struct place at)
 {
     enum launch_arg_kind kinds[5 + 3 * RANK_MAX];
     union launch_value arguments[5 + 3 * RANK_MAX];
-    unsigned count = 0, bytes = (unsigned)bytes_of(e, s->stm->outs[0]);
+    unsigned count = 0, bytes = (unsigned)element_bytes(element);
     const struct launched_array arrays[] = {
         {.state = to, .element_bytes = bytes, .written = true, .fresh = true},
         {.state = from, .element_bytes = bytes}};
@@ -52,12 +52,12 @@ static int launch_mover(struct executor *e, const struct step *s, const struct a
     if (from)
         launch_add_array(e, kinds, arguments, &count, &arrays[1]);
     if (value)
-        launch_add_scalar(kinds, arguments, &count, e->fun->names[s->stm->outs[0]].element, *value);
+        launch_add_scalar(kinds, arguments, &count, element, *value);
     for (unsigned d = 0; d < to->layout.rank; d++) {
         kinds[count] = ARG_I64;
         arguments[count++].i64 = to->layout.shape[d];
     }
-    struct kernel_call call = {.kernel = ((struct step_state *)s->state)->kernel,
+    struct kernel_call call = {.kernel = kernel,
                                .rank = to->layout.rank,
                                .array_count = from ? 2 : 1,
                                .arrays = arrays,
@@ -66,9 +66,17 @@ static int launch_mover(struct executor *e, const struct step *s, const struct a
                                .argument_count = count,
                                .kinds = kinds,
                                .arguments = arguments,
-                               .at = s->stm->at};
+                               .at = at};
     memcpy(call.extents, to->layout.shape, sizeof call.extents);
     return launch_call(e, &call);
+}
+
+static int launch_mover(struct executor *e, const struct step *s, const struct array_state *to,
+                        const struct array_state *from, const union scalar *value)
+{
+    const struct step_state *state = s->state;
+    return move_launch(e, state->kernel, e->fun->names[s->stm->outs[0]].element, to, from, value,
+                       s->stm->at);
 }
 
 static int plain_copy(struct executor *e, const struct array_state *to,
