@@ -42,25 +42,31 @@ static struct counter_info info_of(const char *name, const json_t *metric)
     };
 }
 
-/* The place in counter_list of what says for this metric whether it is compared and gated. */
-static size_t stand_in(const struct counter_info *info)
+/* The place in counter_list of what says for this metric whether it is compared and gated;
+ * NO_COUNTER where cases have nothing of its kind. */
+enum { NO_COUNTER = -1 };
+
+static int stand_in(const struct counter_info *info)
 {
     const enum counter_unit unit = info->unit == UNIT_RATIO ? UNIT_COUNT : info->unit;
-    size_t count, first;
+    size_t count;
     const struct counter_info *list = counter_list(&count);
     for (size_t i = 0; i < count; i++)
         if (list[i].kind == info->kind && strcmp(list[i].name, info->name) == 0)
-            return i;
-    for (first = 0; list[first].kind != info->kind || list[first].unit != unit;)
-        first++;
-    return first;
+            return (int)i;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == info->kind && list[i].unit == unit)
+            return (int)i;
+    return NO_COUNTER;
 }
 
 static const struct gate *gate_of(const struct comparer *c, const struct counter_info *info)
 {
-    const struct gate *gate = &c->options->gates.gate[stand_in(info)];
+    const int counter = stand_in(info);
     const bool can_be = info->better == BETTER_LOWER && info->unit != UNIT_RATIO;
-    return gate->is_set && can_be ? gate : NULL;
+    if (counter == NO_COUNTER || !can_be || !c->options->gates.gate[counter].is_set)
+        return NULL;
+    return &c->options->gates.gate[counter];
 }
 
 /* ---- one row -------------------------------------------------------------------------------- */
@@ -126,7 +132,8 @@ static void compare_row(struct comparer *c, const json_t *base, const json_t *fr
         return;
     for (size_t i = 0; i < count; i++) {
         const struct counter_info *info = &metrics[i];
-        if (c->options->leave_out[stand_in(info)])
+        const int counter = stand_in(info);
+        if (counter != NO_COUNTER && c->options->leave_out[counter])
             continue;
         if (info->kind == KIND_EXACT)
             compare_exact(c, base, fresh, info);
