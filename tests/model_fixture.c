@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- an atlas ---------------------------------------------------------------------------------
- */
+/* ---- an atlas ------------------------------------------------------------------------------- */
 
 /* The same at every size: `ns` at 256 B and at 1 GiB. */
 void put_cost(struct atlas *atlas, const char *way, const char *call, uint64_t ns,
@@ -57,8 +56,7 @@ struct atlas make_atlas(enum atlas_wait free_waits)
     return atlas;
 }
 
-/* ---- traces -----------------------------------------------------------------------------------
- */
+/* ---- traces --------------------------------------------------------------------------------- */
 
 struct trace make_trace(void)
 {
@@ -121,8 +119,7 @@ struct trace one_kernel(void)
     return t;
 }
 
-/* ---- predictions ------------------------------------------------------------------------------
- */
+/* ---- predictions ---------------------------------------------------------------------------- */
 
 struct model model_with(const struct atlas *atlas)
 {

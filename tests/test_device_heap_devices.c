@@ -13,8 +13,7 @@
 #include "heap_stream.h"
 #include "program/prelude.h"
 
-/* ---- a kernel that uses blocks: writes each block's number all over it, or counts other words --
- */
+/* ---- a kernel that uses blocks: writes each one's number all over it, or counts other words - */
 
 static const char payload_text[] =
     "GAMUT_KERNEL(256) void payload(GAMUT_GLOBAL u32 *arena, const GAMUT_GLOBAL u32 *slots,\n"

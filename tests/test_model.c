@@ -12,8 +12,7 @@
 #include "base/random.h"
 #include "model_fixture.h"
 
-/* ---- by hand ----------------------------------------------------------------------------------
- */
+/* ---- by hand -------------------------------------------------------------------------------- */
 
 static void a_free_that_waits_contains_the_kernel(void **state)
 {
@@ -248,8 +247,7 @@ static void clocks_and_marks_are_taken_off(void **state)
     atlas_free(&atlas);
 }
 
-/* ---- what is not known ------------------------------------------------------------------------
- */
+/* ---- what is not known ---------------------------------------------------------------------- */
 
 static void what_the_atlas_lacks_is_named(void **state)
 {
@@ -291,8 +289,7 @@ static void the_models_driver_has_a_capacity(void **state)
     atlas_free(&atlas);
 }
 
-/* ---- random traces ----------------------------------------------------------------------------
- */
+/* ---- random traces -------------------------------------------------------------------------- */
 
 static struct trace random_trace(struct random *random)
 {

@@ -9,8 +9,7 @@
 
 #include "model_fixture.h"
 
-/* ---- the driver's pool ----------------------------------------------------------------------
- */
+/* ---- the driver's pool ---------------------------------------------------------------------- */
 
 static struct atlas atlas_with_pools(void)
 {
@@ -186,8 +185,7 @@ static void a_pool_that_the_atlas_does_not_know_has_no_prediction(void **state)
     atlas_free(&atlas);
 }
 
-/* ---- pages ------------------------------------------------------------------------------------
- */
+/* ---- pages ---------------------------------------------------------------------------------- */
 
 /* Three memories of 1 MiB, of which two fit in a page of 2 MiB; each is used once. */
 static struct trace three_small(void)
@@ -259,8 +257,7 @@ static void pages_can_come_with_the_first_use(void **state)
     atlas_free(&atlas);
 }
 
-/* ---- virtual memory ---------------------------------------------------------------------------
- */
+/* ---- virtual memory ------------------------------------------------------------------------- */
 
 static struct atlas atlas_with_vm(void)
 {

@@ -85,8 +85,7 @@ static void give(struct worker *w, enum record kind, void *record)
     w->given++;
 }
 
-/* ---- queues -----------------------------------------------------------------------------------
- */
+/* ---- queues --------------------------------------------------------------------------------- */
 
 static struct queue *create_queue(struct worker *w, uint64_t number)
 {
@@ -144,8 +143,7 @@ static void dequeue(struct worker *w, struct event *e)
     release_queue(w, q);
 }
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static void let_go(struct worker *w, struct event *e)
 {

@@ -14,8 +14,7 @@
 
 const char *const storm_threads_names[] = {"alone", "each", "handed"};
 
-/* ---- one thread, and several of them ----------------------------------------------------------
- */
+/* ---- one thread, and several of them -------------------------------------------------------- */
 
 static void storm_alone(struct worker *w, struct event **under_way)
 {
@@ -146,8 +145,7 @@ static int storm_each(const struct event_storm *storm, struct event_storm_result
     return code;
 }
 
-/* ---- from one thread to another ---------------------------------------------------------------
- */
+/* ---- from one thread to another ------------------------------------------------------------- */
 
 struct hand_over {
     struct worker creator, completer;

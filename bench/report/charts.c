@@ -127,8 +127,7 @@ static void draw_chart(struct drawing *drawing, const struct chart *chart, const
     free(subjects);
 }
 
-/* ---- charts of which there would be too many: those where there is most to see ----------------
- */
+/* ---- charts of which there would be too many: those where there is most to see -------------- */
 
 struct ranked_subject {
     const struct chart_subject *of;
