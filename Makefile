@@ -19,7 +19,7 @@ SUITES    := $(sort $(wildcard suites/*.json))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
 KERNEL_TEXTS := device_heap isosurface stall
 KERNEL_device_heap := strategies/device_heap/layout.h strategies/device_heap/index.kernel strategies/device_heap/heap.kernel strategies/device_heap/walk.kernel
-KERNEL_isosurface := strategies/device_heap/layout.h bench/experiment/isosurface.kernel
+KERNEL_isosurface := strategies/device_heap/layout.h bench/experiment/isosurface/isosurface.kernel
 KERNEL_stall := strategies/device_heap/layout.h bench/experiment/stall.kernel
 
 # Whoever runs make without `setup` gets what is there; what is missing is said by `gamut list devices`.
@@ -56,13 +56,17 @@ CFLAGS   += $(SANITIZE)
 KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
 endif
 
-LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(wildcard bench/*/*.c strategies/*/*.c workloads/*/*.c))
+LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(sort $(shell find bench strategies workloads -name '*.c')))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o $(KERNEL_TEXTS:%=$(BUILD)/embedded/kernel_%.o)
 EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(wildcard bench/program/*.c)) $(wildcard bench/base/*.c))
-TEST_SOURCES := $(wildcard tests/test_*.c)
+# tests/ has the rooms of what it tests.
+TEST_FILES := $(sort $(shell find tests -name '*.c'))
+TEST_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter test_%,$(notdir $(f))),$(f)))
+BENCH_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter bench_%,$(notdir $(f))),$(f)))
+FUZZ_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter fuzz_%,$(notdir $(f))),$(f)))
 TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
-BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
-TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(wildcard tests/bench_*.c tests/fuzz_*.c),$(wildcard tests/*.c)))
+BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
+TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
@@ -81,7 +85,7 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-REV_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -l GAMUT_GIT_REV bench/*/*.c 2>/dev/null))
+REV_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl GAMUT_GIT_REV bench --include=*.c 2>/dev/null))
 $(REV_OBJECTS): CPPFLAGS += -DGAMUT_VERSION='"$(VERSION)"' -DGAMUT_GIT_REV='"$(GIT_REV)"' -DGAMUT_GIT_DIRTY=$(GIT_DIRTY) -DGAMUT_BUILD='"$(FLAVOUR)"' -DGAMUT_CFLAGS='"$(OPT)"'
 $(REV_OBJECTS): $(BUILD)/revision
 $(BUILD)/revision: FORCE
@@ -90,7 +94,7 @@ $(BUILD)/revision: FORCE
 FORCE:
 
 $(BUILD)/embed: $(EMBED_OBJECTS)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/embedded/%.c: $(BUILD)/embed
 	@mkdir -p $(@D)
@@ -111,27 +115,27 @@ $(foreach t,$(KERNEL_TEXTS),$(eval $(call kernel_text,$(t))))
 $(BUILD)/embedded/%.o: $(BUILD)/embedded/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(KERNEL_CFLAGS) -c -o $@ $<
 
-$(BUILD)/tests/%.o: CPPFLAGS += -Itests -DGAMUT_ROOT='"$(CURDIR)"'
+$(BUILD)/tests/%.o: CPPFLAGS += -DGAMUT_ROOT='"$(CURDIR)"'
 # This test counts what the measured code allocates.
-$(BUILD)/tests/test_no_malloc: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/tests/run/execute/test_no_malloc: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_HELPERS) $(BUILD)/libgamut.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 # This one opens devices that get lost.
-$(BUILD)/tests/test_lost_device: LDFLAGS += -Wl,--wrap=device_open -Wl,--wrap=device_open_all
+$(BUILD)/tests/device/test_lost_device: LDFLAGS += -Wl,--wrap=device_open -Wl,--wrap=device_open_all
 
 setup: ## install what is missing (Debian, Ubuntu); without root: print the command
 	@scripts/setup
 
 test: $(BUILD)/gamut $(TESTS) ## all tests
-	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(wildcard tests/test_*.sh)
+	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(sort $(shell find tests -name 'test_*.sh'))
 
 sanitize: ## all tests under ASan and UBSan
 	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
 
 # libFuzzer comes with clang; where that is missing the target says so.
 FUZZ_SECONDS ?= 60
-fuzz: $(BUILD)/tests/fuzz_merge $(BUILD)/tests/fuzz_heap ## FUZZ_COMMANDS (1000000) to each device heap, FUZZ_PROGRAMS (10000) merged, the parser for FUZZ_SECONDS (60)
+fuzz: $(BUILD)/tests/merge/fuzz_merge $(BUILD)/tests/device_heap/fuzz_heap ## FUZZ_COMMANDS (1000000) to each device heap, FUZZ_PROGRAMS (10000) merged, the parser for FUZZ_SECONDS (60)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
 regress: $(BUILD)/gamut ## BASE=FILE: is anything worse than in a result file, or than in the committed counters

@@ -7,10 +7,10 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
-#include "record/atlas_table.h"
-#include "record/result.h"
-#include "run/atlas.h"
-#include "run/rounds.h"
+#include "record/table/atlas_table.h"
+#include "record/result/result.h"
+#include "run/atlas/atlas.h"
+#include "run/rounds/rounds.h"
 
 enum atlas_flag {
     ATLAS_DEVICE,

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "record/compare.h"
-#include "record/result.h"
+#include "record/compare/compare.h"
+#include "record/result/result.h"
 
 enum compare_flag {
     COMPARE_BY,

@@ -2,7 +2,7 @@
 
 #include "cli/commands.h"
 #include "doctor/doctor.h"
-#include "record/tree.h"
+#include "base/tree.h"
 
 enum doctor_flag { DOCTOR_FORMAT, DOCTOR_RESULTS };
 enum doctor_format { FORMAT_TABLE, FORMAT_JSON };

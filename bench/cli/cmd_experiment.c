@@ -7,10 +7,10 @@
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "experiment/rounds.h"
-#include "record/experiment_table.h"
-#include "record/result.h"
-#include "record/tree.h"
-#include "run/rounds.h"
+#include "record/table/experiment_table.h"
+#include "record/result/result.h"
+#include "base/tree.h"
+#include "run/rounds/rounds.h"
 
 enum experiment_flag {
     EXPERIMENT_DEVICE,

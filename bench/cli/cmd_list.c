@@ -9,14 +9,14 @@
 #include "merge/list.h"
 #include "merge/merge.h"
 #include "merge/parse.h"
-#include "record/chart.h"
-#include "record/counters.h"
-#include "record/tree.h"
+#include "record/chart/chart.h"
+#include "record/facts/counters.h"
+#include "base/tree.h"
 #include "residency/residency.h"
-#include "run/catalogue.h"
-#include "run/rounds.h"
-#include "run/select.h"
-#include "run/suite.h"
+#include "run/select/catalogue.h"
+#include "run/rounds/rounds.h"
+#include "run/select/select.h"
+#include "run/select/suite.h"
 
 static int list_workloads(struct error *error)
 {

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "record/context.h"
-#include "record/tree.h"
+#include "record/facts/context.h"
+#include "base/tree.h"
 
 /* ---- roff ------------------------------------------------------------------------------------ */
 

@@ -10,10 +10,10 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "record/chart.h"
-#include "record/gnuplot.h"
-#include "record/result.h"
-#include "record/tree.h"
+#include "record/chart/chart.h"
+#include "record/chart/gnuplot.h"
+#include "record/result/result.h"
+#include "base/tree.h"
 
 enum plot_flag { PLOT_CHART, PLOT_WORKLOAD, PLOT_STRATEGY, PLOT_TERM, PLOT_OUT, PLOT_SCRIPTS };
 

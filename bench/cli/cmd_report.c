@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "record/gnuplot.h"
+#include "record/chart/gnuplot.h"
 #include "report/report.h"
 
 enum report_flag { REPORT_OUT, REPORT_AGAINST, REPORT_TITLE, REPORT_FORCE, REPORT_SCRIPTS };

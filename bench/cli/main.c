@@ -3,9 +3,9 @@
 
 #include "cli/commands.h"
 #include "base/text.h"
-#include "record/context.h"
-#include "record/tree.h"
-#include "run/process.h"
+#include "record/facts/context.h"
+#include "base/tree.h"
+#include "run/rounds/process.h"
 
 static const char *command_name(void *context, size_t i)
 {

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
-#include "record/tree.h"
-#include "run/rounds.h"
+#include "base/tree.h"
+#include "run/rounds/rounds.h"
 
 json_t *record_flags(const struct flag *flags, const struct flag_value *values)
 {

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "record/atlas.h"
-#include "record/newest.h"
-#include "record/result.h"
-#include "record/tree.h"
+#include "record/facts/atlas.h"
+#include "record/result/newest.h"
+#include "record/result/result.h"
+#include "base/tree.h"
 
 static bool of_same_driver(const json_t *atlas, const struct device_info *info)
 {

@@ -3,10 +3,10 @@
 #include <sys/stat.h>
 
 #include "cli/recording.h"
-#include "record/noise.h"
-#include "record/tree.h"
-#include "run/group.h"
-#include "run/select.h"
+#include "record/compare/noise.h"
+#include "base/tree.h"
+#include "run/select/group.h"
+#include "run/select/select.h"
 
 #define MOST_SAMPLES_DEFAULT "200" /* of a case and round: more change no median, only the file */
 

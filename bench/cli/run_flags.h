@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "cli/flags.h"
-#include "run/rounds.h"
+#include "run/rounds/rounds.h"
 
 enum run_flag {
     RUN_WORKLOAD,

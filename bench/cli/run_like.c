@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "record/case_json.h"
-#include "record/case_tree.h"
-#include "record/result.h"
-#include "record/tree.h"
-#include "run/group.h"
-#include "run/rounds.h"
+#include "record/result/case_json.h"
+#include "record/result/case_tree.h"
+#include "record/result/result.h"
+#include "base/tree.h"
+#include "run/select/group.h"
+#include "run/rounds/rounds.h"
 
 int like_open(struct like *like, const char *path, struct error *error)
 {

@@ -5,8 +5,8 @@
 #include <jansson.h>
 
 #include "cli/flags.h"
-#include "run/select.h"
-#include "run/wire.h"
+#include "run/select/select.h"
+#include "run/rounds/wire.h"
 
 /* A result whose run is to be repeated. */
 struct like {

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "record/newest.h"
-#include "record/noise.h"
-#include "record/tree.h"
+#include "record/result/newest.h"
+#include "record/compare/noise.h"
+#include "base/tree.h"
 
 /* Three digits where there are so many before the point or behind it. */
 static int decimals(double percent)

@@ -2,7 +2,7 @@
 #ifndef GAMUT_CLI_RUN_NOISE_H
 #define GAMUT_CLI_RUN_NOISE_H
 
-#include "record/result.h"
+#include "record/result/result.h"
 
 /* Takes into the result the newest floor of each of its devices from the files below `results`, and
  * says on stderr what it is and when it was measured. */

@@ -8,11 +8,11 @@
 #include "experiment/experiment.h"
 #include "merge/list.h"
 #include "merge/merge.h"
-#include "record/counters.h"
+#include "record/facts/counters.h"
 #include "residency/residency.h"
-#include "run/catalogue.h"
-#include "run/select.h"
-#include "run/suite.h"
+#include "run/select/catalogue.h"
+#include "run/select/select.h"
+#include "run/select/suite.h"
 
 /* ---- what there is --------------------------------------------------------------------------- */
 

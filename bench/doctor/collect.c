@@ -1,5 +1,5 @@
 /* Facts about devices, this binary and what it is given; those of files and programs are in
- * collect_files.c, the host's in record/context.h. */
+ * collect_files.c, the host's in record/facts/context.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include "base/text.h"
 #include "device/device.h"
 #include "doctor/collect.h"
-#include "record/newest.h"
-#include "record/noise.h"
-#include "record/tree.h"
-#include "run/rounds.h"
+#include "record/result/newest.h"
+#include "record/compare/noise.h"
+#include "base/tree.h"
+#include "run/rounds/rounds.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "device/host_build.h"
 #include "doctor/collect.h"
-#include "record/gnuplot.h"
+#include "record/chart/gnuplot.h"
 
 /* ---- the folder of results ------------------------------------------------------------------- */
 

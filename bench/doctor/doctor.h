@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "device/nvml.h"
-#include "record/context.h"
+#include "record/facts/context.h"
 
 /* Of a row. DOCTOR_FAIL: what is measured would be wrong, or could not be kept. DOCTOR_WARN: it
  * would be noisier, or less, than it could be. */

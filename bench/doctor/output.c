@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "doctor/collect.h"
-#include "record/tree.h"
+#include "base/tree.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "experiment/list.h"
-#include "record/tree.h"
+#include "base/tree.h"
 
 static const struct experiment *const experiments[] = {
 #define X(name) &experiment_##name,

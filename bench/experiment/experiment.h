@@ -17,7 +17,7 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "device/device.h"
-#include "record/experiment.h"
+#include "record/result/experiment.h"
 
 enum { EXPERIMENT_API_VERSION = 1 };
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "record/case_tree.h"
-#include "record/tree.h"
-#include "run/wire.h"
+#include "record/result/case_tree.h"
+#include "base/tree.h"
+#include "run/rounds/wire.h"
 
 struct session {
     const struct experiment_task *task;

@@ -1,8 +1,8 @@
-/* An experiment on one device: its rows as items of rounds (run/items.h).
+/* An experiment on one device: its rows as items of rounds (run/rounds/items.h).
  *
  * The job of a worker is {"spec", "device", "strategies", "seed", "capacity_bytes", "round",
  * "slot", "rows": [numbers in the plan]} (slot: the place of the first of them in the round); it
- * answers {"start": NUMBER} and {"done": NUMBER, "round": {…}}, a round as in record/experiment.h.
+ * answers {"start": NUMBER} and {"done": NUMBER, "round": {…}}, a round as in record/result/experiment.h.
  */
 #ifndef GAMUT_EXPERIMENT_ROUNDS_H
 #define GAMUT_EXPERIMENT_ROUNDS_H
@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "experiment/experiment.h"
-#include "run/items.h"
+#include "run/rounds/items.h"
 
 struct experiment_task {
     const char *spec;                    /* as on the command line */

@@ -22,8 +22,8 @@
 #include "device_heap/device_heap.h"
 #include "experiment/kernels.h"
 #include "experiment/list.h"
-#include "run/atlas_bench.h"
-#include "run/device_source.h"
+#include "run/atlas/atlas_bench.h"
+#include "run/execute/device_source.h"
 
 #include "experiment/stall.kernel"
 

@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 #include "experiment/rounds.h"
-#include "record/case.h"
-#include "record/tree.h"
-#include "run/wire.h"
+#include "record/facts/case.h"
+#include "base/tree.h"
+#include "run/rounds/wire.h"
 
 struct work {
     const struct experiment *experiment;

@@ -69,7 +69,7 @@ static int embed_program(const char *name, const char *path)
 
 static void embed_list(char **names, int count)
 {
-    printf("#include \"device/device.h\"\n#include \"run/catalogue.h\"\n\n");
+    printf("#include \"device/device.h\"\n#include \"run/select/catalogue.h\"\n\n");
     for (int i = 0; i < count; i++)
         printf("extern const struct workload workload_%s;\n"
                "extern const char program_text_%s[], host_text_%s[];\n"
@@ -87,7 +87,7 @@ static void embed_list(char **names, int count)
 /* The name of a suite is its file's. */
 static int embed_suites(char **paths, int count)
 {
-    printf("#include \"run/suite.h\"\n\n");
+    printf("#include \"run/select/suite.h\"\n\n");
     for (int i = 0; i < count; i++) {
         struct text text = {0};
         struct error error;

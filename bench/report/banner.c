@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "record/case.h"
-#include "record/case_tree.h"
-#include "record/compare_lines.h"
-#include "record/result.h"
-#include "record/tree.h"
+#include "record/facts/case.h"
+#include "record/result/case_tree.h"
+#include "record/compare/compare_lines.h"
+#include "record/result/result.h"
+#include "base/tree.h"
 #include "report/page.h"
 
 enum { NAMED_MOST = 12 };

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "record/case.h"
-#include "record/case_tree.h"
-#include "record/suite_result.h"
-#include "record/table.h"
-#include "record/table_cells.h"
-#include "record/tree.h"
+#include "record/facts/case.h"
+#include "record/result/case_tree.h"
+#include "record/result/suite_result.h"
+#include "record/table/table.h"
+#include "record/table/table_cells.h"
+#include "base/tree.h"
 #include "report/page.h"
 
 /* Up to so many rows stand open; more are folded away until asked for. */

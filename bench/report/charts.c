@@ -8,9 +8,9 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "record/atlas_table.h"
-#include "record/chart_parts.h"
-#include "record/tree.h"
+#include "record/table/atlas_table.h"
+#include "record/chart/chart_parts.h"
+#include "base/tree.h"
 #include "report/page.h"
 #include "report/svg.h"
 

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "record/compare_lines.h"
-#include "record/print.h"
-#include "record/tree.h"
+#include "record/compare/compare_lines.h"
+#include "record/table/print.h"
+#include "base/tree.h"
 #include "report/page.h"
 
 /* A page is for reading; all rows are what `gamut compare` is for. */

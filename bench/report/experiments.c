@@ -1,10 +1,10 @@
 /* Experiments: what each says of itself, its table, and what failed. */
 #include <stdlib.h>
 
-#include "record/case_tree.h"
-#include "record/experiment.h"
-#include "record/experiment_table.h"
-#include "record/tree.h"
+#include "record/result/case_tree.h"
+#include "record/result/experiment.h"
+#include "record/table/experiment_table.h"
+#include "base/tree.h"
 #include "report/page.h"
 
 static void print_metrics(FILE *out, const json_t *experiment)

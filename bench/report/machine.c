@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "record/case_tree.h"
-#include "record/tree.h"
+#include "record/result/case_tree.h"
+#include "base/tree.h"
 #include "report/page.h"
 
 /* ---- tiles ---------------------------------------------------------------------------------- */

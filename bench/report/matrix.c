@@ -5,11 +5,11 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "record/case.h"
-#include "record/case_tree.h"
-#include "record/counters.h"
-#include "record/table_cells.h"
-#include "record/tree.h"
+#include "record/facts/case.h"
+#include "record/result/case_tree.h"
+#include "record/facts/counters.h"
+#include "record/table/table_cells.h"
+#include "base/tree.h"
 #include "report/page.h"
 
 enum measure { MEASURE_SPEEDUP, MEASURE_MEMORY };

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "record/context.h"
-#include "record/tree.h"
+#include "record/facts/context.h"
+#include "base/tree.h"
 #include "report/page.h"
-#include "run/inputs.h"
-#include "run/merge_report.h"
-#include "run/select.h"
+#include "run/select/inputs.h"
+#include "run/select/merge_report.h"
+#include "run/select/select.h"
 
 /* As `gamut run` has it: the exact planner may choose otherwise if given another time. */
 enum { SETS_MOST = 32, DEFAULT_TIME_LIMIT = 0 };

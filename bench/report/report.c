@@ -7,9 +7,9 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "record/compare.h"
-#include "record/result.h"
-#include "record/tree.h"
+#include "record/compare/compare.h"
+#include "record/result/result.h"
+#include "base/tree.h"
 #include "report/folder.h"
 #include "report/page.h"
 

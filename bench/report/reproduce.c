@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "record/tree.h"
+#include "base/tree.h"
 #include "report/page.h"
 
 /* A word as a shell reads it. */

@@ -5,9 +5,9 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "record/case_tree.h"
-#include "record/result.h"
-#include "record/tree.h"
+#include "record/result/case_tree.h"
+#include "record/result/result.h"
+#include "base/tree.h"
 #include "report/page.h"
 
 enum { SHOWN_MOST = 15, ROUNDS_MOST = 256 };

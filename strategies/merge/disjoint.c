@@ -20,7 +20,7 @@
  */
 #include "merge/disjoint.h"
 
-#include "merge/size_state.h"
+#include "merge/size/size_state.h"
 
 enum { EQUATION_DIMS = 2 * REGION_RANK_MAX + 4, SPLIT_DEPTH = 3 };
 

@@ -7,7 +7,7 @@
 #ifndef GAMUT_MERGE_DISJOINT_H
 #define GAMUT_MERGE_DISJOINT_H
 
-#include "merge/size.h"
+#include "merge/size/size.h"
 
 enum { REGION_RANK_MAX = 12 };
 

@@ -2,7 +2,7 @@
  *
  *   late    A program reads an element back because the size of an allocation is a multiple of it.
  *           With `late x[i]` and memory in a heap nobody waits: the device captures the value, the
- *           heap takes it from there, and kernels find the block by its slot (run/late.h).
+ *           heap takes it from there, and kernels find the block by its slot (run/late/late.h).
  *
  * Groups of memories move as for `pinned`, those in which some block's size depends on an element
  * that is read. A group moves if

@@ -17,7 +17,7 @@
 
 #include "merge/analysis.h"
 #include "merge/list.h"
-#include "merge/pack.h"
+#include "merge/pack/pack.h"
 #include "merge/places.h"
 
 enum { WIDEST_ALIGNMENT = 256 };

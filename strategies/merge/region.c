@@ -1,6 +1,6 @@
 /* Regions of arrays, of their slices, and of many iterations together. */
 #include "merge/disjoint.h"
-#include "merge/size_state.h"
+#include "merge/size/size_state.h"
 
 static const struct region unknown = {.known = false};
 

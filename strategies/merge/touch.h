@@ -3,11 +3,11 @@
 #ifndef GAMUT_MERGE_TOUCH_H
 #define GAMUT_MERGE_TOUCH_H
 
-#include "merge/access.h"
+#include "merge/access/access.h"
 #include "merge/disjoint.h"
 #include "merge/merge.h"
 #include "merge/outline.h"
-#include "merge/size.h"
+#include "merge/size/size.h"
 
 /* What is known for one state of a fun; analyses of kernels are made when they are first asked for.
  */

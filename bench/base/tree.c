@@ -1,0 +1,132 @@
+#include "base/tree.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+static const double first_inexact_integer = 0x1p53;
+
+static void *must(void *p)
+{
+    if (!p) {
+        fputs("gamut: the host is out of memory\n", stderr);
+        abort();
+    }
+    return p;
+}
+
+json_t *tree_object(void)
+{
+    return must(json_object());
+}
+json_t *tree_array(void)
+{
+    return must(json_array());
+}
+
+void tree_put(json_t *object, const char *key, json_t *value)
+{
+    must(value);
+    must(json_object_set_new(object, key, value) == 0 ? object : NULL);
+}
+
+void tree_append(json_t *array, json_t *value)
+{
+    must(value);
+    must(json_array_append_new(array, value) == 0 ? array : NULL);
+}
+
+void tree_insert(json_t *array, size_t place, json_t *value)
+{
+    must(value);
+    must(json_array_insert_new(array, place, value) == 0 ? array : NULL);
+}
+
+json_t *tree_share(const json_t *object, const char *key)
+{
+    json_t *value = json_object_get(object, key);
+    return value ? json_incref(value) : json_null();
+}
+
+/* The length of the UTF-8 sequence at s, or 0 where there is none. jansson is the judge of what is
+ * one: its rules on overlong forms and surrogates are what decides later. */
+static size_t sequence_length(const char *s, size_t rest)
+{
+    for (size_t length = 1; length <= 4 && length <= rest; length++) {
+        json_t *text = json_stringn(s, length);
+        if (text) {
+            json_decref(text);
+            return length;
+        }
+    }
+    return 0;
+}
+
+json_t *tree_text(const char *text)
+{
+    json_t *whole = json_string(text);
+    if (whole)
+        return whole;
+    size_t length = strlen(text);
+    char *clean = must_alloc(length + 1);
+    for (size_t i = 0; i < length;) {
+        size_t n = sequence_length(text + i, length - i);
+        if (n)
+            memcpy(clean + i, text + i, n);
+        else
+            clean[i] = '?';
+        i += n ? n : 1;
+    }
+    whole = must(json_string(clean));
+    free(clean);
+    return whole;
+}
+
+json_t *tree_text_or_null(const char *text)
+{
+    return text && *text ? tree_text(text) : json_null();
+}
+
+json_t *tree_count(uint64_t value)
+{
+    return (double)value < first_inexact_integer ? must(json_integer((json_int_t)value))
+                                                 : json_null();
+}
+
+json_t *tree_count_or_null(uint64_t value)
+{
+    return value ? tree_count(value) : json_null();
+}
+
+json_t *tree_count_if_known(int64_t value)
+{
+    return value < 0 ? json_null() : tree_count((uint64_t)value);
+}
+
+json_t *tree_number(double value)
+{
+    if (!isfinite(value))
+        return json_null();
+    if (value == floor(value) && fabs(value) < first_inexact_integer)
+        return must(json_integer((json_int_t)value));
+    return must(json_real(value));
+}
+
+const char *tree_get_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+double tree_to_number(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+double tree_get_number(const json_t *object, const char *key)
+{
+    return tree_to_number(json_object_get(object, key));
+}

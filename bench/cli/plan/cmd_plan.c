@@ -1,0 +1,354 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/plan/plan_lifetimes.h"
+#include "cli/plan/plan_output.h"
+#include "cli/plan/plan_published.h"
+#include "cli/plan/plan_values.h"
+#include "base/tree.h"
+#include "run/select/catalogue.h"
+#include "run/select/select.h"
+
+enum plan_flag {
+    PLAN_MERGE,
+    PLAN_DATASET,
+    PLAN_PRINT,
+    PLAN_WHY,
+    PLAN_FORMAT,
+    PLAN_TIME_LIMIT,
+    PLAN_LIFETIMES,
+    PLAN_CAPACITY,
+    PLAN_PUBLISHED
+};
+enum plan_level { LEVEL_SOURCE, LEVEL_IR, LEVEL_BOTH };
+
+static const struct flag flags[] = {
+    [PLAN_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+                    "merge sets, or all: what each of them does to the program"},
+    [PLAN_DATASET] = {"dataset", 'd', FLAG_TEXT, "DATASET", NULL, NULL, 0, 0,
+                      "whose sizes are taken where none are given [smoke, or the first]"},
+    [PLAN_PRINT] = {"print", 0, FLAG_CHOICE, "LEVEL", "ir", "source|ir|both", 0, 0,
+                    "the program as it is written, with its memory (with -m: merged), or both"},
+    [PLAN_WHY] = {"why", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
+                  "only what was decided about this array or block"},
+    [PLAN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json|csv", 0, 0,
+                     "on stdout; csv is for --published"},
+    [PLAN_TIME_LIMIT] = {"time-limit", 0, FLAG_TIME, "TIME", "1s", NULL, 1, 0,
+                         "of the search for the least memory"},
+    [PLAN_LIFETIMES] = {"lifetimes", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
+                        "instead of a program: offsets for these buffers"},
+    [PLAN_CAPACITY] = {"capacity", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
+                       "of --lifetimes: any plan that fits is good enough"},
+    [PLAN_PUBLISHED] = {"published", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
+                        "instead of a program: published peaks, and ours beside them"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+/* ---- programs ------------------------------------------------------------------------------- */
+
+/* The funs that a word means: all of a file, one of a workload. */
+struct choice {
+    const struct program *program;
+    const struct entry *entries;
+    size_t entry_count;
+};
+
+static int find_program(struct catalogue *catalogue, const char *what, struct choice *choice,
+                        struct error *error)
+{
+    size_t length = strlen(what);
+    const bool is_file =
+        strchr(what, '/') || (length > 4 && strcmp(what + length - 4, ".mem") == 0);
+    if (is_file) { /* of which a built-in one may have been the model: names may be the same */
+        int code = catalogue_add_file(catalogue, what, error);
+        if (!code)
+            *choice =
+                (struct choice){catalogue->programs[0], catalogue->entries, catalogue->entry_count};
+        return code;
+    }
+    const struct entry *entry;
+    int code = catalogue_open(catalogue, error);
+    if (!code)
+        code = select_workload(catalogue, what, &entry, error);
+    if (!code)
+        *choice = (struct choice){entry->program, entry, 1};
+    return code;
+}
+
+static void print(const struct program *program)
+{
+    char *text = program_print(program);
+    fputs(text, stdout);
+    free(text);
+}
+
+static int print_source(const struct program *program, struct error *error)
+{
+    struct program *source;
+    int code = program_parse(program->path, program->text, strlen(program->text), &source, error);
+    if (code)
+        return code;
+    print(source);
+    program_free(source);
+    return 0;
+}
+
+static int print_program(const struct program *program, enum plan_level level, struct error *error)
+{
+    if (level == LEVEL_SOURCE)
+        return print_source(program, error);
+    if (level == LEVEL_BOTH) {
+        puts("-- as it is written");
+        int code = print_source(program, error);
+        if (code)
+            return code;
+        puts("\n-- with its memory");
+    }
+    print(program);
+    return 0;
+}
+
+/* ---- merging -------------------------------------------------------------------------------- */
+
+static void print_merged(const struct merge_report *report, enum plan_level level)
+{
+    if (level == LEVEL_BOTH) {
+        struct program *before = program_clone(report->fun);
+        puts("-- before");
+        print(before);
+        program_free(before);
+    }
+    for (size_t r = 0; r < report->row_count; r++) {
+        if (report->row_count > 1 || level == LEVEL_BOTH)
+            printf("%s-- merged by %s\n", r || level == LEVEL_BOTH ? "\n" : "",
+                   report->rows[r].set);
+        print(report->rows[r].merge->program);
+    }
+}
+
+/* What the numbers are for, and why there are none. */
+static void tell_sizes(const struct entry *entry, const struct plan_values *values,
+                       const struct merge_report *report)
+{
+    if (!values->known)
+        fprintf(stderr,
+                "gamut: %s: no sizes are given and there is no dataset: no bytes are counted, and "
+                "what needs sizes (plan, best) is not done; give them as name=value\n",
+                entry->name);
+    else if (values->chosen)
+        fprintf(stderr, "gamut: %s: sizes of dataset %s\n", entry->name, values->dataset);
+    if (values->known && !report->counted)
+        fprintf(stderr, "gamut: %s: no bytes are counted: %s\n", entry->name,
+                report->not_counted.text);
+}
+
+/* A parameter that is missing is the caller's mistake; what only a run can know is not. */
+static bool lacks_parameter(const struct fun *fun, const struct plan_values *values)
+{
+    for (unsigned i = 0; i < fun->param_count; i++)
+        if (fun->names[fun->params[i]].kind == NAME_SCALAR &&
+            !argument(values->known, fun->names[fun->params[i]].text))
+            return true;
+    return false;
+}
+
+static int print_report(const struct command_line *line, const struct entry *entry,
+                        const struct merge_report *report, const struct plan_values *values,
+                        json_t *plans, struct error *error)
+{
+    const struct flag_value *flag = line->flag;
+    if (values->known && !report->counted &&
+        (report->not_counted.code != ERR_USAGE || lacks_parameter(entry->fun, values))) {
+        *error = report->not_counted;
+        return error->code;
+    }
+    tell_sizes(entry, values, report);
+    if (flag[PLAN_PRINT].given) {
+        print_merged(report, (enum plan_level)flag[PLAN_PRINT].number);
+        return 0;
+    }
+    if (flag[PLAN_WHY].text)
+        return plan_print_why(report, flag[PLAN_WHY].text, stdout, error);
+    if (flag[PLAN_FORMAT].number == PLAN_AS_JSON)
+        tree_append(plans, plan_json(report, values));
+    else
+        plan_print_table(report, stdout);
+    return 0;
+}
+
+static int report_entry(const struct command_line *line, const struct entry *entry,
+                        const struct names *sets, json_t *plans, struct error *error)
+{
+    const struct flag_value *flag = line->flag;
+    struct plan_values values;
+    struct merge_report report;
+    int code = plan_values_make(entry, flag[PLAN_DATASET].text, line->positional + 1,
+                                line->positional_count - 1, &values, error);
+    if (code)
+        return code;
+    code = merge_report_make(entry->fun, values.known, sets->items, sets->count,
+                             (int64_t)flag[PLAN_TIME_LIMIT].number, &report, error);
+    if (!code) {
+        code = print_report(line, entry, &report, &values, plans, error);
+        merge_report_free(&report);
+    }
+    plan_values_free(&values);
+    return code;
+}
+
+static int report_all(const struct command_line *line, const struct choice *choice,
+                      struct error *error)
+{
+    const bool as_json = line->flag[PLAN_FORMAT].number == PLAN_AS_JSON;
+    struct selection sets = {0};
+    json_t *plans = tree_array();
+    int code = select_merges(&sets, line->flag[PLAN_MERGE].text, error);
+    for (size_t i = 0; i < choice->entry_count && !code; i++) {
+        if (choice->entry_count > 1 && !as_json)
+            printf("%s-- %s\n", i ? "\n" : "", choice->entries[i].name);
+        code = report_entry(line, &choice->entries[i], &sets.merges, plans, error);
+    }
+    if (!code && as_json) {
+        json_t *root = tree_object();
+        tree_put(root, "plans", plans);
+        json_dumpf(root, stdout, JSON_INDENT(1));
+        putchar('\n');
+        json_decref(root);
+    } else {
+        json_decref(plans);
+    }
+    select_free(&sets);
+    return code;
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static int check_published(const struct command_line *line, struct error *error)
+{
+    static const enum plan_flag others[] = {PLAN_MERGE, PLAN_DATASET,   PLAN_PRINT,
+                                            PLAN_WHY,   PLAN_LIFETIMES, PLAN_CAPACITY};
+    if (line->positional_count)
+        return error_set(error, ERR_USAGE, "--published and a program exclude each other");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (line->flag[others[i]].given)
+            return error_set(error, ERR_USAGE, "--published and --%s exclude each other",
+                             flags[others[i]].name);
+    return 0;
+}
+
+static int check_usage(const struct command_line *line, struct error *error)
+{
+    const struct flag_value *flag = line->flag;
+    if (flag[PLAN_PUBLISHED].text)
+        return check_published(line, error);
+    if (flag[PLAN_FORMAT].number == PLAN_AS_CSV)
+        return error_set(error, ERR_USAGE, "--format csv is for --published");
+    if (flag[PLAN_LIFETIMES].text)
+        return line->positional_count || flag[PLAN_MERGE].text
+                   ? error_set(error, ERR_USAGE, "--lifetimes and a program exclude each other")
+                   : 0;
+    if (!line->positional_count)
+        return error_set(error, ERR_USAGE, "plan needs FILE|WORKLOAD; see gamut plan --help");
+    if (flag[PLAN_CAPACITY].text)
+        return error_set(error, ERR_USAGE, "--capacity is for --lifetimes");
+    if (!flag[PLAN_MERGE].text) {
+        const char *what = line->positional_count > 1 ? line->positional[1]
+                           : flag[PLAN_WHY].text      ? "--why"
+                                                      : NULL;
+        return what ? error_set(error, ERR_USAGE, "%s says nothing without merge sets: try -m all",
+                                what)
+                    : 0;
+    }
+    if (flag[PLAN_PRINT].given && flag[PLAN_PRINT].number == LEVEL_SOURCE)
+        return error_set(error, ERR_USAGE,
+                         "merged programs have memory: with -m, --print is ir or both");
+    const bool as_json = flag[PLAN_FORMAT].number == PLAN_AS_JSON;
+    if ((flag[PLAN_PRINT].given != 0) + (flag[PLAN_WHY].text != NULL) + as_json > 1)
+        return error_set(error, ERR_USAGE, "--print, --why and --format json exclude each other");
+    return 0;
+}
+
+static int run_lifetimes(const struct command_line *line)
+{
+    const struct flag_value *flag = line->flag;
+    struct error error = {0};
+    int64_t capacity = -1;
+    if (flag[PLAN_CAPACITY].text)
+        capacity = flag[PLAN_CAPACITY].number > INT64_MAX ? INT64_MAX
+                                                          : (int64_t)flag[PLAN_CAPACITY].number;
+    int code = plan_lifetimes(flag[PLAN_LIFETIMES].text, capacity,
+                              (double)flag[PLAN_TIME_LIMIT].number / 1e9, &error);
+    if (code == ERR_OOM) {
+        report_error(&error);
+        return EXIT_CASE_FAILED;
+    }
+    return code ? report_error(&error) : EXIT_OK;
+}
+
+static int run(const struct command_line *line)
+{
+    struct error error = {0};
+    int code = check_usage(line, &error);
+    if (code)
+        return report_error(&error);
+    if (line->flag[PLAN_LIFETIMES].text)
+        return run_lifetimes(line);
+    if (line->flag[PLAN_PUBLISHED].text) {
+        code = plan_published(line->flag[PLAN_PUBLISHED].text,
+                              (enum plan_format)line->flag[PLAN_FORMAT].number,
+                              (int64_t)line->flag[PLAN_TIME_LIMIT].number, &error);
+        return code ? report_error(&error) : EXIT_OK;
+    }
+    struct catalogue catalogue = {0};
+    struct choice choice;
+    code = find_program(&catalogue, line->positional[0], &choice, &error);
+    if (!code && line->flag[PLAN_MERGE].text)
+        code = report_all(line, &choice, &error);
+    else if (!code)
+        code =
+            print_program(choice.program, (enum plan_level)line->flag[PLAN_PRINT].number, &error);
+    catalogue_close(&catalogue);
+    return code ? report_error(&error) : EXIT_OK;
+}
+
+const struct command command_plan = {
+    .name = "plan",
+    .summary = "print a program with its memory; say what merge sets would do to it",
+    .arguments = "FILE|WORKLOAD [size=value...]",
+    .most_positionals = POSITIONALS_MAX,
+    .flags = flags,
+    .notes =
+        "Without -m the program is printed. With it, for each set: blocks that the text has,\n"
+        "allocations of a run, the most bytes it holds under both release policies, the bytes\n"
+        "that are still to be used (lower bound) and how far above them the peak under scope\n"
+        "is, how far above that of the set best the peak at last use is, copies made and left\n"
+        "out; then what was merged and what was refused, and why. Nothing is run: scalars that\n"
+        "a program reads from an array have to be given too, where sizes or branches follow\n"
+        "from them; one that is read several times may have several values, count=7,3,0, the\n"
+        "last of which is for all later times.\n\n"
+        "--format json: {plans: [{program, fun, dataset, scalars: {name: value}, not_counted,\n"
+        "  sets: [{set, chosen, block_count, alloc_count, peak_scope_bytes, peak_last_use_bytes,\n"
+        "  live_lower_bound_bytes, scope_gap, over_best, copies: {kind: {count, bytes, "
+        "elided_count,\n"
+        "  elided_bytes}}, arena: {bytes, lower_bound_bytes, proven}, planning_ns,\n"
+        "  decisions: [{pass, action, line, array, from, into,\n"
+        "  refused: {condition, label, sentence, detail}}]}]}]}; null is unknown or none, "
+        "scope_gap\n"
+        "  and over_best are ratios less 1.\n\n"
+        "--published FILE.csv (workloads/thesis/appendix_b.csv): bytes to the last one. Ours "
+        "before "
+        "and\n"
+        "after are the peaks under inplace and coalesce+reuse, blocks freed at the end of their "
+        "scope;\n"
+        "as written, merged (coalesce+reuse), plan and best free them at their last use. The "
+        "bounds are\n"
+        "what the published programs could do with. before and after are fewer, equal or more "
+        "bytes than\n"
+        "published, best than the least published. optimal: no packing of these lifetimes is "
+        "smaller.\n"
+        "--format json: {published: [{...}]}, with the columns of --format csv as keys.\n",
+    .run = run,
+};

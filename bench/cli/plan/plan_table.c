@@ -1,0 +1,279 @@
+#include "cli/plan/plan_output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* X(NAME, title) */
+#define COLUMN_LIST(X)                                                                             \
+    X(SET, "set")                                                                                  \
+    X(BLOCKS, "blocks")                                                                            \
+    X(ALLOCS, "allocations")                                                                       \
+    X(SCOPE, "peak, scope")                                                                        \
+    X(LAST_USE, "peak, last use")                                                                  \
+    X(BOUND, "lower bound")                                                                        \
+    X(GAP, "scope over it")                                                                        \
+    X(OVER_BEST, "over best")                                                                      \
+    X(COPIES, "copies")                                                                            \
+    X(ELIDED, "elided")                                                                            \
+    X(ARENA, "arena")                                                                              \
+    X(TIME, "planned in")
+
+enum column {
+#define X(name, title) COLUMN_##name,
+    COLUMN_LIST(X)
+#undef X
+        COLUMNS
+};
+static const char *const titles[COLUMNS] = {
+#define X(name, title) title,
+    COLUMN_LIST(X)
+#undef X
+};
+
+struct cells {
+    char text[COLUMNS][160];
+};
+
+static const struct {
+    const char *done, *refused;
+} actions[] = {
+    [MERGE_HOISTED] = {"hoisted", "stays where it is allocated"},
+    [MERGE_COALESCED] = {"coalesced", "is not coalesced"},
+    [MERGE_REUSED] = {"reused", "is not reused"},
+    [MERGE_PLACED] = {"placed", "is not placed"},
+    [MERGE_MOVED] = {"moved", "stays in its space"},
+};
+
+const char *plan_action(enum merge_action action)
+{
+    return actions[action].done;
+}
+
+struct copy_counts plan_copies(const struct dry_run *run)
+{
+    struct copy_counts sum = {0};
+    for (int k = 0; k < COPY_KINDS; k++) {
+        sum.count += run->copy[k].count;
+        sum.bytes += run->copy[k].bytes;
+        sum.elided_count += run->copy[k].elided_count;
+        sum.elided_bytes += run->copy[k].elided_bytes;
+    }
+    return sum;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+#define SET(column, ...) snprintf(c->text[column], sizeof c->text[column], __VA_ARGS__)
+
+static void set_excess(struct cells *c, enum column column, uint64_t bytes, uint64_t least)
+{
+    if (least)
+        SET(column, "%+.1f %%", 100 * ((double)bytes / (double)least - 1));
+}
+
+static void set_counts(struct cells *c, const struct merge_report *report,
+                       const struct merge_report_row *row)
+{
+    const struct dry_run *run = &row->last_use;
+    const struct copy_counts copies = plan_copies(run);
+    char size[32];
+    SET(COLUMN_ALLOCS, "%llu", (unsigned long long)run->alloc_count);
+    text_bytes(c->text[COLUMN_SCOPE], row->scope.peak_requested_bytes);
+    text_bytes(c->text[COLUMN_LAST_USE], run->peak_requested_bytes);
+    text_bytes(c->text[COLUMN_BOUND], run->live_lower_bound_bytes);
+    set_excess(c, COLUMN_GAP, row->scope.peak_requested_bytes, run->live_lower_bound_bytes);
+    set_excess(c, COLUMN_OVER_BEST, run->peak_requested_bytes, report->best_bytes);
+    if (copies.count)
+        SET(COLUMN_COPIES, "%llu (%s)", (unsigned long long)copies.count,
+            text_bytes(size, copies.bytes));
+    else
+        SET(COLUMN_COPIES, "0");
+    if (copies.elided_count)
+        SET(COLUMN_ELIDED, "%llu (%s)", (unsigned long long)copies.elided_count,
+            text_bytes(size, copies.elided_bytes));
+    else
+        SET(COLUMN_ELIDED, "0");
+}
+
+static void fill(struct cells *c, const struct merge_report *report,
+                 const struct merge_report_row *row)
+{
+    char size[32];
+    for (int k = 0; k < COLUMNS; k++)
+        SET(k, "-");
+    SET(COLUMN_SET, "%s", row->set);
+    SET(COLUMN_BLOCKS, "%u", row->block_count);
+    if (report->counted)
+        set_counts(c, report, row);
+    if (row->merge->packed)
+        SET(COLUMN_ARENA, "%s, %s", text_bytes(size, (uint64_t)row->merge->arena_bytes),
+            row->merge->proven ? "optimal" : "not proven");
+    text_ns(c->text[COLUMN_TIME], (double)row->planning_ns);
+}
+
+static void print_table(const struct merge_report *report, FILE *out)
+{
+    struct cells *cells = must_alloc((report->row_count + 1) * sizeof *cells);
+    for (int k = 0; k < COLUMNS; k++)
+        snprintf(cells[0].text[k], sizeof cells[0].text[k], "%s", titles[k]);
+    for (size_t r = 0; r < report->row_count; r++)
+        fill(&cells[r + 1], report, &report->rows[r]);
+    int width[COLUMNS] = {0};
+    for (size_t r = 0; r <= report->row_count; r++)
+        for (int k = 0; k < COLUMNS; k++) {
+            int length = (int)strlen(cells[r].text[k]);
+            width[k] = length > width[k] ? length : width[k];
+        }
+    for (size_t r = 0; r <= report->row_count; r++) {
+        for (int k = 0; k < COLUMNS; k++)
+            fprintf(out, "  %*s", k == COLUMN_SET ? -width[k] : width[k], cells[r].text[k]);
+        fputc('\n', out);
+    }
+    free(cells);
+}
+
+/* ---- the decisions -------------------------------------------------------------------------- */
+
+static const char *text_of(const struct fun *fun, int name)
+{
+    return name == NO_NAME ? "-" : fun->names[name].text;
+}
+
+static void print_event(const struct fun *fun, const struct merge_event *e, FILE *out)
+{
+    fprintf(out, "    line %-4u %-10s ", e->at.line, plan_action(e->action));
+    if (e->array != NO_NAME)
+        fprintf(out, "%s: ", text_of(fun, e->array));
+    fprintf(out, "%s", text_of(fun, e->from));
+    if (e->into != NO_NAME)
+        fprintf(out, " -> %s", text_of(fun, e->into));
+    if (e->refused != MERGE_ALLOWED)
+        fprintf(out, "  %s %s", merge_condition_label(e->refused),
+                merge_condition_sentence(e->refused));
+    if (e->detail)
+        fprintf(out, "%s%s%s", e->refused ? " (" : "  ", e->detail, e->refused ? ")" : "");
+    fputc('\n', out);
+}
+
+static void print_events(const struct merge *m, bool refused, FILE *out)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < m->event_count; i++)
+        count += (m->events[i].refused != MERGE_ALLOWED) == refused;
+    if (!count)
+        return;
+    fprintf(out, "  %s:\n", refused ? "refused" : "merged");
+    for (unsigned i = 0; i < m->event_count; i++)
+        if ((m->events[i].refused != MERGE_ALLOWED) == refused)
+            print_event(m->fun, &m->events[i], out);
+}
+
+void plan_print_table(const struct merge_report *report, FILE *out)
+{
+    print_table(report, out);
+    for (size_t r = 0; r < report->row_count; r++) {
+        const struct merge *m = report->rows[r].merge;
+        if (!m->event_count)
+            continue;
+        fprintf(out, "\n%s%s%s\n", report->rows[r].set, m->chosen ? ": " : "",
+                m->chosen ? m->chosen : "");
+        print_events(m, false, out);
+        print_events(m, true, out);
+    }
+}
+
+/* ---- why ------------------------------------------------------------------------------------ */
+
+static bool is_about(const struct fun *fun, const struct merge_event *e, const char *name)
+{
+    const int names[] = {e->array, e->from, e->into};
+    for (int i = 0; i < 3; i++)
+        if (names[i] != NO_NAME && strcmp(fun->names[names[i]].text, name) == 0)
+            return true;
+    return false;
+}
+
+static void print_source_line(const struct fun *fun, struct place at, FILE *out)
+{
+    const char *line = program_line(fun->program, at.line);
+    if (line)
+        fprintf(out, "    %s:%u: %.*s\n", fun->program->path, at.line, (int)strcspn(line, "\n"),
+                line);
+}
+
+/* "coalesce: y moves from block y_mem into z_mem." */
+static void print_sentence(const struct fun *fun, const struct merge_event *e, FILE *out)
+{
+    const char *array = text_of(fun, e->array), *from = text_of(fun, e->from);
+    const bool refused = e->refused != MERGE_ALLOWED;
+    fprintf(out, "  %s: ", e->pass);
+    if (e->action == MERGE_HOISTED)
+        fprintf(out, "block '%s' is %sallocated earlier", from, refused ? "not " : "");
+    else if (e->action == MERGE_MOVED)
+        fprintf(out, "block '%s' %s %s memory", from, refused ? "does not go to" : "goes to",
+                space_name(e->space));
+    else if (e->array != NO_NAME && e->into != NO_NAME)
+        fprintf(out, "'%s' %s block '%s' %s '%s'", array, refused ? "stays in" : "leaves", from,
+                refused ? "and does not move into" : "for", text_of(fun, e->into));
+    else if (e->array != NO_NAME)
+        fprintf(out, "'%s' %s block '%s'", array, refused ? "stays in" : "leaves", from);
+    else if (e->into != NO_NAME)
+        fprintf(out, "block '%s' %s of '%s'", from,
+                refused ? "does not become part" : "becomes part", text_of(fun, e->into));
+    else
+        fprintf(out, "block '%s' %s", from,
+                refused ? actions[e->action].refused : actions[e->action].done);
+    if (refused)
+        fprintf(out, ": %s (%s)", merge_condition_sentence(e->refused),
+                merge_condition_label(e->refused));
+    if (e->detail)
+        fprintf(out, "; %s", e->detail);
+    fputs(".\n", out);
+    print_source_line(fun, e->at, out);
+}
+
+/* Arrays and blocks, those of the program as it is written first. */
+static const char *name_at(void *context, size_t i)
+{
+    const struct fun *fun = context;
+    return i < fun->name_count ? fun->names[i].text : NULL;
+}
+
+static bool has_name(const struct merge_report *report, const char *name)
+{
+    for (size_t r = 0; r < report->row_count; r++) {
+        const struct fun *fun = report->rows[r].merge->fun;
+        for (unsigned n = 0; n < fun->name_count; n++)
+            if (fun->names[n].kind != NAME_SCALAR && strcmp(fun->names[n].text, name) == 0)
+                return true;
+    }
+    return false;
+}
+
+int plan_print_why(const struct merge_report *report, const char *name, FILE *out,
+                   struct error *error)
+{
+    if (!has_name(report, name)) {
+        int nearest = text_nearest(name, name_at, (void *)report->fun);
+        return error_set(error, ERR_USAGE, "%s has no array or block '%s'%s%s%s", report->fun->name,
+                         name, nearest >= 0 ? " (did you mean " : "",
+                         nearest >= 0 ? report->fun->names[nearest].text : "",
+                         nearest >= 0 ? "?)" : "");
+    }
+    for (size_t r = 0; r < report->row_count; r++) {
+        const struct merge *m = report->rows[r].merge;
+        unsigned found = 0;
+        fprintf(out, "%s%s%s\n", report->rows[r].set, m->chosen ? ": " : "",
+                m->chosen ? m->chosen : "");
+        for (unsigned i = 0; i < m->event_count; i++)
+            if (is_about(m->fun, &m->events[i], name)) {
+                print_sentence(m->fun, &m->events[i], out);
+                found++;
+            }
+        if (!found)
+            fprintf(out, "  no pass had anything to decide about '%s'\n", name);
+    }
+    return 0;
+}

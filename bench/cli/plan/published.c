@@ -1,0 +1,242 @@
+#include "cli/plan/published.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/plan/plan_values.h"
+#include "run/select/merge_report.h"
+#include "run/select/select.h"
+
+#define TEXT(name, column)          column,
+#define NUMBER(name, column, title) column,
+static const char *const columns[PUBLISHED_TEXTS + PUBLISHED_BYTES] = {
+    PUBLISHED_TEXT_LIST(TEXT) PUBLISHED_BYTES_LIST(NUMBER)};
+#undef TEXT
+#undef NUMBER
+enum { COLUMN_COUNT = PUBLISHED_TEXTS + PUBLISHED_BYTES, CELLS_MAX = 32, VALUES_MAX = 16 };
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+struct reader {
+    struct published_table *table;
+    unsigned line;
+    unsigned cell_count;         /* of every line */
+    unsigned cell[COLUMN_COUNT]; /* where a column is */
+    struct error *error;
+};
+
+#define FAIL(r, ...) fail_line(r, error_set((r)->error, ERR_PARSE, __VA_ARGS__))
+static int fail_line(const struct reader *r, int code)
+{
+    error_prefix(r->error, "%s:%u: ", r->table->path, r->line);
+    return code;
+}
+
+/* Cuts `text` at each `separator`; returns how many parts there are, which may be more than `most`.
+ */
+static unsigned split(char *text, char separator, const char **parts, unsigned most)
+{
+    unsigned count = 0;
+    for (char *at = text; at; count++) {
+        char *end = strchr(at, separator);
+        if (end)
+            *end++ = '\0';
+        if (count < most)
+            parts[count] = at;
+        at = end;
+    }
+    return count;
+}
+
+static int read_header(struct reader *r, char *line)
+{
+    const char *cells[CELLS_MAX];
+    r->cell_count = split(line, ',', cells, CELLS_MAX);
+    if (r->cell_count > CELLS_MAX)
+        return FAIL(r, "there are %u columns, expected at most %d", r->cell_count, CELLS_MAX);
+    for (unsigned c = 0; c < COLUMN_COUNT; c++) {
+        r->cell[c] = 0;
+        while (r->cell[c] < r->cell_count && strcmp(cells[r->cell[c]], columns[c]) != 0)
+            r->cell[c]++;
+        if (r->cell[c] == r->cell_count)
+            return FAIL(r, "there is no column '%s'; the first line has to name them", columns[c]);
+    }
+    return 0;
+}
+
+static int read_row(struct reader *r, char *line, struct published_row *row)
+{
+    const char *cells[CELLS_MAX];
+    unsigned count = split(line, ',', cells, CELLS_MAX);
+    *row = (struct published_row){.line = r->line};
+    if (count != r->cell_count)
+        return FAIL(r, "there are %u cells, expected %u as in the first line", count,
+                    r->cell_count);
+    for (unsigned t = 0; t < PUBLISHED_TEXTS; t++)
+        row->text[t] = cells[r->cell[t]];
+    for (unsigned b = 0; b < PUBLISHED_BYTES; b++) {
+        const char *cell = cells[r->cell[PUBLISHED_TEXTS + b]];
+        if (*cell && !text_to_u64(cell, &row->bytes[b]))
+            return FAIL(r, "%s is '%s', expected a whole number or nothing",
+                        columns[PUBLISHED_TEXTS + b], cell);
+    }
+    row->has_fun = *row->text[PUBLISHED_FUN];
+    if (row->has_fun != (*row->text[PUBLISHED_FUN_DATASET] != '\0'))
+        return FAIL(r, "fun and fun_dataset go together: fill in both or none");
+    return 0;
+}
+
+static int read_lines(struct reader *r, FILE *file)
+{
+    struct published_table *table = r->table;
+    char *line = NULL;
+    size_t size = 0;
+    int code = 0;
+    while (!code && getline(&line, &size, file) >= 0) {
+        const size_t length = strcspn(line, "\r\n");
+        char *kept = arena_copy(&table->arena, line, length);
+        r->line++;
+        if (!r->cell_count) {
+            code = read_header(r, kept);
+        } else if (length) {
+            table->rows = must_realloc(table->rows, (table->count + 1) * sizeof *table->rows);
+            code = read_row(r, kept, &table->rows[table->count++]);
+        }
+    }
+    free(line);
+    if (!code && ferror(file))
+        code = error_set(r->error, ERR_IO, "%s: %s", table->path, strerror(errno));
+    else if (!code && !r->cell_count)
+        code = error_set(r->error, ERR_PARSE, "%s: there is nothing; expected a line with columns",
+                         table->path);
+    return code;
+}
+
+int published_read(const char *path, struct published_table *table, struct error *error)
+{
+    *table = (struct published_table){.path = path};
+    struct reader r = {.table = table, .error = error};
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    int code = read_lines(&r, file);
+    fclose(file);
+    if (code)
+        published_free(table);
+    return code;
+}
+
+void published_free(struct published_table *table)
+{
+    free(table->rows);
+    arena_free(&table->arena);
+    *table = (struct published_table){0};
+}
+
+/* ---- what ours need ------------------------------------------------------------------------- */
+
+static const char *const sets[] = {"inplace", "coalesce+reuse", "none", "plan", "best"};
+enum { SET_COUNT = sizeof sets / sizeof *sets };
+
+static const struct {
+    const char *set;
+    size_t run; /* the member of a report's row */
+} ours[OURS_COUNT] = {
+#define X(name, column, title, set, policy) {set, offsetof(struct merge_report_row, policy)},
+    OURS_LIST(X)
+#undef X
+};
+
+static void take(const struct merge_report *report, struct published_row *row)
+{
+    for (unsigned o = 0; o < OURS_COUNT; o++)
+        for (size_t i = 0; i < report->row_count; i++) {
+            const struct merge_report_row *merged = &report->rows[i];
+            if (strcmp(merged->set, ours[o].set) != 0)
+                continue;
+            const struct dry_run *run = (const void *)((const char *)merged + ours[o].run);
+            row->ours[o] = run->peak_requested_bytes;
+            row->packing[o] = !merged->merge->packed  ? PACKING_NONE
+                              : merged->merge->proven ? PACKING_OPTIMAL
+                                                      : PACKING_NOT_PROVEN;
+        }
+}
+
+static int count_row(struct published_table *table, struct published_row *row,
+                     const struct catalogue *catalogue, int64_t time_limit_ns, struct error *error)
+{
+    const char *words[VALUES_MAX], *given = row->text[PUBLISHED_FUN_VALUES];
+    char *copy = arena_copy(&table->arena, given, strlen(given));
+    unsigned word_count = *copy ? split(copy, ';', words, VALUES_MAX) : 0;
+    if (word_count > VALUES_MAX)
+        return error_set(error, ERR_USAGE, "fun_values has %u values, expected at most %d",
+                         word_count, VALUES_MAX);
+    const struct entry *entry;
+    struct plan_values values;
+    struct merge_report report;
+    int code = select_workload(catalogue, row->text[PUBLISHED_FUN], &entry, error);
+    if (!code)
+        code = plan_values_make(entry, row->text[PUBLISHED_FUN_DATASET], words, word_count, &values,
+                                error);
+    if (code)
+        return code;
+    code =
+        merge_report_make(entry->fun, values.known, sets, SET_COUNT, time_limit_ns, &report, error);
+    if (!code) {
+        if (report.counted) {
+            take(&report, row);
+        } else {
+            *error = report.not_counted;
+            code = error->code;
+        }
+        merge_report_free(&report);
+    }
+    plan_values_free(&values);
+    return code;
+}
+
+int published_count(struct published_table *table, int64_t time_limit_ns, struct error *error)
+{
+    struct catalogue catalogue;
+    int code = catalogue_open(&catalogue, error);
+    if (code)
+        return code;
+    for (size_t i = 0; i < table->count && !code; i++) {
+        struct published_row *row = &table->rows[i];
+        if (row->has_fun)
+            code = count_row(table, row, &catalogue, time_limit_ns, error);
+        if (code)
+            error_prefix(error, "%s:%u: ", table->path, row->line);
+    }
+    catalogue_close(&catalogue);
+    return code;
+}
+
+/* The fewest bytes of a row, reached or derived as a bound. */
+static uint64_t least_of(const struct published_row *row)
+{
+    uint64_t least = 0;
+    for (unsigned b = 0; b < PUBLISHED_BYTES; b++)
+        if (row->bytes[b] && (!least || row->bytes[b] < least))
+            least = row->bytes[b];
+    return least;
+}
+
+const char *published_verdict(const struct published_row *row, enum published_verdict verdict)
+{
+    const struct {
+        uint64_t published, ours;
+    } pairs[VERDICTS] = {
+        [VERDICT_BEFORE] = {row->bytes[PUBLISHED_BEFORE], row->ours[OURS_BEFORE]},
+        [VERDICT_AFTER] = {row->bytes[PUBLISHED_AFTER], row->ours[OURS_AFTER]},
+        [VERDICT_BEST] = {least_of(row), row->ours[OURS_BEST]},
+    };
+    const uint64_t published = pairs[verdict].published, bytes = pairs[verdict].ours;
+    return !row->has_fun || !published ? ""
+           : bytes < published         ? "fewer"
+           : bytes == published        ? "equal"
+                                       : "more";
+}

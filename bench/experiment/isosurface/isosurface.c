@@ -1,0 +1,397 @@
+/* What memory for results of unknown size costs: a surface over a window of window^3 chunks of
+ * cells^3 cells each. In each frame the window moves by a layer: window^2 chunks go, and as many
+ * come, whose number of triangles only the device knows. isosurface_ways.c has the ways.
+ *
+ * Before a row is timed, the same frames are run and checked: a ball against geometry and topology;
+ * of every chunk, when it leaves the window, a hash of its triangles as they lie in memory, whose
+ * sum is the same for all ways and devices; of some chunks chosen by the seed, count and hash
+ * against a computation on the host that shares no code. What is left in the window by the timed
+ * frames must be what the checked ones left.
+ *
+ * The use is that of an account of a memory heap in shader code (polygons of marching cubes).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "experiment/isosurface/isosurface_march.h"
+#include "experiment/list.h"
+
+enum { OPTION_CELLS, OPTION_WINDOW, OPTION_FRAMES, OPTION_CHECKED, OPTION_HEAP };
+static const struct option_spec options[] = {
+    [OPTION_CELLS] = {"cells", OPTION_COUNT, "8", NULL, 4, 64,
+                      "cells of a chunk in each direction"},
+    [OPTION_WINDOW] = {"window", OPTION_COUNT, "3", NULL, 2, 32,
+                       "chunks of the window in each direction"},
+    [OPTION_FRAMES] = {"frames", OPTION_COUNT, "6", NULL, 1, 100000, "frames that are timed"},
+    [OPTION_CHECKED] = {"checked", OPTION_COUNT, "32", NULL, 0, 1000000,
+                        "chunks that are compared with a computation on the host"},
+    [OPTION_HEAP] = {"heap", OPTION_BYTES, "16MiB", NULL, 4096, 1ull << 34,
+                     "the arena of the way heap"},
+    {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
+};
+
+enum { PARAMETER_WAY, PARAMETER_STRATEGY };
+static const struct experiment_parameter parameters[] = {
+    [PARAMETER_WAY] = {"way", false, UNIT_COUNT, "worst, readback, scratch, batch, heap"},
+    [PARAMETER_STRATEGY] = {"strategy", false, UNIT_COUNT, "the allocator on the host, or -"},
+    {NULL, false, UNIT_COUNT, NULL},
+};
+
+/* clang-format off */
+#define METRIC_LIST(X)                                                                             \
+    X(frame_ns, NS, SAMPLED, LOWER, "time of all frames until the device is idle, over their number") \
+    X(blocked_ns, NS, SAMPLED, LOWER, "host time of a frame in reading back and in asking for memory") \
+    X(readback_ns, NS, SAMPLED, LOWER, "the read-back's part of that, mean over frames")             \
+    X(memory_ns, NS, SAMPLED, LOWER, "the allocator's part of that, mean over frames")               \
+    X(enqueue_ns, NS, SAMPLED, LOWER, "host time of a frame in giving commands; the driver may wait there until its queue has room")                     \
+    X(peak_reserved_bytes, BYTES, EXACT, LOWER, "most bytes held for triangles at once")             \
+    X(peak_used_bytes, BYTES, EXACT, NEITHER, "most bytes of triangles in the window at once")       \
+    X(driver_call_count, COUNT, EXACT, LOWER, "calls of the driver for memory, in the timed frames") \
+    X(refused_count, COUNT, EXACT, LOWER, "requests that were refused at first")                     \
+    X(launch_count, COUNT, EXACT, LOWER, "kernels launched in the timed frames")                     \
+    X(copy_bytes, BYTES, EXACT, LOWER, "bytes copied from one place to another, in the timed frames") \
+    X(empty_ratio, RATIO, EXACT, NEITHER, "chunks without a triangle, of all")                       \
+    X(chunk_bytes, BYTES, EXACT, NEITHER, "mean bytes of a chunk's triangles")                       \
+    X(largest_chunk_bytes, BYTES, EXACT, NEITHER, "bytes of the triangles of the largest chunk")
+/* clang-format on */
+EXPERIMENT_METRICS(METRIC_LIST);
+
+enum { SAMPLES_MOST = 100 }; /* frames whose times are kept, evenly spread */
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+/* A chunk that is compared with the host's own computation. */
+struct probe {
+    uint32_t layer, chunk;
+    struct isosurface_answer answer;
+};
+
+struct isosurface {
+    struct marcher marcher;
+    struct experiment_settings settings;
+    struct isosurface_field hills;
+    uint32_t window, cells, frames;
+    size_t probe_count;
+    struct probe *probes; /* in order of layer and chunk */
+    uint32_t *counts;     /* of the chunks of all layers, from the last checked march */
+};
+
+static int compare_probes(const void *a, const void *b)
+{
+    const struct probe *p = a, *q = b;
+    if (p->layer != q->layer)
+        return p->layer < q->layer ? -1 : 1;
+    return (p->chunk > q->chunk) - (p->chunk < q->chunk);
+}
+
+/* All chunks where they are few; else as many as were asked for, some of them perhaps twice. */
+static void choose_probes(struct isosurface *s)
+{
+    const uint64_t chunks = s->window * s->window, all = (s->frames + s->window) * chunks;
+    const uint64_t wanted = s->settings.options.value[OPTION_CHECKED];
+    struct random random = {s->settings.seed};
+    s->probe_count = wanted < all ? wanted : all;
+    s->probes = must_alloc((s->probe_count + 1) * sizeof *s->probes);
+    for (size_t i = 0; i < s->probe_count; i++) {
+        const uint64_t which = s->probe_count < all ? random_below(&random, all) : i;
+        struct probe *p = &s->probes[i];
+        p->layer = (uint32_t)(which / chunks);
+        p->chunk = (uint32_t)(which % chunks);
+    }
+    qsort(s->probes, s->probe_count, sizeof *s->probes, compare_probes);
+#pragma omp parallel for schedule(dynamic)
+    for (size_t i = 0; i < s->probe_count; i++) {
+        struct probe *p = &s->probes[i];
+        p->answer = isosurface_reference(&s->hills, s->cells, p->layer, p->chunk % s->window,
+                                         p->chunk / s->window);
+    }
+}
+
+static void close_isosurface(void *state)
+{
+    struct isosurface *s = state;
+    marcher_close(&s->marcher);
+    free(s->probes);
+    free(s->counts);
+    free(s);
+}
+
+static int open_isosurface(struct device *device, const struct experiment_settings *settings,
+                           void **state, struct error *error)
+{
+    struct isosurface *s = must_alloc(sizeof *s);
+    const uint64_t *value = settings->options.value;
+    *s = (struct isosurface){.settings = *settings,
+                             .window = (uint32_t)value[OPTION_WINDOW],
+                             .cells = (uint32_t)value[OPTION_CELLS],
+                             .frames = (uint32_t)value[OPTION_FRAMES]};
+    s->hills = isosurface_hills(s->window, s->cells, settings->seed);
+    int code = marcher_open(device, s->window, s->cells, s->frames + s->window, &s->marcher, error);
+    if (code) {
+        free(s);
+        return code;
+    }
+    s->marcher.capacity_bytes = settings->capacity_bytes;
+    s->marcher.heap_bytes = value[OPTION_HEAP] / 4 * 4;
+    s->counts =
+        must_alloc((size_t)(s->frames + s->window) * s->window * s->window * sizeof *s->counts);
+    choose_probes(s);
+    *state = s;
+    return 0;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static int check_ball(struct isosurface *s, const struct isosurface_way *way, const char *strategy,
+                      struct error *error)
+{
+    enum { LAYERS = 2, CHUNKS = 4 };
+    const struct isosurface_field ball = isosurface_ball(s->cells);
+    const size_t most =
+        (size_t)LAYERS * CHUNKS * CELL_TRIANGLES_MOST * s->cells * s->cells * s->cells;
+    uint32_t counts[CHUNKS];
+    uint64_t hash;
+    size_t total = 0;
+    struct march m;
+    int32_t *triangles = must_alloc(most * TRIANGLE_BYTES);
+    int code = march_open(&s->marcher, way, strategy, &ball, 2, LAYERS, &m, error);
+    for (uint32_t layer = 0; layer < LAYERS && !code; layer++)
+        code = march_frame(&m, layer, error);
+    for (uint32_t layer = 0; layer < LAYERS && !code; layer++) {
+        code = march_hash_layer(&m, layer, counts, error);
+        for (uint32_t c = 0; c < CHUNKS && !code; c++) {
+            code =
+                march_read_chunk(&m, layer, c, counts, triangles + total * TRIANGLE_WORDS, error);
+            total += counts[c];
+        }
+    }
+    march_close(&m);
+    if (!code)
+        code = march_take_hash(&s->marcher, &hash, error);
+    if (!code && hash != isosurface_hash(triangles, total))
+        code = error_set(error, ERR_WRONG,
+                         "the ball: the device's hash of the triangles is not "
+                         "that of what was read");
+    if (!code)
+        code = isosurface_check_ball(triangles, total, s->cells, error);
+    free(triangles);
+    return code;
+}
+
+static int check_probe(struct march *m, const struct probe *p, const uint32_t *counts,
+                       struct error *error)
+{
+    const uint32_t count = counts[p->chunk];
+    if (count != p->answer.count)
+        return error_set(error, ERR_WRONG,
+                         "chunk %u of layer %u has %u triangles; the host finds %u", p->chunk,
+                         p->layer, count, p->answer.count);
+    int32_t *triangles = must_alloc((size_t)(count + 1) * TRIANGLE_BYTES);
+    int code = march_read_chunk(m, p->layer, p->chunk, counts, triangles, error);
+    if (!code && isosurface_hash(triangles, count) != p->answer.hash)
+        code = error_set(error, ERR_WRONG,
+                         "chunk %u of layer %u has other triangles than the host finds", p->chunk,
+                         p->layer);
+    free(triangles);
+    return code;
+}
+
+/* A layer as it lies in memory, before it leaves the window. */
+static int check_layer(struct isosurface *s, struct march *m, uint32_t layer, struct error *error)
+{
+    uint32_t *counts = s->counts + (size_t)layer * march_chunks(m);
+    int code = march_hash_layer(m, layer, counts, error);
+    for (size_t i = 0; i < s->probe_count && !code; i++)
+        if (s->probes[i].layer == layer)
+            code = check_probe(m, &s->probes[i], counts, error);
+    return code;
+}
+
+/* The hashes of the layers that have left the window and of those that are left in it. */
+struct hashes {
+    uint64_t gone, left;
+};
+
+static int hash_window(struct isosurface *s, struct march *m, uint64_t *hash, struct error *error)
+{
+    int code = 0;
+    for (uint32_t layer = s->frames; layer < m->layers && !code; layer++)
+        code = check_layer(s, m, layer, error);
+    return code ? code : march_take_hash(&s->marcher, hash, error);
+}
+
+static int checked_march(struct isosurface *s, struct march *m, struct hashes *hashes,
+                         struct error *error)
+{
+    int code = 0;
+    for (uint32_t layer = 0; layer < m->layers && !code; layer++) {
+        if (layer >= m->window)
+            code = check_layer(s, m, layer - m->window, error);
+        if (!code)
+            code = march_frame(m, layer, error);
+    }
+    if (!code)
+        code = march_take_hash(&s->marcher, &hashes->gone, error);
+    return code ? code : hash_window(s, m, &hashes->left, error);
+}
+
+/* ---- the measurement ------------------------------------------------------------------------- */
+
+static void take_frame(struct isosurface *s, struct march *m, uint32_t frame, uint64_t ns,
+                       struct experiment_record *record)
+{
+    const uint32_t step = (s->frames + SAMPLES_MOST - 1) / SAMPLES_MOST;
+    const uint64_t blocked_ns = m->readback_ns + m->memory_ns;
+    if (frame % step == 0) {
+        experiment_take(record, METRIC_blocked_ns, (double)blocked_ns);
+        experiment_take(record, METRIC_enqueue_ns, (double)(ns - blocked_ns));
+    }
+}
+
+static uint64_t driver_calls(const struct march *m)
+{
+    const struct source_counts *c = &m->source.counts;
+    return c->alloc_count + c->free_count + c->map_count + c->unmap_count;
+}
+
+static int timed_march(struct isosurface *s, struct march *m, struct experiment_record *record,
+                       struct error *error)
+{
+    const struct device_ops *ops = s->marcher.ops;
+    uint64_t readback_ns = 0, memory_ns = 0;
+    int code = 0;
+    for (uint32_t layer = 0; layer < m->window && !code; layer++)
+        code = march_frame(m, layer, error);
+    if (!code)
+        code = ops->sync(s->marcher.device, error);
+    const uint64_t calls = driver_calls(m), launches = m->launch_count, copied = m->copy_bytes;
+    const uint64_t began = clock_ns();
+    uint64_t before = began;
+    for (uint32_t frame = 0; frame < s->frames && !code; frame++) {
+        code = march_frame(m, m->window + frame, error);
+        const uint64_t now = clock_ns();
+        take_frame(s, m, frame, now - before, record);
+        readback_ns += m->readback_ns;
+        memory_ns += m->memory_ns;
+        before = now;
+    }
+    if (!code)
+        code = ops->sync(s->marcher.device, error);
+    const double frames = (double)s->frames, ns = (double)(clock_ns() - began);
+    source_update(&m->source);
+    experiment_take(record, METRIC_frame_ns, ns / frames);
+    experiment_take(record, METRIC_readback_ns, (double)readback_ns / frames);
+    experiment_take(record, METRIC_memory_ns, (double)memory_ns / frames);
+    experiment_take(record, METRIC_driver_call_count, (double)(driver_calls(m) - calls));
+    experiment_take(record, METRIC_launch_count, (double)(m->launch_count - launches));
+    experiment_take(record, METRIC_copy_bytes, (double)(m->copy_bytes - copied));
+    experiment_take(record, METRIC_refused_count, (double)m->source.counts.refused_count);
+    experiment_take(record, METRIC_peak_reserved_bytes,
+                    (double)(m->source.counts.peak_reserved_bytes + m->held_bytes));
+    return code;
+}
+
+/* What the surface is like, from the counts of the checked march. */
+static void take_surface(struct isosurface *s, struct experiment_record *record)
+{
+    const size_t chunks = s->window * s->window, layers = s->frames + s->window;
+    uint64_t live = 0, peak = 0, total = 0, largest = 0, empty = 0;
+    for (size_t layer = 0; layer < layers; layer++) {
+        const uint32_t *come = s->counts + layer * chunks;
+        for (size_t c = 0; c < chunks; c++) {
+            live += come[c];
+            if (layer >= s->window)
+                live -= *(come + c - s->window * chunks);
+            total += come[c];
+            largest = come[c] > largest ? come[c] : largest;
+            empty += !come[c];
+        }
+        peak = live > peak ? live : peak;
+    }
+    const double all = (double)(layers * chunks);
+    experiment_take(record, METRIC_peak_used_bytes, (double)(peak * TRIANGLE_BYTES));
+    experiment_take(record, METRIC_empty_ratio, (double)empty / all);
+    experiment_take(record, METRIC_chunk_bytes, (double)(total * TRIANGLE_BYTES) / all);
+    experiment_take(record, METRIC_largest_chunk_bytes, (double)(largest * TRIANGLE_BYTES));
+}
+
+static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
+                   struct error *error)
+{
+    struct isosurface *s = state;
+    const struct isosurface_way *way = isosurface_find_way(row->word[PARAMETER_WAY]);
+    const char *strategy = row->word[PARAMETER_STRATEGY];
+    const uint32_t layers = s->frames + s->window;
+    struct hashes hashes = {0};
+    uint64_t left = 0, rest;
+    struct march m;
+    /* A row that failed may have left sums behind. */
+    int code = march_take_hash(&s->marcher, &rest, error);
+    if (!code)
+        code = check_ball(s, way, strategy, error);
+    if (code)
+        return code;
+    code = march_open(&s->marcher, way, strategy, &s->hills, s->window, layers, &m, error);
+    if (!code)
+        code = checked_march(s, &m, &hashes, error);
+    march_close(&m);
+    if (code)
+        return code;
+    code = march_open(&s->marcher, way, strategy, &s->hills, s->window, layers, &m, error);
+    if (!code)
+        code = timed_march(s, &m, record, error);
+    if (!code)
+        code = hash_window(s, &m, &left, error);
+    march_close(&m);
+    if (!code && left != hashes.left)
+        code = error_set(error, ERR_WRONG,
+                         "the timed frames left other triangles in the window "
+                         "than the checked ones");
+    take_surface(s, record);
+    snprintf(record->digest, sizeof record->digest, "%016llx",
+             (unsigned long long)(hashes.gone + hashes.left));
+    return code;
+}
+
+/* ---- the rows -------------------------------------------------------------------------------- */
+
+static void add_row(struct experiment_plan *plan, const char *way, const char *strategy)
+{
+    struct experiment_row *row = experiment_add_row(plan);
+    snprintf(row->word[PARAMETER_WAY], EXPERIMENT_WORD_MAX, "%s", way);
+    snprintf(row->word[PARAMETER_STRATEGY], EXPERIMENT_WORD_MAX, "%s", strategy);
+}
+
+static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
+                struct error *error)
+{
+    char strategy[EXPERIMENT_WORD_MAX];
+    (void)error;
+    for (const struct isosurface_way *const *way = isosurface_ways; *way; way++) {
+        if (!(*way)->uses_allocator)
+            add_row(out, (*way)->name, "-");
+        for (size_t i = 0; (*way)->uses_allocator && experiment_strategy(settings, i, strategy);
+             i++)
+            add_row(out, (*way)->name, strategy);
+    }
+    return 0;
+}
+
+const struct experiment experiment_isosurface = {
+    .version = EXPERIMENT_API_VERSION,
+    .name = "isosurface",
+    .summary = "triangles of a surface in chunks: memory whose size only the device knows",
+    .options = options,
+    .parameters = parameters,
+    .metrics = metrics,
+    .metric_count = METRICS,
+    .plan = plan,
+    .open = open_isosurface,
+    .measure = measure,
+    .close = close_isosurface,
+};

@@ -1,0 +1,264 @@
+#include "record/chart/chart.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "record/chart/gnuplot.h"
+#include "base/tree.h"
+
+static const struct chart *const charts[] = {
+#define X(name) &chart_##name,
+    CHART_LIST(X)
+#undef X
+};
+enum { CHARTS = sizeof charts / sizeof *charts };
+
+const struct chart *chart_at(size_t i)
+{
+    return i < CHARTS ? charts[i] : NULL;
+}
+
+static const char *nth_name(void *context, size_t i)
+{
+    (void)context;
+    return i < CHARTS ? charts[i]->name : NULL;
+}
+
+int chart_find(const char *name, const struct chart **chart, struct error *error)
+{
+    struct text all = {0};
+    for (size_t i = 0; i < CHARTS; i++) {
+        if (strcmp(name, charts[i]->name) == 0) {
+            *chart = charts[i];
+            text_free(&all);
+            return 0;
+        }
+        text_add(&all, "%s%s", i ? ", " : "", charts[i]->name);
+    }
+    int nearest = text_nearest(name, nth_name, NULL);
+    error_set(error, ERR_NOT_FOUND, "there is no chart \"%s\"%s%s%s: there are %s", name,
+              nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? charts[nearest]->name : "",
+              nearest >= 0 ? "?)" : "", all.data);
+    text_free(&all);
+    return ERR_NOT_FOUND;
+}
+
+/* ---- subjects ---- */
+
+struct subjects {
+    struct chart_subject *list;
+    size_t count;
+};
+
+static bool is_same(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Those of one case are all different: its id says which it is. */
+static void add_subject(struct subjects *all, const struct chart_subject *subject)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct chart_subject *known = &all->list[i];
+        if (is_same(known->device, subject->device) && known->one_case == subject->one_case &&
+            is_same(known->strategy, subject->strategy) &&
+            is_same(known->workload, subject->workload) &&
+            is_same(known->dataset, subject->dataset))
+            return;
+    }
+    all->list = must_realloc(all->list, (all->count + 1) * sizeof *all->list);
+    all->list[all->count++] = *subject;
+}
+
+/* The subjects that the cases of a device give. */
+static void add_cases(struct subjects *all, const struct chart *chart, const json_t *root,
+                      const char *device)
+{
+    size_t i;
+    json_t *one_case;
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+    {
+        const json_t *key = json_object_get(one_case, "key");
+        struct chart_subject subject = {.root = root, .device = device};
+        if (strcmp(tree_get_text(key, "device"), device) != 0)
+            continue;
+        if (chart->scope == CHART_OF_STRATEGY || chart->scope == CHART_OF_CASE)
+            subject.strategy = tree_get_text(key, "strategy");
+        if (chart->scope == CHART_OF_WORKLOAD || chart->scope == CHART_OF_CASE) {
+            subject.workload = tree_get_text(key, "workload");
+            subject.dataset = tree_get_text(key, "dataset");
+        }
+        if (chart->scope == CHART_OF_CASE)
+            subject.one_case = one_case;
+        add_subject(all, &subject);
+    }
+}
+
+size_t chart_subjects(const struct chart *chart, const json_t *root,
+                      struct chart_subject **subjects)
+{
+    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices");
+    struct subjects all = {0};
+    size_t i;
+    json_t *device;
+    json_array_foreach(devices, i, device)
+    {
+        const char *id = tree_get_text(device, "id");
+        if (chart->scope == CHART_OF_DEVICE)
+            add_subject(&all, &(struct chart_subject){.root = root, .device = id});
+        else
+            add_cases(&all, chart, root, id);
+    }
+    *subjects = all.list;
+    return all.count;
+}
+
+/* "speedup-cuda-0", "merging-host-pool", "timeline-host-canny-medium-pool-none-last-use": as a file
+ * name has them. */
+static void file_name(const struct chart *chart, const struct chart_subject *of, struct text *out)
+{
+    const json_t *key = json_object_get(of->one_case, "key");
+    const char *const parts[] = {of->device,
+                                 of->workload,
+                                 of->dataset,
+                                 of->strategy,
+                                 key ? tree_get_text(key, "merge") : NULL,
+                                 key ? tree_get_text(key, "release") : NULL,
+                                 key ? tree_get_text(key, "residency") : NULL};
+    text_add(out, "%s", chart->name);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i] && *parts[i])
+            text_add(out, "-%s", parts[i]);
+    for (char *c = out->data; *c; c++)
+        *c = strchr(":/ |=+", *c) ? '-' : *c;
+}
+
+/* ---- files ---- */
+
+int chart_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                struct text *variables, struct error *error)
+{
+    struct text name = {0}, file = {0}, caption = {0};
+    file_name(chart, of, &name);
+    text_add(&file, "%s.dat", name.data);
+    gnuplot_caption(of->root, of->device, &caption);
+    gnuplot_variable(variables, "data", file.data);
+    gnuplot_variable(variables, "out", name.data);
+    gnuplot_variable(variables, "caption", caption.data);
+    gnuplot_variable(variables, "note", "");
+    int rc = chart->write(of, data, variables, error);
+    if (rc == 0 && (fflush(data) != 0 || ferror(data)))
+        rc = error_set(error, ERR_IO, "the data of %s could not be written: %s", chart->name,
+                       strerror(errno));
+    struct text *texts[] = {&name, &file, &caption};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        text_free(texts[i]);
+    return rc;
+}
+
+static int write_file(const char *path, const char *text, struct error *error)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return error_set(error, ERR_IO, "%s could not be made: %s", path, strerror(errno));
+    fputs(text, file);
+    bool failed = ferror(file);
+    if (fclose(file) != 0 || failed)
+        return error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
+    return 0;
+}
+
+/* A chart as text in memory. Nothing is left on disk of one that cannot be made. */
+struct drawing {
+    char *data; /* of the .dat */
+    size_t data_length;
+    struct text script; /* of the .gp */
+};
+
+static int make_drawing(const struct chart *chart, const struct chart_subject *of,
+                        const char *scripts, struct drawing *drawing, struct error *error)
+{
+    struct text variables = {0};
+    FILE *data = open_memstream(&drawing->data, &drawing->data_length);
+    if (!data)
+        return error_set(error, ERR_HOST_MEMORY, "no memory for the chart %s", chart->name);
+    int rc = chart_write(chart, of, data, &variables, error);
+    fclose(data);
+    if (rc == 0)
+        rc = gnuplot_script(scripts, chart->name, variables.data, &drawing->script, error);
+    text_free(&variables);
+    return rc;
+}
+
+/* Puts the files into the folder, and runs gnuplot there. */
+static int draw_in(const char *folder, const char *name, const struct drawing *drawing,
+                   const struct chart_options *options, struct text *base, struct error *error)
+{
+    struct text data = {0}, script = {0};
+    text_add(base, "%s/%s", folder, name);
+    text_add(&data, "%s.dat", base->data);
+    text_add(&script, "%s.gp", base->data);
+    int rc = write_file(data.data, drawing->data, error);
+    if (rc == 0)
+        rc = write_file(script.data, drawing->script.data, error);
+    if (rc == 0)
+        rc = gnuplot_run(folder, name, options->terminals, options->columns, error);
+    text_free(&data);
+    text_free(&script);
+    return rc;
+}
+
+/* What is drawn to the terminal alone passes through a folder that does not stay. */
+static int draw_in_passing(const char *name, const struct drawing *drawing,
+                           const struct chart_options *options, struct error *error)
+{
+    static const char *const endings[] = {".dat", ".gp"};
+    struct text folder = {0}, base = {0};
+    const char *parent = getenv("TMPDIR");
+    text_add(&folder, "%s/gamut-chart-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(folder.data)) {
+        error_set(error, ERR_IO, "%s could not be made: %s", folder.data, strerror(errno));
+        text_free(&folder);
+        return ERR_IO;
+    }
+    int rc = draw_in(folder.data, name, drawing, options, &base, error);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        struct text path = {0};
+        text_add(&path, "%s%s", base.data, endings[i]);
+        unlink(path.data);
+        text_free(&path);
+    }
+    rmdir(folder.data);
+    text_free(&folder);
+    text_free(&base);
+    return rc;
+}
+
+int chart_draw(const struct chart *chart, const struct chart_subject *of,
+               const struct chart_options *options, struct text *made, struct error *error)
+{
+    struct drawing drawing = {0};
+    struct text name = {0}, base = {0};
+    file_name(chart, of, &name);
+    int rc = make_drawing(chart, of, options->scripts, &drawing, error);
+    if (rc == 0 && strcmp(options->terminals, "dumb") == 0) {
+        rc = draw_in_passing(name.data, &drawing, options, error);
+    } else if (rc == 0) {
+        if (mkdir(options->folder, 0777) != 0 && errno != EEXIST)
+            rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", options->folder,
+                           strerror(errno));
+        if (rc == 0)
+            rc = draw_in(options->folder, name.data, &drawing, options, &base, error);
+    }
+    if (rc == 0 && made && base.length)
+        text_add(made, "%s", base.data);
+    free(drawing.data);
+    text_free(&drawing.script);
+    text_free(&name);
+    text_free(&base);
+    return rc;
+}

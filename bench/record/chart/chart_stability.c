@@ -1,0 +1,184 @@
+/* Whether a run can be trusted: the time of each case in each round over its median of all rounds,
+ * against when it was measured. Drift bends all of them, a disturbance lifts those of one moment,
+ * and a case that is noisy by nature scatters alone.
+ *
+ * Block 0, a line a round, of all its cases:
+ *     round median p10 p90
+ * Then a block a strategy:
+ *     when deviation spread_lo spread_hi name
+ * where `when` is the round and, as its fraction, the place within its order; deviation is 0 for
+ * the case's own median; the spread is from p10 to p90 of the round's samples of the case; and the
+ * farthest few of all have names. Clocks are not in the file, so they are not in the chart.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "record/chart/chart_parts.h"
+#include "record/chart/gnuplot.h"
+#include "record/statistics/statistics.h"
+#include "base/tree.h"
+
+/* So many of the farthest have names, if they are this far. */
+enum { NAMED = 6 };
+static const double far_off = 0.05;
+
+struct mark {
+    double when, deviation, lo, hi;
+    size_t round, strategy;
+    const json_t *one_case;
+    bool named;
+};
+
+struct stability {
+    size_t count, rounds, slots;
+    struct mark *mark;
+    struct labels strategies;
+};
+
+static bool find_mark(const json_t *one_case, const json_t *round, struct mark *mark)
+{
+    const json_t *samples = json_object_get(json_object_get(round, "samples"), "wall_ns");
+    const double median = case_stat(one_case, "wall_ns", "median");
+    double *values = must_alloc(json_array_size(samples) * sizeof *values);
+    size_t i, count = 0;
+    json_t *sample;
+    json_array_foreach(samples, i, sample)
+    {
+        if (json_is_number(sample))
+            values[count++] = json_number_value(sample);
+    }
+    const bool found = count > 0 && median > 0;
+    if (found) {
+        statistics_sort(values, count);
+        *mark = (struct mark){.deviation = statistics_quantile(values, count, 0.5) / median - 1,
+                              .lo = statistics_quantile(values, count, 0.1) / median - 1,
+                              .hi = statistics_quantile(values, count, 0.9) / median - 1,
+                              .one_case = one_case};
+    }
+    free(values);
+    return found;
+}
+
+static void add_marks(struct stability *all, const json_t *one_case)
+{
+    const json_t *key = json_object_get(one_case, "key");
+    size_t i;
+    json_t *round;
+    json_array_foreach(json_object_get(one_case, "rounds"), i, round)
+    {
+        struct mark mark;
+        const double number = tree_get_number(round, "round");
+        const double slot = tree_get_number(round, "slot");
+        if (!case_is_ok(one_case) || isnan(number) || isnan(slot) ||
+            !find_mark(one_case, round, &mark))
+            continue;
+        mark.round = (size_t)number;
+        mark.when = slot;
+        mark.strategy = labels_add(&all->strategies, tree_get_text(key, "strategy"));
+        all->rounds = mark.round + 1 > all->rounds ? mark.round + 1 : all->rounds;
+        all->slots = (size_t)slot + 1 > all->slots ? (size_t)slot + 1 : all->slots;
+        all->mark = must_realloc(all->mark, (all->count + 1) * sizeof mark);
+        all->mark[all->count++] = mark;
+    }
+}
+
+static void name_farthest(struct stability *all)
+{
+    for (int n = 0; n < NAMED; n++) {
+        struct mark *farthest = NULL;
+        for (size_t i = 0; i < all->count; i++) {
+            struct mark *mark = &all->mark[i];
+            if (!mark->named && (!farthest || fabs(mark->deviation) > fabs(farthest->deviation)))
+                farthest = mark;
+        }
+        if (!farthest || fabs(farthest->deviation) < far_off)
+            return;
+        farthest->named = true;
+    }
+}
+
+static void print_rounds(const struct stability *all, FILE *out)
+{
+    double *values = must_alloc(all->count * sizeof *values);
+    fputs("# round median p10 p90\n", out);
+    for (size_t r = 0; r < all->rounds; r++) {
+        size_t count = 0;
+        for (size_t i = 0; i < all->count; i++)
+            if (all->mark[i].round == r)
+                values[count++] = all->mark[i].deviation;
+        if (count == 0)
+            continue;
+        statistics_sort(values, count);
+        fprintf(out, "%zu", r);
+        data_number(statistics_quantile(values, count, 0.5), out);
+        data_number(statistics_quantile(values, count, 0.1), out);
+        data_number(statistics_quantile(values, count, 0.9), out);
+        fputc('\n', out);
+    }
+    free(values);
+}
+
+static void print_marks(const struct chart_subject *of, const struct stability *all, FILE *out)
+{
+    const struct naming naming = naming_of(of);
+    for (size_t s = 0; s < all->strategies.count; s++) {
+        fprintf(out, "\n\n# %s: when deviation spread_lo spread_hi name\n",
+                all->strategies.name[s]);
+        for (size_t i = 0; i < all->count; i++) {
+            const struct mark *mark = &all->mark[i];
+            const json_t *key = json_object_get(mark->one_case, "key");
+            struct text name = {0};
+            if (mark->strategy != s)
+                continue;
+            if (mark->named) {
+                naming_cluster(&naming, key, &name);
+                text_add(&name, " ");
+                naming_series(&naming, true, key, &name);
+            }
+            fprintf(out, "%.6g %.6g %.6g %.6g \"%s\"\n", (double)mark->round + mark->when,
+                    mark->deviation, mark->lo, mark->hi, name.data ? name.data : "");
+            text_free(&name);
+        }
+    }
+}
+
+static int write(const struct chart_subject *of, FILE *data, struct text *variables,
+                 struct error *error)
+{
+    struct stability all = {0};
+    int rc = 0;
+    size_t i;
+    json_t *one_case;
+    json_array_foreach(json_object_get(of->root, "cases"), i, one_case)
+    {
+        if (case_is_of(json_object_get(one_case, "key"), of))
+            add_marks(&all, one_case);
+    }
+    for (i = 0; i < all.count; i++)
+        all.mark[i].when /= (double)all.slots;
+    if (all.rounds < 2) {
+        rc = error_set(error, ERR_NOT_FOUND,
+                       "the chart %s needs two rounds with samples, and %s has %zu",
+                       chart_stability.name, of->device, all.rounds);
+    } else {
+        name_farthest(&all);
+        fprintf(data, "# gamut stability on %s\n", of->device);
+        print_rounds(&all, data);
+        print_marks(of, &all, data);
+        labels_variable(&all.strategies, "series", variables);
+        gnuplot_number(variables, "rounds", (double)all.rounds);
+        gnuplot_number(variables, "marks", (double)all.count);
+    }
+    free(all.mark);
+    labels_free(&all.strategies);
+    return rc;
+}
+
+const struct chart chart_stability = {
+    .name = "stability",
+    .help = "each case's time in each round over its median, in the order of measurement",
+    .scope = CHART_OF_DEVICE,
+    .write = write,
+};

@@ -1,0 +1,173 @@
+#include "record/chart/gnuplot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/tree.h"
+
+void gnuplot_caption(const json_t *root, const char *id, struct text *out)
+{
+    const json_t *run = json_object_get(root, "run"), *context = json_object_get(root, "context");
+    const json_t *tool = json_object_get(context, "tool"), *device;
+    const char *rev = tree_get_text(tool, "git_rev");
+    for (size_t i = 0; (device = json_array_get(json_object_get(context, "devices"), i)); i++) {
+        if (strcmp(tree_get_text(device, "id"), id) != 0)
+            continue;
+        const char *driver = tree_get_text(device, "driver");
+        text_add(out, "%s (%s)%s%s, ", tree_get_text(device, "name"), id,
+                 *driver ? ", driver " : "", driver);
+    }
+    text_add(out, "rev %.12s%s, %.0f %s, %.10s", *rev ? rev : "unknown",
+             json_is_true(json_object_get(tool, "git_dirty")) ? "-dirty" : "",
+             tree_get_number(run, "rounds"),
+             tree_get_number(run, "rounds") == 1 ? "round" : "rounds",
+             tree_get_text(run, "started_at"));
+}
+
+/* As gnuplot reads a text between single quotes. */
+static void add_quoted(struct text *out, const char *text)
+{
+    text_add(out, "'");
+    for (; *text; text++)
+        text_add(out, *text == '\'' ? "''" : "%c", *text == '\n' ? ' ' : *text);
+    text_add(out, "'");
+}
+
+void gnuplot_scripts(struct text *folder)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    const char *binary_folder = dirname(path);
+    text_add(folder, "%s/../plots", binary_folder);
+    if (access(folder->data, F_OK) == 0)
+        return;
+    folder->length = 0;
+    text_add(folder, "%s/../share/gamut/plots", binary_folder);
+}
+
+void gnuplot_variable(struct text *out, const char *name, const char *text)
+{
+    text_add(out, "%s = ", name);
+    add_quoted(out, text);
+    text_add(out, "\n");
+}
+
+void gnuplot_number(struct text *out, const char *name, double value)
+{
+    text_add(out, "%s = %.12g\n", name, value);
+}
+
+/* The name in a line `load "NAME.gp"`, or false. */
+static bool is_load(const char *line, size_t length, struct text *name)
+{
+    static const char start[] = "load \"";
+    const size_t before = sizeof start - 1;
+    if (length < before + 2 || memcmp(line, start, before) != 0 || line[length - 1] != '"')
+        return false;
+    text_add_bytes(name, line + before, length - before - 1);
+    return true;
+}
+
+static int add_script(const char *folder, const char *file, struct text *out, struct error *error)
+{
+    struct text path = {0}, script = {0};
+    text_add(&path, "%s/%s", folder, file);
+    int rc = text_read_file(&script, path.data, error);
+    for (const char *line = script.data; rc == 0 && line && *line;) {
+        struct text loaded = {0};
+        const size_t length = strcspn(line, "\n");
+        if (is_load(line, length, &loaded))
+            rc = add_script(folder, loaded.data, out, error);
+        else
+            text_add(out, "%.*s\n", (int)length, line);
+        text_free(&loaded);
+        line += length + (line[length] == '\n');
+    }
+    text_free(&path);
+    text_free(&script);
+    return rc;
+}
+
+int gnuplot_script(const char *folder, const char *chart, const char *variables, struct text *out,
+                   struct error *error)
+{
+    struct text file = {0};
+    text_add(&file, "%s.gp", chart);
+    text_add(out,
+             "# Made by `gamut plot`. In this folder, `gnuplot <this file>` draws it again as .svg "
+             "and .png,\n# `gnuplot -e \"terminals='dumb'\" <this file>` on the terminal.\n\n%s\n",
+             variables);
+    int rc = add_script(folder, file.data, out, error);
+    text_free(&file);
+    return rc;
+}
+
+/* What a child writes until it ends. */
+static void read_all(int from, struct text *out)
+{
+    char bytes[512];
+    ssize_t got;
+    while ((got = read(from, bytes, sizeof bytes)) > 0 || (got < 0 && errno == EINTR))
+        if (got > 0)
+            text_add_bytes(out, bytes, (size_t)got);
+}
+
+/* Runs gnuplot, whose words are told if it fails: it also warns of what is as it should be, a panel
+ * without points for one. */
+static int start(char *const argv[], const char *script, struct error *error)
+{
+    posix_spawn_file_actions_t actions;
+    struct text told = {0};
+    pid_t child;
+    int status = 0, pipes[2];
+    if (pipe2(pipes, O_CLOEXEC) != 0)
+        return error_set(error, ERR_IO, "no pipe for gnuplot: %s", strerror(errno));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pipes[1], STDERR_FILENO);
+    int rc = posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pipes[1]);
+    read_all(pipes[0], &told);
+    close(pipes[0]);
+    while (rc == 0 && waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            rc = errno;
+    /* A missing program may also show as a child that exits with 127. */
+    int code = 0;
+    if (rc == ENOENT || (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127))
+        code = error_set(error, ERR_UNSUPPORTED,
+                         "gnuplot is not installed, so %s was not drawn: install it (apt install "
+                         "gnuplot-nox) and try again",
+                         script);
+    else if (rc)
+        code = error_set(error, ERR_IO, "gnuplot could not be run: %s", strerror(rc));
+    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        code = error_set(error, ERR_IO, "gnuplot failed on %s: %s", script,
+                         told.data ? told.data : "it does not say why");
+    text_free(&told);
+    return code;
+}
+
+int gnuplot_run(const char *folder, const char *name, const char *terminals, unsigned columns,
+                struct error *error)
+{
+    struct text before = {0}, script = {0};
+    text_add(&before, "terminals = '%s'; columns = %u; cd ", terminals, columns);
+    add_quoted(&before, folder);
+    text_add(&script, "%s.gp", name);
+    fflush(stdout); /* what gnuplot prints comes after */
+    char *const argv[] = {"gnuplot", "--default-settings", "-e", before.data, script.data, NULL};
+    int rc = start(argv, script.data, error);
+    text_free(&before);
+    text_free(&script);
+    return rc;
+}

@@ -1,0 +1,210 @@
+#include "record/compare/compare.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "record/result/case_json.h"
+#include "record/compare/compare_parts.h"
+#include "record/compare/noise.h"
+#include "base/tree.h"
+
+/* The cases of a result by their ids; they are borrowed. */
+static json_t *index_of(const json_t *root)
+{
+    json_t *index = tree_object(), *one_case;
+    size_t i;
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+        tree_put(index, tree_get_text(one_case, "id"), json_incref(one_case));
+    return index;
+}
+
+static int check_options(const struct compare_options *options, struct error *error)
+{
+    if (!(options->alpha > 0 && options->alpha < 1))
+        return error_set(error, ERR_USAGE, "alpha is %g, expected a number between 0 and 1",
+                         options->alpha);
+    if (!(options->threshold >= 0 && isfinite(options->threshold)))
+        return error_set(error, ERR_USAGE, "the threshold is %g, expected 0 or more",
+                         options->threshold);
+    return 0;
+}
+
+static struct comparer comparer_of(const struct compare_options *options)
+{
+    struct comparer c = {.options = options, .file_count = 1, .way_keys = tree_array()};
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    for (size_t i = 0; i < count; i++)
+        c.leaves_out_counters |= options->leave_out[i] && list[i].kind == KIND_EXACT;
+    return c;
+}
+
+static void comparer_free(struct comparer *c)
+{
+    rank_table_free(&c->table);
+    arena_free(&c->arena);
+    json_decref(c->way_keys);
+    free(c->numbers);
+    free(c->rows);
+}
+
+static bool some_time_is_gated(const struct compare_options *options)
+{
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    for (size_t i = 0; i < count; i++)
+        if (options->gates.gate[i].is_set && !options->leave_out[i] && list[i].kind == KIND_SAMPLED)
+            return true;
+    return false;
+}
+
+/* Every case of the new file, then those of the base that it lacks. */
+static void compare_files(struct comparer *c, const json_t *base, const json_t *base_index,
+                          const json_t *fresh)
+{
+    json_t *fresh_index = index_of(fresh), *one_case;
+    size_t i;
+    json_array_foreach(json_object_get(fresh, "cases"), i, one_case)
+        compare_case(c, json_object_get(base_index, tree_get_text(one_case, "id")), one_case);
+    json_array_foreach(json_object_get(base, "cases"), i, one_case)
+    {
+        if (!json_object_get(fresh_index, tree_get_text(one_case, "id")))
+            compare_case(c, one_case, NULL);
+    }
+    json_decref(fresh_index);
+}
+
+int compare_results(const struct compare_file *base, const struct compare_file *fresh,
+                    size_t fresh_count, const struct compare_options *options, json_t **comparison,
+                    struct error *error)
+{
+    int code = check_options(options, error);
+    if (code)
+        return code;
+    struct comparer c = comparer_of(options);
+    c.file_count = fresh_count;
+    json_t *index = index_of(base->root), *differences = tree_array();
+    for (size_t i = 0; i < fresh_count; i++) {
+        json_t *more = compare_context(base, &fresh[i], i, index);
+        json_array_extend(differences, more);
+        json_decref(more);
+    }
+    const bool times_differ = compare_context_has(differences, "times");
+    const bool is_comparable = options->force || (!compare_context_has(differences, "everything") &&
+                                                  !(times_differ && some_time_is_gated(options)));
+    c.leave_out_times = times_differ && !options->force;
+    for (size_t i = 0; i < fresh_count && is_comparable; i++) {
+        c.file = i;
+        const bool in_turns = noise_alternated(base->root, fresh[i].root);
+        c.roots[0] = in_turns ? NULL : base->root;
+        c.roots[1] = in_turns ? NULL : fresh[i].root;
+        compare_files(&c, base->root, index, fresh[i].root);
+        compare_ways(&c);
+        compare_experiments(&c, base->root, fresh[i].root);
+    }
+    compare_judge(&c);
+    *comparison = compare_tree(&c, base, fresh, fresh_count, differences, is_comparable);
+    json_decref(differences);
+    json_decref(index);
+    comparer_free(&c);
+    return 0;
+}
+
+/* ---- within one file ------------------------------------------------------------------------ */
+
+static const struct key_member {
+    const char *name;
+    size_t offset, size;
+} members[] = {
+#define X(member)                                                                                  \
+    {#member, offsetof(struct case_key, member), sizeof((struct case_key *)NULL)->member},
+    CASE_KEY_ALL_LIST(X)
+#undef X
+};
+enum { MEMBERS = sizeof members / sizeof *members };
+
+static const struct key_member *parse_by(const char *by, const char **value, struct error *error)
+{
+    const size_t length = strcspn(by, "=");
+    for (size_t i = 0; i < MEMBERS && by[length]; i++)
+        if (strlen(members[i].name) == length && strncmp(members[i].name, by, length) == 0) {
+            *value = by + length + 1;
+            return &members[i];
+        }
+    struct text names = {0};
+    for (size_t i = 0; i < MEMBERS; i++)
+        text_add(&names, "%s%s", i ? ", " : "", members[i].name);
+    error_set(error, ERR_USAGE, "'%.64s' is not MEMBER=VALUE such as strategy=raw; members are %s",
+              by, names.data);
+    text_free(&names);
+    return NULL;
+}
+
+/* Says which values a file has, each once. */
+static int unknown_value(const json_t *root, const char *member, const char *value,
+                         struct error *error)
+{
+    json_t *seen = tree_object(), *one_case;
+    struct text values = {0};
+    size_t i;
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+    {
+        const char *each = tree_get_text(json_object_get(one_case, "key"), member);
+        if (!json_object_get(seen, each))
+            text_add(&values, "%s%s", values.length ? ", " : "", each);
+        tree_put(seen, each, json_true());
+    }
+    int code = error_set(error, ERR_USAGE, "no case has the %s '%.128s'; there are: %s", member,
+                         value, values.length ? values.data : "no cases at all");
+    text_free(&values);
+    json_decref(seen);
+    return code;
+}
+
+/* The case whose key is the same but for the member. */
+static const json_t *counterpart(const json_t *index, const json_t *one_case,
+                                 const struct key_member *member, const char *value)
+{
+    struct case_key key;
+    char id[13];
+    if (case_key_from_json(json_object_get(one_case, "key"), &key, NULL))
+        return NULL;
+    snprintf((char *)&key + member->offset, member->size, "%s", value);
+    case_id(&key, id);
+    return json_object_get(index, id);
+}
+
+int compare_within(const struct compare_file *file, const char *by,
+                   const struct compare_options *options, json_t **comparison, struct error *error)
+{
+    const char *value;
+    const struct key_member *member = parse_by(by, &value, error);
+    if (!member || check_options(options, error))
+        return ERR_USAGE;
+    struct comparer c = comparer_of(options);
+    c.by = member->name;
+    c.by_value = value;
+    json_t *index = index_of(file->root), *one_case;
+    size_t i, base_count = 0;
+    json_array_foreach(json_object_get(file->root, "cases"), i, one_case)
+    {
+        if (strcmp(tree_get_text(json_object_get(one_case, "key"), member->name), value) == 0)
+            base_count++;
+        else
+            compare_case(&c, counterpart(index, one_case, member, value), one_case);
+    }
+    int code = base_count ? 0 : unknown_value(file->root, member->name, value, error);
+    if (code == 0) {
+        json_t *differences = tree_array();
+        compare_ways(&c);
+        compare_judge(&c);
+        *comparison = compare_tree(&c, file, file, 1, differences, true);
+        json_decref(differences);
+    }
+    json_decref(index);
+    comparer_free(&c);
+    return code;
+}

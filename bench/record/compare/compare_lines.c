@@ -1,0 +1,273 @@
+#include "record/compare/compare_lines.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "record/facts/case.h"
+#include "record/table/print.h"
+#include "base/tree.h"
+
+const char *const line_titles[LINE_COLUMNS] = {
+#define X(name, title) title,
+    LINE_COLUMN_LIST(X)
+#undef X
+};
+
+/* ---- which rows ----------------------------------------------------------------------------- */
+
+static bool is_verdict(const json_t *row, const char *verdict)
+{
+    return strcmp(tree_get_text(row, "verdict"), verdict) == 0;
+}
+
+static bool is_true(const json_t *row, const char *key)
+{
+    return json_is_true(json_object_get(row, key));
+}
+
+static bool is_over_cases(const json_t *row)
+{
+    return json_object_get(row, "cases");
+}
+
+/* What decides the outcome, the worst first; 0: it decides nothing. */
+static int severity(const json_t *row)
+{
+    if (is_verdict(row, "wrong"))
+        return 4;
+    if (is_verdict(row, "gone"))
+        return 3;
+    if (is_true(row, "regression"))
+        return 2;
+    return is_verdict(row, "unsure") && is_true(row, "gated");
+}
+
+static bool is_shown(const json_t *row, enum compare_show show)
+{
+    const bool is_exact = strcmp(tree_get_text(row, "kind"), "exact") == 0;
+    switch (show) {
+    case COMPARE_SHOW_ALL:
+        break;
+    case COMPARE_SHOW_CHANGED:
+        return !is_verdict(row, "same") &&
+               (!is_verdict(row, "unsure") || is_exact || is_true(row, "gated"));
+    case COMPARE_SHOW_WORST:
+        return severity(row) > 0;
+    }
+    return true;
+}
+
+/* How far a ratio is from 1, to either side. */
+static double distance(const json_t *row)
+{
+    const double ratio = tree_get_number(row, "ratio");
+    return ratio > 0 ? fabs(log(ratio)) : INFINITY;
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+    const int order = severity(y) - severity(x);
+    const double far_x = distance(x), far_y = distance(y);
+    if (order || far_x != far_y)
+        return order ? order : (far_x < far_y) - (far_x > far_y);
+    return strcmp(tree_get_text(x, "id"), tree_get_text(y, "id"));
+}
+
+json_t *compare_select(const json_t *comparison, enum compare_show show)
+{
+    const json_t *all = json_object_get(comparison, "rows");
+    json_t *row, *selected = tree_array();
+    const json_t **rows = must_alloc(json_array_size(all) * sizeof(json_t *));
+    size_t i, count = 0;
+    json_array_foreach(all, i, row)
+    {
+        if (is_shown(row, show))
+            rows[count++] = row;
+    }
+    if (show == COMPARE_SHOW_WORST && count)
+        qsort(rows, count, sizeof(json_t *), worst_first);
+    for (i = 0; i < count; i++)
+        tree_append(selected, json_incref((json_t *)rows[i]));
+    free(rows);
+    return selected;
+}
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
+static const char *number_cell(struct arena *arena, const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+    const char *unit = tree_get_text(row, "unit");
+    char text[32];
+    if (json_is_string(value))
+        return json_string_value(value);
+    if (!json_is_number(value))
+        return "-";
+    const double number = json_number_value(value);
+    if (strcmp(unit, "ns") == 0)
+        text_ns(text, number);
+    else if (strcmp(unit, "bytes") == 0)
+        text_bytes(text, (uint64_t)number);
+    else
+        snprintf(text, sizeof text, strcmp(unit, "ratio") == 0 ? "%.4g" : "%.0f", number);
+    return arena_copy(arena, text, strlen(text));
+}
+
+/* "+1.4 %", or "x12.3" where a percentage says little. */
+static void part_text(char out[32], double ratio)
+{
+    if (ratio >= 10)
+        snprintf(out, 32, "x%.3g", ratio);
+    else
+        snprintf(out, 32, "%+.1f %%", 100 * (ratio - 1));
+}
+
+static const char *change_cell(struct arena *arena, const json_t *row)
+{
+    const double base = tree_get_number(row, "base"), fresh = tree_get_number(row, "new");
+    const double ratio = tree_get_number(row, "ratio");
+    const json_t *ci = json_object_get(row, "ci");
+    char part[32] = "", lo[32], hi[32], amount[32];
+    if (!isnan(ratio))
+        part_text(part, ratio);
+    if (strcmp(tree_get_text(row, "kind"), "sampled") == 0) {
+        if (!json_is_array(ci))
+            return *part ? arena_copy(arena, part, strlen(part)) : "-";
+        part_text(lo, tree_to_number(json_array_get(ci, 0)));
+        part_text(hi, tree_to_number(json_array_get(ci, 1)));
+        return arena_printf(arena, "%s [%s, %s]", part, lo, hi);
+    }
+    if (isnan(base) || isnan(fresh))
+        return "-";
+    if (base == fresh)
+        return "0";
+    if (strcmp(tree_get_text(row, "unit"), "bytes") == 0)
+        text_bytes(amount, (uint64_t)fabs(fresh - base));
+    else
+        snprintf(amount, sizeof amount,
+                 strcmp(tree_get_text(row, "unit"), "ratio") == 0 ? "%.4g" : "%.0f",
+                 fabs(fresh - base));
+    return arena_printf(arena, "%s%s%s%s", fresh > base ? "+" : "-", amount, *part ? ", " : "",
+                        part);
+}
+
+static const char *p_cell(struct arena *arena, const json_t *row)
+{
+    const double adjusted = tree_get_number(row, "p_adj"), own = tree_get_number(row, "p");
+    const double p = isnan(adjusted) ? own : adjusted;
+    if (strcmp(tree_get_text(row, "kind"), "exact") == 0)
+        return "exact";
+    if (isnan(p))
+        return "-";
+    return p < 0.0001 ? "<0.0001" : arena_printf(arena, "%.4f", p);
+}
+
+static bool is_effect(const json_t *row, const char *effect)
+{
+    return strcmp(tree_get_text(row, "effect"), effect) == 0;
+}
+
+/* A sign, the word, and what a reader has to know of it. */
+static const char *verdict_cell(struct arena *arena, const json_t *comparison, const json_t *row)
+{
+    const bool has_gates = json_object_size(json_object_get(comparison, "gates")) > 0;
+    const char *sign = " ", *remark = "", *reason = tree_get_text(row, "reason");
+    if (severity(row) > 2)
+        sign = "!";
+    else if (is_verdict(row, "unsure"))
+        sign = "?";
+    else if (is_effect(row, "worse"))
+        sign = "-";
+    else if (is_effect(row, "better"))
+        sign = "+";
+    if (is_true(row, "regression"))
+        remark = ", regression";
+    else if (is_effect(row, "worse") && severity(row) == 0 && has_gates)
+        remark = is_true(row, "gated") ? ", within its limit" : ", not gated";
+    return arena_printf(arena, "%s %s%s%s%s%s", sign, tree_get_text(row, "verdict"), remark,
+                        *reason ? " (" : "", reason, *reason ? ")" : "");
+}
+
+static const char *colour_of(const json_t *row)
+{
+    if (severity(row) > 2 || is_effect(row, "worse"))
+        return PRINT_RED;
+    if (is_effect(row, "better"))
+        return PRINT_GREEN;
+    return is_verdict(row, "unsure") ? PRINT_YELLOW : "";
+}
+
+static struct compare_line line_of(struct arena *arena, const json_t *comparison, const json_t *row)
+{
+    static const char *const key_names[] = {
+#define X(member) #member,
+        CASE_KEY_ALL_LIST(X)
+#undef X
+    };
+    struct compare_line line = {.row = row, .colour = colour_of(row)};
+    const json_t *files = json_object_get(comparison, "new");
+    const size_t file = (size_t)json_integer_value(json_object_get(row, "file"));
+    const char *metric = tree_get_text(row, "metric");
+    const bool is_cold = strcmp(tree_get_text(row, "phase"), "cold") == 0;
+    line.cell[LINE_FILE] = tree_get_text(json_array_get(files, file), "name");
+    for (size_t i = 0; i < sizeof key_names / sizeof *key_names; i++)
+        line.cell[LINE_WORKLOAD + i] = tree_get_text(row, key_names[i]);
+    if (is_over_cases(row))
+        line.cell[LINE_WORKLOAD] =
+            arena_printf(arena, "all %.0f cases", tree_get_number(row, "cases"));
+    if (json_object_get(row, "experiment"))
+        line.cell[LINE_WORKLOAD] = arena_printf(arena, "%s %s", tree_get_text(row, "experiment"),
+                                                tree_get_text(row, "row"));
+    line.cell[LINE_METRIC] = *metric ? metric : "status";
+    if (is_cold)
+        line.cell[LINE_METRIC] = arena_printf(arena, "%s (cold)", metric);
+    line.cell[LINE_BASE] = number_cell(arena, row, "base");
+    line.cell[LINE_NEW] = number_cell(arena, row, "new");
+    line.cell[LINE_CHANGE] = *metric ? change_cell(arena, row) : "-";
+    line.cell[LINE_P] = *metric ? p_cell(arena, row) : "-";
+    line.cell[LINE_VERDICT] = verdict_cell(arena, comparison, row);
+    return line;
+}
+
+/* What a workload and a strategy are called stands in every row, even if it is the same, but of
+ * experiments, which have none. That a row is over all datasets is no reason to name the only one
+ * in all others. */
+static const char *once(const struct compare_lines *lines, int column)
+{
+    const char *cell = NULL;
+    if (column > LINE_RESIDENCY)
+        return NULL;
+    for (size_t i = 0; i < lines->count; i++) {
+        const struct compare_line *line = &lines->line[i];
+        if (column == LINE_DATASET && is_over_cases(line->row))
+            continue;
+        if (cell && strcmp(line->cell[column], cell) != 0)
+            return NULL;
+        cell = line->cell[column];
+    }
+    if (!cell && lines->count)
+        cell = lines->line[0].cell[column];
+    const bool is_name = column == LINE_WORKLOAD || column == LINE_STRATEGY;
+    return is_name && cell && *cell ? NULL : cell;
+}
+
+struct compare_lines compare_lines_of(const json_t *comparison, const json_t *rows)
+{
+    struct compare_lines lines = {.count = json_array_size(rows)};
+    lines.line = must_alloc(lines.count * sizeof *lines.line);
+    for (size_t i = 0; i < lines.count; i++)
+        lines.line[i] = line_of(&lines.arena, comparison, json_array_get(rows, i));
+    for (int c = 0; c < LINE_COLUMNS; c++)
+        lines.once[c] = once(&lines, c);
+    return lines;
+}
+
+void compare_lines_free(struct compare_lines *lines)
+{
+    free(lines->line);
+    arena_free(&lines->arena);
+    *lines = (struct compare_lines){0};
+}

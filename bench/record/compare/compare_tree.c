@@ -1,0 +1,286 @@
+/* A comparison as JSON. */
+#include <math.h>
+#include <string.h>
+
+#include "record/compare/compare_parts.h"
+#include "record/facts/case.h"
+#include "base/tree.h"
+
+static const char *const outcome_names[] = {
+#define X(name, help) #name,
+    COMPARE_OUTCOME_LIST(X)
+#undef X
+};
+enum { OUTCOMES = sizeof outcome_names / sizeof *outcome_names };
+
+enum compare_outcome compare_outcome(const json_t *comparison)
+{
+    const char *verdict = tree_get_text(comparison, "verdict");
+    int outcome = 0;
+    while (outcome < OUTCOMES - 1 && strcmp(outcome_names[outcome], verdict) != 0)
+        outcome++;
+    return (enum compare_outcome)outcome;
+}
+
+static bool is_gated(const struct compare_row *row)
+{
+    return row->gate || !row->metric;
+}
+
+/* The part of the outcome that one row decides. */
+static enum compare_outcome outcome_of(const struct compare_row *row)
+{
+    if (row->verdict == VERDICT_wrong || row->verdict == VERDICT_gone)
+        return COMPARE_failed;
+    if (row->is_regression)
+        return COMPARE_regression;
+    return row->verdict == VERDICT_unsure && row->gate ? COMPARE_unsure : COMPARE_ok;
+}
+
+/* The inverse of a ratio above 1 is rounded once, so that swapped files have it too. */
+static double ratio_of(double logarithm)
+{
+    return logarithm < 0 ? 1 / exp(-logarithm) : exp(logarithm);
+}
+
+static double ratio(const struct compare_row *row)
+{
+    if (row->base <= 0 || row->fresh <= 0)
+        return NAN;
+    if (row->metric->kind == KIND_SAMPLED)
+        return ratio_of(row->shift.estimate);
+    return row->fresh < row->base ? 1 / (row->base / row->fresh) : row->fresh / row->base;
+}
+
+static json_t *interval(const struct compare_row *row)
+{
+    if (!row->has_test || !isfinite(row->shift.lo) || !isfinite(row->shift.hi) || isnan(ratio(row)))
+        return json_null();
+    json_t *ci = tree_array();
+    tree_append(ci, tree_number(ratio_of(row->shift.lo)));
+    tree_append(ci, tree_number(ratio_of(row->shift.hi)));
+    return ci;
+}
+
+static json_t *status_of(const json_t *one_case)
+{
+    return one_case ? tree_share(one_case, "status") : tree_text("absent");
+}
+
+static void put_metric(json_t *out, const struct compare_row *row)
+{
+    const bool is_sampled = row->metric->kind == KIND_SAMPLED;
+    tree_put(out, "metric", tree_text(row->metric->name));
+    if (!row->experiment)
+        tree_put(out, "phase", tree_text(row->is_cold ? "cold" : "warm"));
+    tree_put(out, "kind", tree_text(is_sampled ? "sampled" : "exact"));
+    tree_put(out, "unit", tree_text(counter_unit_name(row->metric->unit)));
+    tree_put(out, "base", tree_number(row->base));
+    tree_put(out, "new", tree_number(row->fresh));
+    tree_put(out, "ratio", tree_number(ratio(row)));
+    if (is_sampled) {
+        json_t *rounds = tree_array();
+        tree_append(rounds, tree_count(row->base_rounds));
+        tree_append(rounds, tree_count(row->fresh_rounds));
+        tree_put(out, "ci", interval(row));
+        tree_put(out, "p", row->has_test ? tree_number(row->shift.p) : json_null());
+        tree_put(out, "p_adj", tree_number(row->p_adjusted));
+        tree_put(out, "limit", tree_number(expm1(row->limit)));
+        tree_put(out, "floor", row->floor > 0 ? tree_number(expm1(row->floor)) : json_null());
+        tree_put(out, "rounds", rounds);
+        if (row->verdict == VERDICT_unsure)
+            tree_put(out, "rounds_needed", tree_count_or_null(row->rounds_needed));
+    }
+}
+
+static json_t *row_to_json(const struct compare_row *row)
+{
+    static const char *const effects[] = {
+        [CHANGE_NONE] = "none", [CHANGE_BETTER] = "better", [CHANGE_WORSE] = "worse"};
+    static const char *const key_members[] = {
+#define X(member) #member,
+        CASE_KEY_ALL_LIST(X)
+#undef X
+    };
+    const json_t *key = json_object_get(row->one_case, "key");
+    json_t *out = tree_object();
+    tree_put(out, "file", tree_count(row->file));
+    if (row->experiment)
+        compare_put_experiment(out, row->experiment, row->one_case);
+    else
+        tree_put(out, "id", tree_share(row->one_case, "id"));
+    for (size_t i = 0; i < sizeof key_members / sizeof *key_members && !row->experiment; i++)
+        if (json_object_get(key, key_members[i]))
+            tree_put(out, key_members[i], tree_share(key, key_members[i]));
+    if (row->cases)
+        tree_put(out, "cases", tree_count(row->cases));
+    if (row->metric) {
+        put_metric(out, row);
+    } else {
+        tree_put(out, "metric", json_null());
+        tree_put(out, "kind", tree_text("status"));
+        tree_put(out, "base", status_of(row->base_case));
+        tree_put(out, "new", status_of(row->fresh_case));
+    }
+    tree_put(out, "verdict", tree_text(verdict_names[row->verdict]));
+    tree_put(out, "effect", tree_text(effects[row->effect]));
+    tree_put(out, "gated", json_boolean(is_gated(row)));
+    tree_put(out, "regression", json_boolean(row->is_regression));
+    tree_put(out, "reason", tree_text_or_null(row->reason));
+    return out;
+}
+
+/* Times without a gate have a row only where they changed. */
+static bool has_row(const struct comparer *c, const struct compare_row *row)
+{
+    return c->options->keep_equal || is_gated(row) || row->metric->kind == KIND_EXACT ||
+           row->effect != CHANGE_NONE;
+}
+
+static json_t *describe_file(const struct compare_file *file)
+{
+    const json_t *run = json_object_get(file->root, "run");
+    const json_t *tool = json_object_get(json_object_get(file->root, "context"), "tool");
+    json_t *out = tree_object();
+    tree_put(out, "name", tree_text(file->name));
+    tree_put(out, "run", tree_share(run, "id"));
+    tree_put(out, "started_at", tree_share(run, "started_at"));
+    tree_put(out, "status", tree_share(run, "status"));
+    tree_put(out, "rounds", tree_share(run, "rounds"));
+    tree_put(out, "git_rev", tree_share(tool, "git_rev"));
+    tree_put(out, "git_dirty", tree_share(tool, "git_dirty"));
+    tree_put(out, "cases", tree_count(json_array_size(json_object_get(file->root, "cases"))));
+    if (compare_experiment_rows(file->root))
+        tree_put(out, "experiment_rows", tree_count(compare_experiment_rows(file->root)));
+    return out;
+}
+
+/* The geometric mean of one file's estimates of wall_ns. */
+static json_t *mean_of(const struct comparer *c, size_t file)
+{
+    double logarithms = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < c->row_count; i++) {
+        const struct compare_row *row = &c->rows[i];
+        if (row->file != file || row->cases || !row->metric || row->experiment ||
+            strcmp(row->metric->name, "wall_ns") != 0 || isnan(ratio(row)))
+            continue;
+        logarithms += row->shift.estimate;
+        count++;
+    }
+    json_t *out = tree_object();
+    tree_put(out, "file", tree_count(file));
+    tree_put(out, "metric", tree_text("wall_ns"));
+    tree_put(out, "cases", tree_count(count));
+    tree_put(out, "ratio", tree_number(count ? ratio_of(logarithms / (double)count) : NAN));
+    return out;
+}
+
+/* How many rows have which verdict: of all, and of the gated ones. */
+static json_t *count_verdicts(const struct comparer *c, bool gated)
+{
+    json_t *out = tree_object();
+    for (int v = 0; v < VERDICTS; v++) {
+        size_t count = 0;
+        for (size_t i = 0; i < c->row_count; i++)
+            count += c->rows[i].verdict == (enum verdict)v && (!gated || is_gated(&c->rows[i]));
+        if (v == VERDICT_same)
+            count += gated ? c->gated_equal_count : c->equal_count;
+        tree_put(out, verdict_names[v], tree_count(count));
+    }
+    return out;
+}
+
+static void put_notes(json_t *tree, const struct comparer *c)
+{
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    json_t *notes = tree_array();
+    char text[256];
+    unsigned least = 0;
+    size_t too_few = 0;
+    for (size_t i = 0; i < c->row_count; i++) {
+        const struct compare_row *row = &c->rows[i];
+        if (!row->has_test || !row->gate || row->cases)
+            continue;
+        least = least ? least : rank_least_rounds(compare_least_alpha(c, row), c->by);
+        too_few += row->base_rounds < least && row->fresh_rounds < least;
+    }
+    if (too_few) {
+        snprintf(text, sizeof text,
+                 "%u gated times: a change of one can be established with %u rounds and more; %zu "
+                 "of them have fewer",
+                 c->family[0], least, too_few);
+        tree_append(notes, tree_text(text));
+    }
+    if (c->leave_out_times)
+        tree_append(notes, tree_text("times are left out: they are not comparable"));
+    if (c->alone_count) {
+        snprintf(text, sizeof text, "%zu cases have no counterpart that was run", c->alone_count);
+        tree_append(notes, tree_text(text));
+    }
+    if (c->other_bits_count) {
+        snprintf(text, sizeof text, "%zu answers differ in bits, each within what its check allows",
+                 c->other_bits_count);
+        tree_append(notes, tree_text(text));
+    }
+    for (size_t i = 0; i < count; i++)
+        for (int side = 0; side < 2; side++)
+            if (c->lacks[side][i]) {
+                snprintf(text, sizeof text, "%s was not counted in %s: it is not compared",
+                         list[i].name, side ? "a new file" : "the base");
+                tree_append(notes, tree_text(text));
+            }
+    tree_put(tree, "notes", notes);
+}
+
+static json_t *describe_by(const struct comparer *c)
+{
+    if (!c->by)
+        return json_null();
+    json_t *by = tree_object();
+    tree_put(by, "member", tree_text(c->by));
+    tree_put(by, "value", tree_text(c->by_value));
+    return by;
+}
+
+json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
+                     const struct compare_file *fresh, size_t fresh_count,
+                     const json_t *differences, bool is_comparable)
+{
+    enum compare_outcome outcome = is_comparable ? COMPARE_ok : COMPARE_incomparable;
+    json_t *tree = tree_object(), *files = tree_array(), *means = tree_array();
+    json_t *rows = tree_array();
+    for (size_t i = 0; i < c->row_count; i++) {
+        const enum compare_outcome part = outcome_of(&c->rows[i]);
+        outcome = part < outcome ? part : outcome;
+        if (has_row(c, &c->rows[i]) && c->rows[i].cases)
+            tree_append(rows, row_to_json(&c->rows[i]));
+    }
+    for (size_t i = 0; i < c->row_count; i++)
+        if (has_row(c, &c->rows[i]) && !c->rows[i].cases)
+            tree_append(rows, row_to_json(&c->rows[i]));
+    for (size_t i = 0; i < fresh_count; i++) {
+        tree_append(files, describe_file(&fresh[i]));
+        tree_append(means, mean_of(c, i));
+    }
+    tree_put(tree, "schema", tree_text(COMPARE_SCHEMA));
+    tree_put(tree, "verdict", tree_text(outcome_names[outcome]));
+    tree_put(tree, "alpha", tree_number(c->options->alpha));
+    tree_put(tree, "threshold", tree_number(c->options->threshold));
+    tree_put(tree, "gates", gates_to_json(&c->options->gates));
+    tree_put(tree, "forced", json_boolean(c->options->force));
+    tree_put(tree, "base", describe_file(base));
+    tree_put(tree, "new", files);
+    tree_put(tree, "by", describe_by(c));
+    tree_put(tree, "context_diff", json_incref((json_t *)differences));
+    put_notes(tree, c);
+    tree_put(tree, "pairs", tree_count(c->pair_count));
+    tree_put(tree, "gated_tests", tree_count(c->family[0]));
+    tree_put(tree, "gated_tests_over_cases", tree_count(c->family[1]));
+    tree_put(tree, "verdicts", count_verdicts(c, false));
+    tree_put(tree, "gated_verdicts", count_verdicts(c, true));
+    tree_put(tree, "means", means);
+    tree_put(tree, "rows", rows);
+    return tree;
+}

@@ -1,0 +1,121 @@
+#include "record/compare/way.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/result/case_json.h"
+#include "record/result/result.h"
+#include "base/tree.h"
+
+/* ---- which cases ---------------------------------------------------------------------------- */
+
+static bool way_key(const json_t *one_case, struct case_key *key, char id[13])
+{
+    if (!one_case || case_key_from_json(json_object_get(one_case, "key"), key, NULL))
+        return false;
+    strcpy(key->workload, "*");
+    strcpy(key->dataset, "*");
+    case_id(key, id);
+    return true;
+}
+
+static struct way new_way(const struct case_key *key, const char *id)
+{
+    struct way way = {.key = tree_object()};
+    tree_put(way.key, "id", tree_text(id));
+    tree_put(way.key, "key", case_key_to_json(key));
+    return way;
+}
+
+static void add_member(struct way *way, size_t member)
+{
+    if (way->count == way->room) {
+        way->room = way->room ? 2 * way->room : 32;
+        way->member = must_realloc(way->member, way->room * sizeof *way->member);
+    }
+    way->member[way->count++] = member;
+}
+
+struct way *way_list(const json_t *const *cases, size_t count, size_t *way_count)
+{
+    json_t *places = tree_object(); /* of ways, by id */
+    struct way *ways = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct case_key key;
+        char id[13];
+        if (!way_key(cases[i], &key, id))
+            continue;
+        if (!json_object_get(places, id)) {
+            ways = must_realloc(ways, (n + 1) * sizeof *ways);
+            ways[n] = new_way(&key, id);
+            tree_put(places, id, tree_count(n++));
+        }
+        add_member(&ways[json_integer_value(json_object_get(places, id))], i);
+    }
+    json_decref(places);
+    *way_count = n;
+    return ways;
+}
+
+void way_list_free(struct way *ways, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        json_decref(ways[i].key);
+        free(ways[i].member);
+    }
+    free(ways);
+}
+
+/* ---- their rounds --------------------------------------------------------------------------- */
+
+/* The fastest runs of one case by round. */
+struct series {
+    size_t count;
+    double *round, *fastest;
+};
+
+static struct series series_of(const json_t *one_case, const char *metric, struct arena *arena)
+{
+    const size_t most = json_array_size(json_object_get(one_case, "rounds"));
+    struct series s = {.round = arena_alloc(arena, most * sizeof(double)),
+                       .fastest = arena_alloc(arena, most * sizeof(double))};
+    s.count = result_round_fastest(one_case, metric, s.round, s.fastest);
+    return s;
+}
+
+/* Rounds mostly stand where they stand in other cases. NaN where it has no such round. */
+static double in_round(const struct series *s, double round, size_t guess)
+{
+    if (guess < s->count && s->round[guess] == round)
+        return s->fastest[guess];
+    for (size_t i = 0; i < s->count; i++)
+        if (s->round[i] == round)
+            return s->fastest[i];
+    return NAN;
+}
+
+size_t way_rounds(const json_t *const *cases, size_t count, const char *metric, struct arena *arena,
+                  double **values)
+{
+    struct series *series = arena_alloc(arena, count * sizeof *series);
+    for (size_t c = 0; c < count; c++)
+        series[c] = series_of(cases[c], metric, arena);
+    const size_t most = count ? series[0].count : 0;
+    size_t *place = arena_alloc(arena, most * sizeof *place), rounds = 0;
+    for (size_t r = 0; r < most; r++) {
+        bool all_have = true;
+        for (size_t c = 1; c < count && all_have; c++)
+            all_have = !isnan(in_round(&series[c], series[0].round[r], r));
+        if (all_have)
+            place[rounds++] = r;
+    }
+    *values = arena_alloc(arena, count * rounds * sizeof **values);
+    for (size_t c = 0; c < count; c++)
+        for (size_t r = 0; r < rounds; r++)
+            (*values)[c * rounds + r] =
+                log(fmax(in_round(&series[c], series[0].round[place[r]], place[r]), 1));
+    return rounds;
+}

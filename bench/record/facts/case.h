@@ -1,0 +1,102 @@
+/* A case: one point of workload x dataset x merge set x release policy x allocator x device, for a
+ * group of devices x residency, and what one round found out about it. */
+#ifndef GAMUT_RECORD_CASE_H
+#define GAMUT_RECORD_CASE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/facts/counters.h"
+
+/* X(name, help); in the order of severity, best first: a case is as bad as its worst round. */
+#define CASE_STATUS_LIST(X)                                                                        \
+    X(ok, "every answer was checked and right")                                                    \
+    X(skipped, "not run: the device or the build cannot")                                          \
+    X(oom, "the device's memory, or the limit that was set, did not suffice")                      \
+    X(timeout, "took longer than allowed")                                                         \
+    X(error, "a driver, a compiler or the program failed")                                         \
+    X(wrong, "the answer differs from the reference")
+
+enum case_status {
+#define X(name, help) CASE_##name,
+    CASE_STATUS_LIST(X)
+#undef X
+        CASE_STATUSES
+};
+const char *case_status_name(enum case_status status);
+/* What an error code (base/error.h) makes of a case; 0 is ok. */
+enum case_status case_status_of(int code);
+
+/* All texts; together they identify a case within a file and across files, in the order of
+ * CASE_KEY_LIST(X): X(member). */
+#define CASE_KEY_LIST(X) X(workload) X(dataset) X(merge) X(release) X(strategy) X(device)
+/* Those that not every case has: "" is left out of files and of the id. */
+#define CASE_KEY_OPTIONAL_LIST(X) X(residency)
+#define CASE_KEY_ALL_LIST(X)      CASE_KEY_LIST(X) CASE_KEY_OPTIONAL_LIST(X)
+struct case_key {
+    char workload[64];
+    char dataset[32];
+    char merge[128];    /* options included: "none", "coalesce:with=views" */
+    char release[16];   /* "last-use" or "scope" */
+    char strategy[128]; /* as written, options included: "tagged:policy=v4" */
+    char device[96];    /* device_info.id */
+    char residency[64]; /* of a group of devices, options included: "versioned:grain=memory" */
+};
+
+/* How an answer was checked. */
+enum case_check {
+    CHECK_NONE,      /* the program has no reference: its answer is unknown to be right */
+    CHECK_REFERENCE, /* compared with the workload's reference in this round */
+    CHECK_DIGEST,    /* the same bits as an answer that was compared with the reference */
+};
+const char *case_check_name(enum case_check check);
+
+/* X(name, help): what the cost model says of a run like those that are sampled. Unknown is
+ * UNKNOWN_NS here and null in a file. */
+#define MODEL_LIST(X)                                                                              \
+    X(predicted_ns, "host time of the run, to be compared with wall_ns")                           \
+    X(device_ns, "time in which the device's queue works on commands")                             \
+    X(driver_ns, "host time in the driver's calls for memory, waiting included")                   \
+    X(waiting_ns, "the part of driver_ns in which these calls wait for the device")                \
+    X(first_use_ns, "time that commands take longer because memory is used for the first time")    \
+    X(allocator_ns, "the strategy's own host time")
+
+struct case_model {
+    bool asked; /* false: nobody asked for a prediction, and the rest means nothing */
+#define X(name, help) uint64_t name;
+    MODEL_LIST(X)
+#undef X
+    char why_not[256]; /* "" or why all are unknown */
+};
+
+struct case_round {
+    struct case_key key;
+    unsigned round; /* from 0 */
+    unsigned slot;  /* position in the shuffled order of the round */
+    enum case_status status;
+    char reason[1024]; /* "" if ok: a sentence */
+    enum case_check check;
+    uint64_t digest; /* of all result bytes; 0 unless status is ok or wrong */
+    /* Of the program as a person writes it, and of all its inputs: two rounds that have the same
+     * did the same. 0 where unknown. */
+    uint64_t program_digest, inputs_digest;
+    double worst_error;   /* as the workload's check says; NaN where unknown */
+    double traffic_bytes; /* bytes a run must move at least; NaN where the program does not say */
+    /* The rest is meaningful only if status is ok. */
+    struct exact_counts cold, warm;
+    struct sample cold_sample; /* the run on the fresh allocator; times only */
+    size_t sample_count;
+    struct sample *samples; /* owned */
+    struct case_model model;
+    /* {"cold": {"device": {counter: value}, "pinned": …}, "warm": …}: of each memory space; NULL:
+     * the program has device memory alone. Owned */
+    json_t *spaces;
+    json_t *memory; /* what the memory did, as run/rounds/memory_log.h says; NULL: nobody looked. Owned */
+};
+
+/* Frees what a round owns. */
+void case_round_free(struct case_round *round);
+
+#endif

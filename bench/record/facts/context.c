@@ -1,0 +1,274 @@
+#include "record/facts/context.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/tree.h"
+
+/* The build tells what it knows; a build by hand tells nothing. */
+#ifndef GAMUT_VERSION
+#define GAMUT_VERSION "unknown"
+#endif
+#ifndef GAMUT_GIT_REV
+#define GAMUT_GIT_REV ""
+#endif
+#ifndef GAMUT_CFLAGS
+#define GAMUT_CFLAGS ""
+#endif
+#ifndef GAMUT_BUILD
+#define GAMUT_BUILD "unknown"
+#endif
+
+extern char **environ;
+
+json_t *context_tool(void)
+{
+    json_t *tool = tree_object();
+    tree_put(tool, "version", tree_text(GAMUT_VERSION));
+    tree_put(tool, "git_rev", tree_text_or_null(GAMUT_GIT_REV));
+#ifdef GAMUT_GIT_DIRTY
+    tree_put(tool, "git_dirty", json_boolean(GAMUT_GIT_DIRTY));
+#else
+    tree_put(tool, "git_dirty", json_null());
+#endif
+#ifdef __clang__
+    tree_put(tool, "compiler", tree_text(__VERSION__));
+#else
+    tree_put(tool, "compiler", tree_text("gcc " __VERSION__));
+#endif
+    tree_put(tool, "cflags", tree_text(GAMUT_CFLAGS));
+    tree_put(tool, "build", tree_text(GAMUT_BUILD));
+    return tool;
+}
+
+json_t *context_env(void)
+{
+    static const char *prefixes[] = {"CUDA_", "OCL_", "POCL_", "OMP_"};
+    json_t *env = tree_object();
+    for (char **variable = environ; *variable; variable++) {
+        const char *equals = strchr(*variable, '=');
+        for (size_t i = 0; equals && i < sizeof prefixes / sizeof *prefixes; i++) {
+            if (strncmp(*variable, prefixes[i], strlen(prefixes[i])) != 0)
+                continue;
+            char name[128];
+            snprintf(name, sizeof name, "%.*s", (int)(equals - *variable), *variable);
+            tree_put(env, name, tree_text(equals + 1));
+        }
+    }
+    return env;
+}
+
+/* The text after `key` and what separates it, on the first line of the file that starts with key;
+ * the whole first line for key "". False where there is none. */
+static bool read_fact(const char *path, const char *key, char *out, size_t size)
+{
+    char line[512];
+    bool found = false;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, strlen(key)) != 0)
+            continue;
+        char *value = line + strlen(key);
+        if (*key)
+            value += strspn(value, " \t:=");
+        value[strcspn(value, "\n")] = 0;
+        size_t length = strlen(value);
+        if (*key && length >= 2 && value[0] == '"' && value[length - 1] == '"') {
+            value[length - 1] = 0;
+            value++;
+        }
+        snprintf(out, size, "%s", value);
+        found = *value;
+    }
+    fclose(file);
+    return found;
+}
+
+/* Leaves `out` empty where the file or the fact is not there. */
+static void read_text(const char *root, const char *path, const char *key, char *out, size_t size)
+{
+    char full[512];
+    snprintf(full, sizeof full, "%s%s", root, path);
+    if (!read_fact(full, key, out, size))
+        out[0] = 0;
+}
+
+/* -1 where there is no number. */
+static int64_t read_count(const char *root, const char *path, const char *key)
+{
+    char text[512];
+    int64_t value;
+    read_text(root, path, key, text, sizeof text);
+    return sscanf(text, "%" SCNd64, &value) == 1 ? value : -1;
+}
+
+/* Intel's driver says whether turbo is off, the others whether it is on. */
+static int read_turbo(const char *root)
+{
+    int64_t off = read_count(root, "/sys/devices/system/cpu/intel_pstate/no_turbo", "");
+    int64_t on = read_count(root, "/sys/devices/system/cpu/cpufreq/boost", "");
+    return off >= 0 ? off == 0 : on >= 0 ? on != 0 : -1;
+}
+
+void context_read_host(const char *root, struct record_host *host)
+{
+    *host = (struct record_host){.turbo = read_turbo(root), .load1 = NAN};
+    struct utsname system;
+    cpu_set_t usable;
+    read_text(root, "/proc/cpuinfo", "model name", host->cpu, sizeof host->cpu);
+    if (!*host->cpu)
+        read_text(root, "/sys/firmware/devicetree/base/model", "", host->cpu, sizeof host->cpu);
+    read_text(root, "/etc/os-release", "PRETTY_NAME", host->os, sizeof host->os);
+    read_text(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "", host->governor,
+              sizeof host->governor);
+    read_text(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource", "",
+              host->clocksource, sizeof host->clocksource);
+    if (uname(&system) == 0) {
+        snprintf(host->kernel, sizeof host->kernel, "%s", system.release);
+        snprintf(host->arch, sizeof host->arch, "%.31s", system.machine);
+    }
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page_bytes > 0)
+        host->memory_bytes = (uint64_t)pages * (uint64_t)page_bytes;
+    int64_t available_kib = read_count(root, "/proc/meminfo", "MemAvailable");
+    host->memory_available_bytes = available_kib > 0 ? (uint64_t)available_kib * 1024 : 0;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    host->cpus = cpus > 0 ? (unsigned)cpus : 0;
+    if (sched_getaffinity(0, sizeof usable, &usable) == 0)
+        host->usable_cpus = (unsigned)CPU_COUNT(&usable);
+    cgroup_read(root, &host->limits);
+    if (getloadavg(&host->load1, 1) != 1)
+        host->load1 = NAN;
+}
+
+static uint64_t rounded_memory(uint64_t bytes)
+{
+    if (bytes == 0)
+        return 0;
+    uint64_t step = 1;
+    while (step <= bytes / 8)
+        step *= 2;
+    return (bytes + step / 2) / step * step;
+}
+
+struct gpu {
+    const char *name;
+    uint64_t memory_bytes;
+};
+
+static int by_name_and_memory(const void *a, const void *b)
+{
+    const struct gpu *x = a, *y = b;
+    int names = strcmp(x->name, y->name);
+    if (names)
+        return names;
+    return (x->memory_bytes > y->memory_bytes) - (x->memory_bytes < y->memory_bytes);
+}
+
+static uint32_t hash_text(uint32_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x01000193u; /* FNV-1a, 32 bits */
+    return hash;
+}
+
+void context_machine_id(const char *cpu, uint64_t memory_bytes, const struct record_device *devices,
+                        size_t count, char out[9])
+{
+    size_t gpus = 0;
+    struct gpu *gpu = must_alloc(count * sizeof *gpu);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(devices[i].kind, "gpu") == 0)
+            gpu[gpus++] = (struct gpu){devices[i].name, rounded_memory(devices[i].memory_bytes)};
+    if (gpus)
+        qsort(gpu, gpus, sizeof *gpu, by_name_and_memory);
+
+    char text[256];
+    uint32_t hash = hash_text(0x811c9dc5u, cpu);
+    snprintf(text, sizeof text, "\n%" PRIu64 "\n", rounded_memory(memory_bytes));
+    hash = hash_text(hash, text);
+    for (size_t i = 0; i < gpus; i++) {
+        if (i > 0 && by_name_and_memory(&gpu[i - 1], &gpu[i]) == 0)
+            continue;
+        snprintf(text, sizeof text, "%s\n%" PRIu64 "\n", gpu[i].name, gpu[i].memory_bytes);
+        hash = hash_text(hash, text);
+    }
+    free(gpu);
+    snprintf(out, 9, "%08" PRIx32, hash);
+}
+
+json_t *context_host_json(const struct record_host *h, const struct record_device *devices,
+                          size_t count)
+{
+    char machine[9];
+    context_machine_id(h->cpu, h->memory_bytes, devices, count, machine);
+    json_t *host = tree_object();
+    tree_put(host, "machine_id", tree_text(machine));
+    tree_put(host, "os", tree_text_or_null(h->os));
+    tree_put(host, "kernel", tree_text_or_null(h->kernel));
+    tree_put(host, "arch", tree_text_or_null(h->arch));
+    tree_put(host, "cpu", tree_text_or_null(h->cpu));
+    tree_put(host, "cpus", tree_count_or_null(h->cpus));
+    tree_put(host, "usable_cpus", tree_count_or_null(h->usable_cpus));
+    tree_put(host, "cpu_quota", tree_number(h->limits.cpu_quota));
+    tree_put(host, "memory_bytes", tree_count_or_null(h->memory_bytes));
+    tree_put(host, "memory_available_bytes", tree_count_or_null(h->memory_available_bytes));
+    tree_put(host, "memory_limit_bytes", tree_count_or_null(h->limits.memory_bytes));
+    tree_put(host, "governor", tree_text_or_null(h->governor));
+    tree_put(host, "turbo", h->turbo < 0 ? json_null() : json_boolean(h->turbo));
+    tree_put(host, "clocksource", tree_text_or_null(h->clocksource));
+    tree_put(host, "load1", tree_number(h->load1));
+    return host;
+}
+
+json_t *context_host(const struct record_device *devices, size_t count)
+{
+    struct record_host host;
+    context_read_host("", &host);
+    return context_host_json(&host, devices, count);
+}
+
+static json_t *settings_json(const struct nvml_gpu *gpu)
+{
+    if (!gpu)
+        return json_null();
+    json_t *settings = tree_object();
+#define X(fact) tree_put(settings, #fact, tree_count_if_known(gpu->fact));
+    NVML_SETTING_LIST(X)
+#undef X
+    return settings;
+}
+
+json_t *context_device(const struct record_device *d)
+{
+    json_t *device = tree_object();
+    tree_put(device, "id", tree_text(d->id));
+    tree_put(device, "backend", tree_text(d->api));
+    tree_put(device, "name", tree_text(d->name));
+    tree_put(device, "platform", tree_text_or_null(d->platform));
+    tree_put(device, "driver", tree_text_or_null(d->driver));
+    tree_put(device, "arch", tree_text_or_null(d->arch));
+    tree_put(device, "kind", tree_text(d->kind));
+    tree_put(device, "memory_bytes", tree_count_or_null(d->memory_bytes));
+    tree_put(device, "memory_free_start_bytes", tree_count_or_null(d->memory_free_start_bytes));
+    tree_put(device, "max_alloc_bytes", tree_count_or_null(d->max_alloc_bytes));
+    tree_put(device, "alignment_bytes", tree_count_or_null(d->alignment_bytes));
+    tree_put(device, "l2_bytes", tree_count_or_null(d->l2_bytes));
+    tree_put(device, "compute_units", tree_count_or_null(d->compute_units));
+    tree_put(device, "max_group_items", tree_count_or_null(d->max_group_items));
+    tree_put(device, "has_f64", json_boolean(d->has_f64));
+    tree_put(device, "can_split", json_boolean(d->can_split));
+    double rate = d->copy_bytes_per_second;
+    tree_put(device, "copy_bytes_per_second", rate > 0 ? tree_number(floor(rate)) : json_null());
+    tree_put(device, "settings", settings_json(d->gpu));
+    return device;
+}

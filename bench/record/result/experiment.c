@@ -1,0 +1,232 @@
+#include "record/result/experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "record/result/case_tree.h"
+#include "record/result/rounds_tree.h"
+#include "base/tree.h"
+
+static json_t *parameter_to_json(const struct experiment_parameter *p)
+{
+    json_t *json = tree_object();
+    tree_put(json, "name", tree_text(p->name));
+    tree_put(json, "unit", p->is_number ? tree_text(counter_unit_name(p->unit)) : json_null());
+    tree_put(json, "help", tree_text(p->help));
+    return json;
+}
+
+json_t *experiment_tree(const char *name, const char *device, const json_t *options,
+                        const struct experiment_parameter *parameters,
+                        const struct counter_info *metrics, size_t metric_count)
+{
+    json_t *json = tree_object(), *list = tree_array(), *infos = tree_object();
+    for (const struct experiment_parameter *p = parameters; p->name; p++)
+        tree_append(list, parameter_to_json(p));
+    for (size_t i = 0; i < metric_count; i++)
+        tree_put(infos, metrics[i].name, counter_to_json(&metrics[i]));
+    tree_put(json, "name", tree_text(name));
+    tree_put(json, "device", tree_text(device));
+    tree_put(json, "options", json_deep_copy(options));
+    tree_put(json, "parameters", list);
+    tree_put(json, "metrics", infos);
+    tree_put(json, "rows", tree_array());
+    return json;
+}
+
+json_t *experiment_find(const json_t *root, const char *name, const char *device)
+{
+    size_t i;
+    json_t *each;
+    json_array_foreach(json_object_get(root, "experiments"), i, each)
+    {
+        if (strcmp(tree_get_text(each, "name"), name) == 0 &&
+            strcmp(tree_get_text(each, "device"), device) == 0)
+            return each;
+    }
+    return NULL;
+}
+
+int experiment_missing(const char *name, const char *device, const char *more, struct error *error)
+{
+    return error_set(error, ERR_NOT_FOUND,
+                     "the result has no %s experiment of %s: `gamut experiment %s%s` makes one",
+                     name, device, name, more);
+}
+
+/* ---- filing rounds --------------------------------------------------------------------------- */
+
+json_t *experiment_expect_row(json_t *experiment, const json_t *key)
+{
+    json_t *rows = json_object_get(experiment, "rows"), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        if (json_equal(json_object_get(row, "key"), key))
+            return row;
+    }
+    row = tree_object();
+    tree_put(row, "key", json_deep_copy(key));
+    tree_put(row, "status", tree_text(case_status_name(CASE_skipped)));
+    tree_put(row, "reason", tree_text("not measured: the run ended before its turn"));
+    tree_put(row, "digest", json_null());
+    tree_put(row, "warnings", tree_array());
+    tree_put(row, "stats", tree_object());
+    tree_put(row, "rounds", tree_array());
+    tree_append(rows, row);
+    return row;
+}
+
+json_t *experiment_round(unsigned round, size_t slot, enum case_status status, const char *reason)
+{
+    json_t *json = tree_object();
+    tree_put(json, "round", tree_count(round));
+    tree_put(json, "slot", tree_count(slot));
+    tree_put(json, "status", tree_text(case_status_name(status)));
+    tree_put(json, "reason", tree_text_or_null(reason));
+    tree_put(json, "digest", json_null());
+    tree_put(json, "samples", json_null());
+    return json;
+}
+
+/* The first row in the result whose answer should be the same; NULL: there is none yet. */
+static const json_t *first_with_digest(const json_t *root, const json_t *experiment,
+                                       const json_t **of)
+{
+    size_t i, j;
+    json_t *each, *row;
+    json_array_foreach(json_object_get(root, "experiments"), i, each)
+    {
+        if (!json_equal(json_object_get(each, "name"), json_object_get(experiment, "name")) ||
+            !json_equal(json_object_get(each, "options"), json_object_get(experiment, "options")))
+            continue;
+        json_array_foreach(json_object_get(each, "rows"), j, row)
+        {
+            *of = each;
+            if (json_is_string(json_object_get(row, "digest")))
+                return row;
+        }
+    }
+    return NULL;
+}
+
+static void compare_digest(const json_t *root, const json_t *experiment, json_t *row, json_t *round)
+{
+    const json_t *of, *first = first_with_digest(root, experiment, &of);
+    const json_t *digest = json_object_get(round, "digest");
+    if (!rounds_round_was(round, CASE_ok) || !json_is_string(digest))
+        return;
+    if (!first) {
+        tree_put(row, "digest", tree_share(round, "digest"));
+        return;
+    }
+    if (json_equal(digest, json_object_get(first, "digest"))) {
+        tree_put(row, "digest", tree_share(round, "digest"));
+        return;
+    }
+    struct text reason = {0};
+    text_add(&reason, "the answer %s differs from %s, that of ", json_string_value(digest),
+             tree_get_text(first, "digest"));
+    experiment_row_words(of, first, &reason);
+    text_add(&reason, " on %s", tree_get_text(of, "device"));
+    tree_put(round, "status", tree_text(case_status_name(CASE_wrong)));
+    tree_put(round, "reason", tree_text(reason.data));
+    text_free(&reason);
+}
+
+/* What should be the same in every round. */
+static void compare_exact(const json_t *experiment, json_t *row, const json_t *round)
+{
+    const json_t *first = json_array_get(json_object_get(row, "rounds"), 0);
+    const char *name;
+    json_t *metric;
+    if (!first || !case_is_ok(first) || !case_is_ok(round))
+        return;
+    json_object_foreach(json_object_get(experiment, "metrics"), name, metric)
+    {
+        const json_t *before = json_object_get(json_object_get(first, "samples"), name);
+        const json_t *now = json_object_get(json_object_get(round, "samples"), name);
+        if (strcmp(tree_get_text(metric, "kind"), "exact") == 0 && (before || now) &&
+            !json_equal(before, now))
+            rounds_warn(row, "not-deterministic", name, "differs between rounds");
+    }
+}
+
+void experiment_add_round(const json_t *root, json_t *experiment, const json_t *key, json_t *round)
+{
+    json_t *row = experiment_expect_row(experiment, key);
+    compare_digest(root, experiment, row, round);
+    if (!case_is_ok(round))
+        tree_put(round, "samples", json_null());
+    compare_exact(experiment, row, round);
+    tree_append(json_object_get(row, "rounds"), round);
+}
+
+static void summarise_row(const json_t *experiment, json_t *row)
+{
+    json_t *stats = tree_object();
+    const char *name;
+    json_t *metric;
+    rounds_judge(row);
+    if (case_is_ok(row))
+        json_object_foreach(json_object_get(experiment, "metrics"), name, metric)
+        {
+            json_t *of_metric = rounds_metric_stats(json_object_get(row, "rounds"), name);
+            if (of_metric)
+                tree_put(stats, name, of_metric);
+        }
+    tree_put(row, "stats", stats);
+}
+
+void experiment_summarise(json_t *experiment)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(experiment, "rows"), i, row) summarise_row(experiment, row);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+const char *experiment_word(const json_t *row, const char *parameter)
+{
+    return tree_get_text(json_object_get(row, "key"), parameter);
+}
+
+double experiment_number(const json_t *row, const char *parameter)
+{
+    return tree_get_number(json_object_get(row, "key"), parameter);
+}
+
+void experiment_value_text(double value, const char *unit, struct text *out)
+{
+    char buffer[32];
+    if (isnan(value))
+        text_add(out, "-");
+    else if (value == 0)
+        text_add(out, "0");
+    else if (strcmp(unit, "ns") == 0)
+        text_add(out, "%s", text_ns(buffer, value));
+    else if (strcmp(unit, "bytes") == 0)
+        text_add(out, "%s", text_bytes(buffer, (uint64_t)value));
+    else if (strcmp(unit, "count") == 0)
+        text_add(out, "%.0f", value);
+    else
+        text_add(out, "%.4g", value);
+}
+
+void experiment_row_words(const json_t *experiment, const json_t *row, struct text *out)
+{
+    size_t i;
+    json_t *parameter;
+    json_array_foreach(json_object_get(experiment, "parameters"), i, parameter)
+    {
+        const char *name = tree_get_text(parameter, "name");
+        text_add(out, "%s%s=", i ? " " : "", name);
+        if (*tree_get_text(parameter, "unit"))
+            text_add(out, "%.0f", experiment_number(row, name));
+        else
+            text_add(out, "%s", experiment_word(row, name));
+    }
+}

@@ -1,0 +1,440 @@
+#include "record/result/result.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "record/result/result_parts.h"
+#include "record/result/rounds_tree.h"
+#include "base/tree.h"
+
+static const char *const run_status_names[] = {"complete", "partial", "interrupted"};
+static json_t *metrics(void)
+{
+    json_t *all = tree_object();
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    for (size_t i = 0; i < count; i++)
+        tree_put(all, list[i].name, counter_to_json(&list[i]));
+    return all;
+}
+
+static json_t *run_facts(const struct result_run *run, uint64_t started_ns)
+{
+    char started_at[32], id[17];
+    time_t now = time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(started_at, sizeof started_at, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    uint64_t unique = random_split(random_split(started_ns, (uint64_t)getpid()), (uint64_t)now);
+    snprintf(id, sizeof id, "%016" PRIx64, unique);
+    json_t *argv = tree_array();
+    for (int i = 0; i < run->argc; i++)
+        tree_append(argv, tree_text(run->argv[i]));
+
+    json_t *facts = tree_object();
+    tree_put(facts, "id", tree_text(id));
+    tree_put(facts, "started_at", tree_text(started_at));
+    tree_put(facts, "duration_ns", tree_count(0));
+    tree_put(facts, "argv", argv);
+    tree_put(facts, "seed", tree_count(run->seed));
+    tree_put(facts, "options", run->options ? json_deep_copy(run->options) : tree_object());
+    tree_put(facts, "rounds", tree_count(run->rounds));
+    tree_put(facts, "status", tree_text(run_status_names[RUN_PARTIAL]));
+    json_t *parts = tree_array();
+    tree_append(parts, result_new_part());
+    tree_put(facts, "parts", parts);
+    return facts;
+}
+
+int result_create(struct result *result, const struct result_run *run, struct error *error)
+{
+    *result = (struct result){.started_ns = clock_ns()};
+    if (run->seed >> 53)
+        return error_set(error, ERR_USAGE, "the seed %" PRIu64 " is too large: use one below 2^53",
+                         run->seed);
+    json_t *schema = tree_object(), *context = tree_object();
+    tree_put(schema, "name", tree_text(RESULT_SCHEMA_NAME));
+    tree_put(schema, "version", tree_text(RESULT_SCHEMA_VERSION));
+    tree_put(context, "tool", context_tool());
+    tree_put(context, "host", context_host(NULL, 0));
+    tree_put(context, "devices", tree_array());
+    tree_put(context, "env", context_env());
+
+    result->root = tree_object();
+    tree_put(result->root, "schema", schema);
+    tree_put(result->root, "run", run_facts(run, result->started_ns));
+    tree_put(result->root, "context", context);
+    tree_put(result->root, "metrics", metrics());
+    tree_put(result->root, "summary", tree_array());
+    tree_put(result->root, "cases", tree_array());
+    return 0;
+}
+
+void result_set_devices(struct result *result, const struct record_device *devices, size_t count)
+{
+    json_t *context = json_object_get(result->root, "context"), *used = tree_array();
+    for (size_t i = 0; i < count; i++)
+        if (devices[i].used)
+            tree_append(used, context_device(&devices[i]));
+    tree_put(context, "host", context_host(devices, count));
+    tree_put(context, "devices", used);
+}
+
+/* Puts an element into an array of the root, in the place of the one that has the same values of
+ * these members. */
+static void set_element(json_t *root, const char *array, json_t *element, const char *const *same)
+{
+    json_t *all = json_object_get(root, array), *each;
+    size_t i;
+    if (!all) {
+        all = tree_array();
+        tree_put(root, array, all);
+    }
+    json_array_foreach(all, i, each)
+    {
+        bool is_same = true;
+        for (const char *const *key = same; *key; key++)
+            is_same &= json_equal(json_object_get(each, *key), json_object_get(element, *key));
+        if (is_same) {
+            json_array_set_new(all, i, element);
+            return;
+        }
+    }
+    tree_append(all, element);
+}
+
+void result_set_atlas(struct result *result, const struct atlas *atlas)
+{
+    static const char *const same[] = {"device", NULL};
+    set_element(result->root, "atlas", atlas_to_json(atlas), same);
+}
+
+void result_set_experiment(struct result *result, json_t *experiment)
+{
+    static const char *const same[] = {"name", "device", NULL};
+    set_element(result->root, "experiments", experiment, same);
+}
+
+void result_finish(struct result *result, enum run_status status)
+{
+    json_t *run = json_object_get(result->root, "run");
+    tree_put(run, "status", tree_text(run_status_names[status]));
+}
+
+void result_free(struct result *result)
+{
+    json_decref(result->root);
+    result->root = NULL;
+}
+
+/* Cases stand in the order of their keys, so that files of one run are the same line by line
+ * however the rounds were shuffled: what others are compared with comes first, the rest by name. */
+static int compare_names(const char *a, const char *b, const char *first)
+{
+    int a_is_later = strcmp(a, first) != 0, b_is_later = strcmp(b, first) != 0;
+    return a_is_later != b_is_later ? a_is_later - b_is_later : strcmp(a, b);
+}
+
+static int compare_keys(const struct case_key *a, const struct case_key *b)
+{
+    int order = strcmp(a->device, b->device);
+    if (order == 0)
+        order = strcmp(a->workload, b->workload);
+    if (order == 0)
+        order = strcmp(a->dataset, b->dataset);
+    if (order == 0)
+        order = compare_names(a->merge, b->merge, "none");
+    if (order == 0)
+        order = compare_names(a->release, b->release, "last-use");
+    if (order == 0)
+        order = compare_names(a->residency, b->residency, "always");
+    return order ? order : compare_names(a->strategy, b->strategy, "raw");
+}
+
+static json_t *new_case(const struct case_key *key)
+{
+    char id[13];
+    case_id(key, id);
+    json_t *one_case = tree_object();
+    tree_put(one_case, "id", tree_text(id));
+    tree_put(one_case, "key", case_key_to_json(key));
+    static const char *const unknown[] = {
+        "status",        "reason",      "check",         "digest",   "program_digest",
+        "inputs_digest", "worst_error", "traffic_bytes", "counters",
+    };
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        tree_put(one_case, unknown[i], json_null());
+    tree_put(one_case, "stats", tree_object());
+    tree_put(one_case, "model", json_null());
+    tree_put(one_case, "speedup_over_raw", json_null());
+    tree_put(one_case, "peak_over_best", json_null());
+    tree_put(one_case, "floor_ns", json_null());
+    tree_put(one_case, "of_floor", json_null());
+    tree_put(one_case, "warnings", tree_array());
+    tree_put(one_case, "rounds", tree_array());
+    return one_case;
+}
+
+static json_t *find_or_add_case(json_t *cases, const struct case_key *key)
+{
+    size_t place = 0, count = json_array_size(cases);
+    for (; place < count; place++) {
+        struct case_key other;
+        json_t *one_case = json_array_get(cases, place);
+        int order = -1;
+        if (case_key_from_json(json_object_get(one_case, "key"), &other, NULL) == 0)
+            order = compare_keys(key, &other);
+        if (order == 0)
+            return one_case;
+        if (order < 0)
+            break;
+    }
+    tree_insert(cases, place, new_case(key));
+    return json_array_get(cases, place);
+}
+
+/* The counters of the first good round stand for all; one that differs later is named, and goes
+ * into `others` under its phase. */
+static void compare_counters(json_t *one_case, const char *phase, json_t *first, json_t *now,
+                             unsigned round, json_t *others)
+{
+    json_t *differing = tree_object();
+    const char *name;
+    json_t *value;
+    json_object_foreach(first, name, value)
+    {
+        json_t *other = json_object_get(now, name);
+        if (json_equal(value, other))
+            continue;
+        char subject[128], detail[256];
+        snprintf(subject, sizeof subject, "%s.%s", phase, name);
+        snprintf(detail, sizeof detail,
+                 "%s was %" JSON_INTEGER_FORMAT " first and %" JSON_INTEGER_FORMAT " in round %u",
+                 subject, json_integer_value(value), json_integer_value(other), round);
+        rounds_warn(one_case, "not-deterministic", subject, detail);
+        tree_put(differing, name, json_incref(other));
+    }
+    if (json_object_size(differing))
+        tree_put(others, phase, json_incref(differing));
+    json_decref(differing);
+}
+
+static void merge_good_round(json_t *one_case, json_t *json, unsigned round)
+{
+    static const char *const first[] = {"digest", "program_digest", "inputs_digest",
+                                        "traffic_bytes"};
+    json_t *counters = json_object_get(one_case, "counters");
+    json_t *cold = json_object_get(json, "cold"), *warm = json_object_get(json, "warm");
+    if (json_is_null(counters)) {
+        counters = tree_object();
+        tree_put(counters, "cold", json_incref(cold));
+        tree_put(counters, "warm", json_incref(warm));
+        tree_put(one_case, "counters", counters);
+        for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+            tree_put(one_case, first[i], tree_share(json, first[i]));
+        if (json_object_get(json, "spaces"))
+            tree_put(one_case, "spaces", tree_share(json, "spaces"));
+        return;
+    }
+    json_t *others = tree_object();
+    compare_counters(one_case, "cold", json_object_get(counters, "cold"), cold, round, others);
+    compare_counters(one_case, "warm", json_object_get(counters, "warm"), warm, round, others);
+    if (json_object_size(others))
+        tree_put(json, "other_counters", json_incref(others));
+    json_decref(others);
+    json_t *spaces = json_object_get(one_case, "spaces");
+    if (spaces && !json_equal(spaces, json_object_get(json, "spaces")))
+        rounds_warn(one_case, "not-deterministic", "spaces",
+                    "what its memory spaces hold differs between rounds");
+    if (!json_equal(json_object_get(one_case, "digest"), json_object_get(json, "digest")))
+        rounds_warn(one_case, "not-deterministic", "digest",
+                    "the answer's bits differ between rounds, each within what the check allows");
+}
+
+void result_add_round(struct result *result, const struct case_round *round)
+{
+    json_t *one_case = find_or_add_case(json_object_get(result->root, "cases"), &round->key);
+    json_t *json = case_round_to_json(round);
+    if (round->status == CASE_ok) {
+        merge_good_round(one_case, json, round->round);
+    } else {
+        tree_put(json, "cold_sample", json_null());
+        tree_put(json, "samples", json_null());
+    }
+    if (round->memory && !json_object_get(one_case, "memory"))
+        tree_put(one_case, "memory", tree_share(json, "memory"));
+    /* These are the case's, not the round's. */
+    static const char *const once[] = {"key",    "cold",           "warm",          "traffic_bytes",
+                                       "spaces", "program_digest", "inputs_digest", "memory"};
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        json_object_del(json, once[i]);
+    tree_append(json_object_get(one_case, "rounds"), json);
+}
+
+void result_status_counts(const json_t *root, size_t counts[CASE_STATUSES])
+{
+    memset(counts, 0, CASE_STATUSES * sizeof *counts);
+    size_t i;
+    json_t *each;
+    json_array_foreach(json_object_get(root, "cases"), i, each)
+    {
+        for (size_t s = 0; s < CASE_STATUSES; s++)
+            if (strcmp(tree_get_text(each, "status"), case_status_name((enum case_status)s)) == 0)
+                counts[s]++;
+    }
+}
+
+enum case_status result_worst_status(const json_t *root)
+{
+    size_t counts[CASE_STATUSES];
+    result_status_counts(root, counts);
+    size_t worst = CASE_STATUSES - 1;
+    while (worst > 0 && counts[worst] == 0)
+        worst--;
+    return (enum case_status)worst;
+}
+
+void result_path(const json_t *root, const char *folder, struct text *path)
+{
+    const json_t *context = json_object_get(root, "context");
+    const json_t *tool = json_object_get(context, "tool");
+    const char *rev = tree_get_text(tool, "git_rev");
+    text_add(path, "%s/%s/", folder, tree_get_text(json_object_get(context, "host"), "machine_id"));
+    for (const char *c = tree_get_text(json_object_get(root, "run"), "started_at"); *c; c++)
+        if (*c != '-' && *c != ':')
+            text_add_bytes(path, c, 1);
+    text_add(path, "-%.12s%s.json", *rev ? rev : "unknown",
+             json_is_true(json_object_get(tool, "git_dirty")) ? "-dirty" : "");
+}
+
+enum { PRINT_FLAGS = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(12) };
+
+/* Prints an object or array with one member a line. False if jansson could not. */
+static bool print_members(const json_t *value, FILE *out)
+{
+    bool is_object = json_is_object(value), good = true;
+    const char *name, *before = "";
+    size_t i;
+    json_t *each;
+    fputs(is_object ? "{" : "[", out);
+    if (is_object) {
+        json_object_foreach((json_t *)value, name, each)
+        {
+            fprintf(out, "%s\n\"%s\": ", before, name);
+            good &= json_dumpf(each, out, PRINT_FLAGS) == 0;
+            before = ",";
+        }
+    } else {
+        json_array_foreach(value, i, each)
+        {
+            fprintf(out, "%s\n", before);
+            good &= json_dumpf(each, out, PRINT_FLAGS) == 0;
+            before = ",";
+        }
+    }
+    fputs(is_object ? "\n}" : "\n]", out);
+    return good;
+}
+
+/* Prints the atlases or experiments of a result, a curve or row a line. */
+static bool print_tables(const json_t *all, FILE *out)
+{
+    bool good = true;
+    size_t i;
+    json_t *table, *value;
+    fputc('[', out);
+    json_array_foreach(all, i, table)
+    {
+        const char *name, *before = "{";
+        fputs(i ? ",\n" : "\n", out);
+        json_object_foreach(table, name, value)
+        {
+            fprintf(out, "%s\"%s\": ", before, name);
+            good &= json_is_array(value) ? print_members(value, out)
+                                         : json_dumpf(value, out, PRINT_FLAGS) == 0;
+            before = ", ";
+        }
+        fputc('}', out);
+    }
+    fputs("\n]", out);
+    return good;
+}
+
+int result_print(const json_t *root, FILE *out, struct error *error)
+{
+    const char *name, *before = "{";
+    json_t *value;
+    bool good = true;
+    json_object_foreach((json_t *)root, name, value)
+    {
+        fprintf(out, "%s\n\"%s\": ", before, name);
+        if (strcmp(name, "atlas") == 0 || strcmp(name, "experiments") == 0)
+            good &= print_tables(value, out);
+        else if (json_is_object(value) || json_is_array(value))
+            good &= print_members(value, out);
+        else
+            good &= json_dumpf(value, out, PRINT_FLAGS) == 0;
+        before = ",";
+    }
+    fputs("\n}\n", out);
+    if (!good || fflush(out) != 0 || ferror(out))
+        return error_set(error, ERR_IO, "the result could not be written: %s", strerror(errno));
+    return 0;
+}
+
+/* Makes the folders that lead to `path`. */
+static int make_folders(const char *path, struct error *error)
+{
+    int rc = 0;
+    struct text part = {0};
+    text_add(&part, "%s", path);
+    for (char *slash = part.data + 1; rc == 0 && *slash && (slash = strchr(slash, '/')); slash++) {
+        *slash = 0;
+        if (mkdir(part.data, 0777) != 0 && errno != EEXIST)
+            rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", part.data,
+                           strerror(errno));
+        *slash = '/';
+    }
+    text_free(&part);
+    return rc;
+}
+
+int result_write(struct result *result, const char *path, struct error *error)
+{
+    struct text temporary = {0};
+    json_t *run = json_object_get(result->root, "run");
+    tree_put(run, "duration_ns", tree_count(result->earlier_ns + clock_ns() - result->started_ns));
+    result_summarise(result->root);
+
+    int rc = make_folders(path, error);
+    if (rc)
+        return rc;
+    text_add(&temporary, "%s.%ld.tmp", path, (long)getpid());
+    FILE *file = fopen(temporary.data, "w");
+    if (!file) {
+        rc = error_set(error, ERR_IO, "%s could not be made: %s", temporary.data, strerror(errno));
+        goto out;
+    }
+    rc = result_print(result->root, file, error);
+    /* Without the sync a power cut could leave the new name on an empty file. */
+    if (rc == 0 && fsync(fileno(file)) != 0 && errno != EINVAL)
+        rc = error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
+    if (fclose(file) != 0 && rc == 0)
+        rc = error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
+    if (rc == 0 && rename(temporary.data, path) != 0)
+        rc = error_set(error, ERR_IO, "%s could not be replaced: %s", path, strerror(errno));
+    if (rc)
+        unlink(temporary.data);
+out:
+    text_free(&temporary);
+    return rc;
+}

@@ -1,0 +1,235 @@
+#include "record/result/suite_result.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "record/facts/case.h"
+#include "record/result/result.h"
+#include "base/tree.h"
+
+static const char *const key_parts[] = {"device", "workload", "dataset",
+                                        "merge",  "release",  "strategy"};
+enum { KEY_PARTS = sizeof key_parts / sizeof *key_parts };
+
+void suite_result_set(json_t *root, const char *name, const json_t *suite)
+{
+    json_t *copy = json_deep_copy(suite);
+    tree_put(copy, "name", tree_text(name));
+    tree_put(root, "suite", copy);
+}
+
+/* ---- pairs of cases ------------------------------------------------------------------------- */
+
+static const char *compared_part(const json_t *suite)
+{
+    const char *part = json_object_iter_key(json_object_iter(json_object_get(suite, "compare")));
+    return part ? part : "";
+}
+
+static const char *side(const json_t *suite, size_t which)
+{
+    const json_t *pair = json_object_get(json_object_get(suite, "compare"), compared_part(suite));
+    const char *value = json_string_value(json_array_get(pair, which));
+    return value ? value : "";
+}
+
+/* Whether a case is the first side of a row's pair. */
+static bool is_first(const json_t *suite, const json_t *row, const json_t *key)
+{
+    const char *part = compared_part(suite);
+    if (strcmp(tree_get_text(key, part), side(suite, 0)) != 0)
+        return false;
+    for (size_t p = 0; p < KEY_PARTS; p++) {
+        const char *named = tree_get_text(row, key_parts[p]);
+        if (*named && strcmp(named, tree_get_text(key, key_parts[p])) != 0)
+            return false;
+    }
+    return !json_object_get(row, "missing");
+}
+
+/* The case that differs from `first` in the compared part alone; NULL where there is none. */
+static const json_t *second_of(const json_t *root, const json_t *suite, const json_t *first)
+{
+    const char *part = compared_part(suite);
+    size_t i;
+    json_t *other;
+    json_array_foreach(json_object_get(root, "cases"), i, other)
+    {
+        const json_t *a = json_object_get(first, "key"), *b = json_object_get(other, "key");
+        bool same = strcmp(tree_get_text(b, part), side(suite, 1)) == 0;
+        for (size_t p = 0; p < KEY_PARTS; p++)
+            same &= strcmp(key_parts[p], part) == 0 ||
+                    strcmp(tree_get_text(a, key_parts[p]), tree_get_text(b, key_parts[p])) == 0;
+        if (same)
+            return other;
+    }
+    return NULL;
+}
+
+/* ---- what a row says ------------------------------------------------------------------------ */
+
+static double wall_of(const json_t *one_case)
+{
+    return tree_get_number(json_object_get(json_object_get(one_case, "stats"), "wall_ns"),
+                           "median");
+}
+
+static double predicted_of(const json_t *one_case)
+{
+    return tree_get_number(json_object_get(one_case, "model"), "predicted_ns");
+}
+
+/* What was published is not claimed of some strategies: where allocating is not cheap, say. */
+static bool is_claimed(const json_t *row, const json_t *key)
+{
+    const char *list = tree_get_text(row, "not_under");
+    while (*list) {
+        char pattern[160];
+        size_t length = strcspn(list, ",");
+        snprintf(pattern, sizeof pattern, "%.*s", (int)length, list);
+        if (text_glob(pattern, tree_get_text(key, "strategy")))
+            return false;
+        list += length + (list[length] == ',');
+    }
+    return json_object_get(row, "published");
+}
+
+/* Ours beside the published number: only an interval can tell. */
+static const char *verdict_of(double published, const struct statistics *s)
+{
+    const double rounding = 0.005; /* figures are published to two decimals */
+    if (isnan(published) || isnan(s->ci_lo))
+        return NULL;
+    return s->ci_lo > published + rounding   ? "more"
+           : s->ci_hi < published - rounding ? "less"
+                                             : "as much";
+}
+
+static void put_status(json_t *entry, const json_t *first, const json_t *second)
+{
+    static const char *const keys[] = {"status", "reason"};
+    const bool first_is_ok = strcmp(tree_get_text(first, "status"), case_status_name(CASE_ok)) == 0;
+    const json_t *worse = first_is_ok && second ? second : first;
+    for (size_t k = 0; k < 2; k++)
+        tree_put(entry, keys[k], tree_share(worse, keys[k]));
+}
+
+static void put_interval(json_t *out, const struct statistics *s)
+{
+    tree_put(out, "rounds", tree_count(s->count));
+    tree_put(out, "median", tree_number(s->median));
+    tree_put(out, "ci_lo", tree_number(s->ci_lo));
+    tree_put(out, "ci_hi", tree_number(s->ci_hi));
+    tree_put(out, "ci_level", tree_number(s->ci_level));
+}
+
+static json_t *interval_or_null(const struct statistics *s)
+{
+    if (!s->count)
+        return json_null();
+    json_t *out = tree_object();
+    put_interval(out, s);
+    return out;
+}
+
+static json_t *measured(const json_t *suite, const json_t *row, const json_t *first,
+                        const json_t *second)
+{
+    const json_t *key = json_object_get(first, "key");
+    const struct statistics s = result_ratio(first, second);
+    const double published = is_claimed(row, key) ? tree_get_number(row, "published") : NAN;
+    const char *verdict = verdict_of(published, &s);
+    json_t *out = tree_object();
+    for (size_t p = 0; p < KEY_PARTS; p++)
+        if (strcmp(key_parts[p], compared_part(suite)) != 0)
+            tree_put(out, key_parts[p], tree_share(key, key_parts[p]));
+    put_status(out, first, second);
+    tree_put(out, "first", tree_share(first, "id"));
+    tree_put(out, "second", tree_share(second, "id"));
+    tree_put(out, "first_wall_ns", tree_number(wall_of(first)));
+    tree_put(out, "second_wall_ns", tree_number(wall_of(second)));
+    tree_put(out, "ratio", interval_or_null(&s));
+    tree_put(out, "predicted_ratio", tree_number(predicted_of(first) / predicted_of(second)));
+    tree_put(out, "published", tree_number(published));
+    tree_put(out, "than_published", tree_text_or_null(verdict));
+    return out;
+}
+
+/* ---- means over rows ------------------------------------------------------------------------ */
+
+/* What a mean is over: all that the entries of rows share but workload and dataset. */
+static bool same_way(const json_t *a, const json_t *b)
+{
+    static const char *const ways[] = {"device", "merge", "release", "strategy"};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        if (strcmp(tree_get_text(a, ways[w]), tree_get_text(b, ways[w])) != 0)
+            return false;
+    return true;
+}
+
+/* The geometric means of medians and of published figures, over the rows that have both. */
+static json_t *mean_like(const json_t *rows, const json_t *way)
+{
+    const size_t most = json_array_size(rows);
+    double *ours = must_alloc(most * sizeof *ours), *theirs = must_alloc(most * sizeof *theirs);
+    size_t count = 0, r, m;
+    json_t *row, *entry;
+    json_array_foreach(rows, r, row) json_array_foreach(json_object_get(row, "measured"), m, entry)
+    {
+        const double median = tree_get_number(json_object_get(entry, "ratio"), "median");
+        const double published = tree_get_number(entry, "published");
+        if (!same_way(entry, way) || isnan(median) || isnan(published))
+            continue;
+        ours[count] = median;
+        theirs[count++] = published;
+    }
+    json_t *out = tree_object();
+    static const char *const ways[] = {"device", "merge", "release", "strategy"};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        if (json_object_get(way, ways[w]))
+            tree_put(out, ways[w], tree_share(way, ways[w]));
+    tree_put(out, "rows", tree_count(count));
+    tree_put(out, "ours", tree_number(statistics_geometric_mean(ours, count)));
+    tree_put(out, "published", tree_number(statistics_geometric_mean(theirs, count)));
+    free(ours);
+    free(theirs);
+    return out;
+}
+
+static json_t *means_of(const json_t *rows)
+{
+    json_t *means = tree_array(), *row, *entry;
+    size_t r, m;
+    json_array_foreach(rows, r, row) json_array_foreach(json_object_get(row, "measured"), m, entry)
+    {
+        bool known = false;
+        for (size_t i = 0; i < json_array_size(means); i++)
+            known |= same_way(json_array_get(means, i), entry);
+        if (!known)
+            tree_append(means, mean_like(rows, entry));
+    }
+    return means;
+}
+
+void suite_result_summarise(json_t *root)
+{
+    json_t *suite = json_object_get(root, "suite"), *row, *one_case;
+    size_t r, i;
+    if (!suite)
+        return;
+    json_array_foreach(json_object_get(suite, "rows"), r, row)
+    {
+        json_t *entries = tree_array();
+        json_array_foreach(json_object_get(root, "cases"), i, one_case)
+        {
+            if (is_first(suite, row, json_object_get(one_case, "key")))
+                tree_append(entries,
+                            measured(suite, row, one_case, second_of(root, suite, one_case)));
+        }
+        tree_put(row, "measured", entries);
+    }
+    tree_put(suite, "means", means_of(json_object_get(suite, "rows")));
+}

@@ -1,0 +1,379 @@
+/* What follows from the rounds of a result. Samples of one process are not independent, so every
+ * number here starts from one median a round; intervals are over rounds. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "record/result/case_tree.h"
+#include "record/result/experiment.h"
+#include "record/result/result.h"
+#include "record/result/rounds_tree.h"
+#include "record/statistics/statistics.h"
+#include "record/result/suite_result.h"
+#include "base/tree.h"
+
+/* A case and the median wall time of each of its rounds. */
+struct row {
+    json_t *json;
+    const char *workload, *dataset, *merge, *release, *residency, *strategy, *device;
+    size_t round_count;
+    double *round;   /* the rounds' numbers */
+    double *wall_ns; /* and their medians */
+    struct row *baseline;
+    size_t speedup_count;
+    double *speedup_round, *speedup; /* of the rounds that both have */
+};
+
+/* A good case is as well checked as its least checked round. */
+static void judge(json_t *one_case)
+{
+    json_t *rounds = json_object_get(one_case, "rounds"), *round, *least_checked = NULL;
+    const bool all_skipped = rounds_judge(one_case);
+    double worst_error = NAN;
+    size_t i;
+    json_array_foreach(rounds, i, round)
+    {
+        if (!all_skipped && rounds_round_was(round, CASE_skipped))
+            continue;
+        double error = tree_get_number(round, "worst_error");
+        if (isnan(worst_error) || error > worst_error)
+            worst_error = error;
+        if (!least_checked ||
+            strcmp(tree_get_text(round, "check"), case_check_name(CHECK_NONE)) == 0)
+            least_checked = round;
+    }
+    if (!least_checked)
+        return;
+    tree_put(one_case, "check", tree_share(least_checked, "check"));
+    tree_put(one_case, "worst_error", tree_number(worst_error));
+}
+
+/* The median over rounds of what the model says; null where no round has a prediction, with the
+ * reason if there is one. `error` is the prediction over the measured median, less 1. */
+static json_t *model_stats(const json_t *rounds, double wall_ns)
+{
+    static const char *const names[] = {
+#define X(name, help) #name,
+        MODEL_LIST(X)
+#undef X
+    };
+    json_t *round, *out = NULL;
+    double *values = must_alloc(json_array_size(rounds) * sizeof *values);
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        size_t i, count = 0;
+        json_array_foreach((json_t *)rounds, i, round)
+        {
+            const json_t *model = json_object_get(round, "model");
+            double value = tree_get_number(model, names[n]);
+            if (json_is_object(model) && !out)
+                out = tree_object();
+            if (json_is_object(model) && n == 0)
+                tree_put(out, "why_not", tree_share(model, "why_not"));
+            if (!isnan(value))
+                values[count++] = value;
+        }
+        double median = count ? statistics_of(values, count).median : NAN;
+        if (!out)
+            break;
+        tree_put(out, names[n], tree_number(median));
+        if (n == 0)
+            tree_put(out, "error", tree_number(median / wall_ns - 1));
+    }
+    free(values);
+    return out ? out : json_null();
+}
+
+static void describe_case(json_t *one_case)
+{
+    judge(one_case);
+    json_t *stats = tree_object();
+    bool good = strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) == 0;
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    for (size_t i = 0; good && i < count; i++) {
+        if (list[i].kind != KIND_SAMPLED)
+            continue;
+        json_t *metric = rounds_metric_stats(json_object_get(one_case, "rounds"), list[i].name);
+        if (metric)
+            tree_put(stats, list[i].name, metric);
+    }
+    tree_put(one_case, "stats", stats);
+    double wall_ns = tree_get_number(json_object_get(stats, "wall_ns"), "median");
+    tree_put(one_case, "model", model_stats(json_object_get(one_case, "rounds"), wall_ns));
+    tree_put(one_case, "speedup_over_raw", json_null());
+    tree_put(one_case, "peak_over_best", json_null());
+}
+
+/* One number for each round of a case that was ok and knows the metric. */
+static size_t round_values(const json_t *one_case, const char *metric, double *round_number,
+                           double *value, double (*of_samples)(double *values, size_t count))
+{
+    const json_t *rounds = json_object_get(one_case, "rounds");
+    json_t *round;
+    size_t i, n = 0, room = 0;
+    if (!case_is_ok(one_case))
+        return 0;
+    double *values = NULL;
+    json_array_foreach(rounds, i, round)
+    {
+        const json_t *samples = json_object_get(json_object_get(round, "samples"), metric);
+        const size_t most = json_array_size(samples);
+        if (most > room) {
+            room = 2 * most;
+            values = must_realloc(values, room * sizeof *values);
+        }
+        const size_t count = rounds_known_values(round, metric, values);
+        if (!count)
+            continue;
+        round_number[n] = tree_get_number(round, "round");
+        value[n++] = of_samples(values, count);
+    }
+    free(values);
+    return n;
+}
+
+size_t result_round_medians(const json_t *one_case, const char *metric, double *round_number,
+                            double *median)
+{
+    return round_values(one_case, metric, round_number, median, statistics_median);
+}
+
+static double least(double *values, size_t count)
+{
+    double out = values[0];
+    for (size_t i = 1; i < count; i++)
+        out = fmin(out, values[i]);
+    return out;
+}
+
+size_t result_round_fastest(const json_t *one_case, const char *metric, double *round_number,
+                            double *fastest)
+{
+    return round_values(one_case, metric, round_number, fastest, least);
+}
+
+struct statistics result_ratio(const json_t *over, const json_t *under)
+{
+    const size_t a_most = json_array_size(json_object_get(over, "rounds"));
+    const size_t b_most = json_array_size(json_object_get(under, "rounds"));
+    double *round = must_alloc((a_most + b_most) * sizeof *round);
+    double *wall_ns = must_alloc((a_most + b_most) * sizeof *wall_ns);
+    double *ratio = must_alloc(a_most * sizeof *ratio);
+    const size_t a = result_round_medians(over, "wall_ns", round, wall_ns);
+    const size_t b = result_round_medians(under, "wall_ns", round + a, wall_ns + a);
+    size_t count = 0;
+    for (size_t i = 0; i < a; i++)
+        for (size_t j = a; j < a + b; j++)
+            if (round[i] == round[j] && wall_ns[j] > 0)
+                ratio[count++] = wall_ns[i] / wall_ns[j];
+    const struct statistics s = statistics_of(ratio, count);
+    free(round);
+    free(wall_ns);
+    free(ratio);
+    return s;
+}
+
+static struct row row_of(json_t *one_case)
+{
+    const json_t *key = json_object_get(one_case, "key");
+    const size_t most = json_array_size(json_object_get(one_case, "rounds"));
+    struct row row = {
+        .json = one_case,
+        .workload = tree_get_text(key, "workload"),
+        .dataset = tree_get_text(key, "dataset"),
+        .merge = tree_get_text(key, "merge"),
+        .release = tree_get_text(key, "release"),
+        .residency = tree_get_text(key, "residency"),
+        .strategy = tree_get_text(key, "strategy"),
+        .device = tree_get_text(key, "device"),
+        .round = must_alloc(most * sizeof(double)),
+        .wall_ns = must_alloc(most * sizeof(double)),
+        .speedup_round = must_alloc(most * sizeof(double)),
+        .speedup = must_alloc(most * sizeof(double)),
+    };
+    row.round_count = result_round_medians(one_case, "wall_ns", row.round, row.wall_ns);
+    return row;
+}
+
+static bool same_group(const struct row *a, const struct row *b)
+{
+    return strcmp(a->workload, b->workload) == 0 && strcmp(a->dataset, b->dataset) == 0 &&
+           strcmp(a->device, b->device) == 0 && strcmp(a->residency, b->residency) == 0;
+}
+
+/* What a group is compared with: one driver call per request, no merging, freed after the last use.
+ * Another release policy or merge set only where the file has no such case; lower is better. */
+static int baseline_rank(const struct row *row)
+{
+    if (strcmp(row->strategy, "raw") != 0)
+        return -1;
+    return 2 * (strcmp(row->merge, "none") != 0) + (strcmp(row->release, "last-use") != 0);
+}
+
+static void find_baseline(struct row *row, struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int rank = baseline_rank(&rows[i]);
+        if (rank >= 0 && same_group(row, &rows[i]) &&
+            (!row->baseline || rank < baseline_rank(row->baseline)))
+            row->baseline = &rows[i];
+    }
+}
+
+/* Pairs the rounds: both times of a pair come from one process on one state of the machine. */
+static void put_speedup(struct row *row)
+{
+    const struct row *base = row->baseline;
+    for (size_t i = 0; base && i < row->round_count; i++)
+        for (size_t j = 0; j < base->round_count; j++)
+            if (row->round[i] == base->round[j] && row->wall_ns[i] > 0) {
+                row->speedup_round[row->speedup_count] = row->round[i];
+                row->speedup[row->speedup_count++] = base->wall_ns[j] / row->wall_ns[i];
+                break;
+            }
+    if (!row->speedup_count)
+        return;
+    struct statistics s = statistics_of(row->speedup, row->speedup_count);
+    json_t *out = tree_object();
+    tree_put(out, "baseline", tree_share(base->json, "id"));
+    rounds_put_interval(out, &s);
+    tree_put(row->json, "speedup_over_raw", out);
+}
+
+/* Bytes asked for depend on program, merge set and release policy alone: any strategy will do. NaN
+ * where it is not known. */
+static double peak_requested(const struct row *row)
+{
+    const json_t *counters = json_object_get(row->json, "counters");
+    const char *const name = "peak_requested_bytes";
+    if (strcmp(tree_get_text(row->json, "status"), case_status_name(CASE_ok)) != 0)
+        return NAN;
+    return fmax(tree_get_number(json_object_get(counters, "cold"), name),
+                tree_get_number(json_object_get(counters, "warm"), name));
+}
+
+static void put_over_best(struct row *row, const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].merge, "best") == 0 && strcmp(rows[i].release, "last-use") == 0 &&
+            same_group(row, &rows[i]) && peak_requested(&rows[i]) > 0) {
+            tree_put(row->json, "peak_over_best",
+                     tree_number(peak_requested(row) / peak_requested(&rows[i])));
+            return;
+        }
+}
+
+static double copy_rate(const json_t *root, const char *device)
+{
+    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *each;
+    for (size_t i = 0; (each = json_array_get(devices, i)); i++)
+        if (strcmp(tree_get_text(each, "id"), device) == 0)
+            return tree_get_number(each, "copy_bytes_per_second");
+    return NAN;
+}
+
+/* The time that the program's traffic takes at the rate of a copy, and how much of the case's time
+ * that is. */
+static void put_floor(struct row *row, const json_t *root)
+{
+    double traffic = tree_get_number(row->json, "traffic_bytes");
+    double rate = copy_rate(root, row->device);
+    double wall =
+        tree_get_number(json_object_get(json_object_get(row->json, "stats"), "wall_ns"), "median");
+    double floor_ns = rate > 0 ? traffic * 1e9 / rate : NAN;
+    tree_put(row->json, "floor_ns", tree_number(floor_ns));
+    tree_put(row->json, "of_floor", tree_number(wall > 0 ? floor_ns / wall : NAN));
+}
+
+/* Whether the rows differ at most in workload and dataset: what one geometric mean is about. */
+static bool same_way(const struct row *a, const struct row *b)
+{
+    return strcmp(a->device, b->device) == 0 && strcmp(a->merge, b->merge) == 0 &&
+           strcmp(a->release, b->release) == 0 && strcmp(a->residency, b->residency) == 0 &&
+           strcmp(a->strategy, b->strategy) == 0;
+}
+
+static double speedup_in_round(const struct row *row, double round)
+{
+    for (size_t i = 0; i < row->speedup_count; i++)
+        if (row->speedup_round[i] == round)
+            return row->speedup[i];
+    return NAN;
+}
+
+/* The geometric mean over workloads and datasets, one value for each round that all of them have.
+ */
+static json_t *geometric_mean(const struct row *first, const struct row *rows, size_t count)
+{
+    size_t included = 0, missing = 0, mean_count = 0;
+    const struct row *shortest = NULL;
+    for (const struct row *row = first; row < rows + count; row++) {
+        if (!same_way(row, first))
+            continue;
+        *(row->speedup_count ? &included : &missing) += 1;
+        if (row->speedup_count && (!shortest || row->speedup_count < shortest->speedup_count))
+            shortest = row;
+    }
+    double *means = must_alloc((shortest ? shortest->speedup_count : 0) * sizeof *means);
+    double *values = must_alloc(included * sizeof *values);
+    for (size_t r = 0; shortest && r < shortest->speedup_count; r++) {
+        size_t n = 0;
+        for (const struct row *row = first; row < rows + count; row++)
+            if (row->speedup_count && same_way(row, first))
+                values[n++] = speedup_in_round(row, shortest->speedup_round[r]);
+        double mean = statistics_geometric_mean(values, n);
+        if (!isnan(mean))
+            means[mean_count++] = mean;
+    }
+    struct statistics s = statistics_of(means, mean_count);
+    json_t *out = tree_object();
+    tree_put(out, "device", tree_text(first->device));
+    tree_put(out, "merge", tree_text(first->merge));
+    tree_put(out, "release", tree_text(first->release));
+    tree_put(out, "strategy", tree_text(first->strategy));
+    if (*first->residency)
+        tree_put(out, "residency", tree_text(first->residency));
+    tree_put(out, "cases", tree_count(included));
+    tree_put(out, "missing", tree_count(missing));
+    rounds_put_interval(out, &s);
+    free(means);
+    free(values);
+    return out;
+}
+
+void result_summarise(json_t *root)
+{
+    json_t *cases = json_object_get(root, "cases"), *summary = tree_array(), *each;
+    size_t i, count = json_array_size(cases);
+    struct row *rows = must_alloc(count * sizeof *rows);
+    json_array_foreach(cases, i, each)
+    {
+        describe_case(each);
+        rows[i] = row_of(each);
+    }
+    for (i = 0; i < count; i++) {
+        find_baseline(&rows[i], rows, count);
+        put_speedup(&rows[i]);
+        put_over_best(&rows[i], rows, count);
+        put_floor(&rows[i], root);
+    }
+    for (i = 0; i < count; i++) {
+        bool first = true;
+        for (size_t j = 0; j < i; j++)
+            first &= !same_way(&rows[i], &rows[j]);
+        if (first)
+            tree_append(summary, geometric_mean(&rows[i], rows, count));
+    }
+    tree_put(root, "summary", summary);
+    suite_result_summarise(root);
+    json_array_foreach(json_object_get(root, "experiments"), i, each) experiment_summarise(each);
+    for (i = 0; i < count; i++) {
+        free(rows[i].round);
+        free(rows[i].wall_ns);
+        free(rows[i].speedup_round);
+        free(rows[i].speedup);
+    }
+    free(rows);
+}

@@ -1,0 +1,18 @@
+/* An atlas as text for people. */
+#ifndef GAMUT_RECORD_ATLAS_TABLE_H
+#define GAMUT_RECORD_ATLAS_TABLE_H
+
+#include <stdio.h>
+
+#include "base/text.h"
+#include "record/facts/atlas.h"
+
+/* Prints what each call costs at a few sizes, its fit and what it waits for; then commands, costs
+ * by the number of live allocations, and what was left out and why. */
+void atlas_print(const struct atlas *atlas, FILE *out);
+
+/* Adds "45.1 us + 812 GiB/s", "3 us; from 2.00 MiB 45.1 us + 17 TiB/s", "45.1 us" where size does
+ * not matter; nothing without a line. */
+void atlas_fit_text(const struct atlas_curve *curve, struct text *out);
+
+#endif

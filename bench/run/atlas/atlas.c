@@ -1,0 +1,49 @@
+/* An atlas from beginning to end, in the process that has the device open. */
+#include "run/atlas/atlas.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/atlas/atlas_bench.h"
+
+static void take_facts(const struct device_info *info, struct atlas *atlas)
+{
+    *atlas = (struct atlas){.timer_ns = NAN};
+    snprintf(atlas->device, sizeof atlas->device, "%s", info->id);
+    snprintf(atlas->name, sizeof atlas->name, "%s", info->name);
+    snprintf(atlas->driver, sizeof atlas->driver, "%s", info->driver);
+}
+
+int atlas_measure(struct device *device, const struct atlas_options *options,
+                  atlas_listener *listener, void *context, struct atlas *atlas, struct error *error)
+{
+    struct bench b = {.device = device,
+                      .ops = device->ops,
+                      .options = options,
+                      .atlas = atlas,
+                      .listener = listener,
+                      .context = context};
+    struct open_way ways[WAYS_MAX];
+    size_t way_count = 0;
+    take_facts(device_info(device), atlas);
+    bench_say(&b, "building kernels", false);
+    int code = bench_open(&b, error);
+    if (!code)
+        code = commands_prepare(&b, error);
+    if (!code)
+        code = ways_open(&b, ways, &way_count, error);
+    if (!code)
+        code = atlas_sizes(&b, ways, way_count, error);
+    if (!code)
+        code = atlas_probe_waits(&b, ways, way_count, error);
+    if (!code)
+        code = atlas_live_counts(&b, ways, way_count, error);
+    if (code != ERR_DEVICE_LOST) { /* closing what is lost can hang */
+        ways_close(&b, ways, way_count);
+        bench_close(&b);
+    }
+    free(b.host);
+    return code;
+}

@@ -1,0 +1,39 @@
+/* Measuring an atlas: what each way of getting memory costs on a device, by size, and what its
+ * calls wait for. record/facts/atlas.h says what comes out.
+ *
+ * Every size of every way, and every command, is a cell. A round visits all cells in an order that
+ * is shuffled anew, one cycle of calls a visit, so that what drifts hits all alike and an
+ * allocation follows that of another size. Cells are visited until they have used their share of
+ * the time, but at least a few times each.
+ */
+#ifndef GAMUT_RUN_ATLAS_H
+#define GAMUT_RUN_ATLAS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "record/facts/atlas.h"
+
+struct atlas_options {
+    bool quick; /* few sizes and samples: for tests */
+    uint64_t seed;
+};
+
+/* Hears how it goes, several times a second. `atlas` is NULL, or what is known by now. */
+typedef void atlas_listener(void *context, const char *doing, const struct atlas *atlas);
+
+/* Fills in *atlas, which the caller frees also after an error: it then holds what was measured. A
+ * way or size that the device refuses is no error, but a point that says why. */
+int atlas_measure(struct device *device, const struct atlas_options *options,
+                  atlas_listener *listener, void *context, struct atlas *atlas,
+                  struct error *error);
+
+/* Has a worker measure the device `id`, like atlas_measure. While it runs, the first SIGINT or
+ * SIGTERM ends it early (*interrupted; *atlas is what was known by then), a second one ends the
+ * process. */
+int atlas_run(const char *id, const struct atlas_options *options, atlas_listener *listener,
+              void *context, struct atlas *atlas, bool *interrupted, struct error *error);
+
+#endif

@@ -1,0 +1,121 @@
+/* Arrays get their place: layouts in numbers, inside of their blocks. */
+#include "run/execute/executor.h"
+
+/* A private array's threads come first, and their extents are not known here, so that shape[] of
+ * them stays 0. */
+int execute_layout(struct executor *e, const struct name *n, bool but_rows, struct layout *l)
+{
+    unsigned threads = n->thread_rank;
+    int code = 0;
+    *l = (struct layout){.rank = threads + n->rank};
+    for (unsigned d = but_rows; d < n->rank && !code; d++) {
+        code = execute_size(e, n->shape[d], &l->shape[threads + d]);
+        if (!code && l->shape[threads + d] < 0)
+            code = execute_fail(e, n->at, "dimension %u of '%s' has size %lld", d, n->text,
+                                (long long)l->shape[threads + d]);
+    }
+    if (n->index.offset && !code)
+        code = execute_size(e, n->index.offset, &l->offset);
+    int64_t stride = 1;
+    for (unsigned d = l->rank; d-- > 0 && !code;) {
+        l->stride[d] = stride;
+        if (n->index.offset)
+            code = execute_size(e, n->index.stride[d], &l->stride[d]);
+        else if (__builtin_mul_overflow(stride, l->shape[d], &stride))
+            code = execute_fail(e, n->at, "'%s' has more elements than 64 bits can count", n->text);
+    }
+    return code;
+}
+
+static int no_block(struct executor *e, const struct name *n)
+{
+    return execute_fail(e, n->at, "'%s' is in block '%s', which is not allocated", n->text,
+                        e->fun->names[n->memory].text);
+}
+
+int execute_bind_unlocated(struct executor *e, int name)
+{
+    const struct name *n = &e->fun->names[name];
+    struct array_state *a = &e->arrays[name];
+    int code = execute_layout(e, n, false, &a->layout);
+    if (code)
+        return code;
+    int b = e->block_of[n->memory];
+    if (b == NO_BLOCK)
+        return no_block(e, n);
+    const struct held_block *block = &e->blocks[b];
+    int64_t bytes = (int64_t)element_bytes(n->element), first, last;
+    if (!n->thread_rank && layout_count(&a->layout) > 0) {
+        layout_range(&a->layout, &first, &last);
+        if (first < 0 || last >= (int64_t)(block->requested / (uint64_t)bytes))
+            return execute_fail(e, n->at,
+                                "'%s' reaches from element %lld to %lld of block '%s', "
+                                "which has %llu bytes",
+                                n->text, (long long)first, (long long)last,
+                                e->fun->names[n->memory].text,
+                                (unsigned long long)block->requested);
+    }
+    a->memory = block_memory(&block->block);
+    a->base = (int64_t)block_offset(&block->block) / bytes;
+    a->layout.offset += a->base;
+    return 0;
+}
+
+int execute_bind_array(struct executor *e, int name)
+{
+    const struct name *n = &e->fun->names[name];
+    const int b = e->block_of[n->memory];
+    if (!e->heap)
+        return execute_bind_unlocated(e, name);
+    const int code = b != NO_BLOCK && e->blocks[b].in_heap ? late_heap_locate(e, &e->blocks[b]) : 0;
+    e->arrays[name].rows.serial = 0;
+    return code ? code : execute_bind_unlocated(e, name);
+}
+
+int execute_bind_passed(struct executor *e, int name)
+{
+    return blocks_in_heap(e, e->fun->names[name].memory) ? late_heap_bind(e, name)
+                                                         : execute_bind_array(e, name);
+}
+
+/* With sizes that have become known since it was picked up. */
+static int refresh(struct executor *e, struct array_state *a)
+{
+    union scalar rows = {.i64 = 0};
+    if (!a->rows.serial || !late_is_known(e, &a->rows))
+        return 0;
+    int code = late_resolve(e, &a->rows, &rows, ELEMENT_i64);
+    a->layout.shape[0] = rows.i64;
+    return code;
+}
+
+static bool is_same(const struct layout *a, const struct layout *b)
+{
+    return layout_same_shape(a, b) && (layout_count(a) == 0 || layout_equal(a, b));
+}
+
+int execute_same_place(struct executor *e, const struct array_state *a, struct array_state *b,
+                       bool *same)
+{
+    *same = a->memory == b->memory && a->slot == b->slot;
+    if (!*same)
+        return 0;
+    if (!a->rows.serial && !b->rows.serial && a->base == b->base) {
+        *same = is_same(&a->layout, &b->layout);
+        return 0;
+    }
+    int code = 0;
+    if (a->rows.serial != b->rows.serial || a->rows.scale != b->rows.scale ||
+        a->rows.add != b->rows.add) {
+        code = late_settle(e, true);
+        if (!code)
+            code = refresh(e, b);
+    }
+    struct layout x = a->layout, y = b->layout;
+    if (a->rows.serial) /* of both; any number will do */
+        x.shape[0] = y.shape[0] = 2;
+    x.offset -= a->base;
+    y.offset -= b->base;
+    *same = is_same(&x, &y);
+    return code;
+}

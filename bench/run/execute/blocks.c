@@ -1,0 +1,195 @@
+/* References on blocks: names hold them, and the release policy says when they let go. */
+#include "run/execute/executor.h"
+
+static void count_live(struct executor *e, uint64_t bytes)
+{
+    e->counts.live_bytes += bytes;
+    if (e->counts.live_bytes > e->counts.peak_live_bytes)
+        e->counts.peak_live_bytes = e->counts.live_bytes;
+}
+
+int blocks_trim(struct executor *e)
+{
+    int first_failure = 0;
+    for (int s = 0; s < SPACES; s++) {
+        int code = e->allocators[s] ? allocator_trim(e->allocators[s]) : 0;
+        if (!first_failure)
+            first_failure = code;
+    }
+    return first_failure;
+}
+
+/* One space may be out of memory because of what is spare in another: a capacity is that of all,
+ * and so may be what lies behind. */
+static int ask_again(struct executor *e, struct allocator *allocator,
+                     const struct alloc_request *request, struct block *block)
+{
+    bool alone = true;
+    for (int s = 0; s < SPACES; s++)
+        alone &= !e->allocators[s] || e->allocators[s] == allocator;
+    int code = alone ? ERR_OOM : blocks_trim(e);
+    return code ? code : allocator_alloc(allocator, request, block);
+}
+
+static int no_allocator(struct executor *e, int name, struct place at)
+{
+    const struct name *n = &e->fun->names[name];
+    return program_error(e->program, e->error, ERR_UNSUPPORTED, at,
+                         "'%s' is in %s memory, for which this run has no allocator", n->text,
+                         space_name(n->space));
+}
+
+/* The next spare block is the name's from now on. */
+static void take_block(struct executor *e, int name)
+{
+    int b = e->free_block;
+    struct held_block *block = &e->blocks[b];
+    e->free_block = block->next_free;
+    block->holders = block->uses = 1;
+    e->block_of[name] = e->use_of[name] = b;
+}
+
+static int alloc_in_heap(struct executor *e, int name, const struct expr *bytes, struct place at)
+{
+    int code = late_heap_alloc(e, name, &e->blocks[e->free_block], bytes, at);
+    if (!code)
+        take_block(e, name);
+    return code;
+}
+
+int blocks_alloc(struct executor *e, int name, const struct expr *size, struct place at)
+{
+    int code = blocks_holds(e, name) ? blocks_let_go(e, name) : 0;
+    if (code)
+        return code;
+    if (blocks_in_heap(e, name))
+        return alloc_in_heap(e, name, size, at);
+    int64_t bytes;
+    code = execute_size(e, size, &bytes);
+    if (code)
+        return code;
+    if (bytes < 0)
+        return execute_fail(e, at, "'%s' would have %lld bytes", e->fun->names[name].text,
+                            (long long)bytes);
+    int b = e->free_block;
+    struct held_block *block = &e->blocks[b];
+    struct alloc_request request = {
+        .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
+    struct allocator *allocator = e->allocators[e->spaces[name]];
+    if (!allocator)
+        return no_allocator(e, name, at);
+    trace_begin_call(e->trace);
+    code = allocator_alloc(allocator, &request, &block->block);
+    if (code == ERR_OOM)
+        code = ask_again(e, allocator, &request, &block->block);
+    if (!code)
+        count_live(e, request.size); /* so that a listener of the trace sees it; a nanosecond */
+    trace_alloc(e->trace, (unsigned)b, code ? NULL : &block->block, &request);
+    if (code) {
+        error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag, (long long)bytes,
+                  allocator->source->error.text);
+        return code;
+    }
+    block->allocator = allocator;
+    block->in_heap = false;
+    block->requested = (uint64_t)bytes;
+    block->tag = request.tag;
+    take_block(e, name);
+    if (e->is_group && bytes)
+        code = e->device->ops->discard(e->device, block_memory(&block->block),
+                                       block_offset(&block->block), block->requested, e->error);
+    if (!code && e->poison && bytes && e->has_arrays[name])
+        code = e->device->ops->fill(e->device, block_memory(&block->block),
+                                    block_offset(&block->block), 0xff, block->requested, e->error);
+    return code;
+}
+
+void blocks_add_reference(struct executor *e, int block)
+{
+    if (block == NO_BLOCK)
+        return;
+    e->blocks[block].holders++;
+    e->blocks[block].uses++;
+}
+
+void blocks_hold(struct executor *e, int name, int block)
+{
+    e->block_of[name] = e->use_of[name] = block;
+}
+
+static void recycle(struct executor *e, int b)
+{
+    if (e->blocks[b].holders || e->blocks[b].uses)
+        return;
+    e->blocks[b].next_free = e->free_block;
+    e->free_block = b;
+}
+
+static int end_use(struct executor *e, int name)
+{
+    int b = e->use_of[name], code = 0;
+    if (b == NO_BLOCK)
+        return 0;
+    e->use_of[name] = NO_BLOCK;
+    if (--e->blocks[b].uses == 0) {
+        if (e->blocks[b].in_heap)
+            code = late_heap_use_ends(e, &e->blocks[b]);
+        else
+            e->counts.live_bytes -= e->blocks[b].requested;
+        recycle(e, b);
+    }
+    return code;
+}
+
+static int end_hold(struct executor *e, int name)
+{
+    int b = e->block_of[name];
+    if (b == NO_BLOCK)
+        return 0;
+    struct held_block *block = &e->blocks[b];
+    e->block_of[name] = NO_BLOCK;
+    if (--block->holders)
+        return 0;
+    if (block->in_heap) {
+        int freed = late_heap_free(e, block);
+        recycle(e, b);
+        return freed;
+    }
+    trace_begin_call(e->trace);
+    int code = allocator_free(block->allocator, &block->block, block->tag, block->requested);
+    trace_free(e->trace, (unsigned)(block - e->blocks));
+    if (code)
+        error_set(e->error, code, "giving back block '%s': %s", block->tag,
+                  block->allocator->source->error.text);
+    recycle(e, b);
+    return code;
+}
+
+int blocks_last_use(struct executor *e, int name)
+{
+    int code = end_use(e, name);
+    return code || e->policy != RELEASE_LAST_USE ? code : end_hold(e, name);
+}
+
+int blocks_let_go(struct executor *e, int name)
+{
+    int code = end_use(e, name);
+    return code ? code : end_hold(e, name);
+}
+
+void blocks_free_all(struct executor *e)
+{
+    for (unsigned n = 0; n < e->fun->name_count; n++)
+        e->block_of[n] = e->use_of[n] = NO_BLOCK;
+    e->free_block = NO_BLOCK;
+    for (unsigned b = e->block_capacity; b-- > 0;) {
+        struct held_block *block = &e->blocks[b];
+        if (block->holders && !block->in_heap) {
+            trace_begin_call(e->trace);
+            allocator_free(block->allocator, &block->block, block->tag, block->requested);
+            trace_free(e->trace, b);
+        }
+        *block = (struct held_block){.next_free = e->free_block};
+        e->free_block = (int)b;
+    }
+}

@@ -1,0 +1,219 @@
+/* A source's heaps on the device: strategies/device_heap, and where it is asked for a mirror of
+ * each on the host. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "device_heap/device_heap.h"
+#include "device_heap/kernels.h"
+#include "run/execute/device_source.h"
+
+enum { RING_COMMANDS = 1024, WORD_BYTES = 4 };
+
+_Static_assert((int)HEAP_LARGER == (int)DEVICE_HEAP_LARGER &&
+                   (int)HEAP_SMALLER == (int)DEVICE_HEAP_SMALLER &&
+                   (int)HEAP_BEST == (int)DEVICE_HEAP_BEST &&
+                   (int)HEAP_TLSF == (int)DEVICE_HEAP_TLSF,
+               "a source's policies are the heap's");
+
+struct source_heap {
+    struct device_heap *heap;
+    unsigned queue;
+    bool has_mirror;
+    struct host_heap mirror;
+};
+
+static int begin(void *context, uint64_t *kernels, struct error *error)
+{
+    struct device_heap_kernels *k;
+    const struct device_info *info = device_info(context);
+    if (info->members > 1)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "a heap on the device is that of one device, %s is a group of %u",
+                         info->id, info->members);
+    int code = device_heap_kernels_build(context, &k, error);
+    if (!code)
+        *kernels = (uint64_t)(uintptr_t)k;
+    return code;
+}
+
+static void end(void *context, uint64_t kernels)
+{
+    (void)context;
+    device_heap_kernels_free((struct device_heap_kernels *)(uintptr_t)kernels);
+}
+
+static struct source_heap *self(uint64_t heap)
+{
+    return (struct source_heap *)(uintptr_t)heap;
+}
+
+/* Commands go to the heap's queue; others go to the first one. */
+static int use_queue(struct device *d, unsigned queue, struct error *error)
+{
+    return d->ops->use_queue ? d->ops->use_queue(d, queue, error) : 0;
+}
+
+static int leave_queue(struct device *d, const struct source_heap *h, int code, struct error *error)
+{
+    int left = h->queue ? use_queue(d, 0, code ? NULL : error) : 0;
+    return code ? code : left;
+}
+
+/* The arena's words are zeros that no page is taken for until a tag is written there. */
+static void open_mirror(struct source_heap *h, const struct device_heap_options *o)
+{
+    struct device_heap_parts parts = device_heap_parts(h->heap, 0);
+    h->has_mirror = true;
+    h->mirror = (struct host_heap){
+        .index = must_alloc(heap_index_words(o->policy, parts.capacity) * WORD_BYTES),
+        .arena = must_alloc((uint64_t)parts.words * WORD_BYTES),
+        .slots = must_alloc((uint64_t)parts.slot_count * SLOT_WORDS * WORD_BYTES),
+        .words = parts.words,
+        .capacity = parts.capacity,
+        .slot_count = parts.slot_count,
+        .policy = o->policy,
+        .padding = o->padding,
+    };
+    host_heap_init(&h->mirror);
+}
+
+static int open_heap(void *context, uint64_t kernels, uint64_t memory, unsigned queue,
+                     const struct source_heap_options *options, uint64_t *heap,
+                     uint64_t *books_bytes, struct error *error)
+{
+    const struct device_heap_options o = {
+        .policy = (enum device_heap_policy)options->policy,
+        .padding = options->seed_padding ? DEVICE_HEAP_SEED : DEVICE_HEAP_TIGHT,
+        .arena_bytes = options->arena_bytes,
+        .slots = (uint32_t)options->block_count,
+        .ring_commands = RING_COMMANDS,
+        .arena = memory,
+        .kernels = (struct device_heap_kernels *)(uintptr_t)kernels,
+    };
+    struct source_heap *h = must_alloc(sizeof *h);
+    h->queue = queue;
+    int code = queue ? use_queue(context, queue, error) : 0;
+    if (!code)
+        code = device_heap_open(context, &o, &h->heap, error);
+    code = leave_queue(context, h, code, error);
+    if (code) {
+        device_heap_close(h->heap);
+        free(h);
+        return code;
+    }
+    if (options->mirror)
+        open_mirror(h, &o);
+    *heap = (uint64_t)(uintptr_t)h;
+    *books_bytes = device_heap_held_bytes(h->heap);
+    return 0;
+}
+
+static int close_heap(void *context, uint64_t heap, struct error *error)
+{
+    (void)context, (void)error;
+    struct source_heap *h = self(heap);
+    device_heap_close(h->heap);
+    free(h->mirror.index);
+    free(h->mirror.arena);
+    free(h->mirror.slots);
+    free(h);
+    return 0;
+}
+
+static void mirror_command(struct source_heap *h, uint32_t what, uint32_t count, uint32_t stride)
+{
+    const uint32_t command[COMMAND_WORDS] = {
+        [COMMAND_DO] = what, [COMMAND_COUNT] = count, [COMMAND_STRIDE] = stride};
+    if (h->has_mirror)
+        host_heap_ops(&h->mirror, command, 1, NULL, 0);
+}
+
+static int give_free(struct source_heap *h, uint32_t slot, struct error *error)
+{
+    int code = device_heap_free(h->heap, slot, error);
+    if (!code)
+        mirror_command(h, (uint32_t)HEAP_FREE | slot, 0, 0);
+    return code;
+}
+
+/* Where the block of a slot is. */
+static int learn(struct source_heap *h, uint32_t slot, uint32_t words[SLOT_WORDS],
+                 struct error *error)
+{
+    if (!h->has_mirror)
+        return device_heap_read_slot(h->heap, slot, words, error);
+    memcpy(words, h->mirror.slots + (size_t)slot * SLOT_WORDS, SLOT_WORDS * WORD_BYTES);
+    return 0;
+}
+
+static int give_alloc(struct source_heap *h, uint64_t bytes, uint64_t alignment, uint64_t *block,
+                      uint64_t *offset, struct error *error)
+{
+    uint32_t slot, words[SLOT_WORDS], stride = (uint32_t)(alignment / WORD_BYTES);
+    uint32_t count = (uint32_t)((bytes + alignment - 1) / alignment);
+    int code = device_heap_alloc(h->heap, count, stride, &slot, error);
+    if (code)
+        return code;
+    mirror_command(h, (uint32_t)HEAP_ALLOC | slot, count, stride);
+    code = device_heap_submit(h->heap, 0, 0, error);
+    if (!code)
+        code = learn(h, slot, words, error);
+    if (code || words[SLOT_BLOCK] == 0) {
+        int freed = give_free(h, slot, code ? NULL : error);
+        return code ? code
+               : freed
+                   ? freed
+                   : error_set(error, ERR_OOM, "the heap on the device has no room for %llu bytes",
+                               (unsigned long long)bytes);
+    }
+    *block = slot;
+    *offset = (uint64_t)words[SLOT_INDEX] * alignment;
+    return 0;
+}
+
+static int alloc_block(void *context, uint64_t heap, uint64_t bytes, uint64_t alignment,
+                       uint64_t *block, uint64_t *offset, struct error *error)
+{
+    struct source_heap *h = self(heap);
+    int code = h->queue ? use_queue(context, h->queue, error) : 0;
+    if (!code)
+        code = give_alloc(h, bytes, alignment, block, offset, error);
+    return leave_queue(context, h, code, error);
+}
+
+static int free_block(void *context, uint64_t heap, uint64_t block, struct error *error)
+{
+    (void)context;
+    return give_free(self(heap), (uint32_t)block, error);
+}
+
+/* All commands that were given have come to the device before it is looked at. */
+static int check_heap(void *context, uint64_t heap, uint64_t *broken, struct error *error)
+{
+    struct source_heap *h = self(heap);
+    uint64_t report[REPORT_WORDS], header[HEAP_HEADER_WORDS];
+    *broken = 0;
+    int code = h->queue ? use_queue(context, h->queue, error) : 0;
+    if (!code)
+        code = device_heap_submit(h->heap, 0, 0, error);
+    if (!code)
+        code = device_heap_check(h->heap, report, broken, error);
+    if (!code)
+        code = device_heap_read_header(h->heap, header, error);
+    for (unsigned w = 0; w < HEAP_HEADER_WORDS && !code && h->has_mirror; w++)
+        *broken += header[w] != h->mirror.index[w];
+    if (!code)
+        *broken += (header[HEAP_STATUS] & DEVICE_HEAP_FAILURES & ~DEVICE_HEAP_OUT_OF_MEMORY) != 0;
+    return leave_queue(context, h, code, error);
+}
+
+const struct source_heap_ops device_source_heap = {
+    .begin = begin,
+    .end = end,
+    .open = open_heap,
+    .close = close_heap,
+    .alloc = alloc_block,
+    .free = free_block,
+    .check = check_heap,
+};

@@ -1,0 +1,468 @@
+/* The executor: bodies, branches and loops. */
+#include "run/execute/execute.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/execute/executor.h"
+
+int execute_fail(struct executor *e, struct place at, const char *format, ...)
+{
+    char message[500];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return program_error(e->program, e->error, ERR_PROGRAM, at, "%s", message);
+}
+
+int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value)
+{
+    const struct expr *unknown = e->lacks ? unknown_in(e, expr) : NULL;
+    if (unknown)
+        return unknown_refuse(e, unknown->name, unknown->at);
+    int code = e->late && late_in(e, expr) ? late_settle(e, true) : 0;
+    if (code)
+        return code;
+    if (expr->op == EXPR_NAME) {
+        *value = e->values[expr->name];
+        return 0;
+    }
+    return expr_evaluate(e->program, expr, e->values, value, e->error);
+}
+
+int execute_size(struct executor *e, const struct expr *expr, int64_t *size)
+{
+    union scalar value;
+    int code = execute_evaluate(e, expr, &value);
+    if (!code)
+        *size = value.i64;
+    return code;
+}
+
+/* ---- values on their way -------------------------------------------------------------------- */
+
+static inline void pick_up_scalar(const struct executor *e, int name, struct passed *p)
+{
+    p->scalar = e->values[name];
+    if (e->late)
+        p->late = late_of(e, name);
+    if (e->lacks)
+        p->lacks = e->lacks[name];
+}
+
+static int put_down_late(struct executor *e, int name, struct passed *p)
+{
+    int code = 0;
+    if (p->late.serial && late_is_known(e, &p->late))
+        code = late_resolve(e, &p->late, &e->values[name], e->fun->names[name].element);
+    late_bind(e, name, p->late);
+    return code;
+}
+
+static inline int put_down_scalar(struct executor *e, int name, struct passed *p)
+{
+    e->values[name] = p->scalar;
+    if (e->lacks)
+        e->lacks[name] = p->lacks;
+    return e->late ? put_down_late(e, name, p) : 0;
+}
+
+static void pick_up(struct executor *e, int name, struct passed *p)
+{
+    switch (e->kinds[name]) {
+    case NAME_SCALAR:
+        pick_up_scalar(e, name, p);
+        break;
+    case NAME_ARRAY:
+        p->array = e->arrays[name];
+        break;
+    case NAME_MEMORY:
+        p->block = e->block_of[name];
+        blocks_add_reference(e, p->block);
+        break;
+    }
+}
+
+/* Binds a name to what was picked up; memories must come before the arrays in them. */
+static int put_down(struct executor *e, int name, struct passed *p, struct place at)
+{
+    if (e->kinds[name] == NAME_MEMORY) {
+        blocks_hold(e, name, p->block);
+        return 0;
+    }
+    bool same = false;
+    int code = execute_bind_passed(e, name);
+    if (!code)
+        code = execute_same_place(e, &e->arrays[name], &p->array, &same);
+    if (code || same)
+        return code;
+    return execute_fail(e, at, "what '%s' receives has another shape or index function than '%s'",
+                        e->fun->names[name].text, e->fun->names[name].text);
+}
+
+static int put_down_all(struct executor *e, const int *names, const struct step_state *state,
+                        unsigned count, struct place at)
+{
+    int code = 0;
+    /* Arrays last: their types mention the others. */
+    for (unsigned pass = 0; pass < 1u + state->passes_arrays; pass++)
+        for (unsigned i = 0; i < count && !code; i++)
+            if (e->kinds[names[i]] == NAME_SCALAR) /* the loop that only counts: no call for it */
+                code = put_down_scalar(e, names[i], &state->passed[i]);
+            else if ((e->kinds[names[i]] == NAME_ARRAY) == (pass == 1))
+                code = put_down(e, names[i], &state->passed[i], at);
+    return code;
+}
+
+static int let_go_all(struct executor *e, const struct names_list *list)
+{
+    int code = 0;
+    for (unsigned i = 0; i < list->count && !code; i++)
+        if (blocks_holds(e, list->names[i]))
+            code = blocks_let_go(e, list->names[i]);
+    return code;
+}
+
+static int last_use_all(struct executor *e, const struct names_list *list)
+{
+    int code = 0;
+    for (unsigned i = 0; i < list->count && !code; i++)
+        if (blocks_holds(e, list->names[i]))
+            code = blocks_last_use(e, list->names[i]);
+    return code;
+}
+
+/* ---- statements ----------------------------------------------------------------------------- */
+
+static int run_steps(struct executor *e, const struct scope *scope);
+
+/* Runs a body and leaves its results in `passed`. */
+static int run_body(struct executor *e, const struct scope *scope, struct passed *passed)
+{
+    int code = last_use_all(e, &scope->unused);
+    if (!code)
+        code = run_steps(e, scope);
+    if (code)
+        return code;
+    for (unsigned i = 0; i < scope->body->result_count; i++)
+        if (e->kinds[scope->body->results[i]] == NAME_SCALAR)
+            pick_up_scalar(e, scope->body->results[i], &passed[i]);
+        else
+            pick_up(e, scope->body->results[i], &passed[i]);
+    code = last_use_all(e, &scope->entrusted);
+    return code ? code : let_go_all(e, &scope->bound);
+}
+
+static int run_if(struct executor *e, const struct step *s)
+{
+    union scalar condition;
+    int code = execute_evaluate(e, s->stm->expr, &condition);
+    struct step_state *state = s->state;
+    if (!code)
+        code = run_body(e, condition.u8 ? s->then : s->otherwise, state->passed);
+    return code ? code : put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
+}
+
+static int run_iterations(struct executor *e, const struct step *s, int64_t bound)
+{
+    const struct loop *l = s->stm->loop;
+    struct step_state *state = s->state;
+    for (int64_t i = 0;; i++) {
+        int code = e->lacks ? unknown_iteration(e, s->stm) : 0;
+        if (code)
+            return code;
+        if (e->late && l->condition != NO_NAME && (code = late_need(e, l->condition)) != 0)
+            return code;
+        if (l->counter != NO_NAME ? i >= bound : !e->values[l->condition].u8)
+            return 0;
+        if (l->counter != NO_NAME)
+            e->values[l->counter].i64 = i;
+        code = run_body(e, s->then, state->passed);
+        if (!code)
+            code = put_down_all(e, l->params, state, l->param_count, l->body.results_at);
+        if (code)
+            return code;
+    }
+}
+
+/* Is it to stay unknown to the host? If not, the form is that of a known value. */
+static bool is_form(const struct executor *e, const struct expr *expr, struct late_form *form)
+{
+    if (e->late && late_in(e, expr) && late_form_of(e, expr, form) && form->serial)
+        return true;
+    *form = (struct late_form){0};
+    return false;
+}
+
+static int run_scalar(struct executor *e, const struct stm *stm)
+{
+    struct late_form form = {0};
+    if (e->lacks && unknown_scalar(e, stm->outs[0], stm->expr))
+        return 0;
+    if (!e->late)
+        return execute_evaluate(e, stm->expr, &e->values[stm->outs[0]]);
+    int code =
+        is_form(e, stm->expr, &form) ? 0 : execute_evaluate(e, stm->expr, &e->values[stm->outs[0]]);
+    late_bind(e, stm->outs[0], form);
+    return code;
+}
+
+static int run_loop(struct executor *e, const struct step *s)
+{
+    const struct loop *l = s->stm->loop;
+    struct step_state *state = s->state;
+    int64_t bound = 0;
+    int code = l->bound ? execute_size(e, l->bound, &bound) : 0;
+    for (unsigned i = 0; i < l->param_count && !code; i++) {
+        if (l->init_exprs[i]) {
+            const struct expr *unknown = e->lacks ? unknown_in(e, l->init_exprs[i]) : NULL;
+            state->passed[i].lacks = unknown ? e->lacks[unknown->name] : NO_NAME;
+            state->passed[i].late = (struct late_form){0};
+            if (!unknown && !is_form(e, l->init_exprs[i], &state->passed[i].late))
+                code = execute_evaluate(e, l->init_exprs[i], &state->passed[i].scalar);
+        } else
+            pick_up(e, l->init_names[i], &state->passed[i]);
+    }
+    if (!code)
+        code = put_down_all(e, l->params, state, l->param_count, s->stm->at);
+    if (!code)
+        code = last_use_all(e, &s->moved);
+    if (!code)
+        code = run_iterations(e, s, bound);
+    if (code)
+        return code;
+    for (unsigned i = 0; i < l->param_count; i++)
+        pick_up(e, l->params[i], &state->passed[i]);
+    code = let_go_all(e, &s->then->bound);
+    return code ? code : put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
+}
+
+/* The shape that a view declares must be what the operation gives. */
+static int run_view(struct executor *e, const struct step *s)
+{
+    const struct stm *stm = s->stm;
+    int code = execute_bind_array(e, stm->outs[0]);
+    if (code)
+        return code;
+    const struct layout *out = &e->arrays[stm->outs[0]].layout;
+    const struct layout *from = &e->arrays[stm->array].layout;
+    bool fits = true;
+    switch (stm->kind) {
+    case STM_RESHAPE:
+        fits = layout_count(out) == layout_count(from);
+        break;
+    case STM_REARRANGE:
+        for (unsigned d = 0; d < out->rank; d++)
+            fits &= out->shape[d] == from->shape[stm->permutation[d]];
+        break;
+    case STM_ALIAS:
+        fits = layout_same_shape(out, from);
+        break;
+    default: {
+        struct layout part;
+        code = move_slice_layout(e, stm, from, &part);
+        fits = !code && layout_same_shape(out, &part);
+    }
+    }
+    if (!code && !fits)
+        code = execute_fail(e, stm->at, "the declared shape of '%s' is not the shape of the result",
+                            e->fun->names[stm->outs[0]].text);
+    return code;
+}
+
+static int run_assert(struct executor *e, const struct stm *s)
+{
+    union scalar value;
+    if (e->lacks && unknown_in(e, s->expr))
+        return 0; /* the run is supposed to be one in which it holds */
+    int code = execute_evaluate(e, s->expr, &value);
+    return code || value.u8 ? code : execute_fail(e, s->at, "this assertion does not hold");
+}
+
+static int run_step(struct executor *e, const struct step *s)
+{
+    const struct stm *stm = s->stm;
+    int code = e->heap ? late_heap_need(e, stm) : 0;
+    if (code)
+        return code;
+    switch (stm->kind) {
+    case STM_SCALAR:
+        return run_scalar(e, stm);
+    case STM_ALLOC:
+        return blocks_alloc(e, stm->outs[0], stm->expr, stm->at);
+    case STM_KERNEL:
+        return launch_kernel(e, s);
+    case STM_ELEMENT:
+        return move_element(e, s);
+    case STM_COPY:
+        return move_copy(e, s);
+    case STM_CONCAT:
+        return move_concat(e, s);
+    case STM_UPDATE:
+        return move_update(e, s);
+    case STM_REPLICATE:
+        return move_fill(e, s);
+    case STM_IOTA:
+        return move_iota(e, s);
+    case STM_SCRATCH:
+        return execute_bind_passed(e, stm->outs[0]);
+    case STM_IF:
+        return run_if(e, s);
+    case STM_LOOP:
+        return run_loop(e, s);
+    case STM_ASSERT:
+        return run_assert(e, stm);
+    default:
+        return run_view(e, s);
+    }
+}
+
+static int run_steps(struct executor *e, const struct scope *scope)
+{
+    int code = 0;
+    for (const struct step *s = scope->first; s && !code; s = s->next) {
+        code = run_step(e, s);
+        if (!code && trace_has_listener(e->trace))
+            tenants_tell(e, s->stm);
+        if (!code)
+            code = last_use_all(e, &s->released);
+    }
+    return code;
+}
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+static void prepare_scope(struct executor *e, struct scope *scope)
+{
+    if (!scope)
+        return;
+    for (struct step *s = scope->first; s; s = s->next) {
+        struct step_state *state = s->state = arena_alloc(&e->arena, sizeof *state);
+        const struct stm *stm = s->stm;
+        unsigned values = stm->kind == STM_LOOP ? stm->loop->param_count : stm->out_count;
+        switch (stm->kind) {
+        case STM_KERNEL:
+            launch_prepare(e, s);
+            break;
+        case STM_COPY:
+        case STM_CONCAT:
+        case STM_UPDATE:
+        case STM_REPLICATE:
+        case STM_IOTA:
+            state->kernel = move_find_kernel(e, stm);
+            break;
+        case STM_IF:
+        case STM_LOOP:
+            state->passed = arena_alloc(&e->arena, values * sizeof *state->passed);
+            for (unsigned i = 0; i < stm->out_count; i++)
+                state->passes_arrays |= e->fun->names[stm->outs[i]].kind == NAME_ARRAY;
+            prepare_scope(e, s->then);
+            prepare_scope(e, s->otherwise);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
+                  struct device_program *built, enum release_policy policy,
+                  struct executor **executor, struct error *error)
+{
+    struct executor *e = must_alloc(sizeof *e);
+    *e = (struct executor){.fun = fun,
+                           .program = fun->program,
+                           .device = device,
+                           .kernels = kernels,
+                           .has_forms = device_info(device)->kind == DEVICE_GPU,
+                           .adds_offsets = device_info(device)->adds_offsets,
+                           .is_group = device_info(device)->members > 1,
+                           .built = built,
+                           .policy = policy,
+                           .error = error};
+    uint64_t alignment = device_info(device)->alignment_bytes;
+    e->block_alignment = alignment < 256 ? alignment : 256;
+    unsigned names = fun->name_count, memories = 0;
+    e->values = arena_alloc(&e->arena, names * sizeof *e->values);
+    e->arrays = arena_alloc(&e->arena, names * sizeof *e->arrays);
+    e->block_of = arena_alloc(&e->arena, names * sizeof *e->block_of);
+    e->use_of = arena_alloc(&e->arena, names * sizeof *e->use_of);
+    e->kinds = arena_alloc(&e->arena, names);
+    e->spaces = arena_alloc(&e->arena, names);
+    e->has_arrays = arena_alloc(&e->arena, names * sizeof *e->has_arrays);
+    if (!kernels) {
+        e->lacks = arena_alloc(&e->arena, names * sizeof *e->lacks);
+        e->reads = arena_alloc(&e->arena, names * sizeof *e->reads);
+    }
+    for (unsigned n = 0; n < names; n++) {
+        e->kinds[n] = (unsigned char)fun->names[n].kind;
+        e->spaces[n] = (unsigned char)fun->names[n].space;
+        memories += fun->names[n].kind == NAME_MEMORY;
+        if (fun->names[n].memory != NO_NAME)
+            e->has_arrays[fun->names[n].memory] = true;
+    }
+    /* A name holds one block at most, and a value on its way between two names one more. */
+    e->block_capacity = 2 * memories + 1;
+    e->blocks = arena_alloc(&e->arena, e->block_capacity * sizeof *e->blocks);
+    late_prepare(e);
+    int code = late_heap_prepare(e);
+    if (code) {
+        executor_close(e);
+        return code;
+    }
+    e->root = liveness_analyse(fun, &e->arena);
+    prepare_scope(e, e->root);
+    blocks_free_all(e);
+    *executor = e;
+    return 0;
+}
+
+void executor_close(struct executor *e)
+{
+    if (!e)
+        return;
+    late_heap_forget(e);
+    arena_free(&e->arena);
+    free(e);
+}
+
+void executor_use_heap(struct executor *e, struct source *source, struct allocator_counts *own,
+                       struct allocator_counts *all)
+{
+    e->heap_source = source;
+    e->heap_counts = own;
+    e->all_counts = all;
+}
+
+void executor_record(struct executor *e, struct trace *trace)
+{
+    e->trace = trace;
+}
+
+unsigned executor_block_capacity(const struct executor *e)
+{
+    return e->block_capacity;
+}
+
+const struct executor_counts *executor_counts(const struct executor *e)
+{
+    return &e->counts;
+}
+
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+int executor_run(struct executor *e, struct error *error)
+{
+    e->error = error;
+    trace_begin_run(e->trace);
+    int code = last_use_all(e, &e->root->unused);
+    if (!code)
+        code = run_steps(e, e->root);
+    if (!code)
+        tenants_tell_results(e);
+    trace_end_run(e->trace);
+    return code;
+}

@@ -1,0 +1,77 @@
+/* The executor: the one place where program, allocator and device meet.
+ *
+ * It walks the annotated program and counts references on blocks. A name holds one reference on its
+ * block; when it lets go is the release policy:
+ *   last-use  after the last statement that mentions the name or an array in it
+ *   scope     at the end of the body that binds the name, once an iteration in a loop (the thesis's
+ *             compiler did so)
+ * The bytes that are still to be used are counted by the last-use rule under either policy.
+ */
+#ifndef GAMUT_RUN_EXECUTE_H
+#define GAMUT_RUN_EXECUTE_H
+
+#include "alloc/allocator.h"
+#include "device/device.h"
+#include "program/generate.h"
+#include "record/facts/counters.h"
+#include "workload.h"
+
+/* Iterations after which a dry run gives up: a loop that ends when the device says so may never
+ * end without one. */
+enum { DRY_ITERATIONS_MAX = 4000000 };
+
+enum release_policy { RELEASE_LAST_USE, RELEASE_SCOPE };
+
+/* A fun made ready to run: its statements with what is released where, and all the memory that a
+ * run needs on the host, so that running allocates none. */
+struct executor;
+
+/* `built` are the kernels of the fun's program, named by `kernels`, for `device`; all of them and
+ * the fun outlive the executor. Both NULL make it a dry run: nothing is launched, arrays have no
+ * contents (and no values in `arguments`), and scalars may be unknown. Those that are read from
+ * arrays are, unless `arguments` has values by their name: for each time that it is read one, of
+ * which the last goes for all times to come. A run that needs a scalar that is
+ * unknown ends with ERR_USAGE and says which. */
+int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
+                  struct device_program *built, enum release_policy policy,
+                  struct executor **executor, struct error *error);
+void executor_close(struct executor *executor);
+
+/* What a run counted besides what allocator and source count. */
+struct executor_counts {
+    uint64_t live_bytes, peak_live_bytes;
+    uint64_t launch_count, readback_count;
+    struct copy_counts copy[COPY_KINDS];
+};
+
+/* Allocates and uploads the inputs (by parameter name; scalars, then arrays). Not timed by anybody.
+ * `allocators` are those of the memory spaces, by enum space: where one is NULL, a run that asks
+ * for such memory ends with ERR_UNSUPPORTED.
+ * With `poison` every block of the run is filled with 0xff bytes before the program sees it, so
+ * that reading what was never written shows. The counts begin at zero here. */
+int executor_begin(struct executor *executor, struct allocator *const allocators[SPACES],
+                   const struct arguments *arguments, bool poison, struct error *error);
+/* For a fun with late elements, or memory in a heap that the device runs: where their memory comes
+ * from, when a run begins, and the counts of the heap's blocks and of those of all spaces, to which
+ * the heap's are added. All outlive the runs. Without, such a run ends with ERR_UNSUPPORTED. */
+bool executor_wants_heap(const struct fun *fun);
+void executor_use_heap(struct executor *executor, struct source *source,
+                       struct allocator_counts *own, struct allocator_counts *all);
+/* Runs the body. Returns before the device is idle. */
+int executor_run(struct executor *executor, struct error *error);
+/* Records all runs from now on; NULL ends that. The trace needs room for so many blocks. */
+struct trace;
+void executor_record(struct executor *executor, struct trace *trace);
+unsigned executor_block_capacity(const struct executor *executor);
+/* After a run, for counts: what the host did not need to know until now. Waits, which is no part of
+ * the run. ERR_OOM if the heap has refused a block. The peaks of the allocator's counts and of the
+ * executor's have what is in the heap in them only then. */
+int executor_settle(struct executor *executor, struct error *error);
+/* The results in the order of `in`, read into host arrays that the caller owns (free data). */
+int executor_results(struct executor *executor, struct host_array *results, struct error *error);
+/* Lets go of everything that the run still holds, also after a failure. */
+void executor_end(struct executor *executor);
+
+const struct executor_counts *executor_counts(const struct executor *executor);
+
+#endif

@@ -1,0 +1,88 @@
+/* Which arrays live in a block, and when: a merged program puts several into one. The executor
+ * knows blocks alone; the arrays are told to the listener of a trace, in a run made for that. */
+#include "run/execute/executor.h"
+
+void tenants_tell_array(struct executor *e, int name, bool fresh)
+{
+    const struct name *n = &e->fun->names[name];
+    const struct array_state *a = &e->arrays[name];
+    /* What the threads of a kernel have to themselves is gone after it. */
+    if (n->kind != NAME_ARRAY || n->memory == NO_NAME || n->thread_rank ||
+        layout_count(&a->layout) == 0)
+        return;
+    const int block = e->block_of[n->memory];
+    if (block == NO_BLOCK || e->blocks[block].in_heap)
+        return;
+    int64_t first, last;
+    layout_range(&a->layout, &first, &last);
+    const uint64_t each = element_bytes(n->element);
+    trace_array(e->trace, (unsigned)block, n->text,
+                (uint64_t)first * each - block_offset(&e->blocks[block].block),
+                (uint64_t)(last - first + 1) * each, fresh);
+}
+
+static void tell_used(struct executor *e, int name)
+{
+    if (name != NO_NAME)
+        tenants_tell_array(e, name, false);
+}
+
+static bool is_out(const struct stm *stm, int name)
+{
+    for (unsigned o = 0; o < stm->out_count; o++)
+        if (stm->outs[o] == name)
+            return true;
+    return false;
+}
+
+/* The arrays of a kernel are those it reads, and its outs: what was in their place is not used,
+ * unless they take it over. */
+static void tell_used_by_kernel(struct executor *e, const struct stm *stm)
+{
+    const struct kernel *k = stm->kernel;
+    for (unsigned i = 0; i < k->array_count; i++)
+        if (!is_out(stm, k->arrays[i]))
+            tell_used(e, k->arrays[i]);
+    for (unsigned o = 0; o < stm->out_count; o++)
+        tell_used(e, k->taken_over[o]);
+}
+
+/* What a statement reads is told first: what it fills may be put in the same place. */
+void tenants_tell(struct executor *e, const struct stm *stm)
+{
+    switch (stm->kind) {
+    case STM_KERNEL:
+        tell_used_by_kernel(e, stm);
+        break;
+    case STM_CONCAT:
+        for (unsigned i = 0; i < stm->piece_count; i++)
+            tell_used(e, stm->pieces[i].array);
+        break;
+    case STM_UPDATE:
+        tell_used(e, stm->array);
+        tell_used(e, stm->value);
+        break;
+    case STM_ELEMENT:
+        tell_used(e, stm->array);
+        return;
+    case STM_COPY:
+        tell_used(e, stm->array);
+        break;
+    case STM_REPLICATE:
+    case STM_IOTA:
+    case STM_SCRATCH:
+        break;
+    default:
+        return; /* views and what only passes arrays on move nothing */
+    }
+    for (unsigned o = 0; o < stm->out_count; o++)
+        tenants_tell_array(e, stm->outs[o], true);
+}
+
+void tenants_tell_results(struct executor *e)
+{
+    if (!trace_has_listener(e->trace))
+        return;
+    for (unsigned r = 0; r < e->fun->body.result_count; r++)
+        tell_used(e, e->fun->body.results[r]);
+}

@@ -1,0 +1,190 @@
+#include "run/execute/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/allocator.h"
+#include "base/arena.h"
+#include "run/execute/executor.h"
+
+void trace_open(struct trace *t, size_t events, size_t uses, unsigned block_capacity)
+{
+    *t = (struct trace){
+        .event_capacity = events, .use_capacity = uses, .block_capacity = block_capacity};
+    t->events = must_alloc(events * sizeof *t->events);
+    t->uses = must_alloc(uses * sizeof *t->uses);
+    t->memory_of = must_alloc(block_capacity * sizeof *t->memory_of);
+}
+
+void trace_close(struct trace *t)
+{
+    free(t->events);
+    free(t->uses);
+    free(t->memory_of);
+    *t = (struct trace){0};
+}
+
+void trace_restart(struct trace *t, struct device *profiled)
+{
+    t->event_count = t->use_count = t->run_begin = t->run_end = 0;
+    t->part = TRACE_BEFORE;
+    memset(t->memory_of, 0, t->block_capacity * sizeof *t->memory_of);
+    t->profiled = profiled;
+    t->ended_ns = clock_ns();
+}
+
+/* ---- while it runs -------------------------------------------------------------------------- */
+
+void trace_begin_call(struct trace *t)
+{
+    if (t)
+        t->started_ns = clock_ns();
+}
+
+/* A device that cannot note the time of a command leaves it out, and profile_end tells so by the
+ * number of its entries. */
+void trace_begin_command(struct trace *t)
+{
+    if (!t)
+        return;
+    t->started_ns = clock_ns();
+    if (t->profiled)
+        t->profiled->ops->profile_start(t->profiled, NULL);
+}
+
+/* Ends a call; NULL where there is no room for it and nobody listens. */
+static struct trace_event *end_call(struct trace *t, enum trace_kind kind)
+{
+    uint64_t now = clock_ns(), before_ns = t->started_ns - t->ended_ns;
+    if (trace_is_command(kind) && t->profiled)
+        t->profiled->ops->profile_stop(t->profiled, NULL);
+    struct trace_event *event = t->event_count < t->event_capacity ? &t->events[t->event_count]
+                                : t->listener                      ? &t->unkept
+                                                                   : NULL;
+    if (event) {
+        *event = (struct trace_event){.kind = kind,
+                                      .first_use = (unsigned)t->use_count,
+                                      .before_ns = before_ns,
+                                      .call_ns = now - t->started_ns};
+    }
+    t->event_count++;
+    t->ended_ns = clock_ns();
+    return event;
+}
+
+static void tell(struct trace *t, const struct trace_event *event, const struct block *block)
+{
+    if (!event || !t->listener)
+        return;
+    t->listener->event(t->listener->context, event, block);
+    t->ended_ns = clock_ns();
+}
+
+/* The block that lies in a memory. Under the strategy that traces are made with each has one of its
+ * own. */
+static void add_use(struct trace *t, struct trace_event *event, uint64_t memory)
+{
+    if (memory == 0)
+        return;
+    if (event && t->use_count < t->use_capacity)
+        for (unsigned b = 0; b < t->block_capacity; b++)
+            if (t->memory_of[b] == memory) {
+                t->uses[t->use_count] = b;
+                event->use_count++;
+                break;
+            }
+    t->use_count++;
+}
+
+void trace_alloc(struct trace *t, unsigned block, const struct block *got,
+                 const struct alloc_request *request)
+{
+    struct trace_event *event = t ? end_call(t, TRACE_ALLOC) : NULL;
+    if (!event)
+        return;
+    event->block = block;
+    event->bytes = request->size;
+    event->alignment = request->alignment;
+    event->tag = request->tag;
+    t->memory_of[block] = got ? block_memory(got) : 0;
+    tell(t, event, got);
+}
+
+void trace_free(struct trace *t, unsigned block)
+{
+    struct trace_event *event = t ? end_call(t, TRACE_FREE) : NULL;
+    if (!event)
+        return;
+    event->block = block;
+    tell(t, event, NULL);
+    t->memory_of[block] = 0;
+}
+
+void trace_launch(struct trace *t, unsigned kernel, unsigned array_count,
+                  const struct launched_array *arrays)
+{
+    if (!t)
+        return;
+    struct trace_event *event = end_call(t, TRACE_LAUNCH);
+    if (event)
+        event->kernel = kernel;
+    for (unsigned i = 0; i < array_count; i++)
+        add_use(t, event, arrays[i].state->memory);
+    t->ended_ns = clock_ns();
+    tell(t, event, NULL);
+}
+
+static void transfer(struct trace *t, enum trace_kind kind, uint64_t to, uint64_t from,
+                     uint64_t bytes)
+{
+    if (!t)
+        return;
+    struct trace_event *event = end_call(t, kind);
+    if (event)
+        event->bytes = bytes;
+    add_use(t, event, to);
+    add_use(t, event, from);
+    t->ended_ns = clock_ns();
+    tell(t, event, NULL);
+}
+
+void trace_copy(struct trace *t, uint64_t to, uint64_t from, uint64_t bytes)
+{
+    transfer(t, TRACE_COPY, to, from, bytes);
+}
+
+void trace_read(struct trace *t, uint64_t memory, uint64_t bytes)
+{
+    transfer(t, TRACE_READ, 0, memory, bytes);
+}
+
+void trace_write(struct trace *t, uint64_t memory, uint64_t bytes)
+{
+    transfer(t, TRACE_WRITE, memory, 0, bytes);
+}
+
+void trace_array(struct trace *t, unsigned block, const char *name, uint64_t first, uint64_t bytes,
+                 bool fresh)
+{
+    if (!trace_has_listener(t))
+        return;
+    t->listener->array(t->listener->context, block, name, first, bytes, fresh);
+    t->ended_ns = clock_ns();
+}
+
+void trace_begin_run(struct trace *t)
+{
+    if (!t)
+        return;
+    t->run_begin = t->event_count;
+    t->part = TRACE_RUN;
+    t->ended_ns = t->run_started_ns = clock_ns();
+}
+
+void trace_end_run(struct trace *t)
+{
+    if (!t)
+        return;
+    t->run_end = t->event_count;
+    t->part = TRACE_AFTER;
+}

@@ -1,0 +1,378 @@
+#include "run/predict/predict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/sort.h"
+#include "run/execute/device_source.h"
+#include "run/predict/model.h"
+#include "run/execute/spaces.h"
+
+enum {
+    REPEATS_MAX = 5,      /* runs of each kind, of which medians are taken */
+    EVENTS_MAX = 4000000, /* some 100 bytes each */
+    SHORT_QUEUE = 500,    /* commands behind which a launch never waits for a place */
+    REPLAYS = 3,          /* the strategy's own work is timed in each */
+};
+static const uint64_t enough_ns = 100000000; /* for the runs of a kind */
+
+struct profile {
+    struct profile *next;
+    struct case_key key; /* without strategy and device */
+    struct trace trace;
+    int status;
+    struct error error;
+};
+
+struct predictor {
+    struct device *device;
+    const struct atlas *atlas;
+    struct profile *profiles;
+};
+
+struct predictor *predictor_open(struct device *device, const struct atlas *atlas)
+{
+    struct predictor *p = must_alloc(sizeof *p);
+    *p = (struct predictor){.device = device, .atlas = atlas};
+    return p;
+}
+
+void predictor_close(struct predictor *p)
+{
+    while (p && p->profiles) {
+        struct profile *next = p->profiles->next;
+        trace_close(&p->profiles->trace);
+        free(p->profiles);
+        p->profiles = next;
+    }
+    free(p);
+}
+
+/* ---- runs that are recorded ----------------------------------------------------------------- */
+
+/* What a profile is made with. */
+struct profiling {
+    struct predictor *predictor;
+    const struct prediction_request *request;
+    struct profile *profile;
+    struct source source;
+    struct allocator allocator;
+    uint64_t run_ns;     /* of the last run, on the host */
+    uint64_t elapsed_ns; /* and on the device */
+};
+
+/* Never below zero; all of it where the part is unknown. */
+static uint64_t less(uint64_t ns, double part)
+{
+    return isnan(part) ? ns : (double)ns > part ? (uint64_t)((double)ns - part) : 0;
+}
+
+/* `ns` receives the times of the commands, *count how many they are; NULL: nobody asks. */
+static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
+{
+    struct device *d = w->predictor->device;
+    struct trace *t = &w->profile->trace;
+    struct executor *e = w->request->executor;
+    struct error *error = &w->profile->error;
+    bool marked = false, begun = false;
+    trace_restart(t, NULL);
+    struct allocator *const allocators[SPACES] = {[SPACE_DEVICE] = &w->allocator};
+    int code = executor_begin(e, allocators, w->request->arguments, false, error);
+    if (!code)
+        code = d->ops->sync(d, error);
+    if (!code && ns) {
+        code = d->ops->profile_begin(d, *count, error);
+        begun = !code;
+        t->profiled = begun ? d : NULL;
+    }
+    uint64_t start_ns = clock_ns();
+    if (!code && !ns)
+        code = d->ops->mark(d, 0, error);
+    if (!code)
+        code = executor_run(e, error);
+    if (!code && !ns)
+        code = d->ops->mark(d, 1, error);
+    if (!code)
+        code = d->ops->sync(d, error);
+    w->run_ns = clock_ns() - start_ns;
+    if (!code && !ns)
+        code = d->ops->elapsed_ns(d, &w->elapsed_ns, error);
+    t->profiled = NULL;
+    if (begun) {
+        int ended = d->ops->profile_end(d, code ? NULL : ns, count, &marked, code ? NULL : error);
+        code = code ? code : ended;
+    }
+    executor_end(e);
+    double mark_ns = 0;
+    if (!code && marked &&
+        atlas_cost_ns(w->predictor->atlas, "command", "mark_device", 0, &mark_ns))
+        for (unsigned i = 0; i < *count; i++)
+            ns[i] = less(ns[i], mark_ns);
+    return code;
+}
+
+static unsigned count_commands(const struct trace *t)
+{
+    unsigned count = 0;
+    for (size_t i = t->run_begin; i < t->run_end; i++)
+        count += trace_is_command(t->events[i].kind);
+    return count;
+}
+
+/* The first run warms the allocator and says how much room a trace needs. */
+static int make_room(struct profiling *w)
+{
+    struct trace *t = &w->profile->trace;
+    unsigned blocks = executor_block_capacity(w->request->executor);
+    trace_open(t, 0, 0, blocks);
+    executor_record(w->request->executor, t);
+    int code = recorded_run(w, NULL, NULL);
+    if (code)
+        return code;
+    size_t events = t->event_count, uses = t->use_count;
+    if (events > EVENTS_MAX)
+        return error_set(&w->profile->error, ERR_UNSUPPORTED,
+                         "a run has %zu events, a trace takes %d", events, EVENTS_MAX);
+    trace_close(t);
+    trace_open(t, events, uses, blocks);
+    return 0;
+}
+
+static int same_run(struct profiling *w, size_t events)
+{
+    struct trace *t = &w->profile->trace;
+    if (trace_fits(t) && (!events || t->event_count == events))
+        return 0;
+    return error_set(&w->profile->error, ERR_UNSUPPORTED,
+                     "two runs of the program did not do the same");
+}
+
+/* ---- medians over runs ---------------------------------------------------------------------- */
+
+/* The lower one of two in the middle: what disturbs makes times longer. Sorts. */
+static uint64_t median(uint64_t *ns, size_t count)
+{
+    sort_u64(ns, count);
+    return ns[(count - 1) / 2];
+}
+
+/* Leaves in ns[0 .. count) the medians of `repeats` rows of `count`. */
+static void medians_of_rows(uint64_t *ns, size_t count, unsigned repeats)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t values[REPEATS_MAX];
+        for (unsigned r = 0; r < repeats; r++)
+            values[r] = ns[r * count + i];
+        ns[i] = median(values, repeats);
+    }
+}
+
+/* A call that finds the queue full takes as long as a place in it, so that all calls of a kernel
+ * count as long as those do that came early. */
+static void level_calls(struct trace *t)
+{
+    uint64_t *early = must_alloc(t->event_count * sizeof *early);
+    bool *done = must_alloc(t->event_count * sizeof *done);
+    for (size_t i = t->run_begin; i < t->run_end; i++) {
+        const struct trace_event *event = &t->events[i];
+        if (!trace_is_command(event->kind) || done[i])
+            continue;
+        size_t early_count = 0, queued = 0;
+        for (size_t j = t->run_begin; j < t->run_end; j++) {
+            const struct trace_event *other = &t->events[j];
+            queued = other->kind == TRACE_READ ? 0 : queued + trace_is_command(other->kind);
+            if (other->kind == event->kind && other->kernel == event->kernel &&
+                queued < SHORT_QUEUE)
+                early[early_count++] = other->call_ns;
+        }
+        uint64_t call_ns = early_count ? median(early, early_count) : UNKNOWN_NS;
+        for (size_t j = i; j < t->run_end; j++) {
+            struct trace_event *other = &t->events[j];
+            done[j] |= other->kind == event->kind && other->kernel == event->kernel;
+            if (other->kind == event->kind && other->kernel == event->kernel && early_count)
+                other->call_ns = call_ns;
+        }
+    }
+    free(early);
+    free(done);
+}
+
+/* ---- a profile ------------------------------------------------------------------------------ */
+
+static int record_host_times(struct profiling *w)
+{
+    struct trace *t = &w->profile->trace;
+    size_t count = t->event_capacity;
+    uint64_t *before = must_alloc(REPEATS_MAX * count * sizeof *before);
+    uint64_t *call = must_alloc(REPEATS_MAX * count * sizeof *call);
+    uint64_t elapsed[REPEATS_MAX];
+    unsigned repeats = 0;
+    uint64_t spent_ns = 0;
+    int code = 0;
+    while (!code && repeats < REPEATS_MAX && spent_ns < enough_ns) {
+        code = recorded_run(w, NULL, NULL);
+        elapsed[repeats] = w->elapsed_ns;
+        if (!code)
+            code = same_run(w, count);
+        for (size_t i = 0; i < count && !code; i++) {
+            before[repeats * count + i] = t->events[i].before_ns;
+            call[repeats * count + i] = t->events[i].call_ns;
+        }
+        spent_ns += w->run_ns;
+        repeats++;
+    }
+    if (!code) {
+        medians_of_rows(before, count, repeats);
+        medians_of_rows(call, count, repeats);
+        w->elapsed_ns = median(elapsed, repeats);
+        double timer_ns = w->predictor->atlas->timer_ns; /* each span has one reading in it */
+        for (size_t i = 0; i < count; i++) {
+            t->events[i].before_ns = less(before[i], timer_ns);
+            t->events[i].call_ns = less(call[i], timer_ns);
+        }
+        level_calls(t);
+    }
+    free(before);
+    free(call);
+    return code;
+}
+
+/* The commands of a run come one after the other, so that together they cannot take longer than the
+ * run did when nobody asked for their times: what is above it is the asking, the same for each. */
+static void take_off_asking(uint64_t *ns, unsigned count, uint64_t elapsed_ns)
+{
+    for (unsigned round = 0; round < 8; round++) { /* a short command has less to give */
+        uint64_t sum_ns = 0, left = 0;
+        for (unsigned i = 0; i < count; i++) {
+            sum_ns += ns[i];
+            left += ns[i] > 0;
+        }
+        if (sum_ns <= elapsed_ns || left == 0)
+            return;
+        for (unsigned i = 0; i < count; i++)
+            ns[i] = less(ns[i], (double)(sum_ns - elapsed_ns) / (double)left);
+    }
+}
+
+/* Keeps the host's times of the trace. */
+static int record_device_times(struct profiling *w)
+{
+    struct trace *t = &w->profile->trace, timed = *t;
+    const unsigned commands = count_commands(t);
+    struct device *d = w->predictor->device;
+    const uint64_t elapsed_ns = w->elapsed_ns;
+    if (!d->ops->profile_begin)
+        return error_set(&w->profile->error, ERR_UNSUPPORTED,
+                         "the device does not tell the time of a command");
+    uint64_t *ns = must_alloc(REPEATS_MAX * (size_t)commands * sizeof *ns);
+    uint64_t spent_ns = 0;
+    unsigned repeats = 0;
+    int code = 0;
+    trace_open(t, timed.event_capacity, timed.use_capacity, timed.block_capacity);
+    while (!code && repeats < REPEATS_MAX && spent_ns < enough_ns) {
+        unsigned count = commands;
+        code = recorded_run(w, ns + (size_t)repeats * commands, &count);
+        if (!code)
+            code = same_run(w, timed.event_count);
+        if (!code && count != commands)
+            code = error_set(&w->profile->error, ERR_UNSUPPORTED,
+                             "the device told the times of %u of %u commands", count, commands);
+        spent_ns += w->run_ns;
+        repeats++;
+    }
+    trace_close(t);
+    *t = timed;
+    if (!code) {
+        medians_of_rows(ns, commands, repeats);
+        take_off_asking(ns, commands, elapsed_ns);
+        for (size_t i = t->run_begin, c = 0; i < t->run_end; i++)
+            if (trace_is_command(t->events[i].kind))
+                t->events[i].device_ns = ns[c++];
+    }
+    free(ns);
+    return code;
+}
+
+static int record(struct profiling *w)
+{
+    const struct allocator_ops *pool;
+    struct option_values options;
+    struct error *error = &w->profile->error;
+    int code = allocator_parse("pool", &pool, &options, error);
+    if (code)
+        return code;
+    w->source = device_source(w->predictor->device, w->request->capacity_bytes);
+    code = allocator_open(&w->allocator, pool, &options, &w->source, error);
+    if (code)
+        return code;
+    code = make_room(w);
+    if (!code)
+        code = record_host_times(w);
+    if (!code)
+        code = record_device_times(w);
+    executor_record(w->request->executor, NULL);
+    allocator_close(&w->allocator);
+    return code;
+}
+
+static const struct profile *profile_of(struct predictor *p,
+                                        const struct prediction_request *request)
+{
+    const struct case_key *key = request->key;
+    for (struct profile *f = p->profiles; f; f = f->next)
+        if (strcmp(f->key.workload, key->workload) == 0 &&
+            strcmp(f->key.dataset, key->dataset) == 0 && strcmp(f->key.merge, key->merge) == 0 &&
+            strcmp(f->key.release, key->release) == 0)
+            return f;
+    struct profile *f = must_alloc(sizeof *f);
+    f->key = *key;
+    f->next = p->profiles;
+    p->profiles = f;
+    struct profiling work = {.predictor = p, .request = request, .profile = f};
+    f->status = record(&work);
+    return f;
+}
+
+/* ---- predictions ---------------------------------------------------------------------------- */
+
+static struct case_model nothing(const char *why_not)
+{
+    struct case_model model = {.asked = true};
+#define X(name, help) model.name = UNKNOWN_NS;
+    MODEL_LIST(X)
+#undef X
+    snprintf(model.why_not, sizeof model.why_not, "%.255s", why_not);
+    return model;
+}
+
+int predictor_predict(struct predictor *p, const struct prediction_request *request,
+                      struct case_model *model)
+{
+    for (int s = SPACE_DEVICE + 1; s < SPACES; s++)
+        if (spaces_used(request->fun, (enum space)s)) {
+            *model =
+                nothing("the program has memory in another space, and the atlas knows how long "
+                        "device memory takes alone");
+            return 0;
+        }
+    const struct profile *profile = profile_of(p, request);
+    struct error error = profile->error;
+    const struct model m = model_of(p->atlas, p->device, request->capacity_bytes);
+    struct case_model replays[REPLAYS];
+    int code = profile->status;
+    for (unsigned i = 0; i < REPLAYS && !code; i++) {
+        code = model_predict(&m, &profile->trace, request->strategy, request->options, &replays[i],
+                             &error);
+        /* The one in the middle: what differs is how long the strategy's own work took. */
+        for (unsigned j = i; j > 0 && replays[j].predicted_ns < replays[j - 1].predicted_ns; j--) {
+            struct case_model swap = replays[j];
+            replays[j] = replays[j - 1];
+            replays[j - 1] = swap;
+        }
+    }
+    *model = code ? nothing(error.text) : replays[REPLAYS / 2];
+    return code == ERR_DEVICE_LOST ? code : 0;
+}

@@ -1,0 +1,187 @@
+#include "run/rounds/items.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "run/rounds/process.h"
+
+/* How often it is said that an item still runs. */
+static const uint64_t quiet_ns = 500000000;
+
+/* A process whose device is lost has nothing more to say, but may hang in its driver. */
+static const uint64_t lost_grace_ns = 2000000000;
+
+struct items {
+    const struct items_options *options;
+    const struct items_hooks *hooks;
+    struct caught_signals signals;
+    bool interrupted;
+    bool *failed; /* for each item */
+    unsigned *order;
+    bool lost; /* a device, in this round */
+    uint64_t round_started_ns;
+    struct items_state state;
+    /* Of the worker that is listened to: */
+    bool started;   /* the item at the current position has */
+    char why[1024]; /* its own word on why it ends */
+    uint64_t deadline_ns;
+};
+
+void items_order(uint64_t seed, unsigned round, size_t count, unsigned *order)
+{
+    struct random random = {random_split(seed, round)};
+    for (size_t i = 0; i < count; i++)
+        order[i] = (unsigned)i;
+    for (size_t i = count; i > 1; i--) {
+        size_t j = random_below(&random, i);
+        unsigned swap = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = swap;
+    }
+}
+
+/* By the worker's line, or NULL; status and reason where that has no round. */
+static void end_item(struct items *it, const json_t *line, enum case_status status,
+                     const char *reason)
+{
+    struct items_state *s = &it->state;
+    s->done++;
+    s->left--;
+    it->started = false;
+    status = it->hooks->ended(it->hooks->context, s, line, status, reason);
+    if (status != CASE_ok && !it->lost) {
+        it->failed[s->order[s->position]] = true;
+        s->left -= it->options->rounds - 1 - s->round;
+        s->failed += status > CASE_skipped;
+    }
+    s->position++;
+}
+
+static void hear_line(struct items *it, const json_t *line)
+{
+    const struct items_state *s = &it->state;
+    const json_t *start = json_object_get(line, "start"), *done = json_object_get(line, "done");
+    const json_t *number = start ? start : done;
+    const char *why = json_string_value(json_object_get(line, "text"));
+    it->deadline_ns = clock_ns() + it->options->timeout_ns;
+    if (why)
+        snprintf(it->why, sizeof it->why, "%s", why);
+    if (s->position == s->in_round || !number ||
+        (unsigned)json_integer_value(number) != s->order[s->position])
+        return;
+    if (start) {
+        it->started = true;
+        it->hooks->working(it->hooks->context, s, true);
+        return;
+    }
+    end_item(it, line, CASE_error, "the worker's answer has no round");
+    if (json_is_true(json_object_get(line, "lost"))) {
+        it->lost = true;
+        it->deadline_ns = clock_ns() + lost_grace_ns;
+    }
+}
+
+/* Listens until the worker ends, is late, or a signal comes. */
+static enum process_event listen_to(struct items *it, struct process *process)
+{
+    it->deadline_ns = clock_ns() + it->options->timeout_ns;
+    for (;;) {
+        const uint64_t until = clock_ns() + quiet_ns;
+        json_t *line;
+        enum process_event event =
+            process_wait(process, it->signals.descriptor,
+                         until < it->deadline_ns ? until : it->deadline_ns, &line);
+        it->state.round_ns = clock_ns() - it->round_started_ns;
+        if (event == PROCESS_LINE) {
+            hear_line(it, line);
+            json_decref(line);
+        } else if (event != PROCESS_QUIET || clock_ns() >= it->deadline_ns) {
+            return event;
+        } else if (it->started) {
+            it->hooks->working(it->hooks->context, &it->state, false);
+        }
+    }
+}
+
+/* Measures the rest of the round in one worker. At least one item comes to its end, unless there
+ * was an interruption. */
+static int run_worker(struct items *it, struct error *error)
+{
+    const struct items_state *s = &it->state;
+    const size_t before = s->position;
+    struct process process;
+    char how[128], reason[192], limit[32];
+    json_t *job = it->hooks->job(it->hooks->context, s);
+    it->started = false;
+    it->why[0] = 0;
+    int code = process_start(&process, job, error);
+    json_decref(job);
+    if (code)
+        return code;
+    enum process_event event = listen_to(it, &process);
+    if (event == PROCESS_INTERRUPT)
+        it->interrupted |= process_release_signals(&it->signals);
+    process_end(&process, how);
+    if (it->interrupted || it->lost || s->position == s->in_round ||
+        (!it->started && s->position > before))
+        return 0;
+    if (!it->started && it->why[0] && it->hooks->unable)
+        return it->hooks->unable(it->hooks->context, it->why, error);
+    if (event == PROCESS_QUIET) {
+        snprintf(reason, sizeof reason, "no answer within %s",
+                 text_ns(limit, (double)it->options->timeout_ns));
+        end_item(it, NULL, CASE_timeout, reason);
+    } else {
+        snprintf(reason, sizeof reason, "the process %s", how);
+        end_item(it, NULL, CASE_error, it->why[0] ? it->why : reason);
+    }
+    return 0;
+}
+
+static int run_round(struct items *it, struct error *error)
+{
+    struct items_state *s = &it->state;
+    items_order(it->options->seed, it->options->first_round + s->round, it->options->count,
+                it->order);
+    s->in_round = s->position = 0;
+    for (size_t i = 0; i < it->options->count; i++)
+        if (!it->failed[it->order[i]])
+            it->order[s->in_round++] = it->order[i];
+    it->round_started_ns = clock_ns();
+    it->lost = false;
+    int code = 0;
+    while (!code && !it->interrupted && !it->lost && s->position < s->in_round)
+        code = run_worker(it, error);
+    /* What comes after a device was lost might run on another one, but the numbers would be of a
+     * machine that is recovering. It has done nothing wrong. */
+    while (!code && !it->interrupted && s->position < s->in_round)
+        end_item(it, NULL, CASE_skipped, "an item before it lost its device");
+    s->round_ns = clock_ns() - it->round_started_ns;
+    if (!code && !it->interrupted)
+        code = it->hooks->round_ended(it->hooks->context, s, error);
+    return code;
+}
+
+int items_run(const struct items_options *options, const struct items_hooks *hooks,
+              bool *interrupted, struct error *error)
+{
+    struct items it = {.options = options, .hooks = hooks};
+    it.failed = must_alloc(options->count * sizeof *it.failed);
+    it.state.order = it.order = must_alloc(options->count * sizeof *it.order);
+    it.state.left = options->count * options->rounds;
+    process_catch_signals(&it.signals);
+    int code = 0;
+    while (!code && !it.interrupted && it.state.round < options->rounds && it.state.left > 0) {
+        code = run_round(&it, error);
+        it.state.round++;
+    }
+    it.interrupted |= process_release_signals(&it.signals);
+    free(it.order);
+    free(it.failed);
+    *interrupted = it.interrupted;
+    return code;
+}

@@ -1,0 +1,411 @@
+/* One case: runs on a fresh allocator, checks, counts, times.
+ *
+ *   1. The first time that this process measures a program on its data, with whatever strategy: a
+ *      run with every block filled with 0xff, whose answer is compared with the reference, or with
+ *      what was right in an earlier round. Drivers load and compile kernels at their first launch;
+ *      here that is in no time.
+ *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and
+ *      which is the first timed sample; then samples until there are enough. Answers of the
+ *      cold, the warm and the last run must be right.
+ *   3. Where asked for, runs in which the memory is looked at: one on a fresh allocator, and then
+ *      warm ones until there are enough times of calls.
+ *   4. Afterwards the source must have everything back.
+ */
+#include "run/rounds/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/tree.h"
+#include "run/execute/execute.h"
+#include "run/select/group.h"
+#include "run/select/inputs.h"
+#include "run/rounds/kept.h"
+#include "run/rounds/memory_log.h"
+#include "run/predict/predict.h"
+#include "run/execute/requirements.h"
+#include "run/execute/spaces.h"
+
+struct measure {
+    struct device *device;
+    struct kept *kept;
+    struct predictor *predictor; /* NULL: nothing is predicted */
+};
+
+struct measure *measure_open(struct device *device)
+{
+    struct measure *m = must_alloc(sizeof *m);
+    m->device = device;
+    m->kept = kept_open(device);
+    return m;
+}
+
+void measure_predict(struct measure *m, const struct atlas *atlas)
+{
+    predictor_close(m->predictor);
+    m->predictor = predictor_open(m->device, atlas);
+}
+
+void measure_close(struct measure *m)
+{
+    predictor_close(m->predictor);
+    kept_close(m->kept);
+    free(m);
+}
+
+/* ---- one run -------------------------------------------------------------------------------- */
+
+/* Everything that one case works with. */
+struct session {
+    struct measure *m;
+    const struct entry *entry;
+    const struct dataset *dataset;
+    const struct fun *fun; /* the entry's, or what merging made of it */
+    bool *has_run;         /* in this process, with right answers */
+    const struct kept_kernels *kernels;
+    struct kept_inputs *inputs;
+    struct executor *executor;
+    const struct allocator_ops *strategy;
+    struct option_values strategy_options;
+    struct spaces spaces;
+    struct spaces_books begin, end; /* of the run that was made last */
+    struct case_round *round;
+    struct error error;
+};
+
+static int reset_peaks(struct session *s)
+{
+    int code = spaces_reset_peaks(&s->spaces, &s->error);
+    if (device_info(s->m->device)->members > 1)
+        residency_reset_peak(s->m->device);
+    return code;
+}
+
+static void take_counts(const struct session *s, struct exact_counts *out)
+{
+    const struct memory_counts memory = spaces_between(&s->begin.all, &s->end.all);
+    const struct executor_counts *run = executor_counts(s->executor);
+    *out = (struct exact_counts){.live_lower_bound_bytes = run->peak_live_bytes,
+                                 .launch_count = run->launch_count,
+                                 .readback_count = run->readback_count};
+#define X(name, unit, kind, better, help) out->name = memory.name;
+    PEAK_LIST(X)
+    MEMORY_CALL_LIST(X)
+#undef X
+    memcpy(out->copy, run->copy, sizeof out->copy);
+}
+
+/* Runs once. Inputs are in place and the device is idle when the clock starts; the device is idle
+ * again when it stops. The caller ends the run. */
+static int run_once(struct session *s, bool poison, struct sample *sample,
+                    struct exact_counts *counts)
+{
+    struct device *d = s->m->device;
+    int code = reset_peaks(s);
+    if (!code)
+        code = executor_begin(s->executor, s->spaces.of, &s->inputs->inputs.arguments, poison,
+                              &s->error);
+    if (!code)
+        code = d->ops->sync(d, &s->error);
+    if (!code)
+        code = d->ops->mark(d, 0, &s->error);
+    if (code)
+        return code;
+    spaces_books(&s->spaces, &s->begin);
+    struct residency_counts g = group_counts(d);
+    uint64_t start = clock_ns();
+    code = executor_run(s->executor, &s->error);
+    if (!code)
+        code = d->ops->mark(d, 1, &s->error);
+    if (!code)
+        code = d->ops->sync(d, &s->error);
+    uint64_t wall = clock_ns() - start;
+    if (code)
+        return code;
+    code = executor_settle(s->executor, &s->error);
+    if (code)
+        return code;
+    const struct source_counts before = s->begin.all.driver, after = spaces_counts(&s->spaces);
+    *sample = (struct sample){.wall_ns = wall,
+                              .device_ns = UNKNOWN_NS,
+                              .driver_alloc_ns = after.alloc_ns - before.alloc_ns,
+                              .driver_touch_ns = after.touch_ns - before.touch_ns,
+                              .driver_free_ns = after.free_ns - before.free_ns};
+    code = d->ops->elapsed_ns(d, &sample->device_ns, &s->error);
+    if (!code)
+        code = spaces_update(&s->spaces, &s->error);
+    spaces_books(&s->spaces, &s->end);
+    take_counts(s, counts);
+    group_count_since(d, &g, sample, counts);
+    return code;
+}
+
+/* ---- checking ------------------------------------------------------------------------------- */
+
+/* Reads the results of the run that has just been made and compares them. */
+static int check_answer(struct session *s)
+{
+    struct case_round *round = s->round;
+    unsigned count = s->entry->fun->body.result_count;
+    struct host_array *results = must_alloc(count * sizeof *results);
+    int code = executor_results(s->executor, results, &s->error);
+    if (!code) {
+        uint64_t digest = 0;
+        for (unsigned r = 0; r < count; r++)
+            digest = digest_bytes(digest, results[r].data,
+                                  results[r].count * element_bytes(results[r].element));
+        round->digest = digest;
+        if (kept_knows_answer(s->inputs, digest)) {
+            if (round->check == CHECK_NONE)
+                round->check = CHECK_DIGEST;
+        } else if (inputs_can_check(s->entry, s->dataset)) {
+            code = inputs_check(s->entry, s->dataset, &s->inputs->inputs, results,
+                                &round->worst_error, &s->error);
+            round->check = CHECK_REFERENCE;
+            if (!code)
+                kept_note_answer(s->inputs, digest);
+        }
+    }
+    for (unsigned r = 0; r < count; r++)
+        free(results[r].data);
+    free(results);
+    return code;
+}
+
+static int open_allocators(struct session *s, uint64_t capacity_bytes)
+{
+    /* Copies of a group's buffers are made behind the source's back: its members have the limit. */
+    const bool is_group = device_info(s->m->device)->members > 1;
+    if (is_group)
+        residency_limit(s->m->device, capacity_bytes);
+    int code = spaces_open(&s->spaces, s->fun, s->m->device, s->strategy, &s->strategy_options,
+                           is_group ? 0 : capacity_bytes, &s->error);
+    executor_use_heap(s->executor, &s->spaces.source[SPACE_HEAP],
+                      &s->spaces.allocator[SPACE_HEAP].counts, &s->spaces.blocks);
+    if (code)
+        spaces_close(&s->spaces);
+    return code;
+}
+
+/* Closes the allocators; what the sources do not have back then has leaked. */
+static int close_allocators(struct session *s)
+{
+    uint64_t live = spaces_blocks(&s->spaces)->requested_bytes;
+    spaces_close(&s->spaces);
+    uint64_t reserved = spaces_counts(&s->spaces).reserved_bytes;
+    if (live || reserved)
+        return error_set(&s->error, ERR_INTERNAL,
+                         "%llu bytes of blocks and %llu bytes of driver "
+                         "memory were never given back",
+                         (unsigned long long)live, (unsigned long long)reserved);
+    return 0;
+}
+
+static int poisoned_run(struct session *s, uint64_t capacity_bytes)
+{
+    struct sample sample;
+    struct exact_counts counts;
+    int code = open_allocators(s, capacity_bytes);
+    if (code)
+        return code;
+    code = run_once(s, true, &sample, &counts);
+    if (!code)
+        code = check_answer(s);
+    executor_end(s->executor);
+    int closed = close_allocators(s);
+    return code ? code : closed;
+}
+
+/* ---- sampling ------------------------------------------------------------------------------- */
+
+/* `phase` is what the run is called in files. */
+static int checked_run(struct session *s, const char *phase, struct sample *sample,
+                       struct exact_counts *counts)
+{
+    int code = run_once(s, false, sample, counts);
+    json_t *spaces = code ? NULL : spaces_to_json(&s->spaces, &s->begin, &s->end);
+    if (spaces) {
+        s->round->spaces = s->round->spaces ? s->round->spaces : tree_object();
+        tree_put(s->round->spaces, phase, spaces);
+    }
+    if (!code)
+        code = check_answer(s);
+    executor_end(s->executor);
+    return code;
+}
+
+static int take_samples(struct session *s, const struct measure_options *o)
+{
+    struct case_round *round = s->round;
+    struct exact_counts counts;
+    uint64_t spent = round->samples[0].wall_ns;
+    int code = 0;
+    for (bool last = false; !last && !code;) {
+        unsigned n = (unsigned)round->sample_count;
+        if (n >= o->most_samples || (n >= o->least_samples && spent >= o->least_ns))
+            return 0;
+        struct sample *sample = &round->samples[n];
+        code = run_once(s, false, sample, &counts);
+        if (!code) {
+            spent += sample->wall_ns;
+            round->sample_count++;
+            last = n + 1 >= o->most_samples || (n + 1 >= o->least_samples && spent >= o->least_ns);
+            if (last)
+                code = check_answer(s);
+        }
+        executor_end(s->executor);
+    }
+    return code;
+}
+
+static int measure_runs(struct session *s, const struct measure_options *o)
+{
+    struct case_round *round = s->round;
+    int code = 0;
+    if (!*s->has_run)
+        code = poisoned_run(s, o->capacity_bytes);
+    if (!code) {
+        *s->has_run = true;
+        code = open_allocators(s, o->capacity_bytes);
+    }
+    if (code)
+        return code;
+    code = checked_run(s, "cold", &round->cold_sample, &round->cold);
+    if (!code)
+        code = checked_run(s, "warm", &round->samples[0], &round->warm);
+    if (!code) {
+        round->sample_count = 1;
+        code = take_samples(s, o);
+    }
+    int closed = close_allocators(s);
+    return code ? code : closed;
+}
+
+/* ---- what the memory does ------------------------------------------------------------------- */
+
+enum { LOGGED_RUNS_MAX = 32 };                     /* warm ones; */
+static const uint64_t logged_enough_ns = 20000000; /* fewer, when together they take so long */
+
+static int logged_run(struct session *s, struct memory_log *log, uint64_t *wall_ns)
+{
+    struct sample sample;
+    struct exact_counts counts;
+    memory_log_begin_run(log);
+    int code = run_once(s, false, &sample, &counts);
+    if (!code)
+        *wall_ns += sample.wall_ns;
+    executor_end(s->executor);
+    return code;
+}
+
+static int log_memory(struct session *s, const struct measure_options *o)
+{
+    if (spaces_used(s->fun, SPACE_HEAP)) /* what lies there is known too late for a picture of it */
+        return 0;
+    uint64_t cold_ns = 0, warm_ns = 0;
+    int code = open_allocators(s, o->capacity_bytes);
+    if (code)
+        return code;
+    struct memory_log *log = memory_log_open(s->executor, &s->spaces);
+    code = logged_run(s, log, &cold_ns);
+    for (unsigned i = 0; i < LOGGED_RUNS_MAX && warm_ns < logged_enough_ns && !code; i++)
+        code = logged_run(s, log, &warm_ns);
+    if (!code)
+        s->round->memory = memory_log_to_json(log);
+    memory_log_close(log);
+    int closed = close_allocators(s);
+    return code ? code : closed;
+}
+
+/* ---- the case ------------------------------------------------------------------------------- */
+
+/* The fun that runs: the entry's own, unless a merge set is asked for. */
+static int choose_fun(struct session *s)
+{
+    const char *set = s->round->key.merge;
+    s->fun = s->entry->fun;
+    s->kernels = NULL;
+    s->has_run = &s->inputs->has_run;
+    if (!*set || strcmp(set, "none") == 0)
+        return 0;
+    struct kept_merge *merged = kept_merge(s->m->kept, s->entry, s->dataset, set, s->inputs);
+    if (merged->status)
+        s->error = merged->error;
+    else
+        s->fun = merged->merge->fun;
+    if (!merged->status)
+        s->kernels = kept_merged_kernels(s->m->kept, s->entry, merged);
+    s->has_run = &merged->has_run;
+    return merged->status;
+}
+
+static int measure_session(struct session *s, const struct measure_options *o)
+{
+    struct case_round *round = s->round;
+    int code = requirements_check(s->entry, s->dataset, device_info(s->m->device),
+                                  o->capacity_bytes, &s->error);
+    if (!code)
+        code = allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error);
+    if (!code)
+        code = kept_inputs(s->m->kept, s->entry, s->dataset, o->seed, o->known_digests,
+                           o->known_digest_count, &s->inputs, &s->error);
+    if (!code)
+        code = choose_fun(s);
+    if (!code && !s->kernels)
+        s->kernels = kept_kernels(s->m->kept, s->entry);
+    if (!code && (code = s->kernels->status) != 0)
+        s->error = s->kernels->error;
+    if (code)
+        return code;
+    round->traffic_bytes = s->inputs->inputs.traffic_bytes;
+    round->program_digest = s->inputs->program_digest;
+    round->inputs_digest = s->inputs->inputs_digest;
+    enum release_policy policy =
+        strcmp(round->key.release, "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE;
+    code = executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy,
+                         &s->executor, &s->error);
+    if (!code)
+        code = measure_runs(s, o);
+    if (!code && o->log_memory)
+        code = log_memory(s, o);
+    if (!code && s->m->predictor) {
+        const struct prediction_request request = {&round->key,      s->fun,
+                                                   s->executor,      &s->inputs->inputs.arguments,
+                                                   s->strategy,      &s->strategy_options,
+                                                   o->capacity_bytes};
+        code = predictor_predict(s->m->predictor, &request, &round->model);
+    }
+    executor_close(s->executor);
+    return code;
+}
+
+/* What was measured before a failure means nothing. */
+static void forget_numbers(struct case_round *round)
+{
+    round->sample_count = 0;
+    json_decref(round->memory);
+    json_decref(round->spaces);
+    round->memory = round->spaces = NULL;
+}
+
+int measure_case(struct measure *m, const struct entry *entry, const struct dataset *dataset,
+                 const struct measure_options *options, struct case_round *round)
+{
+    struct session *s = must_alloc(sizeof *s);
+    *s = (struct session){.m = m, .entry = entry, .dataset = dataset, .round = round};
+    round->check = CHECK_NONE;
+    round->worst_error = round->traffic_bytes = NAN;
+    round->samples = must_alloc(options->most_samples * sizeof *round->samples);
+    round->sample_count = 0;
+    int code = measure_session(s, options);
+    round->status = case_status_of(code);
+    snprintf(round->reason, sizeof round->reason, "%.1000s", code ? s->error.text : "");
+    if (code)
+        forget_numbers(round);
+    free(s);
+    return code == ERR_DEVICE_LOST ? code : 0;
+}

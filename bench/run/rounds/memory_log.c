@@ -1,0 +1,209 @@
+#include "run/rounds/memory_log.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "record/facts/address_map.h"
+#include "record/facts/latency.h"
+#include "record/facts/timeline.h"
+#include "base/tree.h"
+#include "run/execute/spaces.h"
+#include "run/execute/trace.h"
+
+/* X(name, help): what is timed. */
+#define CALL_LIST(X)                                                                               \
+    X(alloc, "calls of the allocator for a block")                                                 \
+    X(free, "calls that give a block back")                                                        \
+    X(alloc_driver, "the driver's part of an alloc that asked the driver")                         \
+    X(free_driver, "the driver's part of a free that asked the driver")
+
+struct call_times {
+    unsigned runs;
+#define X(name, help) struct latency name;
+    CALL_LIST(X)
+#undef X
+};
+
+struct memory_log {
+    struct executor *executor;
+    struct spaces *spaces;
+    struct trace trace;
+    struct trace_listener listener;
+    unsigned block_capacity;
+    int *row_of; /* in the map, by the executor's number of a block */
+    unsigned runs;
+    uint64_t step;                  /* number of the event that is told */
+    uint64_t first_steps;           /* events of the first run */
+    struct source_counts now, seen; /* after the event that is told, and the one before */
+    struct timeline timeline;
+    struct address_map map;
+    struct call_times cold, warm;
+};
+
+static bool is_first_run(const struct memory_log *log)
+{
+    return log->runs == 1;
+}
+
+/* ---- what is held --------------------------------------------------------------------------- */
+
+/* After a request or a release. Within a call more may have been reserved than after it; the books
+ * tell if that was the most so far, and only then does it matter to a peak. */
+static void note_bytes(struct memory_log *log)
+{
+    const struct allocator_counts *blocks = spaces_blocks(log->spaces);
+    const struct source_counts *driver = &log->now;
+    struct timeline_point point = {.step = log->step};
+    if (log->trace.part == TRACE_RUN)
+        point.at_ns = log->trace.started_ns - log->trace.run_started_ns;
+    point.most[TIMELINE_requested] = blocks->requested_bytes;
+    point.most[TIMELINE_granted] = blocks->granted_bytes;
+    point.most[TIMELINE_reserved] = driver->reserved_bytes;
+    point.most[TIMELINE_live] = executor_counts(log->executor)->live_bytes;
+    for (int q = 0; q < TIMELINE_QUANTITIES; q++)
+        point.least[q] = point.most[q];
+    if (driver->peak_reserved_bytes > log->seen.peak_reserved_bytes)
+        point.most[TIMELINE_reserved] = driver->peak_reserved_bytes;
+    timeline_add(&log->timeline, &point);
+}
+
+/* ---- where it lies -------------------------------------------------------------------------- */
+
+static void note_birth(struct memory_log *log, const struct trace_event *event,
+                       const struct block *block)
+{
+    const struct map_block born = {.memory = block->memory,
+                                   .offset = block->offset,
+                                   .bytes = block->size,
+                                   .requested = event->bytes,
+                                   .born = log->step,
+                                   .tag = event->tag};
+    int row = block->memory ? map_add_block(&log->map, &born) : MAP_NONE;
+    for (unsigned b = 0; b < log->block_capacity; b++) /* it may have been another's */
+        if (log->row_of[b] == row)
+            log->row_of[b] = MAP_NONE;
+    log->row_of[event->block] = row;
+}
+
+static void note_death(struct memory_log *log, const struct trace_event *event)
+{
+    map_end_block(&log->map, log->row_of[event->block], log->step);
+    if (log->now.free_count != log->seen.free_count) /* that a memory went back means: this one */
+        map_end_memory(&log->map, log->row_of[event->block], log->step);
+    log->row_of[event->block] = MAP_NONE;
+}
+
+static void hear_array(void *context, unsigned block, const char *name, uint64_t first,
+                       uint64_t bytes, bool fresh)
+{
+    struct memory_log *log = context;
+    if (!is_first_run(log))
+        return;
+    (fresh ? map_add_array : map_use_array)(&log->map, log->row_of[block], name, first, bytes,
+                                            log->step - 1);
+}
+
+/* ---- how long it takes ---------------------------------------------------------------------- */
+
+static void note_times(struct memory_log *log, const struct trace_event *event)
+{
+    struct call_times *times = is_first_run(log) ? &log->cold : &log->warm;
+    const struct source_counts *now = &log->now, *seen = &log->seen;
+    const bool is_alloc = event->kind == TRACE_ALLOC;
+    uint64_t driver_ns = now->alloc_ns + now->touch_ns + now->free_ns - seen->alloc_ns -
+                         seen->touch_ns - seen->free_ns;
+    bool asked = now->alloc_count != seen->alloc_count || now->free_count != seen->free_count ||
+                 now->map_count != seen->map_count || now->unmap_count != seen->unmap_count ||
+                 now->sync_count != seen->sync_count;
+    latency_add(is_alloc ? &times->alloc : &times->free, event->call_ns);
+    if (asked)
+        latency_add(is_alloc ? &times->alloc_driver : &times->free_driver, driver_ns);
+}
+
+/* ---- listening ------------------------------------------------------------------------------ */
+
+static void hear_event(void *context, const struct trace_event *event, const struct block *block)
+{
+    struct memory_log *log = context;
+    const bool is_alloc = event->kind == TRACE_ALLOC, is_free = event->kind == TRACE_FREE;
+    if (log->trace.part == TRACE_AFTER)
+        return;
+    log->now = spaces_counts(log->spaces);
+    /* A block of no bytes asks nobody. */
+    if (log->trace.part == TRACE_RUN && (is_alloc || is_free) && log->trace.memory_of[event->block])
+        note_times(log, event);
+    spaces_update(log->spaces, NULL); /* a pool's bytes; what it cannot tell stays as it was */
+    log->now = spaces_counts(log->spaces);
+    if (is_first_run(log) && (is_alloc || is_free)) {
+        note_bytes(log);
+        if (is_alloc && block)
+            note_birth(log, event, block);
+        else if (is_free)
+            note_death(log, event);
+    }
+    log->seen = log->now;
+    log->step++;
+    if (is_first_run(log))
+        log->first_steps = log->step;
+}
+
+struct memory_log *memory_log_open(struct executor *executor, struct spaces *spaces)
+{
+    struct memory_log *log = must_alloc(sizeof *log);
+    log->executor = executor;
+    log->spaces = spaces;
+    log->listener = (struct trace_listener){log, hear_event, hear_array};
+    log->block_capacity = executor_block_capacity(executor);
+    log->row_of = must_alloc(log->block_capacity * sizeof *log->row_of);
+    log->timeline.stride = 1;
+    map_open(&log->map);
+    trace_open(&log->trace, 0, 0, log->block_capacity);
+    log->trace.listener = &log->listener;
+    executor_record(executor, &log->trace);
+    return log;
+}
+
+void memory_log_close(struct memory_log *log)
+{
+    if (!log)
+        return;
+    executor_record(log->executor, NULL);
+    trace_close(&log->trace);
+    free(log->row_of);
+    free(log);
+}
+
+void memory_log_begin_run(struct memory_log *log)
+{
+    for (unsigned b = 0; b < log->block_capacity; b++)
+        log->row_of[b] = MAP_NONE;
+    log->step = 0;
+    log->seen = spaces_counts(log->spaces);
+    log->runs++;
+    (is_first_run(log) ? &log->cold : &log->warm)->runs++;
+    trace_restart(&log->trace, NULL);
+}
+
+static json_t *times_to_json(const struct call_times *times)
+{
+    json_t *json = tree_object();
+    tree_put(json, "runs", tree_count(times->runs));
+#define X(name, help) tree_put(json, #name, latency_to_json(&times->name));
+    CALL_LIST(X)
+#undef X
+    return json;
+}
+
+json_t *memory_log_to_json(const struct memory_log *log)
+{
+    json_t *json = tree_object(), *latency = tree_object();
+    tree_put(latency, "cold", times_to_json(&log->cold));
+    tree_put(latency, "warm", times_to_json(&log->warm));
+    tree_put(json, "timer_ns", tree_count(clock_reading_ns(NULL)));
+    tree_put(json, "steps", tree_count(log->first_steps));
+    tree_put(json, "timeline", timeline_to_json(&log->timeline));
+    tree_put(json, "map", map_to_json(&log->map));
+    tree_put(json, "latency", latency);
+    return json;
+}

@@ -1,0 +1,186 @@
+#include "run/rounds/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/rounds/wire.h"
+
+/* The job as a file that the worker reads as its stdin: unlike a pipe it takes a job of any size at
+ * once, whether or not the worker lives to read it. */
+static int job_file(const json_t *job, struct error *error)
+{
+    int fd = memfd_create("gamut job", MFD_CLOEXEC);
+    if (fd < 0)
+        return error_set(error, ERR_IO, "no memory file for a worker's job: %s", strerror(errno));
+    if (json_dumpfd(job, fd, JSON_COMPACT) || lseek(fd, 0, SEEK_SET) != 0) {
+        int code = error_set(error, ERR_IO, "a worker's job was not written: %s", strerror(errno));
+        close(fd);
+        return code;
+    }
+    return fd;
+}
+
+static void place(int fd, int target)
+{
+    if (fd == target)
+        fcntl(fd, F_SETFD, 0); /* it was opened close-on-exec */
+    else
+        dup2(fd, target);
+}
+
+/* The file this process runs. The kernel's own name for it stays right when the file is replaced
+ * during a run, but under valgrind it would start valgrind. */
+static void own_path(char path[PATH_MAX])
+{
+    static const char deleted[] = " (deleted)";
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = 0;
+    size_t tail = sizeof deleted - 1;
+    if (length <= 0 ||
+        ((size_t)length > tail && strcmp(path + (size_t)length - tail, deleted) == 0))
+        strcpy(path, "/proc/self/exe");
+}
+
+/* In the child; does not return. */
+static void become_worker(const char *path, int job, int lines, pid_t parent)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXIT_FAILURE); /* it died before the line above */
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    place(job, STDIN_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    place(lines, WIRE_FD);
+    execl(path, "gamut", "worker", (char *)NULL);
+    _exit(EXIT_FAILURE);
+}
+
+int process_start(struct process *process, const json_t *job, struct error *error)
+{
+    *process = (struct process){.id = -1, .lines = -1};
+    int ends[2];
+    char path[PATH_MAX];
+    int input = job_file(job, error);
+    if (input < 0)
+        return input;
+    if (pipe2(ends, O_CLOEXEC)) {
+        close(input);
+        return error_set(error, ERR_IO, "no pipe for a worker: %s", strerror(errno));
+    }
+    own_path(path);
+    pid_t parent = getpid();
+    pid_t id = fork();
+    if (id == 0)
+        become_worker(path, input, ends[1], parent);
+    int fork_errno = errno;
+    close(input);
+    close(ends[1]);
+    if (id < 0) {
+        close(ends[0]);
+        return error_set(error, ERR_IO, "a worker could not be started: %s", strerror(fork_errno));
+    }
+    /* Here and in the child: whoever comes first, the group exists before it is killed. */
+    setpgid(id, id);
+    process->id = id;
+    process->lines = ends[0];
+    return 0;
+}
+
+/* Takes the first whole line out of what was read. */
+static json_t *take_line(struct process *process)
+{
+    struct text *text = &process->text;
+    char *end;
+    while (text->length && (end = memchr(text->data, '\n', text->length))) {
+        size_t length = (size_t)(end - text->data);
+        json_t *json = json_loadb(text->data, length, 0, NULL);
+        text->length -= length + 1;
+        memmove(text->data, end + 1, text->length);
+        if (json)
+            return json;
+    }
+    return NULL;
+}
+
+enum process_event process_wait(struct process *process, int signals, uint64_t until_ns,
+                                json_t **line)
+{
+    while (!(*line = take_line(process))) {
+        struct pollfd sources[2] = {{.fd = process->lines, .events = POLLIN},
+                                    {.fd = signals, .events = POLLIN}};
+        uint64_t now = clock_ns();
+        if (now >= until_ns)
+            return PROCESS_QUIET;
+        int timeout_ms = (int)((until_ns - now) / 1000000 % 3600000) + 1;
+        if (poll(sources, 2, timeout_ms) <= 0)
+            continue;
+        if (sources[1].revents)
+            return PROCESS_INTERRUPT;
+        if (!sources[0].revents)
+            continue;
+        char bytes[16384];
+        ssize_t n = read(process->lines, bytes, sizeof bytes);
+        if (n > 0)
+            text_add_bytes(&process->text, bytes, (size_t)n);
+        else if (n == 0 || errno != EINTR) {
+            process->ended = true;
+            return PROCESS_ENDED;
+        }
+    }
+    return PROCESS_LINE;
+}
+
+void process_end(struct process *process, char how[128])
+{
+    int status = 0;
+    if (!process->ended)
+        kill(-process->id, SIGKILL);
+    waitpid(process->id, &status, 0);
+    if (WIFSIGNALED(status))
+        snprintf(how, 128, "died from SIG%s (%s)", sigabbrev_np(WTERMSIG(status)),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(how, 128, "exited with status %d", WEXITSTATUS(status));
+    close(process->lines);
+    text_free(&process->text);
+    *process = (struct process){.id = -1, .lines = -1};
+}
+
+void process_catch_signals(struct caught_signals *caught)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, &caught->old_mask);
+    caught->descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+bool process_release_signals(struct caught_signals *caught)
+{
+    struct signalfd_siginfo arrived;
+    bool any = false;
+    if (caught->descriptor < 0)
+        return false;
+    while (read(caught->descriptor, &arrived, sizeof arrived) > 0)
+        any = true;
+    close(caught->descriptor);
+    caught->descriptor = -1;
+    sigprocmask(SIG_SETMASK, &caught->old_mask, NULL);
+    return any;
+}

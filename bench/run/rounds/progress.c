@@ -1,0 +1,101 @@
+#include "run/rounds/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+/* At most ten lines a second: more is not read, and terminals over a network feel it. */
+static const uint64_t least_pause_ns = 100000000;
+
+void progress_begin(struct progress *p, enum progress_mode mode, unsigned rounds)
+{
+    const char *terminal = getenv("TERM");
+    bool can_redraw = isatty(STDERR_FILENO) && !(terminal && strcmp(terminal, "dumb") == 0);
+    *p = (struct progress){.out = stderr, .rounds = rounds, .since_ns = clock_ns()};
+    p->line = mode == PROGRESS_ALWAYS || (mode == PROGRESS_AUTO && can_redraw);
+    p->plain = mode == PROGRESS_PLAIN || (mode == PROGRESS_AUTO && !can_redraw);
+}
+
+char *progress_duration(char out[16], uint64_t ns)
+{
+    uint64_t seconds = ns / 1000000000;
+    unsigned hours = (unsigned)(seconds / 3600);
+    unsigned minutes = (unsigned)(seconds / 60 % 60), rest = (unsigned)(seconds % 60);
+    if (hours)
+        snprintf(out, 16, "%u:%02u:%02u", hours % 10000, minutes, rest);
+    else
+        snprintf(out, 16, "%02u:%02u", minutes, rest);
+    return out;
+}
+
+void progress_text(const struct progress *p, const struct items_state *s,
+                   const struct case_key *key, uint64_t now_ns, unsigned width, struct text *text)
+{
+    char eta[16] = "--:--";
+    size_t done = s->done - p->done_before;
+    if (done)
+        progress_duration(
+            eta, (uint64_t)((double)(now_ns - p->since_ns) / (double)done * (double)s->left));
+    struct text line = {0};
+    text_add(&line, "round %u/%u  case %zu/%zu  ETA %s  %s %s/%s on %s", s->round + 1, p->rounds,
+             s->position + 1, s->in_round, eta, key->strategy, key->workload, key->dataset,
+             key->device);
+    if (s->failed)
+        text_add(&line, "  %zu failed", s->failed);
+    text_add_bytes(text, line.data, line.length < width ? line.length : width);
+    text_free(&line);
+}
+
+static unsigned terminal_width(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    uint64_t number;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+        return size.ws_col - 1u; /* the last column would wrap on some terminals */
+    return columns && text_to_u64(columns, &number) && number > 1 && number < 10000
+               ? (unsigned)number - 1
+               : 79;
+}
+
+void progress_working(struct progress *p, const struct items_state *state,
+                      const struct case_key *key)
+{
+    uint64_t now = clock_ns();
+    if (!p->line || (p->drawn && now - p->drawn_ns < least_pause_ns))
+        return;
+    struct text text = {0};
+    progress_text(p, state, key, now, terminal_width(), &text);
+    fprintf(p->out, "\r%s\033[K", text.data);
+    fflush(p->out);
+    text_free(&text);
+    p->drawn = true;
+    p->drawn_ns = now;
+}
+
+void progress_round(struct progress *p, const struct items_state *s)
+{
+    if (s->round == 0) {
+        p->since_ns = clock_ns();
+        p->done_before = s->done;
+    }
+    if (!p->plain)
+        return;
+    fprintf(p->out, "[%2u/%2u] %zu cases %.1f s", s->round + 1, p->rounds, s->in_round,
+            (double)s->round_ns * 1e-9);
+    if (s->failed)
+        fprintf(p->out, ", %zu failed so far", s->failed);
+    fputc('\n', p->out);
+    fflush(p->out);
+}
+
+void progress_clear(struct progress *p)
+{
+    if (p->drawn)
+        fputs("\r\033[K", p->out);
+    p->drawn = false;
+}

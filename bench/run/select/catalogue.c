@@ -1,0 +1,67 @@
+#include "run/select/catalogue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void add_program(struct catalogue *c, struct program *program, const struct builtin *builtin)
+{
+    c->programs = must_realloc(c->programs, (c->program_count + 1) * sizeof *c->programs);
+    c->programs[c->program_count++] = program;
+    c->entries =
+        must_realloc(c->entries, (c->entry_count + program->fun_count) * sizeof *c->entries);
+    for (unsigned f = 0; f < program->fun_count; f++)
+        c->entries[c->entry_count++] = (struct entry){.name = program->funs[f].name,
+                                                      .program = program,
+                                                      .fun = &program->funs[f],
+                                                      .builtin = builtin};
+}
+
+int catalogue_open(struct catalogue *c, struct error *error)
+{
+    *c = (struct catalogue){0};
+    for (const struct builtin *b = builtin_list; b->name; b++) {
+        struct program *program;
+        int code = program_read(b->path, b->text, strlen(b->text), &program, error);
+        if (code) {
+            catalogue_close(c);
+            return error_set(error, ERR_INTERNAL, "the built-in program %s does not parse",
+                             b->path);
+        }
+        add_program(c, program, b);
+    }
+    return 0;
+}
+
+int catalogue_add_file(struct catalogue *c, const char *path, struct error *error)
+{
+    struct text text = {0};
+    int code = text_read_file(&text, path, error);
+    struct program *program = NULL;
+    if (!code)
+        code = program_read(path, text.data, text.length, &program, error);
+    text_free(&text);
+    if (code)
+        return code;
+    for (unsigned f = 0; f < program->fun_count && !code; f++)
+        for (size_t i = 0; i < c->entry_count && !code; i++)
+            if (strcmp(c->entries[i].name, program->funs[f].name) == 0)
+                code = program_error(program, error, ERR_PARSE, program->funs[f].at,
+                                     "there is already a workload '%s'", c->entries[i].name);
+    if (code)
+        program_free(program);
+    else
+        add_program(c, program, NULL);
+    return code;
+}
+
+void catalogue_close(struct catalogue *c)
+{
+    for (size_t i = 0; i < c->program_count; i++)
+        program_free(c->programs[i]);
+    free(c->programs);
+    free(c->entries);
+    *c = (struct catalogue){0};
+}

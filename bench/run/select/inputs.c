@@ -1,0 +1,383 @@
+#include "run/select/inputs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/random.h"
+
+/* ---- for workloads -------------------------------------------------------------------------- */
+
+const struct named_value *argument(const struct arguments *arguments, const char *name)
+{
+    for (size_t i = 0; i < arguments->count; i++)
+        if (strcmp(arguments->values[i].name, name) == 0)
+            return &arguments->values[i];
+    return NULL;
+}
+
+int64_t argument_i64(const struct arguments *arguments, const char *name)
+{
+    return argument(arguments, name)->scalar.i64;
+}
+
+double argument_f64(const struct arguments *arguments, const char *name)
+{
+    const struct named_value *v = argument(arguments, name);
+    return v->array.element == ELEMENT_f32 ? (double)v->scalar.f32 : v->scalar.f64;
+}
+
+/* ---- literals ------------------------------------------------------------------------------- */
+
+struct maker {
+    const struct entry *entry;
+    const struct dataset *dataset;
+    union scalar *dataset_values; /* by name number of the dataset */
+    struct error *error;
+};
+
+static int fail(const struct maker *m, struct place at, const char *what, const char *name)
+{
+    return program_error(m->entry->program, m->error, ERR_USAGE, at, "'%s' of dataset '%s': %s",
+                         name, m->dataset->name, what);
+}
+
+static int literal_scalar(const struct maker *m, const struct literal *l, enum element type,
+                          const char *name, union scalar *value)
+{
+    if (!l->scalar)
+        return fail(m, l->at, "expected a number, found a list", name);
+    int code = expr_evaluate(m->entry->program, l->scalar, m->dataset_values, value, m->error);
+    if (code)
+        return code;
+    bool real = element_is_float(l->scalar->type);
+    if (real && !element_is_float(type))
+        return fail(m, l->at, "expected a whole number", name);
+    *value = scalar_convert(*value, l->scalar->type, type);
+    return 0;
+}
+
+/* Writes the values of a list into consecutive elements from `to` on. */
+static int literal_array(const struct maker *m, const struct literal *l, const char *name,
+                         const struct host_array *a, unsigned dim, char **to)
+{
+    if (dim == a->rank) {
+        union scalar value;
+        int code = literal_scalar(m, l, a->element, name, &value);
+        if (!code)
+            memcpy(*to, &value, element_bytes(a->element));
+        *to += element_bytes(a->element);
+        return code;
+    }
+    if (l->scalar)
+        return fail(m, l->at, "expected a list", name);
+    if ((int64_t)l->count != a->shape[dim])
+        return program_error(m->entry->program, m->error, ERR_USAGE, l->at,
+                             "'%s' of dataset '%s': %u values where dimension %u has %lld", name,
+                             m->dataset->name, l->count, dim, (long long)a->shape[dim]);
+    int code = 0;
+    for (unsigned i = 0; i < l->count && !code; i++)
+        code = literal_array(m, &l->items[i], name, a, dim + 1, to);
+    return code;
+}
+
+static const struct setting *find(const struct setting *settings, unsigned count, const char *name)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(settings[i].name, name) == 0)
+            return &settings[i];
+    return NULL;
+}
+
+static int evaluate_dataset(struct maker *m)
+{
+    const struct dataset *d = m->dataset;
+    int code = 0;
+    for (unsigned i = 0; i < d->setting_count && !code; i++)
+        if (d->settings[i].scalar != NO_NAME)
+            code = expr_evaluate(m->entry->program, d->settings[i].value.scalar, m->dataset_values,
+                                 &m->dataset_values[d->settings[i].scalar], m->error);
+    return code;
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+bool inputs_fit(const struct fun *fun, const struct dataset *dataset)
+{
+    bool fits = true;
+    for (unsigned i = 0; i < fun->param_count; i++) {
+        const struct name *n = &fun->names[fun->params[i]];
+        if (n->kind == NAME_SCALAR)
+            fits &= find(dataset->settings, dataset->setting_count, n->text) != NULL;
+    }
+    return fits;
+}
+
+static void fill_random(struct host_array *a, uint64_t seed)
+{
+    struct random r = {seed};
+    for (size_t i = 0; i < a->count; i++) {
+        union scalar v = {.f64 = random_unit(&r)};
+        if (!element_is_float(a->element))
+            v.i64 = (int64_t)random_below(&r, a->element == ELEMENT_bool ? 2 : 256);
+        v = scalar_convert(v, element_is_float(a->element) ? ELEMENT_f64 : ELEMENT_i64, a->element);
+        memcpy((char *)a->data + i * element_bytes(a->element), &v, element_bytes(a->element));
+    }
+}
+
+static int shape_array(const struct maker *m, const struct name *n, const union scalar *values,
+                       struct host_array *a)
+{
+    *a = (struct host_array){.element = n->element, .rank = n->rank, .count = 1};
+    for (unsigned d = 0; d < n->rank; d++) {
+        union scalar size;
+        int code = expr_evaluate(m->entry->program, n->shape[d], values, &size, m->error);
+        if (code)
+            return code;
+        if (size.i64 < 0 || __builtin_mul_overflow(a->count, (size_t)size.i64, &a->count) ||
+            a->count > SIZE_MAX / 16)
+            return fail(m, n->at, "its size is negative or beyond what a host can hold", n->text);
+        a->shape[d] = size.i64;
+    }
+    return 0;
+}
+
+static int make_array(const struct maker *m, const struct name *n, const union scalar *values,
+                      struct inputs *inputs, struct named_value *out, uint64_t seed)
+{
+    struct host_array *a = &out->array;
+    int code = shape_array(m, n, values, a);
+    if (code)
+        return code;
+    size_t bytes = a->count * element_bytes(a->element);
+    a->data = malloc(bytes ? bytes : 1);
+    if (!a->data)
+        return error_set(m->error, ERR_HOST_MEMORY, "no %zu bytes on the host for input '%s'",
+                         bytes, n->text);
+    inputs->bytes += bytes;
+    const struct setting *s = find(m->dataset->settings, m->dataset->setting_count, n->text);
+    const struct builtin *builtin = m->entry->builtin;
+    if (s) {
+        char *to = a->data;
+        return literal_array(m, &s->value, n->text, a, 0, &to);
+    }
+    if (builtin && builtin->workload->fill)
+        return builtin->workload->fill(&inputs->arguments, n->text, a, seed, m->error);
+    fill_random(a, seed);
+    return 0;
+}
+
+/* `values` receives them by name number. */
+static int make_scalars(struct maker *m, struct inputs *inputs, struct named_value *out,
+                        union scalar *values)
+{
+    const struct fun *fun = m->entry->fun;
+    int code = evaluate_dataset(m);
+    for (unsigned i = 0; i < fun->param_count && !code; i++) {
+        const struct name *n = &fun->names[fun->params[i]];
+        if (n->kind != NAME_SCALAR)
+            continue;
+        const struct setting *s = find(m->dataset->settings, m->dataset->setting_count, n->text);
+        if (!s)
+            return fail(m, m->dataset->at, "it is not set", n->text);
+        struct named_value *v = &out[inputs->arguments.count++];
+        v->name = n->text;
+        v->array.element = n->element;
+        code = literal_scalar(m, &s->value, n->element, n->text, &values[fun->params[i]]);
+        v->scalar = values[fun->params[i]];
+    }
+    return code;
+}
+
+static int make_arrays(struct maker *m, struct inputs *inputs, struct named_value *out,
+                       const union scalar *values, uint64_t seed)
+{
+    const struct fun *fun = m->entry->fun;
+    int code = 0;
+    for (unsigned i = 0; i < fun->param_count && !code; i++) {
+        const struct name *n = &fun->names[fun->params[i]];
+        if (n->kind != NAME_ARRAY)
+            continue;
+        struct named_value *v = &out[inputs->arguments.count];
+        v->name = n->text;
+        code = make_array(m, n, values, inputs, v, random_split(seed, i));
+        inputs->arguments.count++;
+    }
+    inputs->traffic_bytes = NAN;
+    if (fun->traffic && !code) {
+        union scalar traffic;
+        code = expr_evaluate(m->entry->program, fun->traffic, values, &traffic, m->error);
+        if (!code)
+            inputs->traffic_bytes = (double)traffic.i64;
+    }
+    return code;
+}
+
+static int size_arrays(const struct maker *m, const union scalar *values, struct input_sizes *sizes)
+{
+    const struct fun *fun = m->entry->fun;
+    *sizes = (struct input_sizes){0};
+    int code = 0;
+    for (unsigned i = 0; i < fun->param_count && !code; i++) {
+        const struct name *n = &fun->names[fun->params[i]];
+        struct host_array a;
+        if (n->kind != NAME_ARRAY)
+            continue;
+        code = shape_array(m, n, values, &a);
+        uint64_t bytes = code ? 0 : a.count * element_bytes(a.element);
+        sizes->largest_bytes = bytes > sizes->largest_bytes ? bytes : sizes->largest_bytes;
+        if (__builtin_add_overflow(sizes->total_bytes, bytes, &sizes->total_bytes))
+            sizes->total_bytes = UINT64_MAX; /* more than there is anywhere */
+    }
+    return code;
+}
+
+/* `seed` NULL: no arrays; `sizes` NULL: nobody asks. */
+static int make(const struct entry *entry, const struct dataset *dataset, const uint64_t *seed,
+                struct input_sizes *sizes, struct inputs *inputs, struct error *error)
+{
+    const struct fun *fun = entry->fun;
+    *inputs = (struct inputs){.arguments = {.fun = entry->fun->name, .dataset = dataset->name}};
+    struct maker m = {entry, dataset, NULL, error};
+    m.dataset_values =
+        arena_alloc(&inputs->arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
+    union scalar *values = arena_alloc(&inputs->arena, fun->name_count * sizeof *values);
+    struct named_value *out = arena_alloc(&inputs->arena, fun->param_count * sizeof *out);
+    inputs->arguments.values = out;
+    int code = make_scalars(&m, inputs, out, values);
+    if (!code && sizes)
+        code = size_arrays(&m, values, sizes);
+    if (!code && seed)
+        code = make_arrays(&m, inputs, out, values, *seed);
+    if (code)
+        inputs_free(inputs);
+    return code;
+}
+
+int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
+                struct inputs *inputs, struct error *error)
+{
+    return make(entry, dataset, &seed, NULL, inputs, error);
+}
+
+int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
+                        struct inputs *inputs, struct error *error)
+{
+    return make(entry, dataset, NULL, NULL, inputs, error);
+}
+
+int inputs_sizes(const struct entry *entry, const struct dataset *dataset,
+                 struct input_sizes *sizes, struct error *error)
+{
+    struct inputs inputs;
+    int code = make(entry, dataset, NULL, sizes, &inputs, error);
+    if (!code)
+        inputs_free(&inputs);
+    return code;
+}
+
+void inputs_free(struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->arguments.count; i++)
+        free(inputs->arguments.values[i].array.data);
+    arena_free(&inputs->arena);
+    *inputs = (struct inputs){0};
+}
+
+uint64_t inputs_digest(const struct fun *fun, const struct inputs *inputs)
+{
+    uint64_t digest = 0;
+    for (size_t i = 0; i < inputs->arguments.count; i++) {
+        const struct named_value *value = &inputs->arguments.values[i];
+        const struct host_array *array = &value->array;
+        const int name = fun_find(fun, value->name, strlen(value->name));
+        digest = digest_bytes(digest, value->name, strlen(value->name));
+        if (fun->names[name].kind == NAME_ARRAY) {
+            digest = digest_bytes(digest, array->shape, array->rank * sizeof *array->shape);
+            digest =
+                digest_bytes(digest, array->data, array->count * element_bytes(array->element));
+        } else {
+            digest = digest_bytes(digest, &value->scalar, element_bytes(fun->names[name].element));
+        }
+    }
+    return digest ? digest : 1;
+}
+
+/* ---- checking ------------------------------------------------------------------------------- */
+
+bool inputs_can_check(const struct entry *entry, const struct dataset *dataset)
+{
+    return entry->builtin || dataset->expect_count;
+}
+
+static double as_double(const char *at, enum element element)
+{
+    union scalar v;
+    memcpy(&v, at, element_bytes(element));
+    return scalar_convert(v, element, ELEMENT_f64).f64;
+}
+
+static int compare(const struct host_array *got, const struct host_array *want, const char *name,
+                   double *worst, struct error *error)
+{
+    double tolerance = got->element == ELEMENT_f32 ? 1e-5 : got->element == ELEMENT_f64 ? 1e-12 : 0;
+    size_t bytes = element_bytes(got->element);
+    for (size_t i = 0; i < got->count; i++) {
+        double g = as_double((char *)got->data + i * bytes, got->element);
+        double w = as_double((char *)want->data + i * bytes, want->element);
+        if (memcmp((char *)got->data + i * bytes, (char *)want->data + i * bytes, bytes) == 0)
+            continue;
+        double relative = fabs(g - w) / fmax(fabs(w), 1e-30);
+        if (!(relative <= tolerance))
+            return error_set(error, ERR_WRONG, "element %zu of '%s' is %.9g, expected %.9g", i,
+                             name, g, w);
+        *worst = fmax(*worst, relative);
+    }
+    return 0;
+}
+
+static int check_expected(const struct maker *m, const struct setting *s, const struct name *n,
+                          const struct host_array *got, double *worst)
+{
+    struct host_array want = *got;
+    want.data = must_alloc(got->count * element_bytes(got->element));
+    char *to = want.data;
+    int code = literal_array(m, &s->value, n->text, &want, 0, &to);
+    if (code)
+        code = error_set(m->error, ERR_WRONG, "'%s' does not have the expected shape", n->text);
+    else
+        code = compare(got, &want, n->text, worst, m->error);
+    free(want.data);
+    return code;
+}
+
+int inputs_check(const struct entry *entry, const struct dataset *dataset,
+                 const struct inputs *inputs, const struct host_array *results, double *worst_error,
+                 struct error *error)
+{
+    const struct body *body = &entry->fun->body;
+    *worst_error = 0;
+    if (!dataset->expect_count)
+        return entry->builtin->workload->check(&inputs->arguments, results, body->result_count,
+                                               worst_error, error);
+    struct arena arena = {0};
+    struct maker m = {entry, dataset, NULL, error};
+    m.dataset_values =
+        arena_alloc(&arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
+    int code = evaluate_dataset(&m);
+    unsigned checked = 0;
+    for (unsigned r = 0; r < body->result_count && !code; r++) {
+        const struct name *n = &entry->fun->names[body->results[r]];
+        const struct setting *s = find(dataset->expects, dataset->expect_count, n->text);
+        if (s)
+            code = check_expected(&m, s, n, &results[r], worst_error);
+        checked += s != NULL;
+    }
+    if (!code && checked != dataset->expect_count)
+        code = program_error(entry->program, error, ERR_USAGE, dataset->at,
+                             "dataset '%s' expects something that '%s' does not give",
+                             dataset->name, entry->fun->name);
+    arena_free(&arena);
+    return code;
+}

@@ -1,0 +1,475 @@
+#include "run/select/select.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc/allocator.h"
+#include "base/text.h"
+#include "merge/parse.h"
+#include "run/select/group.h"
+
+/* Millions of allocations and no computation: it measures the allocators' own cost, takes longer
+ * than all others together, and its speed-ups are not those of a program. */
+static const char left_out_by_default[] = "churn";
+
+/* Small enough for two cores, large enough for a GPU: what is run where no dataset is named. */
+static const char default_dataset_cpu[] = "small", default_dataset_gpu[] = "medium";
+static const char smallest_dataset[] = "smoke";
+
+const struct named_help release_policies[] = {
+    {"last-use", "a block is let go after its last user"},
+    {"scope", "a block is let go where its scope ends, or when its name is allocated anew"},
+    {NULL, NULL}};
+
+/* ---- lists of names ------------------------------------------------------------------------ */
+
+static void add_name(struct selection *s, struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return;
+    const char **items = arena_alloc(&s->arena, (names->count + 1) * sizeof *items);
+    if (names->count)
+        memcpy(items, names->items, names->count * sizeof *items);
+    items[names->count++] = name;
+    names->items = items;
+}
+
+/* The next item of a comma list, or NULL at its end; empty items are passed over. */
+static const char *next_item(struct selection *s, const char **list)
+{
+    *list += strspn(*list, ",");
+    size_t length = strcspn(*list, ",");
+    const char *item = length ? arena_copy(&s->arena, *list, length) : NULL;
+    *list += length;
+    return item;
+}
+
+static const char *name_at(void *names, size_t i)
+{
+    const struct names *n = names;
+    return i < n->count ? n->items[i] : NULL;
+}
+
+static int unknown(const char *what, const char *word, const struct names *all, struct error *error)
+{
+    struct text known = {0};
+    for (size_t i = 0; i < all->count; i++)
+        text_add(&known, "%s%s", i ? ", " : "", all->items[i]);
+    int nearest = text_nearest(word, name_at, (void *)all);
+    int code =
+        error_set(error, ERR_USAGE, "there is no %s '%s'%s%s%s; there are: %s", what, word,
+                  nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? all->items[nearest] : "",
+                  nearest >= 0 ? "?)" : "", known.data ? known.data : "none");
+    text_free(&known);
+    return code;
+}
+
+/* Adds what `item` (a name, a glob or "all") stands for. */
+static int match(struct selection *s, const char *what, const char *item, const struct names *all,
+                 struct names *chosen, struct error *error)
+{
+    const char *pattern = strcmp(item, "all") == 0 ? "*" : item;
+    bool found = false;
+    for (size_t i = 0; i < all->count; i++)
+        if (text_glob(pattern, all->items[i])) {
+            add_name(s, chosen, all->items[i]);
+            found = true;
+        }
+    return found ? 0 : unknown(what, item, all, error);
+}
+
+static int match_list(struct selection *s, const char *what, const char *list,
+                      const struct names *all, struct names *chosen, struct error *error)
+{
+    const char *item;
+    while ((item = next_item(s, &list))) {
+        int code = match(s, what, item, all, chosen, error);
+        if (code)
+            return code;
+    }
+    return chosen->count ? 0 : error_set(error, ERR_USAGE, "no %s is named", what);
+}
+
+static int match_help(struct selection *s, const char *what, const char *list,
+                      const struct named_help *table, struct names *chosen, struct error *error)
+{
+    struct names all = {0};
+    for (; table->name; table++)
+        add_name(s, &all, table->name);
+    return match_list(s, what, list, &all, chosen, error);
+}
+
+/* ---- workloads ----------------------------------------------------------------------------- */
+
+static bool is_file(const char *item)
+{
+    size_t length = strlen(item);
+    return length > 4 && strcmp(item + length - 4, ".mem") == 0;
+}
+
+static bool in_default(const struct entry *entry)
+{
+    return strcmp(entry->name, left_out_by_default) != 0 &&
+           !(entry->builtin && strcmp(entry->builtin->name, left_out_by_default) == 0);
+}
+
+const struct entry *select_entry(const struct catalogue *catalogue, const char *name)
+{
+    for (size_t i = 0; i < catalogue->entry_count; i++)
+        if (strcmp(catalogue->entries[i].name, name) == 0)
+            return &catalogue->entries[i];
+    return NULL;
+}
+
+int select_workload(const struct catalogue *catalogue, const char *name, const struct entry **entry,
+                    struct error *error)
+{
+    *entry = select_entry(catalogue, name);
+    if (*entry)
+        return 0;
+    struct selection s = {0};
+    struct names all = {0};
+    for (size_t i = 0; i < catalogue->entry_count; i++)
+        add_name(&s, &all, catalogue->entries[i].name);
+    int code = unknown("workload", name, &all, error);
+    arena_free(&s.arena);
+    return code;
+}
+
+static int add_file(struct selection *s, struct catalogue *catalogue, const char *path,
+                    struct names *chosen, struct error *error)
+{
+    for (size_t i = 0; i < s->files.count; i++)
+        if (strcmp(s->files.items[i], path) == 0)
+            return 0;
+    size_t before = catalogue->entry_count;
+    int code = catalogue_add_file(catalogue, path, error);
+    if (code)
+        return code;
+    add_name(s, &s->files, path);
+    for (size_t i = before; i < catalogue->entry_count; i++)
+        add_name(s, chosen, arena_printf(&s->arena, "%s", catalogue->entries[i].name));
+    return 0;
+}
+
+static int select_workloads(struct selection *s, const char *list, struct catalogue *catalogue,
+                            struct error *error)
+{
+    struct names all = {0}, chosen = {0};
+    for (size_t i = 0; i < catalogue->entry_count; i++)
+        add_name(s, &all, catalogue->entries[i].name);
+    for (size_t i = 0; !list && i < catalogue->entry_count; i++)
+        if (in_default(&catalogue->entries[i]))
+            add_name(s, &chosen, catalogue->entries[i].name);
+    const char *item;
+    while (list && (item = next_item(s, &list))) {
+        int code = is_file(item) ? add_file(s, catalogue, item, &chosen, error)
+                                 : match(s, "workload", item, &all, &chosen, error);
+        if (code)
+            return code;
+    }
+    if (!chosen.count)
+        return error_set(error, ERR_USAGE, "no workload is named");
+    /* Only now: adding a file may have moved the entries. */
+    s->entries = arena_alloc(&s->arena, chosen.count * sizeof *s->entries);
+    for (size_t i = 0; i < chosen.count; i++)
+        s->entries[s->entry_count++] = select_entry(catalogue, chosen.items[i]);
+    return 0;
+}
+
+/* ---- strategies and residencies ------------------------------------------------------------ */
+
+typedef int check_spec(const char *spec, struct error *error);
+
+static int check_strategy(const char *spec, struct error *error)
+{
+    const struct allocator_ops *ops;
+    struct option_values values;
+    if (strlen(spec) >= sizeof((struct case_key *)NULL)->strategy)
+        return error_set(error, ERR_USAGE, "the strategy '%s' is too long", spec);
+    return allocator_parse(spec, &ops, &values, error);
+}
+
+static int check_residency(const char *spec, struct error *error)
+{
+    struct residency residency;
+    if (strlen(spec) >= sizeof((struct case_key *)NULL)->residency)
+        return error_set(error, ERR_USAGE, "the residency '%s' is too long", spec);
+    return residency_parse(spec, &residency, error);
+}
+
+/* Replaces the first "key=a|b" by each of its alternatives in turn, and so on with what is left. */
+static int expand(struct selection *s, const char *spec, check_spec *check, struct names *names,
+                  struct error *error)
+{
+    const char *bar = strchr(spec, '|');
+    if (!bar) {
+        int code = check(spec, error);
+        if (!code)
+            add_name(s, names, spec);
+        return code;
+    }
+    const char *begin = bar;
+    while (begin > spec && begin[-1] != '=' && begin[-1] != ':')
+        begin--;
+    const char *end = begin + strcspn(begin, ":");
+    for (const char *at = begin; at <= end;) {
+        size_t length = strcspn(at, "|:");
+        int code = expand(
+            s,
+            arena_printf(&s->arena, "%.*s%.*s%s", (int)(begin - spec), spec, (int)length, at, end),
+            check, names, error);
+        if (code)
+            return code;
+        at += length + 1;
+    }
+    return 0;
+}
+
+static int select_strategies(struct selection *s, const char *list, struct error *error)
+{
+    size_t count;
+    const struct allocator_ops *const *ops = allocator_list(&count);
+    struct names all = {0};
+    for (size_t i = 0; i < count; i++)
+        add_name(s, &all, ops[i]->name);
+    const char *item;
+    while ((item = next_item(s, &list))) {
+        size_t length = strcspn(item, ":");
+        const char *name = arena_copy(&s->arena, item, length);
+        struct names matched = {0};
+        int code = 0;
+        if (strcmp(name, "all") == 0) {
+            /* A row that measures the harness would read as a contender beside the others. */
+            for (size_t i = 0; i < count; i++)
+                if (!ops[i]->harness_only)
+                    add_name(s, &matched, ops[i]->name);
+        } else {
+            code = match(s, "strategy", name, &all, &matched, error);
+        }
+        for (size_t i = 0; !code && i < matched.count; i++)
+            code = expand(s, arena_printf(&s->arena, "%s%s", matched.items[i], item + length),
+                          check_strategy, &s->strategies, error);
+        if (code)
+            return code;
+    }
+    return s->strategies.count ? 0 : error_set(error, ERR_USAGE, "no strategy is named");
+}
+
+static int select_residencies(struct selection *s, const char *list, struct error *error)
+{
+    size_t count;
+    const struct residency_strategy *strategies = residency_list(&count);
+    struct names all = {0};
+    for (size_t i = 0; i < count; i++)
+        add_name(s, &all, strategies[i].name);
+    const char *item;
+    while ((item = next_item(s, &list))) {
+        size_t length = strcspn(item, ":");
+        struct names matched = {0};
+        int code =
+            match(s, "residency", arena_copy(&s->arena, item, length), &all, &matched, error);
+        for (size_t i = 0; !code && i < matched.count; i++)
+            code = expand(s, arena_printf(&s->arena, "%s%s", matched.items[i], item + length),
+                          check_residency, &s->residencies, error);
+        if (code)
+            return code;
+    }
+    return s->residencies.count ? 0 : error_set(error, ERR_USAGE, "no residency is named");
+}
+
+/* ---- merge sets ---------------------------------------------------------------------------- */
+
+int select_merges(struct selection *s, const char *list, struct error *error)
+{
+    struct names all = {0};
+    for (const struct merge_set *set = merge_sets; set->name; set++)
+        add_name(s, &all, set->name);
+    const char *item;
+    while ((item = next_item(s, &list))) {
+        size_t length = strcspn(item, ":");
+        struct names matched = {0};
+        const struct merge_set *set;
+        unsigned extensions;
+        int code =
+            match(s, "merge set", arena_copy(&s->arena, item, length), &all, &matched, error);
+        for (size_t i = 0; !code && i < matched.count; i++) {
+            const char *spec = arena_printf(&s->arena, "%s%s", matched.items[i], item + length);
+            code = strlen(spec) < sizeof((struct case_key *)NULL)->merge
+                       ? merge_parse(spec, &set, &extensions, error)
+                       : error_set(error, ERR_USAGE, "the merge set '%s' is too long", spec);
+            if (!code)
+                add_name(s, &s->merges, spec);
+        }
+        if (code)
+            return code;
+    }
+    return s->merges.count ? 0 : error_set(error, ERR_USAGE, "no merge set is named");
+}
+
+int select_names(const struct select_request *request, struct catalogue *catalogue,
+                 struct selection *s, struct error *error)
+{
+    *s = (struct selection){.datasets = request->datasets, .smoke = request->smoke};
+    const char *strategies = request->strategies;
+    int code = select_workloads(s, request->workloads, catalogue, error);
+    if (!code)
+        code = select_strategies(s, strategies ? strategies : "all", error);
+    if (!code)
+        code = select_merges(s, request->merges ? request->merges : "none", error);
+    if (!code)
+        code = match_help(s, "release policy", request->releases ? request->releases : "last-use",
+                          release_policies, &s->releases, error);
+    if (!code)
+        code = select_residencies(
+            s, request->residencies ? request->residencies : DEFAULT_RESIDENCY, error);
+    if (code || !s->datasets)
+        return code;
+    struct names all = {0}, chosen = {0};
+    for (size_t i = 0; i < s->entry_count; i++)
+        for (unsigned d = 0; d < s->entries[i]->program->dataset_count; d++)
+            add_name(s, &all, s->entries[i]->program->datasets[d].name);
+    return match_list(s, "dataset", s->datasets, &all, &chosen, error);
+}
+
+/* ---- cases --------------------------------------------------------------------------------- */
+
+const struct dataset *select_dataset(const struct entry *entry, const char *name)
+{
+    for (unsigned i = 0; i < entry->program->dataset_count; i++)
+        if (strcmp(entry->program->datasets[i].name, name) == 0)
+            return &entry->program->datasets[i];
+    return NULL;
+}
+
+/* What is run of an entry on a device; the first dataset of a file is its smallest. */
+static void datasets_of(struct selection *s, const struct entry *entry,
+                        const struct device_info *device, struct names *chosen)
+{
+    const struct program *program = entry->program;
+    if (!s->datasets) {
+        const char *name = s->smoke                     ? smallest_dataset
+                           : device->kind == DEVICE_CPU ? default_dataset_cpu
+                                                        : default_dataset_gpu;
+        if (select_dataset(entry, name))
+            add_name(s, chosen, name);
+        else if (program->dataset_count)
+            add_name(s, chosen, program->datasets[0].name);
+        return;
+    }
+    const char *list = s->datasets, *item;
+    while ((item = next_item(s, &list))) {
+        const char *pattern = strcmp(item, "all") == 0 ? "*" : item;
+        for (unsigned i = 0; i < program->dataset_count; i++)
+            if (text_glob(pattern, program->datasets[i].name))
+                add_name(s, chosen, program->datasets[i].name);
+    }
+}
+
+static void copy_name(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from);
+}
+
+/* All that is run of one workload and dataset on one device, with one residency ("": none). */
+static void add_cases(struct selection *s, const char *device, const char *residency,
+                      const char *workload, const char *dataset)
+{
+    for (size_t m = 0; m < s->merges.count; m++)
+        for (size_t r = 0; r < s->releases.count; r++)
+            for (size_t a = 0; a < s->strategies.count; a++) {
+                struct case_key *key = &s->cases[s->case_count++];
+                copy_name(key->device, sizeof key->device, device);
+                copy_name(key->residency, sizeof key->residency, residency);
+                copy_name(key->workload, sizeof key->workload, workload);
+                copy_name(key->dataset, sizeof key->dataset, dataset);
+                copy_name(key->merge, sizeof key->merge, s->merges.items[m]);
+                copy_name(key->release, sizeof key->release, s->releases.items[r]);
+                copy_name(key->strategy, sizeof key->strategy, s->strategies.items[a]);
+            }
+}
+
+int select_cases(struct selection *s, const struct device_info *devices, size_t device_count,
+                 struct error *error)
+{
+    const size_t each =
+        s->merges.count * s->releases.count * s->strategies.count * s->residencies.count;
+    size_t most = 0;
+    for (size_t w = 0; w < s->entry_count; w++)
+        most += s->entries[w]->program->dataset_count;
+    s->cases = arena_alloc(&s->arena, device_count * most * each * sizeof *s->cases);
+    s->case_count = 0;
+    for (size_t d = 0; d < device_count; d++)
+        for (size_t w = 0; w < s->entry_count; w++) {
+            struct names datasets = {0};
+            datasets_of(s, s->entries[w], &devices[d], &datasets);
+            const bool is_group = devices[d].members > 1;
+            for (size_t i = 0; i < datasets.count; i++)
+                for (size_t r = 0; r < (is_group ? s->residencies.count : 1); r++)
+                    add_cases(s, devices[d].id, is_group ? s->residencies.items[r] : "",
+                              s->entries[w]->name, datasets.items[i]);
+        }
+    return s->case_count ? 0 : error_set(error, ERR_USAGE, "no workload selected has a dataset");
+}
+
+int select_check_key(const struct catalogue *catalogue, const struct case_key *key,
+                     struct error *error)
+{
+    const struct entry *entry;
+    const struct allocator_ops *ops;
+    struct option_values values;
+    const struct merge_set *set;
+    unsigned extensions;
+    int code = select_workload(catalogue, key->workload, &entry, error);
+    if (!code && !select_dataset(entry, key->dataset))
+        code = error_set(error, ERR_USAGE, "the workload %s has no dataset '%s'", key->workload,
+                         key->dataset);
+    if (!code)
+        code = allocator_parse(key->strategy, &ops, &values, error);
+    if (!code)
+        code = merge_parse(key->merge, &set, &extensions, error);
+    if (!code && *key->residency)
+        code = check_residency(key->residency, error);
+    const struct named_help *policy = release_policies;
+    while (policy->name && strcmp(policy->name, key->release) != 0)
+        policy++;
+    if (!code && !policy->name)
+        code = error_set(error, ERR_USAGE, "there is no release policy '%s'", key->release);
+    return code;
+}
+
+void select_free(struct selection *s)
+{
+    arena_free(&s->arena);
+}
+
+/* ---- devices ------------------------------------------------------------------------------- */
+
+int select_check_devices(const char *list, struct error *error)
+{
+    struct selection s = {0};
+    struct names all = {0};
+    size_t count;
+    const struct device_ops *const *apis = device_api_list(&count);
+    add_name(&s, &all, "best");
+    add_name(&s, &all, "all");
+    for (size_t i = 0; i < count; i++)
+        add_name(&s, &all, apis[i]->name);
+    const char *item;
+    int code = 0, items = 0;
+    for (; !code && (item = next_item(&s, &list)); items++)
+        for (const char *part = item; part && !code; part = strchr(part, '+')) {
+            part += part > item; /* the plus of a group */
+            const char *api = arena_copy(&s.arena, part, strcspn(part, ":+"));
+            bool known = strpbrk(api, "*?");
+            for (size_t i = 0; i < all.count; i++)
+                known |= strcmp(all.items[i], api) == 0;
+            if (!known)
+                code = unknown("device", item, &all, error);
+        }
+    if (!code && items == 0)
+        code = error_set(error, ERR_USAGE, "no device is named");
+    arena_free(&s.arena);
+    return code;
+}

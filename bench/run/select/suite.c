@@ -1,0 +1,432 @@
+#include "run/select/suite.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/tree.h"
+
+static const char format_name[] = "gamut.suite/1";
+
+/* ---- what may stand in a file --------------------------------------------------------------- */
+
+enum type { TEXT, NUMBER, OBJECT, ARRAY, TYPES };
+static const char *const type_names[TYPES] = {"a text", "a number", "an object", "a list"};
+
+struct field {
+    const char *key;
+    enum type type;
+    bool required;
+};
+
+static const struct field suite_fields[] = {
+    {"format", TEXT, true},    {"title", TEXT, true},     {"source", TEXT, true},
+    {"compare", OBJECT, true}, {"rows", ARRAY, true},     {"strategies", TEXT, false},
+    {"merges", TEXT, false},   {"releases", TEXT, false}, {NULL, TEXT, false},
+};
+static const struct field row_fields[] = {
+    {"name", TEXT, true},         {"workload", TEXT, false},  {"dataset", TEXT, false},
+    {"published", NUMBER, false}, {"not_under", TEXT, false}, {"note", TEXT, false},
+    {"missing", TEXT, false},     {NULL, TEXT, false},
+};
+
+/* Parts of a key, as `compare` calls them, and where a file says them otherwise. */
+static const struct part {
+    const char *name, *list; /* list: the suite's key for it, NULL: the row's key `name` */
+} parts[] = {
+    {"workload", NULL},      {"dataset", NULL},          {"merge", "merges"},
+    {"release", "releases"}, {"strategy", "strategies"},
+};
+enum { PARTS = sizeof parts / sizeof *parts, PART_WORKLOAD = 0, PART_DATASET = 1 };
+
+/* Where in the file something is wrong: "rows[3].published". */
+struct reader {
+    const char *path;
+    struct error *error;
+    char where[160];
+};
+
+static int fail(const struct reader *r, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int fail(const struct reader *r, const char *key, const char *format, ...)
+{
+    char what[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return error_set(r->error, ERR_PARSE, "%s: %s%s%s%s%s", r->path, r->where,
+                     *r->where && key ? "." : "", key ? key : "", *r->where || key ? ": " : "",
+                     what);
+}
+
+static enum type type_of(const json_t *value)
+{
+    return json_is_string(value)   ? TEXT
+           : json_is_number(value) ? NUMBER
+           : json_is_object(value) ? OBJECT
+           : json_is_array(value)  ? ARRAY
+                                   : TYPES;
+}
+
+static const char *field_name(void *context, size_t i)
+{
+    return ((const struct field *)context)[i].key;
+}
+
+/* Texts end up in a terminal. */
+static bool is_printable(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 127)
+            return false;
+    return true;
+}
+
+static int check_field(const struct reader *r, const struct field *field, const json_t *value)
+{
+    if (!value)
+        return field->required ? fail(r, field->key, "is missing") : 0;
+    if (type_of(value) != field->type)
+        return fail(r, field->key, "expected %s", type_names[field->type]);
+    if (field->type == TEXT &&
+        (!*json_string_value(value) || !is_printable(json_string_value(value))))
+        return fail(r, field->key, "the text is empty or has control characters");
+    return 0;
+}
+
+/* Everything that is required, nothing that is not known, all of the right type. */
+static int check_object(const struct reader *r, json_t *object, const struct field *fields)
+{
+    const char *key;
+    json_t *value;
+    if (!json_is_object(object))
+        return fail(r, NULL, "expected an object");
+    json_object_foreach(object, key, value)
+    {
+        size_t i = 0;
+        while (fields[i].key && strcmp(fields[i].key, key) != 0)
+            i++;
+        if (fields[i].key)
+            continue;
+        int near = text_nearest(key, field_name, (void *)fields);
+        return fail(r, NULL, "there is no key '%.60s'%s%s%s", is_printable(key) ? key : "?",
+                    near >= 0 ? " (did you mean " : "", near >= 0 ? fields[near].key : "",
+                    near >= 0 ? "?)" : "");
+    }
+    int code = 0;
+    for (const struct field *f = fields; f->key && !code; f++)
+        code = check_field(r, f, json_object_get(object, f->key));
+    return code;
+}
+
+/* ---- what is compared ----------------------------------------------------------------------- */
+
+/* `compare` is one part of a key with its two values. */
+static int check_compare(struct reader *r, const json_t *json, const struct part **part)
+{
+    json_t *compare = json_object_get(json, "compare");
+    const char *key = json_object_iter_key(json_object_iter(compare));
+    *part = NULL;
+    snprintf(r->where, sizeof r->where, "compare");
+    for (size_t p = 0; p < PARTS; p++)
+        if (key && strcmp(key, parts[p].name) == 0)
+            *part = &parts[p];
+    if (json_object_size(compare) != 1 || !*part)
+        return fail(r, NULL,
+                    "expected one of workload, dataset, merge, release, strategy, with "
+                    "its two values");
+    const json_t *pair = json_object_get(compare, key);
+    const char *first = json_string_value(json_array_get(pair, 0));
+    const char *second = json_string_value(json_array_get(pair, 1));
+    if (json_array_size(pair) != 2 || !first || !second || strcmp(first, second) == 0 || !*first ||
+        !*second || strpbrk(first, ",*?|") || strpbrk(second, ",*?|") ||
+        strcmp(first, "all") == 0 || strcmp(second, "all") == 0)
+        return fail(r, key, "expected two different names, without globs: [\"a\", \"b\"]");
+    r->where[0] = 0;
+    if ((*part)->list && json_object_get(json, (*part)->list))
+        return fail(r, (*part)->list, "%s is what is compared: compare has its values", key);
+    return 0;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* What a row, the suite or the comparison says of a part; NULL for nothing. The caller frees it. */
+static char *part_text(const json_t *json, const json_t *row, const struct part *part,
+                       const struct part *compared)
+{
+    struct text text = {0};
+    if (part == compared) {
+        const json_t *pair = json_object_get(json_object_get(json, "compare"), part->name);
+        text_add(&text, "%s,%s", json_string_value(json_array_get(pair, 0)),
+                 json_string_value(json_array_get(pair, 1)));
+    } else {
+        const char *said = json_string_value(part->list ? json_object_get(json, part->list)
+                                                        : json_object_get(row, part->name));
+        if (said)
+            text_add(&text, "%s", said);
+    }
+    return text.data;
+}
+
+/* A row's own parts are single names: there has to be a line in the table for each. */
+static int check_row_parts(struct reader *r, const json_t *row, const struct part *compared)
+{
+    const bool missing = json_object_get(row, "missing");
+    for (const struct part *p = parts; p < parts + PARTS; p++) {
+        const char *said = json_string_value(json_object_get(row, p->name));
+        if (p->list)
+            continue;
+        if (missing && said)
+            return fail(r, p->name, "a row that is missing has none");
+        if (!missing && p == compared && said)
+            return fail(r, p->name, "is what is compared: compare has its values");
+        if (!missing && p != compared && !said)
+            return fail(r, p->name, "is missing");
+        if (said && (strpbrk(said, ",*?") || strcmp(said, "all") == 0))
+            return fail(r, p->name, "expected one name, without globs");
+    }
+    const json_t *published = json_object_get(row, "published");
+    if (published && !(json_number_value(published) > 0 && json_number_value(published) < 1e9))
+        return fail(r, "published", "expected a ratio above 0");
+    return 0;
+}
+
+/* A workload that lacks one of the datasets would silently have no case. */
+static int check_datasets(const struct reader *r, const struct selection *s)
+{
+    for (size_t e = 0; e < s->entry_count; e++) {
+        const char *list = s->datasets;
+        while (*list) {
+            char name[64];
+            size_t length = strcspn(list, ",");
+            snprintf(name, sizeof name, "%.*s", (int)length, list);
+            if (length >= sizeof name || !select_dataset(s->entries[e], name))
+                return fail(r, "dataset", "%s has no dataset '%s'", s->entries[e]->name, name);
+            list += length + (list[length] == ',');
+        }
+    }
+    return 0;
+}
+
+static int read_row(struct reader *r, const json_t *json, json_t *row, const struct part *compared,
+                    struct catalogue *catalogue, struct selection *selection)
+{
+    int code = check_object(r, row, row_fields);
+    if (!code)
+        code = check_row_parts(r, row, compared);
+    if (code || json_object_get(row, "missing"))
+        return code;
+    char *text[PARTS];
+    for (size_t p = 0; p < PARTS; p++)
+        text[p] = part_text(json, row, &parts[p], compared);
+    const struct select_request request = {.workloads = text[PART_WORKLOAD],
+                                           .datasets = text[PART_DATASET],
+                                           .merges = text[2],
+                                           .releases = text[3],
+                                           .strategies = text[4]};
+    code = strstr(request.workloads, ".mem")
+               ? fail(r, "workload", "program files cannot be part of a suite")
+               : select_names(&request, catalogue, selection, r->error);
+    if (code && code != ERR_PARSE)
+        error_prefix(r->error, "%s: %s: ", r->path, r->where);
+    if (!code)
+        code = check_datasets(r, selection);
+    selection->datasets = code ? NULL : arena_printf(&selection->arena, "%s", text[PART_DATASET]);
+    for (size_t p = 0; p < PARTS; p++)
+        free(text[p]);
+    return code;
+}
+
+static int check_names(struct reader *r, const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(tree_get_text(json_array_get(rows, i), "name"),
+                       tree_get_text(json_array_get(rows, j), "name")) == 0) {
+                snprintf(r->where, sizeof r->where, "rows[%zu]", i);
+                return fail(r, "name", "rows[%zu] has the same", j);
+            }
+    return 0;
+}
+
+static int read_rows(struct reader *r, struct suite *suite, struct catalogue *catalogue)
+{
+    const struct part *compared;
+    json_t *rows = json_object_get(suite->json, "rows");
+    int code = check_compare(r, suite->json, &compared);
+    if (!code && json_array_size(rows) == 0)
+        code = fail(r, "rows", "there are none");
+    if (code)
+        return code;
+    suite->rows = must_alloc(json_array_size(rows) * sizeof *suite->rows);
+    for (size_t i = 0; i < json_array_size(rows) && !code; i++) {
+        snprintf(r->where, sizeof r->where, "rows[%zu]", i);
+        suite->row_count++;
+        code =
+            read_row(r, suite->json, json_array_get(rows, i), compared, catalogue, &suite->rows[i]);
+    }
+    return code ? code : check_names(r, rows);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static void set_name(struct suite *suite, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    const bool is_json = length > 5 && strcmp(name + length - 5, ".json") == 0;
+    struct text text = {0};
+    text_add(&text, "%.*s", (int)(is_json ? length - 5 : length), name);
+    suite->name = text.data;
+    text = (struct text){0};
+    text_add(&text, "%s", path);
+    suite->path = text.data;
+}
+
+int suite_read(const char *path, const char *text, size_t length, struct catalogue *catalogue,
+               struct suite *suite, struct error *error)
+{
+    json_error_t at;
+    struct reader r = {.path = path, .error = error};
+    *suite = (struct suite){0};
+    suite->json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
+    if (!suite->json)
+        return error_set(error, ERR_PARSE, "%s:%d:%d: %s", path, at.line, at.column, at.text);
+    set_name(suite, path);
+    int code = check_object(&r, suite->json, suite_fields);
+    if (!code && strcmp(tree_get_text(suite->json, "format"), format_name) != 0)
+        code = fail(&r, "format", "expected \"%s\"", format_name);
+    if (!code)
+        code = read_rows(&r, suite, catalogue);
+    if (code)
+        suite_close(suite);
+    return code;
+}
+
+static const char *builtin_name(void *context, size_t i)
+{
+    (void)context;
+    return builtin_suites[i].name;
+}
+
+int suite_open(const char *name_or_path, struct catalogue *catalogue, struct suite *suite,
+               struct error *error)
+{
+    for (const struct builtin_suite *b = builtin_suites; b->name; b++)
+        if (strcmp(b->name, name_or_path) == 0)
+            return suite_read(b->path, b->text, strlen(b->text), catalogue, suite, error);
+    size_t length = strlen(name_or_path);
+    if (length <= 5 || strcmp(name_or_path + length - 5, ".json") != 0) {
+        struct text all = {0};
+        for (const struct builtin_suite *b = builtin_suites; b->name; b++)
+            text_add(&all, "%s%s", all.length ? ", " : "", b->name);
+        int near = text_nearest(name_or_path, builtin_name, NULL);
+        int code = error_set(error, ERR_USAGE,
+                             "there is no suite '%s'%s%s%s; there are: %s, or a file (*.json)",
+                             name_or_path, near >= 0 ? " (did you mean " : "",
+                             near >= 0 ? builtin_suites[near].name : "", near >= 0 ? "?)" : "",
+                             all.data ? all.data : "none");
+        text_free(&all);
+        return code;
+    }
+    struct text text = {0};
+    int code = text_read_file(&text, name_or_path, error);
+    if (!code)
+        code = suite_read(name_or_path, text.data ? text.data : "", text.length, catalogue, suite,
+                          error);
+    text_free(&text);
+    return code;
+}
+
+void suite_close(struct suite *suite)
+{
+    for (size_t i = 0; i < suite->row_count; i++)
+        select_free(&suite->rows[i]);
+    free(suite->rows);
+    free(suite->name);
+    free(suite->path);
+    json_decref(suite->json);
+    *suite = (struct suite){0};
+}
+
+/* ---- what is run ---------------------------------------------------------------------------- */
+
+static bool list_matches(const char *list, const char *name)
+{
+    while (list && *list) {
+        char pattern[128];
+        size_t length = strcspn(list, ",");
+        snprintf(pattern, sizeof pattern, "%.*s", (int)length, list);
+        if (strcmp(pattern, "all") == 0 || text_glob(pattern, name))
+            return true;
+        list += length + (list[length] == ',');
+    }
+    return !list;
+}
+
+static bool row_matches(const struct selection *row, const char *workloads, const char *datasets)
+{
+    bool matches = false;
+    for (size_t e = 0; e < row->entry_count; e++)
+        matches |= list_matches(workloads, row->entries[e]->name);
+    return matches && list_matches(datasets, row->datasets);
+}
+
+int suite_narrow(struct suite *suite, const char *workloads, const char *datasets,
+                 struct error *error)
+{
+    if (!workloads && !datasets)
+        return 0;
+    json_t *rows = json_object_get(suite->json, "rows");
+    size_t kept = 0;
+    for (size_t i = 0; i < suite->row_count; i++) {
+        if (row_matches(&suite->rows[i], workloads, datasets)) {
+            suite->rows[kept++] = suite->rows[i];
+        } else {
+            select_free(&suite->rows[i]);
+            json_array_remove(rows, kept);
+        }
+    }
+    suite->row_count = kept;
+    return kept ? 0
+                : error_set(error, ERR_USAGE, "no row of the suite %s has %s%s%s%s%s", suite->name,
+                            workloads ? "the workload " : "", workloads ? workloads : "",
+                            workloads && datasets ? " and " : "", datasets ? "the dataset " : "",
+                            datasets ? datasets : "");
+}
+
+static void add_case(struct selection *s, const struct case_key *key)
+{
+    for (size_t i = 0; i < s->case_count; i++)
+        if (memcmp(&s->cases[i], key, sizeof *key) == 0)
+            return;
+    s->cases[s->case_count++] = *key;
+}
+
+int suite_cases(struct suite *suite, const struct device_info *devices, size_t device_count,
+                struct selection *selection, struct error *error)
+{
+    size_t most = 0;
+    int code = 0;
+    *selection = (struct selection){0};
+    for (size_t i = 0; i < suite->row_count && !code; i++) {
+        if (suite->rows[i].entry_count)
+            code = select_cases(&suite->rows[i], devices, device_count, error);
+        most += suite->rows[i].case_count;
+    }
+    if (code)
+        return code;
+    selection->cases = arena_alloc(&selection->arena, most * sizeof *selection->cases);
+    for (size_t i = 0; i < suite->row_count; i++)
+        for (size_t c = 0; c < suite->rows[i].case_count; c++)
+            add_case(selection, &suite->rows[i].cases[c]);
+    return selection->case_count
+               ? 0
+               : error_set(error, ERR_USAGE, "the suite %s has no row that can be run",
+                           suite->name);
+}

@@ -1,0 +1,235 @@
+#include "merge/pack/pack_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+static int verify_life(const struct pack_buffer *buffer, size_t number, struct error *error)
+{
+    for (size_t i = 0; i < pack_interval_count(buffer); i++) {
+        const struct pack_interval life = pack_interval_at(buffer, i);
+        if (life.upper < life.lower)
+            return error_set(error, ERR_USAGE,
+                             "buffer %zu: its life ends at %lld, before it starts at %lld", number,
+                             (long long)life.upper, (long long)life.lower);
+        if (i > 0 && life.lower < pack_interval_at(buffer, i - 1).upper)
+            return error_set(error, ERR_USAGE,
+                             "buffer %zu: the interval from %lld starts before the one in front of "
+                             "it ends; expected disjoint ones in ascending order",
+                             number, (long long)life.lower);
+    }
+    return 0;
+}
+
+int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *error)
+{
+    int64_t sum = 0;
+    if (count > UINT32_MAX / 4)
+        return error_set(error, ERR_USAGE, "%zu buffers are too many; the most is %u", count,
+                         UINT32_MAX / 4);
+    for (size_t i = 0; i < count; i++) {
+        const struct pack_buffer *b = &buffers[i];
+        if (b->size < 0 || b->alignment < 0)
+            return error_set(error, ERR_USAGE,
+                             "buffer %zu: size %lld, alignment %lld; expected neither negative", i,
+                             (long long)b->size, (long long)b->alignment);
+        if (b->size > PACK_HEIGHT_MOST || b->alignment > PACK_HEIGHT_MOST ||
+            sum + b->size > PACK_HEIGHT_MOST - b->alignment)
+            return error_set(error, ERR_USAGE,
+                             "buffer %zu: sizes and alignments up to here add up to more than %lld",
+                             i, (long long)PACK_HEIGHT_MOST);
+        sum += b->size + b->alignment;
+        int code = verify_life(b, i, error);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+struct event {
+    int64_t time;
+    bool is_start;
+    unsigned item, range;
+};
+
+/* In time order; at one time ends come first, because upper ends are not part of a life. */
+static int by_time(const void *left, const void *right)
+{
+    const struct event *a = left, *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    if (a->is_start != b->is_start)
+        return a->is_start - b->is_start;
+    return a->range < b->range ? -1 : a->range > b->range;
+}
+
+static int by_hull(const void *left, const void *right)
+{
+    const struct pack_item *a = left, *b = right;
+    if (a->hull.first != b->hull.first)
+        return a->hull.first < b->hull.first ? -1 : 1;
+    return a->source < b->source ? -1 : a->source > b->source;
+}
+
+/* Adds an item for each buffer that takes room; returns the events of their lives. */
+static struct event *collect(struct pack_model *model, const struct pack_buffer *buffers,
+                             size_t count, size_t *event_count)
+{
+    size_t intervals = 0;
+    for (size_t i = 0; i < count; i++)
+        intervals += pack_interval_count(&buffers[i]);
+    model->items = must_alloc((count + 1) * sizeof *model->items);
+    model->ranges = must_alloc((intervals + 1) * sizeof *model->ranges);
+    struct event *events = must_alloc((2 * intervals + 1) * sizeof *events);
+    unsigned ranges = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct pack_item item = {.size = buffers[i].size,
+                                 .alignment = buffers[i].alignment ? buffers[i].alignment : 1,
+                                 .ranges = &model->ranges[ranges],
+                                 .source = i};
+        for (size_t k = 0; item.size && k < pack_interval_count(&buffers[i]); k++) {
+            struct pack_interval life = pack_interval_at(&buffers[i], k);
+            if (life.lower == life.upper)
+                continue;
+            item.range_count++;
+            item.duration += (double)life.upper - (double)life.lower;
+            events[2 * ranges] = (struct event){life.lower, true, model->count, ranges};
+            events[2 * ranges + 1] = (struct event){life.upper, false, model->count, ranges};
+            ranges++;
+        }
+        if (item.range_count)
+            model->items[model->count++] = item;
+    }
+    *event_count = 2 * (size_t)ranges;
+    return events;
+}
+
+/* A section is complete when the first of its members ends. */
+static void number_sections(struct pack_model *model, struct event *events, size_t event_count)
+{
+    qsort(events, event_count, sizeof *events, by_time);
+    bool grew = false;
+    for (size_t i = 0; i < event_count; i++) {
+        struct pack_range *range = &model->ranges[events[i].range];
+        if (events[i].is_start) {
+            range->first = model->section_count;
+            grew = true;
+            continue;
+        }
+        model->section_count += grew;
+        grew = false;
+        range->end = model->section_count;
+    }
+}
+
+static void round_sizes(struct pack_model *model)
+{
+    int64_t divisor = 0;
+    for (unsigned i = 0; i < model->count; i++)
+        for (int64_t a = model->items[i].alignment; a;) {
+            int64_t rest = divisor % a; /* Euclid: the first 0 % a is 0 and gives a */
+            divisor = a;
+            a = rest;
+        }
+    for (unsigned i = 0; i < model->count; i++) {
+        struct pack_item *item = &model->items[i];
+        item->pad = pack_align(item->size, divisor) - item->size;
+        item->size += item->pad;
+    }
+}
+
+void pack_model_build(struct pack_model *model, const struct pack_buffer *buffers, size_t count)
+{
+    *model = (struct pack_model){0};
+    size_t event_count;
+    struct event *events = collect(model, buffers, count, &event_count);
+    number_sections(model, events, event_count);
+    free(events);
+    for (unsigned i = 0; i < model->count; i++) {
+        struct pack_item *item = &model->items[i];
+        item->hull.first = item->ranges[0].first;
+        item->hull.end = item->ranges[item->range_count - 1].end;
+    }
+    qsort(model->items, model->count, sizeof *model->items, by_hull);
+    round_sizes(model);
+}
+
+void pack_model_free(struct pack_model *model)
+{
+    free(model->items);
+    free(model->ranges);
+    *model = (struct pack_model){0};
+}
+
+unsigned pack_section_count(const struct pack_item *items, unsigned count)
+{
+    unsigned sections = 0;
+    for (unsigned i = 0; i < count; i++)
+        sections = items[i].hull.end > sections ? items[i].hull.end : sections;
+    return sections;
+}
+
+void pack_section_loads(const struct pack_item *items, unsigned count, int64_t *total, int64_t *pad)
+{
+    const unsigned sections = pack_section_count(items, count);
+    memset(total, 0, sections * sizeof *total);
+    memset(pad, 0, sections * sizeof *pad);
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned r = 0; r < items[i].range_count; r++)
+            for (unsigned s = items[i].ranges[r].first; s < items[i].ranges[r].end; s++) {
+                total[s] += items[i].size;
+                pad[s] = pack_max(pad[s], items[i].pad);
+            }
+}
+
+int64_t pack_load_bound(const struct pack_item *items, unsigned count)
+{
+    const unsigned sections = pack_section_count(items, count);
+    int64_t *total = must_alloc((sections + 1) * sizeof *total);
+    int64_t *pad = must_alloc((sections + 1) * sizeof *pad);
+    pack_section_loads(items, count, total, pad);
+    int64_t highest = 0;
+    for (unsigned s = 0; s < sections; s++)
+        highest = pack_max(highest, total[s] - pad[s]);
+    free(total);
+    free(pad);
+    return highest;
+}
+
+int64_t pack_height(const struct pack_item *items, unsigned count, const int64_t *offset)
+{
+    int64_t height = 0;
+    for (unsigned i = 0; i < count; i++)
+        height = pack_max(height, offset[i] + items[i].size - items[i].pad);
+    return height;
+}
+
+int64_t pack_lower_bound(const struct pack_buffer *buffers, size_t count)
+{
+    /* Without alignment nothing is rounded, and the bound of the model is that of live bytes. */
+    struct pack_buffer *plain = must_alloc((count + 1) * sizeof *plain);
+    for (size_t i = 0; i < count; i++) {
+        plain[i] = buffers[i];
+        plain[i].alignment = 1;
+    }
+    struct pack_model model;
+    pack_model_build(&model, plain, count);
+    const int64_t bound = pack_load_bound(model.items, model.count);
+    pack_model_free(&model);
+    free(plain);
+    return bound;
+}
+
+bool pack_items_meet(const struct pack_item *a, const struct pack_item *b)
+{
+    for (unsigned i = 0, k = 0; i < a->range_count && k < b->range_count;) {
+        if (a->ranges[i].end <= b->ranges[k].first)
+            i++;
+        else if (b->ranges[k].end <= a->ranges[i].first)
+            k++;
+        else
+            return true;
+    }
+    return false;
+}

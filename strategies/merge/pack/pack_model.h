@@ -1,0 +1,156 @@
+/* What the planner computes on: buffers that are alive somewhere, and sections instead of times.
+ * Private to pack*.c.
+ *
+ * A section is a largest set of buffers alive at once, so there are at most as many sections as
+ * intervals; an item is in an unbroken range of sections for every interval of its life. If all
+ * alignments have a common divisor, sizes are rounded up to it, because whatever lies above a
+ * buffer starts there anyway; only the buffer on top does not need its `pad`.
+ */
+#ifndef GAMUT_MERGE_PACK_MODEL_H
+#define GAMUT_MERGE_PACK_MODEL_H
+
+#include "base/random.h"
+#include "merge/pack/pack.h"
+
+/* Sections from `first` up to, but without, `end`. */
+struct pack_range {
+    unsigned first, end;
+};
+
+struct pack_item {
+    int64_t size, pad, alignment;
+    double duration;
+    const struct pack_range *ranges; /* ascending; the model owns them */
+    unsigned range_count;
+    struct pack_range hull; /* from the first section to the last */
+    size_t source;          /* the caller's buffer */
+};
+
+static inline size_t pack_interval_count(const struct pack_buffer *buffer)
+{
+    return buffer->intervals ? buffer->interval_count : 1;
+}
+
+static inline struct pack_interval pack_interval_at(const struct pack_buffer *buffer, size_t i)
+{
+    return buffer->intervals ? buffer->intervals[i]
+                             : (struct pack_interval){buffer->lower, buffer->upper};
+}
+
+struct pack_model {
+    struct pack_item *items; /* by first section, then as the caller has them */
+    unsigned count, section_count;
+    struct pack_range *ranges;
+};
+
+void pack_model_build(struct pack_model *model, const struct pack_buffer *buffers, size_t count);
+void pack_model_free(struct pack_model *model);
+
+unsigned pack_section_count(const struct pack_item *items, unsigned count);
+
+/* Live bytes of each section and the largest pad in it, for sections from 0 on. */
+void pack_section_loads(const struct pack_item *items, unsigned count, int64_t *total,
+                        int64_t *pad);
+
+/* The least a plan of these items can be high: that of the fullest section. */
+int64_t pack_load_bound(const struct pack_item *items, unsigned count);
+
+bool pack_items_meet(const struct pack_item *a, const struct pack_item *b);
+
+/* The height of a plan. */
+int64_t pack_height(const struct pack_item *items, unsigned count, const int64_t *offset);
+
+static inline int64_t pack_align(int64_t offset, int64_t alignment)
+{
+    int64_t over = alignment == 1 ? 0 : offset % alignment;
+    return over ? offset + (alignment - over) : offset;
+}
+
+static inline int64_t pack_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t pack_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* --- pack_greedy.c --- */
+
+/* Item numbers in the order of pack_greedy. */
+void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_order order,
+                     unsigned *out);
+
+/* Puts each item of `order` into a gap between those before it; returns the height. */
+int64_t pack_place(const struct pack_item *items, unsigned count, const unsigned *order,
+                   enum pack_gap gap, int64_t *offset);
+
+/* Moves items about in `order`, which gave `offset` of `height`, until that is as low as `enough`,
+ * or `attempts` are spent, or the time is over. Returns the height that `offset` then has. */
+int64_t pack_climb(const struct pack_item *items, unsigned count, enum pack_gap gap,
+                   unsigned attempts, int64_t enough, uint64_t deadline_ns, unsigned *order,
+                   int64_t *offset, int64_t height);
+
+/* --- the exact searches: is there a plan no higher than a capacity? --- */
+
+enum pack_verdict {
+    PACK_SOLVED,     /* `offset` is such a plan */
+    PACK_IMPOSSIBLE, /* proved; `next_capacity` is the least that is not ruled out */
+    PACK_GAVE_UP,    /* nodes or time ran out */
+};
+
+struct pack_question {
+    int64_t capacity;
+    uint64_t node_limit, deadline_ns;
+    int64_t *offset; /* answer, one an item */
+    int64_t next_capacity;
+    uint64_t nodes;
+};
+
+/* Each search copies what it needs of the items, in a static order that breaks ties. */
+struct pack_search;
+struct pack_search *pack_search_open(const struct pack_item *items, unsigned count,
+                                     const unsigned *order);
+enum pack_verdict pack_search_ask(struct pack_search *search, struct pack_question *question);
+void pack_search_close(struct pack_search *search);
+
+struct pack_skyline;
+/* Whether pack_skyline may be used: one interval each, and one alignment for all. */
+bool pack_skyline_fits(const struct pack_item *items, unsigned count);
+struct pack_skyline *pack_skyline_open(const struct pack_item *items, unsigned count,
+                                       const unsigned *order);
+enum pack_verdict pack_skyline_ask(struct pack_skyline *skyline, struct pack_question *question);
+void pack_skyline_close(struct pack_skyline *skyline);
+
+/* --- pack_exact.c --- */
+
+struct pack_plan {
+    int64_t *offset;
+    int64_t height, lower_bound;
+    const char *method;
+};
+
+/* Lowers a plan until it is as low as the larger of `enough` and its lower bound, or the time is
+ * over; raises the bound as far as is proved. Returns the number of buffers placed on the way. */
+uint64_t pack_exact(const struct pack_item *items, unsigned count, int64_t enough,
+                    uint64_t deadline_ns, struct pack_plan *plan);
+
+/* --- pack_join.c --- */
+
+struct pack_join {
+    struct pack_model model; /* of the joined buffers */
+    struct join_group *groups;
+    unsigned *group_of; /* the group of a joined buffer */
+    unsigned count, item_count;
+};
+
+/* Joins items for which pack_skyline_fits. `random` NULL: every join there is; else those
+ * above a random likeliness, in a somewhat random order. */
+void pack_join_build(struct pack_join *join, const struct pack_item *items, unsigned count,
+                     struct random *random);
+/* The plan of the items from one of the joined model's. */
+void pack_join_spread(const struct pack_join *join, const int64_t *joined, int64_t *offset);
+void pack_join_free(struct pack_join *join);
+
+#endif

@@ -1,0 +1,302 @@
+#include "merge/pack/pack_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct cell {
+    const char *text;
+    size_t length;
+};
+
+struct pack_row {
+    unsigned line;
+    struct cell *cells;
+};
+
+enum column { COLUMN_ID, COLUMN_LOWER, COLUMN_UPPER, COLUMN_SIZE, COLUMN_ALIGNMENT, COLUMN_COUNT };
+static const char *const column_names[COLUMN_COUNT] = {"id", "lower", "upper", "size", "alignment"};
+static const char offset_name[] = "offset";
+enum { ABSENT = -1 };
+
+struct reader {
+    const char *path;
+    struct cell rest; /* of the text */
+    unsigned line;    /* of the row that was read last */
+    int at[COLUMN_COUNT];
+    struct pack_table *table;
+    struct error *error;
+};
+
+#define FAIL(reader, ...)                                                                          \
+    error_prefix_line(reader, error_set((reader)->error, ERR_PARSE, __VA_ARGS__))
+static int error_prefix_line(const struct reader *r, int code)
+{
+    error_prefix(r->error, "%s:%u: ", r->path, r->line);
+    return code;
+}
+
+/* A cell in a message: its text, but no more than a line can hold. */
+#define SHOWN(cell) (int)((cell).length < 40 ? (cell).length : 40), (cell).text
+
+static bool cell_is(struct cell cell, const char *name)
+{
+    return cell.length == strlen(name) && memcmp(cell.text, name, cell.length) == 0;
+}
+
+static int compare_cells(struct cell a, struct cell b)
+{
+    if (a.length != b.length)
+        return a.length < b.length ? -1 : 1;
+    return memcmp(a.text, b.text, a.length);
+}
+
+/* The next line that is not empty; false at the end of the text. */
+static bool next_line(struct reader *r, struct cell *line)
+{
+    while (r->rest.length) {
+        const char *end = memchr(r->rest.text, '\n', r->rest.length);
+        const size_t taken = end ? (size_t)(end - r->rest.text) + 1 : r->rest.length;
+        *line = (struct cell){r->rest.text, end ? taken - 1 : taken};
+        r->rest = (struct cell){r->rest.text + taken, r->rest.length - taken};
+        r->line++;
+        if (line->length && line->text[line->length - 1] == '\r')
+            line->length--;
+        if (line->length)
+            return true;
+    }
+    return false;
+}
+
+/* The length of the cell at the start of a line; 0 or more, or -1 if a quote has no end. */
+static ptrdiff_t cell_length(struct cell line)
+{
+    size_t i = 0;
+    if (!line.length || line.text[0] != '"') {
+        while (i < line.length && line.text[i] != ',')
+            i++;
+        return (ptrdiff_t)i;
+    }
+    for (i = 1; i < line.length; i++) {
+        if (line.text[i] != '"')
+            continue;
+        if (i + 1 < line.length && line.text[i + 1] == '"')
+            i++;
+        else
+            return (ptrdiff_t)i + 1;
+    }
+    return -1;
+}
+
+/* Cuts a line into `cells`, which has room for `most`; *count is how many there are. */
+static int split(struct reader *r, struct cell line, struct cell *cells, size_t most, size_t *count)
+{
+    for (*count = 0;;) {
+        const ptrdiff_t length = cell_length(line);
+        if (length < 0)
+            return FAIL(r, "a quote has no end; expected another \" before the end of the line");
+        if ((size_t)length < line.length && line.text[length] != ',')
+            return FAIL(r, "something follows a quoted cell; expected a comma");
+        if (*count < most)
+            cells[*count] = (struct cell){line.text, (size_t)length};
+        ++*count;
+        if ((size_t)length == line.length)
+            return 0;
+        line = (struct cell){line.text + length + 1, line.length - (size_t)length - 1};
+    }
+}
+
+static int read_header(struct reader *r)
+{
+    struct cell line;
+    if (!next_line(r, &line)) {
+        r->line += !r->line;
+        return FAIL(r, "there is nothing; expected the columns id,lower,upper,size[,alignment]");
+    }
+    struct pack_table *table = r->table;
+    size_t most = 1;
+    for (size_t i = 0; i < line.length; i++)
+        most += line.text[i] == ',';
+    table->header = arena_alloc(&table->arena, sizeof *table->header);
+    table->header->cells = arena_alloc(&table->arena, most * sizeof(struct cell));
+    int code = split(r, line, table->header->cells, most, &table->column_count);
+    if (code)
+        return code;
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        r->at[c] = ABSENT;
+        for (size_t i = 0; i < table->column_count; i++) {
+            if (!cell_is(table->header->cells[i], column_names[c]))
+                continue;
+            if (r->at[c] != ABSENT)
+                return FAIL(r, "there are two columns '%s'", column_names[c]);
+            r->at[c] = (int)i;
+        }
+        if (r->at[c] == ABSENT && c != COLUMN_ALIGNMENT)
+            return FAIL(r, "there is no column '%s'; expected id,lower,upper,size[,alignment]",
+                        column_names[c]);
+    }
+    return 0;
+}
+
+static bool parse_number(struct cell cell, int64_t *value)
+{
+    const bool negative = cell.length && cell.text[0] == '-';
+    int64_t sum = 0;
+    for (size_t i = negative; i < cell.length; i++) {
+        const int digit = cell.text[i] - '0';
+        if (digit < 0 || digit > 9 || __builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_add_overflow(sum, negative ? -digit : digit, &sum))
+            return false;
+    }
+    *value = sum;
+    return cell.length > negative;
+}
+
+static int read_number(struct reader *r, const struct pack_row *row, enum column column,
+                       int64_t *value)
+{
+    const struct cell cell = row->cells[r->at[column]];
+    if (!parse_number(cell, value))
+        return FAIL(r, "%s is '%.*s'; expected a whole number of 64 bits", column_names[column],
+                    SHOWN(cell));
+    return 0;
+}
+
+static int read_buffer(struct reader *r, const struct pack_row *row, struct pack_buffer *b)
+{
+    int code = read_number(r, row, COLUMN_LOWER, &b->lower);
+    if (!code)
+        code = read_number(r, row, COLUMN_UPPER, &b->upper);
+    if (!code)
+        code = read_number(r, row, COLUMN_SIZE, &b->size);
+    b->alignment = 1;
+    if (!code && r->at[COLUMN_ALIGNMENT] != ABSENT)
+        code = read_number(r, row, COLUMN_ALIGNMENT, &b->alignment);
+    if (code)
+        return code;
+    if (b->upper < b->lower)
+        return FAIL(r, "upper is %lld, before lower, %lld; expected the end of a life after it",
+                    (long long)b->upper, (long long)b->lower);
+    if (b->size < 0)
+        return FAIL(r, "size is %lld; expected 0 or more bytes", (long long)b->size);
+    if (b->alignment < 1)
+        return FAIL(r, "alignment is %lld; expected 1 or more", (long long)b->alignment);
+    return 0;
+}
+
+static int read_rows(struct reader *r)
+{
+    struct pack_table *table = r->table;
+    struct cell line;
+    size_t most = 1, cells;
+    int64_t sum = 0;
+    for (size_t i = 0; i < r->rest.length; i++)
+        most += r->rest.text[i] == '\n';
+    table->rows = arena_alloc(&table->arena, most * sizeof *table->rows);
+    table->buffers = arena_alloc(&table->arena, most * sizeof *table->buffers);
+    for (; next_line(r, &line); table->count++) {
+        struct pack_row *row = &table->rows[table->count];
+        struct pack_buffer *buffer = &table->buffers[table->count];
+        row->line = r->line;
+        row->cells = arena_alloc(&table->arena, table->column_count * sizeof *row->cells);
+        int code = split(r, line, row->cells, table->column_count, &cells);
+        if (!code && cells != table->column_count)
+            code = FAIL(r, "there are %zu cells; expected %zu, as in the first line", cells,
+                        table->column_count);
+        if (!code)
+            code = read_buffer(r, row, buffer);
+        if (code)
+            return code;
+        if (buffer->size > PACK_HEIGHT_MOST - sum ||
+            buffer->alignment > PACK_HEIGHT_MOST - sum - buffer->size)
+            return FAIL(r, "sizes and alignments up to here add up to more than %lld",
+                        (long long)PACK_HEIGHT_MOST);
+        sum += buffer->size + buffer->alignment;
+    }
+    return 0;
+}
+
+struct id {
+    struct cell cell;
+    unsigned line;
+};
+
+static int by_id(const void *left, const void *right)
+{
+    const struct id *a = left, *b = right;
+    const int order = compare_cells(a->cell, b->cell);
+    return order ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+static int check_ids(struct reader *r)
+{
+    const struct pack_table *table = r->table;
+    struct id *ids = must_alloc((table->count + 1) * sizeof *ids);
+    for (size_t i = 0; i < table->count; i++)
+        ids[i] = (struct id){table->rows[i].cells[r->at[COLUMN_ID]], table->rows[i].line};
+    qsort(ids, table->count, sizeof *ids, by_id);
+    const struct id *first = NULL; /* the repetition that comes first in the file */
+    for (size_t i = 1; i < table->count; i++)
+        if (compare_cells(ids[i - 1].cell, ids[i].cell) == 0 &&
+            (!first || ids[i].line < first->line))
+            first = &ids[i];
+    int code = 0;
+    if (first) {
+        r->line = first->line;
+        code = FAIL(r, "the id '%.*s' was there before; expected another one", SHOWN(first->cell));
+    }
+    free(ids);
+    return code;
+}
+
+int pack_read_text(const char *path, const char *text, size_t length, struct pack_table *table,
+                   struct error *error)
+{
+    *table = (struct pack_table){0};
+    struct reader r = {.path = path, .table = table, .error = error};
+    r.rest = (struct cell){arena_copy(&table->arena, text, length), length};
+    int code = read_header(&r);
+    if (!code)
+        code = read_rows(&r);
+    if (!code)
+        code = check_ids(&r);
+    if (code)
+        pack_table_free(table);
+    return code;
+}
+
+int pack_read_file(const char *path, struct pack_table *table, struct error *error)
+{
+    struct text text = {0};
+    int code = text_read_file(&text, path, error);
+    if (!code)
+        code = pack_read_text(path, text.data, text.length, table, error);
+    text_free(&text);
+    return code;
+}
+
+static void write_row(const struct pack_table *table, const struct pack_row *row, FILE *out)
+{
+    for (size_t i = 0; i < table->column_count; i++)
+        if (!cell_is(table->header->cells[i], offset_name)) {
+            fwrite(row->cells[i].text, 1, row->cells[i].length, out);
+            fputc(',', out);
+        }
+}
+
+void pack_write(const struct pack_table *table, const int64_t *offset, FILE *out)
+{
+    write_row(table, table->header, out);
+    fprintf(out, "%s\n", offset_name);
+    for (size_t i = 0; i < table->count; i++) {
+        write_row(table, &table->rows[i], out);
+        fprintf(out, "%lld\n", (long long)offset[i]);
+    }
+}
+
+void pack_table_free(struct pack_table *table)
+{
+    arena_free(&table->arena);
+    *table = (struct pack_table){0};
+}

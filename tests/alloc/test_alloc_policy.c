@@ -1,0 +1,644 @@
+/* What each strategy decides, as short scripts beside the driver calls that must come of them.
+ *
+ *   a=A:100          ask for 100 bytes at allocation site A and call the block a
+ *   a=A:100/103@64#2 ... it must have 103 bytes, offset 64, and lie in the 2nd memory of the driver
+ *   a=A:100!         ... it must be refused
+ *   -a               free it
+ *   t                trim
+ *   <150             the driver has 150 bytes from here on
+ *
+ * Calls: "+100" granted, "?100" refused, "-100" given back, "*100" made resident; those of
+ * pools and of virtual memory are told in fake_source.h. The fake driver aligns to 64 bytes and can
+ * split.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc/allocator.h"
+#include "base/random.h"
+#include "tests/alloc/fake_source.h"
+
+struct policy_case {
+    const char *rule;
+    const char *spec;
+    const char *script;
+    const char *calls;
+};
+
+static const struct policy_case null_cases[] = {
+    {"everybody gets the same memory", "null", "a=A:100@0#1 b=B:50/50@0#1 -a c=A:100#1", "+100"},
+    {"it grows, and keeps what blocks point to", "null", "a=A:100#1 b=B:200#2 c=C:10#2 t",
+     "+100 +200"},
+    {"trim with nothing live", "null", "a=A:100 b=B:200 -b t -a t", "+100 +200 -200 -100"},
+    {"releases when nothing is live", "null", "<250 a=A:100 -a b=B:200", "+100 ?200 -100 +200"},
+    {"keeps what is live", "null", "<250 a=A:100 b=B:200!", "+100 ?200"},
+};
+
+static const struct policy_case raw_cases[] = {
+    {"one call a request", "raw", "a=A:100#1 -a b=A:100/100@0#2", "+100 -100 +100"},
+    {"resident", "raw:first_use=resident", "a=A:100 -a", "+100 *100 -100"},
+    {"nothing to release", "raw", "<150 a=A:100 b=B:100!", "+100 ?100"},
+};
+
+static const struct policy_case pool_cases[] = {
+    {"blocks are the largest size of their bin", "pool",
+     "a=A:100/103 b=A:1000/1023 c=A:4096/4351 d=A:1048576/1114111 e=A:67108864/71303167",
+     "+103 +1023 +4351 +1114111 +71303167"},
+    {"below 2^leading_bits bins are exact", "pool",
+     "a=A:1/1 b=A:2/2 c=A:3/3 d=A:31/31 e=A:32/33 f=A:33/33 -e g=A:33#5 h=A:34/35",
+     "+1 +2 +3 +31 +33 +33 +35"},
+    {"sizes that end in ones are their own bin's", "pool",
+     "a=A:103/103 -a b=A:100#1 -b c=A:104/107 d=A:4351/4351 e=A:4352/4607",
+     "+103 +107 +4351 +4607"},
+    {"leading_bits=2", "pool:leading_bits=2", "a=A:16777216/20971519 b=A:100/111",
+     "+20971519 +111"},
+    {"leading_bits=0 is powers of two", "pool:leading_bits=0",
+     "a=A:100/127 b=A:128/255 c=A:127/127 d=A:1/1 e=A:2/3", "+127 +255 +127 +1 +3"},
+    {"leading_bits=7", "pool:leading_bits=7", "a=A:100/100 b=A:1000/1003 c=A:4096/4127",
+     "+100 +1003 +4127"},
+    {"2^32 and above", "pool", "a=A:4294967295/4294967295 b=A:4294967296/4563402751",
+     "+4294967295 +4563402751"},
+    {"reuse within a bin, tags ignored", "pool", "a=A:103 -a b=B:100/103#1", "+103"},
+    {"last in, first out", "pool", "a=A:100 b=A:100 c=A:100 -a -c -b d=A:100#2 e=A:100#3 f=A:100#1",
+     "+103 +103 +103"},
+    {"other bins are not searched", "pool", "a=A:200 -a b=A:100/103#2", "+207 +103"},
+    {"the largest bin is released first, one block at a time", "pool",
+     "<700 a=A:100 b=A:200 c=A:300 -c -a -b d=A:400/415",
+     "+103 +207 +303 ?415 -303 ?415 -207 +415"},
+    {"... however large it is", "pool", "<10000000000 a=A:8589934592 -a b=B:2000000000",
+     "+9126805503 ?2013265919 -9126805503 +2013265919"},
+    {"with all released it fails", "pool", "<400 a=A:100 b=A:200 -b c=A:350!",
+     "+103 +207 ?351 -207 ?351"},
+    {"trim", "pool", "a=A:100 b=A:200 c=A:100 -a -b t -c", "+103 +207 +103 -207 -103"},
+    {"resident", "pool:first_use=resident", "a=A:100 -a b=A:100", "+103 *103"},
+};
+
+static const struct policy_case tagged_v1_cases[] = {
+    {"the tag's own block is found again", "tagged", "a=A:100 -a b=A:60/100#1 -b c=A:100/100#1",
+     "+100"},
+    {"twice the request is still right", "tagged", "a=A:100 -a b=A:50/100#1", "+100"},
+    {"more than twice is released", "tagged", "a=A:100 -a b=A:49/49#2", "+100 -100 +49"},
+    {"too small is released", "tagged", "a=A:100 -a b=A:101/101#2", "+100 -100 +101"},
+    {"another tag's block is not looked at", "tagged", "a=A:100 -a b=B:100#2", "+100 +100"},
+    {"one block a tag: the older one goes", "tagged", "a=A:100 b=A:200 -a -b c=A:150/200#2",
+     "+100 +200 -100"},
+    {"at least four bytes", "tagged", "a=A:1/4 b=B:4/4 c=C:5/5", "+4 +4 +5"},
+    {"fails with memory in its list", "tagged", "<150 a=A:100 -a b=B:100!", "+100 ?100"},
+    {"release=yes", "tagged:release=yes", "<150 a=A:100 -a b=B:100", "+100 ?100 -100 +100"},
+    {"release=yes: lowest slot first", "tagged:release=yes",
+     "<210 a=A:100 b=B:50 c=C:60 -b -a -c d=D:100", "+100 +50 +60 ?100 -50 ?100 -100 +100"},
+    {"release=yes: a slot that was emptied is filled first", "tagged:release=yes",
+     "<210 a=A:100 b=B:50 c=C:60 -a -b d=A:100#1 -c e=E:60", "+100 +50 +60 ?60 -60 +60"},
+    {"steal=yes: another tag's block that fits", "tagged:steal=yes",
+     "a=A:100 b=B:90 -a -b c=C:60/100#1", "+100 +90"},
+    {"steal=yes: not one that is too big or too small", "tagged:steal=yes",
+     "a=A:100 -a b=B:49 c=C:101", "+100 +49 +101"},
+    {"steal=yes: after its own was wrong", "tagged:steal=yes", "a=A:20 b=B:60 -a -b c=A:50/60#2",
+     "+20 +60 -20"},
+    {"trim", "tagged", "a=A:20 b=B:60 -b -a t", "+20 +60 -60 -20"},
+};
+
+static const struct policy_case tagged_later_cases[] = {
+    {"v1c: no block is too big", "tagged:policy=v1c", "a=A:1000 -a b=A:1/1000#1", "+1000"},
+    {"v1c: too small is released", "tagged:policy=v1c", "a=A:100 -a b=A:101", "+100 -100 +101"},
+    {"v1c: one block a tag, own tag only", "tagged:policy=v1c", "a=A:10 b=A:20 -a -b c=B:10",
+     "+10 +20 -10 +10"},
+    {"v1c: releases on failure", "tagged:policy=v1c", "<150 a=A:100 -a b=B:100",
+     "+100 ?100 -100 +100"},
+    {"v1c: fails when all is released", "tagged:policy=v1c", "<150 a=A:100 -a b=B:160!",
+     "+100 ?160 -100 ?160"},
+    {"v2: exactly the size, of any tag", "tagged:policy=v2", "a=A:100 -a b=B:100#1", "+100"},
+    {"v2: exactly", "tagged:policy=v2", "a=A:100 -a b=B:99", "+100 +99"},
+    {"v2: the first one of that size", "tagged:policy=v2",
+     "a=A:100 b=B:100 c=C:7 -c -b -a d=D:100#2", "+100 +100 +7"},
+    {"v2: the own tag goes before", "tagged:policy=v2", "a=A:200 b=B:100 -a -b c=A:100/200#1",
+     "+200 +100"},
+    {"v2: an own block that is too small is released, others not looked at", "tagged:policy=v2",
+     "a=A:50 b=B:100 -a -b c=A:100#3", "+50 +100 -50 +100"},
+    {"v2: one block a tag", "tagged:policy=v2", "a=A:50 b=A:60 -a -b", "+50 +60 -50"},
+    {"v2: steal=yes", "tagged:policy=v2:steal=yes", "a=A:100 -a b=B:99/100#1", "+100"},
+    {"v3: the smallest that is big enough", "tagged:policy=v3",
+     "a=A:300 b=B:200 c=C:100 -a -b -c d=D:150/200#2", "+300 +200 +100"},
+    {"v3: however big, the own tag no better", "tagged:policy=v3",
+     "a=A:1000000 b=B:900000 -a -b c=A:4/900000#2", "+1000000 +900000"},
+    {"v3: the list is not bounded", "tagged:policy=v3", "a=A:100 b=A:100 -b -a c=A:100#2 d=A:100#1",
+     "+100 +100"},
+    {"v3: nothing is released for being too small", "tagged:policy=v3",
+     "a=A:100 -a b=A:101 -b c=A:100#1", "+100 +101"},
+    {"v4: multiples of four", "tagged:policy=v4", "a=A:1/4 b=B:5/8 c=C:8/8 d=D:4097/4100",
+     "+4 +8 +8 +4100"},
+    {"v4: below 4096 waste does not matter", "tagged:policy=v4", "a=A:4092 -a b=B:4/4092#1",
+     "+4092"},
+    {"v4: from 4096 on less than twice", "tagged:policy=v4",
+     "a=A:4096 -a b=B:2048#2 c=C:2049/4096#1", "+4096 +2048"},
+    {"v4: of the own tag any", "tagged:policy=v4", "a=A:1000000 -a b=A:4/1000000#1", "+1000000"},
+    {"v4: the smallest acceptable", "tagged:policy=v4",
+     "a=A:20000 b=B:9000 c=C:12000 -a -b -c d=A:5000/9000#2 e=D:5000/5000#4 f=A:5000/20000#1",
+     "+20000 +9000 +12000 +5000"},
+    {"v4: releases on failure", "tagged:policy=v4", "<8050 a=A:8000 -a b=B:100",
+     "+8000 ?100 -8000 +100"},
+};
+
+static const struct policy_case bufalloc_cases[] = {
+    {"chunks are appended, starts aligned up", "bufalloc:region=4096",
+     "a=A:100/100@0 b=B:100/100@128 c=C:64@256 d=D:1@320", "+4096"},
+    {"256 MiB and wasteful by default", "bufalloc", "a=A:128 b=B:64 -a c=C:128@192", "+268435456"},
+    {"wasteful appends before it recycles", "bufalloc:region=4096",
+     "a=A:128 b=B:128 -a c=C:128@256", "+4096"},
+    {"tight recycles before it appends", "bufalloc:region=4096:strategy=tight",
+     "a=A:128 b=B:128 -a c=C:128@0 d=D:128@256", "+4096"},
+    {"wasteful recycles when the tail is too small", "bufalloc:region=4096",
+     "a=A:2048 b=B:1024 -a c=C:2048@0", "+4096"},
+    {"first fit by address", "bufalloc:region=4096",
+     "a=A:512 b=B:64 c=C:1024 d=D:64 e=E:512 f=F:1920 -e -a -c g=G:512@0 h=H:512/1024@576",
+     "+4096"},
+    {"a small thief takes a chunk whole", "bufalloc:region=4096",
+     "a=A:3584 b=B:512 -a c=C:64/3584@0#1 d=D:64/64@0#2", "+4096 +4096"},
+    {"split=yes keeps the rest", "bufalloc:region=4096:split=yes",
+     "a=A:3584 b=B:512 -a c=C:65/65@0 d=D:3456/3456@128#1 -c -d e=E:3584@0", "+4096"},
+    {"split=yes without a descriptor gives the whole chunk",
+     "bufalloc:region=4096:split=yes:chunks=3", "a=A:2048 b=B:2048 -a c=C:64/2048@0", "+4096"},
+    {"one descriptor is the sentinel's", "bufalloc:region=4096:chunks=3",
+     "a=A:64 b=B:64 c=C:64@0#2 -b d=D:64@64#1", "+4096 +4096"},
+    {"merging with both neighbours", "bufalloc:region=4096",
+     "a=A:1024 b=B:1024 c=C:1024 d=D:1024 -a -c -b e=E:3072/3072@0", "+4096"},
+    {"merging with the one before", "bufalloc:region=4096",
+     "a=A:1024 b=B:1024 c=C:2048 -a -b e=E:2048@0", "+4096"},
+    {"merging with the one after", "bufalloc:region=4096",
+     "a=A:1024 b=B:1024 c=C:2048 -b -a e=E:2048@0", "+4096"},
+    {"merging with the sentinel", "bufalloc:region=4096", "a=A:1024 b=B:1024 -b c=C:3072@1024",
+     "+4096"},
+    {"merging with the one before and the sentinel", "bufalloc:region=4096",
+     "a=A:1024 b=B:1024 -a -b c=C:4096@0", "+4096"},
+    {"merging gives descriptors back", "bufalloc:region=4096:chunks=4",
+     "a=A:64 b=B:64 c=C:64 -a -b -c d=D:64@0 e=E:64@64 f=F:64@128#1", "+4096"},
+    {"the pad is lost until the neighbours merge", "bufalloc:region=4096",
+     "a=A:100 b=B:100 c=C:3840@256 -a d=D:101#2 -b e=E:228/228@0#1", "+4096 +4096"},
+    {"a large request has a region of its own", "bufalloc:region=4096",
+     "a=A:5000/5000@0 b=B:56@0#2", "+5056 +4096"},
+    {"regions are tried in the order they were made", "bufalloc:region=4096",
+     "a=A:4096#1 b=B:2048#2 -a c=C:64#1", "+4096 +4096"},
+    {"trim gives back regions that are wholly free", "bufalloc:region=4096",
+     "a=A:4096 b=B:64 -a t c=C:64#2", "+4096 +4096 -4096"},
+    {"refused: free regions are released first", "bufalloc:region=4096",
+     "<6000 a=A:4096 -a b=B:5000", "+4096 ?5056 -4096 +5056"},
+    {"refused: smaller regions are tried", "bufalloc:region=4096", "<6000 a=A:4096 b=B:1000@0#2",
+     "+4096 ?4096 ?2048 +1024"},
+    {"refused: the request is the smallest", "bufalloc:region=4096", "<5000 a=A:4096 b=B:1000!",
+     "+4096 ?4096 ?2048 ?1024"},
+};
+
+/* The unit is 64 bytes, so 4160 bytes are 65 units: in one list with 64, and not at its start. */
+static const struct policy_case tlsf_cases[] = {
+    {"sizes and offsets are multiples of the alignment", "tlsf:parent=64KiB",
+     "a=A:100/128@0#1 b=B:1/64@128 c=C:64/64@192", "+8192"},
+    {"256 MiB, and the first parent 1/8 of that", "tlsf", "a=A:64", "+33554432"},
+    {"a first parent is twice the request, and larger than any before", "tlsf:parent=64KiB",
+     "a=A:8192@0#1 b=A:8192@8192#1 c=A:8192#2 d=A:8192#2 e=A:8192#2 f=A:8192#2 g=A:8192@0#3",
+     "+16384 +32768 +65536"},
+    {"above half a parent: dedicated, and given back", "tlsf:parent=64KiB",
+     "a=A:32769/32769@0#1 -a b=B:32768/32768@0#2 -b", "+32769 -32769 +65536"},
+    {"the node freed last is taken first", "tlsf:parent=64KiB",
+     "a=A:128@0 x=X:64@128 b=A:128@192 y=Y:64@320 -a -b c=A:128@192 d=A:128@0", "+8192"},
+    {"the next list that has a node, and its rest stays free", "tlsf:parent=64KiB",
+     "a=A:2048@0 b=B:64@2048 -a c=C:64@0 d=D:1984@64 e=E:64@2112", "+8192"},
+    {"not the node of its own list, where another may be too small", "tlsf:parent=256KiB",
+     "a=A:4160@0 b=B:64@4160 -a c=C:4160@4224", "+32768"},
+    {"... but for a size at the start of its list", "tlsf:parent=256KiB",
+     "a=A:4096@0 b=B:64@4096 -a c=C:4096@0", "+32768"},
+    {"... and where the tail is too small", "tlsf:parent=256KiB",
+     "a=A:4160@0 b=B:28608@4160 -a c=C:4160@0", "+32768"},
+    {"... where a node before it in the list is too small", "tlsf:parent=256KiB",
+     "a=A:4160@0 b=B:64@4160 c=C:4096@4224 d=D:24448@8320 -a -c e=E:4160@0", "+32768"},
+    {"min_memory looks at its own list first", "tlsf:parent=256KiB:strategy=min_memory",
+     "a=A:4160@0 b=B:64@4160 -a c=C:4160@0", "+32768"},
+    {"min_memory cuts the tail before a larger node", "tlsf:parent=64KiB:strategy=min_memory",
+     "a=A:2048@0 b=B:64@2048 -a c=C:64@2112", "+8192"},
+    {"joining with both neighbours", "tlsf:parent=64KiB",
+     "a=A:1024 b=B:1024 c=C:1024 d=D:64 -a -c -b e=E:3072/3072@0", "+8192"},
+    {"joining with the one before", "tlsf:parent=64KiB",
+     "a=A:1024 b=B:1024 c=C:64 -a -b e=E:2048@0", "+8192"},
+    {"joining with the one after", "tlsf:parent=64KiB", "a=A:1024 b=B:1024 c=C:64 -b -a e=E:2048@0",
+     "+8192"},
+    {"joining with the tail", "tlsf:parent=64KiB", "a=A:1024 b=B:1024 -b c=C:7168@1024", "+8192"},
+    {"joining with the one before and the tail", "tlsf:parent=64KiB",
+     "a=A:1024 b=B:1024 -a -b c=C:8192@0#1", "+8192"},
+    {"one empty parent is kept", "tlsf:parent=64KiB", "a=A:64 -a b=B:64@0#1", "+8192"},
+    {"a second one is not", "tlsf:parent=64KiB", "a=A:8192 b=B:8192 c=C:8192#2 -a -b -c",
+     "+16384 +32768 -32768"},
+    {"empty=0", "tlsf:parent=64KiB:empty=0", "a=A:64 -a", "+8192 -8192"},
+    {"empty=2", "tlsf:parent=64KiB:empty=2", "a=A:8192 b=B:8192 c=C:8192#2 -a -b -c",
+     "+16384 +32768"},
+    {"the fullest parent first", "tlsf:parent=64KiB",
+     "a=A:8192#1 b=A:8192#1 c=A:8192#2 -a d=D:64@0#1", "+16384 +32768"},
+    {"... as parents empty", "tlsf:parent=64KiB",
+     "a=A:8192#1 b=A:8192#1 c=A:8192#2 d=A:8192#2 e=A:8192#2 -a -b f=F:64#2", "+16384 +32768"},
+    {"min_time: the emptiest first", "tlsf:parent=64KiB:strategy=min_time",
+     "a=A:8192#1 b=A:8192#1 c=A:8192#2 -a d=D:64@8192#2", "+16384 +32768"},
+    {"trim gives back empty parents", "tlsf:parent=64KiB", "a=A:64 -a t b=B:64#2",
+     "+8192 -8192 +8192"},
+    {"refused: smaller parents", "tlsf:parent=64KiB", "<20000 a=A:9000@0#1", "?32768 +16384"},
+    {"refused: 1/8 is the smallest, then a dedicated memory", "tlsf:parent=64KiB",
+     "<5000 a=A:60/60", "?8192 +60"},
+    {"refused: empty parents go first", "tlsf:parent=64KiB", "<20000 a=A:8192 -a b=B:17000/17000",
+     "+16384 ?65536 -16384 ?65536 ?32768 +17000"},
+    {"refused: nothing helps", "tlsf:parent=64KiB", "<5000 a=A:6000!", "?16384 ?8192 ?6000"},
+    {"refused a dedicated memory: a parent will do", "tlsf:parent=64KiB",
+     "<70000 a=A:20000 -a b=B:40000/40000@0#1", "+65536 ?40000"},
+    {"refused a dedicated memory: empty parents go", "tlsf:parent=64KiB",
+     "<70000 a=A:64 -a b=B:65000/65000", "+8192 ?65000 -8192 +65000"},
+    {"dedicated=never: a parent of its own size, kept", "tlsf:parent=64KiB:dedicated=never",
+     "a=A:100000/100032@0#1 -a b=B:100@0#1", "+100032"},
+};
+
+/* 2 MiB are 2097152 bytes, 20 MiB 20971520. */
+static const struct policy_case caching_cases[] = {
+    {"multiples of 512", "caching", "a=A:1/512@0#1 b=B:512/512@512 c=C:513/1024@1024", "+2097152"},
+    {"divisions=4: from 2 KiB on, four steps to the next power of two", "caching:divisions=4",
+     "a=A:2048/2048 b=B:2049/2560 c=C:5000/5120 d=D:8193/10240 e=E:4096/4096", "+2097152"},
+    {"up to 1 MiB: small", "caching", "a=A:1048576/1048576@0#1 b=B:1048577/1049088@0#2",
+     "+2097152 +20971520"},
+    {"from 10 MiB on: segments of their own size", "caching",
+     "a=A:10485760/10485760 b=B:10485761/10486272#2 c=C:10485248/10485248#3",
+     "+10485760 +12582912 +20971520"},
+    {"the smallest that is large enough", "caching",
+     "a=A:4096@0 b=B:512@4096 c=C:2048@4608 d=D:512@6656 -a -c e=E:1024@4608 f=F:1024@5632",
+     "+2097152"},
+    {"of equals the lowest, not the last freed", "caching",
+     "a=A:1024@0 x=X:512@1024 b=A:1024@1536 y=Y:512@2560 -a -b c=A:1024@0", "+2097152"},
+    {"of equals that of the oldest segment", "caching",
+     "a=A:1048576#1 b=A:1048576#1 c=A:1048576#2 d=A:1048576#2 -a -c e=A:1048576#1",
+     "+2097152 +2097152"},
+    {"small: 512 bytes are left over", "caching", "a=A:1024 b=B:512 -a c=C:512@0 d=D:512@512",
+     "+2097152"},
+    {"large: 1 MiB is handed out with it", "caching", "a=A:19922944/20971520", "+20971520"},
+    {"large: more is not", "caching", "a=A:19922432/19922432 b=B:1048577/1049088@19922432#1",
+     "+20971520"},
+    {"joining with both neighbours", "caching",
+     "a=A:1024 b=B:1024 c=C:1024 d=D:512 -a -c -b e=E:3072/3072@0", "+2097152"},
+    {"joining with the one before", "caching", "a=A:1024 b=B:1024 c=C:512 -a -b e=E:2048@0",
+     "+2097152"},
+    {"joining with the one after", "caching", "a=A:1024 b=B:1024 c=C:512 -b -a e=E:2048@0",
+     "+2097152"},
+    {"the pools are apart", "caching", "a=A:2000000#1 -a b=B:512@0#2 -b c=C:2000000#1",
+     "+20971520 +2097152"},
+    {"trim: whole segments, the large pool first, the smallest first", "caching",
+     "a=A:512 b=B:30000000 c=C:2000000#3 d=D:512 e=E:1048576 f=E:1048576#4 -a -b -c -f t",
+     "+2097152 +31457280 +20971520 +2097152 -20971520 -31457280 -2097152"},
+    {"refused: all that is free goes at once", "caching",
+     "<26000000 a=A:512 -a b=B:2000000 -b c=C:24000000",
+     "+2097152 +20971520 ?25165824 -20971520 -2097152 +25165824"},
+    {"refused: fails where a smaller segment would do", "caching", "<10000000 a=A:2000000!",
+     "?20971520"},
+    {"max_split: oversize blocks are not split", "caching:max_split=30MiB",
+     "a=A:40000000/41943040 b=B:31456768/31457280#2", "+41943040 +31457280"},
+    {"max_split: ... nor given to smaller requests", "caching:max_split=30MiB",
+     "a=A:40000000 -a b=B:20000000#2", "+41943040 +20971520"},
+    {"max_split: ... nor to those of 20 MiB less", "caching:max_split=30MiB",
+     "a=A:63963136 -a b=B:40000000/41943040#2 c=C:50000000/65011712#1", "+65011712 +41943040"},
+    {"max_split, refused: the smallest that is large enough", "caching:max_split=30MiB",
+     "<160000000 a=A:63963136 b=B:84934656 -a -b c=C:31457280",
+     "+65011712 +85983232 ?31457280 -65011712 +31457280"},
+    {"max_split, refused: at least m bytes", "caching:max_split=30MiB",
+     "<50000000 a=A:40000000 -a b=B:2000000", "+41943040 ?20971520 -41943040 +20971520"},
+    {"max_split, refused: the largest ones", "caching:max_split=30MiB",
+     "<110000000 a=A:33000000 b=B:40000000 -a -b c=C:64000000",
+     "+33554432 +41943040 ?65011712 -41943040 -33554432 +65011712"},
+    {"max_split, refused: then everything", "caching:max_split=30MiB",
+     "<68000000 a=A:33000000 b=B:512 -a -b c=C:64000000",
+     "+33554432 +2097152 ?65011712 -33554432 -2097152 +65011712"},
+};
+
+static const struct policy_case stream_cases[] = {
+    {"one command a request", "stream", "a=A:100/100@0 -a b=A:100", "o0/111 +100 -100 +100"},
+    {"the options are the pool's",
+     "stream:threshold=64MiB:follow_events=no:opportunistic=no:internal_dependencies=no", "a=A:1",
+     "o67108864/000 +1"},
+    {"... each its own", "stream:threshold=max:opportunistic=no", "a=A:1", "o-1/101 +1"},
+    {"trim waits first", "stream:threshold=max", "a=A:100 b=A:50 -a t",
+     "o-1/111 +100 +50 -100 w t"},
+    {"refused: wait, trim, once more", "stream:threshold=max", "<150 a=A:100 -a b=B:120",
+     "o-1/111 +100 -100 ?120 w t +120"},
+    {"refused again: no more tries", "stream", "<150 a=A:100 b=B:120!",
+     "o0/111 +100 ?120 w t ?120"},
+};
+
+/* Small requests (to 2048) in chunks of 2048, large ones in chunks of 4096, rounded up to 512. A
+ * segment has 9/8 of the fake device's 1 MiB, rounded up to chunks. */
+#define VMM         "vmm:small=2048:small_chunk=2KiB:large_chunk=4KiB"
+#define SMALL_RANGE "r1179648"
+static const struct policy_case vmm_cases[] = {
+    {"addresses once, then a chunk at a time", VMM, "a=A:100/512@0 b=B:1536/1536@512 c=C:1@2048#1",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048"},
+    {"2 and 20 MiB by default, the limit at 1 MiB", "vmm", "a=A:1048576 b=B:1048577",
+     "r2097152 +2097152 m0 a0+2097152 r20971520 +20971520 m0 a0+20971520"},
+    {"classes have ranges of their own", VMM, "a=A:2048@0#1 b=B:2049/2560@0#3",
+     SMALL_RANGE " +2048 m0 a0+2048 " SMALL_RANGE " +4096 m0 a0+4096"},
+    {"several chunks at once are made accessible at once", VMM, "a=A:9000/9216@0",
+     SMALL_RANGE " +4096 m0 +4096 m4096 +4096 m8192 a0+12288"},
+    {"best fit", VMM, "a=A:1024 b=B:512 c=C:512 d=D:2048 -a -c e=E:500@1536 f=F:600@0",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048"},
+    {"the lowest of equals", VMM, "a=A:512 b=B:512 c=C:512 d=D:512 -a -c e=E:512@0 f=F:512@1024",
+     SMALL_RANGE " +2048 m0 a0+2048"},
+    {"what can expand counts as large as it could", VMM,
+     "a=A:1024 b=B:512 -a c=C:512@0 d=D:512@512 e=E:512@1536", SMALL_RANGE " +2048 m0 a0+2048"},
+    {"the rest stays free, neighbours join", VMM,
+     "a=A:512 b=B:512 c=C:512 d=D:512 -a -c -b e=E:1536@0", SMALL_RANGE " +2048 m0 a0+2048"},
+    {"free and unmapped side by side: only what is missing is mapped", VMM,
+     "a=A:1024@0 b=B:2048/2048@1024", SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048"},
+    {"trim releases wholly free chunks, after a wait", VMM,
+     "a=A:1536 b=B:1024@1536 c=C:1536@2560 d=D:2048@4096 -b -d t",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048 +2048 m4096 a4096+2048 w u4096 -2048"},
+    {"trim with nothing to release asks nobody", VMM, "a=A:1536 b=B:1024 -a t",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048"},
+    {"gaps are filled before the segment grows", VMM,
+     "a=A:2048@0 b=B:2048@2048 c=C:2048@4096 -b t d=D:2048@2048",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048 +2048 m4096 a4096+2048 w u2048 -2048 "
+                 "+2048 m2048 a2048+2048"},
+    {"the lowest gap first", VMM,
+     "a=A:2048 b=B:2048 c=C:2048 d=D:2048 e=E:2048 -d -b t f=F:2048@2048",
+     SMALL_RANGE " +2048 m0 a0+2048 +2048 m2048 a2048+2048 +2048 m4096 a4096+2048 +2048 m6144 "
+                 "a6144+2048 +2048 m8192 a8192+2048 w u2048 -2048 u6144 -2048 +2048 m2048 "
+                 "a2048+2048"},
+    {"a run over free and unmapped pieces", VMM,
+     "a=A:4096@0 b=B:4096@4096 c=C:4096@8192 d=D:4096@12288 -a -b -c t e=E:4096@0 f=F:512 -e "
+     "g=G:12288@0",
+     SMALL_RANGE " +4096 m0 a0+4096 +4096 m4096 a4096+4096 +4096 m8192 a8192+4096 +4096 m12288 "
+                 "a12288+4096 w u0 -4096 u4096 -4096 u8192 -4096 +4096 m0 a0+4096 r1179648 +2048 "
+                 "m0 a0+2048 +4096 m4096 +4096 m8192 a4096+8192"},
+    {"refused: free chunks of both classes go, after a wait", VMM,
+     "<8192 a=A:2048 b=B:4096 -a -b c=C:8192@0",
+     SMALL_RANGE " +2048 m0 a0+2048 " SMALL_RANGE " +4096 m0 a0+4096 ?4096 w u0 -2048 u0 -4096 "
+                 "+4096 m0 +4096 m4096 a0+8192"},
+    {"refused: what the attempt had mapped goes back first", VMM,
+     "<9000 a=A:2048 b=B:4096 -a c=C:8192!",
+     SMALL_RANGE " +2048 m0 a0+2048 " SMALL_RANGE " +4096 m0 a0+4096 ?4096 w u0 -2048 "
+                 "+4096 m4096 ?4096 u4096 -4096"},
+    {"refused with nothing to release: no second try", VMM, "<5000 a=A:4096 b=B:4096!",
+     SMALL_RANGE " +4096 m0 a0+4096 ?4096"},
+    {"scattered free chunks make one large block", VMM,
+     "<16384 a=A:4096 b=B:4096 c=C:4096 d=D:4096 -a -c e=E:8192@16384",
+     SMALL_RANGE " +4096 m0 a0+4096 +4096 m4096 a4096+4096 +4096 m8192 a8192+4096 +4096 m12288 "
+                 "a12288+4096 ?4096 w u8192 -4096 u0 -4096 +4096 m16384 +4096 m20480 a16384+8192"},
+    {"out of addresses: another segment", "vmm:small=0:large_chunk=512KiB",
+     "a=A:1048576@0#1 b=B:524288@1048576#1 c=C:524288@0#5",
+     "r1572864 +524288 m0 +524288 m524288 a0+1048576 +524288 m1048576 a1048576+524288 "
+     "r1572864 +524288 m0 a0+524288"},
+    {"... as large as the request, if that is more", "vmm:small=0:large_chunk=2MiB",
+     "a=A:2097152@0 b=B:4194304@0",
+     "r2097152 +2097152 m0 a0+2097152 r4194304 +2097152 m0 +2097152 "
+     "m2097152 a0+4194304"},
+};
+
+/* 1024 words, the first block from word 5 on, elements of 16 words. */
+#define HEAP "device_heap:arena=4KiB"
+static const struct policy_case device_heap_cases[] = {
+    {"an arena, a heap in it, a command a block", HEAP, "a=A:100/128@64#1 b=B:64@256#1",
+     "+4096 h4096 g128@64 g64@256"},
+    {"published padding: an element more", HEAP ":padding=seed", "a=A:64 b=B:64 c=C:64 d=D:64 e=E:64",
+     "+4096 h4096 g64@64 g64@192 g64@320 g64@448 g64@640"},
+    {"a free is a command; what is free is one block again", HEAP,
+     "a=A:1000 b=B:1000@1152 -a -b c=C:2000@64", "+4096 h4096 g1024@64 g1024@1152 f f g2048@64"},
+    {"above half an arena: one of its own size", HEAP, "a=A:2048@64#1 b=B:2049/2112@64#2",
+     "+4096 h4096 g2048@64 +2240 h2240 g2112@64"},
+    {"the newest arena first, then the others", HEAP,
+     "a=A:2048#1 b=B:2048#2 c=C:1024@2176#2 -a d=D:1024@64#1",
+     "+4096 h4096 g2048@64 +4096 h4096 g2048@64 g1024@2176 f g1024@64"},
+    {"a block is gone and its neighbours are not: the device says no", HEAP,
+     "a=A:1024 b=B:1024 c=C:1024 d=D:640 -a -c e=E:1984#2",
+     "+4096 h4096 g1024@64 g1024@1152 g1024@2240 g640@3328 f f g1984! +4096 h4096 g1984@64"},
+    {"no more blocks than were said", HEAP ":blocks=2", "a=A:64#1 b=B:64#1 c=C:64#2",
+     "+4096 h4096 g64@64 g64@192 +4096 h4096 g64@64"},
+    {"refused: half the size, and half of that", HEAP, "<1500 a=A:64@64",
+     "?4096 ?2048 +1024 h1024 g64@64"},
+    {"refused: empty arenas go, then once more", HEAP, "<5000 a=A:2048 -a b=B:4096",
+     "+4096 h4096 g2048@64 f ?4224 c -4096 +4224 h4224 g4096@64"},
+    {"refused with nothing to release: no second try", HEAP, "<5000 a=A:64 b=B:4096!",
+     "+4096 h4096 g64@64 ?4224"},
+    {"trim gives empty arenas back", HEAP, "a=A:2048#1 b=B:2048#2 -a t",
+     "+4096 h4096 g2048@64 +4096 h4096 g2048@64 f c -4096"},
+};
+
+struct script_state {
+    const struct policy_case *c;
+    struct allocator allocator;
+    struct {
+        struct block block;
+        const char *tag;
+        uint64_t requested;
+    } named[26];
+};
+
+static const char *tag_of(char letter)
+{
+    static const char tags[26];
+    return &tags[letter - 'A'];
+}
+
+static void expect(const struct script_state *s, const char *token, const char *what,
+                   uint64_t actual, uint64_t expected)
+{
+    if (actual != expected)
+        fail_msg("%s (%s), at '%s': %s is %llu, not %llu", s->c->rule, s->c->spec, token, what,
+                 (unsigned long long)actual, (unsigned long long)expected);
+}
+
+/* name=TAG:size, then any of /granted @offset #memory ! */
+static void run_alloc(struct script_state *s, const char *token)
+{
+    char *rest;
+    uint64_t size = strtoull(token + 4, &rest, 10);
+    struct alloc_request request = {.size = size, .alignment = 64, .tag = tag_of(token[2])};
+    struct block block;
+    int code = allocator_alloc(&s->allocator, &request, &block);
+    if (code != (*rest == '!' ? ERR_OOM : 0))
+        fail_msg("%s (%s), at '%s': alloc returned %d", s->c->rule, s->c->spec, token, code);
+    if (code)
+        return;
+    while (*rest) {
+        char kind = *rest;
+        uint64_t value = strtoull(rest + 1, &rest, 10);
+        if (kind == '/')
+            expect(s, token, "the size granted", block.size, value);
+        else if (kind == '@')
+            expect(s, token, "the offset", block.offset, value);
+        else if (kind == '#')
+            expect(s, token, "the memory", block.memory, value);
+        else
+            fail_msg("'%s' is not a token", token);
+    }
+    s->named[token[0] - 'a'].block = block;
+    s->named[token[0] - 'a'].tag = request.tag;
+    s->named[token[0] - 'a'].requested = size;
+}
+
+static void run_free(struct script_state *s, char name)
+{
+    struct block *block = &s->named[name - 'a'].block;
+    assert_int_equal(allocator_free(&s->allocator, block, s->named[name - 'a'].tag,
+                                    s->named[name - 'a'].requested),
+                     0);
+    block->memory = 0;
+}
+
+static void run_case(const struct policy_case *c)
+{
+    struct fake_source fake;
+    fake_source_open(&fake, 64, true);
+    struct script_state s = {.c = c};
+    fake_source_allocator(&fake, c->spec, &s.allocator);
+
+    char *script = strdup(c->script), *save;
+    for (char *token = strtok_r(script, " ", &save); token; token = strtok_r(NULL, " ", &save)) {
+        if (token[0] == '-')
+            run_free(&s, token[1]);
+        else if (token[0] == 't')
+            assert_int_equal(allocator_trim(&s.allocator), 0);
+        else if (token[0] == '<')
+            fake.capacity_bytes = strtoull(token + 1, NULL, 10);
+        else
+            run_alloc(&s, token);
+        expect(&s, token, "the number of broken invariants", allocator_check(&s.allocator), 0);
+    }
+    free(script);
+    if (strcmp(c->calls, fake.log.data ? fake.log.data : "") != 0)
+        fail_msg("%s (%s): the driver calls are\n  %s\nnot\n  %s", c->rule, c->spec, fake.log.data,
+                 c->calls);
+
+    for (char name = 'a'; name <= 'z'; name++)
+        if (s.named[name - 'a'].block.memory)
+            run_free(&s, name);
+    allocator_close(&s.allocator);
+    assert_int_equal(fake.live_count, 0);
+    assert_int_equal(fake.misuse_count, 0);
+    fake_source_close(&fake);
+}
+
+#define POLICY_TEST(table)                                                                         \
+    static void test_##table(void **state)                                                         \
+    {                                                                                              \
+        (void)state;                                                                               \
+        for (size_t i = 0; i < sizeof table / sizeof *table; i++)                                  \
+            run_case(&table[i]);                                                                   \
+    }
+POLICY_TEST(null_cases)
+POLICY_TEST(raw_cases)
+POLICY_TEST(pool_cases)
+POLICY_TEST(tagged_v1_cases)
+POLICY_TEST(tagged_later_cases)
+POLICY_TEST(bufalloc_cases)
+POLICY_TEST(tlsf_cases)
+POLICY_TEST(caching_cases)
+POLICY_TEST(stream_cases)
+POLICY_TEST(vmm_cases)
+POLICY_TEST(device_heap_cases)
+
+/* The bin of a size, worked out bit by bit: the leading one, `bits` more, and ones. */
+static uint64_t largest_of_bin(unsigned bits, uint64_t size)
+{
+    unsigned low = 0;
+    while (size >> low >> 1 >> bits)
+        low++;
+    return (((size >> low) + 1) << low) - 1;
+}
+
+static void test_pool_sizes(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits <= 7; bits++) {
+        struct fake_source fake;
+        fake_source_open(&fake, 64, false);
+        char spec[32];
+        snprintf(spec, sizeof spec, "pool:leading_bits=%u", bits);
+        struct allocator allocator;
+        fake_source_allocator(&fake, spec, &allocator);
+        struct random random = {bits};
+        for (int i = 0; i < 2000; i++) {
+            uint64_t size = (random_u64(&random) >> (2 + random_below(&random, 62))) + 1;
+            struct alloc_request request = {.size = size, .alignment = 1};
+            struct block block;
+            assert_int_equal(allocator_alloc(&allocator, &request, &block), 0);
+            assert_int_equal(block.size, largest_of_bin(bits, size));
+            assert_true(block.size >= size && block.size - size <= size >> bits);
+            assert_int_equal(allocator_free(&allocator, &block, NULL, size), 0);
+            assert_int_equal(allocator_trim(&allocator), 0);
+            assert_int_equal(fake.live_count, 0);
+        }
+        allocator_close(&allocator);
+        fake_source_close(&fake);
+    }
+}
+
+/* 1024 descriptors, one of them the sentinel's: the 1024th chunk is in another region. */
+static void test_bufalloc_1023_chunks(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    fake_source_open(&fake, 64, true);
+    struct allocator allocator;
+    fake_source_allocator(&fake, "bufalloc", &allocator);
+    static struct block blocks[1024];
+    const struct alloc_request request = {.size = 64, .alignment = 64};
+    for (size_t i = 0; i < 1024; i++) {
+        assert_int_equal(allocator_alloc(&allocator, &request, &blocks[i]), 0);
+        assert_int_equal(blocks[i].memory, i < 1023 ? 1 : 2);
+        assert_int_equal(blocks[i].offset, i < 1023 ? 64 * i : 0);
+    }
+    assert_int_equal(allocator_check(&allocator), 0);
+    for (size_t i = 0; i < 1024; i++)
+        assert_int_equal(allocator_free(&allocator, &blocks[i], NULL, 64), 0);
+    assert_int_equal(allocator_check(&allocator), 0);
+    allocator_close(&allocator);
+    assert_int_equal(fake.live_count, 0);
+    fake_source_close(&fake);
+}
+
+/* VMA's small heap: with a capacity of at most 1 GiB a parent is 1/8 of it, the first 1/8 of that.
+ */
+static void test_tlsf_small_capacity(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t capacity_bytes;
+        const char *calls;
+    } cases[] = {{64 << 20, "+1048576"},
+                 {1 << 30, "+16777216"},
+                 {(1 << 30) + 1, "+33554432"},
+                 {1000, "+100"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fake_source fake;
+        fake_source_open(&fake, 64, true);
+        fake.source.capacity_bytes = cases[i].capacity_bytes;
+        struct allocator allocator;
+        fake_source_allocator(&fake, "tlsf", &allocator);
+        const struct alloc_request request = {.size = 100, .alignment = 64};
+        struct block block;
+        assert_int_equal(allocator_alloc(&allocator, &request, &block), 0);
+        assert_string_equal(fake.log.data, cases[i].calls);
+        assert_int_equal(allocator_free(&allocator, &block, NULL, 100), 0);
+        allocator_close(&allocator);
+        assert_int_equal(fake.live_count, 0);
+        fake_source_close(&fake);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_null_cases),           cmocka_unit_test(test_raw_cases),
+        cmocka_unit_test(test_pool_cases),           cmocka_unit_test(test_tagged_v1_cases),
+        cmocka_unit_test(test_tagged_later_cases),   cmocka_unit_test(test_bufalloc_cases),
+        cmocka_unit_test(test_tlsf_cases),           cmocka_unit_test(test_caching_cases),
+        cmocka_unit_test(test_stream_cases),         cmocka_unit_test(test_vmm_cases),
+        cmocka_unit_test(test_tlsf_small_capacity),  cmocka_unit_test(test_pool_sizes),
+        cmocka_unit_test(test_bufalloc_1023_chunks), cmocka_unit_test(test_device_heap_cases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,266 @@
+/* A driver that fails its k-th call, for every k: nothing leaks, every failure is reported, and
+ * what could be served after a release is served. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc/allocator.h"
+#include "base/random.h"
+#include "tests/alloc/alloc_variants.h"
+#include "tests/alloc/fake_source.h"
+
+enum { LIVE_MOST = 16, TAG_COUNT = 6, STEP_COUNT = 90 };
+
+/* How the driver fails. */
+static const struct failure {
+    const char *what;
+    int code;
+    bool onwards;
+    enum {
+        FAIL_ALLOC,
+        FAIL_TOUCH,
+        FAIL_FREE,
+        FAIL_ALLOC_AND_FREES,
+        FAIL_MAP,
+        FAIL_UNMAP,
+        FAIL_SYNC,
+    } call;
+} failures[] = {
+    {"alloc is refused once", ERR_OOM, false, FAIL_ALLOC},
+    {"alloc is refused from then on", ERR_OOM, true, FAIL_ALLOC},
+    {"alloc breaks", ERR_DEVICE, false, FAIL_ALLOC},
+    {"memory cannot be made resident", ERR_OOM, false, FAIL_TOUCH},
+    {"alloc is refused once, every free breaks", ERR_OOM, false, FAIL_ALLOC_AND_FREES},
+    {"free breaks", ERR_DEVICE, false, FAIL_FREE},
+    {"free breaks from then on", ERR_DEVICE, true, FAIL_FREE},
+    {"addresses or a mapping are refused", ERR_OOM, false, FAIL_MAP},
+    {"... from then on", ERR_OOM, true, FAIL_MAP},
+    {"mapping breaks", ERR_DEVICE, false, FAIL_MAP},
+    {"unmapping breaks", ERR_DEVICE, false, FAIL_UNMAP},
+    {"waiting breaks", ERR_DEVICE, false, FAIL_SYNC},
+};
+
+struct run {
+    const struct alloc_variant *variant;
+    const struct failure *failure;
+    uint64_t k;
+    unsigned step;
+    struct fake_source fake;
+    struct allocator allocator;
+    struct random random;
+    struct {
+        struct block block;
+        const char *tag;
+        uint64_t requested;
+    } live[LIVE_MOST];
+    size_t live_count;
+};
+
+#define REQUIRE(run, condition)                                                                    \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            fail_msg("%s, %s, k=%llu, step %u: %s", (run)->variant->spec, (run)->failure->what,    \
+                     (unsigned long long)(run)->k, (run)->step, #condition);                       \
+    } while (0)
+
+static void arm(struct run *r)
+{
+    const struct fake_refusal refusal = {
+        .at = r->k, .onwards = r->failure->onwards, .code = r->failure->code};
+    switch (r->failure->call) {
+    case FAIL_ALLOC_AND_FREES:
+        r->fake.free_refusal = (struct fake_refusal){.at = 1, .onwards = true, .code = ERR_DEVICE};
+        /* fallthrough */
+    case FAIL_ALLOC:
+        r->fake.alloc_refusal = refusal;
+        break;
+    case FAIL_TOUCH:
+        r->fake.touch_refusal = refusal;
+        break;
+    case FAIL_FREE:
+        r->fake.free_refusal = refusal;
+        break;
+    case FAIL_MAP:
+        r->fake.map_refusal = refusal;
+        break;
+    case FAIL_UNMAP:
+        r->fake.unmap_refusal = refusal;
+        break;
+    case FAIL_SYNC:
+        r->fake.sync_refusal = refusal;
+        break;
+    }
+}
+
+struct before {
+    uint64_t injected_count, failed_frees;
+};
+
+static struct before before(const struct run *r)
+{
+    return (struct before){r->fake.injected_count, r->fake.failed_frees};
+}
+
+/* A call of the allocator may fail only with the code of a failure that happened inside it. A
+ * driver that is merely out of memory may also be worked around; anything else has to be reported.
+ */
+static void require_reported(const struct run *r, int code, struct before before)
+{
+    bool injected = r->fake.injected_count > before.injected_count;
+    bool free_failed = r->fake.failed_frees > before.failed_frees;
+    if (code) {
+        REQUIRE(r, injected && code == (free_failed ? ERR_DEVICE : r->failure->code));
+        REQUIRE(r, r->fake.source.error.code == code && r->fake.source.error.text[0]);
+    } else {
+        REQUIRE(r, !free_failed && (!injected || r->failure->code == ERR_OOM));
+    }
+}
+
+static char last_call(const struct run *r)
+{
+    const char *space = strrchr(r->fake.log.data, ' ');
+    return space ? space[1] : r->fake.log.data[0];
+}
+
+static void step_alloc(struct run *r)
+{
+    static const char tags[TAG_COUNT];
+    uint64_t site = random_below(&r->random, TAG_COUNT);
+    struct alloc_request request = {.size = 200 * (site + 1) + random_below(&r->random, 400),
+                                    .alignment = 64,
+                                    .tag = &tags[site]};
+    if (random_below(&r->random, 8) == 0)
+        request.size += 20000; /* more than the smallest region of the variants */
+    struct block block;
+    struct before start = before(r);
+    int code = allocator_alloc(&r->allocator, &request, &block);
+    require_reported(r, code, start);
+    if (code) {
+        /* It gave up after a refusal, not after a release, and with nothing left to release. */
+        if (r->failure->call == FAIL_ALLOC && !(r->variant->flags & VARIANT_UNDOES))
+            REQUIRE(r, last_call(r) == '?');
+        if (code == ERR_OOM && (r->variant->flags & VARIANT_RELEASES)) {
+            uint64_t reserved_bytes = r->fake.live_bytes;
+            allocator_trim(&r->allocator);
+            REQUIRE(r, r->fake.live_bytes == reserved_bytes);
+        }
+        return;
+    }
+    r->live[r->live_count].block = block;
+    r->live[r->live_count].tag = request.tag;
+    r->live[r->live_count++].requested = request.size;
+}
+
+static void step_free(struct run *r, size_t i)
+{
+    struct block block = r->live[i].block;
+    const char *tag = r->live[i].tag;
+    uint64_t requested = r->live[i].requested;
+    struct before start = before(r);
+    r->live[i] = r->live[--r->live_count];
+    require_reported(r, allocator_free(&r->allocator, &block, tag, requested), start);
+}
+
+static void step_trim(struct run *r)
+{
+    struct before start = before(r);
+    require_reported(r, allocator_trim(&r->allocator), start);
+}
+
+/* Returns whether the driver ever came to its k-th call. */
+static bool run_until_failure(const struct alloc_variant *variant, const struct failure *failure,
+                              uint64_t k)
+{
+    struct run r = {.variant = variant, .failure = failure, .k = k, .random = {5}};
+    fake_source_open(&r.fake, 64, true);
+    arm(&r);
+    fake_source_allocator(&r.fake, variant->spec, &r.allocator);
+    for (r.step = 0; r.step < STEP_COUNT; r.step++) {
+        uint64_t choice = random_below(&r.random, 16);
+        if (choice == 0)
+            step_trim(&r);
+        else if (r.live_count == 0 || (choice < 9 && r.live_count < LIVE_MOST))
+            step_alloc(&r);
+        else
+            step_free(&r, random_below(&r.random, r.live_count));
+        REQUIRE(&r, allocator_check(&r.allocator) == 0);
+    }
+    while (r.live_count > 0)
+        step_free(&r, 0);
+    REQUIRE(&r, allocator_check(&r.allocator) == 0);
+    REQUIRE(&r, r.allocator.counts.granted_bytes == 0 && r.allocator.counts.requested_bytes == 0);
+    allocator_close(&r.allocator);
+    REQUIRE(&r, r.fake.live_count == 0);
+    REQUIRE(&r, r.fake.misuse_count == 0);
+    REQUIRE(&r, r.fake.source.counts.reserved_bytes == 0);
+    uint64_t other_failures = failure->call == FAIL_ALLOC_AND_FREES ? r.fake.failed_frees : 0;
+    bool failed = r.fake.injected_count > other_failures;
+    fake_source_close(&r.fake);
+    return failed;
+}
+
+static void test_every_call_fails_once(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < ALLOC_VARIANT_COUNT; v++)
+        for (size_t f = 0; f < sizeof failures / sizeof *failures; f++) {
+            uint64_t k = 1;
+            while (run_until_failure(&alloc_variants[v], &failures[f], k))
+                k++;
+            /* Every strategy asks for memory and gives it back, so some k must have been met. */
+            if (failures[f].call < FAIL_MAP && failures[f].call != FAIL_TOUCH)
+                assert_true(k > 1);
+            if (failures[f].call != FAIL_TOUCH && alloc_variants[v].flags & VARIANT_UNDOES)
+                assert_true(k > 1);
+            if ((failures[f].call == FAIL_MAP || failures[f].call == FAIL_UNMAP) &&
+                alloc_variants[v].flags & VARIANT_PARTS)
+                assert_true(k > 1);
+        }
+}
+
+/* A driver with room for one block: what is held must go before another size is refused. */
+static void test_served_after_release(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < ALLOC_VARIANT_COUNT; v++) {
+        if (strncmp(alloc_variants[v].spec, "bufalloc", 8) == 0)
+            continue; /* keeps its region, and serves both from it */
+        if (strncmp(alloc_variants[v].spec, "caching", 7) == 0)
+            continue; /* its segments are larger than the driver has */
+        if (alloc_variants[v].flags & VARIANT_COARSE)
+            continue; /* more than this driver has */
+        struct fake_source fake;
+        fake_source_open(&fake, 64, true);
+        fake.capacity_bytes = 10000;
+        struct allocator allocator;
+        fake_source_allocator(&fake, alloc_variants[v].spec, &allocator);
+        const struct alloc_request first = {.size = 6000, .alignment = 64, .tag = "first"};
+        const struct alloc_request second = {.size = 6800, .alignment = 64, .tag = "second"};
+        struct block block;
+        assert_int_equal(allocator_alloc(&allocator, &first, &block), 0);
+        assert_int_equal(allocator_free(&allocator, &block, first.tag, first.size), 0);
+        int code = allocator_alloc(&allocator, &second, &block);
+        bool holds_and_fails = strncmp(alloc_variants[v].spec, "tagged", 6) == 0 &&
+                               !(alloc_variants[v].flags & VARIANT_RELEASES);
+        if (code != (holds_and_fails ? ERR_OOM : 0))
+            fail_msg("%s: alloc returned %d", alloc_variants[v].spec, code);
+        if (code == 0)
+            assert_int_equal(allocator_free(&allocator, &block, second.tag, second.size), 0);
+        allocator_close(&allocator);
+        assert_int_equal(fake.live_count, 0);
+        fake_source_close(&fake);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_call_fails_once),
+        cmocka_unit_test(test_served_after_release),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

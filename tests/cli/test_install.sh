@@ -1,0 +1,85 @@
+#!/bin/sh
+# make install, and what it puts below a folder: a binary that works there, a manual, completions.
+here=$(cd "$(dirname "$0")/../.." && pwd)
+gamut=${GAMUT:-$here/build/gamut}
+case $gamut in /*) ;; *) gamut=$PWD/$gamut ;; esac
+[ -x "$gamut" ] || { echo "no binary at $gamut: make it, or set GAMUT" >&2; exit 1; }
+for variable in $(env | sed -n 's/^\(GAMUT[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
+unset MAKEFLAGS MAKELEVEL MAKEOVERRIDES DESTDIR PREFIX
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failures=0
+fail() {
+    failures=$((failures + 1))
+    echo "FAILED: $1" >&2
+}
+
+# -o: what is installed is what the other tests run, even if the tree has changed meanwhile.
+make_here() {
+    make -s -C "$here" -o "$build/gamut" BUILD="$build" PREFIX=/opt/it DESTDIR="$dir/dest" "$@" >"$dir/log" 2>&1 ||
+        { cat "$dir/log" >&2; fail "make $*"; }
+}
+build=$(dirname "$gamut")
+make_here install
+installed=$dir/dest/opt/it/bin/gamut
+share=$dir/dest/opt/it/share
+cmp -s "$gamut" "$installed" || fail "the binary is another one"
+for file in man/man1/gamut.1 bash-completion/completions/gamut zsh/site-functions/_gamut gamut/plots/style.gp; do
+    [ -s "$share/$file" ] || fail "no share/$file"
+done
+[ "$(cd "$share/gamut/plots" && ls)" = "$(cd "$here/plots" && ls ./*.gp | sed 's|.*/||')" ] ||
+    fail "the scripts of the charts are not all there"
+
+# It works there, away from the tree, also behind a link.
+cd "$dir" || exit 1
+ln -s "$installed" linked
+"$installed" list workloads >out || fail "list"
+grep -q '^stencil ' out || fail "list workloads: no stencil"
+"$installed" run --smoke -D host -w canny -s raw,pool --out r.json >out 2>err || { cat err >&2; fail "run"; }
+./linked plot r.json >charts 2>err || { cat err >&2; fail "plot"; }
+[ -s charts ] || fail "plot draws nothing"
+while read -r chart; do
+    [ -s "$chart" ] || fail "no $chart"
+done <charts
+"$installed" doctor >out
+grep -q '^pass  gnuplot' out || { grep gnuplot out >&2; fail "doctor does not find the scripts of the charts"; }
+
+# Without its scripts it says where it looked.
+mkdir alone && cp "$installed" alone/gamut
+if alone/gamut plot r.json --out nowhere >out 2>err; then fail "plot without scripts"; fi
+
+# ---- the manual
+if command -v man >/dev/null && man --help 2>&1 | grep -q -e --warnings; then
+    man --warnings -E UTF-8 -l -Tutf8 -Z "$share/man/man1/gamut.1" >/dev/null 2>warnings
+    [ ! -s warnings ] || { head -5 warnings >&2; fail "man has warnings"; }
+else
+    echo "no man here: the manual is not checked with it"
+fi
+if command -v mandoc >/dev/null; then
+    mandoc -Tlint -Werror "$share/man/man1/gamut.1" >warnings || { cat warnings >&2; fail "mandoc has errors"; }
+fi
+# Every command and flag that the help has.
+"$installed" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' >commands
+[ -s commands ] || fail "--help lists no commands"
+while read -r command; do
+    grep -q "^.SS \"gamut $command" "$share/man/man1/gamut.1" || fail "the manual has no $command"
+    "$installed" "$command" --help | sed -n 's/.*  --\([a-z-]*\).*/\1/p' | sed 's/-/\\\\-/g' >flags
+    while read -r flag; do
+        grep -q -e "--$flag" -e "\\\\-\\\\-$flag\\\\fR" "$share/man/man1/gamut.1" || fail "the manual has no --$flag of $command"
+    done <flags
+done <commands
+
+# ---- completion
+bash "$here/tests/cli/completion.bash" "$share/bash-completion/completions/gamut" || fail "bash's completion"
+if command -v zsh >/dev/null; then
+    zsh -n "$share/zsh/site-functions/_gamut" || fail "zsh's completion"
+else
+    echo "no zsh here: its completion is not checked"
+fi
+
+make_here uninstall
+left=$(find "$dir/dest" ! -type d)
+[ -z "$left" ] || fail "uninstall leaves $left"
+
+echo "$failures failures"
+[ $failures -eq 0 ]

@@ -1,0 +1,223 @@
+/* An experiment's rounds against workers that behave badly: this program starts itself as `worker`,
+ * and the strategies of the experiment say what its fifth row does there. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "experiment/rounds.h"
+#include "record/result/case_tree.h"
+#include "record/result/experiment.h"
+#include "base/tree.h"
+#include "tests/record/result/record_fixture.h"
+#include "run/rounds/wire.h"
+
+enum { BAD_ROW = 5, ROUNDS = 3 };
+
+/* ---- the worker ---------------------------------------------------------------------------- */
+
+static void send_number(FILE *out, const char *what, size_t row, json_t *round)
+{
+    json_t *line = tree_object();
+    tree_put(line, what, tree_count(row));
+    if (round)
+        tree_put(line, "round", round);
+    wire_send(out, line);
+}
+
+static void say_why(FILE *out, const char *why)
+{
+    json_t *line = tree_object();
+    tree_put(line, "text", tree_text(why));
+    wire_send(out, line);
+}
+
+static json_t *play_row(const char *behaviour, unsigned round, size_t slot, FILE *out)
+{
+    if (strcmp(behaviour, "crash") == 0) {
+        signal(SIGSEGV, SIG_DFL); /* a sanitizer would catch it */
+        raise(SIGSEGV);
+    } else if (strcmp(behaviour, "hang") == 0) {
+        pause();
+    } else if (strcmp(behaviour, "explain") == 0) {
+        say_why(out, "the queue is gone");
+        _exit(2);
+    } else if (strcmp(behaviour, "interrupt") == 0) {
+        kill(getppid(), SIGINT);
+        pause();
+    } else if (strcmp(behaviour, "mumble") == 0) {
+        return NULL;
+    } else if (strcmp(behaviour, "oom") == 0 || strcmp(behaviour, "leave") == 0) {
+        return experiment_round(round, slot, CASE_oom, "asked for too much");
+    }
+    json_t *ok = experiment_round(round, slot, CASE_ok, NULL);
+    tree_put(ok, "samples", json_pack("{s:[i, i]}", "event_ns", 1, 2));
+    return ok;
+}
+
+static int play_worker(void)
+{
+    struct job job;
+    struct error error = {0};
+    FILE *out = fdopen(WIRE_FD, "w");
+    json_t *json = json_loadf(stdin, 0, NULL);
+    if (!out || job_from_json(json, &job, &error))
+        return 2;
+    const json_t *rows = json_object_get(job.experiment, "rows");
+    const char *behaviour = tree_get_text(job.experiment, "strategies");
+    const unsigned round = (unsigned)tree_get_number(job.experiment, "round");
+    const size_t slot = (size_t)tree_get_number(job.experiment, "slot");
+    const bool unable = strcmp(behaviour, "unable") == 0;
+    if (unable)
+        say_why(out, "there is no such kernel");
+    for (size_t i = 0; i < json_array_size(rows) && !unable; i++) {
+        const size_t row = (size_t)json_integer_value(json_array_get(rows, i));
+        send_number(out, "start", row, NULL);
+        send_number(out, "done", row,
+                    play_row(row == BAD_ROW ? behaviour : "", round, slot + i, out));
+        if (row == BAD_ROW && strcmp(behaviour, "leave") == 0)
+            break; /* as where a device is lost: another process goes on */
+    }
+    job_free(&job);
+    json_decref(json);
+    fclose(out);
+    return unable ? 2 : 0;
+}
+
+/* ---- the parent ---------------------------------------------------------------------------- */
+
+struct seen {
+    struct result result;
+    const json_t *rows;
+    size_t working, rounds_ended;
+    bool interrupted;
+    struct error error;
+};
+
+static void working(void *context, const struct items_state *state, const char *row)
+{
+    struct seen *seen = context;
+    assert_true(state->position < state->in_round);
+    assert_non_null(strstr(row, "objects="));
+    seen->working++;
+}
+
+static int round_ended(void *context, struct error *error)
+{
+    struct seen *seen = context;
+    (void)error;
+    seen->rounds_ended++;
+    return 0;
+}
+
+static int run(const char *behaviour, struct seen *seen)
+{
+    struct experiment_task task = {.spec = "event-storm:live_most=16",
+                                   .settings = {.strategies = behaviour, .seed = 42},
+                                   .device = "host",
+                                   .rounds = ROUNDS,
+                                   .timeout_ns = 1000000000};
+    const struct experiment_watcher watcher = {seen, working, round_ended};
+    *seen = (struct seen){.result = record_fixture(1)};
+    assert_int_equal(
+        experiment_parse(task.spec, &task.experiment, &task.settings.options, &seen->error), 0);
+    json_t *options = experiment_options_to_json(task.experiment, &task.settings);
+    json_t *tree =
+        experiment_tree(task.experiment->name, task.device, options, task.experiment->parameters,
+                        task.experiment->metrics, task.experiment->metric_count);
+    json_decref(options);
+    result_set_experiment(&seen->result, tree);
+    seen->rows = json_object_get(tree, "rows");
+    return experiment_run(&task, seen->result.root, tree, &watcher, &seen->interrupted,
+                          &seen->error);
+}
+
+/* How many rounds of the row were as the status says. */
+static size_t count_of(const struct seen *seen, size_t row, const char *status, const char *reason)
+{
+    size_t i, n = 0;
+    json_t *round;
+    json_array_foreach(json_object_get(json_array_get(seen->rows, row), "rounds"), i, round)
+    {
+        n += strcmp(tree_get_text(round, "status"), status) == 0 &&
+             strstr(tree_get_text(round, "reason"), reason);
+    }
+    return n;
+}
+
+static void a_failure_costs_one_row(void **state)
+{
+    static const struct {
+        const char *behaviour, *status, *reason;
+    } bad[] = {
+        {"crash", "error", "the process died from SIGSEGV"},
+        {"hang", "timeout", "no answer within 1.00 s"},
+        {"explain", "error", "the queue is gone"},
+        {"mumble", "error", "has no round"},
+        {"oom", "oom", "asked for too much"},
+        {"leave", "oom", "asked for too much"},
+    };
+    (void)state;
+    for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
+        struct seen seen;
+        assert_int_equal(run(bad[b].behaviour, &seen), 0);
+        assert_false(seen.interrupted);
+        assert_int_equal(seen.rounds_ended, ROUNDS);
+        const size_t rows = json_array_size(seen.rows);
+        assert_int_equal(seen.working, rows * ROUNDS - (ROUNDS - 1)); /* it is not tried again */
+        for (size_t row = 0; row < rows; row++)
+            if (row != BAD_ROW)
+                assert_int_equal(count_of(&seen, row, "ok", ""), ROUNDS);
+        assert_int_equal(count_of(&seen, BAD_ROW, bad[b].status, bad[b].reason), 1);
+        assert_int_equal(count_of(&seen, BAD_ROW, "ok", ""), 0);
+        result_free(&seen.result);
+    }
+}
+
+static void what_cannot_begin_ends_the_experiment(void **state)
+{
+    struct seen seen;
+    (void)state;
+    assert_int_equal(run("unable", &seen), ERR_DEVICE);
+    assert_string_equal(seen.error.text, "event-storm on host: there is no such kernel");
+    assert_int_equal(seen.working, 0);
+    assert_int_equal(seen.rounds_ended, 0);
+    assert_true(case_is_skipped(json_array_get(seen.rows, 0)));
+    result_free(&seen.result);
+}
+
+static void an_interruption_keeps_what_was_measured(void **state)
+{
+    struct seen seen;
+    size_t measured = 0;
+    (void)state;
+    assert_int_equal(run("interrupt", &seen), 0);
+    assert_true(seen.interrupted);
+    assert_int_equal(seen.rounds_ended, 0);
+    for (size_t row = 0; row < json_array_size(seen.rows); row++)
+        measured += count_of(&seen, row, "ok", "");
+    /* Whether the parent has heard that the worker took up the last row depends on which came
+     * first, its word or the interruption. */
+    assert_in_range(seen.working - measured, 0, 1);
+    assert_int_equal(count_of(&seen, BAD_ROW, "ok", ""), 0);
+    result_free(&seen.result);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "worker") == 0)
+        return play_worker();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failure_costs_one_row),
+        cmocka_unit_test(what_cannot_begin_ends_the_experiment),
+        cmocka_unit_test(an_interruption_keeps_what_was_measured),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* How good the offset planner is on full plans, where the least height is known.
+ *
+ * The family: a rectangle of a number of time steps and 1 MiB, cut into 150 to 450 buffers by
+ * random guillotine cuts (pack_check.h says how), 100 of them from fixed seeds. With fewer time
+ * steps, more buffers start and end at the same time by chance, and it gets harder.
+ *
+ * The last family leaves out every twentieth buffer. That has holes, so the least height is not
+ * known, and is proved less often.
+ *
+ *     bench_pack [SECONDS]      the limit for one plan, 1 by default; one thread
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "merge/pack/pack.h"
+#include "tests/merge/pack/pack_check.h"
+#include "record/statistics/statistics.h"
+
+enum { CASES = 100, FEWEST = 150, MORE_EACH = 3, MOST = FEWEST + MORE_EACH * CASES };
+static const int64_t HEIGHT = 1 << 20;
+
+static const struct family {
+    const char *name;
+    int64_t duration;
+    uint64_t first_seed;
+    size_t left_out; /* every so manieth buffer; 0: none */
+} families[] = {
+    {"300 steps", 300, 0, 0},
+    {"300 steps, other seeds", 300, 1000, 0},
+    {"1000 steps", 1000, 0, 0},
+    {"100 steps", 100, 0, 0},
+    {"300 steps, every 20th left out", 300, 0, 20},
+};
+
+static size_t make(const struct family *family, unsigned number, struct pack_buffer *buffers)
+{
+    const size_t count = FEWEST + MORE_EACH * number;
+    size_t kept = 0;
+    pack_guillotine(family->first_seed + number, count, family->duration, HEIGHT, buffers);
+    for (size_t i = 0; i < count; i++)
+        if (!family->left_out || i % family->left_out)
+            buffers[kept++] = buffers[i];
+    return kept;
+}
+
+/* Returns seconds, or a negative number if there is no proof. */
+static double solve(const struct pack_buffer *buffers, size_t count, double limit_s)
+{
+    const struct pack_options options = {.time_limit_ns = (int64_t)(limit_s * 1e9)};
+    struct pack_result result;
+    struct error error;
+    if (pack_solve(buffers, count, &options, &result, &error)) {
+        fprintf(stderr, "bench_pack: %s\n", error.text);
+        exit(1);
+    }
+    if (pack_check(buffers, count, result.offset, result.height)) {
+        fprintf(stderr, "bench_pack: a plan of %zu buffers is wrong\n", count);
+        exit(1);
+    }
+    const double seconds = (double)result.elapsed_ns / 1e9;
+    const bool solved = result.optimal && seconds < limit_s;
+    pack_result_free(&result);
+    return solved ? seconds : -1;
+}
+
+static void search_family(const struct family *family, double limit_s, struct pack_buffer *buffers)
+{
+    double seconds[CASES];
+    size_t solved = 0;
+    for (unsigned i = 0; i < CASES; i++) {
+        const size_t count = make(family, i, buffers);
+        const double s = solve(buffers, count, limit_s);
+        if (s >= 0)
+            seconds[solved++] = s;
+    }
+    statistics_sort(seconds, solved);
+    const struct statistics of = statistics_of(seconds, solved);
+    char median[32], slowest[32];
+    printf("%-32s %3zu of %d %12s %12s\n", family->name, solved, CASES,
+           text_ns(median, of.median * 1e9), text_ns(slowest, of.max * 1e9));
+    fflush(stdout);
+}
+
+static void greedy_family(const struct family *family, struct pack_buffer *buffers, int64_t *offset)
+{
+    for (int o = 0; o < PACK_ORDER_COUNT; o++)
+        for (int g = 0; g < PACK_GAP_COUNT; g++) {
+            double above[CASES];
+            for (unsigned i = 0; i < CASES; i++) {
+                const size_t count = make(family, i, buffers);
+                const int64_t height =
+                    pack_greedy(buffers, count, (enum pack_order)o, (enum pack_gap)g, offset);
+                above[i] = 100.0 * (double)(height - HEIGHT) / (double)HEIGHT;
+            }
+            statistics_sort(above, CASES);
+            printf("%-32s %+7.1f %% %+7.1f %% %+7.1f %%\n",
+                   pack_greedy_name((enum pack_order)o, (enum pack_gap)g), above[0],
+                   statistics_quantile(above, CASES, 0.5), above[CASES - 1]);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    const double limit_s = argc > 1 ? atof(argv[1]) : 1;
+    struct pack_buffer *buffers = must_alloc(MOST * sizeof *buffers);
+    int64_t *offset = must_alloc(MOST * sizeof *offset);
+    printf("plans proved optimal in under %g s, and the time of these\n", limit_s);
+    printf("%-32s %10s %12s %12s\n", "", "solved", "median", "slowest");
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
+        search_family(&families[f], limit_s, buffers);
+    for (size_t f = 0; f < 3; f += 2) {
+        printf("\ngreedy orders above the optimum, %s: least, median, most\n", families[f].name);
+        greedy_family(&families[f], buffers, offset);
+    }
+    free(buffers);
+    free(offset);
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* Whether an offset plan is right, by its definition; shares no code with the planner. */
+#ifndef GAMUT_TESTS_PACK_CHECK_H
+#define GAMUT_TESTS_PACK_CHECK_H
+
+#include "merge/pack/pack.h"
+
+/* The number of pairs of buffers that are alive at one time and overlap in memory (a pair counts
+ * once for every interval at the start of which they do), and of offsets that are negative, not
+ * aligned, or end above `height`; one more if no buffer reaches `height`. What is never alive takes
+ * no room. */
+size_t pack_check(const struct pack_buffer *buffers, size_t count, const int64_t *offset,
+                  int64_t height);
+
+/* Cuts a rectangle of `duration` time steps and `height` bytes into `count` buffers by random
+ * guillotine cuts, in random order: each cut takes a random piece, at random in time or in memory,
+ * at a place drawn uniformly. The plan is completely full, so the least height is `height`. */
+void pack_guillotine(uint64_t seed, size_t count, int64_t duration, int64_t height,
+                     struct pack_buffer *buffers);
+
+#endif

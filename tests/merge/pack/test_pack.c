@@ -1,0 +1,689 @@
+/* The offset planner: known optima, a brute force on small cases, both exact searches on their own,
+ * limits, and the CSV reader. Every plan goes through pack_check. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "merge/pack/pack_model.h"
+#include "merge/pack/pack_read.h"
+#include "tests/merge/pack/pack_check.h"
+
+static const int64_t LONG_NS = INT64_C(60000000000);
+
+static struct pack_result solve(const struct pack_buffer *buffers, size_t count, int64_t limit_ns,
+                                int64_t capacity)
+{
+    const struct pack_options options = {.time_limit_ns = limit_ns, .capacity = capacity};
+    struct pack_result result;
+    struct error error = {0};
+    assert_int_equal(pack_solve(buffers, count, &options, &result, &error), 0);
+    assert_int_equal(pack_check(buffers, count, result.offset, result.height), 0);
+    assert_true(result.lower_bound <= result.height);
+    assert_true(result.lower_bound >= pack_lower_bound(buffers, count));
+    assert_int_equal(result.optimal, result.lower_bound == result.height);
+    assert_non_null(result.method);
+    return result;
+}
+
+/* --- known optima --- */
+
+static const struct pack_interval twice[] = {{0, 2}, {6, 8}};
+static const struct pack_interval touching[] = {{0, 2}, {2, 2}, {2, 5}};
+static const struct pack_interval never[] = {{3, 3}};
+
+static const struct known {
+    const char *what;
+    int64_t bound, optimum;
+    size_t count;
+    struct pack_buffer buffers[12];
+} known[] = {
+    {"nothing", 0, 0, 0, {{0}}},
+    {"one", 7, 7, 1, {{.upper = 1, .size = 7}}},
+    {"two at once", 12, 12, 2, {{.upper = 2, .size = 7}, {.lower = 1, .upper = 3, .size = 5}}},
+    {"one after the other",
+     7,
+     7,
+     2,
+     {{.upper = 2, .size = 7}, {.lower = 2, .upper = 3, .size = 5}}},
+    {"no size, no life",
+     4,
+     4,
+     4,
+     {{.upper = 9},
+      {.lower = 3, .upper = 3, .size = 50},
+      {.upper = 9, .size = 4},
+      {.size = 60, .intervals = never, .interval_count = 1}}},
+    {"negative times",
+     5,
+     5,
+     2,
+     {{.lower = INT64_MIN, .upper = -1, .size = 5}, {.lower = -1, .upper = INT64_MAX, .size = 4}}},
+    {"small below large",
+     6,
+     6,
+     3, /* by size alone the middle one ends up on top of both */
+     {{.upper = 3, .size = 2},
+      {.lower = 2, .upper = 6, .size = 4},
+      {.lower = 5, .upper = 9, .size = 2}}},
+    {"alignment costs",
+     7,
+     11,
+     2,
+     {{.upper = 2, .size = 3, .alignment = 8}, {.upper = 2, .size = 4, .alignment = 7}}},
+    {"only the top one is not rounded",
+     10,
+     261,
+     2,
+     {{.upper = 2, .size = 5, .alignment = 256}, {.upper = 2, .size = 5, .alignment = 256}}},
+    {"the most rounded one on top",
+     300,
+     300,
+     2,
+     {{.upper = 2, .size = 44, .alignment = 256}, {.upper = 2, .size = 256, .alignment = 256}}},
+    {"mixed alignments",
+     20,
+     20,
+     3,
+     {{.upper = 2, .size = 4, .alignment = 4},
+      {.upper = 2, .size = 8, .alignment = 8},
+      {.upper = 2, .size = 8, .alignment = 1}}},
+    {"alive twice",
+     9,
+     9,
+     3,
+     {{.size = 4, .intervals = twice, .interval_count = 2},
+      {.lower = 1, .upper = 7, .size = 5},
+      {.lower = 3, .upper = 5, .size = 4}}},
+    {"lives that touch",
+     5,
+     5,
+     2,
+     {{.size = 3, .intervals = touching, .interval_count = 3},
+      {.lower = 1, .upper = 4, .size = 2}}},
+};
+
+static void test_known(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct known *k = &known[i];
+        struct pack_result result = solve(k->buffers, k->count, LONG_NS, 0);
+        if (result.height != k->optimum || !result.optimal ||
+            pack_lower_bound(k->buffers, k->count) != k->bound)
+            fail_msg("%s: height %lld, bound %lld", k->what, (long long)result.height,
+                     (long long)pack_lower_bound(k->buffers, k->count));
+        pack_result_free(&result);
+    }
+}
+
+/* --- brute force --- */
+
+enum { SMALL_MOST = 7 };
+
+static bool meet(const struct pack_buffer *a, const struct pack_buffer *b)
+{
+    for (size_t i = 0; i < a->interval_count; i++)
+        for (size_t k = 0; k < b->interval_count; k++)
+            if (a->intervals[i].lower < a->intervals[i].upper &&
+                b->intervals[k].lower < b->intervals[k].upper &&
+                a->intervals[i].lower < b->intervals[k].upper &&
+                b->intervals[k].lower < a->intervals[i].upper)
+                return true;
+    return false;
+}
+
+/* The lowest aligned offset at which b overlaps none of the first `placed`. */
+static int64_t lowest(const struct pack_buffer *const *buffers, const int64_t *offset,
+                      size_t placed, const struct pack_buffer *b)
+{
+    for (int64_t at = 0;; at += b->alignment) {
+        bool is_free = true;
+        for (size_t i = 0; i < placed && is_free; i++)
+            is_free = at >= offset[i] + buffers[i]->size || offset[i] >= at + b->size ||
+                      !meet(buffers[i], b);
+        if (is_free)
+            return at;
+    }
+}
+
+/* The best plan is among those that put one buffer after the other as low as it goes, in all
+ * orders: pushing every buffer of it down, lowest first, gives such a plan. */
+static int64_t least_height(const struct pack_buffer **buffers, int64_t *offset, size_t placed,
+                            size_t count, int64_t height, int64_t best)
+{
+    if (height >= best || placed == count)
+        return height < best ? height : best;
+    for (size_t i = placed; i < count; i++) {
+        const struct pack_buffer *b = buffers[i];
+        buffers[i] = buffers[placed];
+        buffers[placed] = b;
+        offset[placed] = lowest(buffers, offset, placed, b);
+        const int64_t top = offset[placed] + b->size;
+        best = least_height(buffers, offset, placed + 1, count, top > height ? top : height, best);
+        buffers[placed] = buffers[i];
+        buffers[i] = b;
+    }
+    return best;
+}
+
+static int64_t brute_force(const struct pack_buffer *buffers, size_t count)
+{
+    const struct pack_buffer *pointers[SMALL_MOST];
+    int64_t offset[SMALL_MOST];
+    for (size_t i = 0; i < count; i++)
+        pointers[i] = &buffers[i];
+    return least_height(pointers, offset, 0, count, 0, INT64_MAX);
+}
+
+struct small {
+    size_t count;
+    struct pack_buffer buffers[SMALL_MOST];
+    struct pack_interval intervals[SMALL_MOST][2];
+};
+
+enum kind { KIND_PLAIN, KIND_ALIGNED, KIND_MIXED, KIND_TWICE, KIND_ALL, KIND_COUNT };
+
+static void random_small(struct random *r, enum kind kind, struct small *s)
+{
+    static const int64_t alignments[] = {1, 2, 3, 4, 6};
+    s->count = 3 + random_below(r, SMALL_MOST - 2);
+    for (size_t i = 0; i < s->count; i++) {
+        struct pack_interval *life = s->intervals[i];
+        life[0].lower = (int64_t)random_below(r, 8);
+        life[0].upper = life[0].lower + 1 + (int64_t)random_below(r, 5);
+        life[1].lower = life[0].upper + (int64_t)random_below(r, 3);
+        life[1].upper = life[1].lower + (int64_t)random_below(r, 4);
+        s->buffers[i] = (struct pack_buffer){.size = 1 + (int64_t)random_below(r, 9),
+                                             .alignment = 1,
+                                             .intervals = life,
+                                             .interval_count = 1};
+        if (kind == KIND_ALIGNED)
+            s->buffers[i].alignment = 4;
+        if (kind == KIND_MIXED || kind == KIND_ALL)
+            s->buffers[i].alignment = alignments[random_below(r, 5)];
+        if (kind == KIND_TWICE || kind == KIND_ALL)
+            s->buffers[i].interval_count = 1 + random_below(r, 2);
+    }
+}
+
+static void test_brute_force(void **state)
+{
+    (void)state;
+    struct random r = {11};
+    unsigned above_bound = 0, searched = 0;
+    for (unsigned i = 0; i < 1500; i++) {
+        struct small s;
+        random_small(&r, (enum kind)(i % KIND_COUNT), &s);
+        const int64_t optimum = brute_force(s.buffers, s.count);
+        struct pack_result result = solve(s.buffers, s.count, LONG_NS, 0);
+        if (result.height != optimum || !result.optimal)
+            fail_msg("case %u: height %lld, lower bound %lld, optimum %lld", i,
+                     (long long)result.height, (long long)result.lower_bound, (long long)optimum);
+        above_bound += optimum > pack_lower_bound(s.buffers, s.count);
+        searched += result.nodes > 0;
+        pack_result_free(&result);
+    }
+    assert_true(above_bound > 50); /* or nothing was left to prove */
+    assert_true(searched > 50);
+}
+
+/* What a search says of a capacity, against the optimum. */
+static void check_verdict(enum pack_verdict verdict, const struct pack_question *q,
+                          const struct pack_model *model, int64_t optimum)
+{
+    if (q->capacity >= optimum) {
+        assert_int_equal(verdict, PACK_SOLVED);
+        const int64_t height = pack_height(model->items, model->count, q->offset);
+        assert_true(optimum <= height && height <= q->capacity);
+    } else {
+        assert_int_equal(verdict, PACK_IMPOSSIBLE);
+        assert_true(q->capacity < q->next_capacity && q->next_capacity <= optimum);
+    }
+}
+
+static void test_searches_alone(void **state)
+{
+    (void)state;
+    struct random r = {12};
+    unsigned skylines = 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        struct small s;
+        struct pack_model model;
+        unsigned order[SMALL_MOST];
+        int64_t offset[SMALL_MOST];
+        random_small(&r, (enum kind)(i % KIND_COUNT), &s);
+        const int64_t optimum = brute_force(s.buffers, s.count);
+        pack_model_build(&model, s.buffers, s.count);
+        pack_order_fill(model.items, model.count, (enum pack_order)(i % PACK_ORDER_COUNT), order);
+        const bool fits = pack_skyline_fits(model.items, model.count);
+        struct pack_search *search = pack_search_open(model.items, model.count, order);
+        struct pack_skyline *skyline =
+            fits ? pack_skyline_open(model.items, model.count, order) : NULL;
+        for (int64_t capacity = optimum > 6 ? optimum - 6 : 0; capacity < optimum + 4; capacity++) {
+            struct pack_question q = {.capacity = capacity,
+                                      .node_limit = UINT64_MAX,
+                                      .deadline_ns = UINT64_MAX,
+                                      .offset = offset};
+            check_verdict(pack_search_ask(search, &q), &q, &model, optimum);
+            if (fits)
+                check_verdict(pack_skyline_ask(skyline, &q), &q, &model, optimum);
+        }
+        skylines += fits;
+        pack_search_close(search);
+        pack_skyline_close(skyline);
+        pack_model_free(&model);
+    }
+    assert_true(skylines > 300);
+}
+
+/* --- two searches that share no rules, where it takes search to refute the lower bound --- */
+
+enum { LOADED_COUNT = 20 };
+
+/* At each time some end, and others of the same sum start: as many bytes at all times, which often
+ * cannot be packed. Sizes are up to `unit` - 1 less than a multiple of it. */
+static void random_loaded(struct random *r, int64_t unit, struct pack_buffer *b)
+{
+    int64_t freed = 12 + (int64_t)random_below(r, 9), now = 0;
+    for (size_t count = 0; count < LOADED_COUNT; now++) {
+        while (freed > 0 && count < LOADED_COUNT) {
+            const int64_t size = 1 + (int64_t)random_below(r, (uint64_t)freed);
+            b[count] = (struct pack_buffer){.lower = now, .upper = -1};
+            b[count].size = count == LOADED_COUNT - 1 ? freed : size;
+            freed -= b[count++].size;
+        }
+        for (size_t i = 0; i < count && count < LOADED_COUNT; i++)
+            if (b[i].upper < 0 && random_below(r, 2)) {
+                b[i].upper = now + 1;
+                freed += b[i].size;
+            }
+    }
+    for (size_t i = 0; i < LOADED_COUNT; i++) {
+        b[i].upper = b[i].upper < 0 ? now : b[i].upper;
+        b[i].alignment = unit;
+        b[i].size = b[i].size * unit - (int64_t)random_below(r, (uint64_t)unit);
+    }
+}
+
+/* Both say the same of every capacity, and bounds that are not beyond the first that is met. */
+static void test_searches_agree(void **state)
+{
+    (void)state;
+    struct random r = {16};
+    unsigned refuted = 0;
+    for (unsigned i = 0; i < 400; i++) {
+        struct pack_buffer buffers[LOADED_COUNT];
+        struct pack_model model;
+        unsigned order[LOADED_COUNT];
+        int64_t offset[LOADED_COUNT], bound = 0;
+        enum pack_verdict verdict = PACK_IMPOSSIBLE;
+        random_loaded(&r, i % 2 ? 4 : 1, buffers);
+        pack_model_build(&model, buffers, LOADED_COUNT);
+        pack_order_fill(model.items, model.count, (enum pack_order)(i % PACK_ORDER_COUNT), order);
+        struct pack_search *search = pack_search_open(model.items, model.count, order);
+        struct pack_skyline *skyline = pack_skyline_open(model.items, model.count, order);
+        struct pack_question q = {.capacity = pack_load_bound(model.items, model.count),
+                                  .node_limit = UINT64_MAX,
+                                  .deadline_ns = UINT64_MAX,
+                                  .offset = offset};
+        for (; verdict != PACK_SOLVED; q.capacity++) {
+            verdict = pack_search_ask(search, &q);
+            bound = verdict == PACK_IMPOSSIBLE ? pack_max(bound, q.next_capacity) : bound;
+            assert_int_equal(pack_skyline_ask(skyline, &q), verdict);
+            bound = verdict == PACK_IMPOSSIBLE ? pack_max(bound, q.next_capacity) : bound;
+            refuted += verdict == PACK_IMPOSSIBLE;
+        }
+        assert_true(bound < q.capacity);
+        pack_search_close(search);
+        pack_skyline_close(skyline);
+        pack_model_free(&model);
+    }
+    assert_true(refuted > 30);
+}
+
+/* --- full plans, where all searches have something to do --- */
+
+enum { FULL_MOST = 120 };
+
+static void test_full_plans(void **state)
+{
+    (void)state;
+    unsigned joined = 0, ordered = 0;
+    for (unsigned i = 0; i < 60; i++) {
+        struct pack_buffer buffers[FULL_MOST];
+        const size_t count = 6 + i;
+        const int64_t height = 1 << 16;
+        pack_guillotine(i, count, 40, height, buffers);
+        for (size_t k = 0; k < count; k++) /* every third one keeps the skyline search away */
+            buffers[k].size *= i % 3 == 0 ? 2 : 1;
+        buffers[0].alignment = i % 3 == 0 ? 2 : 1;
+        struct pack_result result = solve(buffers, count, LONG_NS, 0);
+        assert_int_equal(result.height, height * (i % 3 == 0 ? 2 : 1));
+        assert_true(result.optimal);
+        joined += strstr(result.method, "joined") != NULL;
+        ordered += strstr(result.method, "order of offset") != NULL;
+        pack_result_free(&result);
+    }
+    assert_true(joined > 0);
+    assert_true(ordered > 0);
+}
+
+static void test_greedy(void **state)
+{
+    (void)state;
+    struct random r = {13};
+    for (unsigned i = 0; i < 300; i++) {
+        struct small s;
+        int64_t offset[SMALL_MOST];
+        random_small(&r, (enum kind)(i % KIND_COUNT), &s);
+        for (int o = 0; o < PACK_ORDER_COUNT; o++)
+            for (int g = 0; g < PACK_GAP_COUNT; g++) {
+                const int64_t height =
+                    pack_greedy(s.buffers, s.count, (enum pack_order)o, (enum pack_gap)g, offset);
+                assert_int_equal(pack_check(s.buffers, s.count, offset, height), 0);
+                assert_true(height >= brute_force(s.buffers, s.count));
+            }
+    }
+}
+
+/* The four orders differ where they should: [0, 1) of 3 bytes, [0, 9) of 2, [2, 9) of 2. */
+static void test_greedy_orders(void **state)
+{
+    (void)state;
+    static const struct pack_buffer buffers[] = {
+        {.upper = 1, .size = 3}, {.upper = 9, .size = 2}, {.lower = 2, .upper = 9, .size = 2}};
+    static const int64_t expected[PACK_ORDER_COUNT][3] = {
+        [PACK_SIZE] = {0, 3, 0},
+        [PACK_DURATION] = {2, 0, 2},
+        [PACK_AREA] = {2, 0, 2},
+        [PACK_TIME] = {0, 3, 0},
+    };
+    for (int o = 0; o < PACK_ORDER_COUNT; o++) {
+        int64_t offset[3];
+        pack_greedy(buffers, 3, (enum pack_order)o, PACK_FIRST_GAP, offset);
+        assert_memory_equal(offset, expected[o], sizeof offset);
+    }
+}
+
+/* --- limits --- */
+
+static void test_time_limit(void **state)
+{
+    (void)state;
+    struct pack_buffer buffers[450];
+    static const int64_t limits_ns[] = {0, 1, 100000, 5000000};
+    pack_guillotine(1050, 450, 100, 1 << 20, buffers);
+    for (size_t i = 0; i < sizeof limits_ns / sizeof *limits_ns; i++) {
+        struct pack_result result = solve(buffers, 450, limits_ns[i], 0);
+        if (limits_ns[i] <= 1) { /* one order at most: no search, and that is not the optimum */
+            assert_int_equal(result.nodes, 0);
+            assert_false(result.optimal);
+        }
+        pack_result_free(&result);
+    }
+}
+
+/* A capacity ends the search early and is met; one that is too small is refuted. */
+static void test_capacity(void **state)
+{
+    (void)state;
+    struct pack_buffer buffers[60];
+    pack_guillotine(5, 60, 100, 1000, buffers);
+    struct pack_result loose = solve(buffers, 60, LONG_NS, 5000);
+    assert_true(loose.height <= 5000);
+    assert_int_equal(loose.nodes, 0);
+    struct pack_result tight = solve(buffers, 60, LONG_NS, 1000);
+    assert_int_equal(tight.height, 1000);
+    struct pack_result small = solve(buffers, 60, LONG_NS, 999);
+    assert_int_equal(small.lower_bound, 1000);
+    pack_result_free(&loose);
+    pack_result_free(&tight);
+    pack_result_free(&small);
+}
+
+static void test_same_plan_again(void **state)
+{
+    (void)state;
+    struct pack_buffer buffers[FULL_MOST];
+    pack_guillotine(3, FULL_MOST, 300, 1 << 20, buffers);
+    struct pack_result a = solve(buffers, FULL_MOST, LONG_NS, 0);
+    struct pack_result b = solve(buffers, FULL_MOST, LONG_NS, 0);
+    assert_memory_equal(a.offset, b.offset, FULL_MOST * sizeof *a.offset);
+    assert_int_equal(a.nodes, b.nodes);
+    pack_result_free(&a);
+    pack_result_free(&b);
+}
+
+/* Beyond what the exact searches take. */
+static void test_many(void **state)
+{
+    (void)state;
+    enum { MANY = 6000 };
+    struct pack_buffer *buffers = must_alloc(MANY * sizeof *buffers);
+    struct random r = {14};
+    for (size_t i = 0; i < MANY; i++) {
+        const int64_t lower = (int64_t)random_below(&r, 100000);
+        buffers[i] = (struct pack_buffer){.lower = lower,
+                                          .upper = lower + 1 + (int64_t)random_below(&r, 500),
+                                          .size = (int64_t)random_below(&r, 1 << 20),
+                                          .alignment = 256};
+    }
+    struct pack_result result = solve(buffers, MANY, 1, 0);
+    pack_result_free(&result);
+    free(buffers);
+}
+
+static const struct pack_interval backwards[] = {{4, 6}, {0, 2}};
+static const struct {
+    const char *expected;
+    struct pack_buffer buffers[2];
+} wrong[] = {
+    {"buffer 1: its life ends at 2, before it starts at 3",
+     {{.upper = 1, .size = 1}, {.lower = 3, .upper = 2}}},
+    {"buffer 0: size -1", {{.upper = 1, .size = -1}, {0}}},
+    {"alignment -8", {{0}, {.upper = 1, .alignment = -8}}},
+    {"buffer 1: sizes and alignments up to here",
+     {{.upper = 1, .size = INT64_MAX / 5}, {.upper = 1, .size = INT64_MAX / 5}}},
+    {"buffer 0: sizes and alignments up to here", {{.upper = 1, .size = INT64_MAX}, {0}}},
+    {"buffer 1: sizes and alignments up to here",
+     {{.upper = 1, .size = 1}, {.upper = 1, .alignment = INT64_MAX}}},
+    {"the interval from 0 starts before",
+     {{.size = 1, .intervals = backwards, .interval_count = 2}, {0}}},
+};
+
+static void test_wrong_buffers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const struct pack_options options = {0};
+        struct pack_result result;
+        struct error error = {0};
+        assert_int_equal(pack_solve(wrong[i].buffers, 2, &options, &result, &error), ERR_USAGE);
+        assert_null(result.offset);
+        if (!strstr(error.text, wrong[i].expected))
+            fail_msg("'%s' lacks '%s'", error.text, wrong[i].expected);
+    }
+}
+
+/* pack_check must see what it is there for. */
+static void test_check(void **state)
+{
+    (void)state;
+    static const struct pack_buffer buffers[] = {
+        {.upper = 4, .size = 4, .alignment = 4},
+        {.lower = 2, .upper = 6, .size = 4},
+        {.lower = 4, .upper = 8, .size = 4},
+    };
+    static const struct {
+        int64_t offset[3], height;
+        size_t broken;
+    } plans[] = {{{0, 4, 0}, 8, 0},  {{0, 3, 0}, 7, 2},  {{0, 4, 0}, 9, 1}, {{0, 4, 0}, 7, 2},
+                 {{2, 6, 0}, 10, 1}, {{0, 4, -4}, 8, 1}, {{0, 0, 4}, 8, 1}};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
+        assert_int_equal(pack_check(buffers, 3, plans[i].offset, plans[i].height), plans[i].broken);
+}
+
+/* --- CSV --- */
+
+static const struct {
+    const char *text, *expected;
+} csv_errors[] = {
+    {"", "x.csv:1: there is nothing"},
+    {"\n\r\n\n", "x.csv:3: there is nothing"},
+    {"id,lower,upper\n", "x.csv:1: there is no column 'size'; expected id,lower,upper,size"},
+    {"lower,upper,size\n", "x.csv:1: there is no column 'id'"},
+    {"id,lower,upper,size,size\n", "x.csv:1: there are two columns 'size'"},
+    {"id,lower,upper,size\n0,0,2,4\n1,5,4,4\n", "x.csv:3: upper is 4, before lower, 5"},
+    {"id,lower,upper,size\n0,0,2,-4\n", "x.csv:2: size is -4; expected 0 or more"},
+    {"id,lower,upper,size\n0,0,2,9223372036854775808\n",
+     "x.csv:2: size is '9223372036854775808'; expected a whole number of 64 bits"},
+    {"id,lower,upper,size\n0,0,2,92233720368547758070\n",
+     "x.csv:2: size is '92233720368547758070'"},
+    {"id,lower,upper,size\n0,0,2,9223372036854775807\n",
+     "x.csv:2: sizes and alignments up to here"},
+    {"id,lower,upper,size\n\n0,0,2,2000000000000000000\n1,0,2,2000000000000000000\n",
+     "x.csv:4: sizes and alignments up to here"},
+    {"id,lower,upper,size\n0,zero,2,4\n", "x.csv:2: lower is 'zero'; expected a whole number"},
+    {"id,lower,upper,size\n0,0,2.5,4\n", "x.csv:2: upper is '2.5'; expected a whole number"},
+    {"id,lower,upper,size\n0,0,,4\n", "x.csv:2: upper is ''; expected a whole number"},
+    {"id,lower,upper,size\n0,-,2,4\n", "x.csv:2: lower is '-'; expected a whole number"},
+    {"id,lower,upper,size\n0,0,2, 4\n", "x.csv:2: size is ' 4'; expected a whole number"},
+    {"id,lower,upper,size\n0,0,2\n", "x.csv:2: there are 3 cells; expected 4"},
+    {"id,lower,upper,size\n0,0,2,4,5\n", "x.csv:2: there are 5 cells; expected 4"},
+    {"id,lower,upper,size\nb,0,2,4\na,0,2,4\na,0,2,4\nb,0,2,4\n",
+     "x.csv:4: the id 'a' was there before"},
+    {"id,lower,upper,size,alignment\n0,0,2,4,0\n", "x.csv:2: alignment is 0; expected 1 or more"},
+    {"id,lower,upper,size\n\"0,0,2,4\n", "x.csv:2: a quote has no end"},
+    {"id,lower,upper,size\n\"0\"1,0,2,4\n", "x.csv:2: something follows a quoted cell"},
+};
+
+static void test_csv_errors(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof csv_errors / sizeof *csv_errors; i++) {
+        struct pack_table table;
+        struct error error = {0};
+        const char *text = csv_errors[i].text;
+        assert_int_equal(pack_read_text("x.csv", text, strlen(text), &table, &error), ERR_PARSE);
+        if (strncmp(error.text, csv_errors[i].expected, strlen(csv_errors[i].expected)) != 0)
+            fail_msg("'%s', expected '%s'", error.text, csv_errors[i].expected);
+    }
+    struct pack_table table;
+    struct error error = {0};
+    assert_int_equal(pack_read_file("/there/is/none.csv", &table, &error), ERR_IO);
+    assert_non_null(strstr(error.text, "/there/is/none.csv: "));
+}
+
+static char *written(const struct pack_table *table, const int64_t *offset)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    pack_write(table, offset, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static const char good_csv[] = "size,id,upper,note,offset,lower,alignment\r\n"
+                               "100,\"a, \"\"b\"\"\",3,large,7,-2,256\r\n"
+                               "\r\n"
+                               "50,c,4,,7,1,1";
+
+static void test_csv(void **state)
+{
+    (void)state;
+    struct pack_table table;
+    struct error error = {0};
+    assert_int_equal(pack_read_text("x", good_csv, strlen(good_csv), &table, &error), 0);
+    assert_int_equal(table.count, 2);
+    assert_int_equal(table.buffers[0].lower, -2);
+    assert_int_equal(table.buffers[0].upper, 3);
+    assert_int_equal(table.buffers[0].size, 100);
+    assert_int_equal(table.buffers[0].alignment, 256);
+    assert_int_equal(table.buffers[1].alignment, 1);
+    struct pack_result result = solve(table.buffers, table.count, LONG_NS, 0);
+    assert_int_equal(result.height, 150);
+    char *text = written(&table, result.offset);
+    assert_string_equal(text, "size,id,upper,note,lower,alignment,offset\n"
+                              "100,\"a, \"\"b\"\"\",3,large,-2,256,0\n"
+                              "50,c,4,,1,1,100\n");
+    free(text);
+    pack_result_free(&result);
+    pack_table_free(&table);
+}
+
+/* Whatever is done to a file, the reader ends with a message that has a line, or with buffers that
+ * can be planned. */
+static void test_csv_mutations(void **state)
+{
+    (void)state;
+    static const char bytes[] = "0123456789-,\"\n\r xad\0";
+    struct random r = {15};
+    unsigned accepted = 0, refused = 0;
+    for (unsigned i = 0; i < 5000; i++) {
+        char text[sizeof good_csv];
+        size_t length = sizeof good_csv - 1;
+        memcpy(text, good_csv, length);
+        for (uint64_t n = 1 + random_below(&r, 3); n > 0; n--) {
+            const size_t at = random_below(&r, length);
+            if (random_below(&r, 3)) {
+                text[at] = bytes[random_below(&r, sizeof bytes - 1)];
+            } else { /* leave some out */
+                const size_t end = at + random_below(&r, length - at) % 9;
+                memmove(text + at, text + end, length - end);
+                length -= end - at;
+            }
+        }
+        char *exact = must_alloc(length + 1); /* so that reading beyond the end is seen */
+        memcpy(exact, text, length);
+        struct pack_table table;
+        struct error error = {0};
+        if (pack_read_text("x.csv", exact, length, &table, &error)) {
+            assert_int_equal(strncmp(error.text, "x.csv:", 6), 0);
+            refused++;
+        } else {
+            struct pack_result result = solve(table.buffers, table.count, LONG_NS, 0);
+            char *again = written(&table, result.offset);
+            assert_int_not_equal(again[0], 0);
+            free(again);
+            pack_result_free(&result);
+            pack_table_free(&table);
+            accepted++;
+        }
+        free(exact);
+    }
+    assert_true(accepted > 500);
+    assert_true(refused > 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_brute_force),
+        cmocka_unit_test(test_searches_alone),
+        cmocka_unit_test(test_searches_agree),
+        cmocka_unit_test(test_full_plans),
+        cmocka_unit_test(test_greedy),
+        cmocka_unit_test(test_greedy_orders),
+        cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_same_plan_again),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_wrong_buffers),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_csv_errors),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_mutations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

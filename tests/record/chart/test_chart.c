@@ -1,0 +1,444 @@
+/* The data and variables of each chart, on a made-up result and atlas; and that gnuplot, where
+ * there is one, draws them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "tests/record/result/experiment_fixture.h"
+#include "tests/base/golden.h"
+#include "tests/merge/memory_fixture.h"
+#include "record/chart/chart.h"
+#include "record/result/result.h"
+#include "base/tree.h"
+#include "tests/record/result/record_fixture.h"
+
+static const struct chart *chart_of(const char *name)
+{
+    const struct chart *chart = NULL;
+    assert_int_equal(chart_find(name, &chart, NULL), 0);
+    return chart;
+}
+
+/* The script's variables as comments, then the data. */
+static char *printed(const char *chart, const struct chart_subject *of)
+{
+    char *text, *all;
+    size_t length;
+    struct text variables = {0};
+    struct error error = {0};
+    FILE *out = open_memstream(&text, &length);
+    if (chart_write(chart_of(chart), of, out, &variables, &error))
+        fail_msg("%s", error.text);
+    fclose(out);
+    assert_true(asprintf(&all, "%s\n%s", variables.data, text) > 0);
+    text_free(&variables);
+    free(text);
+    return all;
+}
+
+static void check_golden(const char *chart, const struct chart_subject *of)
+{
+    char name[64], *text = printed(chart, of);
+    snprintf(name, sizeof name, "chart_%s.dat", chart);
+    golden_check(name, text);
+    free(text);
+}
+
+static int code_of(const char *chart, const struct chart_subject *of, struct error *error)
+{
+    FILE *out = fopen("/dev/null", "w");
+    struct text variables = {0};
+    int rc = chart_write(chart_of(chart), of, out, &variables, error);
+    text_free(&variables);
+    fclose(out);
+    return rc;
+}
+
+/* The fixture as if all were run under pool: tagged stands for no merging, raw and pool for two
+ * sets. */
+static struct result merged_fixture(void)
+{
+    struct result result = record_fixture(6);
+    size_t i;
+    json_t *each;
+    json_array_foreach(json_object_get(result.root, "cases"), i, each)
+    {
+        json_t *key = json_object_get(each, "key");
+        const char *strategy = tree_get_text(key, "strategy");
+        const char *merge = strcmp(strategy, "pool") == 0     ? "best"
+                            : strcmp(strategy, "raw") == 0    ? "reuse"
+                            : strcmp(strategy, "tagged") == 0 ? "none"
+                                                              : NULL;
+        json_t *warm = json_object_get(json_object_get(each, "counters"), "warm");
+        json_t *cold = json_object_get(json_object_get(each, "counters"), "cold");
+        if (!merge || strcmp(tree_get_text(key, "device"), "host") != 0)
+            continue;
+        if (strcmp(merge, "best") == 0 && cold) {
+            tree_put(warm, "peak_requested_bytes", tree_count(15 << 20));
+            tree_put(cold, "peak_requested_bytes", tree_count(10 << 20));
+            tree_put(warm, "live_lower_bound_bytes", tree_count(14 << 20));
+            tree_put(cold, "live_lower_bound_bytes", tree_count(14 << 20));
+        }
+        tree_put(key, "merge", tree_text(merge));
+        tree_put(key, "strategy", tree_text("pool"));
+    }
+    result_summarise(result.root);
+    return result;
+}
+
+/* A result that has every chart: merged cases, an atlas of their device, and what memory did. */
+static struct result full_fixture(void)
+{
+    struct result result = merged_fixture();
+    struct atlas atlas = atlas_fixture();
+    snprintf(atlas.device, sizeof atlas.device, "host");
+    for (uint64_t bytes = 4096; bytes <= 1 << 24; bytes *= 64) {
+        uint64_t free_ns = 3000 + bytes / 1000, copy_ns = 2000 + bytes / 500;
+        struct atlas_point freed = {.bytes = bytes}, copied = {.bytes = bytes};
+        atlas_summarise(&freed, &free_ns, 1);
+        atlas_summarise(&copied, &copy_ns, 1);
+        atlas_add_point(atlas_curve_of(&atlas, "raw", "free"), &freed);
+        atlas_add_point(atlas_curve_of(&atlas, "command", "copy"), &copied);
+    }
+    result_set_atlas(&result, &atlas);
+    atlas_free(&atlas);
+    memory_fixture_add(&result);
+    experiment_fixture_add(&result, "host");
+    return result;
+}
+
+static void charts_of_a_device(void **state)
+{
+    static const char *const names[] = {"speedup",       "peak_memory", "time",     "matrix",
+                                        "matrix_memory", "pareto",      "stability"};
+    struct result result = record_fixture(6);
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        check_golden(names[i], &(struct chart_subject){.root = result.root, .device = "host"});
+    result_free(&result);
+}
+
+static void charts_of_merged_cases(void **state)
+{
+    struct result result = full_fixture();
+    (void)state;
+    check_golden("merging", &(struct chart_subject){
+                                .root = result.root, .device = "host", .strategy = "pool"});
+    const struct chart_subject host = {.root = result.root, .device = "host"};
+    check_golden("atlas", &host);
+    check_golden("cost", &host);
+    check_golden("peak_reduction", &host);
+    check_golden("isosurface", &host);
+    check_golden("stall", &host);
+    check_golden("overflow", &host);
+    check_golden("heap_ops", &host);
+    check_golden("heap_utilisation", &host);
+    result_free(&result);
+}
+
+static size_t subject_count(enum chart_scope scope, const json_t *root)
+{
+    const struct chart chart = {.scope = scope};
+    struct chart_subject *subjects;
+    size_t count = chart_subjects(&chart, root, &subjects);
+    for (size_t i = 0; i < count; i++) {
+        assert_non_null(subjects[i].device);
+        assert_true((subjects[i].strategy != NULL) ==
+                    (scope == CHART_OF_STRATEGY || scope == CHART_OF_CASE));
+        assert_true((subjects[i].one_case != NULL) == (scope == CHART_OF_CASE));
+    }
+    free(subjects);
+    return count;
+}
+
+static void subjects_of_each_scope(void **state)
+{
+    struct result result = record_fixture(2);
+    (void)state;
+    assert_int_equal(subject_count(CHART_OF_DEVICE, result.root), 2);
+    assert_int_equal(subject_count(CHART_OF_STRATEGY, result.root), 4 + 1);
+    assert_int_equal(subject_count(CHART_OF_WORKLOAD, result.root), 2 + 1);
+    assert_int_equal(subject_count(CHART_OF_CASE, result.root), 8);
+    result_free(&result);
+}
+
+/* What a device cannot run at all is no series of bars that are missing. */
+static void what_is_skipped_everywhere_is_no_series(void **state)
+{
+    (void)state;
+    for (size_t kept = 0; kept < 2; kept++) {
+        struct result result = record_fixture(6);
+        size_t i, seen = 0;
+        json_t *one_case;
+        json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
+        {
+            const json_t *key = json_object_get(one_case, "key");
+            if (strcmp(tree_get_text(key, "strategy"), "pool") == 0 &&
+                strcmp(tree_get_text(key, "device"), "host") == 0 && seen++ >= kept)
+                tree_put(one_case, "status", tree_text("skipped"));
+        }
+        assert_true(seen > 1);
+        char *text =
+            printed("speedup", &(struct chart_subject){.root = result.root, .device = "host"});
+        assert_int_equal(strstr(text, "# pool\n") != NULL, kept > 0);
+        assert_int_equal(strstr(text, "note = '; skipped: pool'") != NULL, kept == 0);
+        assert_non_null(strstr(text, "# tagged"));
+        free(text);
+        result_free(&result);
+    }
+}
+
+static void what_there_is_nothing_of(void **state)
+{
+    static const struct {
+        const char *chart, *device, *strategy, *message;
+    } cases[] = {
+        {"speedup", "cuda:0", NULL, "no case on cuda:0"},
+        {"speedup", "opencl:0", NULL, "no case on opencl:0"}, /* only the baseline was run there */
+        {"merging", "host", "pool", "no case on host"},
+        {"atlas", "host", NULL, "no atlas"},
+        {"time", "cuda:0", NULL, "no case on cuda:0"},
+        {"cost", "host", NULL, "no atlas"},
+        {"peak_reduction", "host", NULL, "no case on host"},
+        {"pareto", "opencl:0", NULL, "no workload on opencl:0 has two good cases"},
+        {"stability", "cuda:0", NULL, "needs two rounds"},
+    };
+    struct result result = record_fixture(6);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error error = {0};
+        const struct chart_subject of = {
+            .root = result.root, .device = cases[i].device, .strategy = cases[i].strategy};
+        assert_int_equal(code_of(cases[i].chart, &of, &error), ERR_NOT_FOUND);
+        if (!strstr(error.text, cases[i].message))
+            fail_msg("%s: %s", cases[i].chart, error.text);
+    }
+    result_free(&result);
+}
+
+/* More than can be read in one picture is refused, and the message says what to do. */
+static void what_is_too_much(void **state)
+{
+    static const struct {
+        const char *chart;
+        int copies; /* of the fixture's cases, each under a strategy of its own */
+    } cases[] = {{"speedup", 30}, {"peak_memory", 30}, {"matrix", 80}, {"time", 250}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct result result = record_fixture(1);
+        struct error error = {0};
+        json_t *all = json_object_get(result.root, "cases");
+        const struct chart_subject of = {.root = result.root, .device = "host"};
+        assert_int_equal(code_of(cases[i].chart, &of, &error), 0);
+        const size_t count = json_array_size(all);
+        for (int copy = 0; copy < cases[i].copies; copy++)
+            for (size_t c = 0; c < count; c++) {
+                json_t *another = json_deep_copy(json_array_get(all, c));
+                char name[32];
+                snprintf(name, sizeof name, "strategy_%d", copy);
+                tree_put(json_object_get(another, "key"), "strategy", tree_text(name));
+                tree_append(all, another);
+            }
+        assert_int_equal(code_of(cases[i].chart, &of, &error), ERR_USAGE);
+        assert_non_null(strstr(error.text, "choose some with"));
+        result_free(&result);
+    }
+}
+
+/* A file without a good case has no empty pictures. */
+static void what_has_no_number(void **state)
+{
+    static const char *const names[] = {"speedup", "peak_memory", "time",         "matrix",
+                                        "pareto",  "stability",   "matrix_memory"};
+    struct result result = record_fixture(3);
+    size_t i;
+    json_t *one_case;
+    (void)state;
+    json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
+    {
+        tree_put(one_case, "status", tree_text("wrong"));
+        tree_put(one_case, "stats", json_null());
+        tree_put(one_case, "speedup_over_raw", json_null());
+    }
+    json_array_clear(json_object_get(result.root, "summary"));
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        struct error error = {0};
+        const struct chart_subject of = {.root = result.root, .device = "host"};
+        assert_int_equal(code_of(names[i], &of, &error), ERR_NOT_FOUND);
+    }
+    result_free(&result);
+}
+
+/* On a device with a clock of its own: what a free waits is not its price, and never more than it.
+ */
+static void waiting_is_a_part_of_its_own(void **state)
+{
+    /* A free takes 155 us, or 125. */
+    static const struct {
+        double free_ns, waiting_ns;
+        const char *price, *waiting; /* how their lines end */
+    } cases[] = {{155000, 30000, " 125000\n\n\n# waiting", " 30000\n\n\n# rest"},
+                 {125000, 500000, NULL, " 125000\n\n\n# rest"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct result result = record_fixture(1);
+        json_t *one_case = json_array_get(json_object_get(result.root, "cases"), 7);
+        json_t *freed =
+            json_deep_copy(json_object_get(json_object_get(one_case, "stats"), "wall_ns"));
+        tree_put(freed, "median", tree_number(cases[i].free_ns));
+        tree_put(json_object_get(one_case, "stats"), "driver_free_ns", freed);
+        tree_put(one_case, "model", json_pack("{s:f}", "waiting_ns", cases[i].waiting_ns));
+        char *text =
+            printed("time", &(struct chart_subject){.root = result.root, .device = "opencl:0"});
+        if (!strstr(text, cases[i].waiting) || (cases[i].price && !strstr(text, cases[i].price)))
+            fail_msg("%s", text);
+        assert_int_equal(strstr(text, "# driver free") != NULL, cases[i].price != NULL);
+        assert_non_null(strstr(text, "kernels, copies and the rest"));
+        free(text);
+        result_free(&result);
+    }
+}
+
+/* What is quoted for gnuplot stays one text. */
+static void names_with_quotes(void **state)
+{
+    struct result result = record_fixture(1);
+    json_t *devices = json_object_get(json_object_get(result.root, "context"), "devices");
+    (void)state;
+    tree_put(json_array_get(devices, 0), "name", tree_text("Somebody's"));
+    char *text = printed("speedup", &(struct chart_subject){.root = result.root, .device = "host"});
+    assert_non_null(strstr(text, "caption = 'Somebody''s (host)"));
+    free(text);
+    result_free(&result);
+}
+
+static void charts_by_name(void **state)
+{
+    const struct chart *chart;
+    struct error error = {0};
+    (void)state;
+    for (size_t i = 0; (chart = chart_at(i)); i++) {
+        assert_ptr_equal(chart_of(chart->name), chart);
+        assert_true(chart->help && *chart->help && chart->write);
+    }
+    assert_int_equal(chart_find("peak-memory", &chart, &error), ERR_NOT_FOUND);
+    assert_non_null(strstr(error.text, "did you mean peak_memory?"));
+    assert_non_null(strstr(error.text, "there are speedup, peak_memory, "));
+    assert_int_equal(chart_find("zzzzzzzz", &chart, &error), ERR_NOT_FOUND);
+    assert_null(strstr(error.text, "did you mean"));
+}
+
+static bool starts_with(const char *path, const char *bytes, size_t length)
+{
+    char start[16] = {0};
+    FILE *file = fopen(path, "rb");
+    size_t got = file ? fread(start, 1, length, file) : 0;
+    if (file)
+        fclose(file);
+    return got == length && memcmp(start, bytes, length) == 0;
+}
+
+/* Draws the first picture of a chart that either result has something for. */
+static int draw_first(const struct chart *chart, const struct result *results, size_t count,
+                      const struct chart_options *options, struct text *made, struct error *error)
+{
+    int rc = ERR_NOT_FOUND;
+    for (size_t r = 0; r < count && rc == ERR_NOT_FOUND; r++) {
+        struct chart_subject *subjects;
+        assert_true(chart_subjects(chart, results[r].root, &subjects) > 0);
+        rc = chart_draw(chart, &subjects[0], options, made, error);
+        free(subjects);
+    }
+    return rc;
+}
+
+/* Where there is gnuplot, both images come out, and the script draws them alone; where there is
+ * none, the error says so. */
+static void charts_are_drawn(void **state)
+{
+    static const struct {
+        const char *ending, *start;
+    } files[] = {{".dat", "# gamut"}, {".gp", "# Made by"}, {".svg", "<?xml"}, {".png", "\x89PNG"}};
+    struct result results[] = {record_fixture(6), full_fixture()};
+    const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
+    const struct chart *chart;
+    char folder[] = "/tmp/gamut-test-XXXXXX", command[512];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    const struct chart_options options = {GAMUT_ROOT "/plots", folder, "svg png", 100};
+    for (size_t i = 0; (chart = chart_at(i)); i++) {
+        struct text made = {0};
+        struct error error = {0};
+        int rc = draw_first(chart, results, 2, &options, &made, &error);
+        if (rc && (has_gnuplot || rc != ERR_UNSUPPORTED))
+            fail_msg("%s: %s", chart->name, error.text);
+        for (size_t f = 0; f < sizeof files / sizeof *files && !rc; f++) {
+            char path[512];
+            snprintf(path, sizeof path, "%s%s", made.data, files[f].ending);
+            if (!starts_with(path, files[f].start, strlen(files[f].start)))
+                fail_msg("%s is not as it should be", path);
+        }
+        text_free(&made);
+    }
+    snprintf(
+        command, sizeof command,
+        "cd %s && rm -f *.png && (! command -v gnuplot >/dev/null || gnuplot speedup-host.gp && "
+        "test -s speedup-host.png); code=$?; rm -rf %s; exit $code",
+        folder, folder);
+    assert_int_equal(system(command), 0);
+    result_free(&results[0]);
+    result_free(&results[1]);
+}
+
+static void gnuplot_is_missing(void **state)
+{
+    struct result result = record_fixture(6);
+    struct error error = {0};
+    char folder[] = "/tmp/gamut-test-XXXXXX", path[512];
+    const char *before = getenv("PATH");
+    char *kept = strdup(before ? before : "");
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    setenv("PATH", folder, 1);
+    const struct chart_options options = {GAMUT_ROOT "/plots", folder, "svg", 100};
+    int rc = chart_draw(chart_of("speedup"),
+                        &(struct chart_subject){.root = result.root, .device = "host"}, &options,
+                        NULL, &error);
+    setenv("PATH", kept, 1);
+    free(kept);
+    assert_int_equal(rc, ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "gnuplot is not installed"));
+    snprintf(path, sizeof path, "%s/speedup-host.dat", folder);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/speedup-host.gp", folder);
+    assert_int_equal(unlink(path), 0);
+    rmdir(folder);
+    result_free(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(charts_of_a_device),
+        cmocka_unit_test(charts_of_merged_cases),
+        cmocka_unit_test(subjects_of_each_scope),
+        cmocka_unit_test(what_is_skipped_everywhere_is_no_series),
+        cmocka_unit_test(what_there_is_nothing_of),
+        cmocka_unit_test(what_is_too_much),
+        cmocka_unit_test(what_has_no_number),
+        cmocka_unit_test(waiting_is_a_part_of_its_own),
+        cmocka_unit_test(names_with_quotes),
+        cmocka_unit_test(charts_by_name),
+        cmocka_unit_test(charts_are_drawn),
+        cmocka_unit_test(gnuplot_is_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

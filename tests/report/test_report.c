@@ -1,0 +1,620 @@
+/* The report: that nothing in a result file breaks out of its page, that the page is valid and
+ * loads nothing, that failures stand at its top, and that a folder is either a whole report or left
+ * alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "tests/base/golden.h"
+#include "base/tree.h"
+#include "tests/record/result/record_fixture.h"
+#include "report/folder.h"
+#include "report/html.h"
+#include "report/report.h"
+#include "report/svg.h"
+
+/* ---- markup --------------------------------------------------------------------------------- */
+
+static void what_is_put_into_markup_is_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *html;
+    } rows[] = {
+        {"plain", "plain"},
+        {"<b onclick=\"x\">", "&lt;b onclick=&quot;x&quot;&gt;"},
+        {"a & b's", "a &amp; b&#39;s"},
+        {"5 µs → 3", "5 µs → 3"},
+        {"a\x01"
+         "b\x7f",
+         "a\xef\xbf\xbd"
+         "b\xef\xbf\xbd"},
+        {"\xff\xc3(", "\xef\xbf\xbd\xef\xbf\xbd("},               /* no UTF-8 */
+        {"\xc0\xbc", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* '<' in two bytes */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */
+        {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* cut short */
+        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *text, expected[256];
+        size_t length;
+        FILE *out = open_memstream(&text, &length);
+        html_print(out, "<i class=\"%s\">%d %zu %.1f%%</i>", rows[i].text, -3, (size_t)7, 2.25);
+        fclose(out);
+        snprintf(expected, sizeof expected, "<i class=\"%s\">-3 7 2.2%%</i>", rows[i].html);
+        assert_string_equal(text, expected);
+        free(text);
+    }
+}
+
+static int inline_svg(const char *svg, char **text, struct error *error)
+{
+    size_t length;
+    FILE *out = open_memstream(text, &length);
+    int rc = svg_inline(svg, "c1", "a \"chart\"", out, error);
+    fclose(out);
+    return rc;
+}
+
+static void only_what_draws_is_kept_of_a_chart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *svg, *html;
+    } rows[] = {
+        {"<?xml version='1.0'?><!DOCTYPE svg><svg xmlns='x' width='9' height='9' viewBox='0 0 9 9'>"
+         "<!-- <script> --><rect width='9' height='9'/></svg>",
+         "<svg role=\"img\" aria-label=\"a &quot;chart&quot;\" viewBox=\"0 0 9 9\">"
+         "<rect width=\"9\" height=\"9\"/></svg>"},
+        {"<svg><defs><path id='p' d='M0,0'/></defs><use xlink:href='#p'/>"
+         "<g clip-path='url(#p)' style='fill: url(#p)'/></svg>",
+         "<defs><path id=\"c1-p\" d=\"M0,0\"/></defs><use href=\"#c1-p\"/>"
+         "<g clip-path=\"url(#c1-p)\" style=\"fill: url(#c1-p)\"/></svg>"},
+        {"<svg><script>alert(1)</script><title>gnuplot</title><text onload='x()'>a &lt; b &amp; c "
+         "& d"
+         "</text></svg>",
+         "<text>a &lt; b &amp; c &amp; d</text></svg>"},
+        {"<svg><a xlink:href='http://x'><rect x='1'/></a><use href='http://x#y'/>"
+         "<rect style='fill:url(http://x)' title='a\"b'/><foreignObject><p/></foreignObject></svg>",
+         "><use/><rect title=\"a&quot;b\"/></svg>"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *text;
+        struct error error = {0};
+        assert_int_equal(inline_svg(rows[i].svg, &text, &error), 0);
+        assert_non_null(strstr(text, rows[i].html));
+        free(text);
+    }
+}
+
+static void a_broken_chart_is_refused(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "",
+        "text",
+        "<svg>",
+        "<svg><g></svg>",
+        "<svg></svg></svg>",
+        "<html/>",
+        "<svg><g",
+        "<svg><g a=1/>",
+        "<svg><g a='1/>",
+        "<svg/><svg/>",
+        "<svg><!-- ",
+        "<svg><g a/>",
+        "<svg><",
+        "<svg></g></svg>",
+        "<svg><g></g ></svg>x</svg>",
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *text;
+        struct error error = {0};
+        assert_int_equal(inline_svg(rows[i], &text, &error), ERR_PARSE);
+        assert_non_null(strstr(error.text, "line 1"));
+        free(text);
+    }
+}
+
+/* Bytes of a chart are changed at random: either it is refused, or what comes out goes in again and
+ * has nothing in it that could act. */
+static void a_damaged_chart_does_no_harm(void **state)
+{
+    (void)state;
+    static const char original[] =
+        "<svg viewBox=\"0 0 9 9\"><defs><pattern id=\"p\"/></defs><g onload='x' fill=\"url(#p)\">"
+        "<script>x</script><text>a &lt; b</text><use xlink:href='#p'/></g></svg>";
+    static const char bytes[] = "<>/\"'&;=#! sgon\x80\xff";
+    struct random random = {7};
+    size_t accepted = 0;
+    for (int i = 0; i < 20000; i++) {
+        char svg[sizeof original], *once, *twice;
+        memcpy(svg, original, sizeof svg);
+        for (uint64_t n = random_below(&random, 3); n < 3; n++)
+            svg[random_below(&random, sizeof svg - 1)] =
+                bytes[random_below(&random, sizeof bytes - 1)];
+        if (inline_svg(svg, &once, NULL) == 0) {
+            accepted++;
+            assert_null(strstr(once, "<script"));
+            assert_null(strstr(once, " onload"));
+            assert_int_equal(inline_svg(once, &twice, NULL), 0);
+            free(twice);
+        }
+        free(once);
+    }
+    assert_true(accepted > 1000);
+}
+
+/* ---- the page ------------------------------------------------------------------------------- */
+
+struct sandbox {
+    char folder[64], file[128], out[128];
+};
+
+static struct sandbox make_sandbox(void)
+{
+    struct sandbox box;
+    snprintf(box.folder, sizeof box.folder, "%s", "/tmp/gamut-report-XXXXXX");
+    assert_non_null(mkdtemp(box.folder));
+    snprintf(box.file, sizeof box.file, "%s/result.json", box.folder);
+    snprintf(box.out, sizeof box.out, "%s/report", box.folder);
+    return box;
+}
+
+static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int run(const char *format, ...)
+{
+    char command[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    int status = system(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void remove_sandbox(const struct sandbox *box)
+{
+    report_folder_remove(box->folder);
+}
+
+static char *read_page(const struct sandbox *box)
+{
+    struct text text = {0};
+    char path[256];
+    snprintf(path, sizeof path, "%s/index.html", box->out);
+    assert_int_equal(text_read_file(&text, path, NULL), 0);
+    return text.data;
+}
+
+static void write_result(const struct sandbox *box, const json_t *root)
+{
+    FILE *file = fopen(box->file, "w");
+    assert_int_equal(result_print(root, file, NULL), 0);
+    fclose(file);
+}
+
+static int report(const struct sandbox *box, bool force, struct error *error)
+{
+    const char *files[] = {box->file};
+    const struct report_options options = {.files = files,
+                                           .file_count = 1,
+                                           .out = box->out,
+                                           .scripts = GAMUT_ROOT "/plots",
+                                           .force = force};
+    return report_make(&options, error);
+}
+
+/* Charts take most of the time, so most pages are made as if gnuplot were not there. */
+static char *hide_gnuplot(void)
+{
+    char *path = strdup(getenv("PATH"));
+    setenv("PATH", "/nowhere", 1);
+    return path;
+}
+
+static void show_gnuplot(char *path)
+{
+    setenv("PATH", path, 1);
+    free(path);
+}
+
+/* As HTML without a warning, as XML well-formed, and nothing that acts or is loaded. */
+static void check_page(const struct sandbox *box)
+{
+    static const char *const forbidden[] = {
+        "<script",     "<link", "<iframe",  "<img",        "<object", "<embed", "@import",
+        "href=\"http", "src=",  "url(http", "javascript:", "<base",   "<form"};
+    if (run("command -v tidy >/dev/null") != 0)
+        fail_msg("tidy is not installed: run make setup");
+    assert_int_equal(run("tidy -q -e --drop-empty-elements no '%s/index.html' >&2", box->out), 0);
+    assert_int_equal(run("tidy -xml -q -e '%s/index.html' >&2", box->out), 0);
+    char *page = read_page(box);
+    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
+        if (strstr(page, forbidden[i]))
+            fail_msg("the page has \"%s\"", forbidden[i]);
+    free(page);
+}
+
+/* What is linked is there. */
+static void check_links(const struct sandbox *box)
+{
+    char *page = read_page(box);
+    for (const char *at = page; (at = strstr(at, "href=\"")); at++) {
+        char path[1024];
+        size_t length = (size_t)snprintf(path, sizeof path, "%s/", box->out);
+        unsigned byte;
+        at += strlen("href=\"");
+        if (*at == '#')
+            continue;
+        for (; *at != '"'; at++)
+            if (*at == '%' && sscanf(at + 1, "%2x", &byte) == 1)
+                path[length++] = (char)byte, at += 2;
+            else
+                path[length++] = *at;
+        path[length] = 0;
+        if (access(path, F_OK) != 0)
+            fail_msg("the page links to %s, which is not there", path);
+    }
+    free(page);
+}
+
+/* What is escaped may be spelt like that: the names are those of this test. */
+static const char evil[] = "<script>\"a\"&'b' \xc2\xb5";
+
+static void make_evil(json_t *root)
+{
+    json_t *one = json_array_get(json_object_get(root, "cases"), 0);
+    json_t *context = json_object_get(root, "context");
+    json_t *device = json_array_get(json_object_get(context, "devices"), 0);
+    struct case_key key;
+    char id[13];
+    tree_put(json_object_get(one, "key"), "workload", tree_text(evil));
+    tree_put(json_object_get(one, "key"), "strategy", tree_text("</td><b \"&'"));
+    tree_put(json_object_get(one, "key"), "merge", tree_text("<best>&amp;"));
+    assert_int_equal(case_key_from_json(json_object_get(one, "key"), &key, NULL), 0);
+    case_id(&key, id);
+    tree_put(one, "id", tree_text(id));
+    tree_put(one, "status", tree_text("wrong"));
+    tree_put(one, "reason", tree_text("</ul>\"<&\n\tsecond line"));
+    json_t *warning = tree_object();
+    tree_put(warning, "code", tree_text("<code>"));
+    tree_put(warning, "detail", tree_text("]]> --> &"));
+    tree_append(json_object_get(one, "warnings"), warning);
+    if (device)
+        tree_put(device, "name", tree_text("</title><GPU>&\""));
+    tree_put(json_object_get(context, "host"), "cpu", tree_text("<cpu>\x01"));
+    tree_append(json_object_get(json_object_get(root, "run"), "argv"),
+                tree_text("it's <a> \"$x\""));
+}
+
+static void whatever_a_file_says_is_text(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    struct result result = record_fixture(6);
+    struct error error = {0};
+    make_evil(result.root);
+    write_result(&box, result.root);
+    assert_int_equal(report(&box, false, &error), 0); /* charts included */
+    check_page(&box);
+    check_links(&box);
+    char *page = read_page(&box);
+    assert_non_null(strstr(page, "&lt;script&gt;&quot;a&quot;&amp;&#39;b&#39; \xc2\xb5"));
+    assert_non_null(strstr(page, "&lt;best&gt;&amp;amp;"));
+    free(page);
+    result_free(&result);
+    remove_sandbox(&box);
+}
+
+/* Texts anywhere in the tree are replaced, so far as the file stays one that can be read. */
+static void spoil(json_t *value, struct random *random)
+{
+    static const char *const texts[] = {"<", "\"><svg>", "&", "'", "-->", "", "\n", "a\tb", "%s%n"};
+    const char *key;
+    json_t *each;
+    size_t i;
+    json_object_foreach(value, key, each)
+    {
+        if (json_is_string(each) && random_below(random, 4) == 0 && strcmp(key, "name") != 0)
+            json_string_set(each, texts[random_below(random, sizeof texts / sizeof *texts)]);
+        else if (json_is_number(each) && random_below(random, 8) == 0)
+            json_is_integer(each) ? json_integer_set(each, (json_int_t)random_below(random, 3) - 1)
+                                  : json_real_set(each, -1e300);
+        else
+            spoil(each, random);
+    }
+    json_array_foreach(value, i, each) spoil(each, random);
+}
+
+static void spoiled_files_give_valid_pages_or_an_error(void **state)
+{
+    (void)state;
+    enum { FILES = 60 };
+    static const char *const parts[] = {"run", "context", "summary", "suite"};
+    struct sandbox box = make_sandbox();
+    struct random random = {3};
+    size_t made = 0;
+    for (int i = 0; i < FILES; i++) {
+        struct result result = record_fixture(i % 2 ? 6 : 1);
+        json_t *root = json_deep_copy(result.root); /* in which nothing is shared */
+        for (size_t p = 0; p < sizeof parts / sizeof *parts; p++)
+            spoil(json_object_get(root, parts[p]), &random);
+        json_t *one;
+        size_t c;
+        json_array_foreach(json_object_get(root, "cases"), c, one)
+        {
+            spoil(json_object_get(one, "stats"), &random);
+            spoil(json_object_get(one, "counters"), &random);
+            spoil(json_object_get(one, "speedup_over_raw"), &random);
+        }
+        write_result(&box, root);
+        struct error error = {0};
+        char *path = hide_gnuplot();
+        const int rc = report(&box, false, &error);
+        show_gnuplot(path);
+        if (rc == 0)
+            check_page(&box);
+        else
+            assert_int_equal(rc, ERR_PARSE);
+        made += rc == 0;
+        json_decref(root);
+        result_free(&result);
+    }
+    assert_true(made > FILES / 2);
+    remove_sandbox(&box);
+}
+
+static void wrong_cases_are_named_first(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    struct result result = record_fixture(6);
+    write_result(&box, result.root);
+    char *path = hide_gnuplot();
+    assert_int_equal(report(&box, false, NULL), 0);
+    show_gnuplot(path);
+    char *page = read_page(&box);
+    const char *banner = strstr(page, "class=\"banner bad\"");
+    const char *wrong = strstr(page, "<strong>wrong</strong>: "),
+               *oom = strstr(page, "<strong>oom</strong>: ");
+    const char *machine = strstr(page, "Machine and run");
+    assert_true(banner && wrong && oom && machine);
+    assert_true(banner < wrong && wrong < oom && oom < machine);
+    assert_non_null(strstr(page, "No charts: gnuplot was not installed"));
+    free(page);
+    result_free(&result);
+    remove_sandbox(&box);
+}
+
+/* With charts: twice the same names, in one page. */
+static void charts_are_part_of_the_page(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    struct result result = record_fixture(6);
+    struct error error = {0};
+    write_result(&box, result.root);
+    const char *files[] = {box.file, box.file};
+    const struct report_options options = {.files = files,
+                                           .file_count = 2,
+                                           .title = "two <files>",
+                                           .out = box.out,
+                                           .scripts = GAMUT_ROOT "/plots"};
+    assert_int_equal(report_make(&options, &error), 0);
+    check_page(&box);
+    char *page = read_page(&box);
+    size_t charts = 0;
+    for (const char *at = page; (at = strstr(at, "<figure>")); at++)
+        charts++;
+    assert_true(charts >= 4 && charts % 2 == 0);
+    assert_null(strstr(page, "could not be put in"));
+    assert_non_null(strstr(page, "<h1>two &lt;files&gt;</h1>"));
+    assert_int_equal(
+        run("test -s %s/data/result.json -a -s %s/data/f2-result.json", box.out, box.out), 0);
+    assert_int_equal(run("cmp -s %s %s/data/result.json", box.file, box.out), 0);
+    assert_int_equal(run("ls %s/charts/f1/*.dat >/dev/null", box.out), 0);
+    check_links(&box);
+    free(page);
+    result_free(&result);
+    remove_sandbox(&box);
+}
+
+static void a_file_without_cases_says_so(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    struct result result = record_fixture(6);
+    json_array_clear(json_object_get(result.root, "cases"));
+    json_array_clear(json_object_get(result.root, "summary"));
+    write_result(&box, result.root);
+    assert_int_equal(report(&box, false, NULL), 0);
+    check_page(&box);
+    char *page = read_page(&box);
+    assert_non_null(strstr(page, "Nothing was run"));
+    assert_null(strstr(page, "<table"));
+    free(page);
+    result_free(&result);
+    remove_sandbox(&box);
+}
+
+/* As many as a file may well have: the page is there, its charts are left out with a word. */
+static void ten_thousand_cases_make_a_page(void **state)
+{
+    (void)state;
+    enum { CASES = 10000, WAYS = 10 };
+    struct sandbox box = make_sandbox();
+    struct result result = record_fixture(1);
+    json_t *cases = json_object_get(result.root, "cases");
+    json_t *model = json_incref(json_array_get(cases, 0));
+    json_array_clear(cases);
+    for (int i = 0; i < CASES; i++) {
+        json_t *one = json_deep_copy(model), *key = json_object_get(one, "key");
+        struct case_key words;
+        char name[32], id[13];
+        snprintf(name, sizeof name, "w%d", i / WAYS);
+        tree_put(key, "workload", tree_text(name));
+        snprintf(name, sizeof name, "s%d", i % WAYS);
+        tree_put(key, "strategy", tree_text(name));
+        assert_int_equal(case_key_from_json(key, &words, NULL), 0);
+        case_id(&words, id);
+        tree_put(one, "id", tree_text(id));
+        tree_append(cases, one);
+    }
+    json_decref(model);
+    write_result(&box, result.root);
+    assert_int_equal(report(&box, false, NULL), 0);
+    char *page = read_page(&box);
+    assert_non_null(strstr(page, "10000 cases are too many for a chart"));
+    assert_non_null(strstr(page, ">w999<"));
+    free(page);
+    result_free(&result);
+    remove_sandbox(&box);
+}
+
+/* A base whose first case held a byte less. */
+static void the_verdict_is_that_of_compare(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    struct result result = record_fixture(6);
+    json_t *base = json_deep_copy(result.root);
+    json_t *first = json_array_get(json_object_get(base, "cases"), 0);
+    char against[160];
+    json_t *warm = json_object_get(json_object_get(first, "counters"), "warm");
+    tree_put(warm, "peak_reserved_bytes",
+             tree_number(tree_get_number(warm, "peak_reserved_bytes") - 1));
+    write_result(&box, base);
+    snprintf(against, sizeof against, "%s/base.json", box.folder);
+    assert_int_equal(rename(box.file, against), 0);
+    write_result(&box, result.root);
+    const char *files[] = {box.file};
+    struct report_options options = {
+        .files = files, .file_count = 1, .against = against, .out = box.out, .scripts = "/nowhere"};
+    char *path = hide_gnuplot();
+    assert_int_equal(report_make(&options, NULL), 0);
+    show_gnuplot(path);
+    check_page(&box);
+    char *page = read_page(&box);
+    /* The fixture's failures are in both files, so they are none of the comparison's. */
+    assert_non_null(strstr(page, "<strong class=\"word\">✗ regression: a gated metric is worse"));
+    const char *row = strstr(page, "peak_reserved_bytes ");
+    assert_true(row && strstr(row, "MiB, +1 B") - row < 60);
+    assert_true(row && row < strstr(page, "Beside the base"));
+    assert_null(strstr(page, box.folder)); /* no folder of whoever made it */
+    free(page);
+    json_decref(base);
+    result_free(&result);
+    remove_sandbox(&box);
+}
+
+/* ---- the folder ----------------------------------------------------------------------------- */
+
+static void assert_only(const struct sandbox *box, const char *names)
+{
+    if (run("cd %s && test \"$(ls -A | tr '\\n' ' ')\" = '%s'", box->folder, names) != 0) {
+        run("ls -A %s >&2", box->folder);
+        fail_msg("expected %s", names);
+    }
+}
+
+static void a_folder_is_a_whole_report_or_left_alone(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    struct result result = record_fixture(1);
+    struct error error = {0};
+    write_result(&box, result.root);
+    char *path = hide_gnuplot();
+
+    mkdir(box.out, 0777); /* empty: fine */
+    assert_int_equal(report(&box, false, &error), 0);
+    assert_int_equal(report(&box, false, &error), 0); /* a report: replaced */
+    show_gnuplot(path);
+    assert_only(&box, "report result.json ");
+
+    /* Somebody's own file in a report stays where it is. */
+    assert_int_equal(run("echo mine >%s/notes.txt && touch %s/data/old.json", box.out, box.out), 0);
+    path = hide_gnuplot();
+    assert_int_equal(report(&box, false, &error), 0);
+    show_gnuplot(path);
+    assert_int_equal(
+        run("grep -q mine %s/notes.txt && test ! -e %s/data/old.json", box.out, box.out), 0);
+
+    /* Something else is no report. */
+    assert_int_equal(run("echo '<html>' >%s/index.html", box.out), 0);
+    assert_int_equal(report(&box, false, &error), ERR_USAGE);
+    assert_non_null(strstr(error.text, "is no report of gamut"));
+    assert_int_equal(report(&box, true, &error), ERR_USAGE); /* its data/ may be somebody's */
+    assert_non_null(strstr(error.text, "is not of a report"));
+    assert_int_equal(run("rm -r %s/data %s/charts 2>/dev/null; grep -q '^<html>' %s/index.html",
+                         box.out, box.out, box.out),
+                     0);
+    path = hide_gnuplot();
+    assert_int_equal(report(&box, true, &error), 0);
+    show_gnuplot(path);
+    assert_int_equal(
+        run("grep -q mine %s/notes.txt && grep -q generator %s/index.html", box.out, box.out), 0);
+    assert_only(&box, "report result.json ");
+    result_free(&result);
+    remove_sandbox(&box);
+}
+
+static void a_failure_leaves_nothing(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    struct error error = {0};
+    assert_int_equal(run("echo '{' >%s", box.file), 0);
+    assert_int_equal(report(&box, false, &error), ERR_PARSE);
+    assert_non_null(strstr(error.text, box.file));
+    assert_only(&box, "result.json ");
+
+    struct result result = record_fixture(1);
+    write_result(&box, result.root);
+    assert_int_equal(run("echo 1 >%s", box.out), 0); /* a file is in the way */
+    assert_int_equal(report(&box, true, &error), ERR_IO);
+    assert_non_null(strstr(error.text, box.out));
+    assert_only(&box, "report result.json ");
+
+    /* A folder where the page is to go: seen only when everything is made. */
+    assert_int_equal(run("rm %s && mkdir -p %s/index.html", box.out, box.out), 0);
+    char *path = hide_gnuplot();
+    assert_int_equal(report(&box, true, &error), ERR_IO);
+    show_gnuplot(path);
+    assert_non_null(strstr(error.text, "index.html"));
+    assert_only(&box, "report result.json ");
+    result_free(&result);
+    remove_sandbox(&box);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_put_into_markup_is_text),
+        cmocka_unit_test(only_what_draws_is_kept_of_a_chart),
+        cmocka_unit_test(a_broken_chart_is_refused),
+        cmocka_unit_test(a_damaged_chart_does_no_harm),
+        cmocka_unit_test(whatever_a_file_says_is_text),
+        cmocka_unit_test(spoiled_files_give_valid_pages_or_an_error),
+        cmocka_unit_test(wrong_cases_are_named_first),
+        cmocka_unit_test(charts_are_part_of_the_page),
+        cmocka_unit_test(a_file_without_cases_says_so),
+        cmocka_unit_test(ten_thousand_cases_make_a_page),
+        cmocka_unit_test(the_verdict_is_that_of_compare),
+        cmocka_unit_test(a_folder_is_a_whole_report_or_left_alone),
+        cmocka_unit_test(a_failure_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,262 @@
+/* Measuring an atlas on a device whose costs and waits are known: the null device, with two queues
+ * that are busy for as long as they were told, and calls that take and wait for what a test says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "run/atlas/atlas.h"
+#include "run/atlas/atlas_bench.h"
+
+enum { ALLOC_NS = 30000, FREE_NS = 60000, MOST_BYTES = 2 << 20 };
+
+/* What the fake does; one device at a time. */
+static struct fake {
+    uint64_t busy_until_ns[2];
+    unsigned queue;
+    enum atlas_wait alloc_waits, free_waits, read_waits;
+    unsigned allocs_until_lost; /* 0: never */
+    unsigned live;
+} fake;
+
+static void wait_until(uint64_t ns)
+{
+    while (clock_ns() < ns)
+        ;
+}
+
+static void wait_for(enum atlas_wait waits)
+{
+    if (waits == ATLAS_WAITS_own_queue || waits == ATLAS_WAITS_device)
+        wait_until(fake.busy_until_ns[0]);
+    if (waits == ATLAS_WAITS_device)
+        wait_until(fake.busy_until_ns[1]);
+}
+
+static const struct device_info fake_facts = {
+    .id = "fake",
+    .api = "fake",
+    .name = "a device of known costs",
+    .driver = "1.0",
+    .kind = DEVICE_GPU,
+    .language = KERNEL_OPENCL_C,
+    .memory_bytes = 64 << 20,
+    .max_alloc_bytes = 64 << 20,
+    .alignment_bytes = 256,
+};
+
+static const struct device_info *fake_info(const struct device *device)
+{
+    (void)device;
+    return &fake_facts;
+}
+
+static uint64_t fake_free_bytes(struct device *device)
+{
+    (void)device;
+    return fake_facts.memory_bytes;
+}
+
+static int fake_alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
+{
+    wait_for(fake.alloc_waits);
+    if (fake.allocs_until_lost && --fake.allocs_until_lost == 0)
+        return error_set(error, ERR_DEVICE_LOST, "it fell off the bus");
+    if (bytes > MOST_BYTES && bytes != 4 << 20) /* what the bench moves is 4 MiB */
+        return error_set(error, ERR_OOM, "too much");
+    wait_until(clock_ns() + ALLOC_NS);
+    fake.live++;
+    return device_null.alloc(device, bytes, memory, error);
+}
+
+static int fake_free(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
+{
+    wait_for(fake.free_waits);
+    wait_until(clock_ns() + FREE_NS);
+    fake.live--;
+    return device_null.free(device, memory, bytes, error);
+}
+
+static int fake_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
+                     uint64_t bytes, struct error *error)
+{
+    (void)device, (void)host, (void)memory, (void)offset, (void)bytes, (void)error;
+    wait_for(fake.read_waits);
+    return 0;
+}
+
+static int fake_launch(struct device *device, struct device_program *program, size_t kernel,
+                       const struct launch *launch, size_t argument_count,
+                       const enum launch_arg_kind *kinds, const union launch_value *arguments,
+                       struct error *error)
+{
+    (void)device, (void)program, (void)launch, (void)argument_count, (void)kinds, (void)error;
+    uint64_t *busy = &fake.busy_until_ns[fake.queue], now = clock_ns();
+    if (kernel == BENCH_SPIN) /* an iteration is a nanosecond */
+        *busy = (*busy > now ? *busy : now) + (uint64_t)arguments[1].i64;
+    return 0;
+}
+
+static int fake_sync(struct device *device, struct error *error)
+{
+    (void)device, (void)error;
+    wait_for(ATLAS_WAITS_device);
+    return 0;
+}
+
+static int fake_use_queue(struct device *device, unsigned queue, struct error *error)
+{
+    (void)device, (void)error;
+    assert_true(queue < 2);
+    fake.queue = queue;
+    return 0;
+}
+
+static int measure(struct atlas *atlas, struct error *error)
+{
+    struct device *device;
+    struct device_ops ops = device_null;
+    const struct atlas_options options = {.quick = true, .seed = 1};
+    ops.info = fake_info;
+    ops.free_bytes = fake_free_bytes;
+    ops.alloc = fake_alloc;
+    ops.free = fake_free;
+    ops.read = fake_read;
+    ops.launch = fake_launch;
+    ops.sync = fake_sync;
+    ops.use_queue = fake_use_queue;
+    assert_int_equal(device_null.open("null", &device, error), 0);
+    device->ops = &ops;
+    int code = atlas_measure(device, &options, NULL, NULL, atlas, error);
+    device_null.close(device);
+    return code;
+}
+
+static const struct atlas_point *point_at(const struct atlas_curve *curve, uint64_t bytes)
+{
+    assert_non_null(curve);
+    for (size_t i = 0; i < curve->point_count; i++)
+        if (curve->points[i].bytes == bytes && curve->points[i].live_count == 0)
+            return &curve->points[i];
+    fail_msg("%s %s has no point at %llu bytes", curve->way, curve->call,
+             (unsigned long long)bytes);
+    return NULL;
+}
+
+static void costs_are_those_of_the_calls(void **state)
+{
+    (void)state;
+    struct atlas atlas;
+    struct error error = {0};
+    fake = (struct fake){0};
+    assert_int_equal(measure(&atlas, &error), 0);
+    assert_int_equal(fake.live, 0); /* all is given back */
+    static const struct {
+        const char *call;
+        uint64_t ns;
+    } calls[] = {
+        {"alloc", ALLOC_NS}, {"realloc", ALLOC_NS}, {"free", FREE_NS}, {"free_used", FREE_NS}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const struct atlas_point *p = point_at(atlas_find(&atlas, "raw", calls[i].call), 65536);
+        assert_true(p->sample_count >= 2);
+        assert_true(p->min_ns >= calls[i].ns && p->min_ns < 2 * calls[i].ns);
+    }
+    assert_true(point_at(atlas_find(&atlas, "raw", "first_use"), 65536)->min_ns < ALLOC_NS);
+    atlas_free(&atlas);
+}
+
+static void what_is_refused_says_why_and_the_rest_goes_on(void **state)
+{
+    (void)state;
+    struct atlas atlas;
+    struct error error = {0};
+    fake = (struct fake){0};
+    assert_int_equal(measure(&atlas, &error), 0);
+    const struct atlas_curve *vmm = atlas_find(&atlas, "vmm", "alloc");
+    assert_non_null(vmm);
+    assert_int_equal(vmm->point_count, 1);
+    assert_non_null(strstr(vmm->points[0].skipped, "virtual memory"));
+    const struct atlas_curve *shared = atlas_find(&atlas, "shared", "alloc");
+    assert_true(shared && *shared->points[0].skipped);
+    double ns;
+    assert_false(atlas_cost_ns(&atlas, "vmm", "alloc", 4096, &ns));
+    assert_true(atlas_cost_ns(&atlas, "raw", "alloc", 4096, &ns));
+    atlas_free(&atlas);
+}
+
+struct classes {
+    enum atlas_wait alloc, free, read;
+};
+
+static bool finds(const struct classes *classes)
+{
+    struct atlas atlas;
+    struct error error = {0};
+    fake = (struct fake){
+        .alloc_waits = classes->alloc, .free_waits = classes->free, .read_waits = classes->read};
+    assert_int_equal(measure(&atlas, &error), 0);
+    bool all = atlas_waits(&atlas, "raw", "alloc", 4096) == classes->alloc &&
+               atlas_waits(&atlas, "raw", "free", 4096) == classes->free &&
+               atlas_waits(&atlas, "command", "read", 4096) == classes->read &&
+               atlas_waits(&atlas, "command", "sync", 0) == ATLAS_WAITS_device &&
+               atlas_waits(&atlas, "command", "launch", 0) == ATLAS_WAITS_nothing;
+    atlas_free(&atlas);
+    return all;
+}
+
+/* Every class that a call can have is found for it, whatever the others have. A machine that takes
+ * the processor away for milliseconds makes single answers unclear, hence several tries. */
+static void waits_are_found(void **state)
+{
+    (void)state;
+    static const struct classes cases[] = {
+        {ATLAS_WAITS_nothing, ATLAS_WAITS_device, ATLAS_WAITS_own_queue},
+        {ATLAS_WAITS_own_queue, ATLAS_WAITS_nothing, ATLAS_WAITS_device},
+        {ATLAS_WAITS_device, ATLAS_WAITS_own_queue, ATLAS_WAITS_nothing},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool found = false;
+        for (int tries = 0; tries < 10 && !found; tries++)
+            found = finds(&cases[i]);
+        assert_true(found);
+    }
+}
+
+static void a_lost_device_leaves_what_was_measured(void **state)
+{
+    (void)state;
+    struct atlas atlas;
+    struct error error = {0};
+    fake = (struct fake){.allocs_until_lost = 60};
+    assert_int_equal(measure(&atlas, &error), ERR_DEVICE_LOST);
+    assert_non_null(strstr(error.text, "fell off the bus"));
+    assert_true(atlas.curve_count > 0);
+    json_t *json = atlas_to_json(&atlas);
+    struct atlas again;
+    assert_int_equal(atlas_from_json(json, &again, &error), 0);
+    bool any = false;
+    for (size_t i = 0; i < again.curve_count; i++)
+        for (size_t p = 0; p < again.curves[i].point_count; p++)
+            any |= again.curves[i].points[p].sample_count > 0;
+    assert_true(any);
+    json_decref(json);
+    atlas_free(&again);
+    atlas_free(&atlas);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(costs_are_those_of_the_calls),
+        cmocka_unit_test(what_is_refused_says_why_and_the_rest_goes_on),
+        cmocka_unit_test(waits_are_found),
+        cmocka_unit_test(a_lost_device_leaves_what_was_measured),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

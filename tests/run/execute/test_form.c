@@ -1,0 +1,212 @@
+/* What a launch takes for granted, by where its arrays lie; and the grids of GPUs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "run/execute/executor.h"
+
+enum { BIG = 1 << 30 };
+
+static void test_forms(void **state)
+{
+    (void)state;
+    static const struct launch plain = {.extent = {100, 100, 1}, .rank = 2};
+    static const struct launch wide = {.extent = {BIG + 1, 1, 1}, .rank = 1};
+    static const struct launch tall = {.extent = {1, NEAR_Y_MAX + 1, 1}, .rank = 2};
+    static const struct launch deep = {.extent = {1, 1, NEAR_Z_MAX + 1}, .rank = 3};
+    static const struct {
+        const char *what;
+        const struct launch *launch;
+        struct array_state a, b; /* a is written, of 4 bytes; b is read */
+        unsigned b_bytes;
+        bool adds_offsets;
+        enum kernel_form form;
+    } rows[] = {
+        {"two memories",
+         &plain,
+         {1, {2, {10, 10}, 0, {10, 1}}},
+         {2, {2, {10, 10}, 0, {10, 1}}},
+         4,
+         false,
+         KERNEL_APART},
+        {"one after the other",
+         &plain,
+         {1, {1, {10}, 0, {1}}},
+         {1, {1, {10}, 10, {1}}},
+         4,
+         false,
+         KERNEL_APART},
+        {"by one element",
+         &plain,
+         {1, {1, {11}, 0, {1}}},
+         {1, {1, {10}, 10, {1}}},
+         4,
+         false,
+         KERNEL_NEAR},
+        {"by one byte: elements of 1 byte end in the other's first",
+         &plain,
+         {1, {1, {10}, 10, {1}}},
+         {1, {1, {41}, 0, {1}}},
+         1,
+         false,
+         KERNEL_NEAR},
+        {"elements of 1 byte end before",
+         &plain,
+         {1, {1, {10}, 10, {1}}},
+         {1, {1, {40}, 0, {1}}},
+         1,
+         false,
+         KERNEL_APART},
+        {"the same place",
+         &plain,
+         {1, {1, {10}, 0, {1}}},
+         {1, {1, {10}, 0, {1}}},
+         4,
+         false,
+         KERNEL_NEAR},
+        {"backwards",
+         &plain,
+         {1, {1, {10}, 9, {-1}}},
+         {1, {1, {10}, 10, {1}}},
+         4,
+         false,
+         KERNEL_APART},
+        {"nothing in it",
+         &plain,
+         {1, {1, {0}, 0, {1}}},
+         {1, {1, {10}, 0, {1}}},
+         4,
+         false,
+         KERNEL_APART},
+        {"2^31 elements",
+         &plain,
+         {1, {2, {2, BIG}, 0, {BIG, 1}}},
+         {2, {1, {10}, 0, {1}}},
+         4,
+         false,
+         KERNEL_APART},
+        {"one more",
+         &plain,
+         {1, {2, {2, BIG + 1}, 0, {BIG, 1}}},
+         {2, {1, {10}, 0, {1}}},
+         4,
+         false,
+         KERNEL_ANY},
+        {"far apart rows",
+         &plain,
+         {1, {1, {2}, 0, {(int64_t)BIG * 2}}},
+         {2, {1, {10}, 0, {1}}},
+         4,
+         false,
+         KERNEL_ANY},
+        {"a stride that nobody takes",
+         &plain,
+         {1, {1, {1}, 0, {(int64_t)BIG * 2}}},
+         {2, {1, {10}, 0, {1}}},
+         4,
+         false,
+         KERNEL_APART},
+        {"there and back",
+         &plain,
+         {1, {2, {3, 3}, 0, {BIG, -BIG}}},
+         {2, {1, {10}, 0, {1}}},
+         4,
+         false,
+         KERNEL_ANY},
+        {"far into its memory",
+         &plain,
+         {1, {1, {10}, INT32_MAX, {1}}},
+         {2, {1, {10}, 0, {1}}},
+         4,
+         false,
+         KERNEL_ANY},
+        {"the same, where the address has it",
+         &plain,
+         {1, {1, {10}, INT32_MAX, {1}}},
+         {2, {1, {10}, 0, {1}}},
+         4,
+         true,
+         KERNEL_APART},
+        {"wide", &wide, {1, {1, {10}, 0, {1}}}, {2, {1, {10}, 0, {1}}}, 4, false, KERNEL_ANY},
+        {"tall", &tall, {1, {1, {10}, 0, {1}}}, {2, {1, {10}, 0, {1}}}, 4, false, KERNEL_ANY},
+        {"deep", &deep, {1, {1, {10}, 0, {1}}}, {2, {1, {10}, 0, {1}}}, 4, false, KERNEL_ANY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct executor e = {.adds_offsets = rows[i].adds_offsets};
+        struct launched_array arrays[] = {
+            {.state = &rows[i].a, .element_bytes = 4, .written = true},
+            {.state = &rows[i].b, .element_bytes = rows[i].b_bytes}};
+        enum kernel_form form =
+            form_of_launch(&e, rows[i].launch, rows[i].launch->extent, arrays, 2);
+        if (form != rows[i].form)
+            fail_msg("%s: form %d instead of %d", rows[i].what, (int)form, (int)rows[i].form);
+        if (form != KERNEL_NEAR)
+            continue;
+        arrays[0].written = false; /* both may be read wherever they are */
+        assert_int_equal(form_of_launch(&e, rows[i].launch, rows[i].launch->extent, arrays, 2),
+                         KERNEL_APART);
+    }
+}
+
+/* Two private arrays of 4 elements for each of so many threads, in one memory, one behind the other
+ * or in each other's place. */
+static void test_private_arrays(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t threads, apart; /* elements from one to the other */
+        enum kernel_form form;
+    } rows[] = {
+        {100, 400, KERNEL_APART},
+        {100, 399, KERNEL_NEAR},
+        {100, 0, KERNEL_NEAR},
+        {BIG / 4, BIG, KERNEL_APART},
+        {BIG / 2, (int64_t)BIG * 2, KERNEL_ANY}, /* the last element is beyond 31 bits */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct executor e = {.adds_offsets = false};
+        const struct launch launch = {.extent = {rows[i].threads, 1, 1}, .rank = 1};
+        const struct array_state a = {1, {2, {0, 4}, 0, {4, 1}}};
+        const struct array_state b = {1, {2, {0, 4}, rows[i].apart, {4, 1}}};
+        const struct launched_array arrays[] = {
+            {.state = &a, .element_bytes = 4, .thread_rank = 1, .written = true},
+            {.state = &b, .element_bytes = 4, .thread_rank = 1, .written = true}};
+        assert_int_equal(form_of_launch(&e, &launch, launch.extent, arrays, 2), rows[i].form);
+    }
+}
+
+static void test_grids(void **state)
+{
+    (void)state;
+    static const struct {
+        struct launch launch;
+        size_t items_max;
+        struct launch_grid grid;
+    } rows[] = {
+        {{.extent = {1000, 1, 1}, .rank = 1}, 1024, {{256, 1, 1}, {4, 1, 1}}},
+        {{.extent = {1025, 1, 1}, .rank = 1, .batch = 4}, 1024, {{256, 1, 1}, {2, 1, 1}}},
+        {{.extent = {1000, 1000, 1}, .rank = 2}, 1024, {{64, 4, 1}, {16, 250, 1}}},
+        {{.extent = {1000, 1001, 1}, .rank = 2, .batch = 4}, 1024, {{64, 4, 1}, {16, 63, 1}}},
+        {{.extent = {3, 1000, 1}, .rank = 2}, 1024, {{4, 64, 1}, {1, 16, 1}}},
+        {{.extent = {1, 1000, 7}, .rank = 3}, 1024, {{1, 256, 1}, {1, 4, 7}}},
+        {{.extent = {1000, 1000, 1}, .rank = 2}, 100, {{64, 1, 1}, {16, 1000, 1}}},
+        {{.extent = {1000, 1, 1}, .rank = 1}, 1, {{1, 1, 1}, {1000, 1, 1}}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct launch_grid g = launch_gpu_grid(&rows[i].launch, rows[i].items_max);
+        for (unsigned d = 0; d < 3; d++)
+            if (g.items[d] != rows[i].grid.items[d] || g.groups[d] != rows[i].grid.groups[d])
+                fail_msg("row %zu, dimension %u: %u items, %lld groups", i, d, g.items[d],
+                         (long long)g.groups[d]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms),
+                                       cmocka_unit_test(test_private_arrays),
+                                       cmocka_unit_test(test_grids)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+/* Atlases, traces and predictions for tests of the cost model, small enough to be added up by hand.
+ * Times are in microseconds, so that the sums can be read. A test that fails ends. */
+#ifndef GAMUT_TESTS_MODEL_FIXTURE_H
+#define GAMUT_TESTS_MODEL_FIXTURE_H
+
+#include "alloc/allocator.h"
+#include "run/predict/model.h"
+
+enum { US = 1000, KIB = 1 << 10, MIB = 1 << 20, EVENTS = 4096, USES = 16384, BLOCKS = 64 };
+
+void put_cost(struct atlas *atlas, const char *way, const char *call, uint64_t ns,
+              enum atlas_wait waits);
+/* `small_ns` up to 1 MiB, `large_ns` from 2 MiB. */
+void put_step(struct atlas *atlas, const char *way, const char *call, uint64_t small_ns,
+              uint64_t large_ns, enum atlas_wait waits);
+struct atlas make_atlas(enum atlas_wait free_waits);
+struct trace make_trace(void);
+struct trace_event *add(struct trace *t, enum trace_kind kind);
+void add_use(struct trace *t, struct trace_event *event, unsigned block);
+void add_alloc(struct trace *t, unsigned block, uint64_t bytes);
+void add_free(struct trace *t, unsigned block);
+void add_launch(struct trace *t, unsigned block, uint64_t call_us, uint64_t device_us);
+void add_read(struct trace *t, unsigned block);
+struct trace one_kernel(void);
+struct model model_with(const struct atlas *atlas);
+int predict(const struct model *model, const struct trace *trace, const char *spec,
+            struct case_model *out, struct error *error);
+struct case_model predicted(const struct atlas *atlas, const struct trace *trace, const char *spec);
+void check_us(const struct case_model *m, uint64_t all, uint64_t driver, uint64_t waiting);
+void put_pools(struct atlas *atlas);
+struct case_model predicted_of(const struct model *model, const struct trace *trace,
+                               const char *spec);
+
+#endif

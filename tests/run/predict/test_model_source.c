@@ -1,0 +1,397 @@
+/* The cost model's source where it offers more than plain memories: the driver's pool, and virtual
+ * memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/run/predict/model_fixture.h"
+
+/* ---- the driver's pool ---------------------------------------------------------------------- */
+
+static struct atlas atlas_with_pools(void)
+{
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    put_pools(&atlas);
+    return atlas;
+}
+
+/* Two lives of a block, and a wait before the second. */
+static struct trace two_lives(bool wait_between)
+{
+    struct trace t = make_trace();
+    add_alloc(&t, 0, 64 * KIB);
+    add_launch(&t, 0, 2, 100);
+    add_free(&t, 0);
+    if (wait_between)
+        add_read(&t, 1);
+    add_alloc(&t, 0, 64 * KIB);
+    add_launch(&t, 0, 2, 100);
+    add_free(&t, 0);
+    return t;
+}
+
+static void a_pool_waits_for_nothing_and_keeps_what_it_may(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    const struct model model = model_with(&atlas);
+    struct trace t = two_lives(false), waiting = two_lives(true);
+    struct case_model m = predicted_of(&model, &t, "stream:threshold=max");
+    /* realloc 4, launch 2, 4 on the way: the kernels from 10 to 210 while the host frees, 1, asks
+     * again, 4, launches, 2, frees, 1; sync 3 */
+    check_us(&m, 213, 10, 0);
+    /* the read waits for the first kernel until 110, takes 8 - 6 of its own: 112; realloc 4,
+     * launch 2, 4 on the way, the kernel until 222; sync 3 */
+    m = predicted_of(&model, &waiting, "stream:threshold=max");
+    check_us(&m, 225, 10, 0);
+    m = predicted_of(&model, &waiting, "stream:threshold=32MiB"); /* all that it ever held */
+    check_us(&m, 225, 10, 0);
+    trace_close(&t);
+    trace_close(&waiting);
+    atlas_free(&atlas);
+}
+
+static void a_pool_that_keeps_nothing_pays_at_each_wait(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    const struct model model = model_with(&atlas);
+    struct trace t = two_lives(false), waiting = two_lives(true);
+    struct case_model m = predicted_of(&model, &t, "stream");
+    /* alloc 50, 2, 4: the kernels from 56 to 256, the second life beside the first: 2 + 3 + 2 + 2;
+     * sync 3 and 46 - 5 of giving back */
+    check_us(&m, 256 + 3 + 41, 50 + 2 + 3 + 2, 0);
+    m = predicted_of(&model, &waiting, "stream");
+    /* the kernel until 156; the read's 2 and 41 of giving back: 199; again 50, 2, 4, 100: 355 */
+    check_us(&m, 355 + 3 + 41, 2 * (50 + 2), 0);
+    trace_close(&t);
+    trace_close(&waiting);
+    atlas_free(&atlas);
+}
+
+/* A step of 32 MiB stays as long as something lies in it. */
+static void what_lives_keeps_its_step(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    const struct model model = model_with(&atlas);
+    struct trace t = make_trace();
+    add_alloc(&t, 2, KIB);
+    t.run_begin = 1;
+    add_alloc(&t, 0, 20 * MIB); /* 3 */
+    add_read(&t, 2);            /* 8 */
+    add_alloc(&t, 1, 20 * MIB); /* 50: a second step */
+    add_free(&t, 1);            /* 2 */
+    add_read(&t, 2);            /* 8, and 41 */
+    add_free(&t, 0);            /* 2 */
+    size_t end = t.event_count;
+    add_free(&t, 2);
+    t.run_end = end;
+    struct case_model m = predicted_of(&model, &t, "stream");
+    check_us(&m, 3 + 8 + 50 + 2 + 8 + 41 + 2 + 3, 3 + 50 + 2 + 2, 0);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* What fits neither chunk that has something in it is in a third, and that alone goes back. */
+static void what_lives_here_and_there_keeps_both(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    const struct model model = model_with(&atlas);
+    struct trace t = make_trace();
+    add_alloc(&t, 0, 20 * MIB);
+    add_alloc(&t, 1, 20 * MIB); /* two chunks, with 12 MiB spare in each */
+    t.run_begin = 2;
+    add_alloc(&t, 2, 10 * MIB); /* 4 */
+    add_alloc(&t, 3, 10 * MIB); /* 4 */
+    add_free(&t, 2);            /* 1 */
+    add_free(&t, 3);            /* 1 */
+    add_read(&t, 0);            /* 8: 40 MiB live in 64 reserved, but no chunk is free */
+    add_alloc(&t, 2, 16 * MIB); /* 50: 24 MiB are spare, but not in one piece */
+    add_free(&t, 2);            /* 2 */
+    add_read(&t, 0);            /* 8, and 41 */
+    size_t end = t.event_count;
+    add_free(&t, 0);
+    add_free(&t, 1);
+    t.run_end = end;
+    struct case_model m = predicted_of(&model, &t, "stream");
+    check_us(&m, 2 * (4 + 1) + 8 + 50 + 2 + 8 + 41 + 3, 2 * (4 + 1) + 50 + 2, 0);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* The first command that uses a new chunk pays the difference of the pool's own curves; what was
+ * spare has been used. */
+static void the_pools_memory_has_a_first_use_of_its_own(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    put_cost(&atlas, "raw", "first_use", 90 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "stream:threshold=0", "first_use", 11 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "stream:threshold=0", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    const struct model model = model_with(&atlas);
+    struct trace t = one_kernel();
+    struct case_model m = predicted_of(&model, &t, "stream");
+    check_us(&m, 50 + 2 + 5 + 4 + 100 + 3 + 41, 52, 0);
+    assert_int_equal(m.first_use_ns, 5 * US);
+    m = predicted_of(&model, &t, "stream:threshold=max");
+    check_us(&m, 4 + 2 + 4 + 100 + 3, 5, 0);
+    assert_int_equal(m.first_use_ns, 0);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* The strategy waits, trims, and asks once more. */
+static void a_pool_has_a_capacity(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_pools();
+    struct model model = model_with(&atlas);
+    model.capacity_bytes = 12 * MIB;
+    struct trace t = make_trace();
+    add_alloc(&t, 0, 8 * MIB);
+    add_free(&t, 0);
+    add_alloc(&t, 1, 8 * MIB);
+    add_free(&t, 1);
+    struct case_model m = predicted_of(&model, &t, "stream:threshold=max");
+    check_us(&m, 2 * (4 + 1) + 3, 10, 0);
+    add_alloc(&t, 1, 8 * MIB);
+    add_alloc(&t, 2, 8 * MIB);
+    struct error error = {0};
+    assert_int_equal(predict(&model, &t, "stream:threshold=max", &m, &error), ERR_OOM);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+static void a_pool_that_the_atlas_does_not_know_has_no_prediction(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    struct model model = model_with(&atlas);
+    struct trace t = one_kernel();
+    struct case_model m;
+    struct error error = {0};
+    assert_int_equal(predict(&model, &t, "stream", &m, &error), ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "(stream:threshold=0, alloc)"));
+    model.has_pool = false;
+    assert_int_equal(predict(&model, &t, "stream", &m, &error), ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "no stream-ordered pool"));
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+/* Three memories of 1 MiB, of which two fit in a page of 2 MiB; each is used once. */
+static struct trace three_small(void)
+{
+    struct trace t = make_trace();
+    for (unsigned b = 0; b < 3; b++) {
+        add_alloc(&t, b, MIB);
+        add_read(&t, b); /* 8 */
+    }
+    for (unsigned b = 3; b-- > 0;)
+        add_free(&t, b);
+    return t;
+}
+
+static void small_memories_are_cut_from_pages(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    put_step(&atlas, "raw", "alloc", 3 * US, 50 * US, ATLAS_WAITS_nothing);
+    put_step(&atlas, "raw", "realloc", 2 * US, 36 * US, ATLAS_WAITS_unknown);
+    put_step(&atlas, "raw", "free", 4 * US, 30 * US, ATLAS_WAITS_device);
+    struct model model = model_with(&atlas);
+    struct trace t = three_small();
+    /* without pages: all three are small */
+    struct case_model m = predicted_of(&model, &t, "raw");
+    check_us(&m, 3 * (3 + 8 + 4) + 3, 3 * (3 + 4), 0);
+    /* a page, a piece of it, a page; each page goes with the last in it */
+    model.page_bytes = 2 * MIB;
+    m = predicted_of(&model, &t, "raw");
+    check_us(&m, 50 + 3 + 50 + 3 * 8 + 30 + 4 + 30 + 3, 50 + 3 + 50 + 30 + 4 + 30, 0);
+    /* an input in the first page keeps it; the page that went comes back for less */
+    struct trace kept = make_trace();
+    add_alloc(&kept, 0, 64 * KIB);
+    kept.run_begin = 1;
+    for (int i = 0; i < 2; i++) {
+        add_alloc(&kept, 1, MIB);
+        add_alloc(&kept, 2, MIB);
+        add_free(&kept, 2);
+        add_free(&kept, 1);
+    }
+    size_t end = kept.event_count;
+    add_free(&kept, 0);
+    kept.run_end = end;
+    m = predicted_of(&model, &kept, "raw");
+    check_us(&m, 3 + 50 + 30 + 4 + 2 + 36 + 30 + 4 + 3, 3 + 50 + 30 + 4 + 2 + 36 + 30 + 4, 0);
+    trace_close(&kept);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* Where memory becomes real at its first use, so do pages. */
+static void pages_can_come_with_the_first_use(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    put_cost(&atlas, "raw", "alloc", 1 * US, ATLAS_WAITS_nothing);
+    put_step(&atlas, "raw", "first_use", 10 * US, 60 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "raw", "second_use", 9 * US, ATLAS_WAITS_unknown);
+    put_step(&atlas, "raw", "free", 4 * US, 30 * US, ATLAS_WAITS_device);
+    struct model model = model_with(&atlas);
+    model.page_bytes = 2 * MIB;
+    model.pages_at_use = true;
+    struct trace t = three_small();
+    struct case_model m = predicted_of(&model, &t, "raw");
+    /* 51 more for each of two pages, 1 for the piece */
+    check_us(&m, 3 * (1 + 8) + 51 + 1 + 51 + 30 + 4 + 30 + 3, 3 + 30 + 4 + 30, 0);
+    assert_int_equal(m.first_use_ns, (51 + 1 + 51) * US);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* ---- virtual memory ------------------------------------------------------------------------- */
+
+static struct atlas atlas_with_vm(void)
+{
+    static const struct {
+        const char *call;
+        uint64_t us;
+    } calls[] = {{"reserve", 1}, {"create", 10}, {"map", 2},      {"access", 20},
+                 {"unmap", 15},  {"release", 8}, {"unreserve", 1}};
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        put_cost(&atlas, "vmm", calls[i].call, calls[i].us * US, ATLAS_WAITS_nothing);
+    return atlas;
+}
+
+static struct model model_with_vm(const struct atlas *atlas, uint64_t capacity_bytes)
+{
+    struct model model = model_with(atlas);
+    model.vm_granularity_bytes = 2 * MIB;
+    model.memory_bytes = 64 * MIB;
+    model.capacity_bytes = capacity_bytes;
+    return model;
+}
+
+static const char *const small_segments = "vmm:large_chunk=4MiB";
+
+/* A small block and one of 3 MiB, each in a kernel of 100 us. Where there is room for 4 MiB, each
+ * drives the chunk of the other away. */
+static struct trace two_classes(void)
+{
+    struct trace t = make_trace();
+    add_alloc(&t, 0, 64 * KIB);
+    add_launch(&t, 0, 2, 100);
+    add_free(&t, 0);
+    add_alloc(&t, 1, 3 * MIB);
+    add_launch(&t, 1, 2, 100);
+    add_free(&t, 1);
+    return t;
+}
+
+static void mapped_chunks_cost_nothing_again(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_vm();
+    put_cost(&atlas, "vmm", "first_use", 17 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "vmm", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    const struct model model = model_with_vm(&atlas, 0);
+    struct trace t = two_classes();
+    struct case_model m = predicted_of(&model, &t, small_segments);
+    check_us(&m, 2 + 4 + 200 + 3, 0, 0);
+    assert_int_equal(m.first_use_ns, 0);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+static void remapping_waits_for_the_device_and_pays_each_call(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_vm();
+    const struct model model = model_with_vm(&atlas, 4 * MIB);
+    struct trace t = two_classes();
+    struct case_model m = predicted_of(&model, &t, small_segments);
+    /* a wait 3, unmap 15, release 8, create 10, map 2, access 20: 58; launch 2 and 4, the kernel
+     * from 64 to 164; from 60 on a wait of 104 and 58 as before: 222; 2, 4, 100; sync 3 */
+    check_us(&m, 331, 58 + 104 + 58, 104);
+    put_cost(&atlas, "vmm", "first_use", 17 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "vmm", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    m = predicted_of(&model, &t, small_segments);
+    check_us(&m, 331 + 2 * 11, 58 + 104 + 58, 104);
+    assert_int_equal(m.first_use_ns, 2 * 11 * US);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+/* Chunks that are mapped for one block are used for the first time together. */
+static void new_chunks_are_first_used_together(void **state)
+{
+    (void)state;
+    struct atlas atlas = atlas_with_vm();
+    struct atlas_curve *curve = atlas_curve_of(&atlas, "vmm", "first_use");
+    for (uint64_t mib = 4; mib <= 8; mib += 4)
+        atlas_add_point(curve, &(struct atlas_point){
+                                   .bytes = mib * MIB, .sample_count = 1, .p50_ns = mib * 3 * US});
+    put_cost(&atlas, "vmm", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    const struct model model = model_with_vm(&atlas, 8 * MIB);
+    struct trace t = make_trace();
+    add_alloc(&t, 0, 64 * KIB); /* 3, two chunks go: 2 * 23, one comes: 32 */
+    add_free(&t, 0);
+    /* One of two chunks finds room, comes, 12, and goes again, 23; a wait, 3; the small one goes,
+     * 23, and both come: 2 * 12 + 20. */
+    add_alloc(&t, 1, 7 * MIB);
+    add_launch(&t, 1, 2, 100); /* 2, 24 - 6, 4, 100 */
+    add_free(&t, 1);
+    struct case_model m = predicted_of(&model, &t, small_segments);
+    check_us(&m, 81 + 35 + 70 + 2 + 18 + 4 + 100 + 3, 81 + 35 + 70, 0);
+    assert_int_equal(m.first_use_ns, 18 * US);
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+static void virtual_memory_that_the_atlas_does_not_know_has_no_prediction(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    struct model model = model_with_vm(&atlas, 4 * MIB);
+    struct trace t = two_classes();
+    struct case_model m;
+    struct error error = {0};
+    assert_int_equal(predict(&model, &t, small_segments, &m, &error), ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "(vmm, unmap)"));
+    model.capacity_bytes = 0; /* it never asks */
+    assert_int_equal(predict(&model, &t, small_segments, &m, &error), 0);
+    model.vm_granularity_bytes = 0;
+    assert_int_equal(predict(&model, &t, small_segments, &m, &error), ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "no virtual memory"));
+    trace_close(&t);
+    atlas_free(&atlas);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pool_waits_for_nothing_and_keeps_what_it_may),
+        cmocka_unit_test(a_pool_that_keeps_nothing_pays_at_each_wait),
+        cmocka_unit_test(what_lives_keeps_its_step),
+        cmocka_unit_test(what_lives_here_and_there_keeps_both),
+        cmocka_unit_test(the_pools_memory_has_a_first_use_of_its_own),
+        cmocka_unit_test(a_pool_has_a_capacity),
+        cmocka_unit_test(a_pool_that_the_atlas_does_not_know_has_no_prediction),
+        cmocka_unit_test(small_memories_are_cut_from_pages),
+        cmocka_unit_test(pages_can_come_with_the_first_use),
+        cmocka_unit_test(mapped_chunks_cost_nothing_again),
+        cmocka_unit_test(remapping_waits_for_the_device_and_pays_each_call),
+        cmocka_unit_test(new_chunks_are_first_used_together),
+        cmocka_unit_test(virtual_memory_that_the_atlas_does_not_know_has_no_prediction),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
