@@ -1,5 +1,5 @@
 # What charts of bars share: size, colours, grid, and the caption that says where the numbers come from.
-# Needs the variables data, out, series and caption; see bench/record/chart.h. A chart puts its plot command
+# Needs the variables data, out, series and caption; see bench/record/chart/chart.h. A chart puts its plot command
 # in the variable chart; draw.gp draws it.
 
 load "terminal.gp"
