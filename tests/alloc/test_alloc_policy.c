@@ -402,8 +402,8 @@ static const struct policy_case vmm_cases[] = {
 static const struct policy_case device_heap_cases[] = {
     {"an arena, a heap in it, a command a block", HEAP, "a=A:100/128@64#1 b=B:64@256#1",
      "+4096 h4096 g128@64 g64@256"},
-    {"published padding: an element more", HEAP ":padding=seed", "a=A:64 b=B:64 c=C:64 d=D:64 e=E:64",
-     "+4096 h4096 g64@64 g64@192 g64@320 g64@448 g64@640"},
+    {"published padding: an element more", HEAP ":padding=seed",
+     "a=A:64 b=B:64 c=C:64 d=D:64 e=E:64", "+4096 h4096 g64@64 g64@192 g64@320 g64@448 g64@640"},
     {"a free is a command; what is free is one block again", HEAP,
      "a=A:1000 b=B:1000@1152 -a -b c=C:2000@64", "+4096 h4096 g1024@64 g1024@1152 f f g2048@64"},
     {"above half an arena: one of its own size", HEAP, "a=A:2048@64#1 b=B:2049/2112@64#2",

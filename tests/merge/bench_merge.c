@@ -22,12 +22,12 @@ static void add_work(struct text *t, unsigned b, struct random *random)
     static const char *const sizes[] = {"n", "m", "(n + m)"};
     const char *s = sizes[random_below(random, 3)];
     const unsigned far = b > 20 ? b - 1 - (unsigned)random_below(random, 20) : 0;
-    text_add(t, "let a%u: [%s]f32 = kernel ka%u (i < %s) { a%u[i] = x[i] + keep%u[0]; }\n", b, s, b, s,
-             b, far);
-    text_add(t, "let b%u: [%s]f32 = kernel kb%u (i < %s) { b%u[i] = a%u[i] * 2.0f; }\n", b, s, b, s, b,
-             b);
-    text_add(t, "let c%u: [%s]f32 = kernel kc%u (i < %s) { c%u[i] = b%u[MAX(i - 1, 0)]; }\n", b, s, b,
-             s, b, b);
+    text_add(t, "let a%u: [%s]f32 = kernel ka%u (i < %s) { a%u[i] = x[i] + keep%u[0]; }\n", b, s, b,
+             s, b, far);
+    text_add(t, "let b%u: [%s]f32 = kernel kb%u (i < %s) { b%u[i] = a%u[i] * 2.0f; }\n", b, s, b, s,
+             b, b);
+    text_add(t, "let c%u: [%s]f32 = kernel kc%u (i < %s) { c%u[i] = b%u[MAX(i - 1, 0)]; }\n", b, s,
+             b, s, b, b);
     text_add(t, "let d%u: [%s]f32 = copy c%u\n", b, s, b);
     text_add(t, "let e%u: [%s + %s]f32 = concat(c%u, d%u)\n", b, s, s, b, b);
     if (b % 5 == 0)
@@ -37,10 +37,11 @@ static void add_work(struct text *t, unsigned b, struct random *random)
                  "in g%u }\n",
                  b, s, b, s, b, b, b, s, b, s, b, b, b, b);
     else if (b % 5 == 1)
-        text_add(t,
-                 "let w%u: [%s]f32 = if k > %u { let g%u: [%s]f32 = kernel kg%u (i < %s) { g%u[i] = "
-                 "e%u[i]; } in g%u } else { let h%u: [%s]f32 = copy d%u in h%u }\n",
-                 b, s, b % 7, b, s, b, s, b, b, b, b, s, b, b);
+        text_add(
+            t,
+            "let w%u: [%s]f32 = if k > %u { let g%u: [%s]f32 = kernel kg%u (i < %s) { g%u[i] = "
+            "e%u[i]; } in g%u } else { let h%u: [%s]f32 = copy d%u in h%u }\n",
+            b, s, b % 7, b, s, b, s, b, b, b, b, s, b, b);
     else
         text_add(t, "let w%u: [%s]f32 = kernel kw%u (i < %s) { w%u[i] = e%u[i] + d%u[i]; }\n", b, s,
                  b, s, b, b, b);
@@ -127,13 +128,15 @@ int main(int argc, char **argv)
     printf("%u statements, %u names; twice: %u\n", statements(&once->funs[0].body),
            once->funs[0].name_count, statements(&twice->funs[0].body));
     printf("%-16s %10s %12s %8s %8s\n", "set", "seconds", "twice takes", "ratio", "merged");
-    for (const struct merge_set *set = merge_sets; set->name; set++) if (argc < 3 || strcmp(argv[2], set->name) == 0) {
-        unsigned blocks, more;
-        double seconds = merge_seconds(&once->funs[0], set, &blocks);
-        double longer = merge_seconds(&twice->funs[0], set, &more);
-        printf("%-16s %10.4f %12.4f %8.2f %8u\n", set->name, seconds, longer, longer / seconds, blocks);
-        fflush(stdout);
-    }
+    for (const struct merge_set *set = merge_sets; set->name; set++)
+        if (argc < 3 || strcmp(argv[2], set->name) == 0) {
+            unsigned blocks, more;
+            double seconds = merge_seconds(&once->funs[0], set, &blocks);
+            double longer = merge_seconds(&twice->funs[0], set, &more);
+            printf("%-16s %10.4f %12.4f %8.2f %8u\n", set->name, seconds, longer, longer / seconds,
+                   blocks);
+            fflush(stdout);
+        }
     program_free(once);
     program_free(twice);
     return 0;

@@ -93,7 +93,8 @@ struct case_round {
     /* {"cold": {"device": {counter: value}, "pinned": …}, "warm": …}: of each memory space; NULL:
      * the program has device memory alone. Owned */
     json_t *spaces;
-    json_t *memory; /* what the memory did, as run/rounds/memory_log.h says; NULL: nobody looked. Owned */
+    json_t *
+        memory; /* what the memory did, as run/rounds/memory_log.h says; NULL: nobody looked. Owned */
 };
 
 /* Frees what a round owns. */
