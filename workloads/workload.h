@@ -12,36 +12,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "program/element.h"
-
-/* An array on the host, row-major and contiguous. */
-struct host_array {
-    enum element element;
-    unsigned rank;
-    int64_t shape[RANK_MAX];
-    size_t count; /* elements */
-    void *data;
-};
-
-/* A value with the name it has in the program: a scalar (array.data == NULL) or an array. */
-struct named_value {
-    const char *name;
-    union scalar scalar;
-    struct host_array array;
-};
-
-/* The values a program was or will be run with. */
-struct arguments {
-    const char *fun;     /* the name of the fun */
-    const char *dataset; /* the dataset's name */
-    size_t count;
-    const struct named_value *values;
-};
-
-/* Looks a value up by name; NULL where there is none. The two below need it to exist. */
-const struct named_value *argument(const struct arguments *arguments, const char *name);
-int64_t argument_i64(const struct arguments *arguments, const char *name);
-double argument_f64(const struct arguments *arguments, const char *name); /* f32 or f64 scalars */
+#include "program/arguments.h"
 
 struct workload {
     /* Required where the program has array parameters that its datasets do not spell out: fills
