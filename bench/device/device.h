@@ -16,15 +16,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/kernel_language.h"
 
 enum { DEVICE_API_VERSION = 3 };
 
 enum { DEVICE_QUEUES_MAX = 16 };
 
 enum device_kind { DEVICE_CPU, DEVICE_GPU, DEVICE_OTHER };
-
-/* The language that a device's kernels are written in. */
-enum kernel_language { KERNEL_HOST_C, KERNEL_OPENCL_C, KERNEL_CUDA_C };
 
 struct device_info {
     char id[96];        /* how to select exactly this device: "host", "opencl:0", "cuda:1" */
@@ -67,11 +65,6 @@ union launch_value {
     float f32;
     double f64;
 };
-
-/* What a launch takes for granted, and so which form of the kernel runs: the text of a kernel for a
- * GPU is compiled anew, with GAMUT_FORM defined as the form's number, for each form that is asked
- * for. A device on a CPU has but one, KERNEL_ANY. program/generate.h says what forms mean. */
-enum kernel_form { KERNEL_ANY, KERNEL_NEAR, KERNEL_APART, KERNEL_FORMS };
 
 /* An array that a launch uses: where it lies, and what becomes of its contents. */
 enum launch_use {

@@ -24,7 +24,7 @@
 #ifndef GAMUT_PROGRAM_GENERATE_H
 #define GAMUT_PROGRAM_GENERATE_H
 
-#include "device/device.h"
+#include "base/kernel_language.h"
 #include "program/program.h"
 
 /* What the kernels know of a heap (its layout.h has all of it): the words of a slot that say where

@@ -2,7 +2,7 @@
 #ifndef GAMUT_PROGRAM_PRELUDE_H
 #define GAMUT_PROGRAM_PRELUDE_H
 
-#include "device/device.h"
+#include "base/kernel_language.h"
 
 /* Types, functions and the GAMUT_ macros that generate.c writes; a constant. */
 const char *prelude_text(enum kernel_language language);

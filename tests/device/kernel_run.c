@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "device/host_build.h"
+#include "device/device.h"
 #include "program/generate.h"
 
 enum { BLOCK_BYTES = 8192, ARGUMENTS_MAX = 256 };
