@@ -1,9 +1,9 @@
-# What each way of getting memory costs by size, on a device: alloc, first use, free. Medians, with
+# What each method of getting memory costs by size, on a device: alloc, first use, free. Medians, with
 # bands from p10 to p90; the legend has the fit a + size / b.
 
 load "terminal.gp"
 
-ways = words(series)
+methods = words(series)
 panels = words(titles)
 
 load "atlas_axes.gp"
@@ -20,22 +20,22 @@ draw = "set multiplot layout 1, panels margins 0.05, 0.985, 0.38, 0.94 spacing 0
     set label 1 caption . note at screen 0.5, 0.02 center noenhanced font ',9' textcolor rgb '#606060'; \
     do for [p = 1:panels] { \
         set title word(titles, p); \
-        plot for [i = 1:ways] data index (p - 1) * ways + i - 1 using 1:3:4 \
+        plot for [i = 1:methods] data index (p - 1) * methods + i - 1 using 1:3:4 \
                 with filledcurves lc rgb colour_of(word(series, i)) notitle, \
-            for [i = 1:ways] data index (p - 1) * ways + i - 1 using 1:2 \
+            for [i = 1:methods] data index (p - 1) * methods + i - 1 using 1:2 \
                 with linespoints lw 2 pt 7 ps 0.4 lc rgb colour_of(word(series, i)) \
-                title word(legends, (p - 1) * ways + i); \
+                title word(legends, (p - 1) * methods + i); \
         unset label 1 \
     }; \
     unset multiplot"
 
-# On a terminal a panel is a page, and a way a character.
+# On a terminal a panel is a page, and a method a character.
 draw_text = "set key below Left reverse noenhanced maxcols 1; \
     do for [p = 1:panels] { \
         set title word(titles, p); \
         if (p == panels) { set xlabel caption . note noenhanced }; \
-        plot for [i = 1:ways] data index (p - 1) * ways + i - 1 using 1:2 with lines \
-            title word(legends, (p - 1) * ways + i) \
+        plot for [i = 1:methods] data index (p - 1) * methods + i - 1 using 1:2 with lines \
+            title word(legends, (p - 1) * methods + i) \
     }; \
     unset xlabel; unset title"
 

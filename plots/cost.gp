@@ -1,9 +1,9 @@
-# What a memory costs by its size: alloc, first use and free on an idle device, a line a way, the legend with the
+# What a memory costs by its size: alloc, first use and free on an idle device, a line a method, the legend with the
 # fit a + size / b; and a copy of as many bytes, dashed.
 
 load "terminal.gp"
 
-ways = words(series)
+methods = words(series)
 
 load "atlas_axes.gp"
 
@@ -23,10 +23,10 @@ if (is_text) { set key below maxcols 1; set bmargin; unset label 1; set xlabel c
 do for [file in terminals] {
     eval open_file(file)
     if (file eq "dumb") {
-        plot for [i = 1:ways] data index i - 1 using 1:2 with lines title word(legends, i), \
-            data index ways using 1:2 with points title "a copy of it"
+        plot for [i = 1:methods] data index i - 1 using 1:2 with lines title word(legends, i), \
+            data index methods using 1:2 with points title "a copy of it"
     } else {
-        plot for [i = 1:ways] data index i - 1 using 1:2 with linespoints lw 2 dt dash_of(word(series, i)) pt 7 ps 0.5 lc rgb colour_of(word(series, i)) title word(legends, i), \
-            data index ways using 1:2 with lines lw 2.5 dt 2 lc rgb "#000000" title "a copy of it, for comparison"
+        plot for [i = 1:methods] data index i - 1 using 1:2 with linespoints lw 2 dt dash_of(word(series, i)) pt 7 ps 0.5 lc rgb colour_of(word(series, i)) title word(legends, i), \
+            data index methods using 1:2 with lines lw 2.5 dt 2 lc rgb "#000000" title "a copy of it, for comparison"
     }
 }

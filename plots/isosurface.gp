@@ -1,4 +1,4 @@
-# What each way of getting memory of unknown size takes and holds: a line a way, a panel a quantity, all but the
+# What each method of getting memory of unknown size takes and holds: a line a method, a panel a quantity, all but the
 # first on a logarithmic axis. The black line in a bar of bytes is what was used.
 
 load "terminal.gp"

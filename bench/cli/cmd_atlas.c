@@ -163,11 +163,12 @@ static int run(const struct command_line *line)
 
 const struct command command_atlas = {
     .name = "atlas",
-    .summary = "measure what memory costs on a device: each way to get it, by size",
+    .summary = "measure what memory costs on a device: each method to get it, by size",
     .arguments = "",
     .flags = flags,
-    .notes = "For each way that the device offers: alloc, first and second use, free, allocation\n"
-             "after a free; what each call waits for; the cost beside many live allocations; and\n"
-             "what commands cost. gamut plot draws the file.\n",
+    .notes =
+        "For each method that the device offers: alloc, first and second use, free, allocation\n"
+        "after a free; what each call waits for; the cost beside many live allocations; and\n"
+        "what commands cost. gamut plot draws the file.\n",
     .run = run,
 };

@@ -67,7 +67,7 @@ static int no_memory(struct march *m, uint32_t layer, struct error *error)
     return 0;
 }
 
-static const struct isosurface_way counting = {
+static const struct isosurface_method counting = {
     .name = "counting", .help = "", .create = no_memory, .destroy = no_memory};
 
 /* A few chunks are counted by the host too. */

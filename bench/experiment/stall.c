@@ -37,9 +37,9 @@ static const struct option_spec options[] = {
     {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
 };
 
-enum { PARAMETER_WAY, PARAMETER_STRATEGY, PARAMETER_SPIN, PARAMETER_WORK };
+enum { PARAMETER_METHOD, PARAMETER_STRATEGY, PARAMETER_SPIN, PARAMETER_WORK };
 static const struct experiment_parameter parameters[] = {
-    [PARAMETER_WAY] = {"way", false, UNIT_COUNT, "readback, heap"},
+    [PARAMETER_METHOD] = {"method", false, UNIT_COUNT, "readback, heap"},
     [PARAMETER_STRATEGY] = {"strategy", false, UNIT_COUNT, "the allocator on the host, or -"},
     [PARAMETER_SPIN] = {"spin_ns", true, UNIT_NS, "work that each frame queues first"},
     [PARAMETER_WORK] = {"host_work_ns", true, UNIT_NS, "the host's own work in each frame"},
@@ -144,7 +144,7 @@ struct run {
     struct stall *s;
     const struct experiment_row *row;
     struct experiment_record *record;
-    const struct stall_way *way;
+    const struct stall_method *method;
     struct source source;
     struct allocator allocator;
     struct device_heap *heap;
@@ -154,7 +154,7 @@ struct run {
     uint64_t blocked_ns, readback_ns; /* of this frame */
 };
 
-struct stall_way {
+struct stall_method {
     const char *name;
     bool uses_allocator;
     double (*claim_ns)(double spin_ns, double host_work_ns);
@@ -310,11 +310,11 @@ static void heap_close(struct run *r)
     device_heap_close(r->heap);
 }
 
-static const struct stall_way ways[] = {
+static const struct stall_method methods[] = {
     {"readback", true, sum, readback_open, readback_frame, readback_locate, readback_close},
     {"heap", false, longer, heap_open, heap_frame, heap_locate, heap_close},
 };
-enum { WAYS = sizeof ways / sizeof *ways };
+enum { METHODS = sizeof methods / sizeof *methods };
 
 /* ---- all frames ---- */
 
@@ -335,7 +335,7 @@ static int frame(struct run *r, uint32_t number, struct error *error)
     int code = spin_ns ? bench_spin(&s->bench, spin_ns, error) : 0;
     if (!code)
         code = kernels_launch(&s->built, KERNEL_PRODUCE, 1, arguments, error);
-    return code ? code : r->way->frame(r, number, error);
+    return code ? code : r->method->frame(r, number, error);
 }
 
 static int timed_frame(struct run *r, uint32_t number, struct error *error)
@@ -367,7 +367,7 @@ static int run_frames(struct run *r, struct error *error)
         code = s->ops->sync(s->device, error);
     experiment_take(r->record, METRIC_frame_ns,
                     (double)(clock_ns() - began) / (double)(s->frames - LIVE_FRAMES));
-    experiment_take(r->record, METRIC_claim_ns, r->way->claim_ns(spin_ns, work_ns));
+    experiment_take(r->record, METRIC_claim_ns, r->method->claim_ns(spin_ns, work_ns));
     return code;
 }
 
@@ -376,7 +376,7 @@ static int check_frame(struct run *r, uint32_t number, uint32_t *content, struct
     struct stall *s = r->s;
     const uint32_t count = stall_size(number, most_words(r));
     uint64_t memory, offset_words;
-    int code = r->way->locate(r, number, count, &memory, &offset_words, error);
+    int code = r->method->locate(r, number, count, &memory, &offset_words, error);
     if (!code)
         code = s->ops->read(s->device, content, memory, offset_words * 4, count * 4ull, error);
     for (uint32_t i = 0; i < count && !code; i++)
@@ -413,24 +413,24 @@ static int measure(void *state, const struct experiment_row *row, struct experim
                    struct error *error)
 {
     struct stall *s = state;
-    struct run r = {.s = s, .row = row, .record = record, .way = ways};
-    while (strcmp(r.way->name, row->word[PARAMETER_WAY]) != 0)
-        r.way++;
+    struct run r = {.s = s, .row = row, .record = record, .method = methods};
+    while (strcmp(r.method->name, row->word[PARAMETER_METHOD]) != 0)
+        r.method++;
     r.source = device_source(s->device, s->settings.capacity_bytes);
-    int code = r.way->open(&r, error);
+    int code = r.method->open(&r, error);
     if (!code)
         code = run_frames(&r, error);
     if (!code)
         take_counts(&r);
     if (!code)
         code = check(&r, error);
-    r.way->close(&r);
+    r.method->close(&r);
     return code;
 }
 
 /* ---- the rows -------------------------------------------------------------------------------- */
 
-static void add_rows(struct experiment_plan *plan, const char *way, const char *strategy,
+static void add_rows(struct experiment_plan *plan, const char *method, const char *strategy,
                      uint64_t longest_ns)
 {
     const uint64_t spins[] = {0, longest_ns / 100, longest_ns / 10, longest_ns};
@@ -438,7 +438,7 @@ static void add_rows(struct experiment_plan *plan, const char *way, const char *
     for (size_t i = 0; i < sizeof spins / sizeof *spins; i++)
         for (size_t j = 0; j < sizeof works / sizeof *works; j++) {
             struct experiment_row *row = experiment_add_row(plan);
-            snprintf(row->word[PARAMETER_WAY], EXPERIMENT_WORD_MAX, "%s", way);
+            snprintf(row->word[PARAMETER_METHOD], EXPERIMENT_WORD_MAX, "%s", method);
             snprintf(row->word[PARAMETER_STRATEGY], EXPERIMENT_WORD_MAX, "%s", strategy);
             row->number[PARAMETER_SPIN] = spins[i];
             row->number[PARAMETER_WORK] = works[j];
@@ -451,12 +451,12 @@ static int plan(const struct experiment_settings *settings, struct experiment_pl
     const uint64_t longest_ns = settings->options.value[STALL_LONGEST] * 1000;
     char strategy[EXPERIMENT_WORD_MAX];
     (void)error;
-    for (size_t w = 0; w < WAYS; w++) {
-        if (!ways[w].uses_allocator)
-            add_rows(out, ways[w].name, "-", longest_ns);
-        for (size_t i = 0; ways[w].uses_allocator && experiment_strategy(settings, i, strategy);
+    for (size_t w = 0; w < METHODS; w++) {
+        if (!methods[w].uses_allocator)
+            add_rows(out, methods[w].name, "-", longest_ns);
+        for (size_t i = 0; methods[w].uses_allocator && experiment_strategy(settings, i, strategy);
              i++)
-            add_rows(out, ways[w].name, strategy, longest_ns);
+            add_rows(out, methods[w].name, strategy, longest_ns);
     }
     return 0;
 }

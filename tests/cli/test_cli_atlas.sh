@@ -51,7 +51,7 @@ expect 0 "1 ok" run --smoke -w canny -s raw --no-save --results kept
 ! grep -q atlas err || fail "a smoke run looks for atlases"
 
 # ---- interruption
-# Sizes are visited in random order, the first may take a second: which way has a row by then is chance.
+# Sizes are visited in random order, the first may take a second: which method has a row by then is chance.
 interrupted 'sizes' cut_atlas.json '"sample_count":[1-9]' atlas
 has "^[a-z]* .* [nmu]*s ("
 

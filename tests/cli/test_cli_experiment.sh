@@ -22,14 +22,14 @@ expect 2 "a.json exists" experiment $tiny --out a.json
 expect 0 "0 failed" experiment $tiny -s raw --rounds 1 --no-save --format md
 has "^| readback | raw | "
 expect 0 "0 failed" experiment $tiny -s raw --rounds 1 --no-save --format csv
-has "^stall,host,way=readback strategy=raw.*,ok,frame_ns,1,[0-9]"
+has "^stall,host,method=readback strategy=raw.*,ok,frame_ns,1,[0-9]"
 expect 0 "0 failed" experiment $tiny -s raw --rounds 1 --no-save --format json
 is_json out
-# All ways of the surface, and on PoCL the same answers as on the host.
+# All methods of the surface, and on PoCL the same answers as on the host.
 devices=host
 if "$gamut" list devices | grep -q '^opencl:0'; then devices=host,opencl:0; fi
 expect 0 "0 failed; wrote iso.json" experiment isosurface:cells=6:window=2:frames=3 -D $devices -s pool --rounds 1 --out iso.json
-for way in worst readback scratch batch heap; do has "^$way .* us\|^$way .* ms"; done
+for method in worst readback scratch batch heap; do has "^$method .* us\|^$method .* ms"; done
 [ "$(grep -o '"digest":"[0-9a-f]*","warnings"' iso.json | sort -u | wc -l)" -eq 1 ] || fail "the answers differ"
 expect 3 "1 failed" experiment isosurface:cells=6:window=2:frames=3:heap=4096 -s pool --rounds 1 --no-save
 has "^heap .*oom: .*give the option heap more"
@@ -70,8 +70,8 @@ has "^readback  raw .*timeout: no answer within 400 ms"
 expect 3 "failed" experiment $tiny -s pool --rounds 1 --no-save --mem-limit 1
 has "oom: "
 # A file that is not as the format says.
-sed 's/"way":"readback"/"way":7/' a.json >broken.json
-expect 2 "broken.json: experiments.0..rows.0..key.way: expected a text" plot broken.json
+sed 's/"method":"readback"/"method":7/' a.json >broken.json
+expect 2 "broken.json: experiments.0..rows.0..key.method: expected a text" plot broken.json
 
 interrupted 'round 2' cut.json '"samples":{' experiment $tiny -s raw --rounds 1000
 

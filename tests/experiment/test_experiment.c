@@ -51,7 +51,7 @@ static void a_row_that_never_came(void **state)
 {
     struct result result = fixture();
     json_t *e = experiment_find(result.root, "stall", "host");
-    json_t *key = json_pack("{s:s, s:s, s:i, s:i}", "way", "heap", "strategy", "-", "spin_ns", 7,
+    json_t *key = json_pack("{s:s, s:s, s:i, s:i}", "method", "heap", "strategy", "-", "spin_ns", 7,
                             "host_work_ns", 7);
     (void)state;
     const json_t *row = experiment_expect_row(e, key);
@@ -70,7 +70,7 @@ static void answers_agree(void **state)
     struct result result = fixture();
     json_t *e = experiment_find(result.root, "isosurface", "host");
     json_t *other = json_deep_copy(e),
-           *heap = json_pack("{s:s, s:s}", "way", "heap", "strategy", "-");
+           *heap = json_pack("{s:s, s:s}", "method", "heap", "strategy", "-");
     (void)state;
     json_array_clear(json_object_get(other, "rows"));
     tree_put(other, "device", tree_text("opencl:0"));
@@ -82,9 +82,10 @@ static void answers_agree(void **state)
     experiment_summarise(other);
     const json_t *row = json_array_get(json_object_get(other, "rows"), 0);
     assert_string_equal(tree_get_text(row, "status"), "wrong");
-    assert_string_equal(tree_get_text(row, "reason"),
-                        "the answer 00fe differs from 00ff, that of way=readback strategy=pool on "
-                        "host");
+    assert_string_equal(
+        tree_get_text(row, "reason"),
+        "the answer 00fe differs from 00ff, that of method=readback strategy=pool on "
+        "host");
     assert_int_equal(json_object_size(json_object_get(row, "stats")), 0);
 
     json_array_clear(json_object_get(other, "rows"));
@@ -101,7 +102,7 @@ static void what_should_be_the_same(void **state)
 {
     struct result result = fixture();
     json_t *e = experiment_find(result.root, "isosurface", "host");
-    json_t *key = json_pack("{s:s, s:s}", "way", "worst", "strategy", "-");
+    json_t *key = json_pack("{s:s, s:s}", "method", "worst", "strategy", "-");
     (void)state;
     for (unsigned round = 0; round < 3; round++)
         experiment_add_round(
@@ -145,7 +146,7 @@ static void bad_files(void **state)
     static const struct {
         const char *from, *to, *message;
     } cases[] = {
-        {"\"way\":\"heap\"", "\"way\":3", "rows[1].key.way: expected a text"},
+        {"\"method\":\"heap\"", "\"method\":3", "rows[1].key.method: expected a text"},
         {"\"spin_ns\":5000", "\"spin_ns\":\"5000\"", "key.spin_ns: expected an integer"},
         {"\"status\":\"skipped\"", "\"status\":\"tired\"", "\"tired\" is no status"},
         {"\"name\":\"stall\"", "\"name\":\"isosurface\"", "has the same name and device"},

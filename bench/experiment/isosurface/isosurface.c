@@ -1,10 +1,10 @@
 /* What memory for results of unknown size costs: a surface over a window of window^3 chunks of
  * cells^3 cells each. In each frame the window moves by a layer: window^2 chunks go, and as many
- * come, whose number of triangles only the device knows. isosurface_ways.c has the ways.
+ * come, whose number of triangles only the device knows. isosurface_methods.c has the methods.
  *
  * Before a row is timed, the same frames are run and checked: a ball against geometry and topology;
  * of every chunk, when it leaves the window, a hash of its triangles as they lie in memory, whose
- * sum is the same for all ways and devices; of some chunks chosen by the seed, count and hash
+ * sum is the same for all methods and devices; of some chunks chosen by the seed, count and hash
  * against a computation on the host that shares no code. What is left in the window by the timed
  * frames must be what the checked ones left.
  *
@@ -31,13 +31,13 @@ static const struct option_spec options[] = {
     [OPTION_CHECKED] = {"checked", OPTION_COUNT, "32", NULL, 0, 1000000,
                         "chunks that are compared with a computation on the host"},
     [OPTION_HEAP] = {"heap", OPTION_BYTES, "16MiB", NULL, 4096, 1ull << 34,
-                     "the arena of the way heap"},
+                     "the arena of the method heap"},
     {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
 };
 
-enum { PARAMETER_WAY, PARAMETER_STRATEGY };
+enum { PARAMETER_METHOD, PARAMETER_STRATEGY };
 static const struct experiment_parameter parameters[] = {
-    [PARAMETER_WAY] = {"way", false, UNIT_COUNT, "worst, readback, scratch, batch, heap"},
+    [PARAMETER_METHOD] = {"method", false, UNIT_COUNT, "worst, readback, scratch, batch, heap"},
     [PARAMETER_STRATEGY] = {"strategy", false, UNIT_COUNT, "the allocator on the host, or -"},
     {NULL, false, UNIT_COUNT, NULL},
 };
@@ -147,8 +147,8 @@ static int open_isosurface(struct device *device, const struct experiment_settin
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-static int check_ball(struct isosurface *s, const struct isosurface_way *way, const char *strategy,
-                      struct error *error)
+static int check_ball(struct isosurface *s, const struct isosurface_method *method,
+                      const char *strategy, struct error *error)
 {
     enum { LAYERS = 2, CHUNKS = 4 };
     const struct isosurface_field ball = isosurface_ball(s->cells);
@@ -159,7 +159,7 @@ static int check_ball(struct isosurface *s, const struct isosurface_way *way, co
     size_t total = 0;
     struct march m;
     int32_t *triangles = must_alloc(most * TRIANGLE_BYTES);
-    int code = march_open(&s->marcher, way, strategy, &ball, 2, LAYERS, &m, error);
+    int code = march_open(&s->marcher, method, strategy, &ball, 2, LAYERS, &m, error);
     for (uint32_t layer = 0; layer < LAYERS && !code; layer++)
         code = march_frame(&m, layer, error);
     for (uint32_t layer = 0; layer < LAYERS && !code; layer++) {
@@ -324,7 +324,7 @@ static int measure(void *state, const struct experiment_row *row, struct experim
                    struct error *error)
 {
     struct isosurface *s = state;
-    const struct isosurface_way *way = isosurface_find_way(row->word[PARAMETER_WAY]);
+    const struct isosurface_method *method = isosurface_find_method(row->word[PARAMETER_METHOD]);
     const char *strategy = row->word[PARAMETER_STRATEGY];
     const uint32_t layers = s->frames + s->window;
     struct hashes hashes = {0};
@@ -333,16 +333,16 @@ static int measure(void *state, const struct experiment_row *row, struct experim
     /* A row that failed may have left sums behind. */
     int code = march_take_hash(&s->marcher, &rest, error);
     if (!code)
-        code = check_ball(s, way, strategy, error);
+        code = check_ball(s, method, strategy, error);
     if (code)
         return code;
-    code = march_open(&s->marcher, way, strategy, &s->hills, s->window, layers, &m, error);
+    code = march_open(&s->marcher, method, strategy, &s->hills, s->window, layers, &m, error);
     if (!code)
         code = checked_march(s, &m, &hashes, error);
     march_close(&m);
     if (code)
         return code;
-    code = march_open(&s->marcher, way, strategy, &s->hills, s->window, layers, &m, error);
+    code = march_open(&s->marcher, method, strategy, &s->hills, s->window, layers, &m, error);
     if (!code)
         code = timed_march(s, &m, record, error);
     if (!code)
@@ -360,10 +360,10 @@ static int measure(void *state, const struct experiment_row *row, struct experim
 
 /* ---- the rows -------------------------------------------------------------------------------- */
 
-static void add_row(struct experiment_plan *plan, const char *way, const char *strategy)
+static void add_row(struct experiment_plan *plan, const char *method, const char *strategy)
 {
     struct experiment_row *row = experiment_add_row(plan);
-    snprintf(row->word[PARAMETER_WAY], EXPERIMENT_WORD_MAX, "%s", way);
+    snprintf(row->word[PARAMETER_METHOD], EXPERIMENT_WORD_MAX, "%s", method);
     snprintf(row->word[PARAMETER_STRATEGY], EXPERIMENT_WORD_MAX, "%s", strategy);
 }
 
@@ -372,12 +372,12 @@ static int plan(const struct experiment_settings *settings, struct experiment_pl
 {
     char strategy[EXPERIMENT_WORD_MAX];
     (void)error;
-    for (const struct isosurface_way *const *way = isosurface_ways; *way; way++) {
-        if (!(*way)->uses_allocator)
-            add_row(out, (*way)->name, "-");
-        for (size_t i = 0; (*way)->uses_allocator && experiment_strategy(settings, i, strategy);
+    for (const struct isosurface_method *const *method = isosurface_methods; *method; method++) {
+        if (!(*method)->uses_allocator)
+            add_row(out, (*method)->name, "-");
+        for (size_t i = 0; (*method)->uses_allocator && experiment_strategy(settings, i, strategy);
              i++)
-            add_row(out, (*way)->name, strategy);
+            add_row(out, (*method)->name, strategy);
     }
     return 0;
 }

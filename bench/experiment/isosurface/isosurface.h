@@ -1,6 +1,6 @@
 /* The isosurface experiment: a surface in chunks, over a window that moves a layer of chunks each
- * frame, in several ways of getting memory for triangles of which only the device knows how many
- * there are. isosurface.c says what is measured, isosurface_ways.c what the ways are.
+ * frame, in several methods of getting memory for triangles of which only the device knows how many
+ * there are. isosurface.c says what is measured, isosurface_methods.c what the methods are.
  *
  * The surface is where a field of whole numbers changes its sign, cut out of each cell by marching
  * tetrahedra: the cube of a cell is cut into six along the diagonal from corner 0 to corner 7

@@ -1,4 +1,4 @@
-/* The way `heap`: a heap on the device is told to take the sizes from where the device has put
+/* The method `heap`: a heap on the device is told to take the sizes from where the device has put
  * them, and the kernel that emits looks up where its blocks have come to lie. The host never waits,
  * and never learns either. */
 #include <stdlib.h>
@@ -158,7 +158,7 @@ static int heap_locate(struct march *m, uint32_t layer, uint32_t chunk, const ui
     return 0;
 }
 
-const struct isosurface_way isosurface_heap = {
+const struct isosurface_method isosurface_heap = {
     .name = "heap",
     .help = "a heap on the device takes the sizes from there",
     .open = heap_open,

@@ -148,9 +148,9 @@ void marcher_close(struct marcher *r)
 
 /* ---- a march --------------------------------------------------------------------------------- */
 
-int march_open(struct marcher *marcher, const struct isosurface_way *way, const char *strategy,
-               const struct isosurface_field *field, uint32_t window, uint32_t layers,
-               struct march *m, struct error *error)
+int march_open(struct marcher *marcher, const struct isosurface_method *method,
+               const char *strategy, const struct isosurface_field *field, uint32_t window,
+               uint32_t layers, struct march *m, struct error *error)
 {
     const struct allocator_ops *ops;
     struct option_values values;
@@ -160,18 +160,18 @@ int march_open(struct marcher *marcher, const struct isosurface_way *way, const 
                         .window = window,
                         .cells = marcher->cells,
                         .layers = layers,
-                        .way = way};
+                        .method = method};
     m->source = device_source(marcher->device, marcher->capacity_bytes);
     m->chunks = must_alloc((size_t)window * window * window * sizeof *m->chunks);
     m->counts = must_alloc((size_t)window * window * sizeof *m->counts);
-    if (way->uses_allocator) {
+    if (method->uses_allocator) {
         code = allocator_parse(strategy, &ops, &values, error);
         if (!code)
             code = allocator_open(&m->allocator, ops, &values, &m->source, error);
         if (code)
             m->allocator.ops = NULL;
     }
-    return code || !way->open ? code : way->open(m, error);
+    return code || !method->open ? code : method->open(m, error);
 }
 
 void march_close(struct march *m)
@@ -179,8 +179,8 @@ void march_close(struct march *m)
     if (m->allocator.ops)
         for (uint32_t i = 0; i < m->window * march_chunks(m); i++)
             march_free(m, &m->chunks[i], NULL);
-    if (m->way->close)
-        m->way->close(m);
+    if (m->method->close)
+        m->method->close(m);
     if (m->allocator.ops)
         allocator_close(&m->allocator);
     free(m->chunks);
@@ -222,10 +222,10 @@ static int count_layer(struct march *m, uint32_t layer, struct error *error)
 int march_frame(struct march *m, uint32_t layer, struct error *error)
 {
     m->readback_ns = m->memory_ns = 0;
-    int code = layer < m->window ? 0 : m->way->destroy(m, layer - m->window, error);
+    int code = layer < m->window ? 0 : m->method->destroy(m, layer - m->window, error);
     if (!code)
         code = count_layer(m, layer, error);
-    return code ? code : m->way->create(m, layer, error);
+    return code ? code : m->method->create(m, layer, error);
 }
 
 int march_emit(struct march *m, uint64_t memory, uint64_t offset_words, uint64_t stride_words,
@@ -297,7 +297,7 @@ int march_hash_layer(struct march *m, uint32_t layer, uint32_t *counts, struct e
         r->ops->read(r->device, counts, r->counts, (uint64_t)layer * chunks * 4, chunks * 4, error);
     for (uint32_t c = 0; c < chunks && !code; c++) {
         uint64_t memory = 0, offset_words = 0;
-        code = m->way->locate(m, layer, c, counts, &memory, &offset_words, error);
+        code = m->method->locate(m, layer, c, counts, &memory, &offset_words, error);
         const union launch_value arguments[] = {{.memory = r->sums},
                                                 {.memory = memory},
                                                 {.i64 = (int64_t)offset_words},
@@ -326,7 +326,7 @@ int march_read_chunk(struct march *m, uint32_t layer, uint32_t chunk, const uint
 {
     struct marcher *r = m->marcher;
     uint64_t memory = 0, offset_words = 0;
-    int code = m->way->locate(m, layer, chunk, counts, &memory, &offset_words, error);
+    int code = m->method->locate(m, layer, chunk, counts, &memory, &offset_words, error);
     return code || !counts[chunk] ? code
                                   : r->ops->read(r->device, triangles, memory, offset_words * 4,
                                                  (uint64_t)counts[chunk] * TRIANGLE_BYTES, error);

@@ -1,4 +1,4 @@
-/* One march of the window over the surface, in one way of getting memory. */
+/* One march of the window over the surface, in one method of getting memory. */
 #ifndef GAMUT_EXPERIMENT_ISOSURFACE_MARCH_H
 #define GAMUT_EXPERIMENT_ISOSURFACE_MARCH_H
 
@@ -6,7 +6,7 @@
 #include "experiment/isosurface/isosurface.h"
 #include "run/execute/device_source.h"
 
-/* Kernels on a device and the memories that do not depend on the way. */
+/* Kernels on a device and the memories that do not depend on the method. */
 struct marcher {
     struct device *device;
     const struct device_ops *ops;
@@ -19,7 +19,7 @@ struct marcher {
     uint64_t counts; /* a word a chunk of every layer: its triangles */
     uint64_t bases;  /* a word a chunk of a layer: where its triangles begin */
     uint64_t zeros;  /* as many words, all 0 */
-    uint64_t totals; /* a word a layer: its triangles, where a way asks for them */
+    uint64_t totals; /* a word a layer: its triangles, where a method asks for them */
     uint64_t sums;   /* HASH_ITEMS sums of 64 bits */
 };
 enum { HASH_ITEMS = 256 };
@@ -38,9 +38,9 @@ struct chunk {
 
 struct march;
 
-/* A way of getting memory for the triangles of a layer. Layer L is in the window from its create to
+/* A method of getting memory for the triangles of a layer. Layer L is in the window from its create to
  * its destroy, `window` creates later. Nothing waits that does not have to. */
-struct isosurface_way {
+struct isosurface_method {
     const char *name, *help;
     bool uses_allocator;
     int (*open)(struct march *m, struct error *error); /* optional */
@@ -48,25 +48,25 @@ struct isosurface_way {
     int (*create)(struct march *m, uint32_t layer, struct error *error);
     int (*destroy)(struct march *m, uint32_t layer, struct error *error);
     /* Not timed: where the triangles of a chunk are, which has counts[chunk] of them. ERR_WRONG
-     * where the way has memory for an empty one, or none for another. */
+     * where the method has memory for an empty one, or none for another. */
     int (*locate)(struct march *m, uint32_t layer, uint32_t chunk, const uint32_t *counts,
                   uint64_t *memory, uint64_t *offset_words, struct error *error);
     void (*close)(struct march *m); /* optional; also after an open that failed */
 };
 /* Up to NULL; in the order in which they are listed. */
-extern const struct isosurface_way *const isosurface_ways[];
-extern const struct isosurface_way isosurface_heap;
-const struct isosurface_way *isosurface_find_way(const char *name); /* NULL: there is none */
+extern const struct isosurface_method *const isosurface_methods[];
+extern const struct isosurface_method isosurface_heap;
+const struct isosurface_method *isosurface_find_method(const char *name); /* NULL: there is none */
 
 struct march {
     struct marcher *marcher;
     struct isosurface_field field;
     uint32_t window, cells, layers;
-    const struct isosurface_way *way;
+    const struct isosurface_method *method;
     struct source source;
-    struct allocator allocator; /* where the way uses one */
-    struct chunk *chunks;       /* of the window: see march_chunk; for the way to use */
-    uint32_t *counts;           /* of a layer; for the way to use */
+    struct allocator allocator; /* where the method uses one */
+    struct chunk *chunks;       /* of the window: see march_chunk; for the method to use */
+    uint32_t *counts;           /* of a layer; for the method to use */
     uint64_t memory;            /* likewise */
     void *heap;                 /* likewise */
 
@@ -75,16 +75,16 @@ struct march {
     uint64_t held_bytes; /* for triangles, other than from the source */
 };
 
-/* `strategy`: for ways that use an allocator. `march` is to be closed also after an error. */
-int march_open(struct marcher *marcher, const struct isosurface_way *way, const char *strategy,
-               const struct isosurface_field *field, uint32_t window, uint32_t layers,
-               struct march *march, struct error *error);
+/* `strategy`: for methods that use an allocator. `march` is to be closed also after an error. */
+int march_open(struct marcher *marcher, const struct isosurface_method *method,
+               const char *strategy, const struct isosurface_field *field, uint32_t window,
+               uint32_t layers, struct march *march, struct error *error);
 void march_close(struct march *march);
 
 /* A frame: the layer that leaves the window goes, the next one comes. */
 int march_frame(struct march *march, uint32_t layer, struct error *error);
 
-/* ---- for ways ---- */
+/* ---- for methods ---- */
 
 static inline uint32_t march_chunks(const struct march *m)
 {

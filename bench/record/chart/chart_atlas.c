@@ -1,5 +1,5 @@
-/* The chart of an atlas: cost against size, a panel a call, a line a way. For each panel (alloc,
- * first use, free) and each way one block: bytes, then median, p10 and p90 in ns. A way without
+/* The chart of an atlas: cost against size, a panel a call, a line a method. For each panel (alloc,
+ * first use, free) and each method one block: bytes, then median, p10 and p90 in ns. A method without
  * such a call has one line of NaN. */
 #include <string.h>
 
@@ -22,7 +22,7 @@ static const struct {
 };
 enum { PANELS = sizeof panels / sizeof *panels };
 
-/* Ways that have something to show, in the order of the atlas. */
+/* Methods that have something to show, in the order of the atlas. */
 static bool is_drawn(const struct atlas *atlas, size_t c)
 {
     const struct atlas_curve *curve = &atlas->curves[c];
@@ -57,46 +57,47 @@ static void write_data(const struct atlas *atlas, FILE *out)
     fprintf(out, "# gamut atlas of %s\n", atlas->device);
     for (size_t panel = 0; panel < PANELS; panel++)
         for (size_t c = 0; c < atlas->curve_count; c++) {
-            const char *way = atlas->curves[c].way;
+            const char *method = atlas->curves[c].method;
             if (!is_drawn(atlas, c))
                 continue;
-            fprintf(out, "# %s %s: bytes p50_ns p10_ns p90_ns\n", way, panels[panel].call);
-            write_block(atlas_find(atlas, way, panels[panel].call), out);
+            fprintf(out, "# %s %s: bytes p50_ns p10_ns p90_ns\n", method, panels[panel].call);
+            write_block(atlas_find(atlas, method, panels[panel].call), out);
             fputs("\n\n", out);
         }
 }
 
-/* "raw: 45.1 us + 812 GiB/s", for each panel and way. */
+/* "raw: 45.1 us + 812 GiB/s", for each panel and method. */
 static void add_legends(const struct atlas *atlas, struct text *out)
 {
     for (size_t panel = 0; panel < PANELS; panel++)
         for (size_t c = 0; c < atlas->curve_count; c++) {
-            const char *way = atlas->curves[c].way;
+            const char *method = atlas->curves[c].method;
             if (!is_drawn(atlas, c))
                 continue;
-            const struct atlas_curve *curve = atlas_find(atlas, way, panels[panel].call);
+            const struct atlas_curve *curve = atlas_find(atlas, method, panels[panel].call);
             struct text fit = {0};
             if (curve)
                 atlas_fit_text(curve, &fit);
-            text_add(out, "\"%s%s%s\" ", way, fit.length ? ": " : "", fit.length ? fit.data : "");
+            text_add(out, "\"%s%s%s\" ", method, fit.length ? ": " : "",
+                     fit.length ? fit.data : "");
             text_free(&fit);
         }
 }
 
 static void add_variables(const struct atlas *atlas, struct text *out)
 {
-    struct labels ways = {0}, titles = {0};
+    struct labels methods = {0}, titles = {0};
     struct text legends = {0};
     for (size_t c = 0; c < atlas->curve_count; c++)
         if (is_drawn(atlas, c))
-            labels_add(&ways, atlas->curves[c].way);
+            labels_add(&methods, atlas->curves[c].method);
     for (size_t panel = 0; panel < PANELS; panel++)
         labels_add(&titles, panels[panel].title);
     add_legends(atlas, &legends);
-    labels_variable(&ways, "series", out);
+    labels_variable(&methods, "series", out);
     labels_variable(&titles, "titles", out);
     gnuplot_variable(out, "legends", legends.data ? legends.data : "");
-    labels_free(&ways);
+    labels_free(&methods);
     labels_free(&titles);
     text_free(&legends);
 }
@@ -116,7 +117,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
 
 const struct chart chart_atlas = {
     .name = "atlas",
-    .help = "time of alloc, first use and free by size, a line for each way to get memory",
+    .help = "time of alloc, first use and free by size, a line for each method to get memory",
     .scope = CHART_OF_DEVICE,
     .write = write,
 };

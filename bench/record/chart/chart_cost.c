@@ -1,10 +1,10 @@
 /* What the whole life of a memory costs by its size: alloc, first use and free on an idle device,
- * a line for each way to get memory; and what copying as many bytes within the device takes, which
+ * a line for each method to get memory; and what copying as many bytes within the device takes, which
  * is the least that a program which allocates them does with them.
  *
  *     bytes ns
  *
- * One block a way, medians of the atlas added up; the copy's is the last.
+ * One block a method, medians of the atlas added up; the copy's is the last.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "record/chart/chart_parts.h"
 #include "record/chart/gnuplot.h"
 
-/* A way that touches its memory when it is made has no first use of its own. */
+/* A method that touches its memory when it is made has no first use of its own. */
 static double median_at(const struct atlas_curve *curve, uint64_t bytes)
 {
     for (size_t i = 0; curve && i < curve->point_count; i++) {
@@ -26,10 +26,11 @@ static double median_at(const struct atlas_curve *curve, uint64_t bytes)
 
 /* The sum of the medians as a curve, so that it has a line fitted too. The caller frees it by the
  * atlas that holds it. */
-static void add_way(const struct atlas *atlas, const struct atlas_curve *alloc, struct atlas *sums)
+static void add_method(const struct atlas *atlas, const struct atlas_curve *alloc,
+                       struct atlas *sums)
 {
-    const struct atlas_curve *first_use = atlas_find(atlas, alloc->way, "first_use");
-    const struct atlas_curve *freed = atlas_find(atlas, alloc->way, "free");
+    const struct atlas_curve *first_use = atlas_find(atlas, alloc->method, "first_use");
+    const struct atlas_curve *freed = atlas_find(atlas, alloc->method, "free");
     for (size_t i = 0; freed && i < alloc->point_count; i++) {
         const struct atlas_point *p = &alloc->points[i];
         if (p->live_count > 0 || p->sample_count == 0)
@@ -40,7 +41,7 @@ static void add_way(const struct atlas *atlas, const struct atlas_curve *alloc, 
         uint64_t whole = isnan(ns) ? 0 : (uint64_t)ns;
         if (!isnan(ns)) {
             atlas_summarise(&sum, &whole, 1);
-            atlas_add_point(atlas_curve_of(sums, alloc->way, "life"), &sum);
+            atlas_add_point(atlas_curve_of(sums, alloc->method, "life"), &sum);
         }
     }
 }
@@ -64,24 +65,25 @@ static void write_curve(const char *name, const struct atlas_curve *curve, FILE 
 static void write_sums(const struct atlas *atlas, struct atlas *sums, FILE *data,
                        struct text *variables)
 {
-    struct labels ways = {0}, legends = {0};
+    struct labels methods = {0}, legends = {0};
     fprintf(data, "# gamut cost on %s", atlas->device);
     for (size_t c = 0; c < sums->curve_count; c++) {
         struct atlas_curve *curve = &sums->curves[c];
         struct text fit = {0}, legend = {0};
         atlas_finish_curve(curve);
         atlas_fit_text(curve, &fit);
-        text_add(&legend, "%s%s%s", curve->way, fit.length ? ": " : "", fit.length ? fit.data : "");
-        labels_add(&ways, curve->way);
+        text_add(&legend, "%s%s%s", curve->method, fit.length ? ": " : "",
+                 fit.length ? fit.data : "");
+        labels_add(&methods, curve->method);
         labels_add(&legends, legend.data);
-        write_curve(curve->way, curve, data);
+        write_curve(curve->method, curve, data);
         text_free(&fit);
         text_free(&legend);
     }
     write_curve("copy", atlas_find(atlas, "command", "copy"), data);
-    labels_variable(&ways, "series", variables);
+    labels_variable(&methods, "series", variables);
     labels_variable(&legends, "legends", variables);
-    labels_free(&ways);
+    labels_free(&methods);
     labels_free(&legends);
 }
 
@@ -94,12 +96,13 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
         return rc;
     for (size_t c = 0; c < atlas.curve_count; c++)
         if (strcmp(atlas.curves[c].call, "alloc") == 0)
-            add_way(&atlas, &atlas.curves[c], &sums);
+            add_method(&atlas, &atlas.curves[c], &sums);
     if (sums.curve_count == 0)
-        rc = error_set(error, ERR_NOT_FOUND,
-                       "the atlas of %s has no way with both an alloc and a free, whose cost the "
-                       "chart %s adds up",
-                       of->device, chart_cost.name);
+        rc =
+            error_set(error, ERR_NOT_FOUND,
+                      "the atlas of %s has no method with both an alloc and a free, whose cost the "
+                      "chart %s adds up",
+                      of->device, chart_cost.name);
     else
         write_sums(&atlas, &sums, data, variables);
     atlas_free(&sums);

@@ -1,4 +1,4 @@
-/* The chart of the isosurface experiment: what each way of getting memory takes and holds. Block 0
+/* The chart of the isosurface experiment: what each method of getting memory takes and holds. Block 0
  * has a line a row: its place and name; time of a frame, host time blocked in it, bytes reserved
  * and used (NaN where unknown); the first three as texts; and the status if it is not ok. */
 #include <math.h>
@@ -21,8 +21,8 @@ static void print_row(const json_t *row, size_t place, FILE *out)
 {
     const char *strategy = experiment_word(row, "strategy");
     const bool is_ok = case_is_ok(row);
-    fprintf(out, "%zu \"%s%s%s\"", place, experiment_word(row, "way"), *strategy == '-' ? "" : " ",
-            *strategy == '-' ? "" : strategy);
+    fprintf(out, "%zu \"%s%s%s\"", place, experiment_word(row, "method"),
+            *strategy == '-' ? "" : " ", *strategy == '-' ? "" : strategy);
     for (size_t i = 0; i < NUMBERS; i++)
         data_number(case_stat(row, numbers[i].metric, "median"), out);
     for (size_t i = 0; i < TEXTS; i++) {
@@ -65,7 +65,8 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
 
 const struct chart chart_isosurface = {
     .name = "isosurface",
-    .help = "frame time, host time blocked and bytes held by way of getting memory of unknown size",
+    .help =
+        "frame time, host time blocked and bytes held by method of getting memory of unknown size",
     .scope = CHART_OF_DEVICE,
     .write = write,
 };

@@ -1,5 +1,5 @@
 /* The chart of the stall experiment: time of a frame against the work that is queued in it, a panel
- * for each amount of the host's own work. For each panel and each way a block: place of the queued
+ * for each amount of the host's own work. For each panel and each method a block: place of the queued
  * work on the axis, time of the frame, and what is claimed of it. */
 #include <math.h>
 #include <stdlib.h>
@@ -39,11 +39,11 @@ struct stall {
 static void name_of(const json_t *row, struct text *out)
 {
     const char *strategy = experiment_word(row, "strategy");
-    const char *way = experiment_word(row, "way");
+    const char *method = experiment_word(row, "method");
     if (*strategy == '-')
-        text_add(out, "%s", way);
+        text_add(out, "%s", method);
     else
-        text_add(out, "%s %s", strategy, way);
+        text_add(out, "%s %s", strategy, method);
 }
 
 static struct stall stall_of(const json_t *experiment)

@@ -50,10 +50,10 @@ static double distance(uint64_t a, uint64_t b)
     return fabs(log2((double)a + 1) - log2((double)b + 1));
 }
 
-enum atlas_wait atlas_waits(const struct atlas *atlas, const char *way, const char *call,
+enum atlas_wait atlas_waits(const struct atlas *atlas, const char *method, const char *call,
                             uint64_t bytes)
 {
-    const struct atlas_curve *curve = atlas_find(atlas, way, call);
+    const struct atlas_curve *curve = atlas_find(atlas, method, call);
     const struct atlas_probe *nearest = NULL;
     for (size_t i = 0; curve && i < curve->probe_count; i++)
         if (!nearest || distance(curve->probes[i].bytes, bytes) < distance(nearest->bytes, bytes))
@@ -207,10 +207,10 @@ static double beyond(const struct atlas_curve *c, const struct atlas_point *oute
     return here > 0 ? ns * on_line(line, bytes) / here : ns;
 }
 
-bool atlas_cost_ns(const struct atlas *atlas, const char *way, const char *call, uint64_t bytes,
+bool atlas_cost_ns(const struct atlas *atlas, const char *method, const char *call, uint64_t bytes,
                    double *ns)
 {
-    const struct atlas_curve *c = atlas_find(atlas, way, call);
+    const struct atlas_curve *c = atlas_find(atlas, method, call);
     const struct atlas_point *low = NULL, *high = NULL;
     for (size_t i = 0; c && i < c->point_count; i++) {
         const struct atlas_point *p = &c->points[i];
@@ -232,9 +232,9 @@ bool atlas_cost_ns(const struct atlas *atlas, const char *way, const char *call,
     return true;
 }
 
-uint64_t atlas_step_bytes(const struct atlas *atlas, const char *way, const char *call)
+uint64_t atlas_step_bytes(const struct atlas *atlas, const char *method, const char *call)
 {
-    const struct atlas_curve *c = atlas_find(atlas, way, call);
+    const struct atlas_curve *c = atlas_find(atlas, method, call);
     uint64_t most_ns = 0; /* of the sizes before */
     for (size_t i = 0; c && i < c->point_count; i++) {
         if (!counts(&c->points[i]))
@@ -252,24 +252,26 @@ uint64_t atlas_step_bytes(const struct atlas *atlas, const char *way, const char
 
 /* ---- curves ---- */
 
-const struct atlas_curve *atlas_find(const struct atlas *atlas, const char *way, const char *call)
+const struct atlas_curve *atlas_find(const struct atlas *atlas, const char *method,
+                                     const char *call)
 {
     for (size_t i = 0; i < atlas->curve_count; i++)
-        if (strcmp(atlas->curves[i].way, way) == 0 && strcmp(atlas->curves[i].call, call) == 0)
+        if (strcmp(atlas->curves[i].method, method) == 0 &&
+            strcmp(atlas->curves[i].call, call) == 0)
             return &atlas->curves[i];
     return NULL;
 }
 
-struct atlas_curve *atlas_curve_of(struct atlas *atlas, const char *way, const char *call)
+struct atlas_curve *atlas_curve_of(struct atlas *atlas, const char *method, const char *call)
 {
-    const struct atlas_curve *found = atlas_find(atlas, way, call);
+    const struct atlas_curve *found = atlas_find(atlas, method, call);
     if (found)
         return &atlas->curves[found - atlas->curves];
     size_t count = atlas->curve_count++;
     atlas->curves = must_realloc(atlas->curves, (count + 1) * sizeof *atlas->curves);
     struct atlas_curve *curve = &atlas->curves[count];
     *curve = (struct atlas_curve){.fit_error = NAN};
-    snprintf(curve->way, sizeof curve->way, "%s", way);
+    snprintf(curve->method, sizeof curve->method, "%s", method);
     snprintf(curve->call, sizeof curve->call, "%s", call);
     return curve;
 }

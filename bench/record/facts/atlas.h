@@ -1,4 +1,4 @@
-/* The atlas of a device: what each way of getting memory costs there, by size, and what the calls
+/* The atlas of a device: what each method of getting memory costs there, by size, and what the calls
  * wait for. Measured by `gamut atlas`, kept in a file, drawn by `gamut plot`, and what the cost
  * model reads. Of names and numbers alone, like the rest of record/.
  *
@@ -33,7 +33,7 @@ const char *atlas_wait_name(enum atlas_wait wait);
  * otherwise. */
 struct atlas_point {
     uint64_t bytes;      /* of the call; 0 for calls that have no size */
-    uint64_t live_count; /* other live allocations of the same way meanwhile */
+    uint64_t live_count; /* other live allocations of the same method meanwhile */
     unsigned sample_count;
     uint64_t min_ns, p10_ns, p50_ns, p90_ns, p99_ns, max_ns;
     char skipped[256]; /* "" or why there is no sample */
@@ -55,10 +55,11 @@ struct atlas_line {
     double a_ns, b_ns_per_byte;
 };
 
-/* One call of one way, over sizes. Points are sorted by live_count, then bytes; probes by bytes. A
- * way that the device does not offer has the curve "alloc" alone, with one point that says why. */
+/* One call of one method, over sizes. Points are sorted by live_count, then bytes; probes by bytes. A
+ * method that the device does not offer has the curve "alloc" alone, with one point that says why. */
 struct atlas_curve {
-    char way[64]; /* "raw", "stream:threshold=max", "vmm", …; "command" for launches and copies */
+    char
+        method[64]; /* "raw", "stream:threshold=max", "vmm", …; "command" for launches and copies */
     char call[32]; /* "alloc", "first_use", "second_use", "free", "realloc", "launch", … */
     enum atlas_wait waits; /* the most that any of the probes waits for */
     size_t probe_count;
@@ -86,7 +87,7 @@ struct atlas {
  * them, and where a median is missing, it is unknown. */
 enum atlas_wait atlas_classify(const struct atlas_probe *probe);
 /* The class at a size: of the probe that is nearest to it in size. */
-enum atlas_wait atlas_waits(const struct atlas *atlas, const char *way, const char *call,
+enum atlas_wait atlas_waits(const struct atlas *atlas, const char *method, const char *call,
                             uint64_t bytes);
 
 /* Fills in a point from samples, which it sorts. */
@@ -94,8 +95,8 @@ void atlas_summarise(struct atlas_point *point, uint64_t *samples_ns, size_t cou
 /* Fills in what follows from points and probes: lines, fit_error, waits. */
 void atlas_finish_curve(struct atlas_curve *curve);
 
-/* The curve of a way and call, made at its first mention; valid until the next call. */
-struct atlas_curve *atlas_curve_of(struct atlas *atlas, const char *way, const char *call);
+/* The curve of a method and call, made at its first mention; valid until the next call. */
+struct atlas_curve *atlas_curve_of(struct atlas *atlas, const char *method, const char *call);
 /* Adds a point or probe where it belongs by its order. */
 void atlas_add_point(struct atlas_curve *curve, const struct atlas_point *point);
 void atlas_add_probe(struct atlas_curve *curve, const struct atlas_probe *probe);
@@ -103,14 +104,15 @@ void atlas_add_probe(struct atlas_curve *curve, const struct atlas_probe *probe)
 /* The median of a call at a size with no other live allocations: between measured sizes on a
  * straight line in both logarithms, outside them by the fit, scaled to meet the outermost point.
  * false: the atlas does not know this call. */
-bool atlas_cost_ns(const struct atlas *atlas, const char *way, const char *call, uint64_t bytes,
+bool atlas_cost_ns(const struct atlas *atlas, const char *method, const char *call, uint64_t bytes,
                    double *ns);
 /* The least size from which on a call costs at least three times what it costs at any smaller one
  * (medians, no other live allocations): where a driver gets memory of a different kind. 0: at no
  * size, or not known. */
-uint64_t atlas_step_bytes(const struct atlas *atlas, const char *way, const char *call);
+uint64_t atlas_step_bytes(const struct atlas *atlas, const char *method, const char *call);
 /* NULL: no such curve. */
-const struct atlas_curve *atlas_find(const struct atlas *atlas, const char *way, const char *call);
+const struct atlas_curve *atlas_find(const struct atlas *atlas, const char *method,
+                                     const char *call);
 
 /* The caller owns the result; never NULL. */
 json_t *atlas_to_json(const struct atlas *atlas);

@@ -57,7 +57,7 @@ static json_t *curve_to_json(const struct atlas_curve *curve)
         tree_append(probes, probe_to_json(&curve->probes[i]));
     for (size_t i = 0; i < curve->point_count; i++)
         tree_append(points, point_to_json(&curve->points[i]));
-    tree_put(json, "way", tree_text(curve->way));
+    tree_put(json, "method", tree_text(curve->method));
     tree_put(json, "call", tree_text(curve->call));
     tree_put(json, "waits", tree_text(atlas_wait_name(curve->waits)));
     tree_put(json, "lines", lines);
@@ -245,16 +245,16 @@ static void read_lines(struct reader *r, const json_t *lines, size_t number,
 static void read_curve(struct reader *r, const json_t *json, size_t number, struct atlas *atlas)
 {
     struct atlas_curve head = {.waits = read_wait(r, json)};
-    read_text(r, json, "way", false, head.way, sizeof head.way);
+    read_text(r, json, "method", false, head.method, sizeof head.method);
     read_text(r, json, "call", false, head.call, sizeof head.call);
     const json_t *lines = array_of(r, json, "lines"), *points = array_of(r, json, "points"),
                  *probes = array_of(r, json, "probes");
-    if (!r->code && atlas_find(atlas, head.way, head.call))
-        fault(r, "call", "this way and call came before");
+    if (!r->code && atlas_find(atlas, head.method, head.call))
+        fault(r, "call", "this method and call came before");
     head.fit_error = read_number(r, json, "fit_error");
     if (r->code)
         return;
-    struct atlas_curve *curve = atlas_curve_of(atlas, head.way, head.call);
+    struct atlas_curve *curve = atlas_curve_of(atlas, head.method, head.call);
     *curve = head;
     read_lines(r, lines, number, curve);
     read_points(r, points, number, curve);

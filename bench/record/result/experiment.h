@@ -59,7 +59,7 @@ void experiment_summarise(json_t *experiment);
 /* The value of a parameter; case_stat (case_tree.h) reads the metrics. */
 const char *experiment_word(const json_t *row, const char *parameter);
 double experiment_number(const json_t *row, const char *parameter);
-/* Adds "way=heap strategy=- spin_ns=5000". */
+/* Adds "method=heap strategy=- spin_ns=5000". */
 void experiment_row_words(const json_t *experiment, const json_t *row, struct text *out);
 /* Adds a value in its unit for people: "1.20 ms", "3.40 MiB"; "-" for NaN. */
 void experiment_value_text(double value, const char *unit, struct text *out);

@@ -21,7 +21,7 @@
 #include "record/statistics/statistics.h"
 
 #define RESULT_SCHEMA_NAME    "gamut.result"
-#define RESULT_SCHEMA_VERSION "1.5.0"
+#define RESULT_SCHEMA_VERSION "1.6.0"
 
 /* How a run ended; "partial" until result_finish says otherwise. */
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };

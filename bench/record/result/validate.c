@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "record/result/result.h"
+#include "record/result/old_words.h"
 #include "base/tree.h"
 
 enum {
@@ -468,6 +469,7 @@ int result_load(const char *path, json_t **root, struct error *error)
     if (!*root)
         return error_set(error, ERR_PARSE, "%s:%d:%d: %s", path, where.line, where.column,
                          where.text);
+    result_renew_words(*root);
     int rc = result_validate(*root, error);
     if (rc) {
         error_prefix(error, "%s: ", path);

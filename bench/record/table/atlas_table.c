@@ -82,10 +82,10 @@ static void print_time(const struct atlas_point *point, FILE *out)
     fprintf(out, "  %9s", point ? text_ns(ns, (double)point->p50_ns) : "-");
 }
 
-static void print_ways(const struct atlas *atlas, FILE *out)
+static void print_methods(const struct atlas *atlas, FILE *out)
 {
     char size[32];
-    fprintf(out, "\n%-20s  %-10s", "way", "call");
+    fprintf(out, "\n%-20s  %-10s", "method", "call");
     for (size_t i = 0; i < SHOWN; i++)
         fprintf(out, "  %9s", text_bytes(size, shown_bytes[i]));
     fprintf(out, "  %20s  %9s  %-44s  %7s  %s\n", "largest", "p99 1 MiB", "fit a + size / b",
@@ -96,7 +96,7 @@ static void print_ways(const struct atlas *atlas, FILE *out)
         char text[96], ns[32];
         if (!largest)
             continue;
-        fprintf(out, "%-20s  %-10s", curve->way, curve->call);
+        fprintf(out, "%-20s  %-10s", curve->method, curve->call);
         for (size_t i = 0; i < SHOWN; i++)
             print_time(point_at(curve, shown_bytes[i]), out);
         snprintf(text, sizeof text, "%s (%s)", text_ns(ns, (double)largest->p50_ns),
@@ -148,9 +148,9 @@ static void print_live(const struct atlas *atlas, FILE *out)
             if (p->live_count == 0)
                 continue;
             if (first)
-                fputs("\nmedian with other live allocations of the same way and size\n", out);
+                fputs("\nmedian with other live allocations of the same method and size\n", out);
             if (!named)
-                fprintf(out, "%-20s  %-10s  %9s", curve->way, curve->call,
+                fprintf(out, "%-20s  %-10s  %9s", curve->method, curve->call,
                         text_bytes(size, p->bytes));
             first = false;
             named = true;
@@ -165,7 +165,7 @@ static void print_live(const struct atlas *atlas, FILE *out)
     }
 }
 
-/* One line for what a way does not offer, or from which size on something was left out. */
+/* One line for what a method does not offer, or from which size on something was left out. */
 static void print_skipped(const struct atlas *atlas, FILE *out)
 {
     bool first = true;
@@ -183,7 +183,7 @@ static void print_skipped(const struct atlas *atlas, FILE *out)
         if (first)
             fputs("\nleft out\n", out);
         first = false;
-        fprintf(out, "%-20s  %s", curve->way, skipped->skipped);
+        fprintf(out, "%-20s  %s", curve->method, skipped->skipped);
         fprintf(out, count > 1 ? ", and %zu larger sizes\n" : "\n", count - 1);
     }
 }
@@ -194,7 +194,7 @@ void atlas_print(const struct atlas *atlas, FILE *out)
     fprintf(out, "%s, %s%s%s; medians, of which %s is the reading of the clock\n", atlas->device,
             atlas->name, *atlas->driver ? ", driver " : "", atlas->driver,
             isnan(atlas->timer_ns) ? "an unknown part" : text_ns(ns, atlas->timer_ns));
-    print_ways(atlas, out);
+    print_methods(atlas, out);
     print_commands(atlas, out);
     print_live(atlas, out);
     print_skipped(atlas, out);

@@ -25,23 +25,23 @@ int atlas_measure(struct device *device, const struct atlas_options *options,
                       .atlas = atlas,
                       .listener = listener,
                       .context = context};
-    struct open_way ways[WAYS_MAX];
-    size_t way_count = 0;
+    struct open_method methods[METHODS_MAX];
+    size_t method_count = 0;
     take_facts(device_info(device), atlas);
     bench_say(&b, "building kernels", false);
     int code = bench_open(&b, error);
     if (!code)
         code = commands_prepare(&b, error);
     if (!code)
-        code = ways_open(&b, ways, &way_count, error);
+        code = methods_open(&b, methods, &method_count, error);
     if (!code)
-        code = atlas_sizes(&b, ways, way_count, error);
+        code = atlas_sizes(&b, methods, method_count, error);
     if (!code)
-        code = atlas_probe_waits(&b, ways, way_count, error);
+        code = atlas_probe_waits(&b, methods, method_count, error);
     if (!code)
-        code = atlas_live_counts(&b, ways, way_count, error);
+        code = atlas_live_counts(&b, methods, method_count, error);
     if (code != ERR_DEVICE_LOST) { /* closing what is lost can hang */
-        ways_close(&b, ways, way_count);
+        methods_close(&b, methods, method_count);
         bench_close(&b);
     }
     free(b.host);

@@ -68,11 +68,11 @@ static inline uint64_t bench_end(uint64_t began_ns)
 enum { CELL_CALLS = 16 };
 
 struct cell {
-    const char *way;
+    const char *method;
     const char *calls[CELL_CALLS]; /* up to NULL */
     uint64_t bytes, live_count;
     int (*run)(struct bench *b, struct cell *cell, struct error *error);
-    const void *subject; /* a struct way or command */
+    const void *subject; /* a struct method or command */
     unsigned most_samples;
     size_t counts[CELL_CALLS];
     uint64_t *samples[CELL_CALLS];
@@ -87,47 +87,48 @@ void cell_close(struct cell *cell);
 void cell_take(struct cell *cell, size_t call, uint64_t ns);
 double cell_median(const struct cell *cell, size_t call); /* NaN without samples */
 
-/* ---- ways ---- */
+/* ---- methods ---- */
 
-enum { WAY_STEPS = 4 };
+enum { METHOD_STEPS = 4 };
 
-/* A memory of a way. */
-struct way_block {
+/* A memory of a method. */
+struct method_block {
     uint64_t bytes, memory, chunk;
     void *host;
-    uint64_t step_ns[WAY_STEPS]; /* of the last alloc or free, step by step */
+    uint64_t step_ns[METHOD_STEPS]; /* of the last alloc or free, step by step */
 };
 
 /* The time of all steps. */
-uint64_t way_ns(const struct way_block *block);
+uint64_t method_ns(const struct method_block *block);
 
-struct way {
+struct method {
     const char *name;
-    const char *alloc_steps[WAY_STEPS], *free_steps[WAY_STEPS]; /* NULL: a single call */
+    const char *alloc_steps[METHOD_STEPS], *free_steps[METHOD_STEPS]; /* NULL: a single call */
     bool free_while_used; /* memory may be freed while commands that use it are queued */
     uint64_t most_bytes;  /* 0: a quarter of the device's memory */
     const char *why_most; /* most_bytes is not more */
-    /* Optional. ERR_UNSUPPORTED: the device does not offer this way, and why. */
+    /* Optional. ERR_UNSUPPORTED: the device does not offer this method, and why. */
     int (*open)(struct bench *b, uint64_t *state, struct error *error);
     void (*close)(struct bench *b, uint64_t state);
-    int (*alloc)(struct bench *b, uint64_t state, struct way_block *block, struct error *error);
-    int (*free)(struct bench *b, uint64_t state, struct way_block *block, struct error *error);
+    int (*alloc)(struct bench *b, uint64_t state, struct method_block *block, struct error *error);
+    int (*free)(struct bench *b, uint64_t state, struct method_block *block, struct error *error);
 };
 
-struct open_way {
-    const struct way *way;
+struct open_method {
+    const struct method *method;
     uint64_t state;
     uint64_t least_bytes, step_bytes; /* sizes are multiples of it */
 };
 
-enum { WAYS_MAX = 12 };
+enum { METHODS_MAX = 12 };
 
-/* Opens what the device offers. A way that it does not offer gets a curve that says why. */
-int ways_open(struct bench *b, struct open_way ways[WAYS_MAX], size_t *count, struct error *error);
-void ways_close(struct bench *b, struct open_way *ways, size_t count);
+/* Opens what the device offers. A method that it does not offer gets a curve that says why. */
+int methods_open(struct bench *b, struct open_method methods[METHODS_MAX], size_t *count,
+                 struct error *error);
+void methods_close(struct bench *b, struct open_method *methods, size_t count);
 
-/* A cell of a way: the whole life of a memory. Its subject is a struct open_way. */
-void way_cell(const struct open_way *way, uint64_t bytes, struct cell *cell);
+/* A cell of a method: the whole life of a memory. Its subject is a struct open_method. */
+void method_cell(const struct open_method *method, uint64_t bytes, struct cell *cell);
 
 /* ---- commands ---- */
 
@@ -140,11 +141,11 @@ int commands_prepare(struct bench *b, struct error *error);
 
 /* ---- phases ---- */
 
-int atlas_sizes(struct bench *b, const struct open_way *ways, size_t way_count,
+int atlas_sizes(struct bench *b, const struct open_method *methods, size_t method_count,
                 struct error *error);
-int atlas_probe_waits(struct bench *b, const struct open_way *ways, size_t way_count,
+int atlas_probe_waits(struct bench *b, const struct open_method *methods, size_t method_count,
                       struct error *error);
-int atlas_live_counts(struct bench *b, const struct open_way *ways, size_t way_count,
+int atlas_live_counts(struct bench *b, const struct open_method *methods, size_t method_count,
                       struct error *error);
 
 /* Files what a cell has measured as points of its curves. */

@@ -63,7 +63,7 @@ void bench_file(struct bench *b, const struct cell *cell)
         if (point.sample_count == 0 && (!*cell->skipped || call > 0))
             continue; /* a size that was left out is said once, of its first call */
         snprintf(point.skipped, sizeof point.skipped, "%s", cell->skipped);
-        struct atlas_curve *curve = atlas_curve_of(b->atlas, cell->way, cell->calls[call]);
+        struct atlas_curve *curve = atlas_curve_of(b->atlas, cell->method, cell->calls[call]);
         file_point(curve, &point);
         atlas_finish_curve(curve);
     }

@@ -1,4 +1,4 @@
-/* What commands cost: launches, marks, waits, copies. All under the way "command".
+/* What commands cost: launches, marks, waits, copies. All under the method "command".
  *
  *   launch           host time of launching an empty kernel into a queue that is not full
  *   launch_16        the same for a kernel of 8 memories and 8 numbers, all changed
@@ -232,7 +232,7 @@ size_t command_cells(const struct bench *b, uint64_t bytes, struct cell *cells)
         if (c->has_size != (bytes > 0) || bytes > (c->reads_host ? b->host_bytes : b->moved_bytes))
             continue;
         cells[count++] = (struct cell){
-            .way = "command", .calls = {c->name}, .bytes = bytes, .run = c->run, .subject = c};
+            .method = "command", .calls = {c->name}, .bytes = bytes, .run = c->run, .subject = c};
     }
     return count;
 }
@@ -241,7 +241,7 @@ static int median_of(struct bench *b, int (*run)(struct bench *, struct cell *, 
                      double *ns, struct error *error)
 {
     enum { TIMES = 21 };
-    struct cell cell = {.way = "command", .calls = {"launch"}};
+    struct cell cell = {.method = "command", .calls = {"launch"}};
     int code = 0;
     cell_open(&cell, TIMES * 16);
     for (int i = 0; i < TIMES && !code; i++)

@@ -1,4 +1,4 @@
-/* The cost of every way and command by size: cells, visited in rounds. */
+/* The cost of every method and command by size: cells, visited in rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,10 +71,10 @@ static uint64_t most_bytes(const struct device_info *info)
     return info->kind == DEVICE_CPU && quarter > gib ? gib : quarter;
 }
 
-static void add_way(const struct bench *b, const struct open_way *open, const struct effort *effort,
-                    struct cells *cells)
+static void add_method(const struct bench *b, const struct open_method *open,
+                       const struct effort *effort, struct cells *cells)
 {
-    const struct way *way = open->way;
+    const struct method *method = open->method;
     const struct device_info *info = device_info(b->device);
     uint64_t sizes[SIZES_MAX], most = most_bytes(info);
     size_t count = sizes_up_to(b, most, sizes);
@@ -82,15 +82,15 @@ static void add_way(const struct bench *b, const struct open_way *open, const st
         struct cell cell;
         char size[32], limit[32];
         if (sizes[i] < open->least_bytes || sizes[i] % open->step_bytes)
-            continue; /* no size of this way */
-        way_cell(open, sizes[i], &cell);
+            continue; /* no size of this method */
+        method_cell(open, sizes[i], &cell);
         if (sizes[i] > info->max_alloc_bytes)
             snprintf(cell.skipped, sizeof cell.skipped, "%s: at most %s in one memory",
                      text_bytes(size, sizes[i]), text_bytes(limit, info->max_alloc_bytes));
-        else if (way->most_bytes && sizes[i] > way->most_bytes)
+        else if (method->most_bytes && sizes[i] > method->most_bytes)
             snprintf(cell.skipped, sizeof cell.skipped,
                      "%s: memory of the host is measured up to %s", text_bytes(size, sizes[i]),
-                     text_bytes(limit, way->most_bytes));
+                     text_bytes(limit, method->most_bytes));
         add_cell(cells, &cell, effort->most);
     }
 }
@@ -132,7 +132,7 @@ static bool fits(const struct bench *b, struct cell *cell)
 /* ERR_DEVICE_LOST alone ends the measuring. */
 static int visit(struct bench *b, struct cell *cell, struct error *error)
 {
-    if (cell->subject && strcmp(cell->way, "command") != 0 && !fits(b, cell))
+    if (cell->subject && strcmp(cell->method, "command") != 0 && !fits(b, cell))
         return 0;
     struct error why = {0};
     uint64_t began = clock_ns();
@@ -210,13 +210,13 @@ static int visit_all(struct bench *b, struct cells *cells, const struct effort *
 /* A first command of a kind loads, compiles or connects something. */
 static int warm_up(struct bench *b, const struct cells *cells, struct error *error)
 {
-    const char *way = "", *call = "";
+    const char *method = "", *call = "";
     int code = 0;
     for (size_t i = 0; i < cells->count && !code; i++) {
         struct cell *cell = &cells->cell[i];
-        if (strcmp(cell->way, way) == 0 && strcmp(cell->calls[0], call) == 0)
+        if (strcmp(cell->method, method) == 0 && strcmp(cell->calls[0], call) == 0)
             continue;
-        way = cell->way;
+        method = cell->method;
         call = cell->calls[0];
         code = *cell->skipped ? 0 : visit(b, cell, error);
         cell->visits = 0;
@@ -226,17 +226,18 @@ static int warm_up(struct bench *b, const struct cells *cells, struct error *err
     return code;
 }
 
-int atlas_sizes(struct bench *b, const struct open_way *ways, size_t way_count, struct error *error)
+int atlas_sizes(struct bench *b, const struct open_method *methods, size_t method_count,
+                struct error *error)
 {
     const struct effort effort = effort_of(b);
     struct cells cells = {0};
-    for (size_t i = 0; i < way_count; i++)
-        add_way(b, &ways[i], &effort, &cells);
+    for (size_t i = 0; i < method_count; i++)
+        add_method(b, &methods[i], &effort, &cells);
     add_commands(b, &effort, &cells);
     /* Curves stand in this order, whichever has its first sample first. */
     for (size_t i = 0; i < cells.count; i++)
         for (size_t call = 0; call < CELL_CALLS && cells.cell[i].calls[call]; call++)
-            atlas_curve_of(b->atlas, cells.cell[i].way, cells.cell[i].calls[call]);
+            atlas_curve_of(b->atlas, cells.cell[i].method, cells.cell[i].calls[call]);
     bench_say(b, "warming up", false);
     int code = warm_up(b, &cells, error);
     if (!code)

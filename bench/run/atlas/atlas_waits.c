@@ -39,45 +39,45 @@ static int clear(struct bench *b, int code, struct error *error)
 static int life(struct bench *b, enum place place, uint64_t spin_ns, struct cell *cell,
                 struct error *error)
 {
-    const struct open_way *o = cell->subject;
-    const struct way *way = o->way;
-    struct way_block block = {.bytes = cell->bytes};
+    const struct open_method *o = cell->subject;
+    const struct method *method = o->method;
+    struct method_block block = {.bytes = cell->bytes};
     put(b, place, spin_ns);
-    int code = clear(b, way->alloc(b, o->state, &block, error), error);
+    int code = clear(b, method->alloc(b, o->state, &block, error), error);
     if (code)
         return code;
     size_t call = 0;
-    cell_take(cell, call++, way_ns(&block));
-    for (size_t i = 0; i < WAY_STEPS && way->alloc_steps[i]; i++)
+    cell_take(cell, call++, method_ns(&block));
+    for (size_t i = 0; i < METHOD_STEPS && method->alloc_steps[i]; i++)
         cell_take(cell, call++, block.step_ns[i]);
     code = bench_touch(b, block.memory, block.bytes, error);
     if (!code)
         code = bench_sync(b, error);
     put(b, place, spin_ns);
-    if (place == OWN_QUEUE && way->free_while_used) {
+    if (place == OWN_QUEUE && method->free_while_used) {
         b->obstacle.use = block.memory;
         b->obstacle.use_bytes = block.bytes;
     }
     memset(block.step_ns, 0, sizeof block.step_ns);
-    int freed = way->free(b, o->state, &block, code ? NULL : error);
+    int freed = method->free(b, o->state, &block, code ? NULL : error);
     code = clear(b, code ? code : freed, error);
-    cell_take(cell, call++, way_ns(&block));
-    for (size_t i = 0; i < WAY_STEPS && way->free_steps[i]; i++)
+    cell_take(cell, call++, method_ns(&block));
+    for (size_t i = 0; i < METHOD_STEPS && method->free_steps[i]; i++)
         cell_take(cell, call++, block.step_ns[i]);
     return code;
 }
 
-static void life_cell(const struct open_way *open, uint64_t bytes, struct cell *cell)
+static void life_cell(const struct open_method *open, uint64_t bytes, struct cell *cell)
 {
-    const struct way *way = open->way;
+    const struct method *method = open->method;
     size_t count = 0;
-    *cell = (struct cell){.way = way->name, .bytes = bytes, .subject = open};
+    *cell = (struct cell){.method = method->name, .bytes = bytes, .subject = open};
     cell->calls[count++] = "alloc";
-    for (size_t i = 0; i < WAY_STEPS && way->alloc_steps[i]; i++)
-        cell->calls[count++] = way->alloc_steps[i];
+    for (size_t i = 0; i < METHOD_STEPS && method->alloc_steps[i]; i++)
+        cell->calls[count++] = method->alloc_steps[i];
     cell->calls[count++] = "free";
-    for (size_t i = 0; i < WAY_STEPS && way->free_steps[i]; i++)
-        cell->calls[count++] = way->free_steps[i];
+    for (size_t i = 0; i < METHOD_STEPS && method->free_steps[i]; i++)
+        cell->calls[count++] = method->free_steps[i];
 }
 
 static int once(struct bench *b, enum place place, uint64_t spin_ns, struct cell *cell,
@@ -111,7 +111,8 @@ static int spin_time(struct bench *b, uint64_t asked_ns, double *ns, struct erro
 static void file_probes(struct bench *b, const struct cell places[PLACES], double spin_ns)
 {
     for (size_t call = 0; places[0].calls[call]; call++) {
-        struct atlas_curve *curve = atlas_curve_of(b->atlas, places[0].way, places[0].calls[call]);
+        struct atlas_curve *curve =
+            atlas_curve_of(b->atlas, places[0].method, places[0].calls[call]);
         atlas_add_probe(curve, &(struct atlas_probe){
                                    .bytes = places[0].bytes,
                                    .idle_ns = cell_median(&places[IDLE], call),
@@ -123,7 +124,7 @@ static void file_probes(struct bench *b, const struct cell places[PLACES], doubl
     }
 }
 
-/* ERR_DEVICE_LOST alone is an error: a size that the way refuses has no probe. */
+/* ERR_DEVICE_LOST alone is an error: a size that the method refuses has no probe. */
 static int probe(struct bench *b, const struct cell *model, struct error *error)
 {
     const unsigned tries = b->options->quick ? 3 : TRIES_MAX;
@@ -131,7 +132,7 @@ static int probe(struct bench *b, const struct cell *model, struct error *error)
     struct cell places[PLACES];
     struct error why = {0};
     char doing[96];
-    snprintf(doing, sizeof doing, "what calls wait for: %s %s", model->way, model->calls[0]);
+    snprintf(doing, sizeof doing, "what calls wait for: %s %s", model->method, model->calls[0]);
     bench_say(b, doing, false);
     double real_spin_ns = NAN;
     int code = 0;
@@ -182,7 +183,7 @@ static int probe_commands(struct bench *b, uint64_t bytes, struct error *error)
     return code;
 }
 
-int atlas_probe_waits(struct bench *b, const struct open_way *ways, size_t way_count,
+int atlas_probe_waits(struct bench *b, const struct open_method *methods, size_t method_count,
                       struct error *error)
 {
     static const uint64_t all_sizes[] = {4096, 1 << 20, 64 << 20, 1 << 30};
@@ -193,9 +194,9 @@ int atlas_probe_waits(struct bench *b, const struct open_way *ways, size_t way_c
     for (size_t s = 0; s < size_count && !code; s++) {
         bench_say(b, "what calls wait for", true);
         code = probe_commands(b, all_sizes[s], error);
-        for (size_t i = 0; i < way_count && !code; i++) {
-            const struct open_way *open = &ways[i];
-            uint64_t bytes = all_sizes[s], most = open->way->most_bytes;
+        for (size_t i = 0; i < method_count && !code; i++) {
+            const struct open_method *open = &methods[i];
+            uint64_t bytes = all_sizes[s], most = open->method->most_bytes;
             struct cell cell;
             if (bytes < open->least_bytes)
                 bytes = s == 0 ? open->least_bytes : 0;

@@ -1,7 +1,7 @@
 #include "run/predict/model_replay.h"
 
-static const char *const releasing_way = "stream:threshold=0";
-static const char *const keeping_way = "stream:threshold=max";
+static const char *const releasing_method = "stream:threshold=0";
+static const char *const keeping_method = "stream:threshold=max";
 
 /* A pool gets memory from the driver in chunks, multiples of 32 MiB, and gives back chunks that are
  * wholly free: CUDA's, by the reserved bytes that it tells, by where the costs of the atlas begin
@@ -15,8 +15,8 @@ static double give_back(struct replay *r, uint64_t keep_bytes)
 {
     uint64_t bytes = chunks_give_back(&r->pool.chunks, keep_bytes);
     return bytes == 0 ? 0
-                      : more_than(replay_cost(r, releasing_way, "free_sync", bytes),
-                                  replay_cost(r, keeping_way, "free_sync", bytes));
+                      : more_than(replay_cost(r, releasing_method, "free_sync", bytes),
+                                  replay_cost(r, keeping_method, "free_sync", bytes));
 }
 
 double replay_pool_waited(struct replay *r)
@@ -78,11 +78,11 @@ static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t byt
         if (p->peak_bytes < p->chunks.reserved_bytes)
             p->peak_bytes = p->chunks.reserved_bytes;
     }
-    const char *way = is_spare ? keeping_way : releasing_way;
+    const char *method = is_spare ? keeping_method : releasing_method;
     *replay_add_memory(r, handle) =
-        (struct memory){.bytes = bytes, .way = way, .used = is_spare, .piece = piece};
-    replay_driver_call(r, way, "alloc", bytes,
-                       replay_cost(r, way, is_spare ? "realloc" : "alloc", bytes));
+        (struct memory){.bytes = bytes, .method = method, .used = is_spare, .piece = piece};
+    replay_driver_call(r, method, "alloc", bytes,
+                       replay_cost(r, method, is_spare ? "realloc" : "alloc", bytes));
     return 0;
 }
 
@@ -90,12 +90,12 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t hand
                      struct error *error)
 {
     struct replay *r = context;
-    const char *way = r->memories[handle - 1].way;
+    const char *method = r->memories[handle - 1].method;
     (void)pool, (void)queue, (void)error;
-    const char *call = atlas_find(r->model->atlas, way, "free_used") ? "free_used" : "free";
+    const char *call = atlas_find(r->model->atlas, method, "free_used") ? "free_used" : "free";
     chunks_put_back(r->memories[handle - 1].piece);
     replay_drop_memory(r, handle);
-    replay_driver_call(r, way, "free", bytes, replay_cost(r, way, call, bytes));
+    replay_driver_call(r, method, "free", bytes, replay_cost(r, method, call, bytes));
     return 0;
 }
 

@@ -22,10 +22,10 @@ struct command_costs {
 
 struct memory {
     uint64_t bytes;
-    const char *way; /* of the atlas, by which it was got */
-    bool used;       /* some command has used it, or what lies there now is a pool's spare piece */
-    bool again;      /* one of this size had been given back before, in this run */
-    unsigned next;   /* handle of the next one that is not live */
+    const char *method; /* of the atlas, by which it was got */
+    bool used;     /* some command has used it, or what lies there now is a pool's spare piece */
+    bool again;    /* one of this size had been given back before, in this run */
+    unsigned next; /* handle of the next one that is not live */
     struct fit_node *piece; /* of a pool's chunk, or of a page; NULL: none, or none yet */
 };
 
@@ -69,15 +69,16 @@ struct replay {
 };
 
 /* Notes that the atlas has no such cost; the first that a run needs is the error. */
-int replay_lack(struct replay *replay, const char *what, const char *way, const char *call);
+int replay_lack(struct replay *replay, const char *what, const char *method, const char *call);
 /* Median of a call: of the device's time, and of the host's, less what reading the clock took. What
  * the atlas lacks costs 0 and is noted. */
-double replay_device_cost(struct replay *replay, const char *way, const char *call, uint64_t bytes);
-double replay_cost(struct replay *replay, const char *way, const char *call, uint64_t bytes);
+double replay_device_cost(struct replay *replay, const char *method, const char *call,
+                          uint64_t bytes);
+double replay_cost(struct replay *replay, const char *method, const char *call, uint64_t bytes);
 /* Returns how long the host waited. */
 double replay_wait(struct replay *replay);
 /* A call for memory that takes `ns`: waits before if the atlas says that it is one that does. */
-void replay_driver_call(struct replay *replay, const char *way, const char *call, uint64_t bytes,
+void replay_driver_call(struct replay *replay, const char *method, const char *call, uint64_t bytes,
                         double ns);
 /* How much longer the first command takes that uses a memory than the next one. */
 double replay_first_use_cost(struct replay *replay, struct memory *memory);

@@ -6,28 +6,28 @@
 
 /* ---- costs ---------------------------------------------------------------------------------- */
 
-int replay_lack(struct replay *r, const char *what, const char *way, const char *call)
+int replay_lack(struct replay *r, const char *what, const char *method, const char *call)
 {
     if (!r->lacks)
         error_set(r->error, ERR_UNSUPPORTED, "the atlas of %s does not know %s (%s, %s)",
-                  r->model->atlas->device, what, way, call);
+                  r->model->atlas->device, what, method, call);
     r->lacks = true;
     return ERR_UNSUPPORTED;
 }
 
-double replay_device_cost(struct replay *r, const char *way, const char *call, uint64_t bytes)
+double replay_device_cost(struct replay *r, const char *method, const char *call, uint64_t bytes)
 {
     double ns;
-    if (atlas_cost_ns(r->model->atlas, way, call, bytes, &ns) && !isnan(ns))
+    if (atlas_cost_ns(r->model->atlas, method, call, bytes, &ns) && !isnan(ns))
         return ns;
-    replay_lack(r, "what a call costs", way, call);
+    replay_lack(r, "what a call costs", method, call);
     return 0;
 }
 
 /* Of the host: less what reading the clock took. */
-double replay_cost(struct replay *r, const char *way, const char *call, uint64_t bytes)
+double replay_cost(struct replay *r, const char *method, const char *call, uint64_t bytes)
 {
-    double ns = replay_device_cost(r, way, call, bytes);
+    double ns = replay_device_cost(r, method, call, bytes);
     return isnan(r->model->atlas->timer_ns) ? ns : more_than(ns, r->model->atlas->timer_ns);
 }
 
@@ -38,14 +38,14 @@ double replay_wait(struct replay *r)
     return waited;
 }
 
-void replay_driver_call(struct replay *r, const char *way, const char *call, uint64_t bytes,
+void replay_driver_call(struct replay *r, const char *method, const char *call, uint64_t bytes,
                         double ns)
 {
     double waited = 0;
     if (!r->model->synchronous && r->device_ns > r->host_ns) {
-        enum atlas_wait waits = atlas_waits(r->model->atlas, way, call, bytes);
+        enum atlas_wait waits = atlas_waits(r->model->atlas, method, call, bytes);
         if (waits == ATLAS_WAITS_unknown)
-            replay_lack(r, "what a call waits for", way, call);
+            replay_lack(r, "what a call waits for", method, call);
         else if (waits != ATLAS_WAITS_nothing)
             waited = replay_wait(r);
     }
@@ -54,9 +54,9 @@ void replay_driver_call(struct replay *r, const char *way, const char *call, uin
     r->driver_ns += waited + ns;
 }
 
-static bool knows(const struct replay *r, const char *way, const char *call)
+static bool knows(const struct replay *r, const char *method, const char *call)
 {
-    return atlas_find(r->model->atlas, way, call) != NULL;
+    return atlas_find(r->model->atlas, method, call) != NULL;
 }
 
 /* A driver gives what it has just got back for less than what it has to find: the atlas knows both.
@@ -132,15 +132,15 @@ static uint64_t put_piece_back(struct replay *r, struct memory *memory)
  * less is what two equal measurements differ by. */
 double replay_first_use_cost(struct replay *r, struct memory *memory)
 {
-    const char *way = memory->way;
+    const char *method = memory->method;
     uint64_t bytes = memory->bytes;
-    if (r->model->pages_at_use && strcmp(way, "raw") == 0)
+    if (r->model->pages_at_use && strcmp(method, "raw") == 0)
         bytes = take_piece(r, memory);
-    const char *call = memory->again && knows(r, way, "reuse") ? "reuse" : "first_use";
-    if (!knows(r, way, call) || !knows(r, way, "second_use"))
+    const char *call = memory->again && knows(r, method, "reuse") ? "reuse" : "first_use";
+    if (!knows(r, method, call) || !knows(r, method, "second_use"))
         return 0;
-    double first = replay_cost(r, way, call, bytes);
-    double second = replay_cost(r, way, "second_use", bytes);
+    double first = replay_cost(r, method, call, bytes);
+    double second = replay_cost(r, method, "second_use", bytes);
     return first > 1.05 * second ? first - second : 0;
 }
 
@@ -173,7 +173,7 @@ static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct 
     struct replay *r = context;
     (void)error;
     struct memory *memory = replay_add_memory(r, handle);
-    *memory = (struct memory){.bytes = bytes, .way = "raw", .again = take_freed(r, bytes)};
+    *memory = (struct memory){.bytes = bytes, .method = "raw", .again = take_freed(r, bytes)};
     uint64_t priced_bytes = r->model->pages_at_use ? bytes : take_piece(r, memory);
     replay_driver_call(r, "raw", "alloc", priced_bytes, alloc_cost(r, priced_bytes, memory->again));
     return 0;

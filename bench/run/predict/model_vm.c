@@ -1,10 +1,10 @@
 #include "run/predict/model_replay.h"
 
-static const char *const way = "vmm";
+static const char *const method = "vmm";
 
 static int call(struct replay *r, const char *name, uint64_t bytes)
 {
-    replay_driver_call(r, way, name, bytes, replay_cost(r, way, name, bytes));
+    replay_driver_call(r, method, name, bytes, replay_cost(r, method, name, bytes));
     return 0;
 }
 
@@ -22,7 +22,7 @@ static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct err
 {
     struct replay *r = context;
     (void)error;
-    *replay_add_memory(r, range) = (struct memory){.way = way, .used = true};
+    *replay_add_memory(r, range) = (struct memory){.method = method, .used = true};
     return call(r, "reserve", bytes);
 }
 

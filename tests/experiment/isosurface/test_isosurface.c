@@ -1,4 +1,4 @@
-/* The isosurface experiment from the inside: tables, reference, mesh, and every way of getting
+/* The isosurface experiment from the inside: tables, reference, mesh, and every method of getting
  * memory on the host, which the command's own checks rely on. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,8 +60,8 @@ static struct device *host(void)
     return device;
 }
 
-/* The ball's triangles as a way has placed them. `spoil`, or NULL, changes the tables first. */
-static struct ball make_ball(struct device *device, const struct isosurface_way *way,
+/* The ball's triangles as a method has placed them. `spoil`, or NULL, changes the tables first. */
+static struct ball make_ball(struct device *device, const struct isosurface_method *method,
                              void (*spoil)(uint8_t *table))
 {
     const struct isosurface_field field = isosurface_ball(CELLS);
@@ -77,7 +77,7 @@ static struct ball make_ball(struct device *device, const struct isosurface_way 
     if (spoil)
         spoil(table);
     device->ops->write(device, ball.marcher.table, 0, table, sizeof table, NULL);
-    if (march_open(&ball.marcher, way, "pool", &field, 2, BALL_LAYERS, &m, &error))
+    if (march_open(&ball.marcher, method, "pool", &field, 2, BALL_LAYERS, &m, &error))
         fail_msg("%s", error.text);
     ball.triangles = must_alloc(BALL_LAYERS * BALL_CHUNKS * march_worst_bytes(&m));
     for (uint32_t layer = 0; layer < BALL_LAYERS; layer++)
@@ -85,7 +85,7 @@ static struct ball make_ball(struct device *device, const struct isosurface_way 
             fail_msg("%s", error.text);
     for (uint32_t layer = 0; layer < BALL_LAYERS; layer++) {
         if (march_hash_layer(&m, layer, counts, &error))
-            fail_msg("%s: %s", way->name, error.text);
+            fail_msg("%s: %s", method->name, error.text);
         for (uint32_t c = 0; c < BALL_CHUNKS; c++) {
             int32_t *out = ball.triangles + ball.count * TRIANGLE_WORDS;
             assert_int_equal(march_read_chunk(&m, layer, c, counts, out, &error), 0);
@@ -102,7 +102,7 @@ static void free_ball(struct ball *ball)
     free(ball->triangles);
 }
 
-static void a_ball_in_every_way(void **state)
+static void a_ball_in_every_method(void **state)
 {
     const struct isosurface_field field = isosurface_ball(CELLS);
     struct device *device = host();
@@ -110,12 +110,12 @@ static void a_ball_in_every_way(void **state)
     (void)state;
     for (uint32_t c = 0; c < 8; c++)
         expected += isosurface_reference(&field, CELLS, c % 2, c / 2 % 2, c / 4).hash;
-    for (const struct isosurface_way *const *way = isosurface_ways; *way; way++) {
-        struct ball ball = make_ball(device, *way, NULL);
+    for (const struct isosurface_method *const *method = isosurface_methods; *method; method++) {
+        struct ball ball = make_ball(device, *method, NULL);
         struct error error = {0};
         uint64_t hash;
         if (isosurface_check_ball(ball.triangles, ball.count, CELLS, &error))
-            fail_msg("%s: %s", (*way)->name, error.text);
+            fail_msg("%s: %s", (*method)->name, error.text);
         assert_int_equal(isosurface_hash(ball.triangles, ball.count), expected);
         assert_int_equal(march_take_hash(&ball.marcher, &hash, &error), 0);
         assert_int_equal(hash, expected);
@@ -214,7 +214,7 @@ static void broken_tables(void **state)
     struct device *device = host();
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ball ball = make_ball(device, isosurface_find_way("worst"), cases[i].spoil);
+        struct ball ball = make_ball(device, isosurface_find_method("worst"), cases[i].spoil);
         struct error error = {0};
         assert_int_equal(isosurface_check_ball(ball.triangles, ball.count, CELLS, &error),
                          ERR_WRONG);
@@ -229,7 +229,7 @@ static void broken_tables(void **state)
 static void two_balls(void **state)
 {
     struct device *device = host();
-    struct ball ball = make_ball(device, isosurface_find_way("batch"), NULL);
+    struct ball ball = make_ball(device, isosurface_find_method("batch"), NULL);
     struct error error = {0};
     int32_t *twice = must_alloc(2 * ball.count * TRIANGLE_BYTES);
     (void)state;
@@ -259,7 +259,7 @@ static void hash_knows_triangles(void **state)
 
 /* ---- the experiment ---- */
 
-static int run_row(const char *spec, const char *way, uint64_t capacity_bytes,
+static int run_row(const char *spec, const char *method, uint64_t capacity_bytes,
                    struct experiment_record *record, struct error *error)
 {
     struct device *device = host();
@@ -274,7 +274,7 @@ static int run_row(const char *spec, const char *way, uint64_t capacity_bytes,
     assert_int_equal(e->open(device, &settings, &state, error), 0);
     *record = (struct experiment_record){.metric_count = e->metric_count};
     for (size_t i = 0; i < plan.count; i++)
-        if (strcmp(plan.rows[i].word[0], way) == 0)
+        if (strcmp(plan.rows[i].word[0], method) == 0)
             code = e->measure(state, &plan.rows[i], record, error);
     e->close(state);
     experiment_plan_free(&plan);
@@ -282,17 +282,17 @@ static int run_row(const char *spec, const char *way, uint64_t capacity_bytes,
     return code;
 }
 
-/* The same answer in every way, with every chunk compared with the host's. */
-static void ways_agree(void **state)
+/* The same answer in every method, with every chunk compared with the host's. */
+static void methods_agree(void **state)
 {
     char digest[17] = "";
     (void)state;
-    for (const struct isosurface_way *const *way = isosurface_ways; *way; way++) {
+    for (const struct isosurface_method *const *method = isosurface_methods; *method; method++) {
         struct experiment_record record;
         struct error error = {0};
-        if (run_row("isosurface:cells=5:window=2:frames=5:checked=1000", (*way)->name, 0, &record,
-                    &error))
-            fail_msg("%s: %s", (*way)->name, error.text);
+        if (run_row("isosurface:cells=5:window=2:frames=5:checked=1000", (*method)->name, 0,
+                    &record, &error))
+            fail_msg("%s: %s", (*method)->name, error.text);
         if (*digest)
             assert_string_equal(record.digest, digest);
         strcpy(digest, record.digest);
@@ -303,7 +303,7 @@ static void ways_agree(void **state)
 static void what_does_not_fit(void **state)
 {
     static const struct {
-        const char *spec, *way;
+        const char *spec, *method;
         uint64_t capacity_bytes;
         int code;
         const char *message;
@@ -321,7 +321,7 @@ static void what_does_not_fit(void **state)
         struct experiment_record record;
         struct error error = {0};
         assert_int_equal(
-            run_row(cases[i].spec, cases[i].way, cases[i].capacity_bytes, &record, &error),
+            run_row(cases[i].spec, cases[i].method, cases[i].capacity_bytes, &record, &error),
             cases[i].code);
         if (!strstr(error.text, cases[i].message))
             fail_msg("'%s' lacks '%s'", error.text, cases[i].message);
@@ -332,9 +332,9 @@ static void what_does_not_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_are_whole),     cmocka_unit_test(a_ball_in_every_way),
+        cmocka_unit_test(tables_are_whole),     cmocka_unit_test(a_ball_in_every_method),
         cmocka_unit_test(broken_tables),        cmocka_unit_test(two_balls),
-        cmocka_unit_test(hash_knows_triangles), cmocka_unit_test(ways_agree),
+        cmocka_unit_test(hash_knows_triangles), cmocka_unit_test(methods_agree),
         cmocka_unit_test(what_does_not_fit),    cmocka_unit_test(points_on_the_surface),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,9 +13,10 @@
 #include "tests/record/compare/compare_fixture.h"
 #include "tests/base/golden.h"
 #include "record/result/experiment.h"
+#include "record/result/old_words.h"
 #include "base/tree.h"
 
-/* An experiment of two ways; "worst" is always the same, "heap" as this says. */
+/* An experiment of two methods; "worst" is always the same, "heap" as this says. */
 struct storm {
     unsigned rounds; /* 0: 10 */
     double frame_ns; /* 0: 1000 */
@@ -31,7 +32,7 @@ struct storm {
     const char *driver;     /* of the device; NULL: "1" */
 };
 
-static const struct experiment_parameter parameters[] = {{"way", false, UNIT_COUNT, "how"},
+static const struct experiment_parameter parameters[] = {{"method", false, UNIT_COUNT, "how"},
                                                          {NULL, false, UNIT_COUNT, NULL}};
 static const struct counter_info metrics[] = {
     {"claim_ns", UNIT_NS, KIND_SAMPLED, BETTER_NEITHER, "not compared"},
@@ -57,10 +58,10 @@ static void put_exact(json_t *samples, const char *metric, double value)
     tree_put(samples, metric, json_pack("[f]", value));
 }
 
-static void add_round(json_t *root, json_t *tree, const char *way, unsigned round,
+static void add_round(json_t *root, json_t *tree, const char *method, unsigned round,
                       const struct storm *s)
 {
-    json_t *key = json_pack("{s:s}", "way", way), *samples = tree_object();
+    json_t *key = json_pack("{s:s}", "method", method), *samples = tree_object();
     json_t *json = experiment_round(round, 0, s->status, s->status ? "it could not" : NULL);
     const double held = s->held_bytes > 0 ? s->held_bytes : 4096;
     put_samples(samples, "claim_ns", s->frame_ns * 7, round);
@@ -111,13 +112,13 @@ static json_t *compare(const struct storm *base, const struct storm *fresh, cons
 }
 
 /* NULL where there is none. */
-static const json_t *row_of(const json_t *comparison, const char *way, const char *metric)
+static const json_t *row_of(const json_t *comparison, const char *method, const char *metric)
 {
     size_t i;
     json_t *row;
     json_array_foreach(json_object_get(comparison, "rows"), i, row)
     {
-        if (strcmp(tree_get_text(row, "row"), way) == 0 &&
+        if (strcmp(tree_get_text(row, "row"), method) == 0 &&
             strcmp(tree_get_text(row, "metric"), metric) == 0)
             return row;
     }
@@ -273,7 +274,7 @@ static void verdicts_of_rows(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *comparison =
             compare(&cases[i].base, &cases[i].fresh, cases[i].gate, cases[i].force);
-        const json_t *row = row_of(comparison, "way=heap", cases[i].metric);
+        const json_t *row = row_of(comparison, "method=heap", cases[i].metric);
         const char *verdict = row ? tree_get_text(row, "verdict") : "none";
         if (strcmp(verdict, cases[i].verdict ? cases[i].verdict : "none") != 0)
             fail_msg("%s: the row is %s", cases[i].name, verdict);
@@ -289,14 +290,48 @@ static void rows_are_found_by_their_key(void **state)
     (void)state;
     json_t *comparison =
         compare(&(struct storm){0}, &(struct storm){.frame_ns = 1100}, NULL, false);
-    const json_t *worst = row_of(comparison, "way=worst", "frame_ns");
-    const json_t *heap = row_of(comparison, "way=heap", "frame_ns");
+    const json_t *worst = row_of(comparison, "method=worst", "frame_ns");
+    const json_t *heap = row_of(comparison, "method=heap", "frame_ns");
     assert_string_equal(tree_get_text(worst, "verdict"), "same");
     assert_string_equal(tree_get_text(heap, "experiment"), "stall");
     assert_string_equal(tree_get_text(heap, "device"), "cuda:0");
     assert_true(strcmp(tree_get_text(heap, "id"), tree_get_text(worst, "id")) != 0);
     assert_true(fabs(tree_get_number(heap, "ratio") - 1.1) < 0.001);
     assert_int_equal(tree_get_number(comparison, "pairs"), 2);
+    json_decref(comparison);
+}
+
+/* The tree as a file before 1.6 has it: "method" was "way". The caller owns it. */
+static json_t *as_before(json_t *root)
+{
+    struct text old = {0};
+    char *text = json_dumps(root, JSON_COMPACT);
+    for (const char *at = text, *found; *at; at = found + strlen("\"method\"")) {
+        found = strstr(at, "\"method\"");
+        text_add(&old, "%.*s%s", found ? (int)(found - at) : (int)strlen(at), at,
+                 found ? "\"way\"" : "");
+        if (!found)
+            break;
+    }
+    json_decref(root);
+    root = json_loads(old.data, 0, NULL);
+    assert_non_null(root);
+    text_free(&old);
+    free(text);
+    return root;
+}
+
+static void an_old_file_compares_with_a_new_one(void **state)
+{
+    (void)state;
+    struct compare_options options = default_options();
+    json_t *old = as_before(storm_root(&(struct storm){0}));
+    result_renew_words(old);
+    json_t *comparison =
+        compare_roots(old, storm_root(&(struct storm){.frame_ns = 1100}), &options);
+    assert_int_equal(tree_get_number(comparison, "pairs"), 2);
+    assert_string_equal(tree_get_text(row_of(comparison, "method=heap", "frame_ns"), "verdict"),
+                        "slower");
     json_decref(comparison);
 }
 
@@ -330,6 +365,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_of_rows),
         cmocka_unit_test(rows_are_found_by_their_key),
+        cmocka_unit_test(an_old_file_compares_with_a_new_one),
         cmocka_unit_test(prints_as_reviewed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

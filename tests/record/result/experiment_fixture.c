@@ -20,10 +20,10 @@ json_t *experiment_fixture_round(const char *status, unsigned round, const char 
     return json;
 }
 
-static json_t *key(const char *way, const char *strategy, int spin_ns)
+static json_t *key(const char *method, const char *strategy, int spin_ns)
 {
     json_t *json = tree_object();
-    tree_put(json, "way", tree_text(way));
+    tree_put(json, "method", tree_text(method));
     tree_put(json, "strategy", tree_text(strategy));
     if (spin_ns >= 0) {
         tree_put(json, "spin_ns", tree_count((uint64_t)spin_ns));
@@ -50,7 +50,7 @@ static void add(struct result *result, json_t *experiment, json_t *row, json_t *
 static void add_isosurface(struct result *result, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
-        {"way", false, UNIT_COUNT, "how"},
+        {"method", false, UNIT_COUNT, "how"},
         {"strategy", false, UNIT_COUNT, "the allocator"},
         {NULL, false, UNIT_COUNT, NULL},
     };
@@ -85,7 +85,7 @@ static void add_isosurface(struct result *result, const char *device)
 static void add_stall(struct result *result, const char *device)
 {
     static const struct experiment_parameter parameters[] = {
-        {"way", false, UNIT_COUNT, "how"},
+        {"method", false, UNIT_COUNT, "how"},
         {"strategy", false, UNIT_COUNT, "the allocator"},
         {"spin_ns", true, UNIT_NS, "queued work"},
         {"host_work_ns", true, UNIT_NS, "the host's work"},

@@ -9,8 +9,8 @@
 json_t *experiment_fixture_round(const char *status, unsigned round, const char *digest,
                                  const char *metric, double value);
 
-/* An isosurface experiment of the device: two ways that are ok, in two rounds, and one that is
- * skipped; a stall experiment of two ways, two amounts of work and one of the host's;
+/* An isosurface experiment of the device: two methods that are ok, in two rounds, and one that is
+ * skipped; a stall experiment of two methods, two amounts of work and one of the host's;
  * and an overflow experiment of two numbers of chunks and two sizes. */
 void experiment_fixture_add(struct result *result, const char *device);
 

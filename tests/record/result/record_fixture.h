@@ -12,7 +12,7 @@ struct result record_fixture(unsigned rounds);
  * frees its samples. */
 struct case_round record_fixture_round(size_t samples);
 
-/* An atlas of two ways: one with points, with a point left out and with probes, and one that the
+/* An atlas of two methods: one with points, with a point left out and with probes, and one that the
  * device does not offer. The caller frees it. */
 struct atlas atlas_fixture(void);
 

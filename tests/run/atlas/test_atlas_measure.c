@@ -144,7 +144,7 @@ static const struct atlas_point *point_at(const struct atlas_curve *curve, uint6
     for (size_t i = 0; i < curve->point_count; i++)
         if (curve->points[i].bytes == bytes && curve->points[i].live_count == 0)
             return &curve->points[i];
-    fail_msg("%s %s has no point at %llu bytes", curve->way, curve->call,
+    fail_msg("%s %s has no point at %llu bytes", curve->method, curve->call,
              (unsigned long long)bytes);
     return NULL;
 }

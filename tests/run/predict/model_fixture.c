@@ -11,11 +11,11 @@
 /* ---- an atlas ------------------------------------------------------------------------------- */
 
 /* The same at every size: `ns` at 256 B and at 1 GiB. */
-void put_cost(struct atlas *atlas, const char *way, const char *call, uint64_t ns,
+void put_cost(struct atlas *atlas, const char *method, const char *call, uint64_t ns,
               enum atlas_wait waits)
 {
-    struct atlas_curve *curve = atlas_curve_of(atlas, way, call);
-    const bool sized = strcmp(way, "command") != 0 || strcmp(call, "read") == 0;
+    struct atlas_curve *curve = atlas_curve_of(atlas, method, call);
+    const bool sized = strcmp(method, "command") != 0 || strcmp(call, "read") == 0;
     curve->point_count = curve->probe_count = 0;
     for (int i = 0; i < (sized ? 2 : 1); i++)
         atlas_add_point(curve, &(struct atlas_point){.bytes = !sized   ? 0
@@ -26,10 +26,10 @@ void put_cost(struct atlas *atlas, const char *way, const char *call, uint64_t n
     atlas_add_probe(curve, &(struct atlas_probe){.bytes = 4 * KIB, .waits = waits});
 }
 
-void put_step(struct atlas *atlas, const char *way, const char *call, uint64_t small_ns,
+void put_step(struct atlas *atlas, const char *method, const char *call, uint64_t small_ns,
               uint64_t large_ns, enum atlas_wait waits)
 {
-    struct atlas_curve *curve = atlas_curve_of(atlas, way, call);
+    struct atlas_curve *curve = atlas_curve_of(atlas, method, call);
     curve->point_count = curve->probe_count = 0;
     const uint64_t sizes[] = {256, MIB, 2 * MIB, 1024 * MIB};
     for (int i = 0; i < 4; i++)
@@ -156,14 +156,16 @@ void check_us(const struct case_model *m, uint64_t all, uint64_t driver, uint64_
 void put_pools(struct atlas *atlas)
 {
     static const struct {
-        const char *way;
+        const char *method;
         uint64_t alloc_us, realloc_us, free_us, free_sync_us;
-    } ways[] = {{"stream:threshold=0", 50, 3, 2, 46}, {"stream:threshold=max", 9, 4, 1, 5}};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        put_cost(atlas, ways[i].way, "alloc", ways[i].alloc_us * US, ATLAS_WAITS_nothing);
-        put_cost(atlas, ways[i].way, "realloc", ways[i].realloc_us * US, ATLAS_WAITS_unknown);
-        put_cost(atlas, ways[i].way, "free", ways[i].free_us * US, ATLAS_WAITS_nothing);
-        put_cost(atlas, ways[i].way, "free_sync", ways[i].free_sync_us * US, ATLAS_WAITS_unknown);
+    } methods[] = {{"stream:threshold=0", 50, 3, 2, 46}, {"stream:threshold=max", 9, 4, 1, 5}};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        put_cost(atlas, methods[i].method, "alloc", methods[i].alloc_us * US, ATLAS_WAITS_nothing);
+        put_cost(atlas, methods[i].method, "realloc", methods[i].realloc_us * US,
+                 ATLAS_WAITS_unknown);
+        put_cost(atlas, methods[i].method, "free", methods[i].free_us * US, ATLAS_WAITS_nothing);
+        put_cost(atlas, methods[i].method, "free_sync", methods[i].free_sync_us * US,
+                 ATLAS_WAITS_unknown);
     }
 }
 

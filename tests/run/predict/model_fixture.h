@@ -8,10 +8,10 @@
 
 enum { US = 1000, KIB = 1 << 10, MIB = 1 << 20, EVENTS = 4096, USES = 16384, BLOCKS = 64 };
 
-void put_cost(struct atlas *atlas, const char *way, const char *call, uint64_t ns,
+void put_cost(struct atlas *atlas, const char *method, const char *call, uint64_t ns,
               enum atlas_wait waits);
 /* `small_ns` up to 1 MiB, `large_ns` from 2 MiB. */
-void put_step(struct atlas *atlas, const char *way, const char *call, uint64_t small_ns,
+void put_step(struct atlas *atlas, const char *method, const char *call, uint64_t small_ns,
               uint64_t large_ns, enum atlas_wait waits);
 struct atlas make_atlas(enum atlas_wait free_waits);
 struct trace make_trace(void);

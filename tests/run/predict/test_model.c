@@ -340,8 +340,8 @@ static void check_monotone(struct atlas *atlas, const struct trace *t, const cha
             curve->points[p].p50_ns += 5 * US;
         uint64_t ns = predicted(atlas, t, spec).predicted_ns;
         if (ns < before_ns)
-            fail_msg("%s: %s %s made dearer: %llu instead of %llu", spec, curve->way, curve->call,
-                     (unsigned long long)ns, (unsigned long long)before_ns);
+            fail_msg("%s: %s %s made dearer: %llu instead of %llu", spec, curve->method,
+                     curve->call, (unsigned long long)ns, (unsigned long long)before_ns);
         for (size_t p = 0; p < curve->point_count; p++)
             curve->points[p].p50_ns -= 5 * US;
     }

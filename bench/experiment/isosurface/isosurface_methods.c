@@ -1,4 +1,4 @@
-/* The ways of getting memory for triangles of which only the device knows how many there are.
+/* The methods of getting memory for triangles of which only the device knows how many there are.
  *
  *   worst     room for the most triangles that a chunk can have, from the start
  *   readback  read how many, ask an allocator for each chunk, emit into that
@@ -127,7 +127,7 @@ static void worst_close(struct march *m)
         give_memory(m, layer_bytes(m), march_chunk(m, layer, 0)->block.memory);
 }
 
-static const struct isosurface_way worst = {
+static const struct isosurface_method worst = {
     .name = "worst",
     .help = "room for the most triangles that each chunk can have",
     .open = worst_open,
@@ -154,7 +154,7 @@ static int readback_create(struct march *m, uint32_t layer, struct error *error)
     return code;
 }
 
-static const struct isosurface_way readback = {
+static const struct isosurface_method readback = {
     .name = "readback",
     .help = "read sizes back, ask an allocator for each chunk",
     .uses_allocator = true,
@@ -198,7 +198,7 @@ static void scratch_close(struct march *m)
     give_memory(m, layer_bytes(m), m->memory);
 }
 
-static const struct isosurface_way scratch = {
+static const struct isosurface_method scratch = {
     .name = "scratch",
     .help = "emit into a worst case, read sizes back, ask an allocator, copy",
     .uses_allocator = true,
@@ -256,7 +256,7 @@ static int batch_locate(struct march *m, uint32_t layer, uint32_t chunk, const u
     return 0;
 }
 
-static const struct isosurface_way batch = {
+static const struct isosurface_method batch = {
     .name = "batch",
     .help = "sum up a layer, read one size back, ask an allocator once",
     .uses_allocator = true,
@@ -267,13 +267,13 @@ static const struct isosurface_way batch = {
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-const struct isosurface_way *const isosurface_ways[] = {&worst, &readback,        &scratch,
-                                                        &batch, &isosurface_heap, NULL};
+const struct isosurface_method *const isosurface_methods[] = {&worst, &readback,        &scratch,
+                                                              &batch, &isosurface_heap, NULL};
 
-const struct isosurface_way *isosurface_find_way(const char *name)
+const struct isosurface_method *isosurface_find_method(const char *name)
 {
-    for (const struct isosurface_way *const *way = isosurface_ways; *way; way++)
-        if (strcmp((*way)->name, name) == 0)
-            return *way;
+    for (const struct isosurface_method *const *method = isosurface_methods; *method; method++)
+        if (strcmp((*method)->name, name) == 0)
+            return *method;
     return NULL;
 }

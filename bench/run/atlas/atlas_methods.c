@@ -1,4 +1,4 @@
-/* The ways of getting memory, and the life of a memory from alloc to free.
+/* The methods of getting memory, and the life of a memory from alloc to free.
  *
  * A cycle is: alloc, first use, second use, free, alloc again at once (realloc), its first use
  * (reuse), a use, free while that is still queued (free_used), wait (free_sync). A use writes one
@@ -15,7 +15,8 @@
 
 /* ---- raw: the driver's own call ---- */
 
-static int raw_alloc(struct bench *b, uint64_t state, struct way_block *block, struct error *error)
+static int raw_alloc(struct bench *b, uint64_t state, struct method_block *block,
+                     struct error *error)
 {
     (void)state;
     uint64_t began = bench_begin(b);
@@ -24,7 +25,8 @@ static int raw_alloc(struct bench *b, uint64_t state, struct way_block *block, s
     return code;
 }
 
-static int raw_free(struct bench *b, uint64_t state, struct way_block *block, struct error *error)
+static int raw_free(struct bench *b, uint64_t state, struct method_block *block,
+                    struct error *error)
 {
     (void)state;
     uint64_t began = bench_begin(b);
@@ -44,7 +46,7 @@ static int resident_open(struct bench *b, uint64_t *state, struct error *error)
     return 0;
 }
 
-static int resident_alloc(struct bench *b, uint64_t state, struct way_block *block,
+static int resident_alloc(struct bench *b, uint64_t state, struct method_block *block,
                           struct error *error)
 {
     (void)state;
@@ -67,7 +69,7 @@ static int malloc_open(struct bench *b, uint64_t *state, struct error *error)
     return 0;
 }
 
-static int malloc_alloc(struct bench *b, uint64_t state, struct way_block *block,
+static int malloc_alloc(struct bench *b, uint64_t state, struct method_block *block,
                         struct error *error)
 {
     (void)state;
@@ -78,7 +80,7 @@ static int malloc_alloc(struct bench *b, uint64_t state, struct way_block *block
     return memory ? 0 : error_set(error, ERR_OOM, "malloc returned NULL");
 }
 
-static int malloc_free(struct bench *b, uint64_t state, struct way_block *block,
+static int malloc_free(struct bench *b, uint64_t state, struct method_block *block,
                        struct error *error)
 {
     (void)state, (void)error;
@@ -119,7 +121,8 @@ static void pool_close(struct bench *b, uint64_t pool)
     b->ops->pool_close(b->device, pool, NULL);
 }
 
-static int pool_alloc(struct bench *b, uint64_t pool, struct way_block *block, struct error *error)
+static int pool_alloc(struct bench *b, uint64_t pool, struct method_block *block,
+                      struct error *error)
 {
     uint64_t began = bench_begin(b);
     int code = b->ops->pool_alloc(b->device, pool, 0, block->bytes, &block->memory, error);
@@ -127,7 +130,8 @@ static int pool_alloc(struct bench *b, uint64_t pool, struct way_block *block, s
     return code;
 }
 
-static int pool_free(struct bench *b, uint64_t pool, struct way_block *block, struct error *error)
+static int pool_free(struct bench *b, uint64_t pool, struct method_block *block,
+                     struct error *error)
 {
     uint64_t began = bench_begin(b);
     int code = b->ops->pool_free(b->device, pool, 0, block->memory, block->bytes, error);
@@ -145,7 +149,7 @@ static int vmm_open(struct bench *b, uint64_t *state, struct error *error)
     return b->ops->vm_granularity(b->device, state, error);
 }
 
-static int vmm_alloc(struct bench *b, uint64_t granularity, struct way_block *block,
+static int vmm_alloc(struct bench *b, uint64_t granularity, struct method_block *block,
                      struct error *error)
 {
     (void)granularity;
@@ -177,7 +181,7 @@ unreserve:
     return code;
 }
 
-static int vmm_free(struct bench *b, uint64_t granularity, struct way_block *block,
+static int vmm_free(struct bench *b, uint64_t granularity, struct method_block *block,
                     struct error *error)
 {
     (void)granularity;
@@ -199,7 +203,7 @@ static int vmm_free(struct bench *b, uint64_t granularity, struct way_block *blo
 static int host_memory_open(struct bench *b, enum host_memory kind, uint64_t *state,
                             struct error *error)
 {
-    struct way_block block = {.bytes = 65536};
+    struct method_block block = {.bytes = 65536};
     *state = kind;
     if (!b->ops->host_alloc)
         return error_set(error, ERR_UNSUPPORTED, "%s has the host's memory anyway", b->ops->name);
@@ -218,7 +222,7 @@ static int shared_open(struct bench *b, uint64_t *state, struct error *error)
     return host_memory_open(b, is_cuda ? HOST_MANAGED : HOST_COARSE_SVM, state, error);
 }
 
-static int host_memory_alloc(struct bench *b, uint64_t state, struct way_block *block,
+static int host_memory_alloc(struct bench *b, uint64_t state, struct method_block *block,
                              struct error *error)
 {
     uint64_t began = bench_begin(b);
@@ -228,7 +232,7 @@ static int host_memory_alloc(struct bench *b, uint64_t state, struct way_block *
     return code;
 }
 
-static int host_memory_free(struct bench *b, uint64_t state, struct way_block *block,
+static int host_memory_free(struct bench *b, uint64_t state, struct method_block *block,
                             struct error *error)
 {
     uint64_t began = bench_begin(b);
@@ -242,7 +246,7 @@ static int host_memory_free(struct bench *b, uint64_t state, struct way_block *b
 
 static const uint64_t gib = 1 << 30;
 
-static const struct way ways[] = {
+static const struct method methods[] = {
     {.name = "raw", .free_while_used = true, .alloc = raw_alloc, .free = raw_free},
     {.name = "resident",
      .free_while_used = true,
@@ -280,63 +284,64 @@ static const struct way ways[] = {
      .free = host_memory_free},
 };
 
-uint64_t way_ns(const struct way_block *block)
+uint64_t method_ns(const struct method_block *block)
 {
     uint64_t ns = 0;
-    for (size_t i = 0; i < WAY_STEPS; i++)
+    for (size_t i = 0; i < METHOD_STEPS; i++)
         ns += block->step_ns[i];
     return ns;
 }
 
-static void file_missing(struct bench *b, const char *way, const char *why)
+static void file_missing(struct bench *b, const char *method, const char *why)
 {
     struct atlas_point point = {.sample_count = 0};
     snprintf(point.skipped, sizeof point.skipped, "%.250s", why);
-    atlas_add_point(atlas_curve_of(b->atlas, way, "alloc"), &point);
+    atlas_add_point(atlas_curve_of(b->atlas, method, "alloc"), &point);
 }
 
-int ways_open(struct bench *b, struct open_way open[WAYS_MAX], size_t *count, struct error *error)
+int methods_open(struct bench *b, struct open_method open[METHODS_MAX], size_t *count,
+                 struct error *error)
 {
     *count = 0;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        struct open_way way = {.way = &ways[i], .step_bytes = 1};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        struct open_method method = {.method = &methods[i], .step_bytes = 1};
         struct error why = {0};
-        int code = way.way->open ? way.way->open(b, &way.state, &why) : 0;
+        int code = method.method->open ? method.method->open(b, &method.state, &why) : 0;
         if (code == ERR_DEVICE_LOST)
-            return error_set(error, code, "%s: %s", way.way->name, why.text);
+            return error_set(error, code, "%s: %s", method.method->name, why.text);
         if (code) {
-            file_missing(b, way.way->name, why.text);
+            file_missing(b, method.method->name, why.text);
             continue;
         }
-        if (way.way->open == vmm_open)
-            way.least_bytes = way.step_bytes = way.state;
-        open[(*count)++] = way;
+        if (method.method->open == vmm_open)
+            method.least_bytes = method.step_bytes = method.state;
+        open[(*count)++] = method;
     }
     return 0;
 }
 
-void ways_close(struct bench *b, struct open_way *open, size_t count)
+void methods_close(struct bench *b, struct open_method *open, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (open[i].way->close)
-            open[i].way->close(b, open[i].state);
+        if (open[i].method->close)
+            open[i].method->close(b, open[i].state);
 }
 
 /* ---- the life of a memory ---- */
 
-enum way_call {
-    WAY_ALLOC,
-    WAY_FIRST_USE,
-    WAY_SECOND_USE,
-    WAY_FREE,
-    WAY_REALLOC,
-    WAY_REUSE,
-    WAY_FREE_SYNC,
-    WAY_FREE_USED, /* of ways that allow it */
-    WAY_CALLS,
+enum method_call {
+    METHOD_ALLOC,
+    METHOD_FIRST_USE,
+    METHOD_SECOND_USE,
+    METHOD_FREE,
+    METHOD_REALLOC,
+    METHOD_REUSE,
+    METHOD_FREE_SYNC,
+    METHOD_FREE_USED, /* of methods that allow it */
+    METHOD_CALLS,
 };
 
-static int use(struct bench *b, const struct way_block *block, uint64_t *ns, struct error *error)
+static int use(struct bench *b, const struct method_block *block, uint64_t *ns, struct error *error)
 {
     uint64_t began = clock_ns();
     int code = bench_touch(b, block->memory, block->bytes, error);
@@ -346,10 +351,10 @@ static int use(struct bench *b, const struct way_block *block, uint64_t *ns, str
     return code;
 }
 
-static void take_steps(struct cell *cell, const char *const names[WAY_STEPS],
-                       const struct way_block *block)
+static void take_steps(struct cell *cell, const char *const names[METHOD_STEPS],
+                       const struct method_block *block)
 {
-    for (size_t step = 0; step < WAY_STEPS && names[step]; step++)
+    for (size_t step = 0; step < METHOD_STEPS && names[step]; step++)
         for (size_t call = 0; cell->calls[call]; call++)
             if (strcmp(cell->calls[call], names[step]) == 0)
                 cell_take(cell, call, block->step_ns[step]);
@@ -358,27 +363,27 @@ static void take_steps(struct cell *cell, const char *const names[WAY_STEPS],
 /* Alloc, two uses and a free on an idle device. */
 static int first_life(struct bench *b, struct cell *cell, struct error *error)
 {
-    const struct open_way *o = cell->subject;
-    struct way_block block = {.bytes = cell->bytes};
+    const struct open_method *o = cell->subject;
+    struct method_block block = {.bytes = cell->bytes};
     uint64_t use_ns[2] = {0, 0};
-    int code = o->way->alloc(b, o->state, &block, error);
+    int code = o->method->alloc(b, o->state, &block, error);
     if (code)
         return code;
-    uint64_t alloc_ns = way_ns(&block);
-    struct way_block allocated = block;
+    uint64_t alloc_ns = method_ns(&block);
+    struct method_block allocated = block;
     code = bench_sync(b, error);
     for (int i = 0; i < 2 && !code; i++)
         code = use(b, &block, &use_ns[i], error);
     memset(block.step_ns, 0, sizeof block.step_ns);
-    int freed = o->way->free(b, o->state, &block, code ? NULL : error);
+    int freed = o->method->free(b, o->state, &block, code ? NULL : error);
     if (code || freed)
         return code ? code : freed;
-    cell_take(cell, WAY_ALLOC, alloc_ns);
-    take_steps(cell, o->way->alloc_steps, &allocated);
-    cell_take(cell, WAY_FIRST_USE, use_ns[0]);
-    cell_take(cell, WAY_SECOND_USE, use_ns[1]);
-    cell_take(cell, WAY_FREE, way_ns(&block));
-    take_steps(cell, o->way->free_steps, &block);
+    cell_take(cell, METHOD_ALLOC, alloc_ns);
+    take_steps(cell, o->method->alloc_steps, &allocated);
+    cell_take(cell, METHOD_FIRST_USE, use_ns[0]);
+    cell_take(cell, METHOD_SECOND_USE, use_ns[1]);
+    cell_take(cell, METHOD_FREE, method_ns(&block));
+    take_steps(cell, o->method->free_steps, &block);
     return 0;
 }
 
@@ -386,29 +391,29 @@ static int first_life(struct bench *b, struct cell *cell, struct error *error)
  * behind another one. */
 static int second_life(struct bench *b, struct cell *cell, struct error *error)
 {
-    const struct open_way *o = cell->subject;
-    struct way_block block = {.bytes = cell->bytes};
-    int code = o->way->alloc(b, o->state, &block, error);
+    const struct open_method *o = cell->subject;
+    struct method_block block = {.bytes = cell->bytes};
+    int code = o->method->alloc(b, o->state, &block, error);
     if (code)
         return code;
-    uint64_t realloc_ns = way_ns(&block), reuse_ns = 0;
+    uint64_t realloc_ns = method_ns(&block), reuse_ns = 0;
     code = use(b, &block, &reuse_ns, error);
     if (!code)
         code = bench_touch(b, block.memory, block.bytes, error);
-    if (!code && !o->way->free_while_used)
+    if (!code && !o->method->free_while_used)
         code = bench_sync(b, error);
     memset(block.step_ns, 0, sizeof block.step_ns);
-    int freed = o->way->free(b, o->state, &block, code ? NULL : error);
+    int freed = o->method->free(b, o->state, &block, code ? NULL : error);
     uint64_t began = clock_ns();
     if (!code && !freed)
         code = bench_sync(b, error);
     if (code || freed)
         return code ? code : freed;
-    cell_take(cell, WAY_REALLOC, realloc_ns);
-    cell_take(cell, WAY_REUSE, reuse_ns);
-    cell_take(cell, WAY_FREE_SYNC, bench_end(began));
-    if (o->way->free_while_used)
-        cell_take(cell, WAY_FREE_USED, way_ns(&block));
+    cell_take(cell, METHOD_REALLOC, realloc_ns);
+    cell_take(cell, METHOD_REUSE, reuse_ns);
+    cell_take(cell, METHOD_FREE_SYNC, bench_end(began));
+    if (o->method->free_while_used)
+        cell_take(cell, METHOD_FREE_USED, method_ns(&block));
     return 0;
 }
 
@@ -418,20 +423,21 @@ static int live_and_die(struct bench *b, struct cell *cell, struct error *error)
     return code ? code : second_life(b, cell, error);
 }
 
-void way_cell(const struct open_way *open, uint64_t bytes, struct cell *cell)
+void method_cell(const struct open_method *open, uint64_t bytes, struct cell *cell)
 {
     static const char *const names[] = {
-        [WAY_ALLOC] = "alloc",           [WAY_FIRST_USE] = "first_use",
-        [WAY_SECOND_USE] = "second_use", [WAY_FREE] = "free",
-        [WAY_REALLOC] = "realloc",       [WAY_REUSE] = "reuse",
-        [WAY_FREE_SYNC] = "free_sync",   [WAY_FREE_USED] = "free_used",
+        [METHOD_ALLOC] = "alloc",           [METHOD_FIRST_USE] = "first_use",
+        [METHOD_SECOND_USE] = "second_use", [METHOD_FREE] = "free",
+        [METHOD_REALLOC] = "realloc",       [METHOD_REUSE] = "reuse",
+        [METHOD_FREE_SYNC] = "free_sync",   [METHOD_FREE_USED] = "free_used",
     };
-    const struct way *way = open->way;
-    size_t count = way->free_while_used ? WAY_CALLS : WAY_FREE_USED;
-    *cell = (struct cell){.way = way->name, .bytes = bytes, .run = live_and_die, .subject = open};
+    const struct method *method = open->method;
+    size_t count = method->free_while_used ? METHOD_CALLS : METHOD_FREE_USED;
+    *cell =
+        (struct cell){.method = method->name, .bytes = bytes, .run = live_and_die, .subject = open};
     memcpy(cell->calls, names, count * sizeof *names);
-    for (size_t i = 0; i < WAY_STEPS && way->alloc_steps[i]; i++)
-        cell->calls[count++] = way->alloc_steps[i];
-    for (size_t i = 0; i < WAY_STEPS && way->free_steps[i]; i++)
-        cell->calls[count++] = way->free_steps[i];
+    for (size_t i = 0; i < METHOD_STEPS && method->alloc_steps[i]; i++)
+        cell->calls[count++] = method->alloc_steps[i];
+    for (size_t i = 0; i < METHOD_STEPS && method->free_steps[i]; i++)
+        cell->calls[count++] = method->free_steps[i];
 }
