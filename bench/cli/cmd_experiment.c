@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "experiment/rounds.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "experiment/experiment.h"

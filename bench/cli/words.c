@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "device/device.h"
 #include "experiment/experiment.h"
 #include "merge/list.h"

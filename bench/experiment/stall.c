@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "device_heap/device_heap.h"

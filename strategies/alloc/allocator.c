@@ -1,39 +1,6 @@
 #include "alloc/allocator.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "alloc/list.h"
-#include "base/text.h"
-
-static const struct allocator_ops *const strategies[] = {
-#define X(name) &allocator_##name,
-    ALLOCATOR_LIST(X)
-#undef X
-};
-enum { STRATEGY_COUNT = sizeof strategies / sizeof *strategies };
-
-const struct option_spec allocator_options[] = {
-    [ALLOCATOR_KIND] = {.name = "kind",
-                        .type = OPTION_CHOICE,
-                        .fallback = "device",
-                        .choices = "device|pinned|coarse_svm|fine_svm|managed",
-                        .help = "where memory lives: on the device, on the host, or wherever it is "
-                                "used"},
-    [ALLOCATOR_HANDLE] = {.name = "handle",
-                          .type = OPTION_CHOICE,
-                          .fallback = "offset",
-                          .choices = "offset|sub_buffer",
-                          .help = "how commands name a block: as an offset in a memory, or by a "
-                                  "sub-buffer made for it"},
-    {0},
-};
-
-const struct allocator_ops *const *allocator_list(size_t *count)
-{
-    *count = STRATEGY_COUNT;
-    return strategies;
-}
 
 static const char *missing_hook(const struct allocator_ops *ops)
 {
@@ -47,7 +14,7 @@ static const char *missing_hook(const struct allocator_ops *ops)
                             : NULL;
 }
 
-static int verify(const struct allocator_ops *ops, struct error *error)
+int allocator_check_ops(const struct allocator_ops *ops, struct error *error)
 {
     if (ops->version != ALLOCATOR_API_VERSION)
         return error_set(error, ERR_INTERNAL,
@@ -66,61 +33,13 @@ static int verify(const struct allocator_ops *ops, struct error *error)
     return 0;
 }
 
-static const char *strategy_name(void *context, size_t i)
-{
-    (void)context;
-    return i < STRATEGY_COUNT ? strategies[i]->name : NULL;
-}
-
-static int unknown_strategy(const char *name, struct error *error)
-{
-    struct text known = {0};
-    for (size_t i = 0; i < STRATEGY_COUNT; i++)
-        text_add(&known, "%s%s", i ? ", " : "", strategies[i]->name);
-    int nearest = text_nearest(name, strategy_name, NULL);
-    int code = error_set(error, ERR_USAGE, "there is no strategy '%s'%s%s%s; there are: %s", name,
-                         nearest >= 0 ? " (did you mean " : "",
-                         nearest >= 0 ? strategies[nearest]->name : "", nearest >= 0 ? "?)" : "",
-                         known.data);
-    text_free(&known);
-    return code;
-}
-
-int allocator_parse(const char *spec, const struct allocator_ops **ops,
-                    struct option_values *options, struct error *error)
-{
-    char name[64];
-    size_t length = strcspn(spec, ":");
-    if (length >= sizeof name)
-        return error_set(error, ERR_USAGE, "the strategy name '%.40s...' is too long", spec);
-    memcpy(name, spec, length);
-    name[length] = 0;
-
-    size_t i = 0;
-    while (i < STRATEGY_COUNT && strcmp(strategies[i]->name, name) != 0)
-        i++;
-    if (i == STRATEGY_COUNT)
-        return unknown_strategy(name, error);
-    *ops = strategies[i];
-    int code = verify(*ops, error);
-    if (code)
-        return code;
-    return options_parse_common((*ops)->options, allocator_options, name,
-                                spec + length + (spec[length] == ':'), options, error);
-}
-
-void allocator_use_kind(struct option_values *options, enum source_kind kind)
-{
-    options->common[ALLOCATOR_KIND] = kind;
-}
-
 int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
                    const struct option_values *options, struct source *source, struct error *error)
 {
     *allocator = (struct allocator){.ops = ops, .source = source};
     if (options)
         allocator->options = *options;
-    int code = verify(ops, error);
+    int code = allocator_check_ops(ops, error);
     if (code)
         return code;
     code = source_use_kind(source, (enum source_kind)allocator->options.common[ALLOCATOR_KIND]);

@@ -105,21 +105,12 @@ struct allocator {
     struct allocator_counts *total;
 };
 
-/* The options that every strategy has, in the order in which option_values.common has them. */
+/* The options that every strategy has, in the order of option_values.common. */
 enum allocator_option { ALLOCATOR_KIND, ALLOCATOR_HANDLE };
-extern const struct option_spec allocator_options[];
 
-/* The strategies that exist, in the order of list.h; *count receives their number. */
-const struct allocator_ops *const *allocator_list(size_t *count);
-
-/* Finds a strategy by the word before the first ':' of `spec`, parses the options after it, its own
- * and those that all have, and checks the ops (version, required hooks). ERR_USAGE with a helpful
- * message on failure. */
-int allocator_parse(const char *spec, const struct allocator_ops **ops,
-                    struct option_values *options, struct error *error);
-
-/* As allocator_parse has them, with memory of another kind. */
-void allocator_use_kind(struct option_values *options, enum source_kind kind);
+/* ERR_INTERNAL, and what is wrong, for a strategy of another version of this interface, one that
+ * lacks a required hook, and one that is unsafe and not harness_only. */
+int allocator_check_ops(const struct allocator_ops *ops, struct error *error);
 
 /* What the options ask of the source comes first: ERR_UNSUPPORTED where it cannot. */
 int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,

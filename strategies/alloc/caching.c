@@ -31,6 +31,8 @@
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: a segment stays with the queue that it was asked for on.
  * What is released is safe by the source's free.
+ *
+ * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c base/treap.c
  */
 #include <stdlib.h>
 

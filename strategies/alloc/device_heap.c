@@ -23,6 +23,8 @@
  * Queues: a free is behind the commands that use the block, an alloc behind the free, all on one
  * queue: each queue has an instance with arenas of its own. They reach another queue by rule 5,
  * through the driver.
+ *
+ * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
  */
 #include <stdlib.h>
 

@@ -20,6 +20,8 @@
  *
  * Queues: the driver keeps the order. The free of a block is a command of the block's queue, behind
  * the commands that use it.
+ *
+ * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
  */
 #include <stdlib.h>
 

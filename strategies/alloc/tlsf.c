@@ -35,6 +35,8 @@
  * Queues: a node may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. What is released
  * is safe by the source's free.
+ *
+ * Needs: alloc/segregated_fit.c alloc/source.c base/arena.c base/error.c base/text_bytes.c
  */
 #include <stdlib.h>
 

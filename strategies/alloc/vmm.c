@@ -29,6 +29,8 @@
  * Queues: a piece may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance, and segments, of its own.
  * Chunks reach another queue only by rules 6 and 7, after a wait for all queues.
+ *
+ * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
  */
 #include <stdlib.h>
 

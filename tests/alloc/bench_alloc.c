@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/random.h"

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "alloc/registry.h"
 #include "base/arena.h"
 
 /* ---- what all calls do ---- */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "tests/alloc/fake_source.h"
 
 static void test_spec_errors(void **state)

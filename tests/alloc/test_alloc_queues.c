@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "tests/alloc/alloc_variants.h"
 #include "tests/alloc/fake_queues.h"
 

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "tests/base/golden.h"
 #include "merge/merge.h"
 #include "run/execute/execute.h"

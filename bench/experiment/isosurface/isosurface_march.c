@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 
+#include "alloc/registry.h"
 #include "device_heap/layout.h"
 #include "experiment/isosurface/isosurface.kernel"
 

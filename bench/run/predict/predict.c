@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/sort.h"
 #include "run/execute/device_source.h"

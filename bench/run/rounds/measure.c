@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/tree.h"

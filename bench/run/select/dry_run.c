@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "run/execute/device_source.h"
 
 /* Every block is a memory of its own under `raw`, so that no two of them are the same place. Spaces

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "base/text.h"
 #include "merge/parse.h"
 #include "run/select/group.h"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "base/clock.h"
 #include "run/execute/execute.h"
 #include "run/select/inputs.h"

@@ -1,6 +1,6 @@
 /* The allocator device_heap over real devices: whether the host reads places back or mirrors the
  * heap, they are the same, apart and aligned, and the device agrees. */
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "base/random.h"
 #include "tests/device/device_subjects.h"
 #include "run/execute/device_source.h"

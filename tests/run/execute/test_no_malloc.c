@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "run/execute/execute.h"
 #include "run/select/inputs.h"
 #include "run/rounds/memory_log.h"

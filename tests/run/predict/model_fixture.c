@@ -1,4 +1,5 @@
 #include "tests/run/predict/model_fixture.h"
+#include "alloc/registry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "base/clock.h"
 #include "run/select/inputs.h"
 #include "run/rounds/memory_log.h"

@@ -1,0 +1,22 @@
+/* The strategies that exist, and the text that names one with its options. No strategy calls it. */
+#ifndef GAMUT_ALLOC_REGISTRY_H
+#define GAMUT_ALLOC_REGISTRY_H
+
+#include <stddef.h>
+
+#include "alloc/allocator.h"
+#include "base/options.h"
+
+/* The table of the options that every strategy has, in the order of enum allocator_option. */
+extern const struct option_spec allocator_options[];
+
+/* The strategies in the order of list.h; *count receives their number. */
+const struct allocator_ops *const *allocator_list(size_t *count);
+
+/* Finds a strategy by the word before the first ':' of `spec`, checks its ops, and parses the
+ * options after the word: the strategy's own and those that all have. ERR_USAGE with the nearest
+ * name on failure. */
+int allocator_parse(const char *spec, const struct allocator_ops **ops,
+                    struct option_values *options, struct error *error);
+
+#endif
