@@ -28,14 +28,16 @@ WITH_CUDA   ?= $(call have_header,cuda.h,-I$(CUDA_PATH)/include)
 WITH_OPENCL ?= $(call have_header,CL/cl.h)
 WITH_OPENMP ?= $(shell echo 'int main(void){return 0;}' | $(CC) -fopenmp -x c - -o /dev/null 2>/dev/null && echo yes)
 # Linked statically where there is an archive, so that the binary can be carried to a GPU machine.
-JANSSON     ?= $(shell echo 'int main(void){return 0;}' | $(CC) -x c - -l:libjansson.a -o /dev/null 2>/dev/null && echo -l:libjansson.a || echo -ljansson)
+archive_or = $(shell echo 'int main(void){return 0;}' | $(CC) -x c - -l:lib$(1).a -o /dev/null 2>/dev/null && echo -l:lib$(1).a || echo -l$(1))
+JANSSON     ?= $(call archive_or,jansson)
+ZLIB        ?= $(call archive_or,z)
 
 CPPFLAGS += -D_GNU_SOURCE -I. -Ibench -Istrategies -Iworkloads
 CFLAGS   += -std=c11 $(OPT) -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -ffp-contract=off -MMD -MP
 # Kernels are C of the generator's making; they may not be contracted, and need not set errno or trap.
 KERNEL_CFLAGS = -std=gnu11 $(KERNEL_OPT) -g1 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -DGAMUT_ENTRY=static
 KERNEL_OPT ?= -O3
-LDLIBS   += $(JANSSON) -lm -ldl -lpthread
+LDLIBS   += $(JANSSON) $(ZLIB) -lm -ldl -lpthread
 
 ifeq ($(WITH_CUDA),yes)
 CPPFLAGS += -DGAMUT_WITH_CUDA -isystem $(CUDA_PATH)/include

@@ -36,10 +36,14 @@ static const struct flag flags[] = {
 
 static void default_out(const char *file, struct text *folder)
 {
-    size_t length = strlen(file);
-    bool is_json = length > 5 && strcmp(file + length - 5, ".json") == 0;
-    text_add(folder, "%.*s%s", (int)(is_json ? length - 5 : length), file,
-             is_json ? "" : "-charts");
+    static const char *const suffixes[] = {".json", ".json.gz"};
+    const size_t length = strlen(file);
+    size_t stem = length;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (length > strlen(suffixes[i]) &&
+            strcmp(file + length - strlen(suffixes[i]), suffixes[i]) == 0)
+            stem = length - strlen(suffixes[i]);
+    text_add(folder, "%.*s%s", (int)stem, file, stem < length ? "" : "-charts");
 }
 
 enum { CHARTS_MOST = 64 };

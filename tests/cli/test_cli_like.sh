@@ -61,6 +61,18 @@ grep -q '^"rounds": 5,' again.json || fail "--add: rounds are not counted"
 grep -q '^"parts": \[{.*"rounds":2},{.*"rounds":3}\]' again.json || fail "--add: no second part"
 grep -q '"stats":{"wall_ns":{"rounds":5,' again.json || fail "--add: stats are not of all rounds"
 expect 0 "" plot again.json --out charts
+# A name that ends in .gz is of a compressed file; whatever reads a result reads it.
+expect 0 "1 round" run --like again.json --rounds 1 --out packed.json.gz
+gzip -t packed.json.gz || fail "--out x.json.gz: not compressed"
+expect 0 "1 round" run --add packed.json.gz --rounds 1
+gzip -dc packed.json.gz | grep -q '^"rounds": 2,' || fail "--add x.json.gz: rounds are not counted"
+expect 0 "" compare packed.json.gz packed.json.gz --gate exact:0
+expect 0 "" plot packed.json.gz --chart time --term svg
+has "^packed/time"
+expect 0 "" report packed.json.gz --against packed.json.gz --out packed-page
+head -c 5000 packed.json.gz >cut.json.gz
+expect 2 "cut.json.gz: the compressed file ends too early" compare cut.json.gz packed.json.gz
+cmp -s packed.json.gz packed-page/data/packed.json.gz || fail "report: the copy of a compressed file differs"
 expect 2 "add and --out exclude each other" run --add again.json --out other.json
 expect 2 "add and --like exclude each other" run --add again.json --like first.json
 expect 2 "add and --seed exclude each other" run --add again.json --seed 1

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/gzip_file.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "record/result/result_parts.h"
@@ -410,7 +411,6 @@ static int make_folders(const char *path, struct error *error)
 
 int result_write(struct result *result, const char *path, struct error *error)
 {
-    struct text temporary = {0};
     json_t *run = json_object_get(result->root, "run");
     tree_put(run, "duration_ns", tree_count(result->earlier_ns + clock_ns() - result->started_ns));
     result_summarise(result->root);
@@ -418,23 +418,17 @@ int result_write(struct result *result, const char *path, struct error *error)
     int rc = make_folders(path, error);
     if (rc)
         return rc;
-    text_add(&temporary, "%s.%ld.tmp", path, (long)getpid());
-    FILE *file = fopen(temporary.data, "w");
-    if (!file) {
-        rc = error_set(error, ERR_IO, "%s could not be made: %s", temporary.data, strerror(errno));
-        goto out;
-    }
-    rc = result_print(result->root, file, error);
-    /* Without the sync a power cut could leave the new name on an empty file. */
-    if (rc == 0 && fsync(fileno(file)) != 0 && errno != EINVAL)
-        rc = error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
-    if (fclose(file) != 0 && rc == 0)
-        rc = error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
-    if (rc == 0 && rename(temporary.data, path) != 0)
-        rc = error_set(error, ERR_IO, "%s could not be replaced: %s", path, strerror(errno));
-    if (rc)
-        unlink(temporary.data);
-out:
-    text_free(&temporary);
+    char *bytes = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&bytes, &length);
+    rc = memory ? result_print(result->root, memory, error)
+                : error_set(error, ERR_HOST_MEMORY, "%s could not be written: %s", path,
+                            strerror(errno));
+    if (memory && fclose(memory) != 0 && rc == 0)
+        rc =
+            error_set(error, ERR_HOST_MEMORY, "%s could not be written: %s", path, strerror(errno));
+    if (rc == 0)
+        rc = gzip_replace_file(path, bytes, length, error);
+    free(bytes);
     return rc;
 }

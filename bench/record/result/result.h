@@ -66,16 +66,23 @@ void result_set_atlas(struct result *result, const struct atlas *atlas);
 void result_set_experiment(struct result *result, json_t *experiment);
 void result_finish(struct result *result, enum run_status status);
 /* Recomputes what follows from the rounds (result_summarise) and replaces the file at `path`
- * atomically: whoever reads it sees either the old or the new one. Makes missing folders. */
+ * atomically: a reader sees either the old or the new one. Compressed if the name ends in ".gz".
+ * Makes missing folders. ERR_IO, ERR_HOST_MEMORY. */
 int result_write(struct result *result, const char *path, struct error *error);
 void result_free(struct result *result);
 
 /* "<folder>/<machine>/<UTC yyyymmddThhmmssZ>-<rev>[-dirty].json"; rev is "unknown" without git. */
 void result_path(const json_t *root, const char *folder, struct text *path);
 
-/* Reads and checks a file; the caller owns *root. ERR_IO; ERR_PARSE names file and line, or the
- * path of the value that is not as the format says. */
+/* What a compressed file may unpack to: fifty times the largest that was ever made. */
+#define RESULT_MOST_BYTES ((size_t)512 << 20)
+
+/* Reads and checks a file, plain or compressed with gzip; the caller owns *root, which is NULL on
+ * failure. ERR_IO; ERR_PARSE names the file and the line, or the path of the value that is not as
+ * the format says. */
 int result_load(const char *path, json_t **root, struct error *error);
+/* Likewise, with the file's contents in `text`. `path` is for messages. */
+int result_parse(const char *path, const struct text *text, json_t **root, struct error *error);
 /* Checks that a tree is a result of major version 1 with everything in it that readers rely on;
  * unknown keys are no fault. */
 int result_validate(const json_t *root, struct error *error);

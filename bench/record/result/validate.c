@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "record/result/result.h"
 #include "record/result/old_words.h"
+#include "base/gzip_file.h"
 #include "base/tree.h"
 
 enum {
@@ -460,12 +461,10 @@ int result_validate(const json_t *root, struct error *error)
     return rc ? rc : check_atlases(json_object_get(root, "atlas"), error);
 }
 
-int result_load(const char *path, json_t **root, struct error *error)
+int result_parse(const char *path, const struct text *text, json_t **root, struct error *error)
 {
     json_error_t where;
-    *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
-    if (!*root && json_error_code(&where) == json_error_cannot_open_file)
-        return error_set(error, ERR_IO, "%s", where.text);
+    *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, &where);
     if (!*root)
         return error_set(error, ERR_PARSE, "%s:%d:%d: %s", path, where.line, where.column,
                          where.text);
@@ -476,5 +475,16 @@ int result_load(const char *path, json_t **root, struct error *error)
         json_decref(*root);
         *root = NULL;
     }
+    return rc;
+}
+
+int result_load(const char *path, json_t **root, struct error *error)
+{
+    struct text text = {0};
+    *root = NULL;
+    int rc = gzip_read_file(&text, path, RESULT_MOST_BYTES, error);
+    if (rc == 0)
+        rc = result_parse(path, &text, root, error);
+    text_free(&text);
     return rc;
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
+#include "record/result/newest.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"
@@ -193,6 +194,57 @@ static void a_file_comes_back_as_it_was(void **state)
     assert_int_equal(result_write(&result, "/proc/no/such/place.json", &error), ERR_IO);
     assert_non_null(strstr(error.text, "/proc/no"));
     text_free(&path);
+    result_free(&result);
+}
+
+static bool count_rooted(void *context, const char *path, const json_t *root)
+{
+    char **seen = context;
+    assert_true(json_is_array(json_object_get(root, "noise")));
+    while (*seen)
+        seen++;
+    *seen = strdup(strrchr(path, '/') + 1);
+    return false;
+}
+
+/* Compressed or not: written, loaded, and found among the newest. */
+static void files_may_be_compressed(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"20260101T000000Z-a.json", "20260301T000000Z-c.json",
+                                        "20260201T000000Z-b.json.gz"};
+    struct result result = record_fixture(2);
+    struct error error = {0};
+    char folder[] = "/tmp/gamut-test-XXXXXX", path[128], command[64];
+    char *seen[4] = {NULL};
+    assert_non_null(mkdtemp(folder));
+    json_object_set_new(result.root, "noise", json_array());
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/machine/%s", folder, names[i]);
+        assert_int_equal(result_write(&result, path, &error), 0);
+    }
+    json_t *plain, *packed;
+    struct text text = {0};
+    assert_int_equal(text_read_file(&text, path, &error), 0);
+    assert_memory_equal(text.data, "\x1f\x8b", 2);
+    text_free(&text);
+    assert_int_equal(result_load(path, &packed, &error), 0);
+    snprintf(path, sizeof path, "%s/machine/%s", folder, names[0]);
+    assert_int_equal(result_load(path, &plain, &error), 0);
+    json_object_del(json_object_get(plain, "run"), "duration_ns");
+    json_object_del(json_object_get(packed, "run"), "duration_ns");
+    assert_true(json_equal(plain, packed));
+    json_decref(plain);
+    json_decref(packed);
+
+    newest_results(folder, "noise", count_rooted, seen);
+    const char *const newest_first[] = {names[1], names[2], names[0]};
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(seen[i], newest_first[i]);
+        free(seen[i]);
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
     result_free(&result);
 }
 
@@ -378,6 +430,7 @@ int main(void)
         cmocka_unit_test(speedups_are_paired_and_averaged),
         cmocka_unit_test(cases_are_in_the_order_of_their_keys),
         cmocka_unit_test(a_file_comes_back_as_it_was),
+        cmocka_unit_test(files_may_be_compressed),
         cmocka_unit_test(bad_files_are_refused_with_the_place),
         cmocka_unit_test(files_that_are_no_json),
         cmocka_unit_test(a_seed_that_readers_would_round_is_refused),

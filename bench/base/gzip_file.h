@@ -1,0 +1,21 @@
+/* Files that may be compressed with gzip. zlib does the work. */
+#ifndef GAMUT_BASE_GZIP_FILE_H
+#define GAMUT_BASE_GZIP_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+/* Adds the contents of a file, which gzip may have compressed: its first bytes tell, not its name.
+ * `most_bytes` bounds what a compressed file may unpack to; plain files have no bound. The caller
+ * frees `t` in any case. ERR_IO: the system's words. ERR_PARSE: the compressed file is cut off,
+ * damaged or too large. Every message names the file. */
+int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct error *error);
+
+/* Replaces the file at `path` atomically: a reader sees either the old or the new contents. They
+ * are compressed if the name ends in ".gz". The folder has to exist. ERR_IO. */
+int gzip_replace_file(const char *path, const char *bytes, size_t length, struct error *error);
+
+#endif
