@@ -19,7 +19,7 @@ key = "unset key"
 
 box = "(($1 + $2) / 2):(($3 + $4) / 2 / unit_bytes):1:2:($3 / unit_bytes):($4 / unit_bytes)"
 solid = box . ":(fill($5)) with boxxyerror fs solid 1 border lc rgb '#404040' lw 0.7 fc rgb variable notitle"
-name = "(($1 + $2) / 2):(($3 + $4) / 2 / unit_bytes):6 with labels font ',8' notitle"
+name = "(($1 + $2) / 2):(($3 + $4) / 2 / unit_bytes):6 with labels font ',8' textcolor rgb '#111111' notitle"
 chart = "set title word(series, p) offset 0, -0.8 font ',11'; b = 4 * p - 3; set xrange [0 : steps[p]]; \
     plot data index b using " . box . " with boxxyerror fs solid 1 noborder fc rgb '#e8e8e8' notitle, \
         data index b + 1 using " . solid . ", data index b + 2 using " . solid . ", \

@@ -75,7 +75,7 @@ do for [file in terminals] {
             data index 1 using 1:(0):x2tic(2) axes x2y1 with points pt -1, \
             data index 2 using 2:1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47):(is_known(strcol(4)) ? clipped(better * log2($3)) : NaN) with boxxyerror fs solid 1.0 noborder lc palette, \
             data index 2 using (is_known(strcol(4)) ? NaN : $2):1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47) with boxxyerror fs pattern 4 noborder fc rgb "#BBBBBB", \
-            data index 2 using 2:(is_known(strcol(4)) && !is_dark(better * log2($3)) ? $1 : NaN):(number($3)) with labels noenhanced font ",9" textcolor rgb "#000000", \
+            data index 2 using 2:(is_known(strcol(4)) && !is_dark(better * log2($3)) ? $1 : NaN):(number($3)) with labels noenhanced font ",9" textcolor rgb "#111111", \
             data index 2 using 2:(is_known(strcol(4)) && is_dark(better * log2($3)) ? $1 : NaN):(number($3)) with labels noenhanced font ",9" textcolor rgb "#FFFFFF", \
             data index 2 using 2:(is_known(strcol(4)) ? NaN : $1):4 with labels noenhanced font ",8" textcolor rgb "#000000"
     }

@@ -60,6 +60,17 @@ int text_read_file(struct text *t, const char *path, struct error *error)
     return code;
 }
 
+int text_write_file(const struct text *t, const char *path, struct error *error)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return error_set(error, ERR_IO, "%s could not be made: %s", path, strerror(errno));
+    bool is_written = fwrite(t->data ? t->data : "", 1, t->length, file) == t->length;
+    if (fclose(file) != 0 || !is_written)
+        return error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
+    return 0;
+}
+
 /* A finite, non-negative number at the start of text; *rest is what follows it. */
 static bool leading_number(const char *text, double *value, const char **rest)
 {

@@ -19,6 +19,8 @@ void text_add_bytes(struct text *t, const char *bytes, size_t length);
 void text_free(struct text *t);
 /* Adds the contents of a file. ERR_IO with the path and the system's words; `t` is to be freed. */
 int text_read_file(struct text *t, const char *path, struct error *error);
+/* Writes the text as the whole contents of a file. ERR_IO with the path and the system's words. */
+int text_write_file(const struct text *t, const char *path, struct error *error);
 
 /* "64MiB", "4k", "1.5GB", "123" -> bytes (k M G T: 1024; with a plain B after: 1000). False if it
  * is not a size. */

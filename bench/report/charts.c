@@ -12,7 +12,6 @@
 #include "record/chart/chart_parts.h"
 #include "base/tree.h"
 #include "report/page.h"
-#include "report/svg.h"
 
 /* More cases than this make bars of a hair's breadth, and gnuplot slow. */
 enum { CASES_MOST = 2000, SAMPLES_MOST = 3 };
@@ -42,38 +41,66 @@ static void print_links(struct page *page, const char *made)
     }
 }
 
-/* Puts the SVG file into the page; a chart that is none is left out, and the page says so. */
+/* gnuplot's colours of paper, text, axes and grid for a screen that is dark; those of data stay. An
+ * image does not see the style sheet of its page, so that each chart carries this. */
+static const char dark_style[] =
+    "\n<style>@media screen and (prefers-color-scheme:dark){"
+    "[fill='#ffffff']{fill:#181c22}"
+    "[fill='black'],[fill='rgb(64,64,64)'],[fill='rgb(0,0,0)']{fill:#e4e8ed}"
+    "[fill='rgb(96,96,96)']{fill:#98a3b1}"
+    "[color='black'],[color='rgb(  0,   0,   0)']{color:#e4e8ed}"
+    "[stroke='black'],[stroke='rgb(  0,   0,   0)']{stroke:#e4e8ed}"
+    "[stroke='rgb( 64,  64,  64)']{stroke:#98a3b1}"
+    "[stroke='rgb(221, 221, 221)']{stroke:#2d343e}"
+    "[style*='fill:rgb(0,0,0)']{fill:#e4e8ed!important}"
+    "[style*='fill:rgb(255,255,255)']{fill:#181c22!important}}</style>";
+
+/* Adds the dark style to gnuplot's SVG file and reads its size in points. ERR_IO; ERR_PARSE where
+ * the file is not gnuplot's. */
+static int finish_svg(const char *path, unsigned *width, unsigned *height, struct error *error)
+{
+    struct text svg = {0}, finished = {0};
+    int code = text_read_file(&svg, path, error);
+    const char *root = svg.data ? strstr(svg.data, "<svg") : NULL;
+    const char *box = root ? strstr(root, "viewBox=\"") : NULL,
+               *end = box ? strchr(box, '>') : NULL;
+    if (!code && (!end || sscanf(box, "viewBox=\"0 0 %u %u", width, height) != 2))
+        code = error_set(error, ERR_PARSE, "gnuplot made no SVG image of it");
+    if (!code) {
+        text_add_bytes(&finished, svg.data, (size_t)(end + 1 - svg.data));
+        text_add_bytes(&finished, dark_style, sizeof dark_style - 1);
+        text_add_bytes(&finished, end + 1, svg.length - (size_t)(end + 1 - svg.data));
+        code = text_write_file(&finished, path, error);
+    }
+    text_free(&svg);
+    text_free(&finished);
+    return code;
+}
+
+/* Shows the chart as an image, with links to its files. `made`: their common path. */
 static void print_figure(struct drawing *drawing, const char *made, const char *title)
 {
     struct page *page = drawing->page;
-    struct text path = {0}, svg = {0};
+    struct text path = {0};
     struct error error = {0};
-    char prefix[32], *figure = NULL;
-    size_t length;
+    unsigned width, height;
     text_add(&path, "%s.svg", made);
-    snprintf(prefix, sizeof prefix, "c%zu", ++page->chart_count);
-    FILE *buffer = open_memstream(&figure, &length);
-    int rc = text_read_file(&svg, path.data, &error);
-    if (!rc)
-        rc = svg_inline(svg.data ? svg.data : "", prefix, title, buffer, &error);
-    fclose(buffer);
     html_print(page->out, "<figure><figcaption><strong>%s</strong>", title);
     print_links(page, made);
     fputs("</figcaption>\n", page->out);
-    if (rc)
+    if (finish_svg(path.data, &width, &height, &error)) {
         html_print(page->out, "<p class=\"bad\">This chart could not be put in: %s</p>",
                    error.text);
-    else
-        html_print(page->out, "<div class=\"scroll\">");
-    if (!rc) {
-        fwrite(figure, 1, length, page->out);
-        fputs("</div>", page->out);
+    } else {
+        fputs("<div class=\"scroll\"><img src=\"", page->out);
+        html_path(page->out, path.data + strlen(page->work) + 1);
+        html_print(page->out,
+                   "\" alt=\"Chart: %s\" loading=\"lazy\" width=\"%zu\" height=\"%zu\"/></div>",
+                   title, (size_t)width, (size_t)height);
     }
     fputs("</figure>\n", page->out);
     drawing->made++;
-    free(figure);
     text_free(&path);
-    text_free(&svg);
 }
 
 /* "Wall time of raw over ... on cuda:0, under pool" */

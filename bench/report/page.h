@@ -23,7 +23,6 @@ struct page {
     size_t file_count;
     struct page_file *files;
     json_t *comparison; /* NULL without a base */
-    size_t chart_count; /* so far; makes the ids of their parts different */
 };
 
 /* A section's beginning, "<section id=... ><h3>", with what the user reads below the heading (NULL:

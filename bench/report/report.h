@@ -1,8 +1,8 @@
 /* A report: result files as one static page that a browser shows without scripts and without a
- * network, with what it was made of beside it.
+ * network, and the files that the page refers to.
  *
- *   DIR/index.html   the page; charts are part of it
- *   DIR/charts/      the same charts as files, their data and their scripts
+ *   DIR/index.html   the page
+ *   DIR/charts/      the charts that the page shows, their data and their scripts
  *   DIR/data/        copies of the result files
  */
 #ifndef GAMUT_REPORT_REPORT_H

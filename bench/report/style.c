@@ -6,7 +6,7 @@
 
 /* clang-format off */
 const char *const page_style[] = {
-    ":root{--paper:#f6f7f9;--card:#fff;--ink:#1c2128;--soft:#5b6573;--line:#dde1e7;--grid:#e3e6ea;",
+    ":root{--paper:#f6f7f9;--card:#fff;--ink:#1c2128;--soft:#5b6573;--line:#dde1e7;",
     "--good:#0072b2;--bad:#c04a00;--warn:#8a6100;--good-bg:#e4f1f9;--bad-bg:#fdebe0;--warn-bg:#fdf4dc;",
     "--up:0,114,178;--down:213,94,0;--stripe:#f3f5f7;--code:#eef1f4;color-scheme:light dark}",
     "*{box-sizing:border-box}",
@@ -62,7 +62,7 @@ const char *const page_style[] = {
     "td.u4{background:rgba(var(--up),.5)}td.d1{background:rgba(var(--down),.1)}td.d2{background:rgba(var(--down),.22)}",
     "td.d3{background:rgba(var(--down),.36)}td.d4{background:rgba(var(--down),.52)}",
     ".good{color:var(--good)}.bad{color:var(--bad)}.warn{color:var(--warn)}td.good,td.bad{font-weight:650}",
-    "figure{margin:18px 0 0}figure svg{display:block;width:100%;height:auto;min-width:680px;color:var(--ink)}",
+    "figure{margin:18px 0 0}figure img{display:block;width:100%;height:auto;min-width:680px}",
     "figcaption{font-size:.88rem;margin:0 0 .3rem}",
     "svg.strip{width:150px;height:26px;display:block}svg.strip circle{fill:var(--good)}svg.strip line{stroke:var(--line)}",
     "details{margin:.5rem 0}summary{cursor:pointer;color:var(--good);font-size:.94rem}",
@@ -72,21 +72,11 @@ const char *const page_style[] = {
     "h1{font-size:1.5rem}section{padding:14px 12px}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:6px}",
     ".tiles{grid-template-columns:1fr 1fr;gap:8px}.tile{padding:10px 12px}.tile b{font-size:1.2rem}th,td{padding:5px 7px}}",
     "@media screen and (prefers-color-scheme:dark){:root{--paper:#101317;--card:#181c22;--ink:#e4e8ed;--soft:#98a3b1;",
-    "--line:#2d343e;--grid:#2d343e;--good:#63b8ec;--bad:#ff9355;--warn:#e8bd4a;--good-bg:#10283a;--bad-bg:#39200f;",
+    "--line:#2d343e;--good:#63b8ec;--bad:#ff9355;--warn:#e8bd4a;--good-bg:#10283a;--bad-bg:#39200f;",
     "--warn-bg:#322909;--up:64,160,226;--down:236,116,32;--stripe:#1f242b;--code:#222831}}",
-    /* gnuplot's colours of paper, text, axes and grid become the page's; those of data stay. */
-    "figure svg [fill='#ffffff']{fill:var(--card)}",
-    "figure svg [fill='black'],figure svg [fill='rgb(64,64,64)'],figure svg [fill='rgb(0,0,0)']{fill:var(--ink)}",
-    "figure svg [fill='rgb(96,96,96)']{fill:var(--soft)}",
-    "figure svg [color='black'],figure svg [color='rgb(  0,   0,   0)']{color:var(--ink)}",
-    "figure svg [stroke='black'],figure svg [stroke='rgb(  0,   0,   0)']{stroke:var(--ink)}",
-    "figure svg [stroke='rgb( 64,  64,  64)']{stroke:var(--soft)}",
-    "figure svg [stroke='rgb(221, 221, 221)']{stroke:var(--grid)}",
-    "figure svg [style*='fill:rgb(0,0,0)']{fill:var(--ink)!important}",
-    "figure svg [style*='fill:rgb(255,255,255)']{fill:var(--card)!important}",
-    "@media print{.scroll{background:none}body{background:#fff;font-size:11pt}section,.tile{break-inside:avoid;border-color:#bbb}",
+    "@media print{:root{color-scheme:light}.scroll{background:none}body{background:#fff;font-size:11pt}section,.tile{break-inside:avoid;border-color:#bbb}",
     "section.long{break-inside:auto}.scroll{overflow:visible}table{font-size:8pt}th,td{padding:2px 5px}nav{display:none}",
-    "figure{break-inside:avoid}figure svg{min-width:0}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}",
+    "figure{break-inside:avoid}figure img{min-width:0}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}",
     "details::details-content{content-visibility:visible;display:block}}",
     NULL,
 };
