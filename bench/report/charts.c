@@ -122,13 +122,13 @@ static void draw(struct drawing *drawing, const struct chart *chart, const struc
         .scripts = page->options->scripts, .folder = drawing->folder, .terminals = "svg"};
     struct text made = {0}, title = {0};
     struct error error = {0};
-    int rc = chart_draw(chart, of, &options, &made, &error);
+    int code = chart_draw(chart, of, &options, &made, &error);
     add_title(chart, of, &title);
-    if (rc == 0)
+    if (code == 0)
         print_figure(drawing, made.data, title.data);
-    else if (rc == ERR_UNSUPPORTED)
+    else if (code == ERR_UNSUPPORTED)
         drawing->no_gnuplot = true;
-    else if (rc != ERR_NOT_FOUND) /* a chart that there are no cases for is none that failed */
+    else if (code != ERR_NOT_FOUND) /* a chart that there are no cases for is none that failed */
         html_print(page->out, "<p class=\"soft\">Not drawn: %s: %s</p>\n", title.data, error.text);
     text_free(&made);
     text_free(&title);

@@ -60,18 +60,19 @@ static enum folder_state state_of(const char *out)
 /* What is called as a part of a report but is none may not be lost, whatever is forced. */
 static int check_names_are_free(const char *out, struct error *error)
 {
-    int rc = 0;
-    for (int i = 0; i < FOLDERS && !rc; i++) {
+    int code = 0;
+    for (int i = 0; i < FOLDERS && !code; i++) {
         struct text path = {0};
         text_add(&path, "%s/%s", out, folders[i]);
         if (access(path.data, F_OK) == 0)
-            rc = error_set(error, ERR_USAGE,
-                           "%s is not of a report, and a report has something of that name: choose "
-                           "another folder",
-                           path.data);
+            code =
+                error_set(error, ERR_USAGE,
+                          "%s is not of a report, and a report has something of that name: choose "
+                          "another folder",
+                          path.data);
         text_free(&path);
     }
-    return rc;
+    return code;
 }
 
 static int make_parents(const char *out, struct error *error)
@@ -81,10 +82,10 @@ static int make_parents(const char *out, struct error *error)
     for (char *slash = strchr(path.data + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         if (mkdir(path.data, 0777) != 0 && errno != EEXIST) {
-            int rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", path.data,
-                               strerror(errno));
+            int code = error_set(error, ERR_IO, "the folder %s could not be made: %s", path.data,
+                                 strerror(errno));
             text_free(&path);
-            return rc;
+            return code;
         }
         *slash = '/';
     }
@@ -112,11 +113,11 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
             "%s has files in it and is no report of gamut: choose a new folder, or say "
             "--force to add the report to what is there",
             out);
-    int rc = state == FOLDER_OTHER ? check_names_are_free(out, error) : 0;
-    if (!rc)
-        rc = make_parents(out, error);
-    if (rc)
-        return rc;
+    int code = state == FOLDER_OTHER ? check_names_are_free(out, error) : 0;
+    if (!code)
+        code = make_parents(out, error);
+    if (code)
+        return code;
     text_add(work, "%.*s.report-XXXXXX", (int)length_without_slash(out), out);
     mode_t mask = umask(0);
     umask(mask);
@@ -132,15 +133,15 @@ static int move(const char *work, const char *out, const char *name, struct erro
     struct text from = {0}, to = {0};
     text_add(&from, "%s/%s", work, name);
     text_add(&to, "%s/%s", out, name);
-    int rc = 0;
+    int code = 0;
     const bool is_there = access(from.data, F_OK) == 0, is_folder = strcmp(name, "index.html") != 0;
     if (is_folder)
         report_folder_remove(to.data);
     if (is_there && rename(from.data, to.data) != 0)
-        rc = error_set(error, ERR_IO, "%s could not be replaced: %s", to.data, strerror(errno));
+        code = error_set(error, ERR_IO, "%s could not be replaced: %s", to.data, strerror(errno));
     text_free(&from);
     text_free(&to);
-    return rc;
+    return code;
 }
 
 int report_folder_finish(const char *work, const char *out, struct error *error)
@@ -152,12 +153,12 @@ int report_folder_finish(const char *work, const char *out, struct error *error)
         if (state == FOLDER_MISSING) /* else it may be a mount, or a link */
             return error_set(error, ERR_IO, "%s could not be made: %s", out, strerror(errno));
     }
-    int rc = 0;
-    for (int i = 0; i < FOLDERS && !rc; i++)
-        rc = move(work, out, folders[i], error);
-    if (!rc)
-        rc = move(work, out, "index.html", error);
-    if (!rc)
+    int code = 0;
+    for (int i = 0; i < FOLDERS && !code; i++)
+        code = move(work, out, folders[i], error);
+    if (!code)
+        code = move(work, out, "index.html", error);
+    if (!code)
         report_folder_remove(work);
-    return rc;
+    return code;
 }

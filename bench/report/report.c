@@ -48,9 +48,9 @@ static int load_files(struct page *page, struct error *error)
         file->path = options->files[i];
         snprintf(file->id, sizeof file->id, "f%zu", i + 1);
         name_file(page, file);
-        int rc = result_load(file->path, &file->root, error);
-        if (rc)
-            return rc;
+        int code = result_load(file->path, &file->root, error);
+        if (code)
+            return code;
         page->file_count++;
     }
     return 0;
@@ -62,37 +62,37 @@ static int compare_files(struct page *page, struct error *error)
     /* What `gamut compare` does unless told otherwise. */
     struct compare_options options = {.alpha = 0.05, .threshold = 0.02};
     json_t *base;
-    int rc = against ? result_load(against, &base, error) : 0;
-    if (rc || !against)
-        return rc;
+    int code = against ? result_load(against, &base, error) : 0;
+    if (code || !against)
+        return code;
     struct compare_file *fresh = must_alloc(page->file_count * sizeof *fresh);
     for (size_t i = 0; i < page->file_count; i++)
         fresh[i] = (struct compare_file){page->files[i].root, page->files[i].name};
     options.gates = gates_default(options.threshold);
-    rc = compare_results(&(struct compare_file){base, name_in(against)}, fresh, page->file_count,
-                         &options, &page->comparison, error);
+    code = compare_results(&(struct compare_file){base, name_in(against)}, fresh, page->file_count,
+                           &options, &page->comparison, error);
     free(fresh);
     json_decref(base);
-    return rc;
+    return code;
 }
 
 static int copy_file(const struct page *page, const struct page_file *file, struct error *error)
 {
     struct text text = {0}, path = {0};
-    int rc = text_read_file(&text, file->path, error);
+    int code = text_read_file(&text, file->path, error);
     text_add(&path, "%s/data", page->work);
-    if (!rc && mkdir(path.data, 0777) != 0 && errno != EEXIST)
-        rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", path.data,
-                       strerror(errno));
+    if (!code && mkdir(path.data, 0777) != 0 && errno != EEXIST)
+        code = error_set(error, ERR_IO, "the folder %s could not be made: %s", path.data,
+                         strerror(errno));
     text_add(&path, "/%s", file->name);
-    FILE *out = rc ? NULL : fopen(path.data, "w");
+    FILE *out = code ? NULL : fopen(path.data, "w");
     if (out)
         fwrite(text.data, 1, text.length, out);
-    if (!rc && (!out || ferror(out) || fclose(out) != 0))
-        rc = error_set(error, ERR_IO, "%s could not be written: %s", path.data, strerror(errno));
+    if (!code && (!out || ferror(out) || fclose(out) != 0))
+        code = error_set(error, ERR_IO, "%s could not be written: %s", path.data, strerror(errno));
     text_free(&text);
     text_free(&path);
-    return rc;
+    return code;
 }
 
 /* ---- the page ------------------------------------------------------------------------------- */
@@ -161,9 +161,9 @@ static int print_file(struct page *page, const struct page_file *file, struct er
     page_tiles(page, file);
     page_machine(page, file);
     page_matrix(page, file);
-    int rc = page_charts(page, file, error);
-    if (rc)
-        return rc;
+    int code = page_charts(page, file, error);
+    if (code)
+        return code;
     page_plans(page, file);
     page_stability(page, file);
     page_failures(page, file);
@@ -177,7 +177,7 @@ static int print_file(struct page *page, const struct page_file *file, struct er
 static int print_page(struct page *page, struct error *error)
 {
     struct text title = {0};
-    int rc = 0;
+    int code = 0;
     if (page->options->title)
         text_add(&title, "%s", page->options->title);
     else
@@ -187,54 +187,54 @@ static int print_page(struct page *page, struct error *error)
     print_header(page, title.data ? title.data : "gamut");
     page_banner(page);
     page_comparison(page);
-    for (size_t i = 0; i < page->file_count && !rc; i++)
-        rc = print_file(page, &page->files[i], error);
+    for (size_t i = 0; i < page->file_count && !code; i++)
+        code = print_file(page, &page->files[i], error);
     fputs("</main>\n<footer>Made by <code>gamut report</code>. One static page: no scripts, and "
           "nothing "
           "is loaded from anywhere.</footer>\n</body>\n</html>\n",
           page->out);
     text_free(&title);
-    return rc;
+    return code;
 }
 
 static int write_page(struct page *page, struct error *error)
 {
     struct text path = {0};
-    int rc = 0;
+    int code = 0;
     text_add(&path, "%s/index.html", page->work);
     page->out = fopen(path.data, "w");
     if (!page->out)
-        rc = error_set(error, ERR_IO, "%s could not be made: %s", path.data, strerror(errno));
-    if (!rc)
-        rc = print_page(page, error);
-    for (size_t i = 0; i < page->file_count && !rc; i++)
-        rc = copy_file(page, &page->files[i], error);
+        code = error_set(error, ERR_IO, "%s could not be made: %s", path.data, strerror(errno));
+    if (!code)
+        code = print_page(page, error);
+    for (size_t i = 0; i < page->file_count && !code; i++)
+        code = copy_file(page, &page->files[i], error);
     bool failed = page->out && ferror(page->out);
-    if (page->out && (fclose(page->out) != 0 || failed) && !rc)
-        rc = error_set(error, ERR_IO, "%s could not be written: %s", path.data, strerror(errno));
+    if (page->out && (fclose(page->out) != 0 || failed) && !code)
+        code = error_set(error, ERR_IO, "%s could not be written: %s", path.data, strerror(errno));
     text_free(&path);
-    return rc;
+    return code;
 }
 
 int report_make(const struct report_options *options, struct error *error)
 {
     struct page page = {.options = options};
     struct text work = {0};
-    int rc = load_files(&page, error);
-    if (!rc)
-        rc = compare_files(&page, error);
-    if (!rc)
-        rc = report_folder_begin(options->out, options->force, &work, error);
+    int code = load_files(&page, error);
+    if (!code)
+        code = compare_files(&page, error);
+    if (!code)
+        code = report_folder_begin(options->out, options->force, &work, error);
     page.work = work.data;
-    if (!rc) {
-        rc = write_page(&page, error);
-        if (!rc)
-            rc = report_folder_finish(work.data, options->out, error);
-        if (rc)
+    if (!code) {
+        code = write_page(&page, error);
+        if (!code)
+            code = report_folder_finish(work.data, options->out, error);
+        if (code)
             report_folder_remove(work.data);
     }
     text_free(&work);
     json_decref(page.comparison);
     free_files(&page);
-    return rc;
+    return code;
 }

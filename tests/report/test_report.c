@@ -301,13 +301,13 @@ static void spoiled_files_give_valid_pages_or_an_error(void **state)
         write_result(&box, root);
         struct error error = {0};
         char *path = hide_gnuplot();
-        const int rc = report(&box, false, &error);
+        const int code = report(&box, false, &error);
         show_gnuplot(path);
-        if (rc == 0)
+        if (code == 0)
             check_page(&box);
         else
-            assert_int_equal(rc, ERR_PARSE);
-        made += rc == 0;
+            assert_int_equal(code, ERR_PARSE);
+        made += code == 0;
         json_decref(root);
         result_free(&result);
     }

@@ -150,14 +150,14 @@ int chart_write(const struct chart *chart, const struct chart_subject *of, FILE 
     gnuplot_variable(variables, "out", name.data);
     gnuplot_variable(variables, "caption", caption.data);
     gnuplot_variable(variables, "note", "");
-    int rc = chart->write(of, data, variables, error);
-    if (rc == 0 && (fflush(data) != 0 || ferror(data)))
-        rc = error_set(error, ERR_IO, "the data of %s could not be written: %s", chart->name,
-                       strerror(errno));
+    int code = chart->write(of, data, variables, error);
+    if (code == 0 && (fflush(data) != 0 || ferror(data)))
+        code = error_set(error, ERR_IO, "the data of %s could not be written: %s", chart->name,
+                         strerror(errno));
     struct text *texts[] = {&name, &file, &caption};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_free(texts[i]);
-    return rc;
+    return code;
 }
 
 static int write_file(const char *path, const char *text, struct error *error)
@@ -186,12 +186,12 @@ static int make_drawing(const struct chart *chart, const struct chart_subject *o
     FILE *data = open_memstream(&drawing->data, &drawing->data_length);
     if (!data)
         return error_set(error, ERR_HOST_MEMORY, "no memory for the chart %s", chart->name);
-    int rc = chart_write(chart, of, data, &variables, error);
+    int code = chart_write(chart, of, data, &variables, error);
     fclose(data);
-    if (rc == 0)
-        rc = gnuplot_script(scripts, chart->name, variables.data, &drawing->script, error);
+    if (code == 0)
+        code = gnuplot_script(scripts, chart->name, variables.data, &drawing->script, error);
     text_free(&variables);
-    return rc;
+    return code;
 }
 
 /* Puts the files into the folder, and runs gnuplot there. */
@@ -202,14 +202,14 @@ static int draw_in(const char *folder, const char *name, const struct drawing *d
     text_add(base, "%s/%s", folder, name);
     text_add(&data, "%s.dat", base->data);
     text_add(&script, "%s.gp", base->data);
-    int rc = write_file(data.data, drawing->data, error);
-    if (rc == 0)
-        rc = write_file(script.data, drawing->script.data, error);
-    if (rc == 0)
-        rc = gnuplot_run(folder, name, options->terminals, options->columns, error);
+    int code = write_file(data.data, drawing->data, error);
+    if (code == 0)
+        code = write_file(script.data, drawing->script.data, error);
+    if (code == 0)
+        code = gnuplot_run(folder, name, options->terminals, options->columns, error);
     text_free(&data);
     text_free(&script);
-    return rc;
+    return code;
 }
 
 /* What is drawn to the terminal alone passes through a folder that does not stay. */
@@ -225,7 +225,7 @@ static int draw_in_passing(const char *name, const struct drawing *drawing,
         text_free(&folder);
         return ERR_IO;
     }
-    int rc = draw_in(folder.data, name, drawing, options, &base, error);
+    int code = draw_in(folder.data, name, drawing, options, &base, error);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         struct text path = {0};
         text_add(&path, "%s%s", base.data, endings[i]);
@@ -235,7 +235,7 @@ static int draw_in_passing(const char *name, const struct drawing *drawing,
     rmdir(folder.data);
     text_free(&folder);
     text_free(&base);
-    return rc;
+    return code;
 }
 
 int chart_draw(const struct chart *chart, const struct chart_subject *of,
@@ -244,21 +244,21 @@ int chart_draw(const struct chart *chart, const struct chart_subject *of,
     struct drawing drawing = {0};
     struct text name = {0}, base = {0};
     file_name(chart, of, &name);
-    int rc = make_drawing(chart, of, options->scripts, &drawing, error);
-    if (rc == 0 && strcmp(options->terminals, "dumb") == 0) {
-        rc = draw_in_passing(name.data, &drawing, options, error);
-    } else if (rc == 0) {
+    int code = make_drawing(chart, of, options->scripts, &drawing, error);
+    if (code == 0 && strcmp(options->terminals, "dumb") == 0) {
+        code = draw_in_passing(name.data, &drawing, options, error);
+    } else if (code == 0) {
         if (mkdir(options->folder, 0777) != 0 && errno != EEXIST)
-            rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", options->folder,
-                           strerror(errno));
-        if (rc == 0)
-            rc = draw_in(options->folder, name.data, &drawing, options, &base, error);
+            code = error_set(error, ERR_IO, "the folder %s could not be made: %s", options->folder,
+                             strerror(errno));
+        if (code == 0)
+            code = draw_in(options->folder, name.data, &drawing, options, &base, error);
     }
-    if (rc == 0 && made && base.length)
+    if (code == 0 && made && base.length)
         text_add(made, "%s", base.data);
     free(drawing.data);
     text_free(&drawing.script);
     text_free(&name);
     text_free(&base);
-    return rc;
+    return code;
 }

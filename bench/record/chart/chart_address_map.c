@@ -227,9 +227,9 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     struct labels names = {0};
     struct text note = {0};
     double top = 1;
-    int rc = memory_panels_make(&chart_address_map, of, PANELS_MAX, &panels, error);
-    if (rc)
-        return rc;
+    int code = memory_panels_make(&chart_address_map, of, PANELS_MAX, &panels, error);
+    if (code)
+        return code;
     fprintf(data, "# gamut address_map of %s %s on %s\n# panel title steps\n", of->workload,
             of->dataset, of->device);
     for (size_t i = 0; i < panels.count; i++) {

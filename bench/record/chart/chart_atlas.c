@@ -106,9 +106,9 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
                  struct error *error)
 {
     struct atlas atlas;
-    int rc = atlas_of_result(of->root, of->device, &atlas, error);
-    if (rc)
-        return rc;
+    int code = atlas_of_result(of->root, of->device, &atlas, error);
+    if (code)
+        return code;
     write_data(&atlas, data);
     add_variables(&atlas, variables);
     atlas_free(&atlas);

@@ -91,14 +91,14 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
                  struct error *error)
 {
     struct atlas atlas, sums = {0};
-    int rc = atlas_of_result(of->root, of->device, &atlas, error);
-    if (rc)
-        return rc;
+    int code = atlas_of_result(of->root, of->device, &atlas, error);
+    if (code)
+        return code;
     for (size_t c = 0; c < atlas.curve_count; c++)
         if (strcmp(atlas.curves[c].call, "alloc") == 0)
             add_method(&atlas, &atlas.curves[c], &sums);
     if (sums.curve_count == 0)
-        rc =
+        code =
             error_set(error, ERR_NOT_FOUND,
                       "the atlas of %s has no method with both an alloc and a free, whose cost the "
                       "chart %s adds up",
@@ -107,7 +107,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
         write_sums(&atlas, &sums, data, variables);
     atlas_free(&sums);
     atlas_free(&atlas);
-    return rc;
+    return code;
 }
 
 const struct chart chart_cost = {

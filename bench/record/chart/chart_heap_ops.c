@@ -94,10 +94,10 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
                  struct error *error)
 {
     struct heap_ops h = heap_ops_of(experiment_find(of->root, "heap-ops", of->device));
-    int rc = 0;
+    int code = 0;
     if (!h.policies.count || !h.batches.count)
-        rc = experiment_missing("heap-ops", of->device, "", error);
-    if (!rc) {
+        code = experiment_missing("heap-ops", of->device, "", error);
+    if (!code) {
         fprintf(data, "# gamut heap-ops on %s\n", of->device);
         for (size_t panel = 0; panel < h.live.count; panel++)
             for (size_t series = 0; series < h.policies.count; series++)
@@ -110,7 +110,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     labels_free(&h.policies);
     labels_free(&h.batches);
     labels_free(&h.metrics);
-    return rc;
+    return code;
 }
 
 const struct chart chart_heap_ops = {

@@ -76,9 +76,9 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     struct memory_panels lines;
     struct text legends = {0}, note = {0};
     double least_ns = INFINITY, most_ns = 1;
-    int rc = memory_panels_make(&chart_latency, of, LINES_MAX, &lines, error);
-    if (rc)
-        return rc;
+    int code = memory_panels_make(&chart_latency, of, LINES_MAX, &lines, error);
+    if (code)
+        return code;
     fprintf(data, "# gamut latency of %s %s on %s\n", of->workload, of->dataset, of->device);
     for (int d = 0; d < DISTRIBUTIONS; d++)
         for (size_t i = 0; i < lines.count; i++) {

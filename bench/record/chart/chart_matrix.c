@@ -71,28 +71,28 @@ static int write_matrix(const struct chart *chart, const struct chart_subject *o
 {
     const struct grid_rules rules = {.has_mean = has_mean, .mean_of_summary = true};
     struct grid grid;
-    int rc = grid_make(chart, of, &rules, &grid, error);
-    if (rc)
-        return rc;
+    int code = grid_make(chart, of, &rules, &grid, error);
+    if (code)
+        return code;
     fprintf(data, "# gamut %s on %s\n", chart->name, of->device);
     print_labels(&grid.clusters, "row label", data);
     fputs("\n\n", data);
     print_labels(&grid.series, "column label", data);
     if (grid.series.count > COLUMNS_MOST || grid.clusters.count > ROWS_MOST)
-        rc = error_set(
+        code = error_set(
             error, ERR_USAGE,
             "the chart %s of %s would have %zu rows and %zu columns, more than the %d and "
             "%d that can be read: choose some with -w and -s",
             chart->name, of->device, grid.clusters.count, grid.series.count, ROWS_MOST,
             COLUMNS_MOST);
     else if (print_cells(&grid, value, data) == 0)
-        rc = error_set(error, ERR_NOT_FOUND,
-                       "no case on %s can be compared with raw, which the chart %s is over",
-                       of->device, chart->name);
+        code = error_set(error, ERR_NOT_FOUND,
+                         "no case on %s can be compared with raw, which the chart %s is over",
+                         of->device, chart->name);
     grid_variables(&grid, variables);
     gnuplot_number(variables, "mean_row", grid.has_mean ? (double)grid.clusters.count - 1 : -1);
     grid_free(&grid);
-    return rc;
+    return code;
 }
 
 static int write_speedup(const struct chart_subject *of, FILE *data, struct text *variables,

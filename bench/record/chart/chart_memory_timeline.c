@@ -47,9 +47,9 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
                  struct error *error)
 {
     struct memory_panels panels;
-    int rc = memory_panels_make(&chart_memory_timeline, of, PANELS_MAX, &panels, error);
-    if (rc)
-        return rc;
+    int code = memory_panels_make(&chart_memory_timeline, of, PANELS_MAX, &panels, error);
+    if (code)
+        return code;
     fprintf(data, "# gamut memory_timeline of %s %s on %s\n# panel title reserved_bytes stride\n",
             of->workload, of->dataset, of->device);
     double requested = 0, reserved = 0;

@@ -86,14 +86,14 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     static const struct grid_rules rules = {
         .are_bars = true, .is_baseline = case_is_unmerged, .has_mean = true};
     struct grid grid;
-    int rc = grid_make(&chart_merging, of, &rules, &grid, error);
-    if (rc)
-        return rc;
+    int code = grid_make(&chart_merging, of, &rules, &grid, error);
+    if (code)
+        return code;
     if (grid_print(&grid, "merging", "x time ci_lo ci_hi peak status", print_cell, data) == 0)
-        rc = grid_is_empty(&chart_merging, &grid, error);
+        code = grid_is_empty(&chart_merging, &grid, error);
     grid_variables(&grid, variables);
     grid_free(&grid);
-    return rc;
+    return code;
 }
 
 const struct chart chart_merging = {

@@ -185,20 +185,20 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     pareto.panel = must_alloc(count * sizeof *pareto.panel);
     for (size_t p = 0; p < count; p++)
         fill_panel(of, p, &pareto);
-    int rc = 0;
+    int code = 0;
     if (count == 0)
-        rc =
+        code =
             error_set(error, ERR_NOT_FOUND,
                       "no workload on %s has two good cases, between which the chart %s would show "
                       "the choice",
                       of->device, chart_pareto.name);
     else if (count > PANELS_MOST)
-        rc = error_set(
+        code = error_set(
             error, ERR_USAGE,
             "the chart %s of %s would have %zu panels, more than the %d that can be read: "
             "choose workloads with -w",
             chart_pareto.name, of->device, count, PANELS_MOST);
-    if (rc == 0) {
+    if (code == 0) {
         print_pareto(of, &pareto, data);
         labels_variable(&pareto.strategies, "series", variables);
         labels_variable(&pareto.panels, "titles", variables);
@@ -208,7 +208,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     free(pareto.panel);
     labels_free(&pareto.panels);
     labels_free(&pareto.strategies);
-    return rc;
+    return code;
 }
 
 const struct chart chart_pareto = {

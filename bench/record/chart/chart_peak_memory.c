@@ -28,17 +28,17 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
                  struct error *error)
 {
     struct grid grid;
-    int rc =
+    int code =
         grid_make(&chart_peak_memory, of, &(struct grid_rules){.are_bars = true}, &grid, error);
-    if (rc)
-        return rc;
+    if (code)
+        return code;
     if (grid_print(&grid, "peak_memory",
                    "x reserved/bound requested/bound reserved_bytes bound_bytes status", print_cell,
                    data) == 0)
-        rc = grid_is_empty(&chart_peak_memory, &grid, error);
+        code = grid_is_empty(&chart_peak_memory, &grid, error);
     grid_variables(&grid, variables);
     grid_free(&grid);
-    return rc;
+    return code;
 }
 
 const struct chart chart_peak_memory = {

@@ -97,15 +97,15 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     static const struct grid_rules rules = {
         .are_bars = true, .is_baseline = is_as_written, .has_mean = true, .any_strategy = true};
     struct grid grid;
-    int rc = grid_make(&chart_peak_reduction, of, &rules, &grid, error);
-    if (rc)
-        return rc;
+    int code = grid_make(&chart_peak_reduction, of, &rules, &grid, error);
+    if (code)
+        return code;
     if (grid_print(&grid, chart_peak_reduction.name,
                    "x reduction bound peak_bytes unmerged_bytes status", print_cell, data) == 0)
-        rc = grid_is_empty(&chart_peak_reduction, &grid, error);
+        code = grid_is_empty(&chart_peak_reduction, &grid, error);
     grid_variables(&grid, variables);
     grid_free(&grid);
-    return rc;
+    return code;
 }
 
 const struct chart chart_peak_reduction = {

@@ -33,14 +33,14 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     static const struct grid_rules rules = {
         .are_bars = true, .is_baseline = is_baseline, .has_mean = true, .mean_of_summary = true};
     struct grid grid;
-    int rc = grid_make(&chart_speedup, of, &rules, &grid, error);
-    if (rc)
-        return rc;
+    int code = grid_make(&chart_speedup, of, &rules, &grid, error);
+    if (code)
+        return code;
     if (grid_print(&grid, "speedup", "x speedup ci_lo ci_hi status", print_cell, data) == 0)
-        rc = grid_is_empty(&chart_speedup, &grid, error);
+        code = grid_is_empty(&chart_speedup, &grid, error);
     grid_variables(&grid, variables);
     grid_free(&grid);
-    return rc;
+    return code;
 }
 
 const struct chart chart_speedup = {

@@ -148,7 +148,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
                  struct error *error)
 {
     struct stability all = {0};
-    int rc = 0;
+    int code = 0;
     size_t i;
     json_t *one_case;
     json_array_foreach(json_object_get(of->root, "cases"), i, one_case)
@@ -159,9 +159,9 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     for (i = 0; i < all.count; i++)
         all.mark[i].when /= (double)all.slots;
     if (all.rounds < 2) {
-        rc = error_set(error, ERR_NOT_FOUND,
-                       "the chart %s needs two rounds with samples, and %s has %zu",
-                       chart_stability.name, of->device, all.rounds);
+        code = error_set(error, ERR_NOT_FOUND,
+                         "the chart %s needs two rounds with samples, and %s has %zu",
+                         chart_stability.name, of->device, all.rounds);
     } else {
         name_farthest(&all);
         fprintf(data, "# gamut stability on %s\n", of->device);
@@ -173,7 +173,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     }
     free(all.mark);
     labels_free(&all.strategies);
-    return rc;
+    return code;
 }
 
 const struct chart chart_stability = {

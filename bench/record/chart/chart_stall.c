@@ -112,10 +112,10 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
                  struct error *error)
 {
     struct stall s = stall_of(experiment_find(of->root, "stall", of->device));
-    int rc = 0;
+    int code = 0;
     if (!s.series.count)
-        rc = experiment_missing("stall", of->device, "", error);
-    if (!rc) {
+        code = experiment_missing("stall", of->device, "", error);
+    if (!code) {
         fprintf(data, "# gamut stall on %s\n", of->device);
         for (size_t panel = 0; panel < s.work_ns.count; panel++)
             for (size_t series = 0; series < s.series.count; series++)
@@ -127,7 +127,7 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
     labels_free(&s.series);
     free(s.spin_ns.value);
     free(s.work_ns.value);
-    return rc;
+    return code;
 }
 
 const struct chart chart_stall = {

@@ -264,25 +264,26 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
 {
     struct grid grid;
     bool has[PARTS] = {false};
-    int rc = grid_make(&chart_time, of, &(struct grid_rules){0}, &grid, error);
-    if (rc)
-        return rc;
+    int code = grid_make(&chart_time, of, &(struct grid_rules){0}, &grid, error);
+    if (code)
+        return code;
     const struct rows rows = rows_of(&grid);
     find_parts(&grid, has);
     if (!has[PART_REST])
-        rc = error_set(error, ERR_NOT_FOUND, "no case on %s has a time for the chart %s",
-                       of->device, chart_time.name);
+        code = error_set(error, ERR_NOT_FOUND, "no case on %s has a time for the chart %s",
+                         of->device, chart_time.name);
     else if (rows.count > ROWS_MOST)
-        rc = error_set(error, ERR_USAGE,
-                       "the chart %s of %s would have %zu rows, more than the %d that can be read: "
-                       "choose some with -w and -s",
-                       chart_time.name, of->device, rows.count, ROWS_MOST);
-    if (rc == 0) {
+        code =
+            error_set(error, ERR_USAGE,
+                      "the chart %s of %s would have %zu rows, more than the %d that can be read: "
+                      "choose some with -w and -s",
+                      chart_time.name, of->device, rows.count, ROWS_MOST);
+    if (code == 0) {
         print_rows(&grid, &rows, has, data);
         add_variables(&grid, &rows, has, variables);
     }
     grid_free(&grid);
-    return rc;
+    return code;
 }
 
 const struct chart chart_time = {

@@ -81,12 +81,12 @@ static int add_script(const char *folder, const char *file, struct text *out, st
 {
     struct text path = {0}, script = {0};
     text_add(&path, "%s/%s", folder, file);
-    int rc = text_read_file(&script, path.data, error);
-    for (const char *line = script.data; rc == 0 && line && *line;) {
+    int code = text_read_file(&script, path.data, error);
+    for (const char *line = script.data; code == 0 && line && *line;) {
         struct text loaded = {0};
         const size_t length = strcspn(line, "\n");
         if (is_load(line, length, &loaded))
-            rc = add_script(folder, loaded.data, out, error);
+            code = add_script(folder, loaded.data, out, error);
         else
             text_add(out, "%.*s\n", (int)length, line);
         text_free(&loaded);
@@ -94,7 +94,7 @@ static int add_script(const char *folder, const char *file, struct text *out, st
     }
     text_free(&path);
     text_free(&script);
-    return rc;
+    return code;
 }
 
 int gnuplot_script(const char *folder, const char *chart, const char *variables, struct text *out,
@@ -106,9 +106,9 @@ int gnuplot_script(const char *folder, const char *chart, const char *variables,
              "# Made by `gamut plot`. In this folder, `gnuplot <this file>` draws it again as .svg "
              "and .png,\n# `gnuplot -e \"terminals='dumb'\" <this file>` on the terminal.\n\n%s\n",
              variables);
-    int rc = add_script(folder, file.data, out, error);
+    int code = add_script(folder, file.data, out, error);
     text_free(&file);
-    return rc;
+    return code;
 }
 
 /* What a child writes until it ends. */
@@ -123,7 +123,7 @@ static void read_all(int from, struct text *out)
 
 /* Runs gnuplot, whose words are told if it fails: it also warns of what is as it should be, a panel
  * without points for one. */
-static int start(char *const argv[], const char *script, struct error *error)
+static int gnuplot_start(char *const argv[], const char *script, struct error *error)
 {
     posix_spawn_file_actions_t actions;
     struct text told = {0};
@@ -133,23 +133,23 @@ static int start(char *const argv[], const char *script, struct error *error)
         return error_set(error, ERR_IO, "no pipe for gnuplot: %s", strerror(errno));
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipes[1], STDERR_FILENO);
-    int rc = posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
+    int failed = posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(pipes[1]);
     read_all(pipes[0], &told);
     close(pipes[0]);
-    while (rc == 0 && waitpid(child, &status, 0) < 0)
+    while (failed == 0 && waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
-            rc = errno;
+            failed = errno;
     /* A missing program may also show as a child that exits with 127. */
     int code = 0;
-    if (rc == ENOENT || (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127))
+    if (failed == ENOENT || (failed == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127))
         code = error_set(error, ERR_UNSUPPORTED,
                          "gnuplot is not installed, so %s was not drawn: install it (apt install "
                          "gnuplot-nox) and try again",
                          script);
-    else if (rc)
-        code = error_set(error, ERR_IO, "gnuplot could not be run: %s", strerror(rc));
+    else if (failed)
+        code = error_set(error, ERR_IO, "gnuplot could not be run: %s", strerror(failed));
     else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         code = error_set(error, ERR_IO, "gnuplot failed on %s: %s", script,
                          told.data ? told.data : "it does not say why");
@@ -166,8 +166,8 @@ int gnuplot_run(const char *folder, const char *name, const char *terminals, uns
     text_add(&script, "%s.gp", name);
     fflush(stdout); /* what gnuplot prints comes after */
     char *const argv[] = {"gnuplot", "--default-settings", "-e", before.data, script.data, NULL};
-    int rc = start(argv, script.data, error);
+    int code = gnuplot_start(argv, script.data, error);
     text_free(&before);
     text_free(&script);
-    return rc;
+    return code;
 }

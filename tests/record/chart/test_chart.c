@@ -56,10 +56,10 @@ static int code_of(const char *chart, const struct chart_subject *of, struct err
 {
     FILE *out = fopen("/dev/null", "w");
     struct text variables = {0};
-    int rc = chart_write(chart_of(chart), of, out, &variables, error);
+    int code = chart_write(chart_of(chart), of, out, &variables, error);
     text_free(&variables);
     fclose(out);
-    return rc;
+    return code;
 }
 
 /* The fixture as if all were run under pool: tagged stands for no merging, raw and pool for two
@@ -350,14 +350,14 @@ static bool starts_with(const char *path, const char *bytes, size_t length)
 static int draw_first(const struct chart *chart, const struct result *results, size_t count,
                       const struct chart_options *options, struct text *made, struct error *error)
 {
-    int rc = ERR_NOT_FOUND;
-    for (size_t r = 0; r < count && rc == ERR_NOT_FOUND; r++) {
+    int code = ERR_NOT_FOUND;
+    for (size_t r = 0; r < count && code == ERR_NOT_FOUND; r++) {
         struct chart_subject *subjects;
         assert_true(chart_subjects(chart, results[r].root, &subjects) > 0);
-        rc = chart_draw(chart, &subjects[0], options, made, error);
+        code = chart_draw(chart, &subjects[0], options, made, error);
         free(subjects);
     }
-    return rc;
+    return code;
 }
 
 /* Where there is gnuplot, both images come out, and the script draws them alone; where there is
@@ -377,10 +377,10 @@ static void charts_are_drawn(void **state)
     for (size_t i = 0; (chart = chart_at(i)); i++) {
         struct text made = {0};
         struct error error = {0};
-        int rc = draw_first(chart, results, 2, &options, &made, &error);
-        if (rc && (has_gnuplot || rc != ERR_UNSUPPORTED))
+        int code = draw_first(chart, results, 2, &options, &made, &error);
+        if (code && (has_gnuplot || code != ERR_UNSUPPORTED))
             fail_msg("%s: %s", chart->name, error.text);
-        for (size_t f = 0; f < sizeof files / sizeof *files && !rc; f++) {
+        for (size_t f = 0; f < sizeof files / sizeof *files && !code; f++) {
             char path[512];
             snprintf(path, sizeof path, "%s%s", made.data, files[f].ending);
             if (!starts_with(path, files[f].start, strlen(files[f].start)))
@@ -409,12 +409,12 @@ static void gnuplot_is_missing(void **state)
     assert_non_null(mkdtemp(folder));
     setenv("PATH", folder, 1);
     const struct chart_options options = {GAMUT_ROOT "/plots", folder, "svg", 100};
-    int rc = chart_draw(chart_of("speedup"),
-                        &(struct chart_subject){.root = result.root, .device = "host"}, &options,
-                        NULL, &error);
+    int code = chart_draw(chart_of("speedup"),
+                          &(struct chart_subject){.root = result.root, .device = "host"}, &options,
+                          NULL, &error);
     setenv("PATH", kept, 1);
     free(kept);
-    assert_int_equal(rc, ERR_UNSUPPORTED);
+    assert_int_equal(code, ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "gnuplot is not installed"));
     snprintf(path, sizeof path, "%s/speedup-host.dat", folder);
     assert_int_equal(unlink(path), 0);

@@ -31,12 +31,12 @@ static int print(const char *name, const json_t *root, char **text, struct error
     assert_int_equal(chart_find(name, &chart, error), 0);
     assert_int_equal(chart->scope, CHART_OF_WORKLOAD);
     FILE *out = open_memstream(&data, &length);
-    int rc = chart_write(chart, &of, out, &variables, error);
+    int code = chart_write(chart, &of, out, &variables, error);
     fclose(out);
     assert_true(asprintf(text, "%s\n%s", variables.data, data) > 0);
     free(data);
     text_free(&variables);
-    return rc;
+    return code;
 }
 
 static void data_is_as_reviewed(void **state)
