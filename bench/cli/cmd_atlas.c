@@ -9,8 +9,7 @@
 #include "cli/recording.h"
 #include "record/table/atlas_table.h"
 #include "record/result/result.h"
-#include "run/atlas/atlas.h"
-#include "run/rounds/rounds.h"
+#include "run/rounds/atlas_run.h"
 
 enum atlas_flag {
     ATLAS_DEVICE,

@@ -6,11 +6,10 @@
 #include "alloc/registry.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
-#include "experiment/rounds.h"
+#include "experiment/experiment_rounds.h"
 #include "record/table/experiment_table.h"
 #include "record/result/result.h"
 #include "base/tree.h"
-#include "run/rounds/rounds.h"
 
 enum experiment_flag {
     EXPERIMENT_DEVICE,

@@ -14,7 +14,7 @@
 #include "base/tree.h"
 #include "residency/residency.h"
 #include "run/select/catalogue.h"
-#include "run/rounds/rounds.h"
+#include "run/rounds/devices.h"
 #include "run/select/select.h"
 #include "run/select/suite.h"
 
@@ -120,7 +120,7 @@ static int list_devices(struct error *error)
     struct found_device *devices;
     size_t count;
     struct text missing = {0};
-    int code = rounds_devices("", false, &devices, &count, &missing, error);
+    int code = devices_find("", false, &devices, &count, &missing, error);
     for (size_t i = 0; i < count; i++) {
         const struct device_info *d = &devices[i].info;
         char memory[32];

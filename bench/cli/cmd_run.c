@@ -18,6 +18,7 @@
 #include "base/tree.h"
 #include "run/select/catalogue.h"
 #include "run/rounds/progress.h"
+#include "run/rounds/devices.h"
 #include "run/rounds/rounds.h"
 #include "run/select/select.h"
 #include "run/select/suite.h"
@@ -103,8 +104,8 @@ static int find_devices(struct run *run, struct error *error)
     const bool copy_rate = !is_on(run, RUN_SMOKE) && !flag[RUN_ADD].text;
     int code = run->like.root ? like_devices(&run->like, flag[RUN_DEVICE].given ? selectors : NULL,
                                              copy_rate, &run->devices, &run->device_count, error)
-                              : rounds_devices(selectors, copy_rate, &run->devices,
-                                               &run->device_count, NULL, error);
+                              : devices_find(selectors, copy_rate, &run->devices,
+                                             &run->device_count, NULL, error);
     if (code)
         return code;
     if (run->like.root)

@@ -5,7 +5,11 @@
 #include "base/text.h"
 #include "record/facts/context.h"
 #include "base/tree.h"
+#include "experiment/experiment_rounds.h"
+#include "run/rounds/atlas_run.h"
+#include "run/rounds/devices.h"
 #include "run/rounds/process.h"
+#include "run/rounds/rounds.h"
 
 static const char *command_name(void *context, size_t i)
 {
@@ -81,6 +85,12 @@ static int run_command(const struct command *command, int argc, char **argv)
     return exit_code;
 }
 
+/* The jobs of workers. */
+static const struct worker_job jobs[] = {
+    {"devices", devices_work},       {"cases", rounds_work}, {"atlas", atlas_work},
+    {"experiment", experiment_work}, {NULL, NULL},
+};
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -96,7 +106,7 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     if (strcmp(argv[1], "worker") == 0)
-        return worker_main();
+        return worker_main(jobs);
     size_t count;
     const struct command *const *commands = commands_all(&count);
     for (size_t i = 0; i < count; i++)

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/tree.h"
-#include "run/rounds/rounds.h"
+#include "run/rounds/devices.h"
 
 json_t *record_flags(const struct flag *flags, const struct flag_value *values)
 {
@@ -89,8 +89,8 @@ int recording_open(struct recording *recording, const struct recording_facts *fa
     setenv("OMP_WAIT_POLICY", "passive", 0); /* as gamut run does: the same host device */
     int code = check_file(facts, error);
     if (!code)
-        code = rounds_devices(facts->devices, false, &recording->devices, &recording->device_count,
-                              NULL, error);
+        code = devices_find(facts->devices, false, &recording->devices, &recording->device_count,
+                            NULL, error);
     if (!code)
         code = check_devices(recording, error);
     return code ? code : begin(recording, facts, error);

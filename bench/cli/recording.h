@@ -7,7 +7,7 @@
 
 #include "cli/flags.h"
 #include "record/result/result.h"
-#include "run/rounds/wire.h"
+#include "run/rounds/devices.h"
 
 /* The flags as they took effect, so that a file says how to make it again; the caller owns it. */
 json_t *record_flags(const struct flag *flags, const struct flag_value *values);

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "run/rounds/wire.h"
+#include "run/rounds/devices.h"
 
 /* The atlases of the selected devices: those in `path`, or, where `path` is NULL, the newest of the
  * same device and driver in the result files below `results`. Says on stderr which they are. The

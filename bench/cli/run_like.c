@@ -10,7 +10,7 @@
 #include "record/result/result.h"
 #include "base/tree.h"
 #include "run/select/group.h"
-#include "run/rounds/rounds.h"
+#include "run/rounds/devices.h"
 
 int like_open(struct like *like, const char *path, struct error *error)
 {
@@ -183,7 +183,7 @@ int like_devices(const struct like *like, const char *selectors, bool copy_rate,
                  struct found_device **devices, size_t *count, struct error *error)
 {
     struct text ours = {0};
-    int code = rounds_devices(selectors ? selectors : "", false, devices, count, NULL, error);
+    int code = devices_find(selectors ? selectors : "", false, devices, count, NULL, error);
     if (code)
         return code;
     for (size_t i = 0; i < *count; i++) {
@@ -196,7 +196,7 @@ int like_devices(const struct like *like, const char *selectors, bool copy_rate,
     free(*devices);
     *devices = NULL;
     *count = 0;
-    code = ours.length ? rounds_devices(ours.data, copy_rate, devices, count, NULL, error)
+    code = ours.length ? devices_find(ours.data, copy_rate, devices, count, NULL, error)
                        : no_device(like, selectors, error);
     text_free(&ours);
     return code;

@@ -6,7 +6,7 @@
 
 #include "cli/flags.h"
 #include "run/select/select.h"
-#include "run/rounds/wire.h"
+#include "run/rounds/devices.h"
 
 /* A result whose run is to be repeated. */
 struct like {
@@ -33,7 +33,7 @@ int like_files(const struct like *like, struct catalogue *catalogue, struct sele
                struct error *error);
 
 /* The devices of the file's cases that this machine has, or of these the ones that `selectors`
- * names; as rounds_devices. ERR_NOT_FOUND if there is none. */
+ * names; as devices_find. ERR_NOT_FOUND if there is none. */
 int like_devices(const struct like *like, const char *selectors, bool copy_rate,
                  struct found_device **devices, size_t *count, struct error *error);
 

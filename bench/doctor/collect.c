@@ -14,7 +14,7 @@
 #include "record/result/newest.h"
 #include "record/compare/noise.h"
 #include "base/tree.h"
-#include "run/rounds/rounds.h"
+#include "run/rounds/devices.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static void open_device(const struct found_device *found, struct doctor_device *
     struct error error = {0};
     device_to_record(found, &device->device);
     snprintf(device->bus_id, sizeof device->bus_id, "%s", found->info.bus_id);
-    if (rounds_devices(found->info.id, false, &opened, &count, NULL, &error)) {
+    if (devices_find(found->info.id, false, &opened, &count, NULL, &error)) {
         snprintf(device->failure, sizeof device->failure, "%.999s", error.text);
         return;
     }
@@ -67,7 +67,7 @@ static void collect_devices(struct doctor_facts *facts)
     struct found_device *found;
     struct text missing = {0};
     struct error error = {0};
-    if (rounds_devices("", false, &found, &facts->device_count, &missing, &error))
+    if (devices_find("", false, &found, &facts->device_count, &missing, &error))
         snprintf(facts->no_devices, sizeof facts->no_devices, "%.999s", error.text);
     collect_apis(found, facts->device_count, missing.length ? missing.data : "", facts);
     facts->devices = must_alloc(facts->device_count * sizeof *facts->devices);

@@ -331,7 +331,7 @@ static void what_a_device_lacks_is_said(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "worker") == 0)
-        return worker_main();
+        return worker_main((const struct worker_job[]){{"cases", rounds_work}, {NULL, NULL}});
     char folder[] = "/tmp/gamut_lost_XXXXXX";
     if (!mkdtemp(folder) || chdir(folder))
         return 2;

@@ -12,32 +12,21 @@
 
 #include <cmocka.h>
 
-#include "experiment/rounds.h"
+#include "experiment/experiment_rounds.h"
 #include "record/result/case_tree.h"
 #include "record/result/experiment.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"
-#include "run/rounds/wire.h"
+#include "run/rounds/process.h"
 
 enum { BAD_ROW = 5, ROUNDS = 3 };
 
 /* ---- the worker ---------------------------------------------------------------------------- */
 
-static void send_number(FILE *out, const char *what, size_t row, json_t *round)
-{
-    json_t *line = tree_object();
-    tree_put(line, what, tree_count(row));
-    if (round)
-        tree_put(line, "round", round);
-    wire_send(out, line);
-}
-
-static void say_why(FILE *out, const char *why)
-{
-    json_t *line = tree_object();
-    tree_put(line, "text", tree_text(why));
-    wire_send(out, line);
-}
+struct play {
+    const char *behaviour; /* of the bad row */
+    FILE *out;
+};
 
 static json_t *play_row(const char *behaviour, unsigned round, size_t slot, FILE *out)
 {
@@ -47,7 +36,7 @@ static json_t *play_row(const char *behaviour, unsigned round, size_t slot, FILE
     } else if (strcmp(behaviour, "hang") == 0) {
         pause();
     } else if (strcmp(behaviour, "explain") == 0) {
-        say_why(out, "the queue is gone");
+        worker_send(out, json_pack("{s:s}", "text", "the queue is gone"));
         _exit(2);
     } else if (strcmp(behaviour, "interrupt") == 0) {
         kill(getppid(), SIGINT);
@@ -62,34 +51,27 @@ static json_t *play_row(const char *behaviour, unsigned round, size_t slot, FILE
     return ok;
 }
 
-static int play_worker(void)
+static int play_turn(void *context, const struct items_turn *turn, json_t *done)
 {
-    struct job job;
-    struct error error = {0};
-    FILE *out = fdopen(WIRE_FD, "w");
-    json_t *json = json_loadf(stdin, 0, NULL);
-    if (!out || job_from_json(json, &job, &error))
-        return 2;
-    const json_t *rows = json_object_get(job.experiment, "rows");
-    const char *behaviour = tree_get_text(job.experiment, "strategies");
-    const unsigned round = (unsigned)tree_get_number(job.experiment, "round");
-    const size_t slot = (size_t)tree_get_number(job.experiment, "slot");
-    const bool unable = strcmp(behaviour, "unable") == 0;
-    if (unable)
-        say_why(out, "there is no such kernel");
-    for (size_t i = 0; i < json_array_size(rows) && !unable; i++) {
-        const size_t row = (size_t)json_integer_value(json_array_get(rows, i));
-        send_number(out, "start", row, NULL);
-        send_number(out, "done", row,
-                    play_row(row == BAD_ROW ? behaviour : "", round, slot + i, out));
-        if (row == BAD_ROW && strcmp(behaviour, "leave") == 0)
-            break; /* as where a device is lost: another process goes on */
-    }
-    job_free(&job);
-    json_decref(json);
-    fclose(out);
-    return unable ? 2 : 0;
+    const struct play *play = context;
+    const bool is_bad = turn->number == BAD_ROW;
+    json_t *round = play_row(is_bad ? play->behaviour : "", turn->round, turn->slot, play->out);
+    if (round)
+        tree_put(done, "round", round);
+    /* As where a device is lost: another process goes on. */
+    return is_bad && strcmp(play->behaviour, "leave") == 0 ? ERR_DEVICE_LOST : 0;
 }
+
+static int play_experiment(const json_t *job, FILE *out, struct error *error)
+{
+    struct play play = {tree_get_text(job, "strategies"), out};
+    if (strcmp(play.behaviour, "unable") == 0)
+        return error_set(error, ERR_BUILD, "there is no such kernel");
+    items_work(job, out, play_turn, &play);
+    return 0;
+}
+
+static const struct worker_job jobs[] = {{"experiment", play_experiment}, {NULL, NULL}};
 
 /* ---- the parent ---------------------------------------------------------------------------- */
 
@@ -213,7 +195,7 @@ static void an_interruption_keeps_what_was_measured(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "worker") == 0)
-        return play_worker();
+        return worker_main(jobs);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_costs_one_row),
         cmocka_unit_test(what_cannot_begin_ends_the_experiment),

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "run/atlas/atlas.h"
+#include "run/atlas/atlas_measure.h"
 
 /* Kernels in the device's own language; see atlas_kernels.c. */
 enum bench_kernel { BENCH_EMPTY, BENCH_SPIN, BENCH_TOUCH, BENCH_SIXTEEN, BENCH_KERNELS };

@@ -7,9 +7,10 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "run/rounds/process.h"
 
-/* How often it is said that an item still runs. */
+/* How often `working` is called. */
 static const uint64_t quiet_ns = 500000000;
 
 /* A process whose device is lost has nothing more to say, but may hang in its driver. */
@@ -25,9 +26,9 @@ struct items {
     bool lost; /* a device, in this round */
     uint64_t round_started_ns;
     struct items_state state;
-    /* Of the worker that is listened to: */
-    bool started;   /* the item at the current position has */
-    char why[1024]; /* its own word on why it ends */
+    /* About the current worker: */
+    bool started;   /* the item at the current position has started */
+    char why[1024]; /* the worker's own word on why it ends */
     uint64_t deadline_ns;
 };
 
@@ -44,7 +45,7 @@ void items_order(uint64_t seed, unsigned round, size_t count, unsigned *order)
     }
 }
 
-/* By the worker's line, or NULL; status and reason where that has no round. */
+/* Ends the current item as its hook says; `line`, `status` and `reason` are those of that hook. */
 static void end_item(struct items *it, const json_t *line, enum case_status status,
                      const char *reason)
 {
@@ -59,6 +60,18 @@ static void end_item(struct items *it, const json_t *line, enum case_status stat
         s->failed += status > CASE_skipped;
     }
     s->position++;
+}
+
+static json_t *job_of_rest(const struct items *it)
+{
+    const struct items_state *s = &it->state;
+    json_t *job = it->hooks->job(it->hooks->context, s), *numbers = tree_array();
+    for (size_t i = s->position; i < s->in_round; i++)
+        tree_append(numbers, tree_count(s->order[i]));
+    tree_put(job, "round", tree_count(it->options->first_round + s->round));
+    tree_put(job, "slot", tree_count(s->position));
+    tree_put(job, "numbers", numbers);
+    return job;
 }
 
 static void hear_line(struct items *it, const json_t *line)
@@ -115,11 +128,9 @@ static int run_worker(struct items *it, struct error *error)
     const size_t before = s->position;
     struct process process;
     char how[128], reason[192], limit[32];
-    json_t *job = it->hooks->job(it->hooks->context, s);
     it->started = false;
     it->why[0] = 0;
-    int code = process_start(&process, job, error);
-    json_decref(job);
+    int code = process_start(&process, it->hooks->kind, job_of_rest(it), error);
     if (code)
         return code;
     enum process_event event = listen_to(it, &process);
@@ -183,5 +194,26 @@ int items_run(const struct items_options *options, const struct items_hooks *hoo
     free(it.order);
     free(it.failed);
     *interrupted = it.interrupted;
+    return code;
+}
+
+int items_work(const json_t *job, FILE *out,
+               int (*measure)(void *context, const struct items_turn *turn, json_t *done),
+               void *context)
+{
+    const json_t *numbers = json_object_get(job, "numbers");
+    const size_t first = (size_t)json_integer_value(json_object_get(job, "slot"));
+    struct items_turn turn = {.round = (unsigned)json_integer_value(json_object_get(job, "round"))};
+    int code = 0;
+    for (; !code && turn.index < json_array_size(numbers); turn.index++) {
+        json_t *start = tree_object(), *done = tree_object();
+        turn.number = (size_t)json_integer_value(json_array_get(numbers, turn.index));
+        turn.slot = first + turn.index;
+        tree_put(start, "start", tree_count(turn.number));
+        worker_send(out, start);
+        tree_put(done, "done", tree_count(turn.number));
+        code = measure(context, &turn, done);
+        worker_send(out, done);
+    }
     return code;
 }

@@ -1,10 +1,12 @@
-/* Numbered items that are measured in rounds: cases (run/rounds/rounds.h), rows of an experiment. A round
- * is a fresh process that measures every item once, in an order shuffled from the seed: samples of
- * one process are not independent, so verdicts are made of rounds (Kalibera and Jones, Rigorous
- * Benchmarking in Reasonable Time, 2013), and what drifts during a run hits all items alike. An
- * item that fails is not measured again; the rest goes on without it, in another process where it
- * took its own along. One that loses its device ends its round: the rest is `skipped`, and measured
- * again in the next. Of run/rounds/wire.h, "start", "done", "lost" and "text" are read here.
+/* Numbered items that are measured in rounds: the cases of a run (rounds.h), the rows of an
+ * experiment (experiment/experiment_rounds.h).
+ *
+ * A round is a fresh process that measures every item once, in an order shuffled from the seed.
+ * Samples of one process are not independent, so verdicts are made of rounds (Kalibera and Jones,
+ * Rigorous Benchmarking in Reasonable Time, 2013), and whatever drifts during a run affects all
+ * items alike. A failed item is not measured again. The remaining items continue, in a new process
+ * if the failure killed the old one. An item that loses its device ends its round: the rest of the
+ * round is `skipped`, and measured again in the next.
  */
 #ifndef GAMUT_RUN_ITEMS_H
 #define GAMUT_RUN_ITEMS_H
@@ -13,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "record/facts/case.h"
@@ -35,32 +38,51 @@ struct items_state {
     uint64_t round_ns;         /* time in this round so far */
 };
 
-/* What is to be known of items; called in the parent. Required, but for `unable`. */
+/* What the loop asks of the items' owner, in the parent. Required, but for `unable`. */
 struct items_hooks {
     void *context;
-    /* The job of a worker that measures the items from state->position to the end of the round, in
-     * that order; the caller owns it. */
+    const char *kind; /* of the worker's job */
+    /* The job of a worker that measures the items from state->position to the end of the round. The
+     * loop takes it and adds "round", "slot" (of the first item) and "numbers". */
     json_t *(*job)(void *context, const struct items_state *state);
-    /* The item at state->position begins, or still runs, of which one hears twice a second. */
+    /* Called when the item at state->position starts (`begins`), and twice a second while it
+     * runs. */
     void (*working)(void *context, const struct items_state *state, bool begins);
-    /* It has ended, with the worker's line on that (borrowed), or NULL. Where the line has no
-     * round, `status` and `reason` say what became of it; CASE_skipped: one before it lost its
-     * device. Returns what became of it, which state->failed counts afterwards. */
+    /* The item has ended. `line` is the worker's "done" line (borrowed), or NULL; where it has no
+     * round, `status` and `reason` say what became of the item. CASE_skipped: an item before it
+     * lost its device. Returns the item's status, which state->failed counts afterwards. */
     enum case_status (*ended)(void *context, const struct items_state *state, const json_t *line,
                               enum case_status status, const char *reason);
-    /* (optional) A worker ended before its first item, and said why: the code ends the run. Else
-     * that is the first item's failure. */
+    /* (optional) A worker ended before its first item, and said why: the code ends the run.
+     * Without this hook it is the first item's failure. */
     int (*unable)(void *context, const char *why, struct error *error);
-    /* A negative code ends the run with that error. */
+    /* All items of the round have ended. A negative code ends the run with that error. */
     int (*round_ended)(void *context, const struct items_state *state, struct error *error);
 };
 
-/* Runs all rounds. While it runs, the first SIGINT or SIGTERM ends it early (*interrupted; what was
- * measured has been reported), a second one ends the process at once. */
+/* Runs all rounds. The first SIGINT or SIGTERM ends it early (*interrupted; what was measured has
+ * been reported), a second one ends the process at once. Returns the first error of a hook, or
+ * ERR_IO where no worker can be started. */
 int items_run(const struct items_options *options, const struct items_hooks *hooks,
               bool *interrupted, struct error *error);
 
-/* The order of `count` items in a round: order[position] is a number. */
+/* Shuffles the numbers of `count` items for a round: order[position] is a number. */
 void items_order(uint64_t seed, unsigned round, size_t count, unsigned *order);
+
+/* ---- the worker's side ---- */
+
+/* An item of a job. */
+struct items_turn {
+    size_t number, index; /* of the item; in the job, from 0 */
+    unsigned round;
+    size_t slot; /* position in the round */
+};
+
+/* Measures the items of a job in their order and sends their lines on `out`. `measure` puts at
+ * least "round" into `done`. It returns 0, or ERR_DEVICE_LOST, which ends the job; items_work
+ * returns the same. */
+int items_work(const json_t *job, FILE *out,
+               int (*measure)(void *context, const struct items_turn *turn, json_t *done),
+               void *context);
 
 #endif

@@ -7,30 +7,34 @@
 #include "record/facts/case.h"
 #include "run/select/catalogue.h"
 
+/* Samples are taken until there are `least_samples` (at least 1) that took `least_ns` together, but
+ * never more than `most_samples`. */
 struct measure_options {
-    unsigned least_samples;  /* at least so many timed runs (>= 1) */
-    unsigned most_samples;   /* and never more */
-    uint64_t least_ns;       /* and until they have taken so long together */
-    uint64_t seed;           /* of the inputs */
-    uint64_t capacity_bytes; /* of the source; 0: the driver decides */
-    size_t
-        known_digest_count; /* answers that are known to be right for this workload and dataset */
+    unsigned least_samples, most_samples;
+    uint64_t least_ns;
+    uint64_t seed;             /* of the inputs */
+    uint64_t capacity_bytes;   /* of the source; 0: the driver decides */
+    size_t known_digest_count; /* answers known to be right for this workload and dataset */
     const uint64_t *known_digests;
-    bool log_memory; /* also make runs that are listened to (memory_log.h): round->memory */
+    bool log_memory; /* also record memory over time, in extra runs (memory_log.h): round->memory */
 };
+/* The options that are plain numbers. */
+#define MEASURE_NUMBER_LIST(X)                                                                     \
+    X(least_samples) X(most_samples) X(least_ns) X(seed) X(capacity_bytes)
 
-/* What stays between the cases of one process: inputs, references, built kernels. */
+/* Measures cases on one device; keeps inputs, references and built kernels between them. */
 struct measure;
+/* Cannot fail. The caller closes it before the device, which it borrows. */
 struct measure *measure_open(struct device *device);
-/* Cases are predicted from now on (round->model), by the atlas of this device, which outlives it.
- */
+/* Predicts all further cases (round->model) by the atlas of this device. `atlas` must outlive
+ * `measure`. */
 void measure_predict(struct measure *measure, const struct atlas *atlas);
+/* Frees everything that was kept. */
 void measure_close(struct measure *measure);
 
-/* Runs the case: a cold run whose answer is checked, a warm run whose counters are kept, timed
- * runs. Everything that goes wrong is in round->status and round->reason; round->key must be set.
- * The caller calls case_round_free. Returns ERR_DEVICE_LOST if the device can't be used any more,
- * else 0. */
+/* Runs the case round->key: a cold run whose answer is checked, a warm run whose counters are
+ * kept, timed runs. A failure is reported in round->status and round->reason. The caller calls
+ * case_round_free. Returns 0, or ERR_DEVICE_LOST if the device cannot be used any more. */
 int measure_case(struct measure *measure, const struct entry *entry, const struct dataset *dataset,
                  const struct measure_options *options, struct case_round *round);
 

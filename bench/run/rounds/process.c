@@ -15,9 +15,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "run/rounds/wire.h"
+#include "base/tree.h"
 
-/* The job as a file that the worker reads as its stdin: unlike a pipe it takes a job of any size at
+/* Where a worker finds the writing end of the pipe: not on stdout, on which drivers and compilers
+ * print. */
+enum { LINES_FD = 3 };
+
+/* ---- the parent's side ---------------------------------------------------------------------- */
+
+/* The job as a file that becomes the worker's stdin: unlike a pipe it takes a job of any size at
  * once, whether or not the worker lives to read it. */
 static int job_file(const json_t *job, struct error *error)
 {
@@ -32,7 +38,7 @@ static int job_file(const json_t *job, struct error *error)
     return fd;
 }
 
-static void place(int fd, int target)
+static void move_descriptor(int fd, int target)
 {
     if (fd == target)
         fcntl(fd, F_SETFD, 0); /* it was opened close-on-exec */
@@ -63,19 +69,22 @@ static void become_worker(const char *path, int job, int lines, pid_t parent)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    place(job, STDIN_FILENO);
+    move_descriptor(job, STDIN_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    place(lines, WIRE_FD);
+    move_descriptor(lines, LINES_FD);
     execl(path, "gamut", "worker", (char *)NULL);
     _exit(EXIT_FAILURE);
 }
 
-int process_start(struct process *process, const json_t *job, struct error *error)
+int process_start(struct process *process, const char *kind, json_t *job, struct error *error)
 {
     *process = (struct process){.id = -1, .lines = -1};
     int ends[2];
     char path[PATH_MAX];
-    int input = job_file(job, error);
+    json_t *of_kind = tree_object();
+    tree_put(of_kind, kind, job);
+    int input = job_file(of_kind, error);
+    json_decref(of_kind);
     if (input < 0)
         return input;
     if (pipe2(ends, O_CLOEXEC)) {
@@ -183,4 +192,94 @@ bool process_release_signals(struct caught_signals *caught)
     caught->descriptor = -1;
     sigprocmask(SIG_SETMASK, &caught->old_mask, NULL);
     return any;
+}
+
+struct ask {
+    void (*hear)(void *context, const json_t *line);
+    void *context;
+    struct error failure; /* the worker's own word on why it ends */
+};
+
+static void ask_hear(struct ask *ask, const json_t *line)
+{
+    const json_t *code = json_object_get(line, "error");
+    ask->hear(ask->context, line);
+    if (code)
+        error_set(&ask->failure, (int)json_integer_value(code), "%s", tree_get_text(line, "text"));
+}
+
+int process_ask(const char *kind, json_t *job, uint64_t silence_ns,
+                void (*hear)(void *context, const json_t *line), void *context, bool *interrupted,
+                struct error *error)
+{
+    struct ask ask = {.hear = hear, .context = context};
+    struct caught_signals signals = {.descriptor = -1};
+    struct process process;
+    char how[128], limit[32];
+    if (interrupted)
+        process_catch_signals(&signals);
+    int code = process_start(&process, kind, job, error);
+    enum process_event event = PROCESS_LINE;
+    while (!code && event == PROCESS_LINE) {
+        json_t *line;
+        event = process_wait(&process, signals.descriptor, clock_ns() + silence_ns, &line);
+        if (event == PROCESS_LINE)
+            ask_hear(&ask, line);
+        json_decref(line);
+    }
+    const bool stopped = process_release_signals(&signals);
+    if (interrupted)
+        *interrupted = stopped;
+    if (code)
+        return code;
+    process_end(&process, how);
+    if (stopped)
+        return 0;
+    if (ask.failure.code)
+        return error_set(error, ask.failure.code, "%s", ask.failure.text);
+    if (event == PROCESS_QUIET)
+        return error_set(error, ERR_DEVICE, "no answer within %s",
+                         text_ns(limit, (double)silence_ns));
+    if (strcmp(how, "exited with status 0") != 0)
+        return error_set(error, ERR_DEVICE, "the worker %s", how);
+    return 0;
+}
+
+/* ---- the worker's side ---------------------------------------------------------------------- */
+
+void worker_send(FILE *out, json_t *line)
+{
+    json_dumpf(line, out, JSON_COMPACT);
+    fputc('\n', out);
+    fflush(out);
+    json_decref(line);
+}
+
+int worker_main(const struct worker_job *jobs)
+{
+    FILE *out = fcntl(LINES_FD, F_GETFD) >= 0 ? fdopen(LINES_FD, "w") : NULL;
+    if (!out) {
+        fputs("gamut: worker is started by run, it is not a command of its own\n", stderr);
+        return 2;
+    }
+    /* A compiler that this process starts must not hold the pipe open, and a parent that is gone is
+     * no reason to die in the middle of a driver call. */
+    fcntl(LINES_FD, F_SETFD, FD_CLOEXEC);
+    signal(SIGPIPE, SIG_IGN);
+    struct error error = {0};
+    json_t *json = json_loadf(stdin, 0, NULL), *job = NULL;
+    while (jobs->kind && !(job = json_object_get(json, jobs->kind)))
+        jobs++;
+    int code = jobs->kind ? jobs->work(job, out, &error)
+                          : error_set(&error, ERR_INTERNAL, "the worker's input is not a job");
+    if (code) {
+        json_t *line = tree_object();
+        tree_put(line, "error", json_integer(error.code));
+        tree_put(line, "text", tree_text(error.text));
+        worker_send(out, line);
+    }
+    json_decref(json);
+    /* The pipe stays open until the process is gone: should a driver hang in its own clean-up, the
+     * parent still waits for the end of the pipe, with its time limit. */
+    return code ? 2 : 0;
 }

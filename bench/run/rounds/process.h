@@ -1,6 +1,18 @@
-/* A worker: a fresh process of this same binary that does one job and answers in lines. No driver
- * is ever opened in the parent, so that every round starts from a clean one and a driver that
- * crashes takes one case with it, not the run. */
+/* A worker: a fresh process of this same binary that does one job and answers in lines. The parent
+ * never opens a driver: every round starts from a clean one, and a driver that crashes takes one
+ * item with it instead of the run.
+ *
+ * The worker reads {KIND: JOB} on its stdin; KIND names a function that does such jobs. It answers
+ * with JSON objects, one a line:
+ *
+ *   {"start": NUMBER}                       the item of this number begins (items.h)
+ *   {"done": NUMBER, "round": {…}}          it has ended; the round is a record of what happened
+ *   {"done": NUMBER, "round": {…}, "lost": true}    it has lost its device: the worker ends
+ *   {"device": {…}}                         a device that was found (devices.h)
+ *   {"missing": "opencl", "why": "…"}       an API that offers none
+ *   {"doing": "…", "atlas": {…}}            how an atlas goes (atlas_run.h); "atlas" is optional
+ *   {"error": CODE, "text": "…"}            the job could not be done
+ */
 #ifndef GAMUT_RUN_PROCESS_H
 #define GAMUT_RUN_PROCESS_H
 
@@ -8,16 +20,34 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "base/text.h"
 
+/* ---- the worker's side ---- */
+
+/* A kind of job, and the function that does it: it writes its answers to `out`. An error that it
+ * returns is sent to the parent. `job` is borrowed. */
+struct worker_job {
+    const char *kind; /* NULL ends a table */
+    int (*work)(const json_t *job, FILE *out, struct error *error);
+};
+
+/* The hidden command `worker`: does the job on stdin by the table. Returns the exit status. */
+int worker_main(const struct worker_job *jobs);
+
+/* Writes one line to the parent at once; takes the reference to `line`. */
+void worker_send(FILE *out, json_t *line);
+
+/* ---- the parent's side ---- */
+
 struct process {
     pid_t id;
     int lines;        /* the pipe's reading end */
     bool ended;       /* the worker closed its end: it has exited, or is about to */
-    struct text text; /* read, not yet handed out */
+    struct text text; /* read, but not yet handed out */
 };
 
 enum process_event {
@@ -27,31 +57,37 @@ enum process_event {
     PROCESS_INTERRUPT, /* a signal arrived on the signal descriptor */
 };
 
-/* Starts a worker on a job. It is the leader of a process group, so that a compiler it started goes
- * with it, and it dies with its parent. */
-int process_start(struct process *process, const json_t *job, struct error *error);
+/* Starts a worker on a job, whose reference it takes. The worker is the leader of a process group,
+ * so that a compiler it starts is killed with it, and it dies with its parent. ERR_IO. */
+int process_start(struct process *process, const char *kind, json_t *job, struct error *error);
 
 /* Waits for the next event, at most until clock_ns() reaches until_ns. `signals` is a signalfd, or
- * -1. A line that is not JSON is left out: it cannot be the worker's. */
+ * -1. A line that is not JSON is dropped: the worker cannot have written it. */
 enum process_event process_wait(struct process *process, int signals, uint64_t until_ns,
                                 json_t **line);
 
-/* Kills the worker if it still runs, collects it and says in `how` what became of it: "exited with
- * status 1", "died from SIGSEGV (Segmentation fault)". */
+/* Kills the worker if it still runs, collects it and writes to `how` what became of it: "exited
+ * with status 1", "died from SIGSEGV (Segmentation fault)". */
 void process_end(struct process *process, char how[128]);
 
-/* SIGINT and SIGTERM wait on a descriptor while they are caught, so that nothing is torn in the
+/* Gives one worker a job, whose reference it takes, and calls `hear` with each line (borrowed)
+ * until the worker ends. Returns the error that the worker sent; ERR_DEVICE where it sent nothing
+ * for `silence_ns` or died; ERR_IO. SIGINT and SIGTERM end it early, with 0 and *interrupted;
+ * where `interrupted` is NULL signals are not caught. */
+int process_ask(const char *kind, json_t *job, uint64_t silence_ns,
+                void (*hear)(void *context, const json_t *line), void *context, bool *interrupted,
+                struct error *error);
+
+/* While they are caught, SIGINT and SIGTERM wait on a descriptor, so that nothing is torn in the
  * middle. */
 struct caught_signals {
     int descriptor; /* a signalfd for process_wait, or -1 */
     sigset_t old_mask;
 };
+/* Begins to catch. The caller ends it with process_release_signals. */
 void process_catch_signals(struct caught_signals *caught);
-/* Takes what has arrived, and says whether anything did; the next signal meets the default and ends
- * the process. May be called again. */
+/* Takes the signals that have arrived, and returns whether any did. From then on a signal ends the
+ * process, as by default. May be called again. */
 bool process_release_signals(struct caught_signals *caught);
-
-/* The hidden command `worker`: does the job on stdin. */
-int worker_main(void);
 
 #endif

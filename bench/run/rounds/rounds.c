@@ -1,24 +1,32 @@
 #include "run/rounds/rounds.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
-#include "base/text.h"
+#include "base/tree.h"
 #include "record/result/case_json.h"
-#include "run/rounds/process.h"
+#include "run/select/group.h"
 
-/* Finding and measuring devices: a first call of a driver may compile for a minute. */
-static const uint64_t devices_timeout_ns = 300000000000;
+/* ---- the parent's side ---------------------------------------------------------------------- */
+
+/* Digests of the answers to one workload and dataset that were equal to the reference. The
+ * reference of a large dataset takes longer than all rounds: each distinct answer is compared with
+ * it once, later rounds compare digests. */
+struct known_answers {
+    const char *workload, *dataset; /* of a key of the selection */
+    size_t count;
+    uint64_t *digests;
+};
 
 struct rounds {
     const struct selection *selection;
     const struct rounds_options *options;
     const struct rounds_watcher *watcher;
-    char lost[1024]; /* which case lost its device in this round, a sentence */
+    char lost[1024]; /* a sentence: which case lost its device in this round */
     size_t known_count;
     struct known_answers *known;
 };
@@ -29,14 +37,9 @@ static const struct case_key *key_at(const struct rounds *r, const struct items_
     return &r->selection->cases[state->order[position]];
 }
 
-/* ---- answers that are known to be right ---------------------------------------------------- */
-
-/* The reference of a large dataset takes longer than all rounds: one comparison a distinct answer
- * is enough, later rounds compare digests. */
 static void learn_answer(struct rounds *r, const struct case_key *key,
                          const struct case_round *round)
 {
-    /* `key` outlives the round. */
     if (round->status != CASE_ok || round->check != CHECK_REFERENCE)
         return;
     struct known_answers *k = NULL;
@@ -63,27 +66,41 @@ static void forget_answers(struct rounds *r)
     free(r->known);
 }
 
-/* ---- cases as items ------------------------------------------------------------------------ */
+static json_t *known_to_json(const struct known_answers *known)
+{
+    json_t *json = tree_object(), *digests = tree_array();
+    for (size_t i = 0; i < known->count; i++) {
+        char hex[20]; /* 64 bits do not fit the numbers of all JSON readers */
+        snprintf(hex, sizeof hex, "%016" PRIx64, known->digests[i]);
+        tree_append(digests, tree_text(hex));
+    }
+    tree_put(json, "workload", tree_text(known->workload));
+    tree_put(json, "dataset", tree_text(known->dataset));
+    tree_put(json, "digests", digests);
+    return json;
+}
 
 static json_t *job_of_rest(void *context, const struct items_state *state)
 {
     const struct rounds *r = context;
-    struct job job = {.file_count = r->selection->files.count,
-                      .files = r->selection->files.items,
-                      .round = r->options->first_round + state->round,
-                      .options = r->options->measure,
-                      .case_count = state->in_round - state->position,
-                      .known_count = r->known_count,
-                      .known = r->known,
-                      .atlases = r->options->atlases};
-    job.cases = must_alloc(job.case_count * sizeof *job.cases);
-    for (size_t i = 0; i < job.case_count; i++)
-        job.cases[i] = (struct job_case){.key = *key_at(r, state, state->position + i),
-                                         .index = state->order[state->position + i],
-                                         .slot = (unsigned)(state->position + i)};
-    json_t *json = job_to_json(&job);
-    free(job.cases);
-    return json;
+    const struct measure_options *o = &r->options->measure;
+    json_t *job = tree_object(), *files = tree_array(), *keys = tree_array(), *known = tree_array();
+    for (size_t i = 0; i < r->selection->files.count; i++)
+        tree_append(files, tree_text(r->selection->files.items[i]));
+    for (size_t i = state->position; i < state->in_round; i++)
+        tree_append(keys, case_key_to_json(key_at(r, state, i)));
+    for (size_t i = 0; i < r->known_count; i++)
+        tree_append(known, known_to_json(&r->known[i]));
+#define X(name) tree_put(job, #name, tree_count(o->name));
+    MEASURE_NUMBER_LIST(X)
+#undef X
+    tree_put(job, "log_memory", json_boolean(o->log_memory));
+    tree_put(job, "files", files);
+    tree_put(job, "keys", keys);
+    tree_put(job, "known", known);
+    if (r->options->atlases)
+        tree_put(job, "atlases", json_incref(r->options->atlases));
+    return job;
 }
 
 static void working(void *context, const struct items_state *state, bool begins)
@@ -143,6 +160,7 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
                                         .timeout_ns = options->timeout_ns,
                                         .seed = options->measure.seed};
     const struct items_hooks hooks = {.context = &r,
+                                      .kind = "cases",
                                       .job = job_of_rest,
                                       .working = working,
                                       .ended = ended,
@@ -152,59 +170,153 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
     return code;
 }
 
-/* ---- devices ------------------------------------------------------------------------------- */
+/* ---- the worker's side ---------------------------------------------------------------------- */
 
-static void hear_device(const json_t *line, struct found_device **devices, size_t *count,
-                        struct text *missing, struct error *error)
+struct open_device {
+    struct case_key key;   /* of its first case: device and residency count */
+    struct device *device; /* NULL: it could not be opened */
+    struct measure *measure;
+    struct atlas atlas; /* without curves: there is none of this device */
+    int code;
+    struct error error;
+};
+
+struct worker {
+    const json_t *job, *keys;
+    struct measure_options options; /* of the job, without known digests */
+    struct catalogue catalogue;
+    size_t device_count;
+    struct open_device **devices;
+};
+
+/* Opens a device at its first case, so that a process that opening kills takes only that case with
+ * it. */
+static struct open_device *device_of(struct worker *w, const struct case_key *key)
 {
-    const json_t *device = json_object_get(line, "device");
-    const json_t *code = json_object_get(line, "error");
-    const char *api = json_string_value(json_object_get(line, "missing"));
-    const char *why = json_string_value(json_object_get(line, "why"));
-    struct found_device found;
-    if (device && device_from_json(device, &found)) {
-        *devices = must_realloc(*devices, (*count + 1) * sizeof **devices);
-        (*devices)[(*count)++] = found;
+    for (size_t i = 0; i < w->device_count; i++)
+        if (strcmp(w->devices[i]->key.device, key->device) == 0 &&
+            strcmp(w->devices[i]->key.residency, key->residency) == 0)
+            return w->devices[i];
+    w->devices = must_realloc(w->devices, (w->device_count + 1) * sizeof *w->devices);
+    struct open_device *d = w->devices[w->device_count++] = must_alloc(sizeof *d);
+    *d = (struct open_device){.key = *key};
+    d->code = group_open(key->device, key->residency, &d->device, &d->error);
+    if (d->code) {
+        d->device = NULL;
+        return d;
     }
-    if (api && missing)
-        text_add(missing, "%s: %s\n", api, why ? why : "");
-    if (code)
-        error_set(error, (int)json_integer_value(code), "%s",
-                  json_string_value(json_object_get(line, "text")));
+    d->measure = measure_open(d->device);
+    const json_t *atlas = atlas_json_find(json_object_get(w->job, "atlases"), key->device);
+    if (atlas && atlas_from_json(atlas, &d->atlas, NULL) == 0)
+        measure_predict(d->measure, &d->atlas);
+    return d;
 }
 
-int rounds_devices(const char *selectors, bool copy_rate, struct found_device **devices,
-                   size_t *count, struct text *missing, struct error *error)
+static void close_devices(struct worker *w)
 {
-    *devices = NULL;
-    *count = 0;
-    struct error heard = {0};
-    struct job job = {.devices = selectors, .copy_rate = copy_rate};
-    struct process process;
-    json_t *json = job_to_json(&job), *line;
-    int code = process_start(&process, json, error);
-    json_decref(json);
+    for (size_t i = 0; i < w->device_count; i++) {
+        struct open_device *d = w->devices[i];
+        if (d->device) {
+            measure_close(d->measure);
+            atlas_free(&d->atlas);
+            d->device->ops->close(d->device);
+        }
+        free(d);
+    }
+    free(w->devices);
+}
+
+/* Copies the digests that are known for a case to *digests, which the caller frees; returns their
+ * number. */
+static size_t known_digests(const struct worker *w, const struct case_key *key, uint64_t **digests)
+{
+    size_t i, count;
+    json_t *known;
+    *digests = NULL;
+    json_array_foreach(json_object_get(w->job, "known"), i, known)
+    {
+        const json_t *all = json_object_get(known, "digests");
+        if (strcmp(tree_get_text(known, "workload"), key->workload) != 0 ||
+            strcmp(tree_get_text(known, "dataset"), key->dataset) != 0)
+            continue;
+        count = json_array_size(all);
+        *digests = must_alloc(count * sizeof **digests);
+        for (size_t d = 0; d < count; d++)
+            (*digests)[d] = strtoull(json_string_value(json_array_get(all, d)), NULL, 16);
+        return count;
+    }
+    return 0;
+}
+
+/* Returns 0, or ERR_DEVICE_LOST: this process cannot measure any more. */
+static int run_case(struct worker *w, struct case_round *round)
+{
+    const struct case_key *key = &round->key;
+    const struct entry *entry = select_entry(&w->catalogue, key->workload);
+    const struct dataset *dataset = entry ? select_dataset(entry, key->dataset) : NULL;
+    round->status = CASE_error;
+    if (!dataset) {
+        snprintf(round->reason, sizeof round->reason, "%s/%s is gone: has its file changed?",
+                 key->workload, key->dataset);
+        return 0;
+    }
+    struct open_device *d = device_of(w, key);
+    if (!d->device) {
+        round->status = d->code == ERR_UNSUPPORTED ? CASE_skipped : CASE_error;
+        snprintf(round->reason, sizeof round->reason, "%.*s", (int)sizeof round->reason - 1,
+                 d->error.text);
+        return d->code == ERR_DEVICE_LOST ? d->code : 0;
+    }
+    struct measure_options options = w->options;
+    uint64_t *digests;
+    options.known_digest_count = known_digests(w, key, &digests);
+    options.known_digests = digests;
+    options.log_memory &= round->round == 0; /* one round is enough */
+    round->status = CASE_ok;
+    int code = measure_case(d->measure, entry, dataset, &options, round);
+    free(digests);
+    return code;
+}
+
+static int measure_turn(void *context, const struct items_turn *turn, json_t *done)
+{
+    struct worker *w = context;
+    struct case_round round = {.round = turn->round, .slot = (unsigned)turn->slot};
+    int lost = 0;
+    if (case_key_from_json(json_array_get(w->keys, turn->index), &round.key, NULL))
+        round.status = CASE_error;
+    else
+        lost = run_case(w, &round);
+    tree_put(done, "round", case_round_to_json(&round));
+    if (lost)
+        tree_put(done, "lost", json_true());
+    case_round_free(&round);
+    return lost;
+}
+
+int rounds_work(const json_t *job, FILE *out, struct error *error)
+{
+    struct worker w = {.job = job,
+                       .keys = json_object_get(job, "keys"),
+                       .options = {.log_memory = json_is_true(json_object_get(job, "log_memory"))}};
+    size_t i;
+    json_t *file;
+#define X(name) w.options.name = json_integer_value(json_object_get(job, #name));
+    MEASURE_NUMBER_LIST(X)
+#undef X
+    int code = catalogue_open(&w.catalogue, error);
     if (code)
         return code;
-    const uint64_t deadline_ns = clock_ns() + devices_timeout_ns;
-    enum process_event event;
-    while ((event = process_wait(&process, -1, deadline_ns, &line)) == PROCESS_LINE) {
-        hear_device(line, devices, count, missing, &heard);
-        json_decref(line);
+    json_array_foreach(json_object_get(job, "files"), i, file)
+    {
+        if (!code)
+            code = catalogue_add_file(&w.catalogue, json_string_value(file), error);
     }
-    char how[128];
-    const bool late = event == PROCESS_QUIET;
-    process_end(&process, how);
-    if (heard.code)
-        code = error_set(error, heard.code, "%s", heard.text);
-    else if (late)
-        code = error_set(error, ERR_DEVICE, "a driver does not answer: no list of devices");
-    else if (strcmp(how, "exited with status 0") != 0)
-        code = error_set(error, ERR_DEVICE, "the process that asked for the devices %s", how);
-    if (code) {
-        free(*devices);
-        *devices = NULL;
-        *count = 0;
-    }
+    /* Closing a lost device can hang; the end of the process closes it as well. */
+    if (!code && items_work(job, out, measure_turn, &w) == ERR_DEVICE_LOST)
+        free(w.devices);
+    else
+        close_devices(&w);
+    catalogue_close(&w.catalogue);
     return code;
 }

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "run/atlas/atlas.h"
+#include "run/atlas/atlas_measure.h"
 #include "run/atlas/atlas_bench.h"
 
 enum { ALLOC_NS = 30000, FREE_NS = 60000, MOST_BYTES = 2 << 20 };

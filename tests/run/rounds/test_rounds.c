@@ -14,35 +14,25 @@
 #include "base/arena.h"
 #include "record/result/case_json.h"
 #include "base/tree.h"
+#include "run/rounds/devices.h"
 #include "run/rounds/process.h"
 #include "run/rounds/rounds.h"
 
 /* ---- the worker ---------------------------------------------------------------------------- */
 
-static void send_start(FILE *out, unsigned index)
+static bool knows(const json_t *job, const struct case_key *key, const char *digest)
 {
-    json_t *line = tree_object();
-    tree_put(line, "start", json_integer(index));
-    wire_send(out, line);
-}
-
-static void send_done(FILE *out, unsigned index, const struct case_round *round, bool lost)
-{
-    json_t *line = tree_object();
-    tree_put(line, "done", json_integer(index));
-    tree_put(line, "round", case_round_to_json(round));
-    if (lost)
-        tree_put(line, "lost", json_true());
-    wire_send(out, line);
-}
-
-static bool knows(const struct job *job, const struct case_key *key, uint64_t digest)
-{
-    for (size_t i = 0; i < job->known_count; i++)
-        for (size_t d = 0; d < job->known[i].count; d++)
-            if (strcmp(job->known[i].workload, key->workload) == 0 &&
-                job->known[i].digests[d] == digest)
+    size_t i, d;
+    json_t *known, *other;
+    json_array_foreach(json_object_get(job, "known"), i, known)
+    {
+        json_array_foreach(json_object_get(known, "digests"), d, other)
+        {
+            if (strcmp(tree_get_text(known, "workload"), key->workload) == 0 &&
+                strcmp(json_string_value(other), digest) == 0)
                 return true;
+        }
+    }
     return false;
 }
 
@@ -62,67 +52,66 @@ static void behave(const char *what, FILE *out)
         fputs("this is not JSON\n{\"start\": \"x\"}\n", out);
 }
 
-static void play_devices(const struct job *job, FILE *out)
+static int play_devices(const json_t *job, FILE *out, struct error *error)
 {
-    struct text text = {0};
-    text_add(&text, "no device matches '%s'", job->devices);
-    json_t *line = tree_object();
-    tree_put(line, "error", json_integer(ERR_NOT_FOUND));
-    tree_put(line, "text", tree_text(text.data));
-    wire_send(out, line);
-    text_free(&text);
+    (void)out;
+    return error_set(error, ERR_NOT_FOUND, "no device matches '%s'",
+                     tree_get_text(job, "selectors"));
 }
 
-static void play_round(const struct job *job, FILE *out)
+struct play {
+    const json_t *job;
+    FILE *out;
+};
+
+static int play_case(void *context, const struct items_turn *turn, json_t *done)
 {
-    for (size_t i = 0; i < job->case_count; i++) {
-        const struct job_case *c = &job->cases[i];
-        struct sample sample = {.wall_ns = job->round * 1000u + c->slot};
-        struct case_round round = {.key = c->key,
-                                   .round = job->round,
-                                   .slot = c->slot,
-                                   .digest = 0xfedcba9876543210u,
-                                   .check = CHECK_REFERENCE,
-                                   .sample_count = 1,
-                                   .samples = &sample};
-        if (strcmp(c->key.strategy, "silent") == 0)
-            _exit(0);
-        send_start(out, c->index);
-        behave(c->key.strategy, out);
-        if (knows(job, &c->key, round.digest))
-            round.check = CHECK_DIGEST;
-        const bool lost = strcmp(c->key.strategy, "lost") == 0;
-        if (lost) {
-            round.status = CASE_error;
-            snprintf(round.reason, sizeof round.reason, "an illegal address\nand more");
-        }
-        if (strcmp(c->key.strategy, "oom") == 0) {
-            round.status = CASE_oom;
-            snprintf(round.reason, sizeof round.reason, "asked for too much");
-        }
-        send_done(out, c->index, &round, lost);
-        if (lost)
-            pause(); /* as a driver may when it cleans up */
+    const struct play *play = context;
+    struct sample sample = {.wall_ns = turn->round * 1000u + turn->slot};
+    struct case_round round = {.round = turn->round,
+                               .slot = (unsigned)turn->slot,
+                               .digest = 0xfedcba9876543210u,
+                               .check = CHECK_REFERENCE,
+                               .sample_count = 1,
+                               .samples = &sample};
+    const json_t *key = json_array_get(json_object_get(play->job, "keys"), turn->index);
+    if (case_key_from_json(key, &round.key, NULL))
+        _exit(8);
+    behave(round.key.strategy, play->out);
+    if (knows(play->job, &round.key, "fedcba9876543210"))
+        round.check = CHECK_DIGEST;
+    const bool lost = strcmp(round.key.strategy, "lost") == 0;
+    if (lost) {
+        round.status = CASE_error;
+        snprintf(round.reason, sizeof round.reason, "an illegal address\nand more");
+        tree_put(done, "lost", json_true());
     }
+    if (strcmp(round.key.strategy, "oom") == 0) {
+        round.status = CASE_oom;
+        snprintf(round.reason, sizeof round.reason, "asked for too much");
+    }
+    tree_put(done, "round", case_round_to_json(&round));
+    return lost ? ERR_DEVICE_LOST : 0;
 }
 
-static int play_worker(void)
+static int play_cases(const json_t *job, FILE *out, struct error *error)
 {
-    struct job job;
-    struct error error = {0};
-    FILE *out = fdopen(WIRE_FD, "w");
-    json_t *json = json_loadf(stdin, 0, NULL);
-    if (!out || job_from_json(json, &job, &error))
-        return 2;
-    if (job.devices)
-        play_devices(&job, out);
-    else
-        play_round(&job, out);
-    job_free(&job);
-    json_decref(json);
-    fclose(out);
+    struct play play = {job, out};
+    json_t *keys = json_object_get(job, "keys"), *numbers = json_object_get(job, "numbers");
+    size_t count = 0;
+    (void)error;
+    while (count < json_array_size(keys) &&
+           strcmp(tree_get_text(json_array_get(keys, count), "strategy"), "silent") != 0)
+        count++;
+    while (json_array_size(numbers) > count) /* the silent case never starts */
+        json_array_remove(numbers, count);
+    if (items_work(job, out, play_case, &play) == ERR_DEVICE_LOST)
+        pause(); /* as a driver may when it cleans up */
     return 0;
 }
+
+static const struct worker_job jobs[] = {
+    {"devices", play_devices}, {"cases", play_cases}, {NULL, NULL}};
 
 /* ---- the parent ---------------------------------------------------------------------------- */
 
@@ -342,7 +331,7 @@ static void a_device_that_is_not_there_says_so(void **state)
     size_t count;
     struct error error = {0};
     (void)state;
-    assert_int_equal(rounds_devices("cuda", false, &devices, &count, NULL, &error), ERR_NOT_FOUND);
+    assert_int_equal(devices_find("cuda", false, &devices, &count, NULL, &error), ERR_NOT_FOUND);
     assert_string_equal(error.text, "no device matches 'cuda'");
     assert_null(devices);
 }
@@ -350,7 +339,7 @@ static void a_device_that_is_not_there_says_so(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "worker") == 0)
-        return play_worker();
+        return worker_main(jobs);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case_runs_once_a_round),
         cmocka_unit_test(answers_are_compared_with_the_reference_once),

@@ -6,8 +6,8 @@
  * allocation follows that of another size. Cells are visited until they have used their share of
  * the time, but at least a few times each.
  */
-#ifndef GAMUT_RUN_ATLAS_H
-#define GAMUT_RUN_ATLAS_H
+#ifndef GAMUT_RUN_ATLAS_MEASURE_H
+#define GAMUT_RUN_ATLAS_MEASURE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,11 +29,5 @@ typedef void atlas_listener(void *context, const char *doing, const struct atlas
 int atlas_measure(struct device *device, const struct atlas_options *options,
                   atlas_listener *listener, void *context, struct atlas *atlas,
                   struct error *error);
-
-/* Has a worker measure the device `id`, like atlas_measure. While it runs, the first SIGINT or
- * SIGTERM ends it early (*interrupted; *atlas is what was known by then), a second one ends the
- * process. */
-int atlas_run(const char *id, const struct atlas_options *options, atlas_listener *listener,
-              void *context, struct atlas *atlas, bool *interrupted, struct error *error);
 
 #endif

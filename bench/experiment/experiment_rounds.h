@@ -1,9 +1,4 @@
-/* An experiment on one device: its rows as items of rounds (run/rounds/items.h).
- *
- * The job of a worker is {"spec", "device", "strategies", "seed", "capacity_bytes", "round",
- * "slot", "rows": [numbers in the plan]} (slot: the place of the first of them in the round); it
- * answers {"start": NUMBER} and {"done": NUMBER, "round": {…}}, a round as in record/result/experiment.h.
- */
+/* An experiment on one device: its rows as items of rounds (run/rounds/items.h). */
 #ifndef GAMUT_EXPERIMENT_ROUNDS_H
 #define GAMUT_EXPERIMENT_ROUNDS_H
 
@@ -15,27 +10,29 @@
 
 struct experiment_task {
     const char *spec;                    /* as on the command line */
-    const struct experiment *experiment; /* what it says */
+    const struct experiment *experiment; /* that the spec names */
     struct experiment_settings settings;
-    const char *device; /* its id */
+    const char *device; /* id */
     unsigned rounds;
     uint64_t timeout_ns; /* for a row and round */
 };
 
-/* Hears how it goes. A negative code of round_ended ends the run with that error. */
+/* Called in the parent. All hooks are required. */
 struct experiment_watcher {
     void *context;
+    /* A row starts. `row` is its key as text. */
     void (*working)(void *context, const struct items_state *state, const char *row);
+    /* All rows of the round have ended. A negative code ends the run with that error. */
     int (*round_ended)(void *context, struct error *error);
 };
 
-/* Measures, and files every row in `root` (a result): `tree` is its element of `experiments`.
- * Ends as items_run does. */
+/* Measures all rows and files them in `root`, a result, of which `tree` is the element of
+ * `experiments`. Ends as items_run does. ERR_DEVICE: the device cannot do this experiment. */
 int experiment_run(const struct experiment_task *task, const json_t *root, json_t *tree,
                    const struct experiment_watcher *watcher, bool *interrupted,
                    struct error *error);
 
-/* The worker's side: does the job, a line an answer on `out`. */
+/* The worker's side of it: a worker_job of the kind "experiment". */
 int experiment_work(const json_t *job, FILE *out, struct error *error);
 
 #endif

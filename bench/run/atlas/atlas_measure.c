@@ -1,5 +1,5 @@
 /* An atlas from beginning to end, in the process that has the device open. */
-#include "run/atlas/atlas.h"
+#include "run/atlas/atlas_measure.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
-/* The parent's side of an experiment. */
-#include "experiment/rounds.h"
+#include "experiment/experiment_rounds.h"
 
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "record/result/case_tree.h"
 #include "base/tree.h"
-#include "run/rounds/wire.h"
+#include "record/result/case_tree.h"
+
+/* ---- the parent's side ---------------------------------------------------------------------- */
 
 struct session {
     const struct experiment_task *task;
@@ -16,23 +16,17 @@ struct session {
     json_t **rows; /* of the plan, in the tree */
 };
 
-static json_t *job_of_rest(void *context, const struct items_state *state)
+static json_t *job_of_task(void *context, const struct items_state *state)
 {
     const struct experiment_task *task = ((const struct session *)context)->task;
-    json_t *job = tree_object(), *rows = tree_array();
-    for (size_t i = state->position; i < state->in_round; i++)
-        tree_append(rows, tree_count(state->order[i]));
+    json_t *job = tree_object();
+    (void)state;
     tree_put(job, "spec", tree_text(task->spec));
     tree_put(job, "device", tree_text(task->device));
     tree_put(job, "strategies", tree_text(task->settings.strategies));
     tree_put(job, "seed", tree_count(task->settings.seed));
     tree_put(job, "capacity_bytes", tree_count(task->settings.capacity_bytes));
-    tree_put(job, "round", tree_count(state->round));
-    tree_put(job, "slot", tree_count(state->position));
-    tree_put(job, "rows", rows);
-    json_t *json = job_to_json(&(struct job){.experiment = job});
-    json_decref(job);
-    return json;
+    return job;
 }
 
 static void working(void *context, const struct items_state *state, bool begins)
@@ -59,7 +53,7 @@ static enum case_status ended(void *context, const struct items_state *state, co
     return case_is_ok(round) ? CASE_ok : CASE_error;
 }
 
-/* Without a row that was begun, it is the whole experiment that can't be done here. */
+/* No row was begun: the device cannot do this experiment at all. */
 static int unable(void *context, const char *why, struct error *error)
 {
     const struct experiment_task *task = ((const struct session *)context)->task;
@@ -90,7 +84,8 @@ int experiment_run(const struct experiment_task *task, const json_t *root, json_
                                           .timeout_ns = task->timeout_ns,
                                           .seed = task->settings.seed};
     const struct items_hooks hooks = {.context = &s,
-                                      .job = job_of_rest,
+                                      .kind = "experiment",
+                                      .job = job_of_task,
                                       .working = working,
                                       .ended = ended,
                                       .unable = unable,
@@ -100,5 +95,79 @@ int experiment_run(const struct experiment_task *task, const json_t *root, json_
         code = items_run(&options, &hooks, interrupted, error);
     free(s.rows);
     experiment_plan_free(&plan);
+    return code;
+}
+
+/* ---- the worker's side ---------------------------------------------------------------------- */
+
+struct work {
+    const struct experiment *experiment;
+    struct experiment_settings settings;
+    struct experiment_plan plan;
+    struct device *device;
+    void *state;
+};
+
+static json_t *samples_to_json(const struct experiment *e, const struct experiment_record *record)
+{
+    json_t *samples = tree_object();
+    for (size_t m = 0; m < e->metric_count; m++) {
+        json_t *values = tree_array();
+        for (size_t i = 0; i < record->metric[m].count; i++)
+            tree_append(values, tree_number(record->metric[m].values[i]));
+        tree_put(samples, e->metrics[m].name, values);
+    }
+    return samples;
+}
+
+static int measure_turn(void *context, const struct items_turn *turn, json_t *done)
+{
+    const struct work *w = context;
+    struct experiment_record record = {.metric_count = w->experiment->metric_count};
+    struct error why = {0};
+    int code = turn->number < w->plan.count
+                   ? w->experiment->measure(w->state, &w->plan.rows[turn->number], &record, &why)
+                   : ERR_INTERNAL;
+    if (code && !why.code)
+        error_set(&why, code, "%s", error_sentence(code));
+    json_t *round = experiment_round(turn->round, turn->slot, case_status_of(code), why.text);
+    tree_put(round, "digest", tree_text_or_null(record.digest));
+    if (!code)
+        tree_put(round, "samples", samples_to_json(w->experiment, &record));
+    tree_put(done, "round", round);
+    experiment_record_free(&record);
+    return code == ERR_DEVICE_LOST ? code : 0;
+}
+
+static int prepare(struct work *w, const json_t *job, struct error *error)
+{
+    w->settings.strategies = tree_get_text(job, "strategies");
+    w->settings.seed = (uint64_t)json_integer_value(json_object_get(job, "seed"));
+    w->settings.capacity_bytes =
+        (uint64_t)json_integer_value(json_object_get(job, "capacity_bytes"));
+    int code =
+        experiment_parse(tree_get_text(job, "spec"), &w->experiment, &w->settings.options, error);
+    if (!code)
+        code = w->experiment->plan(&w->settings, &w->plan, error);
+    if (!code)
+        code = device_open(tree_get_text(job, "device"), &w->device, error);
+    if (!code)
+        code = w->experiment->open(w->device, &w->settings, &w->state, error);
+    return code;
+}
+
+int experiment_work(const json_t *job, FILE *out, struct error *error)
+{
+    struct work w = {0};
+    int code = prepare(&w, job, error);
+    const int lost = code ? 0 : items_work(job, out, measure_turn, &w);
+    /* Closing a lost device can hang; the end of the process closes it as well. */
+    if (!lost && code != ERR_DEVICE_LOST) {
+        if (w.state)
+            w.experiment->close(w.state);
+        if (w.device)
+            w.device->ops->close(w.device);
+    }
+    experiment_plan_free(&w.plan);
     return code;
 }

@@ -1,0 +1,233 @@
+#include "run/rounds/devices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/tree.h"
+#include "run/rounds/process.h"
+#include "run/select/group.h"
+
+/* A first call of a driver may compile for a minute. */
+static const uint64_t devices_silence_ns = 300000000000;
+
+/* ---- a device as JSON ----------------------------------------------------------------------- */
+
+/* clang-format off */
+#define TEXT_LIST(X) X(id) X(api) X(name) X(platform) X(driver) X(arch) X(bus_id)
+#define NUMBER_LIST(X)                                                                             \
+    X(kind) X(language) X(memory_bytes) X(max_alloc_bytes) X(alignment_bytes) X(l2_bytes)          \
+    X(compute_units) X(members) X(max_group_items) X(has_f64) X(can_split)
+/* clang-format on */
+
+static json_t *device_to_json(const struct found_device *device)
+{
+    const struct device_info *info = &device->info;
+    json_t *json = tree_object();
+#define X(member) tree_put(json, #member, tree_text(info->member));
+    TEXT_LIST(X)
+#undef X
+#define X(member) tree_put(json, #member, json_integer((json_int_t)info->member));
+    NUMBER_LIST(X)
+#undef X
+    tree_put(json, "selected", json_boolean(device->selected));
+    tree_put(json, "free_bytes", json_integer((json_int_t)device->free_bytes));
+    tree_put(json, "copy_rate", json_real(device->copy_rate));
+    return json;
+}
+
+static struct found_device device_from_json(const json_t *json)
+{
+    struct found_device device = {
+        .selected = json_is_true(json_object_get(json, "selected")),
+        .free_bytes = (uint64_t)json_integer_value(json_object_get(json, "free_bytes")),
+        .copy_rate = json_number_value(json_object_get(json, "copy_rate"))};
+    struct device_info *info = &device.info;
+#define X(member) snprintf(info->member, sizeof info->member, "%s", tree_get_text(json, #member));
+    TEXT_LIST(X)
+#undef X
+#define X(member) info->member = json_integer_value(json_object_get(json, #member));
+    NUMBER_LIST(X)
+#undef X
+    return device;
+}
+
+void device_to_record(const struct found_device *found, struct record_device *record)
+{
+    static const char *const kinds[] = {
+        [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu", [DEVICE_OTHER] = "other"};
+    const struct device_info *info = &found->info;
+    *record = (struct record_device){
+        .used = found->selected,
+        .memory_bytes = info->memory_bytes,
+        .memory_free_start_bytes = found->free_bytes,
+        .max_alloc_bytes = info->max_alloc_bytes,
+        .alignment_bytes = info->alignment_bytes,
+        .l2_bytes = info->l2_bytes,
+        .compute_units = info->compute_units,
+        .max_group_items = info->max_group_items,
+        .has_f64 = info->has_f64,
+        .can_split = info->can_split,
+        .copy_bytes_per_second = found->copy_rate,
+    };
+    snprintf(record->id, sizeof record->id, "%s", info->id);
+    snprintf(record->api, sizeof record->api, "%s", info->api);
+    snprintf(record->name, sizeof record->name, "%s", info->name);
+    snprintf(record->platform, sizeof record->platform, "%s", info->platform);
+    snprintf(record->driver, sizeof record->driver, "%s", info->driver);
+    snprintf(record->arch, sizeof record->arch, "%s", info->arch);
+    snprintf(record->kind, sizeof record->kind, "%s", kinds[info->kind]);
+}
+
+/* ---- the parent's side ---------------------------------------------------------------------- */
+
+struct found {
+    struct found_device **devices;
+    size_t *count;
+    struct text *missing;
+};
+
+static void hear_device(void *context, const json_t *line)
+{
+    const struct found *found = context;
+    const json_t *device = json_object_get(line, "device");
+    const char *api = json_string_value(json_object_get(line, "missing"));
+    if (device) {
+        *found->devices =
+            must_realloc(*found->devices, (*found->count + 1) * sizeof **found->devices);
+        (*found->devices)[(*found->count)++] = device_from_json(device);
+    }
+    if (api && found->missing)
+        text_add(found->missing, "%s: %s\n", api, tree_get_text(line, "why"));
+}
+
+int devices_find(const char *selectors, bool copy_rate, struct found_device **devices,
+                 size_t *count, struct text *missing, struct error *error)
+{
+    struct found found = {devices, count, missing};
+    json_t *job = tree_object();
+    tree_put(job, "selectors", tree_text(selectors));
+    tree_put(job, "copy_rate", json_boolean(copy_rate));
+    *devices = NULL;
+    *count = 0;
+    int code = process_ask("devices", job, devices_silence_ns, hear_device, &found, NULL, error);
+    if (code) {
+        if (code == ERR_DEVICE)
+            error_prefix(error, "no list of devices: ");
+        free(*devices);
+        *devices = NULL;
+        *count = 0;
+    }
+    return code;
+}
+
+/* ---- the worker's side ---------------------------------------------------------------------- */
+
+struct survey {
+    FILE *out;
+    const char *api;
+    size_t count;
+    struct found_device *devices;
+    size_t selected_count;
+    size_t *selected; /* positions in devices, in the order of the selectors */
+};
+
+static void note_found(void *context, const struct device_info *info, const char *why_not)
+{
+    struct survey *s = context;
+    if (!info) {
+        json_t *line = tree_object();
+        tree_put(line, "missing", tree_text(s->api));
+        tree_put(line, "why", tree_text(why_not));
+        worker_send(s->out, line);
+        return;
+    }
+    s->devices = must_realloc(s->devices, (s->count + 1) * sizeof *s->devices);
+    s->devices[s->count++] = (struct found_device){.info = *info};
+}
+
+static void note_selected(void *context, const struct device_info *info, const char *why_not)
+{
+    struct survey *s = context;
+    (void)why_not;
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->devices[i].info.id, info->id) == 0 && !s->devices[i].selected) {
+            s->devices[i].selected = true;
+            s->selected = must_realloc(s->selected, (s->selected_count + 1) * sizeof *s->selected);
+            s->selected[s->selected_count++] = i;
+        }
+}
+
+/* A group is a device of its own behind those that were found. */
+static int select_group(struct survey *s, const char *selector, struct error *error)
+{
+    struct device_info *infos = must_alloc((s->count + 1) * sizeof *infos), group;
+    for (size_t i = 0; i < s->count; i++)
+        infos[i] = s->devices[i].info;
+    int code = group_select(selector, infos, s->count, &group, error);
+    free(infos);
+    if (code)
+        return code;
+    note_found(s, &group, NULL);
+    note_selected(s, &group, NULL);
+    return 0;
+}
+
+static int select_all(struct survey *s, const char *selectors, struct error *error)
+{
+    char *list = must_alloc(strlen(selectors) + 1), *rest = strcpy(list, selectors);
+    int code = 0;
+    for (char *selector; !code && (selector = strsep(&rest, ","));)
+        if (group_is_named(selector))
+            code = select_group(s, selector, error);
+        else if (*selector)
+            code = device_select(selector, note_selected, s, error);
+    free(list);
+    return code;
+}
+
+static int look_at_device(struct found_device *found, bool copy_rate, struct error *error)
+{
+    struct device *device;
+    int code = group_open(found->info.id, "", &device, error);
+    if (code)
+        return group_is_named(found->info.id) && code == ERR_UNSUPPORTED ? 0 : code;
+    found->info = *device_info(device);
+    found->free_bytes = device->ops->free_bytes(device);
+    /* A device that can't say how fast it copies may still run the cases, or say why it can't. */
+    if (copy_rate && device_copy_rate(device, &found->copy_rate, NULL))
+        found->copy_rate = 0;
+    device->ops->close(device);
+    return 0;
+}
+
+static void send_device(FILE *out, const struct found_device *device)
+{
+    json_t *line = tree_object();
+    tree_put(line, "device", device_to_json(device));
+    worker_send(out, line);
+}
+
+int devices_work(const json_t *job, FILE *out, struct error *error)
+{
+    const bool copy_rate = json_is_true(json_object_get(job, "copy_rate"));
+    struct survey s = {.out = out};
+    size_t count;
+    const struct device_ops *const *apis = device_api_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        s.api = apis[i]->name;
+        apis[i]->enumerate(note_found, &s);
+    }
+    int code = select_all(&s, tree_get_text(job, "selectors"), error);
+    for (size_t i = 0; !code && i < s.selected_count; i++) {
+        code = look_at_device(&s.devices[s.selected[i]], copy_rate, error);
+        if (!code)
+            send_device(out, &s.devices[s.selected[i]]);
+    }
+    for (size_t i = 0; !code && i < s.count; i++)
+        if (!s.devices[i].selected)
+            send_device(out, &s.devices[i]);
+    free(s.selected);
+    free(s.devices);
+    return code;
+}
