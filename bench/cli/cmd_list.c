@@ -8,7 +8,7 @@
 #include "experiment/experiment.h"
 #include "merge/list.h"
 #include "merge/merge.h"
-#include "merge/parse.h"
+#include "merge/merge.h"
 #include "record/chart/chart.h"
 #include "record/facts/counters.h"
 #include "base/tree.h"

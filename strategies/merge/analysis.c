@@ -1,3 +1,5 @@
+/* Opens the analyses, and answers what kernel texts (access.h) and disjointness (disjoint.h) tell
+ * about arrays where they lie or would lie. */
 #include "merge/analysis.h"
 
 void analysis_open(struct analysis *a, struct merge *m, unsigned how)
@@ -5,7 +7,8 @@ void analysis_open(struct analysis *a, struct merge *m, unsigned how)
     *a = (struct analysis){.m = m, .o = outline_new(m->fun)};
     a->map = memory_map_new(a->o, how);
     a->numbers = numbers_new(m->fun, m->options.values);
-    touch_open(&a->touch, m, a->o);
+    a->sizes = sizes_open(m->program, m->fun, 0);
+    a->kernels = arena_alloc(&a->arena, a->o->position_count * sizeof *a->kernels);
     if (m->options.veto)
         bound_open(&a->bound, a->map, a->numbers);
 }
@@ -14,8 +17,231 @@ void analysis_close(struct analysis *a)
 {
     if (a->m->options.veto)
         bound_close(&a->bound);
-    touch_close(&a->touch);
+    sizes_close(a->sizes);
+    arena_free(&a->arena);
     numbers_free(a->numbers);
     memory_map_free(a->map);
     outline_free(a->o);
+}
+
+static const struct kernel_access *kernel_at(struct analysis *all, unsigned position)
+{
+    if (!all->kernels[position])
+        all->kernels[position] =
+            access_analyse(all->m->program, all->m->fun, all->o->at[position], &all->arena);
+    return all->kernels[position];
+}
+
+static unsigned sizes_at(struct analysis *all, unsigned position)
+{
+    const struct stm *s = all->o->at[position];
+    return s ? sizes_position(all->sizes, s) : 0;
+}
+
+/* ---- in place ------------------------------------------------------------------------------- */
+
+struct comparison {
+    struct analysis *all;
+    const struct index_function *index; /* of the result */
+    unsigned position;
+};
+
+static bool same_value(struct analysis *all, const struct expr *a, const struct expr *b,
+                       unsigned position)
+{
+    return expr_equal(a, b) || sizes_equal(all->sizes, sizes_of(all->sizes, a), sizes_of(all->sizes, b),
+                                           sizes_at(all, position));
+}
+
+static bool same_place(void *context, int out, int killed)
+{
+    const struct comparison *c = context;
+    struct program *program = c->all->m->program;
+    struct name x = c->all->m->fun->names[out];
+    const struct name *y = &c->all->m->fun->names[killed];
+    x.index = *c->index;
+    if (x.rank != y->rank || x.thread_rank || y->thread_rank ||
+        !same_value(c->all, index_offset(program, &x), index_offset(program, y), c->position))
+        return false;
+    for (unsigned d = 0; d < x.rank; d++)
+        if (!same_value(c->all, x.shape[d], y->shape[d], c->position) ||
+            !same_value(c->all, index_stride(program, &x, d), index_stride(program, y, d),
+                        c->position))
+            return false;
+    return true;
+}
+
+enum merge_condition analysis_in_place(struct analysis *all, unsigned position, int out,
+                                    const struct index_function *index, const int *killed,
+                                    unsigned killed_count, const char **detail)
+{
+    if (all->o->at[position]->kind != STM_KERNEL)
+        return CONDITION_interference;
+    struct comparison comparison = {all, index, position};
+    struct access_question question = {
+        .out = out,
+        .killed = killed,
+        .killed_count = killed_count,
+        .rows = merge_extends(all->m, EXTENSION_across),
+        .switches = merge_checks(all->m, CONDITION_same_index) ? 0 : ~0u,
+        .same_place = same_place,
+        .context = &comparison,
+    };
+    struct access_refusal refusal;
+    if (access_in_place(kernel_at(all, position), &question, &refusal))
+        return MERGE_ALLOWED;
+    if (detail)
+        *detail = access_check_sentence(refusal.check);
+    return CONDITION_same_index;
+}
+
+/* ---- private arrays ------------------------------------------------------------------------- */
+
+/* Each thread's elements are those at its own number modulo the number of threads: then arrays with
+ * the same strides for threads keep apart whatever their own shapes. */
+static bool interleaved(struct analysis *all, const struct name *array, const struct kernel *kernel,
+                        unsigned position)
+{
+    struct sizes *s = all->sizes;
+    const struct poly *threads = sizes_constant(s, 1);
+    for (unsigned d = array->thread_rank; d-- > 0;) {
+        if (!sizes_equal(s, sizes_of(s, array->index.stride[d]), threads, sizes_at(all, position)))
+            return false;
+        threads = sizes_multiply(s, threads, sizes_of(s, kernel->extents[d]));
+    }
+    for (unsigned d = 0; d < array->rank; d++)
+        if (!sizes_divide(s, sizes_of(s, array->index.stride[array->thread_rank + d]), threads))
+            return false;
+    const struct poly *offset = sizes_of(s, array->index.offset);
+    return sizes_divide(s, offset, threads) != NULL;
+}
+
+static bool same_threads(struct analysis *all, const struct name *a, const struct name *b,
+                         const struct kernel *kernel, unsigned position)
+{
+    if (element_bytes(a->element) != element_bytes(b->element))
+        return false;
+    if (interleaved(all, a, kernel, position) && interleaved(all, b, kernel, position))
+        return true;
+    bool same = a->rank == b->rank && same_value(all, a->index.offset, b->index.offset, position);
+    for (unsigned d = 0; d < a->rank && same; d++)
+        same = same_value(all, a->shape[d], b->shape[d], position);
+    for (unsigned d = 0; d < a->rank + a->thread_rank && same; d++)
+        same = same_value(all, a->index.stride[d], b->index.stride[d], position);
+    return same;
+}
+
+enum merge_condition analysis_private(struct analysis *all, unsigned position, int a, int b,
+                                   const char **detail)
+{
+    const struct kernel_access *ka = kernel_at(all, position);
+    if (access_private_order(ka, a, b, 0) == ACCESS_OVERLAP) {
+        *detail = "a thread uses both at the same time";
+        return CONDITION_interference;
+    }
+    const struct name *names = all->m->fun->names;
+    if (merge_checks(all->m, CONDITION_threads) &&
+        !same_threads(all, &names[a], &names[b], ka->kernel, position))
+        return CONDITION_threads;
+    return MERGE_ALLOWED;
+}
+
+/* ---- sizes ---------------------------------------------------------------------------------- */
+
+bool analysis_enough_bytes(struct analysis *all, const struct expr *enough, const struct expr *bytes,
+                        unsigned at)
+{
+    if (expr_equal(enough, bytes))
+        return true;
+    const struct poly *a = sizes_of(all->sizes, enough), *b = sizes_of(all->sizes, bytes);
+    return sizes_equal(all->sizes, a, b, sizes_at(all, at)) ||
+           sizes_at_least(all->sizes, a, b, sizes_at(all, at));
+}
+
+/* ---- other parts of a block ----------------------------------------------------------------- */
+
+/* The part of an array that one access of a kernel touches, by all threads. */
+static struct region access_part(struct analysis *all, const struct region *whole,
+                                 const struct access_region *access, const struct kernel *kernel)
+{
+    struct sizes *s = all->sizes;
+    struct region part = *whole;
+    if (!whole->known || whole->rank != access->rank)
+        return *whole;
+    part.rank = 0;
+    for (unsigned d = 0; d < access->rank; d++) {
+        const struct access_index *index = &access->dim[d];
+        struct region_dim dim = whole->dim[d];
+        const struct poly *start = sizes_constant(s, index->constant);
+        if (index->kind == ACCESS_NAME)
+            start = sizes_add(s, start, sizes_of_name(s, index->name));
+        if (index->kind == ACCESS_THREAD && index->number < kernel->rank)
+            dim.extent = sizes_of(s, kernel->extents[index->number]);
+        else if (index->kind == ACCESS_THREAD)
+            start = sizes_constant(s, 0); /* the item of a group: any place in the dimension */
+        if (index->kind != ACCESS_ANY)
+            part.offset = sizes_add(s, part.offset, sizes_multiply(s, start, dim.stride));
+        if (index->kind == ACCESS_ANY || index->kind == ACCESS_THREAD)
+            part.dim[part.rank++] = dim;
+    }
+    return part;
+}
+
+/* The union over all iterations of the loops around scope `inner` up to `outer`. */
+static struct region over_loops(struct analysis *all, struct region r, unsigned inner, unsigned outer)
+{
+    for (unsigned scope = inner; scope != outer; scope = all->o->scopes[scope].parent) {
+        const struct stm *owner = all->o->scopes[scope].owner;
+        if (owner->kind != STM_LOOP)
+            continue;
+        if (owner->loop->counter == NO_NAME)
+            r.known = false;
+        else
+            r = region_over_all(all->sizes, &r, owner->loop->counter);
+    }
+    return r;
+}
+
+static bool apart(struct analysis *all, const struct region *part, unsigned position,
+                  const struct region *array, unsigned outer)
+{
+    struct region every = over_loops(all, *part, all->o->scope_at[position], outer);
+    return disjoint_proved(all->sizes, &every, array, sizes_at(all, position));
+}
+
+static bool kernel_apart(struct analysis *all, unsigned position, int touched,
+                         const struct region *whole, const struct region *array, unsigned outer)
+{
+    const struct kernel_access *ka = kernel_at(all, position);
+    const struct access_regions sets[] = {access_reads(ka, touched, &all->arena),
+                                          access_writes(ka, touched, &all->arena)};
+    for (unsigned set = 0; set < 2; set++)
+        for (unsigned i = 0; i < sets[set].count; i++) {
+            struct region part = access_part(all, whole, &sets[set].items[i], ka->kernel);
+            if (!apart(all, &part, position, array, outer))
+                return false;
+        }
+    return true;
+}
+
+bool analysis_elsewhere(struct analysis *all, unsigned position, int touched, int array,
+                     const struct index_function *index, unsigned outer)
+{
+    const struct stm *s = all->o->at[position];
+    if (!merge_checks(all->m, CONDITION_elsewhere))
+        return true;
+    struct name *name = &all->m->fun->names[array];
+    const struct index_function own = name->index;
+    name->index = *index;
+    struct region place = region_of_array(all->sizes, array);
+    name->index = own;
+    place = over_loops(all, place, all->o->names[array].scope, outer);
+    struct region whole = region_of_array(all->sizes, touched);
+    if (!s)
+        return apart(all, &whole, position, &place, outer);
+    if (s->kind == STM_KERNEL && !all->m->fun->names[touched].thread_rank)
+        return kernel_apart(all, position, touched, &whole, &place, outer);
+    if ((s->kind == STM_UPDATE && touched != s->value) || s->kind == STM_ELEMENT)
+        whole = region_slice(all->sizes, &whole, s->slice, s->slice_rank);
+    return apart(all, &whole, position, &place, outer);
 }

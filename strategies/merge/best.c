@@ -13,7 +13,7 @@
  */
 #include <stdlib.h>
 
-#include "merge/bound.h"
+#include "merge/numbers.h"
 #include "merge/list.h"
 #include "merge/merge.h"
 

@@ -2,6 +2,8 @@
 #ifndef GAMUT_MERGE_LIST_H
 #define GAMUT_MERGE_LIST_H
 
+#include "merge/pass.h"
+
 /* X(name): struct merge_ops merge_NAME */
 #define MERGE_PASS_LIST(X)                                                                         \
     X(hoist)                                                                                       \

@@ -1,9 +1,11 @@
 /* Runs the passes of a set and looks at what each of them leaves. */
 #include "merge/merge.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "merge/list.h"
 
 #define X(text, extensions, help, ...)                                                             \
@@ -11,28 +13,7 @@
 const struct merge_set merge_sets[] = {MERGE_SET_LIST(X){NULL, NULL, NULL, 0}};
 #undef X
 
-static const struct {
-    const char *name, *label, *sentence;
-} conditions[CONDITION_COUNT] = {[MERGE_ALLOWED] = {"ok", "", ""},
-#define X(name, label, sentence) [CONDITION_##name] = {#name, label, sentence},
-                                 MERGE_CONDITION_LIST(X)
-#undef X
-};
-
-const char *merge_condition_name(enum merge_condition c)
-{
-    return conditions[c].name;
-}
-
-const char *merge_condition_label(enum merge_condition c)
-{
-    return conditions[c].label;
-}
-
-const char *merge_condition_sentence(enum merge_condition c)
-{
-    return conditions[c].sentence;
-}
+/* ---- sets ----------------------------------------------------------------------------------- */
 
 const struct merge_set *merge_set_find(const char *name)
 {
@@ -42,67 +23,73 @@ const struct merge_set *merge_set_find(const char *name)
     return NULL;
 }
 
-void merge_note(struct merge *m, const struct merge_event *event)
+static const char *set_at(void *context, size_t i)
 {
-    if (m->event_count == m->event_capacity) {
-        m->event_capacity = m->event_capacity ? 2 * m->event_capacity : 64;
-        m->events = must_realloc(m->events, m->event_capacity * sizeof *m->events);
-    }
-    m->events[m->event_count] = *event;
-    m->events[m->event_count++].pass = m->pass;
+    (void)context;
+    return merge_sets[i].name; /* the one behind the last is NULL */
 }
 
-bool merge_checks(const struct merge *m, enum merge_condition c)
+static const char *extension_at(void *context, size_t i)
 {
-    return !(m->options.unchecked >> c & 1);
+    (void)context;
+    return merge_extension_name((unsigned)i);
 }
 
-bool merge_extends(const struct merge *m, enum merge_extension e)
+static int unknown(const char *what, const char *word, const char *(*name)(void *, size_t),
+                   struct error *error)
 {
-    return m->options.extensions >> e & 1;
+    struct text known = {0};
+    for (size_t i = 0; name(NULL, i); i++)
+        text_add(&known, "%s%s", i ? ", " : "", name(NULL, i));
+    int nearest = text_nearest(word, name, NULL);
+    int code = error_set(error, ERR_USAGE, "there is no %s '%s'%s%s%s; there are: %s", what, word,
+                         nearest >= 0 ? " (did you mean " : "",
+                         nearest >= 0 ? name(NULL, (size_t)nearest) : "", nearest >= 0 ? "?)" : "",
+                         known.data);
+    text_free(&known);
+    return code;
 }
 
-static int end_of(const int *into, int name)
+/* "views|disjoint" */
+static int parse_extensions(const char *list, unsigned *extensions, struct error *error)
 {
-    while (into[name] != name)
-        name = into[name];
-    return name;
-}
-
-static void replace_in_list(const struct fun *fun, int *list, unsigned count, const int *into)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (list[i] != NO_NAME && fun->names[list[i]].kind == NAME_MEMORY)
-            list[i] = end_of(into, list[i]);
-}
-
-static void replace_in_body(const struct fun *fun, struct body *body, const int *into)
-{
-    replace_in_list(fun, body->results, body->result_count, into);
-    for (struct stm **link = &body->first; *link;) {
-        struct stm *s = *link;
-        if (s->kind == STM_ALLOC && into[s->outs[0]] != s->outs[0]) {
-            *link = s->next;
-            continue;
-        }
-        if (s->kind == STM_IF) {
-            replace_in_body(fun, s->then, into);
-            replace_in_body(fun, s->otherwise, into);
-        } else if (s->kind == STM_LOOP) {
-            replace_in_list(fun, s->loop->init_names, s->loop->param_count, into);
-            replace_in_body(fun, &s->loop->body, into);
-        }
-        link = &s->next;
+    char word[64];
+    for (;; list++) {
+        size_t length = strcspn(list, "|");
+        unsigned e = 0;
+        snprintf(word, sizeof word, "%.*s", (int)length, list);
+        while (e < EXTENSION_COUNT && strcmp(merge_extension_name(e), word) != 0)
+            e++;
+        if (e == EXTENSION_COUNT)
+            return unknown("extension of merging", word, extension_at, error);
+        *extensions |= 1u << e;
+        list += length;
+        if (!*list)
+            return 0;
     }
 }
 
-void merge_replace_blocks(struct merge *m, const int *into)
+int merge_parse(const char *text, const struct merge_set **set, unsigned *extensions,
+                struct error *error)
 {
-    for (unsigned n = 0; n < m->fun->name_count; n++)
-        if (m->fun->names[n].kind == NAME_ARRAY && m->fun->names[n].memory != NO_NAME)
-            m->fun->names[n].memory = end_of(into, m->fun->names[n].memory);
-    replace_in_body(m->fun, &m->fun->body, into);
+    char name[64];
+    size_t length = strcspn(text, ":");
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    *extensions = 0;
+    *set = merge_set_find(name);
+    if (!*set)
+        return unknown("merge set", name, set_at, error);
+    const char *option = text + length;
+    if (!*option)
+        return 0;
+    if (strncmp(option, ":with=", 6) != 0)
+        return error_set(error, ERR_USAGE,
+                         "merge set '%s': '%s' is no option; there is one: %s:with=%s|%s", name,
+                         option + 1, name, merge_extension_name(0), merge_extension_name(1));
+    return parse_extensions(option + 6, extensions, error);
 }
+
+/* ---- running one ---------------------------------------------------------------------------- */
 
 static int run_pass(struct merge *m, const struct merge_ops *pass, struct error *error)
 {

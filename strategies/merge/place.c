@@ -78,7 +78,7 @@ static enum merge_condition refuses(struct placer *p, int block)
         return merge_checks(p->a.m, CONDITION_foreign) ? CONDITION_foreign : MERGE_ALLOWED;
     if (bytes != UNKNOWN_BYTES)
         return bytes <= PINNED_BYTES_MAX ? MERGE_ALLOWED : CONDITION_too_large;
-    return touch_enough_bytes(&p->a.touch, p->largest, of->alloc->expr, of->position)
+    return analysis_enough_bytes(&p->a, p->largest, of->alloc->expr, of->position)
                ? MERGE_ALLOWED
                : CONDITION_unknown_size;
 }

@@ -4,7 +4,7 @@
 #define GAMUT_MERGE_PLACES_H
 
 #include "merge/memory.h"
-#include "merge/merge.h"
+#include "merge/pass.h"
 
 enum { NOT_PLACED = -1 };
 

@@ -20,7 +20,7 @@
 
 #include "base/text.h"
 #include "tests/program/generate_program.h"
-#include "merge/parse.h"
+#include "merge/merge.h"
 #include "tests/merge/merge_check.h"
 #include "run/select/dry_run.h"
 

@@ -17,7 +17,7 @@
 #include "tests/base/golden.h"
 #include "merge/memory.h"
 #include "merge/merge.h"
-#include "merge/parse.h"
+#include "merge/merge.h"
 #include "run/select/inputs.h"
 #include "tests/program/shadow.h"
 
@@ -59,7 +59,7 @@ static void close_subject(struct subject *s)
 enum outcome { RIGHT, VIOLATED, STOPPED, REFUSED };
 static const char *const outcome_names[] = {"right", "violated", "stopped", "refused"};
 
-/* As merge/parse.h says it, without the conditions of `unchecked`. */
+/* As merge/merge.h says it, without the conditions of `unchecked`. */
 static int merge_as(const struct subject *s, const char *spec, unsigned unchecked,
                     struct merge **merged, struct error *error)
 {

@@ -22,7 +22,7 @@ struct merge_report {
     uint64_t best_bytes;      /* peak at last use under the set `best`; only where counted */
 };
 
-/* `sets` are specs of merge/parse.h; they, `fun` and `scalars` outlive the report. `scalars` NULL:
+/* `sets` are specs of merge/merge.h; they, `fun` and `scalars` outlive the report. `scalars` NULL:
  * decisions only. */
 int merge_report_make(const struct fun *fun, const struct arguments *scalars,
                       const char *const *sets, size_t set_count, int64_t time_limit_ns,

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "merge/parse.h"
+#include "merge/merge.h"
 #include "run/select/dry_run.h"
 
 static int64_t peak_bytes(void *context, const struct fun *fun)

@@ -5,7 +5,7 @@
 
 #include "alloc/registry.h"
 #include "base/text.h"
-#include "merge/parse.h"
+#include "merge/merge.h"
 #include "run/select/group.h"
 
 /* Millions of allocations and no computation: it measures the allocators' own cost, takes longer

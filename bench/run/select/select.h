@@ -62,7 +62,7 @@ void select_free(struct selection *selection);
  * is for device_select to find out. */
 int select_check_devices(const char *list, struct error *error);
 
-/* The merge sets of a list into s->merges: names or globs, with options as in merge/parse.h. */
+/* The merge sets of a list into s->merges: names or globs, with options as in merge/merge.h. */
 int select_merges(struct selection *s, const char *list, struct error *error);
 
 /* By name. NULL if there is none. */

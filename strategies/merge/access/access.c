@@ -1,4 +1,4 @@
-/* Facts about the accesses of a kernel, and their printer. */
+/* Facts about the accesses of a kernel, their printer, and the answers that follow from them. */
 #include "merge/access/access.h"
 
 #include <string.h>
@@ -255,4 +255,459 @@ void access_print(const struct kernel_access *ka, struct text *out)
         print_loops(ka, f->loop, out);
         text_add(out, "\n");
     }
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* Answers from the facts.
+ *
+ * Why a launch may write `out` over `killed`: take one write and one read. Where the thread's
+ * indices, and the counters of the loops around both, stand in both at the same positions, they
+ * touch the same element only in the same thread and the same iteration of those loops (PLACE,
+ * WRITE_*, READ_INDEX, LOOP); and there the read comes first (ORDER, with TEXT and TYPE for what a
+ * compiler may do to it). If that holds for all pairs, no read finds what the launch has written.
+ */
+/* A condition that is being checked. */
+struct check {
+    const struct kernel_access *ka;
+    const struct access_question *question;
+    struct access_refusal refusal;
+};
+
+static const struct name *name_at(const struct kernel_access *ka, int name)
+{
+    return &ka->fun->names[name];
+}
+
+static bool refuse(struct check *c, int killed, const struct access_fact *about)
+{
+    c->refusal.killed = killed;
+    c->refusal.line = about ? access_line(c->ka, about->access->begin) : c->ka->kernel->at.line;
+    return false;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+/* Surely of the same value, in the same thread and the same iterations. */
+static bool same_index(const struct access_index *a, const struct access_index *b)
+{
+    return a->kind != ACCESS_ANY && a->kind == b->kind && a->number == b->number &&
+           a->name == b->name && a->constant == b->constant;
+}
+
+static bool same_indices(const struct access_fact *a, const struct access_fact *b)
+{
+    bool same = a->access->rank == b->access->rank;
+    for (unsigned d = 0; same && d < a->access->rank; d++)
+        same = same_index(&a->index[d], &b->index[d]);
+    return same;
+}
+
+/* Surely different elements of arrays in the same place, in all threads and iterations. */
+static bool disjoint(const struct access_fact *a, const struct access_fact *b)
+{
+    for (unsigned d = 0; d < a->access->rank && d < b->access->rank; d++) {
+        const struct access_index *x = &a->index[d], *y = &b->index[d];
+        if ((x->kind == ACCESS_CONSTANT || x->kind == ACCESS_NAME) && x->kind == y->kind &&
+            x->name == y->name && x->constant != y->constant)
+            return true;
+    }
+    return false;
+}
+
+static bool is_around(const struct kernel_access *ka, int outer, int loop)
+{
+    while (loop != CTEXT_NONE && loop != outer)
+        loop = ka->text->loops[loop].parent;
+    return loop == outer;
+}
+
+/* The innermost loop around both, or CTEXT_NONE. */
+static int common_loop(const struct kernel_access *ka, const struct access_fact *a,
+                       const struct access_fact *b)
+{
+    int loop = a->loop;
+    while (loop != CTEXT_NONE && !is_around(ka, loop, b->loop))
+        loop = ka->text->loops[loop].parent;
+    return loop;
+}
+
+/* In one iteration of the loops around both: is all of `read` over before `write`? */
+static bool comes_before(const struct access_fact *read, const struct access_fact *write)
+{
+    if (read->begin == write->begin) /* `y[i] = ... x[i] ...;` */
+        return write->plain;
+    return read->end <= write->begin;
+}
+
+/* To a compiler, may these be the same memory? i32 and u32 may, and bytes with everything. */
+static bool types_alias(const struct name *a, const struct name *b)
+{
+    size_t x = element_bytes(a->element), y = element_bytes(b->element);
+    return x == 1 || y == 1 ||
+           (x == y && element_is_float(a->element) == element_is_float(b->element));
+}
+
+static bool spelt_same_place(const struct kernel_access *ka, int out, int killed)
+{
+    const struct name *a = name_at(ka, out), *b = name_at(ka, killed);
+    if (a->rank != b->rank || a->thread_rank || b->thread_rank || a->local || b->local ||
+        !a->index.offset != !b->index.offset)
+        return false;
+    bool same = !a->index.offset || expr_equal(a->index.offset, b->index.offset);
+    for (unsigned d = 0; same && d < a->rank; d++)
+        same = expr_equal(a->shape[d], b->shape[d]) &&
+               (!a->index.offset || expr_equal(a->index.stride[d], b->index.stride[d]));
+    return same;
+}
+
+/* ---- conditions on arrays ------------------------------------------------------------------- */
+
+static bool check_text(struct check *c)
+{
+    return !access_unclear(c->ka) || refuse(c, NO_NAME, NULL);
+}
+
+/* The position of an array among the kernel's results, or -1. */
+static int result_position(const struct check *c, int array)
+{
+    for (unsigned o = 0; o < c->ka->stm->out_count; o++)
+        if (c->ka->stm->outs[o] == array)
+            return (int)o;
+    return -1;
+}
+
+static bool check_out(struct check *c)
+{
+    return result_position(c, c->question->out) >= 0 || refuse(c, NO_NAME, NULL);
+}
+
+static bool check_taken_over(struct check *c)
+{
+    int o = result_position(c, c->question->out);
+    return o < 0 || c->ka->kernel->taken_over[o] == NO_NAME || refuse(c, NO_NAME, NULL);
+}
+
+static bool check_input_written(struct check *c)
+{
+    for (unsigned i = 0; i < c->question->killed_count; i++) {
+        int killed = c->question->killed[i];
+        for (unsigned f = 0; f < c->ka->count; f++)
+            if (c->ka->facts[f].written && c->ka->facts[f].access->array == killed)
+                return refuse(c, killed, &c->ka->facts[f]);
+    }
+    return true;
+}
+
+static bool check_size(struct check *c)
+{
+    size_t bytes = element_bytes(name_at(c->ka, c->question->out)->element);
+    for (unsigned i = 0; i < c->question->killed_count; i++)
+        if (element_bytes(name_at(c->ka, c->question->killed[i])->element) != bytes)
+            return refuse(c, c->question->killed[i], NULL);
+    return true;
+}
+
+static bool check_place(struct check *c)
+{
+    const struct access_question *q = c->question;
+    for (unsigned i = 0; i < q->killed_count; i++)
+        if (!(q->same_place ? q->same_place(q->context, q->out, q->killed[i])
+                            : spelt_same_place(c->ka, q->out, q->killed[i])))
+            return refuse(c, q->killed[i], NULL);
+    return true;
+}
+
+/* ---- conditions on the writes and on reads of the result ------------------------------------ */
+
+static bool each_write(struct check *c,
+                       bool (*holds)(const struct check *, const struct access_fact *))
+{
+    for (unsigned i = 0; i < c->ka->count; i++) {
+        const struct access_fact *f = &c->ka->facts[i];
+        if (f->written && f->access->array == c->question->out && !holds(c, f))
+            return refuse(c, NO_NAME, f);
+    }
+    return true;
+}
+
+static bool at_threads(const struct check *c, const struct access_fact *write)
+{
+    for (unsigned d = 0; d < write->access->rank && !c->question->rows; d++)
+        if (write->index[d].kind != ACCESS_THREAD)
+            return false;
+    return true;
+}
+
+static bool check_write_index(struct check *c)
+{
+    return each_write(c, at_threads);
+}
+
+/* All indices of the thread are there, so another thread writes another element. */
+static bool names_thread(const struct check *c, const struct access_fact *write)
+{
+    const struct kernel *k = c->ka->kernel;
+    unsigned count = k->rank + (k->item != NO_NAME && k->group_items > 1);
+    for (unsigned t = 0; t < count; t++) {
+        bool found = false;
+        for (unsigned d = 0; d < write->access->rank; d++)
+            found |= write->index[d].kind == ACCESS_THREAD && write->index[d].number == t;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static bool check_write_threads(struct check *c)
+{
+    return each_write(c, names_thread);
+}
+
+/* A read that finds what the same thread has put there is harmless. Any other one finds nothing of
+ * use in a fresh array, or is an assignment in disguise. */
+static bool check_out_read(struct check *c)
+{
+    const struct access_fact *first = NULL;
+    for (unsigned i = 0; i < c->ka->count; i++) {
+        const struct access_fact *f = &c->ka->facts[i];
+        if (f->access->array != c->question->out)
+            continue;
+        if (f->read && !(first && same_indices(first, f) && first->end <= f->begin))
+            return refuse(c, NO_NAME, f);
+        if (f->written && !first)
+            first = f;
+    }
+    return true;
+}
+
+/* ---- conditions on a read and a write ------------------------------------------------------- */
+
+typedef bool pair_condition(const struct check *, const struct access_fact *read,
+                            const struct access_fact *write);
+
+static bool is_killed(const struct check *c, int array)
+{
+    for (unsigned i = 0; i < c->question->killed_count; i++)
+        if (c->question->killed[i] == array)
+            return true;
+    return false;
+}
+
+static bool each_pair(struct check *c, pair_condition *holds)
+{
+    for (unsigned w = 0; w < c->ka->count; w++) {
+        const struct access_fact *write = &c->ka->facts[w];
+        if (!write->written || write->access->array != c->question->out)
+            continue;
+        for (unsigned r = 0; r < c->ka->count; r++) {
+            const struct access_fact *read = &c->ka->facts[r];
+            if (!is_killed(c, read->access->array) || (c->question->rows && disjoint(read, write)))
+                continue;
+            if (!holds(c, read, write))
+                return refuse(c, read->access->array, read);
+        }
+    }
+    return true;
+}
+
+static bool reads_where_written(const struct check *c, const struct access_fact *read,
+                                const struct access_fact *write)
+{
+    if (!c->question->rows)
+        return same_indices(read, write);
+    for (unsigned d = 0; d < write->access->rank; d++)
+        if (write->index[d].kind == ACCESS_THREAD &&
+            !(d < read->access->rank && same_index(&read->index[d], &write->index[d])))
+            return false;
+    return true;
+}
+
+static bool check_read_index(struct check *c)
+{
+    return each_pair(c, reads_where_written);
+}
+
+/* Every loop around both goes on to other elements with each iteration. */
+static bool loops_move_on(const struct check *c, const struct access_fact *read,
+                          const struct access_fact *write)
+{
+    int loop = common_loop(c->ka, read, write);
+    for (; loop != CTEXT_NONE; loop = c->ka->text->loops[loop].parent) {
+        bool found = false;
+        for (unsigned d = 0; d < write->access->rank && d < read->access->rank; d++)
+            found |= write->index[d].kind == ACCESS_COUNTER &&
+                     write->index[d].number == (unsigned)loop &&
+                     same_index(&write->index[d], &read->index[d]);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static bool check_loop(struct check *c)
+{
+    return each_pair(c, loops_move_on);
+}
+
+static bool read_first(const struct check *c, const struct access_fact *read,
+                       const struct access_fact *write)
+{
+    (void)c;
+    return comes_before(read, write);
+}
+
+static bool check_order(struct check *c)
+{
+    return each_pair(c, read_first);
+}
+
+/* Compilers that take f32 and i32 for apart may move a read behind a write. Not where the one value
+ * is made of the other; C's effective types would say never, C++ has nothing like them. */
+static bool types_in_order(const struct check *c, const struct access_fact *read,
+                           const struct access_fact *write)
+{
+    return types_alias(name_at(c->ka, read->access->array), name_at(c->ka, write->access->array)) ||
+           (write->pure && read->begin == write->begin);
+}
+
+static bool check_type(struct check *c)
+{
+    return each_pair(c, types_in_order);
+}
+
+/* ---- in place ------------------------------------------------------------------------------- */
+
+static bool (*const conditions[ACCESS_CHECKS])(struct check *) = {
+    [ACCESS_CHECK_TEXT] = check_text,
+    [ACCESS_CHECK_OUT] = check_out,
+    [ACCESS_CHECK_TAKEN_OVER] = check_taken_over,
+    [ACCESS_CHECK_INPUT_WRITTEN] = check_input_written,
+    [ACCESS_CHECK_SIZE] = check_size,
+    [ACCESS_CHECK_PLACE] = check_place,
+    [ACCESS_CHECK_WRITE_INDEX] = check_write_index,
+    [ACCESS_CHECK_WRITE_THREADS] = check_write_threads,
+    [ACCESS_CHECK_OUT_READ] = check_out_read,
+    [ACCESS_CHECK_READ_INDEX] = check_read_index,
+    [ACCESS_CHECK_LOOP] = check_loop,
+    [ACCESS_CHECK_ORDER] = check_order,
+    [ACCESS_CHECK_TYPE] = check_type,
+};
+
+bool access_in_place(const struct kernel_access *ka, const struct access_question *question,
+                     struct access_refusal *refusal)
+{
+    struct check c = {.ka = ka, .question = question};
+    for (int i = 0; i < ACCESS_CHECKS; i++) {
+        if (question->switches >> i & 1 || conditions[i](&c))
+            continue;
+        c.refusal.check = (enum access_check)i;
+        if (refusal)
+            *refusal = c.refusal;
+        return false;
+    }
+    return true;
+}
+
+static const char *const check_texts[ACCESS_CHECKS][2] = {
+#define X(name, sentence) [ACCESS_CHECK_##name] = {#name, sentence},
+    ACCESS_CHECK_LIST(X)
+#undef X
+};
+
+const char *access_check_name(enum access_check check)
+{
+    return check_texts[check][0];
+}
+
+const char *access_check_sentence(enum access_check check)
+{
+    return check_texts[check][1];
+}
+
+/* ---- private arrays ------------------------------------------------------------------------- */
+
+static bool is_private(const struct kernel_access *ka, int array)
+{
+    for (unsigned i = 0; i < ka->kernel->private_count; i++)
+        if (ka->kernel->privates[i] == array)
+            return true;
+    return false;
+}
+
+static bool all_before(const struct kernel_access *ka, int a, int b, unsigned switches)
+{
+    for (unsigned i = 0; i < ka->count; i++)
+        for (unsigned j = 0; j < ka->count; j++) {
+            const struct access_fact *x = &ka->facts[i], *y = &ka->facts[j];
+            if (x->access->array != a || y->access->array != b)
+                continue;
+            if (!(switches & ACCESS_WITHOUT(LOOP)) && common_loop(ka, x, y) != CTEXT_NONE)
+                return false;
+            if (!(switches & ACCESS_WITHOUT(ORDER)) && x->end > y->begin)
+                return false;
+        }
+    return true;
+}
+
+enum access_order access_private_order(const struct kernel_access *ka, int a, int b,
+                                       unsigned switches)
+{
+    if (a == b || !is_private(ka, a) || !is_private(ka, b) ||
+        (access_unclear(ka) && !(switches & ACCESS_WITHOUT(TEXT))) ||
+        (!types_alias(name_at(ka, a), name_at(ka, b)) && !(switches & ACCESS_WITHOUT(TYPE))))
+        return ACCESS_OVERLAP;
+    if (all_before(ka, a, b, switches))
+        return ACCESS_BEFORE;
+    return all_before(ka, b, a, switches) ? ACCESS_AFTER : ACCESS_OVERLAP;
+}
+
+/* ---- regions -------------------------------------------------------------------------------- */
+
+static struct access_region region_of(const struct kernel_access *ka, const struct access_fact *f)
+{
+    const struct access_index any = {.kind = ACCESS_ANY, .name = NO_NAME};
+    struct access_region region = {.rank = f->access->rank};
+    for (unsigned d = 0; d < region.rank; d++)
+        region.dim[d] =
+            access_unclear(ka) || f->index[d].kind == ACCESS_COUNTER ? any : f->index[d];
+    return region;
+}
+
+/* ACCESS_ANY counts as equal to itself here. */
+static bool same_region(const struct access_region *a, const struct access_region *b)
+{
+    bool same = a->rank == b->rank;
+    for (unsigned d = 0; same && d < a->rank; d++)
+        same = a->dim[d].kind == b->dim[d].kind &&
+               (a->dim[d].kind == ACCESS_ANY || same_index(&a->dim[d], &b->dim[d]));
+    return same;
+}
+
+static struct access_regions regions(const struct kernel_access *ka, int array, bool written,
+                                     struct arena *arena)
+{
+    struct access_regions all = {0, arena_alloc(arena, (ka->count + 1) * sizeof *all.items)};
+    for (unsigned i = 0; i < ka->count; i++) {
+        const struct access_fact *f = &ka->facts[i];
+        if (f->access->array != array || !(access_unclear(ka) || (written ? f->written : f->read)))
+            continue;
+        struct access_region region = region_of(ka, f);
+        bool known = false;
+        for (unsigned r = 0; r < all.count && !known; r++)
+            known = same_region(&all.items[r], &region);
+        if (!known)
+            all.items[all.count++] = region;
+    }
+    return all;
+}
+
+struct access_regions access_reads(const struct kernel_access *ka, int array, struct arena *arena)
+{
+    return regions(ka, array, false, arena);
+}
+
+struct access_regions access_writes(const struct kernel_access *ka, int array, struct arena *arena)
+{
+    return regions(ka, array, true, arena);
 }

@@ -65,9 +65,4 @@ bool ctext_takes_address(const struct ctext *t, int token);
 void ctext_unwrap(const struct ctext *t, int *first, int *last);
 void ctext_set_unclear(struct ctext *t, int token, const char *why);
 
-/* Marks the names that the tokens [begin, end) declare, if they are a declaration. */
-void ctext_mark_declared(struct ctext *t, int begin, int end);
-/* access_statements.c: fills in statements and loops, and says where that is not possible. */
-void ctext_read_statements(struct ctext *t);
-
 #endif

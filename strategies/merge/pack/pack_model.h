@@ -123,34 +123,4 @@ struct pack_skyline *pack_skyline_open(const struct pack_item *items, unsigned c
 enum pack_verdict pack_skyline_ask(struct pack_skyline *skyline, struct pack_question *question);
 void pack_skyline_close(struct pack_skyline *skyline);
 
-/* --- pack_exact.c --- */
-
-struct pack_plan {
-    int64_t *offset;
-    int64_t height, lower_bound;
-    const char *method;
-};
-
-/* Lowers a plan until it is as low as the larger of `enough` and its lower bound, or the time is
- * over; raises the bound as far as is proved. Returns the number of buffers placed on the way. */
-uint64_t pack_exact(const struct pack_item *items, unsigned count, int64_t enough,
-                    uint64_t deadline_ns, struct pack_plan *plan);
-
-/* --- pack_join.c --- */
-
-struct pack_join {
-    struct pack_model model; /* of the joined buffers */
-    struct join_group *groups;
-    unsigned *group_of; /* the group of a joined buffer */
-    unsigned count, item_count;
-};
-
-/* Joins items for which pack_skyline_fits. `random` NULL: every join there is; else those
- * above a random likeliness, in a somewhat random order. */
-void pack_join_build(struct pack_join *join, const struct pack_item *items, unsigned count,
-                     struct random *random);
-/* The plan of the items from one of the joined model's. */
-void pack_join_spread(const struct pack_join *join, const int64_t *joined, int64_t *offset);
-void pack_join_free(struct pack_join *join);
-
 #endif

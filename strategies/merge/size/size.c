@@ -11,37 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sizes *sizes_open(struct program *program, const struct fun *fun, unsigned without)
-{
-    struct sizes *s = must_alloc(sizeof *s);
-    s->program = program;
-    s->fun = fun;
-    s->without = without;
-    polys_open(&s->polys);
-    sizes_walk(s);
-    return s;
-}
-
-void sizes_close(struct sizes *s)
-{
-    polys_close(&s->polys);
-    free(s->names);
-    free(s->world_at);
-    free(s->slots);
-    free(s);
-}
-
-struct size_name *sizes_name(struct sizes *s, int name)
-{
-    if ((unsigned)name >= s->name_capacity) {
-        unsigned old = s->name_capacity;
-        s->name_capacity = s->fun->name_count + s->fun->name_count / 2 + 1;
-        s->names = must_realloc(s->names, s->name_capacity * sizeof *s->names);
-        memset(s->names + old, 0, (s->name_capacity - old) * sizeof *s->names);
-    }
-    return &s->names[name];
-}
-
 void sizes_define(struct sizes *s, int name, const struct expr *value)
 {
     const struct poly *form = sizes_of(s, value);
@@ -175,6 +144,260 @@ bool sizes_at_least(struct sizes *s, const struct poly *a, const struct poly *b,
     return difference && sizes_nonnegative(s, difference, position);
 }
 
+/* ---- proofs ---------------------------------------------------------------------------------- */
+
+/* Proving that a polynomial is not negative, by putting bounds in place of atoms.
+ *
+ * p = v * q + r. Where q >= 0 and v >= limit, p >= limit * q + r, and it is enough to prove that of
+ * the right side, which has one v less; likewise with an upper bound where q <= 0, and with both
+ * where the sign of q is open. A minimum or maximum is one of its arguments: both cases must hold.
+ * Atoms that are bound last go first: their bounds are made of earlier ones. The search ends with
+ * its budget, which is far above what sizes of real programs need.
+ */
+enum { DEPTH = 6, BUDGET = 100, ATOMS_TRIED = 8 };
+
+struct proof {
+    struct sizes *s;
+    unsigned position;
+    unsigned assumed_count;
+    const struct poly *const *assumed;
+    unsigned budget;
+};
+
+static bool nonnegative(struct proof *pr, const struct poly *p, unsigned depth);
+
+static const struct poly *negated(struct proof *pr, const struct poly *p)
+{
+    return poly_add(&pr->s->polys, sizes_constant(pr->s, 0), -1, p);
+}
+
+/* ---- atoms that are never negative ---------------------------------------------------------- */
+
+static bool result_is_nonnegative(struct proof *pr, const struct atom *a, unsigned depth)
+{
+    /* clang-format off */
+    switch (a->op) {
+    case EXPR_NAME: case EXPR_CONVERT:
+        return a->type == ELEMENT_bool || a->type == ELEMENT_u8 || a->type == ELEMENT_u32;
+    case EXPR_MIN: case EXPR_DIV:
+        return nonnegative(pr, a->arg[0], depth) && nonnegative(pr, a->arg[1], depth);
+    case EXPR_MAX: case EXPR_BITAND:
+        return nonnegative(pr, a->arg[0], depth) || nonnegative(pr, a->arg[1], depth);
+    case EXPR_MOD: case EXPR_SHR: /* the sign is that of what is divided */
+        return nonnegative(pr, a->arg[0], depth);
+    case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE: case EXPR_EQ: case EXPR_NE:
+    case EXPR_AND: case EXPR_OR: case EXPR_NOT:
+        return true;
+    default:
+        return false;
+    }
+    /* clang-format on */
+}
+
+static bool atom_is_nonnegative(struct proof *pr, int number, unsigned depth)
+{
+    const struct atom a = pr->s->polys.atoms[number];
+    int64_t limit;
+    if (element_is_float(a.type))
+        return false;
+    for (const struct bound *b = a.facts ? a.facts->bounds : NULL; b; b = b->next)
+        if (!b->upper && poly_is_constant(b->limit, &limit) && limit >= 0 &&
+            span_has(b->span, pr->position))
+            return true;
+    return depth > 0 && result_is_nonnegative(pr, &a, depth - 1);
+}
+
+static bool terms_are_nonnegative(struct proof *pr, const struct poly *p, unsigned depth)
+{
+    bool all = true;
+    for (unsigned t = 0; t < p->count && all; t++)
+        all = p->terms[t].coefficient > 0;
+    for (unsigned t = 0; t < p->count && all; t++)
+        for (unsigned i = 0; i < p->terms[t].degree && all; i++)
+            all = atom_is_nonnegative(pr, p->terms[t].atoms[i], depth);
+    return all;
+}
+
+/* ---- bounds --------------------------------------------------------------------------------- */
+
+/* One way to see p: atom * q + r, and which bounds of the atom are asked for. */
+struct view {
+    int atom;
+    const struct poly *q, *r;
+    bool upper;
+};
+
+/* scale * atom >= (<=) limit: is scale * r + q * limit >= 0? */
+static bool try_bound(struct proof *pr, const struct view *v, int64_t scale,
+                      const struct poly *limit, unsigned depth)
+{
+    struct polys *ps = &pr->s->polys;
+    limit = sizes_normal(pr->s, limit, pr->position);
+    const struct poly *product = poly_multiply(ps, v->q, limit);
+    const struct poly *sum = product ? poly_add(ps, product, scale, v->r) : NULL;
+    return sum && nonnegative(pr, sum, depth - 1);
+}
+
+/* What is assumed for this question, solved for the atom. */
+static bool try_assumed(struct proof *pr, const struct view *v, unsigned depth)
+{
+    for (unsigned i = 0; i < pr->assumed_count; i++) {
+        const struct poly *rest;
+        int64_t c;
+        const struct poly *factor = poly_split(&pr->s->polys, pr->assumed[i], v->atom, &rest);
+        if (!poly_is_constant(factor, &c) || c == 0 || c == INT64_MIN || (c < 0) != v->upper)
+            continue;
+        const struct poly *limit = c < 0 ? rest : negated(pr, rest);
+        if (limit && try_bound(pr, v, c < 0 ? -c : c, limit, depth))
+            return true;
+    }
+    return false;
+}
+
+/* a / b with a >= 0, b >= 0 (not 0, or there would be no value): b * (a / b) is from a - b + 1 to
+ * a, and where q is a multiple of b that can be put in at once. */
+static bool try_quotient(struct proof *pr, const struct view *v, const struct poly *a,
+                         const struct poly *b, unsigned depth)
+{
+    struct polys *ps = &pr->s->polys;
+    int64_t c;
+    if (!nonnegative(pr, a, depth - 1) || !nonnegative(pr, b, depth - 1))
+        return false;
+    const struct poly *limit = a;
+    if (!v->upper) {
+        const struct poly *less = poly_add(ps, a, -1, b);
+        limit = less ? poly_add(ps, less, 1, sizes_constant(pr->s, 1)) : NULL;
+    }
+    if (!limit)
+        return false;
+    const struct poly *multiple = sizes_divide(pr->s, v->q, b);
+    struct view of_product = {v->atom, multiple, v->r, v->upper};
+    if (multiple && try_bound(pr, &of_product, 1, limit, depth))
+        return true;
+    if (poly_is_constant(b, &c) && try_bound(pr, v, c, limit, depth))
+        return true;
+    return v->upper && try_bound(pr, v, 1, a, depth);
+}
+
+static bool try_operation(struct proof *pr, const struct view *v, unsigned depth)
+{
+    const struct atom a = pr->s->polys.atoms[v->atom];
+    if (a.type != ELEMENT_i64)
+        return false;
+    if (a.op == (v->upper ? EXPR_MIN : EXPR_MAX))
+        return try_bound(pr, v, 1, a.arg[0], depth) || try_bound(pr, v, 1, a.arg[1], depth);
+    if (a.op == EXPR_DIV)
+        return try_quotient(pr, v, a.arg[0], a.arg[1], depth);
+    if (a.op == EXPR_MOD && v->upper && nonnegative(pr, a.arg[1], depth - 1)) {
+        const struct poly *last = poly_add(&pr->s->polys, a.arg[1], -1, sizes_constant(pr->s, 1));
+        return last && try_bound(pr, v, 1, last, depth);
+    }
+    return false;
+}
+
+static bool try_bounds(struct proof *pr, const struct view *v, unsigned depth)
+{
+    const struct atom a = pr->s->polys.atoms[v->atom];
+    if (try_assumed(pr, v, depth))
+        return true;
+    for (const struct bound *b = a.facts ? a.facts->bounds : NULL; b && pr->budget; b = b->next)
+        if (b->upper == v->upper && span_has(b->span, pr->position) &&
+            try_bound(pr, v, b->scale, b->limit, depth))
+            return true;
+    if (try_operation(pr, v, depth))
+        return true;
+    return !v->upper && atom_is_nonnegative(pr, v->atom, depth) && nonnegative(pr, v->r, depth - 1);
+}
+
+/* Either argument in place of a minimum or maximum. */
+static bool try_cases(struct proof *pr, const struct poly *p, int atom, unsigned depth)
+{
+    const struct atom a = pr->s->polys.atoms[atom];
+    if ((a.op != EXPR_MIN && a.op != EXPR_MAX) || element_is_float(a.type))
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct poly *one = poly_substitute(&pr->s->polys, p, atom, a.arg[i]);
+        if (!one || !nonnegative(pr, one, depth - 1))
+            return false;
+    }
+    return true;
+}
+
+static bool try_atom(struct proof *pr, const struct poly *p, int atom, unsigned depth)
+{
+    struct view v = {.atom = atom};
+    int64_t c;
+    v.q = poly_split(&pr->s->polys, p, atom, &v.r);
+    const struct poly *minus = negated(pr, v.q);
+    bool known = poly_is_constant(v.q, &c);
+    bool up = known ? c >= 0 : nonnegative(pr, v.q, depth - 1);
+    bool down = known ? c <= 0 : !up && minus && nonnegative(pr, minus, depth - 1);
+    if (up || down) {
+        v.upper = !up;
+        return try_bounds(pr, &v, depth) || try_cases(pr, p, atom, depth);
+    }
+    /* Where q has no v in it, p is smallest at one of v's ends. */
+    const struct poly *rest;
+    if (poly_split(&pr->s->polys, v.q, atom, &rest)->count > 0)
+        return false;
+    struct view w = v;
+    w.upper = true;
+    return try_bounds(pr, &v, depth) && try_bounds(pr, &w, depth);
+}
+
+/* ---- the search ----------------------------------------------------------------------------- */
+
+/* The atoms of p, bound last first; at most ATOMS_TRIED. */
+static unsigned latest_atoms(const struct polys *ps, const struct poly *p, int atoms[])
+{
+    unsigned count = 0;
+    for (unsigned t = 0; t < p->count; t++)
+        for (unsigned i = 0; i < p->terms[t].degree; i++) {
+            int atom = p->terms[t].atoms[i];
+            unsigned at = 0;
+            while (at < count && atoms[at] != atom &&
+                   ps->atoms[atoms[at]].order > ps->atoms[atom].order)
+                at++;
+            if (at == ATOMS_TRIED || (at < count && atoms[at] == atom))
+                continue;
+            if (count < ATOMS_TRIED)
+                count++;
+            for (unsigned k = count - 1; k > at; k--)
+                atoms[k] = atoms[k - 1];
+            atoms[at] = atom;
+        }
+    return count;
+}
+
+static bool nonnegative(struct proof *pr, const struct poly *p, unsigned depth)
+{
+    int64_t value;
+    if (poly_is_constant(p, &value))
+        return value >= 0;
+    if (pr->budget == 0)
+        return false;
+    pr->budget--;
+    if (terms_are_nonnegative(pr, p, depth))
+        return true;
+    if (depth == 0)
+        return false;
+    int atoms[ATOMS_TRIED];
+    unsigned count = latest_atoms(&pr->s->polys, p, atoms);
+    for (unsigned i = 0; i < count; i++)
+        if (try_atom(pr, p, atoms[i], depth))
+            return true;
+    return false;
+}
+
+bool sizes_nonnegative_given(struct sizes *s, const struct poly *p, unsigned position,
+                             unsigned assumed_count, const struct poly *const *assumed)
+{
+    if (position > s->last_position)
+        position = s->last_position;
+    struct proof pr = {s, position, assumed_count, assumed, BUDGET};
+    return nonnegative(&pr, sizes_normal(s, p, position), DEPTH);
+}
+
 /* ---- learning ------------------------------------------------------------------------------- */
 
 static struct atom_facts *facts_of(struct sizes *s, int atom)
@@ -212,7 +435,7 @@ static void file_bound(struct sizes *s, int atom, int64_t c, const struct poly *
     facts->bounds = b;
 }
 
-void sizes_learn_nonnegative(struct sizes *s, const struct poly *p, struct span span)
+static void learn_nonnegative(struct sizes *s, const struct poly *p, struct span span)
 {
     p = normal(s, p, s->last_position);
     if (sizes_nonnegative(s, p, s->last_position))
@@ -244,7 +467,7 @@ static void hand_over_bounds(struct sizes *s, int atom, const struct rule *rule)
                                    : b->upper ? poly_add(&s->polys, b->limit, -1, scaled)
                                               : poly_add(&s->polys, scaled, -1, b->limit);
         if (above)
-            sizes_learn_nonnegative(s, above, rule->span);
+            learn_nonnegative(s, above, rule->span);
     }
 }
 
@@ -264,8 +487,8 @@ static void learn_zero(struct sizes *s, const struct poly *p, struct span span)
     }
     const struct poly *opposite = poly_add(&s->polys, zero, -1, p);
     if (chosen < 0 && opposite) {
-        sizes_learn_nonnegative(s, p, span);
-        sizes_learn_nonnegative(s, opposite, span);
+        learn_nonnegative(s, p, span);
+        learn_nonnegative(s, opposite, span);
     }
     if (chosen < 0 || !opposite)
         return;
@@ -277,17 +500,17 @@ static void learn_zero(struct sizes *s, const struct poly *p, struct span span)
     hand_over_bounds(s, chosen, rule);
 }
 
-void sizes_learn_condition(struct sizes *s, const struct poly *p, bool truth, struct span span)
+static void learn_condition(struct sizes *s, const struct poly *p, bool truth, struct span span)
 {
     int single = poly_single_atom(p);
     if (single < 0)
         return;
     const struct atom a = s->polys.atoms[single];
     if ((a.op == EXPR_AND && truth) || (a.op == EXPR_OR && !truth)) {
-        sizes_learn_condition(s, a.arg[0], truth, span);
-        sizes_learn_condition(s, a.arg[1], truth, span);
+        learn_condition(s, a.arg[0], truth, span);
+        learn_condition(s, a.arg[1], truth, span);
     } else if (a.op == EXPR_NOT && !element_is_float(a.type)) {
-        sizes_learn_condition(s, a.arg[0], !truth, span);
+        learn_condition(s, a.arg[0], !truth, span);
     }
     if (a.op < EXPR_LT || a.op > EXPR_NE || element_is_float(a.type))
         return;
@@ -305,6 +528,254 @@ void sizes_learn_condition(struct sizes *s, const struct poly *p, bool truth, st
         if (truth == (a.op == EXPR_EQ))
             learn_zero(s, above, span);
     } else {
-        sizes_learn_nonnegative(s, above, span);
+        learn_nonnegative(s, above, span);
     }
+}
+
+/* ---- the walk through the program, statement by statement in order --------------------------- */
+
+static unsigned next_position(struct sizes *s, unsigned world)
+{
+    s->last_position++;
+    if (s->last_position >= s->world_capacity) {
+        s->world_capacity = s->world_capacity * 2 + 64;
+        s->world_at = must_realloc(s->world_at, s->world_capacity * sizeof *s->world_at);
+    }
+    s->world_at[s->last_position] = world;
+    return s->last_position;
+}
+
+static unsigned current_world(const struct sizes *s)
+{
+    return s->world_at[s->last_position];
+}
+
+static unsigned step(struct sizes *s)
+{
+    return next_position(s, current_world(s));
+}
+
+static void bind(struct sizes *s, int name)
+{
+    struct size_name *n = sizes_name(s, name);
+    n->bound = true;
+    n->bound_at = s->last_position;
+}
+
+/* ---- what statements say -------------------------------------------------------------------- */
+
+static void learn_shape(struct sizes *s, int array, struct span span)
+{
+    const struct name *n = &s->fun->names[array];
+    if (n->kind != NAME_ARRAY || (s->without & SIZES_BOUNDS))
+        return;
+    for (unsigned d = 0; d < n->rank; d++)
+        learn_nonnegative(s, sizes_of(s, n->shape[d]), span);
+}
+
+/* Names that are bound together may mention each other in their shapes. */
+static void bind_all(struct sizes *s, const int *names, unsigned count, struct span span)
+{
+    for (unsigned i = 0; i < count; i++)
+        bind(s, names[i]);
+    for (unsigned i = 0; i < count; i++)
+        learn_shape(s, names[i], span);
+}
+
+/* 0 <= name < range, inside of span. */
+static void learn_counter(struct sizes *s, int name, const struct poly *range, struct span span)
+{
+    bind(s, name);
+    sizes_name(s, name)->range = range;
+    const struct poly *value = sizes_of_name(s, name);
+    const struct poly *below = poly_add(&s->polys, range, -1, value);
+    if (below)
+        below = poly_add(&s->polys, below, -1, sizes_constant(s, 1));
+    if (s->without & SIZES_BOUNDS)
+        return;
+    learn_nonnegative(s, value, span);
+    if (below)
+        learn_nonnegative(s, below, span);
+}
+
+static void learn_assertion(struct sizes *s, const struct expr *condition, bool truth,
+                            struct span span)
+{
+    if (!(s->without & SIZES_ASSERTS))
+        learn_condition(s, sizes_of(s, condition), truth, span);
+}
+
+static void remember_position(struct sizes *s, const struct stm *stm, unsigned position)
+{
+    uint64_t h = (uintptr_t)stm >> 4;
+    while (s->slots[h & (s->slot_count - 1)].stm)
+        h++;
+    s->slots[h & (s->slot_count - 1)] = (struct position_slot){stm, position};
+}
+
+/* ---- statements with bodies ----------------------------------------------------------------- */
+
+static void walk_body(struct sizes *s, const struct body *body, const unsigned *end);
+
+/* Opens a body: its own position, and the place for its end. */
+static unsigned *enter(struct sizes *s)
+{
+    unsigned *end = arena_alloc(&s->polys.arena, sizeof *end);
+    *end = UINT32_MAX;
+    step(s);
+    return end;
+}
+
+static void leave(struct sizes *s, unsigned *end, unsigned world_before)
+{
+    *end = step(s);
+    next_position(s, world_before);
+}
+
+static void walk_branch(struct sizes *s, const struct body *body, const struct expr *condition,
+                        bool truth)
+{
+    unsigned world = current_world(s), *end = enter(s);
+    learn_assertion(s, condition, truth, (struct span){s->last_position, end});
+    walk_body(s, body, end);
+    leave(s, end, world);
+}
+
+/* A scalar that both branches give the same value has that value. */
+static void walk_if(struct sizes *s, const struct stm *stm)
+{
+    walk_branch(s, stm->then, stm->expr, true);
+    walk_branch(s, stm->otherwise, stm->expr, false);
+    for (unsigned o = 0; o < stm->out_count; o++) {
+        if (s->fun->names[stm->outs[o]].kind != NAME_SCALAR)
+            continue;
+        const struct poly *a = sizes_of_name(s, stm->then->results[o]);
+        if (a == sizes_of_name(s, stm->otherwise->results[o]))
+            sizes_name(s, stm->outs[o])->value = a;
+    }
+}
+
+/* A scalar that every iteration hands on as it is keeps the value that it began with. */
+static void walk_loop(struct sizes *s, const struct stm *stm)
+{
+    const struct loop *l = stm->loop;
+    const struct poly *range = l->counter != NO_NAME ? sizes_of(s, l->bound) : NULL;
+    unsigned world = current_world(s), *end = enter(s), begin = s->last_position;
+    struct span span = {begin, end};
+    for (unsigned i = 0; i < l->param_count; i++)
+        if (l->init_exprs[i] && l->body.results[i] == l->params[i]) {
+            const struct poly *init = sizes_of(s, l->init_exprs[i]);
+            sizes_name(s, l->params[i])->value = init;
+            sizes_name(s, stm->outs[i])->value = init;
+        }
+    bind_all(s, l->params, l->param_count, span);
+    if (range)
+        learn_counter(s, l->counter, range, span);
+    walk_body(s, &l->body, end);
+    leave(s, end, world);
+    if (range) {
+        sizes_name(s, l->counter)->from = begin;
+        sizes_name(s, l->counter)->to = *end;
+    }
+}
+
+/* Shapes are checked before extents, and both before the launch. */
+static void walk_kernel(struct sizes *s, const struct stm *stm, struct span span)
+{
+    const struct kernel *k = stm->kernel;
+    unsigned *here = arena_alloc(&s->polys.arena, sizeof *here);
+    *here = s->last_position;
+    bind_all(s, stm->outs, stm->out_count, span);
+    for (unsigned p = 0; p < k->private_count; p++)
+        sizes_name(s, k->privates[p])->kernel = k;
+    for (unsigned d = 0; d < k->rank; d++) {
+        const struct poly *extent = sizes_of(s, k->extents[d]);
+        if (!(s->without & SIZES_BOUNDS))
+            learn_nonnegative(s, extent, span);
+        learn_counter(s, k->indices[d], extent, (struct span){*here, here});
+        sizes_name(s, k->indices[d])->is_index = true;
+    }
+    if (k->item != NO_NAME)
+        bind(s, k->item);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static void walk_statement(struct sizes *s, const struct stm *stm, const unsigned *end)
+{
+    remember_position(s, stm, step(s));
+    if (stm->kind == STM_IF)
+        walk_if(s, stm);
+    else if (stm->kind == STM_LOOP)
+        walk_loop(s, stm);
+    struct span span = {s->last_position, end};
+    if (stm->kind == STM_KERNEL) {
+        walk_kernel(s, stm, span);
+    } else if (stm->kind == STM_ASSERT) {
+        span.from = step(s);
+        learn_assertion(s, stm->expr, true, span);
+    } else {
+        if (stm->kind == STM_SCALAR) {
+            const struct poly *value = sizes_of(s, stm->expr);
+            sizes_name(s, stm->outs[0])->value = value;
+        }
+        bind_all(s, stm->outs, stm->out_count, span);
+    }
+}
+
+static void walk_body(struct sizes *s, const struct body *body, const unsigned *end)
+{
+    for (const struct stm *stm = body->first; stm; stm = stm->next)
+        walk_statement(s, stm, end);
+}
+
+static unsigned count_statements(const struct body *body)
+{
+    unsigned count = 0;
+    for (const struct stm *stm = body->first; stm; stm = stm->next) {
+        count++;
+        if (stm->kind == STM_IF)
+            count += count_statements(stm->then) + count_statements(stm->otherwise);
+        else if (stm->kind == STM_LOOP)
+            count += count_statements(&stm->loop->body);
+    }
+    return count;
+}
+
+static void walk_all(struct sizes *s)
+{
+    const struct fun *fun = s->fun;
+    unsigned needed = 2 * count_statements(&fun->body) + 1;
+    for (s->slot_count = 16; s->slot_count < needed;)
+        s->slot_count *= 2;
+    s->slots = must_alloc(s->slot_count * sizeof *s->slots);
+    s->world_capacity = 64;
+    s->world_at = must_alloc(s->world_capacity * sizeof *s->world_at);
+    s->world_at[0] = s->world_count = 1;
+    sizes_name(s, 0);
+    unsigned *end = arena_alloc(&s->polys.arena, sizeof *end);
+    *end = UINT32_MAX;
+    bind_all(s, fun->params, fun->param_count, (struct span){0, end});
+    walk_body(s, &fun->body, end);
+    *end = step(s);
+}
+
+struct sizes *sizes_open(struct program *program, const struct fun *fun, unsigned without)
+{
+    struct sizes *s = must_alloc(sizeof *s);
+    s->program = program;
+    s->fun = fun;
+    s->without = without;
+    polys_open(&s->polys);
+    walk_all(s);
+    return s;
+}
+
+void sizes_close(struct sizes *s)
+{
+    polys_close(&s->polys);
+    free(s->names);
+    free(s->world_at);
+    free(s->slots);
+    free(s);
 }

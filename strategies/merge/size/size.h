@@ -19,7 +19,7 @@
 #ifndef GAMUT_MERGE_SIZE_H
 #define GAMUT_MERGE_SIZE_H
 
-#include "merge/poly.h"
+#include "merge/size/poly.h"
 
 struct sizes;
 

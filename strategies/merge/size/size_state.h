@@ -1,4 +1,4 @@
-/* What size.c (names, rules), size_walk.c (the program) and size_prove.c (bounds) share. */
+/* The state of the size analysis: shared by size.c, size_expr.c and the proofs of disjointness. */
 #ifndef GAMUT_MERGE_SIZE_STATE_H
 #define GAMUT_MERGE_SIZE_STATE_H
 
@@ -68,13 +68,8 @@ static inline bool span_has(struct span span, unsigned position)
 }
 
 struct size_name *sizes_name(struct sizes *s, int name); /* grows the table */
-/* p is at least 0, or a comparison is true or false, in the span; for the walk alone, which stands
- * at last_position. */
-void sizes_learn_nonnegative(struct sizes *s, const struct poly *p, struct span span);
-void sizes_learn_condition(struct sizes *s, const struct poly *p, bool truth, struct span span);
 /* The canonical form of an operation on operands of this type. */
 const struct poly *sizes_operation(struct sizes *s, enum expr_op op, enum element type,
                                    const struct poly *a, const struct poly *b);
-void sizes_walk(struct sizes *s);
 
 #endif

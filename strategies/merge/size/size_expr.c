@@ -6,6 +6,17 @@
 
 /* ---- atoms ---------------------------------------------------------------------------------- */
 
+struct size_name *sizes_name(struct sizes *s, int name)
+{
+    if ((unsigned)name >= s->name_capacity) {
+        unsigned old = s->name_capacity;
+        s->name_capacity = s->fun->name_count + s->fun->name_count / 2 + 1;
+        s->names = must_realloc(s->names, s->name_capacity * sizeof *s->names);
+        memset(s->names + old, 0, (s->name_capacity - old) * sizeof *s->names);
+    }
+    return &s->names[name];
+}
+
 static const struct poly *opaque(struct sizes *s, enum expr_op op, enum element type,
                                  const struct poly *a, const struct poly *b)
 {

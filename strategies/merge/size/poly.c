@@ -1,5 +1,5 @@
 /* Canonical polynomials: sums are collected in a sorted list of terms, then interned. */
-#include "merge/poly.h"
+#include "merge/size/poly.h"
 
 #include <stdlib.h>
 #include <string.h>
