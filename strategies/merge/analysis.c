@@ -49,8 +49,8 @@ struct comparison {
 static bool same_value(struct analysis *all, const struct expr *a, const struct expr *b,
                        unsigned position)
 {
-    return expr_equal(a, b) || sizes_equal(all->sizes, sizes_of(all->sizes, a), sizes_of(all->sizes, b),
-                                           sizes_at(all, position));
+    return expr_equal(a, b) || sizes_equal(all->sizes, sizes_of(all->sizes, a),
+                                           sizes_of(all->sizes, b), sizes_at(all, position));
 }
 
 static bool same_place(void *context, int out, int killed)
@@ -72,8 +72,8 @@ static bool same_place(void *context, int out, int killed)
 }
 
 enum merge_condition analysis_in_place(struct analysis *all, unsigned position, int out,
-                                    const struct index_function *index, const int *killed,
-                                    unsigned killed_count, const char **detail)
+                                       const struct index_function *index, const int *killed,
+                                       unsigned killed_count, const char **detail)
 {
     if (all->o->at[position]->kind != STM_KERNEL)
         return CONDITION_interference;
@@ -132,7 +132,7 @@ static bool same_threads(struct analysis *all, const struct name *a, const struc
 }
 
 enum merge_condition analysis_private(struct analysis *all, unsigned position, int a, int b,
-                                   const char **detail)
+                                      const char **detail)
 {
     const struct kernel_access *ka = kernel_at(all, position);
     if (access_private_order(ka, a, b, 0) == ACCESS_OVERLAP) {
@@ -148,8 +148,8 @@ enum merge_condition analysis_private(struct analysis *all, unsigned position, i
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-bool analysis_enough_bytes(struct analysis *all, const struct expr *enough, const struct expr *bytes,
-                        unsigned at)
+bool analysis_enough_bytes(struct analysis *all, const struct expr *enough,
+                           const struct expr *bytes, unsigned at)
 {
     if (expr_equal(enough, bytes))
         return true;
@@ -188,7 +188,8 @@ static struct region access_part(struct analysis *all, const struct region *whol
 }
 
 /* The union over all iterations of the loops around scope `inner` up to `outer`. */
-static struct region over_loops(struct analysis *all, struct region r, unsigned inner, unsigned outer)
+static struct region over_loops(struct analysis *all, struct region r, unsigned inner,
+                                unsigned outer)
 {
     for (unsigned scope = inner; scope != outer; scope = all->o->scopes[scope].parent) {
         const struct stm *owner = all->o->scopes[scope].owner;
@@ -225,7 +226,7 @@ static bool kernel_apart(struct analysis *all, unsigned position, int touched,
 }
 
 bool analysis_elsewhere(struct analysis *all, unsigned position, int touched, int array,
-                     const struct index_function *index, unsigned outer)
+                        const struct index_function *index, unsigned outer)
 {
     const struct stm *s = all->o->at[position];
     if (!merge_checks(all->m, CONDITION_elsewhere))

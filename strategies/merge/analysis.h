@@ -28,19 +28,19 @@ void analysis_close(struct analysis *a);
 /* May the kernel at `position` write its result `out`, placed by `index`, over the arrays `killed`
  * that it reads, all of them in the same block? MERGE_ALLOWED or why not. */
 enum merge_condition analysis_in_place(struct analysis *a, unsigned position, int out,
-                                    const struct index_function *index, const int *killed,
-                                    unsigned killed_count, const char **detail);
+                                       const struct index_function *index, const int *killed,
+                                       unsigned killed_count, const char **detail);
 /* May two private arrays of the kernel at `position` be in one block? */
 enum merge_condition analysis_private(struct analysis *a, unsigned position, int x, int y,
-                                   const char **detail);
+                                      const char **detail);
 /* Does the statement at `position` touch, of the array `touched`, only what is surely not part of
  * `array` in the place `index`? Both are in the same block, and both statements in the scope
  * `outer`: of loops inside of it all iterations count. */
 bool analysis_elsewhere(struct analysis *a, unsigned position, int touched, int array,
-                     const struct index_function *index, unsigned outer);
+                        const struct index_function *index, unsigned outer);
 
 /* Are `enough` bytes surely enough for `bytes`, as far as is known at position `at`? */
 bool analysis_enough_bytes(struct analysis *a, const struct expr *enough, const struct expr *bytes,
-                        unsigned at);
+                           unsigned at);
 
 #endif

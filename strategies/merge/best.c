@@ -18,7 +18,7 @@
 #include "merge/merge.h"
 
 #define PASSES(...) ((const struct merge_ops *const[]){__VA_ARGS__, NULL})
-#define COALESCED   &merge_hoist, &merge_coalesce, &merge_answers
+#define COALESCED   &merge_hoist, &merge_coalesce, &merge_spaces_early
 #define MERGED      COALESCED, &merge_hoist_sizes, &merge_reuse
 
 static const struct way {
@@ -31,13 +31,13 @@ static const struct way {
     {"merged under a veto, then packed", PASSES(MERGED, &merge_plan, &merge_sink), true, MERGE_ALL_EXTENSIONS},
     {"merged, then packed", PASSES(MERGED, &merge_plan, &merge_sink), false, MERGE_ALL_EXTENSIONS},
     {"coalesced under a veto, then packed", PASSES(COALESCED, &merge_plan, &merge_sink), true, MERGE_ALL_EXTENSIONS},
-    {"packed", PASSES(&merge_answers, &merge_plan, &merge_sink), false, MERGE_ALL_EXTENSIONS},
+    {"packed", PASSES(&merge_spaces_early, &merge_plan, &merge_sink), false, MERGE_ALL_EXTENSIONS},
     {"merged under a veto", PASSES(MERGED, &merge_sink), true, MERGE_ALL_EXTENSIONS},
     {"coalesced under a veto", PASSES(COALESCED, &merge_sink), true, MERGE_ALL_EXTENSIONS},
     {"merged with all extensions", PASSES(MERGED, &merge_sink), false, MERGE_ALL_EXTENSIONS},
     {"merged", PASSES(MERGED, &merge_sink), false, 0},
     {"coalesced", PASSES(COALESCED, &merge_sink), false, 0},
-    {"reused", PASSES(&merge_answers, &merge_hoist_sizes, &merge_reuse), false, 0},
+    {"reused", PASSES(&merge_spaces_early, &merge_hoist_sizes, &merge_reuse), false, 0},
     {"lowered in place", PASSES(&merge_inplace), false, 0},
     {"unchanged", PASSES(NULL), false, 0},
     /* clang-format on */

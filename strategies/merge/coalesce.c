@@ -92,8 +92,8 @@ static int coalesce_block(const struct coalescer *c, int memory)
 }
 
 /* The place of a candidate's part of its destination, given that array's. */
-static void coalesce_part(struct coalescer *c, const struct candidate *k, const struct name *destination,
-                   struct index_function *index)
+static void coalesce_part(struct coalescer *c, const struct candidate *k,
+                          const struct name *destination, struct index_function *index)
 {
     struct program *program = c->a.m->program;
     *index = destination->index;
@@ -527,7 +527,7 @@ static bool access_allowed(struct coalescer *c, const struct candidate *k, const
         return true;
     return merge_extends(c->a.m, EXTENSION_disjoint) &&
            analysis_elsewhere(&c->a, access->position, access->array, root->array, place,
-                           c->a.o->scope_at[k->stm->first]);
+                              c->a.o->scope_at[k->stm->first]);
 }
 
 /* C3 */

@@ -9,35 +9,35 @@
     X(hoist)                                                                                       \
     X(inplace)                                                                                     \
     X(coalesce)                                                                                    \
-    X(answers)                                                                                     \
+    X(spaces_early)                                                                                \
     X(hoist_sizes)                                                                                 \
     X(reuse)                                                                                       \
     X(sink)                                                                                        \
     X(plan)                                                                                        \
     X(best)                                                                                        \
-    X(place)
+    X(spaces)
 
-/* X(text, extensions, help, passes...); `place` is the last of each. */
+/* X(text, extensions, help, passes...); `spaces` is the last of each. */
 /* clang-format off */
 #define MERGE_SET_LIST(X)                                                                          \
     X("none", 0, "the program as it is written",                                                   \
-      &merge_place)                                                                                \
+      &merge_spaces)                                                                               \
     X("inplace", 0, "results of kernels are written where they would be copied to",                \
-      &merge_inplace, &merge_place)                                                                \
+      &merge_inplace, &merge_spaces)                                                               \
     X("coalesce", 0, "sources of copies are made in the copy's place",                             \
-      &merge_hoist, &merge_coalesce, &merge_sink, &merge_place)                                    \
+      &merge_hoist, &merge_coalesce, &merge_sink, &merge_spaces)                                   \
     X("reuse", 0, "arrays take the blocks of arrays that are dead",                                \
-      &merge_answers, &merge_hoist_sizes, &merge_reuse, &merge_place)                              \
+      &merge_spaces_early, &merge_hoist_sizes, &merge_reuse, &merge_spaces)                        \
     X("coalesce+reuse", 0, "both, as in the thesis",                                               \
-      &merge_hoist, &merge_coalesce, &merge_answers, &merge_hoist_sizes, &merge_reuse,             \
-      &merge_sink, &merge_place)                                                                   \
+      &merge_hoist, &merge_coalesce, &merge_spaces_early, &merge_hoist_sizes, &merge_reuse,        \
+      &merge_sink, &merge_spaces)                                                                  \
     X("extended", MERGE_ALL_EXTENSIONS, "both, with all that goes beyond the thesis",              \
-      &merge_hoist, &merge_coalesce, &merge_answers, &merge_hoist_sizes, &merge_reuse,             \
-      &merge_sink, &merge_place)                                                                   \
+      &merge_hoist, &merge_coalesce, &merge_spaces_early, &merge_hoist_sizes, &merge_reuse,        \
+      &merge_sink, &merge_spaces)                                                                  \
     X("plan", 1u << EXTENSION_by_branch, "all blocks of known size at offsets of one",             \
-      &merge_answers, &merge_plan, &merge_sink, &merge_place)                                      \
+      &merge_spaces_early, &merge_plan, &merge_sink, &merge_spaces)                                \
     X("best", MERGE_ALL_EXTENSIONS, "merged where that saves memory, then packed",                 \
-      &merge_best, &merge_place)
+      &merge_best, &merge_spaces)
 /* clang-format on */
 
 #define X(name) extern const struct merge_ops merge_##name;

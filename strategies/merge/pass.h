@@ -54,7 +54,7 @@ enum merge_condition {
     X(disjoint, "the destination may be used where that is proved to be another part of it")       \
     X(by_bytes, "the largest copies are removed first, not the topmost")
 
-/* Which memories go to another space, in the pass `place`: done only where asked for by name. */
+/* Which memories go to another space, in the pass `spaces`: done only where asked for by name. */
 #define MERGE_SPACE_LIST(X)                                                                        \
     X(pinned, "what the host reads element by element lies in memory of the host")                 \
     X(late, "blocks whose size the device computes come from a heap that it runs: no wait for it")
@@ -131,7 +131,6 @@ const char *merge_condition_name(enum merge_condition c);
 /* By number; "" for the sentence of one that does not exist, NULL for its name. */
 const char *merge_extension_name(unsigned extension);
 const char *merge_extension_sentence(unsigned extension);
-
 
 void merge_note(struct merge *m, const struct merge_event *event);
 /* Is this condition to be checked? */

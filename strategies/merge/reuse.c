@@ -150,7 +150,7 @@ static enum merge_condition check_kernel(struct reuser *r, const struct block_cl
         refused = CONDITION_interference;
     else if (!refused)
         refused = analysis_in_place(&r->a, s->first, out, &name_at(r, out)->index, killed,
-                                 killed_count, &r->detail);
+                                    killed_count, &r->detail);
     free(killed);
     return refused;
 }
@@ -263,7 +263,7 @@ static bool pair_allowed(struct reuser *r, int a, int b, unsigned position)
     int out = r->a.o->names[a].definer == s ? a : b, killed = out == a ? b : a;
     return r->a.o->names[out].definer == s &&
            analysis_in_place(&r->a, position, out, &name_at(r, out)->index, &killed, 1,
-                          &r->detail) == MERGE_ALLOWED;
+                             &r->detail) == MERGE_ALLOWED;
 }
 
 static bool arrays_allowed(struct reuser *r, int a, int b)

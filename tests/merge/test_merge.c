@@ -118,9 +118,9 @@ static const struct {
     {"spaces_apart",            "reuse",          CONDITION_space,        REFUSED, "reuse"},
     {"spaces_apart",            "coalesce",       CONDITION_space,        REFUSED, "coalesce"},
     {"spaces_apart",            "plan",           CONDITION_space,        REFUSED, "plan"},
-    {"place_reasons",           "none:with=pinned", CONDITION_foreign,    REFUSED, "place"},
-    {"place_reasons",           "none:with=pinned", CONDITION_shared,     REFUSED, "place"},
-    {"late_reasons",            "none:with=late",   CONDITION_foreign,    REFUSED, "place"},
+    {"place_reasons",           "none:with=pinned", CONDITION_foreign,    REFUSED, "spaces"},
+    {"place_reasons",           "none:with=pinned", CONDITION_shared,     REFUSED, "spaces"},
+    {"late_reasons",            "none:with=late",   CONDITION_foreign,    REFUSED, "spaces"},
 };
 /* clang-format on */
 
@@ -186,7 +186,7 @@ static void check_placed(const char *program, const char *set)
     assert_int_equal(merge_as(&s, set, 0, &merged, &error), 0);
     for (unsigned i = 0; i < merged->event_count; i++) {
         const struct merge_event *e = &merged->events[i];
-        assert_string_equal(e->pass, "place");
+        assert_string_equal(e->pass, "spaces");
         text_add(&text, "-- %s to %s: %s%s%s\n", merged->fun->names[e->from].text,
                  space_name(e->space), e->refused ? merge_condition_label(e->refused) : "moved",
                  e->detail ? ", " : "", e->detail ? e->detail : "");

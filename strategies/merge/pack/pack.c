@@ -220,7 +220,7 @@ static void build_model(struct pack_join *join)
 /* Joins items for which pack_skyline_fits. `random` NULL: every join there is; else those
  * above a random likeliness, in a somewhat random order. */
 static void join_build(struct pack_join *join, const struct pack_item *items, unsigned count,
-                     struct random *random)
+                       struct random *random)
 {
     struct joiner j = {.groups = must_alloc(2 * (size_t)count * sizeof *j.groups),
                        .boundary_count = pack_section_count(items, count) + 1};
@@ -408,7 +408,7 @@ static void climb(struct exact *e)
 /* Lowers a plan until it is as low as the larger of `enough` and its lower bound, or the time is
  * over; raises the bound as far as is proved. Returns the number of buffers placed on the way. */
 static uint64_t plan_exactly(const struct pack_item *items, unsigned count, int64_t enough,
-                    uint64_t deadline_ns, struct pack_plan *plan)
+                             uint64_t deadline_ns, struct pack_plan *plan)
 {
     struct exact e = {.items = items,
                       .count = count,
