@@ -1,0 +1,156 @@
+#!/bin/bash
+# Runs every command of README.md and docs/*.md, in order, in a scratch folder, and expects exit 0. Commands stand in fenced
+# blocks marked sh, and in the `run:` keys of blocks marked yaml. What a page pastes stands in a block marked text; files
+# that commands read stand in blocks marked mem and csv. Also checks what README.md promises of itself.
+#   PAGES="FILE..." test_commands.sh      other pages; then nothing else is checked
+set -o pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+gamut=${GAMUT:-$root/build/gamut}
+case $gamut in /*) ;; *) gamut=$PWD/$gamut ;; esac
+[ -x "$gamut" ] || { echo "no binary at $gamut: make it, or set GAMUT" >&2; exit 1; }
+for variable in $(env | sed -n 's/^\(GAMUT[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
+unset MAKEFLAGS MAKELEVEL MAKEOVERRIDES
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failures=0
+fail() {
+    failures=$((failures + 1))
+    echo "FAILED: $1" >&2
+}
+
+# The scratch folder looks like the tree after a build; what commands write lands in it.
+mkdir -p "$dir/build" "$dir/results" "$dir/base/build"
+ln -s "$gamut" "$dir/build/gamut"
+ln -s "$gamut" "$dir/base/build/gamut"
+for name in workloads suites scripts plots .ci; do ln -s "$root/$name" "$dir/$name"; done
+for name in "$root"/results/*; do ln -s "$name" "$dir/results/"; done
+cd "$dir" || exit 1
+export GITHUB_STEP_SUMMARY=$dir/summary.md
+# What no flag says.
+export GAMUT_DEVICE=host GAMUT_PROGRESS=never
+
+# block LANGUAGE PAGE: the first block of that language
+block() { awk -v want="$1" '/^```/ { if (inside) exit; inside = $0 == "```" want; next } inside' "$2"; }
+block mem "$root/README.md" >my.mem
+block csv "$root/docs/commands.md" >buffers.csv
+
+# commands PAGE: the line and the command, of each command
+commands() {
+    awk '
+        /^```/ {
+            if (language) { language = ""; next }
+            language = substr($0, 4)
+            if (language !~ /^(sh|text|mem|csv|yaml)$/) print NR "\tERROR a block marked \"" language "\": mark it sh, text, mem, csv or yaml"
+            next
+        }
+        !language && /^    [^ ]/ && before == "" { print NR "\tERROR an indented block: put it between fences" }
+        { before = $0 }
+        language == "sh" && /[^ ]/ { print NR "\t" $0 }
+        language == "yaml" {
+            match($0, /^ */)
+            if (block && RLENGTH > block) { print NR "\t" substr($0, RLENGTH + 1); next }
+            block = 0
+            if ($0 ~ /^ *(- )?run: /) {
+                depth = RLENGTH
+                sub(/^ *(- )?run: /, "")
+                if ($0 == "|") block = depth; else print NR "\t" $0
+            }
+        }' "$1"
+}
+
+# How a command is made small enough for a test, and fit for a machine without a GPU. Nothing else is changed.
+rewrite() {
+    sed -E -e 's/ +# .*//' \
+        -e 's/-D cuda:0\+cuda:1/-D host+host/' \
+        -e 's/-D (host,opencl|cuda)\b/-D host/' \
+        -e 's/--rounds [0-9]+/--rounds 1/' \
+        -e 's/--aa/& --rounds 3/' \
+        -e 's/-d medium/-d smoke/' \
+        -e 's/--suite seed-impact/& -w canny -d seed_256/' \
+        -e 's/experiment .*overflow/&:frames=2/' \
+        -e 's|^(scripts/in_turns [^ ]+) [0-9]+ (.*)|\1 1 \2 -w stencil|' \
+        -e '/--like|--add/!s/(gamut run|scripts\/in_turns .*)/& --smoke/' \
+        -e "s|^make( -C [^ ]+)?|make -n -C '$root'|"
+}
+
+# Commands that are not run, and why; the program that they name must be there.
+not_run() {
+    case $1 in
+    .ci/regress) [ -x "$root/.ci/regress" ] && echo "tests/cli/test_regress.sh runs it" ;;
+    'git worktree add base '*) echo "the scratch folder is no repository" ;;
+    *' man -l -') command -v man >/dev/null || echo "there is no man here" ;;
+    esac
+}
+
+count=0
+run_page() {
+    while IFS=$'\t' read -r line command; do
+        case $command in ERROR*) fail "$1:$line: ${command#ERROR }"; continue ;; esac
+        count=$((count + 1))
+        why=$(not_run "$command")
+        [ -z "$why" ] || { echo "$1:$line: not run, $why: $command"; continue; }
+        small=$(echo "$command" | rewrite)
+        [ -z "${TIMES:-}" ] || echo "$SECONDS $small"
+        if ! bash -o pipefail -c "$small" >out 2>err </dev/null; then
+            fail "$1:$line: $command"
+            [ "$small" = "$command" ] || echo "  run as: $small" >&2
+            sed 's/^/  stderr: /' err | tail -n 5 >&2
+        fi
+    done < <(commands "$1")
+}
+
+if [ -n "${PAGES:-}" ]; then
+    for page in $PAGES; do run_page "$page"; done
+    echo "$count commands, $failures failures"
+    exit $((failures > 0))
+fi
+for page in "$root/README.md" "$root"/docs/*.md; do run_page "$page"; done
+[ $count -gt 40 ] || fail "only $count commands were found"
+
+# ---- commands in the middle of a sentence: there is such a command, and it has the flags
+"$gamut" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' >names
+for page in "$root/README.md" "$root"/docs/*.md "$root"/*/README.md "$root"/*/*/README.md; do
+    grep -o '`\(build/\)\{0,1\}gamut [^`]*`' "$page" | tr -d '`' | sort -u | while read -r _ name rest; do
+        case $name in COMMAND | -*) continue ;; esac
+        grep -qxF "$name" names || { echo "$page: there is no gamut $name"; continue; }
+        for flag in $(echo "$rest" | grep -o -e '--[a-z-]*'); do
+            [ "$flag" = --help ] || "$gamut" "$name" --help | grep -q -e "$flag\b" || echo "$page: gamut $name has no $flag"
+        done
+    done
+done >wrong
+while read -r line; do fail "$line"; done <wrong
+
+# ---- the README
+readme=$root/README.md
+words=$(wc -w <"$readme")
+[ "$words" -le 1100 ] || fail "README.md has $words words; 1100 are enough"
+line=$(grep -n '^build/gamut run' "$readme" | head -n 1 | cut -d: -f1)
+[ "${line:-99}" -lt 40 ] || fail "README.md: the first run stands in line $line, not before line 40"
+# What is pasted below it has the rows and heads of what it prints: the first word of every line but the version's, and all
+# of the line that heads the columns.
+shape() { sed 's/ *$//' | awk '/^gamut / { next } $1 == "strategy" { $1 = $1; print; next } { print $1 }'; }
+block text "$readme" | shape >pasted
+GAMUT_ROUNDS=6 GAMUT_SAMPLES=1 GAMUT_MAX_SAMPLES=1 GAMUT_TIMELINE=off GAMUT_RESULTS=$dir/no_atlas bash -c "$(sed -n "${line:-1}p" "$readme")" 2>err | shape >printed
+diff -u pasted printed >different || { fail "README.md: what the run prints has another shape"; cat different >&2; }
+
+# ---- what the test itself must notice
+while IFS='|' read -r what text; do
+    printf '%b\n' "$text" >page.md
+    if PAGES=$dir/page.md GAMUT=$gamut bash "$here/$(basename "$0")" >/dev/null 2>&1; then found=nothing; else found=something; fi
+    [ "$found" = "$what" ] || fail "the test finds $found in: $text"
+done <<'END'
+nothing|```sh\nbuild/gamut list charts\nmake help\n```
+something|```sh\nbuild/gamut lits charts\n```
+something|```sh\nbild/gamut list charts\n```
+something|```sh\nmake hlep\n```
+something|```sh\nbuild/gamut list charts | false\n```
+something|```yaml\njobs:\n  one:\n    - run: build/gamut lits\n```
+something|```yaml\njobs:\n  one:\n    - run: \|\n        build/gamut lits\n```
+something|```\nbuild/gamut list charts\n```
+something|It is\n\n    build/gamut list charts
+END
+
+echo "$count commands, $failures failures"
+[ $failures -eq 0 ]
