@@ -12,14 +12,15 @@
 
 /* ---- what a call waits for ---- */
 
+const char *const atlas_wait_names[] = {
+#define X(name, help) #name,
+    ATLAS_WAIT_LIST(X)
+#undef X
+        NULL};
+
 const char *atlas_wait_name(enum atlas_wait wait)
 {
-    static const char *const names[] = {
-#define X(name, help) #name,
-        ATLAS_WAIT_LIST(X)
-#undef X
-    };
-    return (unsigned)wait < sizeof names / sizeof *names ? names[wait] : names[0];
+    return atlas_wait_names[wait];
 }
 
 enum answer { NO, YES, UNCLEAR };
@@ -276,7 +277,7 @@ struct atlas_curve *atlas_curve_of(struct atlas *atlas, const char *method, cons
     return curve;
 }
 
-static bool point_before(const struct atlas_point *a, const struct atlas_point *b)
+bool atlas_point_before(const struct atlas_point *a, const struct atlas_point *b)
 {
     return a->live_count != b->live_count ? a->live_count < b->live_count : a->bytes < b->bytes;
 }
@@ -285,7 +286,7 @@ void atlas_add_point(struct atlas_curve *curve, const struct atlas_point *point)
 {
     size_t at = curve->point_count++;
     curve->points = must_realloc(curve->points, curve->point_count * sizeof *curve->points);
-    for (; at > 0 && point_before(point, &curve->points[at - 1]); at--)
+    for (; at > 0 && atlas_point_before(point, &curve->points[at - 1]); at--)
         curve->points[at] = curve->points[at - 1];
     curve->points[at] = *point;
 }

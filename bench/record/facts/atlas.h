@@ -27,6 +27,8 @@ enum atlas_wait {
     ATLAS_WAIT_LIST(X)
 #undef X
 };
+/* By class, then NULL. */
+extern const char *const atlas_wait_names[];
 const char *atlas_wait_name(enum atlas_wait wait);
 
 /* The distribution of one call at one size; nanoseconds of host time unless the call says
@@ -97,6 +99,8 @@ void atlas_finish_curve(struct atlas_curve *curve);
 
 /* The curve of a method and call, made at its first mention; valid until the next call. */
 struct atlas_curve *atlas_curve_of(struct atlas *atlas, const char *method, const char *call);
+/* The order of points: by live_count, then by bytes. */
+bool atlas_point_before(const struct atlas_point *a, const struct atlas_point *b);
 /* Adds a point or probe where it belongs by its order. */
 void atlas_add_point(struct atlas_curve *curve, const struct atlas_point *point);
 void atlas_add_probe(struct atlas_curve *curve, const struct atlas_probe *probe);

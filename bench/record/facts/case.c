@@ -4,18 +4,22 @@
 
 #include "base/error.h"
 
+const char *const case_status_names[] = {
+#define X(name, help) #name,
+    CASE_STATUS_LIST(X)
+#undef X
+        NULL};
+const char *const case_check_names[] = {
+    [CHECK_NONE] = "none", [CHECK_REFERENCE] = "reference", [CHECK_DIGEST] = "digest", NULL};
+
 const char *case_status_name(enum case_status status)
 {
-    switch (status) {
-#define X(name, help)                                                                              \
-    case CASE_##name:                                                                              \
-        return #name;
-        CASE_STATUS_LIST(X)
-#undef X
-    case CASE_STATUSES:
-        break;
-    }
-    return "?";
+    return case_status_names[status];
+}
+
+const char *case_check_name(enum case_check check)
+{
+    return case_check_names[check];
 }
 
 enum case_status case_status_of(int code)
@@ -32,19 +36,6 @@ enum case_status case_status_of(int code)
     default:
         return CASE_error;
     }
-}
-
-const char *case_check_name(enum case_check check)
-{
-    switch (check) {
-    case CHECK_NONE:
-        return "none";
-    case CHECK_REFERENCE:
-        return "reference";
-    case CHECK_DIGEST:
-        return "digest";
-    }
-    return "?";
 }
 
 void case_round_free(struct case_round *round)

@@ -25,6 +25,8 @@ enum case_status {
 #undef X
         CASE_STATUSES
 };
+/* By status, then NULL. */
+extern const char *const case_status_names[];
 const char *case_status_name(enum case_status status);
 /* What an error code (base/error.h) makes of a case; 0 is ok. */
 enum case_status case_status_of(int code);
@@ -51,6 +53,8 @@ enum case_check {
     CHECK_REFERENCE, /* compared with the workload's reference in this round */
     CHECK_DIGEST,    /* the same bits as an answer that was compared with the reference */
 };
+/* By check, then NULL. */
+extern const char *const case_check_names[];
 const char *case_check_name(enum case_check check);
 
 /* X(name, help): what the cost model says of a run like those that are sampled. Unknown is

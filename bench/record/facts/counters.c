@@ -1,7 +1,6 @@
 #include "record/facts/counters.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/tree.h"
 
@@ -11,14 +10,10 @@
 static const struct counter_info counters[] = {SAMPLE_LIST(INFO) EXACT_LIST(INFO)
                                                    COPY_KIND_LIST(INFO_OF_COPY)};
 
-enum {
-    COUNTERS = sizeof counters / sizeof *counters,
-    SAMPLED = sizeof(struct sample) / sizeof(uint64_t),
-};
+enum { COUNTERS = sizeof counters / sizeof *counters };
 
-/* Both structs are rows of 64-bit words in the order of the list: an index is a position. */
-static_assert(sizeof(struct exact_counts) == (COUNTERS - SAMPLED) * sizeof(uint64_t),
-              "exact_counts has the counters of the list and nothing else");
+static_assert(sizeof(struct exact_counts) + sizeof(struct sample) == COUNTERS * sizeof(uint64_t),
+              "the structs have the counters of the list and nothing else");
 
 const struct counter_info *counter_list(size_t *count)
 {
@@ -44,40 +39,4 @@ json_t *counter_to_json(const struct counter_info *info)
     tree_put(json, "better", tree_text(betters[info->better]));
     tree_put(json, "help", tree_text(info->help));
     return json;
-}
-
-static uint64_t word(const void *words, size_t position)
-{
-    uint64_t value;
-    memcpy(&value, (const char *)words + position * sizeof value, sizeof value);
-    return value;
-}
-
-static void set_word(void *words, size_t position, uint64_t value)
-{
-    memcpy((char *)words + position * sizeof value, &value, sizeof value);
-}
-
-uint64_t counter_exact(const struct exact_counts *counts, size_t i)
-{
-    assert(i >= SAMPLED && i < COUNTERS);
-    return word(counts, i - SAMPLED);
-}
-
-uint64_t counter_sample(const struct sample *sample, size_t i)
-{
-    assert(i < SAMPLED);
-    return word(sample, i);
-}
-
-void counter_set_exact(struct exact_counts *counts, size_t i, uint64_t value)
-{
-    assert(i >= SAMPLED && i < COUNTERS);
-    set_word(counts, i - SAMPLED, value);
-}
-
-void counter_set_sample(struct sample *sample, size_t i, uint64_t value)
-{
-    assert(i < SAMPLED);
-    set_word(sample, i, value);
 }

@@ -132,10 +132,5 @@ const struct counter_info *counter_list(size_t *count);
 json_t *counter_to_json(const struct counter_info *info);
 /* "ns", "bytes", "count", "ratio". */
 const char *counter_unit_name(enum counter_unit unit);
-/* The value of the i-th counter of the list that is EXACT / SAMPLED (it must be of that kind). */
-uint64_t counter_exact(const struct exact_counts *counts, size_t i);
-uint64_t counter_sample(const struct sample *sample, size_t i);
-void counter_set_exact(struct exact_counts *counts, size_t i, uint64_t value);
-void counter_set_sample(struct sample *sample, size_t i, uint64_t value);
 
 #endif

@@ -1,50 +1,87 @@
-/* An atlas as JSON and back. results/README.md describes it; what is read is checked in full, so
- * that who uses an atlas need not. */
+/* An atlas as JSON and back. results/README.md describes it. An atlas that was read is complete and
+ * in order, so that its users check nothing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "record/facts/atlas.h"
+#include "base/json_rules.h"
 #include "base/tree.h"
+#include "record/facts/atlas.h"
 
-/* ---- writing ---- */
+static const struct json_field atlas_fields[] = {
+    JSON_FIELD(TEXT, struct atlas, device),
+    JSON_FIELD(TEXT, struct atlas, name),
+    JSON_FIELD(TEXT_OR_NULL, struct atlas, driver),
+    JSON_FIELD(NUMBER, struct atlas, timer_ns),
+    JSON_FIELDS_END,
+};
+static const struct json_field curve_fields[] = {
+    JSON_FIELD(TEXT, struct atlas_curve, method),
+    JSON_FIELD(TEXT, struct atlas_curve, call),
+    JSON_WORD(struct atlas_curve, waits, atlas_wait_names),
+    JSON_FIELDS_END,
+};
+static const struct json_field fit_fields[] = {
+    JSON_FIELD(NUMBER, struct atlas_curve, fit_error),
+    JSON_FIELDS_END,
+};
+static const struct json_field line_fields[] = {
+    JSON_FIELD(COUNT, struct atlas_line, from_bytes),
+    JSON_FIELD(NUMBER, struct atlas_line, a_ns),
+    JSON_FIELD(NUMBER, struct atlas_line, b_ns_per_byte),
+    JSON_FIELDS_END,
+};
+static const struct json_field probe_fields[] = {
+    JSON_FIELD(COUNT, struct atlas_probe, bytes),
+    JSON_WORD(struct atlas_probe, waits, atlas_wait_names),
+    JSON_FIELD(NUMBER, struct atlas_probe, idle_ns),
+    JSON_FIELD(NUMBER, struct atlas_probe, own_queue_ns),
+    JSON_FIELD(NUMBER, struct atlas_probe, other_queue_ns),
+    JSON_FIELD(NUMBER, struct atlas_probe, spin_ns),
+    JSON_FIELDS_END,
+};
+static const struct json_field point_fields[] = {
+    JSON_FIELD(COUNT, struct atlas_point, bytes),
+    JSON_FIELD(COUNT, struct atlas_point, live_count),
+    JSON_FIELD(COUNT, struct atlas_point, sample_count),
+    JSON_FIELDS_END,
+};
+/* Null where there are no samples. */
+static const struct json_field quantile_fields[] = {
+    JSON_FIELD(COUNT, struct atlas_point, min_ns),
+    JSON_FIELD(COUNT, struct atlas_point, p10_ns),
+    JSON_FIELD(COUNT, struct atlas_point, p50_ns),
+    JSON_FIELD(COUNT, struct atlas_point, p90_ns),
+    JSON_FIELD(COUNT, struct atlas_point, p99_ns),
+    JSON_FIELD(COUNT, struct atlas_point, max_ns),
+    JSON_FIELDS_END,
+};
+static const struct json_field skipped_fields[] = {
+    JSON_FIELD(TEXT_OR_NULL, struct atlas_point, skipped),
+    JSON_FIELDS_END,
+};
 
-#define QUANTILE_LIST(X) X(min_ns) X(p10_ns) X(p50_ns) X(p90_ns) X(p99_ns) X(max_ns)
-#define MEDIAN_LIST(X)   X(idle_ns) X(own_queue_ns) X(other_queue_ns) X(spin_ns)
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static json_t *point_to_json(const struct atlas_point *point)
 {
     json_t *json = tree_object();
-    bool known = point->sample_count > 0;
-    tree_put(json, "bytes", tree_count(point->bytes));
-    tree_put(json, "live_count", tree_count(point->live_count));
-    tree_put(json, "sample_count", tree_count(point->sample_count));
-#define X(name) tree_put(json, #name, known ? tree_count(point->name) : json_null());
-    QUANTILE_LIST(X)
-#undef X
+    json_put_fields(json, point_fields, point);
+    if (point->sample_count > 0)
+        json_put_fields(json, quantile_fields, point);
+    else
+        for (const struct json_field *f = quantile_fields; f->name; f++)
+            tree_put(json, f->name, json_null());
     if (*point->skipped)
         tree_put(json, "skipped", tree_text(point->skipped));
     return json;
 }
 
-static json_t *probe_to_json(const struct atlas_probe *probe)
+static void append_fields(json_t *array, const struct json_field *fields, const void *from)
 {
     json_t *json = tree_object();
-    tree_put(json, "bytes", tree_count(probe->bytes));
-    tree_put(json, "waits", tree_text(atlas_wait_name(probe->waits)));
-#define X(name) tree_put(json, #name, tree_number(probe->name));
-    MEDIAN_LIST(X)
-#undef X
-    return json;
-}
-
-static json_t *line_to_json(const struct atlas_line *line)
-{
-    json_t *json = tree_object();
-    tree_put(json, "from_bytes", tree_count(line->from_bytes));
-    tree_put(json, "a_ns", tree_number(line->a_ns));
-    tree_put(json, "b_ns_per_byte", tree_number(line->b_ns_per_byte));
-    return json;
+    json_put_fields(json, fields, from);
+    tree_append(array, json);
 }
 
 static json_t *curve_to_json(const struct atlas_curve *curve)
@@ -52,16 +89,14 @@ static json_t *curve_to_json(const struct atlas_curve *curve)
     json_t *json = tree_object(), *lines = tree_array(), *probes = tree_array(),
            *points = tree_array();
     for (unsigned i = 0; i < curve->line_count; i++)
-        tree_append(lines, line_to_json(&curve->lines[i]));
+        append_fields(lines, line_fields, &curve->lines[i]);
     for (size_t i = 0; i < curve->probe_count; i++)
-        tree_append(probes, probe_to_json(&curve->probes[i]));
+        append_fields(probes, probe_fields, &curve->probes[i]);
     for (size_t i = 0; i < curve->point_count; i++)
         tree_append(points, point_to_json(&curve->points[i]));
-    tree_put(json, "method", tree_text(curve->method));
-    tree_put(json, "call", tree_text(curve->call));
-    tree_put(json, "waits", tree_text(atlas_wait_name(curve->waits)));
+    json_put_fields(json, curve_fields, curve);
     tree_put(json, "lines", lines);
-    tree_put(json, "fit_error", tree_number(curve->fit_error));
+    json_put_fields(json, fit_fields, curve);
     tree_put(json, "probes", probes);
     tree_put(json, "points", points);
     return json;
@@ -72,213 +107,132 @@ json_t *atlas_to_json(const struct atlas *atlas)
     json_t *json = tree_object(), *curves = tree_array();
     for (size_t i = 0; i < atlas->curve_count; i++)
         tree_append(curves, curve_to_json(&atlas->curves[i]));
-    tree_put(json, "device", tree_text(atlas->device));
-    tree_put(json, "name", tree_text(atlas->name));
-    tree_put(json, "driver", tree_text_or_null(atlas->driver));
-    tree_put(json, "timer_ns", tree_number(atlas->timer_ns));
+    json_put_fields(json, atlas_fields, atlas);
     tree_put(json, "curves", curves);
     return json;
 }
 
-/* ---- reading ---- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* Where the reader is, for messages, and the first fault it met. */
-struct reader {
-    char place[96]; /* "curves[3].points[7]" */
-    struct error *error;
-    int code;
+static const struct json_rule rules[] = {
+    {"", RULE_OBJECT},
+    {"device", RULE_TEXT | RULE_PRINTABLE},
+    {"name", RULE_TEXT | RULE_PRINTABLE},
+    {"curves", RULE_ARRAY},
+    {"curves[]", RULE_OBJECT},
+    {"curves[].method", RULE_TEXT | RULE_PRINTABLE},
+    {"curves[].call", RULE_TEXT | RULE_PRINTABLE},
+    {"curves[].lines", RULE_ARRAY},
+    {"curves[].points", RULE_ARRAY},
+    {"curves[].probes", RULE_ARRAY},
+    {NULL, 0},
 };
 
-static void fault(struct reader *r, const char *key, const char *what)
+static int fault(struct error *error, const char *path, const char *key, const char *what)
 {
-    if (!r->code)
-        r->code = error_set(r->error, ERR_PARSE, "%s%s%s: %s", r->place,
-                            *r->place && *key ? "." : "", key, what);
+    return error_set(error, ERR_PARSE, "%s.%s: %s", path, key, what);
 }
 
-static void read_text(struct reader *r, const json_t *object, const char *key, bool may_be_empty,
-                      char *out, size_t size)
+static int read_point(const json_t *json, const char *path, struct atlas_curve *curve,
+                      struct error *error)
 {
-    const json_t *value = json_object_get(object, key);
-    const char *text =
-        may_be_empty && (!value || json_is_null(value)) ? "" : json_string_value(value);
-    *out = 0;
-    if (!text || (!*text && !may_be_empty))
-        fault(r, key, "expected a text");
-    else if (strlen(text) >= size)
-        fault(r, key, "the text is too long");
-    else
-        strcpy(out, text);
+    struct atlas_point p = {0};
+    int code = json_get_fields(json, path, point_fields, &p, error);
+    if (!code)
+        code = json_get_fields(json, path, skipped_fields, &p, error);
+    if (!code && p.sample_count)
+        code = json_get_fields(json, path, quantile_fields, &p, error);
+    if (code)
+        return code;
+    if (!p.sample_count && !*p.skipped)
+        return fault(error, path, "skipped", "a point without samples says why");
+    const uint64_t ns[] = {p.min_ns, p.p10_ns, p.p50_ns, p.p90_ns, p.p99_ns, p.max_ns};
+    for (size_t i = 1; i < sizeof ns / sizeof *ns; i++)
+        if (ns[i] < ns[i - 1])
+            return fault(error, path, quantile_fields[i].name, "below the quantile before it");
+    if (curve->point_count && !atlas_point_before(&curve->points[curve->point_count - 1], &p))
+        return fault(error, path, "bytes", "points are in the order of live_count, then bytes");
+    atlas_add_point(curve, &p);
+    return 0;
 }
 
-static uint64_t read_count(struct reader *r, const json_t *object, const char *key)
+static int read_probe(const json_t *json, const char *path, struct atlas_curve *curve,
+                      struct error *error)
 {
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-        json_integer_value(value) >= (json_int_t)1 << 53) {
-        fault(r, key, "expected a count below 2^53");
-        return 0;
-    }
-    return (uint64_t)json_integer_value(value);
+    struct atlas_probe p;
+    int code = json_get_fields(json, path, probe_fields, &p, error);
+    if (code)
+        return code;
+    if (p.waits != atlas_classify(&p))
+        return fault(error, path, "waits", "does not follow from the medians beside it");
+    if (curve->probe_count && p.bytes <= curve->probes[curve->probe_count - 1].bytes)
+        return fault(error, path, "bytes", "probes are in the order of bytes");
+    atlas_add_probe(curve, &p);
+    return 0;
 }
 
-/* NaN for null. */
-static double read_number(struct reader *r, const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    if (json_is_null(value))
-        return NAN;
-    double number = tree_to_number(value);
-    if (!(number >= 0))
-        fault(r, key, "expected a number from 0 up, or null");
-    return number;
-}
-
-static enum atlas_wait read_wait(struct reader *r, const json_t *object)
-{
-    const char *name = tree_get_text(object, "waits");
-#define X(wait, help)                                                                              \
-    if (strcmp(name, #wait) == 0)                                                                  \
-        return ATLAS_WAITS_##wait;
-    ATLAS_WAIT_LIST(X)
-#undef X
-    fault(r, "waits", "not a class of waiting");
-    return ATLAS_WAITS_unknown;
-}
-
-static struct atlas_point read_point(struct reader *r, const json_t *json)
-{
-    struct atlas_point p = {.bytes = read_count(r, json, "bytes"),
-                            .live_count = read_count(r, json, "live_count")};
-    uint64_t samples = read_count(r, json, "sample_count");
-    if (samples > UINT32_MAX)
-        fault(r, "sample_count", "expected a count below 2^32");
-    p.sample_count = (unsigned)samples;
-    read_text(r, json, "skipped", true, p.skipped, sizeof p.skipped);
-    if (samples == 0) {
-        if (!*p.skipped)
-            fault(r, "skipped", "a point without samples says why");
-        return p;
-    }
-    uint64_t before = 0;
-#define X(name)                                                                                    \
-    p.name = read_count(r, json, #name);                                                           \
-    if (p.name < before)                                                                           \
-        fault(r, #name, "below the quantile before it");                                           \
-    before = p.name;
-    QUANTILE_LIST(X)
-#undef X
-    return p;
-}
-
-static struct atlas_probe read_probe(struct reader *r, const json_t *json)
-{
-    struct atlas_probe p = {.bytes = read_count(r, json, "bytes"), .waits = read_wait(r, json)};
-#define X(name) p.name = read_number(r, json, #name);
-    MEDIAN_LIST(X)
-#undef X
-    if (!r->code && p.waits != atlas_classify(&p))
-        fault(r, "waits", "does not follow from the medians beside it");
-    return p;
-}
-
-static const json_t *array_of(struct reader *r, const json_t *object, const char *key)
-{
-    const json_t *array = json_object_get(object, key);
-    if (!json_is_array(array))
-        fault(r, key, "expected an array");
-    return array;
-}
-
-static bool in_order(const struct atlas_point *a, const struct atlas_point *b)
-{
-    return a->live_count < b->live_count || (a->live_count == b->live_count && a->bytes < b->bytes);
-}
-
-static void read_points(struct reader *r, const json_t *points, size_t number,
-                        struct atlas_curve *curve)
-{
-    for (size_t i = 0; i < json_array_size(points) && !r->code; i++) {
-        snprintf(r->place, sizeof r->place, "curves[%zu].points[%zu]", number, i);
-        struct atlas_point p = read_point(r, json_array_get(points, i));
-        if (i > 0 && !r->code && !in_order(&curve->points[i - 1], &p))
-            fault(r, "bytes", "points are in the order of live_count, then bytes");
-        if (!r->code)
-            atlas_add_point(curve, &p);
-    }
-}
-
-static void read_probes(struct reader *r, const json_t *probes, size_t number,
-                        struct atlas_curve *curve)
-{
-    for (size_t i = 0; i < json_array_size(probes) && !r->code; i++) {
-        snprintf(r->place, sizeof r->place, "curves[%zu].probes[%zu]", number, i);
-        struct atlas_probe p = read_probe(r, json_array_get(probes, i));
-        if (i > 0 && !r->code && p.bytes <= curve->probes[i - 1].bytes)
-            fault(r, "bytes", "probes are in the order of bytes");
-        if (!r->code)
-            atlas_add_probe(curve, &p);
-    }
-}
-
-static void read_lines(struct reader *r, const json_t *lines, size_t number,
-                       struct atlas_curve *curve)
+static int read_line(const json_t *json, const char *path, struct atlas_curve *curve,
+                     struct error *error)
 {
     enum { MOST = sizeof curve->lines / sizeof *curve->lines };
-    if (json_array_size(lines) > MOST)
-        fault(r, "lines", "expected two lines at most");
-    for (size_t i = 0; i < json_array_size(lines) && !r->code; i++) {
-        snprintf(r->place, sizeof r->place, "curves[%zu].lines[%zu]", number, i);
-        const json_t *json = json_array_get(lines, i);
-        struct atlas_line line = {.from_bytes = read_count(r, json, "from_bytes"),
-                                  .a_ns = read_number(r, json, "a_ns"),
-                                  .b_ns_per_byte = read_number(r, json, "b_ns_per_byte")};
-        if (isnan(line.a_ns) || isnan(line.b_ns_per_byte))
-            fault(r, isnan(line.a_ns) ? "a_ns" : "b_ns_per_byte", "a line has numbers");
-        if (i > 0 ? line.from_bytes <= curve->lines[i - 1].from_bytes : line.from_bytes != 0)
-            fault(r, "from_bytes", "the first line is from 0 on, the second from more");
-        curve->lines[i] = line;
-        curve->line_count = (unsigned)i + 1;
-    }
+    struct atlas_line line;
+    int code = json_get_fields(json, path, line_fields, &line, error);
+    const unsigned i = curve->line_count;
+    if (code)
+        return code;
+    if (i == MOST)
+        return error_set(error, ERR_PARSE, "%s: a curve has two lines at most", path);
+    if (isnan(line.a_ns) || isnan(line.b_ns_per_byte))
+        return fault(error, path, isnan(line.a_ns) ? "a_ns" : "b_ns_per_byte",
+                     "a line has numbers");
+    if (i > 0 ? line.from_bytes <= curve->lines[i - 1].from_bytes : line.from_bytes != 0)
+        return fault(error, path, "from_bytes",
+                     "the first line is from 0 on, the second from more");
+    curve->lines[curve->line_count++] = line;
+    return 0;
 }
 
-static void read_curve(struct reader *r, const json_t *json, size_t number, struct atlas *atlas)
+static int read_curve(const json_t *json, size_t number, struct atlas *atlas, struct error *error)
 {
-    struct atlas_curve head = {.waits = read_wait(r, json)};
-    read_text(r, json, "method", false, head.method, sizeof head.method);
-    read_text(r, json, "call", false, head.call, sizeof head.call);
-    const json_t *lines = array_of(r, json, "lines"), *points = array_of(r, json, "points"),
-                 *probes = array_of(r, json, "probes");
-    if (!r->code && atlas_find(atlas, head.method, head.call))
-        fault(r, "call", "this method and call came before");
-    head.fit_error = read_number(r, json, "fit_error");
-    if (r->code)
-        return;
+    static const struct {
+        const char *name;
+        int (*read)(const json_t *json, const char *path, struct atlas_curve *curve,
+                    struct error *error);
+    } lists[] = {{"lines", read_line}, {"points", read_point}, {"probes", read_probe}};
+    struct atlas_curve head = {0};
+    char path[64];
+    snprintf(path, sizeof path, "curves[%zu]", number);
+    int code = json_get_fields(json, path, curve_fields, &head, error);
+    if (!code)
+        code = json_get_fields(json, path, fit_fields, &head, error);
+    if (!code && atlas_find(atlas, head.method, head.call))
+        code = fault(error, path, "call", "this method and call came before");
+    if (code)
+        return code;
     struct atlas_curve *curve = atlas_curve_of(atlas, head.method, head.call);
     *curve = head;
-    read_lines(r, lines, number, curve);
-    read_points(r, points, number, curve);
-    read_probes(r, probes, number, curve);
+    for (size_t l = 0; l < sizeof lists / sizeof *lists && !code; l++) {
+        const json_t *list = json_object_get(json, lists[l].name);
+        for (size_t i = 0; i < json_array_size(list) && !code; i++) {
+            snprintf(path, sizeof path, "curves[%zu].%s[%zu]", number, lists[l].name, i);
+            code = lists[l].read(json_array_get(list, i), path, curve, error);
+        }
+    }
+    return code;
 }
 
 int atlas_from_json(const json_t *json, struct atlas *atlas, struct error *error)
 {
-    struct reader r = {.error = error};
     *atlas = (struct atlas){.timer_ns = NAN};
-    if (!json_is_object(json))
-        fault(&r, "", "expected an object");
-    read_text(&r, json, "device", false, atlas->device, sizeof atlas->device);
-    read_text(&r, json, "name", false, atlas->name, sizeof atlas->name);
-    read_text(&r, json, "driver", true, atlas->driver, sizeof atlas->driver);
-    atlas->timer_ns = read_number(&r, json, "timer_ns");
-    const json_t *curves = array_of(&r, json, "curves");
-    for (size_t i = 0; i < json_array_size(curves) && !r.code; i++) {
-        snprintf(r.place, sizeof r.place, "curves[%zu]", i);
-        read_curve(&r, json_array_get(curves, i), i, atlas);
-    }
-    if (r.code)
+    int code = json_check(json, rules, error);
+    if (!code)
+        code = json_get_fields(json, "", atlas_fields, atlas, error);
+    const json_t *curves = json_object_get(json, "curves");
+    for (size_t i = 0; i < json_array_size(curves) && !code; i++)
+        code = read_curve(json_array_get(curves, i), i, atlas, error);
+    if (code)
         atlas_free(atlas);
-    return r.code;
+    return code;
 }
 
 const json_t *atlas_json_find(const json_t *atlases, const char *device)

@@ -6,20 +6,46 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/json_rules.h"
 #include "base/tree.h"
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static const struct json_field key_fields[] = {
+#define X(name) JSON_FIELD(TEXT, struct case_key, name),
+    CASE_KEY_LIST(X)
+#undef X
+        JSON_FIELDS_END,
+};
+static const struct json_field optional_key_fields[] = {
+#define X(name) JSON_FIELD(TEXT_OR_NULL, struct case_key, name),
+    CASE_KEY_OPTIONAL_LIST(X)
+#undef X
+        JSON_FIELDS_END,
+};
 
 json_t *case_key_to_json(const struct case_key *key)
 {
     json_t *json = tree_object();
-#define X(name) tree_put(json, #name, tree_text(key->name));
-    CASE_KEY_LIST(X)
-#undef X
+    json_put_fields(json, key_fields, key);
 #define X(name)                                                                                    \
     if (*key->name)                                                                                \
         tree_put(json, #name, tree_text(key->name));
     CASE_KEY_OPTIONAL_LIST(X)
 #undef X
     return json;
+}
+
+static int read_key(const json_t *json, const char *path, struct case_key *key, struct error *error)
+{
+    *key = (struct case_key){0};
+    int code = json_get_fields(json, path, key_fields, key, error);
+    return code ? code : json_get_fields(json, path, optional_key_fields, key, error);
+}
+
+int case_key_from_json(const json_t *json, struct case_key *key, struct error *error)
+{
+    return read_key(json, "", key, error);
 }
 
 static uint64_t hash_line(uint64_t hash, const char *text)
@@ -41,83 +67,92 @@ void case_id(const struct case_key *key, char out[13])
     snprintf(out, 13, "%012" PRIx64, hash >> 16);
 }
 
-static json_t *exact_to_json(const struct exact_counts *counts)
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+#define X(name, unit, kind, better, help) JSON_FIELD(COUNT_OR_UNKNOWN, struct sample, name),
+static const struct json_field sample_fields[] = {SAMPLE_LIST(X) JSON_FIELDS_END};
+#undef X
+
+#define COPY(kind, prefix, member)                                                                 \
+    {prefix, FIELD_COUNT_OR_UNKNOWN,                                                               \
+     offsetof(struct exact_counts, copy) + COPY_##kind * sizeof(struct copy_counts) +              \
+         offsetof(struct copy_counts, member),                                                     \
+     sizeof(uint64_t), NULL},
+#define COPIES(kind, help)                                                                         \
+    COPY(kind, "copy_" #kind "_count", count)                                                      \
+    COPY(kind, "copy_" #kind "_bytes", bytes)                                                      \
+    COPY(kind, "elided_" #kind "_count", elided_count)                                             \
+    COPY(kind, "elided_" #kind "_bytes", elided_bytes)
+#define X(name, unit, kind, better, help) JSON_FIELD(COUNT_OR_UNKNOWN, struct exact_counts, name),
+static const struct json_field exact_fields[] = {EXACT_LIST(X) COPY_KIND_LIST(COPIES)
+                                                     JSON_FIELDS_END};
+#undef X
+#undef COPIES
+#undef COPY
+
+static const struct json_field model_fields[] = {
+#define X(name, help) JSON_FIELD(COUNT_OR_UNKNOWN, struct case_model, name),
+    MODEL_LIST(X)
+#undef X
+        JSON_FIELD(TEXT_OR_NULL, struct case_model, why_not),
+    JSON_FIELDS_END,
+};
+
+static const struct json_field round_fields[] = {
+    JSON_FIELD(COUNT, struct case_round, round),
+    JSON_FIELD(COUNT, struct case_round, slot),
+    JSON_WORD(struct case_round, status, case_status_names),
+    JSON_FIELD(TEXT_OR_NULL, struct case_round, reason),
+    JSON_WORD(struct case_round, check, case_check_names),
+    JSON_FIELD(DIGEST, struct case_round, digest),
+    JSON_FIELD(DIGEST, struct case_round, program_digest),
+    JSON_FIELD(DIGEST, struct case_round, inputs_digest),
+    JSON_FIELD(NUMBER, struct case_round, worst_error),
+    JSON_FIELD(NUMBER, struct case_round, traffic_bytes),
+    JSON_FIELDS_END,
+};
+
+static uint64_t *value_of(struct sample *sample, const struct json_field *field)
 {
-    json_t *json = tree_object();
-    size_t count;
-    const struct counter_info *list = counter_list(&count);
-    for (size_t i = 0; i < count; i++)
-        if (list[i].kind == KIND_EXACT)
-            tree_put(json, list[i].name, tree_count(counter_exact(counts, i)));
-    return json;
+    return (uint64_t *)((char *)sample + field->offset);
 }
 
-static json_t *sample_to_json(const struct sample *sample)
+/* One array a metric. */
+static json_t *samples_to_json(struct sample *samples, size_t count)
 {
     json_t *json = tree_object();
-    size_t count;
-    const struct counter_info *list = counter_list(&count);
-    for (size_t i = 0; i < count; i++)
-        if (list[i].kind == KIND_SAMPLED)
-            tree_put(json, list[i].name, tree_count(counter_sample(sample, i)));
-    return json;
-}
-
-static json_t *samples_to_json(const struct sample *samples, size_t sample_count)
-{
-    json_t *json = tree_object();
-    size_t count;
-    const struct counter_info *list = counter_list(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (list[i].kind != KIND_SAMPLED)
-            continue;
+    for (const struct json_field *f = sample_fields; f->name; f++) {
         json_t *values = tree_array();
-        for (size_t s = 0; s < sample_count; s++)
-            tree_append(values, tree_count(counter_sample(&samples[s], i)));
-        tree_put(json, list[i].name, values);
+        for (size_t s = 0; s < count; s++)
+            tree_append(values, tree_count(*value_of(&samples[s], f)));
+        tree_put(json, f->name, values);
     }
     return json;
 }
 
-/* Null where nobody has tried. */
-static json_t *model_to_json(const struct case_model *model)
-{
-    if (!model->asked)
-        return json_null();
-    json_t *json = tree_object();
-#define X(name, help) tree_put(json, #name, tree_count(model->name));
-    MODEL_LIST(X)
-#undef X
-    tree_put(json, "why_not", tree_text_or_null(model->why_not));
-    return json;
-}
-
-static json_t *digest_to_json(uint64_t digest)
-{
-    char text[17];
-    snprintf(text, sizeof text, "%016" PRIx64, digest);
-    return digest ? tree_text(text) : json_null();
-}
-
 json_t *case_round_to_json(const struct case_round *round)
 {
-    json_t *json = tree_object();
+    const struct {
+        const char *name;
+        const struct json_field *fields;
+        const void *from;
+    } parts[] = {
+        {"cold", exact_fields, &round->cold},
+        {"warm", exact_fields, &round->warm},
+        {"cold_sample", sample_fields, &round->cold_sample},
+    };
+    json_t *json = tree_object(), *model = round->model.asked ? tree_object() : json_null();
     tree_put(json, "key", case_key_to_json(&round->key));
-    tree_put(json, "round", tree_count(round->round));
-    tree_put(json, "slot", tree_count(round->slot));
-    tree_put(json, "status", tree_text(case_status_name(round->status)));
-    tree_put(json, "reason", tree_text_or_null(round->reason));
-    tree_put(json, "check", tree_text(case_check_name(round->check)));
-    tree_put(json, "digest", digest_to_json(round->digest));
-    tree_put(json, "program_digest", digest_to_json(round->program_digest));
-    tree_put(json, "inputs_digest", digest_to_json(round->inputs_digest));
-    tree_put(json, "worst_error", tree_number(round->worst_error));
-    tree_put(json, "traffic_bytes", tree_number(round->traffic_bytes));
-    tree_put(json, "cold", exact_to_json(&round->cold));
-    tree_put(json, "warm", exact_to_json(&round->warm));
-    tree_put(json, "cold_sample", sample_to_json(&round->cold_sample));
+    json_put_fields(json, round_fields, round);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        json_t *part = tree_object();
+        json_put_fields(part, parts[i].fields, parts[i].from);
+        tree_put(json, parts[i].name, part);
+    }
     tree_put(json, "samples", samples_to_json(round->samples, round->sample_count));
-    tree_put(json, "model", model_to_json(&round->model));
+    if (round->model.asked)
+        json_put_fields(model, model_fields, &round->model);
+    tree_put(json, "model", model);
     if (round->spaces)
         tree_put(json, "spaces", json_incref(round->spaces));
     if (round->memory)
@@ -125,264 +160,69 @@ json_t *case_round_to_json(const struct case_round *round)
     return json;
 }
 
-/* Reading. Each function takes the value out of `object` by `key` and says what is wrong with it.
- */
-
-static const json_t *member(const json_t *object, const char *key, struct error *error)
+/* Arrays of the same length, one a metric, become an array of samples. */
+static int read_samples(const json_t *json, struct case_round *round, struct error *error)
 {
-    const json_t *value = json_object_get(object, key);
-    if (!value)
-        error_set(error, ERR_PARSE, "a case round has no \"%s\"", key);
-    return value;
-}
-
-static int read_text(const json_t *object, const char *key, char *out, size_t size,
-                     struct error *error)
-{
-    const json_t *value = member(object, key, error);
-    if (!value)
-        return ERR_PARSE;
-    if (!json_is_string(value) && !json_is_null(value))
-        return error_set(error, ERR_PARSE, "a case round's \"%s\" is not a text", key);
-    const char *text = json_is_null(value) ? "" : json_string_value(value);
-    if (strlen(text) >= size)
-        return error_set(error, ERR_PARSE, "a case round's \"%s\" has more than %zu bytes", key,
-                         size - 1);
-    strcpy(out, text);
-    return 0;
-}
-
-static int read_count(const json_t *object, const char *key, uint64_t *out, struct error *error)
-{
-    const json_t *value = member(object, key, error);
-    if (!value)
-        return ERR_PARSE;
-    if (json_is_null(value)) {
-        *out = UNKNOWN_NS;
-        return 0;
-    }
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return error_set(error, ERR_PARSE, "a case round's \"%s\" is not a count", key);
-    *out = (uint64_t)json_integer_value(value);
-    return 0;
-}
-
-static int read_unsigned(const json_t *object, const char *key, unsigned *out, struct error *error)
-{
-    uint64_t value;
-    int rc = read_count(object, key, &value, error);
-    if (rc == 0 && value > UINT32_MAX)
-        rc = error_set(error, ERR_PARSE, "a case round's \"%s\" is not a small count", key);
-    *out = rc ? 0 : (unsigned)value;
-    return rc;
-}
-
-static int read_number(const json_t *object, const char *key, double *out, struct error *error)
-{
-    const json_t *value = member(object, key, error);
-    if (!value)
-        return ERR_PARSE;
-    if (!json_is_number(value) && !json_is_null(value))
-        return error_set(error, ERR_PARSE, "a case round's \"%s\" is not a number", key);
-    *out = tree_to_number(value);
-    return 0;
-}
-
-static int read_choice(const json_t *object, const char *key, const char *(*name)(int), int count,
-                       int *out, struct error *error)
-{
-    char text[32];
-    int rc = read_text(object, key, text, sizeof text, error);
-    if (rc)
-        return rc;
-    for (*out = 0; *out < count; (*out)++)
-        if (strcmp(text, name(*out)) == 0)
-            return 0;
-    return error_set(error, ERR_PARSE, "a case round's \"%s\" is \"%s\", which is none", key, text);
-}
-
-static const char *status_name(int status)
-{
-    return case_status_name((enum case_status)status);
-}
-static const char *check_name(int check)
-{
-    return case_check_name((enum case_check)check);
-}
-
-static int read_digest(const json_t *object, const char *key, uint64_t *digest, struct error *error)
-{
-    char text[17], *end = text;
-    *digest = 0;
-    int rc = read_text(object, key, text, sizeof text, error);
-    if (rc == 0 && *text) {
-        *digest = strtoull(text, &end, 16);
-        if (strlen(text) != 16 || *end)
-            rc = error_set(error, ERR_PARSE, "a case round's \"%s\" is not 16 hex digits", key);
-    }
-    return rc;
-}
-
-static int read_exact(const json_t *object, const char *key, struct exact_counts *counts,
-                      struct error *error)
-{
-    const json_t *values = member(object, key, error);
-    if (!values)
-        return ERR_PARSE;
-    size_t count;
-    const struct counter_info *list = counter_list(&count);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value;
-        if (list[i].kind != KIND_EXACT)
-            continue;
-        int rc = read_count(values, list[i].name, &value, error);
-        if (rc)
-            return rc;
-        counter_set_exact(counts, i, value);
-    }
-    return 0;
-}
-
-static int read_sample(const json_t *object, const char *key, struct sample *sample,
-                       struct error *error)
-{
-    const json_t *values = member(object, key, error);
-    if (!values)
-        return ERR_PARSE;
-    size_t count;
-    const struct counter_info *list = counter_list(&count);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value;
-        if (list[i].kind != KIND_SAMPLED)
-            continue;
-        int rc = read_count(values, list[i].name, &value, error);
-        if (rc)
-            return rc;
-        counter_set_sample(sample, i, value);
-    }
-    return 0;
-}
-
-/* One array a metric, all of the same length, become an array of samples. */
-static int read_samples(const json_t *object, struct case_round *round, struct error *error)
-{
-    const json_t *columns = member(object, "samples", error);
-    if (!columns)
-        return ERR_PARSE;
-    size_t count;
-    const struct counter_info *list = counter_list(&count);
-    round->sample_count = json_array_size(json_object_get(columns, list[0].name));
-    if (round->sample_count)
+    static const struct json_rule rules[] = {
+        {"samples", RULE_OBJECT},
+        {"samples{}", RULE_ARRAY},
+        {"samples{}[]", RULE_COUNT | RULE_NULL},
+        {NULL, 0},
+    };
+    const json_t *columns = json_object_get(json, "samples");
+    int code = json_check(json, rules, error);
+    round->sample_count = json_array_size(json_object_get(columns, sample_fields[0].name));
+    if (!code && round->sample_count)
         round->samples = must_alloc(round->sample_count * sizeof *round->samples);
-    for (size_t i = 0; i < count; i++) {
-        if (list[i].kind != KIND_SAMPLED)
-            continue;
-        const json_t *values = member(columns, list[i].name, error);
-        if (!values)
-            return ERR_PARSE;
-        if (!json_is_array(values) || json_array_size(values) != round->sample_count)
-            return error_set(error, ERR_PARSE,
-                             "a case round's samples of \"%s\" are not %zu values", list[i].name,
-                             round->sample_count);
-        for (size_t s = 0; s < round->sample_count; s++) {
+    for (const struct json_field *f = sample_fields; f->name && !code; f++) {
+        const json_t *values = json_object_get(columns, f->name);
+        if (json_array_size(values) != round->sample_count)
+            code = error_set(error, ERR_PARSE, "samples.%s: expected %zu values, found %zu",
+                             f->name, round->sample_count, json_array_size(values));
+        for (size_t s = 0; s < round->sample_count && !code; s++) {
             const json_t *value = json_array_get(values, s);
-            bool known = json_is_integer(value) && json_integer_value(value) >= 0;
-            if (!known && !json_is_null(value))
-                return error_set(error, ERR_PARSE, "sample %zu of \"%s\" is not a count", s,
-                                 list[i].name);
-            counter_set_sample(&round->samples[s], i,
-                               known ? (uint64_t)json_integer_value(value) : UNKNOWN_NS);
+            *value_of(&round->samples[s], f) =
+                json_is_null(value) ? UNKNOWN_NS : (uint64_t)json_integer_value(value);
         }
     }
-    return 0;
+    return code;
 }
 
-static int read_model(const json_t *object, struct case_model *model, struct error *error)
+static int read_model(const json_t *json, struct case_model *model, struct error *error)
 {
-    const json_t *json = json_object_get(object, "model");
-    int rc = 0;
-    *model = (struct case_model){.asked = json_is_object(json)};
-#define X(name, help)                                                                              \
-    model->name = UNKNOWN_NS;                                                                      \
-    if (rc == 0 && model->asked)                                                                   \
-        rc = read_count(json, #name, &model->name, error);
+    const json_t *said = json_object_get(json, "model");
+    *model = (struct case_model){.asked = json_is_object(said)};
+#define X(name, help) model->name = UNKNOWN_NS;
     MODEL_LIST(X)
 #undef X
-    if (rc == 0 && model->asked)
-        rc = read_text(json, "why_not", model->why_not, sizeof model->why_not, error);
-    return rc;
-}
-
-int case_key_from_json(const json_t *json, struct case_key *key, struct error *error)
-{
-    int rc = 0;
-    memset(key, 0, sizeof *key);
-#define X(name)                                                                                    \
-    if (rc == 0)                                                                                   \
-        rc = read_text(json, #name, key->name, sizeof key->name, error);
-    CASE_KEY_LIST(X)
-#undef X
-#define X(name)                                                                                    \
-    if (rc == 0 && json_object_get(json, #name))                                                   \
-        rc = read_text(json, #name, key->name, sizeof key->name, error);
-    CASE_KEY_OPTIONAL_LIST(X)
-#undef X
-    return rc;
+    return model->asked ? json_get_fields(said, "model", model_fields, model, error) : 0;
 }
 
 int case_round_from_json(const json_t *json, struct case_round *round, struct error *error)
 {
-    int status = 0, check = 0, rc;
-    memset(round, 0, sizeof *round);
-    const json_t *key = member(json, "key", error);
-    if (!key)
-        return ERR_PARSE;
-    if ((rc = case_key_from_json(key, &round->key, error)) == 0 &&
-        (rc = read_unsigned(json, "round", &round->round, error)) == 0 &&
-        (rc = read_unsigned(json, "slot", &round->slot, error)) == 0 &&
-        (rc = read_choice(json, "status", status_name, CASE_STATUSES, &status, error)) == 0 &&
-        (rc = read_text(json, "reason", round->reason, sizeof round->reason, error)) == 0 &&
-        (rc = read_choice(json, "check", check_name, CHECK_DIGEST + 1, &check, error)) == 0 &&
-        (rc = read_digest(json, "digest", &round->digest, error)) == 0 &&
-        (rc = read_digest(json, "program_digest", &round->program_digest, error)) == 0 &&
-        (rc = read_digest(json, "inputs_digest", &round->inputs_digest, error)) == 0 &&
-        (rc = read_number(json, "worst_error", &round->worst_error, error)) == 0 &&
-        (rc = read_number(json, "traffic_bytes", &round->traffic_bytes, error)) == 0 &&
-        (rc = read_exact(json, "cold", &round->cold, error)) == 0 &&
-        (rc = read_exact(json, "warm", &round->warm, error)) == 0 &&
-        (rc = read_sample(json, "cold_sample", &round->cold_sample, error)) == 0 &&
-        (rc = read_model(json, &round->model, error)) == 0)
-        rc = read_samples(json, round, error);
-    round->status = (enum case_status)status;
-    round->check = (enum case_check)check;
+    *round = (struct case_round){0};
+    int code = json_get_fields(json, "", round_fields, round, error);
+    if (!code)
+        code = read_key(json_object_get(json, "key"), "key", &round->key, error);
+    if (!code)
+        code = json_get_fields(json_object_get(json, "cold"), "cold", exact_fields, &round->cold,
+                               error);
+    if (!code)
+        code = json_get_fields(json_object_get(json, "warm"), "warm", exact_fields, &round->warm,
+                               error);
+    if (!code)
+        code = json_get_fields(json_object_get(json, "cold_sample"), "cold_sample", sample_fields,
+                               &round->cold_sample, error);
+    if (!code)
+        code = read_model(json, &round->model, error);
+    if (!code)
+        code = read_samples(json, round, error);
     round->spaces = json_incref(json_object_get(json, "spaces"));
     round->memory = json_incref(json_object_get(json, "memory"));
-    if (rc) {
+    if (code) {
+        error_prefix(error, "a case round: ");
         case_round_free(round);
-        memset(round, 0, sizeof *round);
+        *round = (struct case_round){0};
     }
-    return rc;
-}
-
-char *case_round_to_line(const struct case_round *round)
-{
-    json_t *json = case_round_to_json(round);
-    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    json_decref(json);
-    size_t length = text ? strlen(text) : 0;
-    char *line = must_realloc(text, length + 2);
-    strcpy(line + length, "\n");
-    return line;
-}
-
-int case_round_from_line(const char *line, struct case_round *round, struct error *error)
-{
-    json_error_t where;
-    memset(round, 0, sizeof *round);
-    json_t *json = json_loads(line, JSON_REJECT_DUPLICATES, &where);
-    if (!json)
-        return error_set(error, ERR_PARSE, "a case round is not JSON: %s", where.text);
-    int rc = case_round_from_json(json, round, error);
-    json_decref(json);
-    return rc;
+    return code;
 }

@@ -27,11 +27,9 @@ json_t *case_round_to_json(const struct case_round *round);
  * freed. The caller calls case_round_free. */
 int case_round_from_json(const json_t *json, struct case_round *round, struct error *error);
 
-/* The same as a line of text that ends in a newline; the caller frees it. */
-char *case_round_to_line(const struct case_round *round);
-int case_round_from_line(const char *line, struct case_round *round, struct error *error);
-
+/* The caller owns the reference; never NULL. */
 json_t *case_key_to_json(const struct case_key *key);
+/* ERR_PARSE names the text that is missing or too long. */
 int case_key_from_json(const json_t *json, struct case_key *key, struct error *error);
 /* 12 hexadecimal digits that stand for the key in files: the upper 48 bits of the FNV-1a 64 hash of
  * "workload\ndataset\nmerge\nrelease\nstrategy\ndevice\n" and, of a group's case, "residency\n". */

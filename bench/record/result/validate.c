@@ -10,299 +10,179 @@
 #include "record/result/result.h"
 #include "record/result/old_words.h"
 #include "base/gzip_file.h"
+#include "base/json_rules.h"
 #include "base/tree.h"
 
-enum {
-    TEXT = 1,
-    INTEGER = 2,
-    NUMBER = 4,
-    BOOLEAN = 8,
-    OBJECT = 16,
-    ARRAY = 32,
-    NOTHING = 64, /* null */
-    ABSENT = 128, /* may be missing */
+static const struct json_rule rules[] = {
+    {"", RULE_OBJECT},
+    {"run", RULE_OBJECT},
+    {"run.id", RULE_TEXT},
+    {"run.started_at", RULE_TEXT},
+    {"run.duration_ns", RULE_INTEGER | RULE_NULL},
+    {"run.argv", RULE_ARRAY},
+    {"run.seed", RULE_INTEGER},
+    {"run.options", RULE_OBJECT},
+    {"run.rounds", RULE_INTEGER},
+    {"run.status", RULE_TEXT},
+    {"run.parts", RULE_ARRAY | RULE_ABSENT},
+    {"run.parts[]", RULE_OBJECT},
+    {"run.parts[].started_at", RULE_TEXT},
+    {"run.parts[].rounds", RULE_INTEGER},
+    {"context", RULE_OBJECT},
+    {"context.tool", RULE_OBJECT},
+    {"context.tool.version", RULE_TEXT},
+    {"context.tool.git_rev", RULE_TEXT | RULE_NULL},
+    {"context.tool.git_dirty", RULE_BOOLEAN | RULE_NULL},
+    {"context.host", RULE_OBJECT},
+    {"context.host.machine_id", RULE_TEXT},
+    {"context.devices", RULE_ARRAY},
+    {"context.devices[]", RULE_OBJECT},
+    {"context.devices[].id", RULE_TEXT},
+    {"context.devices[].backend", RULE_TEXT},
+    {"context.devices[].name", RULE_TEXT},
+    {"context.devices[].driver", RULE_TEXT | RULE_NULL | RULE_ABSENT},
+    {"context.devices[].copy_bytes_per_second", RULE_NUMBER | RULE_NULL | RULE_ABSENT},
+    {"metrics", RULE_OBJECT},
+    {"metrics{}", RULE_OBJECT},
+    {"metrics{}.unit", RULE_TEXT},
+    {"metrics{}.kind", RULE_TEXT},
+    {"metrics{}.better", RULE_TEXT},
+    {"summary", RULE_ARRAY | RULE_ABSENT},
+    {"atlas", RULE_ARRAY | RULE_ABSENT},
+    {"experiments", RULE_ARRAY | RULE_ABSENT},
+    {"experiments[]", RULE_OBJECT},
+    {"experiments[].name", RULE_TEXT},
+    {"experiments[].device", RULE_TEXT},
+    {"experiments[].options", RULE_OBJECT},
+    {"experiments[].options{}", RULE_TEXT | RULE_INTEGER | RULE_NULL},
+    {"experiments[].parameters", RULE_ARRAY},
+    {"experiments[].parameters[]", RULE_OBJECT},
+    {"experiments[].parameters[].name", RULE_TEXT},
+    {"experiments[].parameters[].unit", RULE_TEXT | RULE_NULL},
+    {"experiments[].metrics", RULE_OBJECT},
+    {"experiments[].metrics{}", RULE_OBJECT},
+    {"experiments[].metrics{}.unit", RULE_TEXT},
+    {"experiments[].metrics{}.kind", RULE_TEXT},
+    {"experiments[].metrics{}.better", RULE_TEXT},
+    {"experiments[].rows", RULE_ARRAY},
+    {"experiments[].rows[]", RULE_OBJECT},
+    {"experiments[].rows[].key", RULE_OBJECT},
+    {"experiments[].rows[].key{}", RULE_TEXT | RULE_INTEGER},
+    {"experiments[].rows[].status", RULE_TEXT},
+    {"experiments[].rows[].reason", RULE_TEXT | RULE_NULL},
+    {"experiments[].rows[].digest", RULE_TEXT | RULE_NULL},
+    {"experiments[].rows[].warnings", RULE_ARRAY},
+    {"experiments[].rows[].warnings[]", RULE_OBJECT},
+    {"experiments[].rows[].warnings[].code", RULE_TEXT},
+    {"experiments[].rows[].stats", RULE_OBJECT},
+    {"experiments[].rows[].stats{}", RULE_OBJECT},
+    {"experiments[].rows[].rounds", RULE_ARRAY},
+    {"experiments[].rows[].rounds[]", RULE_OBJECT},
+    {"experiments[].rows[].rounds[].round", RULE_INTEGER},
+    {"experiments[].rows[].rounds[].slot", RULE_INTEGER},
+    {"experiments[].rows[].rounds[].status", RULE_TEXT},
+    {"experiments[].rows[].rounds[].samples", RULE_OBJECT | RULE_NULL},
+    {"experiments[].rows[].rounds[].samples{}", RULE_ARRAY},
+    {"experiments[].rows[].rounds[].samples{}[]", RULE_NUMBER},
+    {"noise", RULE_ARRAY | RULE_ABSENT},
+    {"noise[]", RULE_OBJECT},
+    {"noise[].device", RULE_TEXT},
+    {"noise[].machine_id", RULE_TEXT},
+    {"noise[].run", RULE_TEXT},
+    {"noise[].measured_at", RULE_TEXT},
+    {"noise[].rounds", RULE_INTEGER},
+    {"noise[].metrics", RULE_OBJECT},
+    {"noise[].metrics{}", RULE_OBJECT},
+    {"noise[].metrics{}.floor", RULE_NUMBER},
+    {"noise[].metrics{}.by_case", RULE_OBJECT},
+    {"noise[].metrics{}.by_case{}", RULE_NUMBER},
+    {"noise[].metrics{}.by_way", RULE_OBJECT | RULE_ABSENT},
+    {"noise[].metrics{}.by_way{}", RULE_NUMBER},
+    {"suite", RULE_OBJECT | RULE_ABSENT},
+    {"suite.name", RULE_TEXT},
+    {"suite.title", RULE_TEXT},
+    {"suite.source", RULE_TEXT},
+    {"suite.compare", RULE_OBJECT},
+    {"suite.compare{}", RULE_ARRAY},
+    {"suite.rows", RULE_ARRAY},
+    {"suite.rows[]", RULE_OBJECT},
+    {"suite.rows[].name", RULE_TEXT},
+    {"suite.rows[].measured", RULE_ARRAY | RULE_ABSENT},
+    {"suite.rows[].measured[]", RULE_OBJECT},
+    {"suite.rows[].measured[].ratio", RULE_OBJECT | RULE_NULL},
+    {"cases", RULE_ARRAY},
+    {"cases[]", RULE_OBJECT},
+    {"cases[].id", RULE_TEXT},
+    {"cases[].key", RULE_OBJECT},
+    {"cases[].key.workload", RULE_TEXT},
+    {"cases[].key.dataset", RULE_TEXT},
+    {"cases[].key.merge", RULE_TEXT},
+    {"cases[].key.release", RULE_TEXT},
+    {"cases[].key.strategy", RULE_TEXT},
+    {"cases[].key.device", RULE_TEXT},
+    {"cases[].key.residency", RULE_TEXT | RULE_ABSENT},
+    {"cases[].status", RULE_TEXT},
+    {"cases[].reason", RULE_TEXT | RULE_NULL | RULE_ABSENT},
+    {"cases[].program_digest", RULE_TEXT | RULE_NULL | RULE_ABSENT},
+    {"cases[].inputs_digest", RULE_TEXT | RULE_NULL | RULE_ABSENT},
+    {"cases[].traffic_bytes", RULE_NUMBER | RULE_NULL | RULE_ABSENT},
+    {"cases[].counters", RULE_OBJECT | RULE_NULL},
+    {"cases[].counters{}", RULE_OBJECT},
+    {"cases[].counters{}{}", RULE_INTEGER | RULE_NULL},
+    {"cases[].spaces", RULE_OBJECT | RULE_ABSENT},
+    {"cases[].spaces{}", RULE_OBJECT},
+    {"cases[].spaces{}{}", RULE_OBJECT},
+    {"cases[].spaces{}{}{}", RULE_INTEGER | RULE_NULL},
+    {"cases[].model", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
+    {"cases[].model.predicted_ns", RULE_NUMBER | RULE_NULL},
+    {"cases[].model.error", RULE_NUMBER | RULE_NULL},
+    {"cases[].memory", RULE_OBJECT | RULE_ABSENT},
+    {"cases[].memory.timer_ns", RULE_INTEGER},
+    {"cases[].memory.steps", RULE_INTEGER},
+    {"cases[].memory.timeline", RULE_OBJECT},
+    {"cases[].memory.timeline.events", RULE_INTEGER},
+    {"cases[].memory.timeline.stride", RULE_INTEGER},
+    {"cases[].memory.timeline.step", RULE_ARRAY},
+    {"cases[].memory.timeline.requested_bytes", RULE_ARRAY},
+    {"cases[].memory.timeline.granted_bytes", RULE_ARRAY},
+    {"cases[].memory.timeline.reserved_bytes", RULE_ARRAY},
+    {"cases[].memory.timeline.live_bytes", RULE_ARRAY},
+    {"cases[].memory.map", RULE_OBJECT},
+    {"cases[].memory.map.blocks", RULE_OBJECT},
+    {"cases[].memory.map.blocks{}", RULE_ARRAY},
+    {"cases[].memory.map.blocks{}[]", RULE_INTEGER | RULE_NULL},
+    {"cases[].memory.map.memories", RULE_OBJECT},
+    {"cases[].memory.map.memories.died", RULE_ARRAY},
+    {"cases[].memory.map.memories.died[]", RULE_INTEGER | RULE_NULL},
+    {"cases[].memory.map.arrays", RULE_OBJECT},
+    {"cases[].memory.map.arrays{}", RULE_ARRAY},
+    {"cases[].memory.map.arrays{}[]", RULE_INTEGER},
+    {"cases[].memory.map.names", RULE_ARRAY},
+    {"cases[].memory.map.names[]", RULE_TEXT},
+    {"cases[].memory.map.blocks_left_out", RULE_INTEGER},
+    {"cases[].memory.map.arrays_left_out", RULE_INTEGER},
+    {"cases[].memory.latency", RULE_OBJECT},
+    {"cases[].memory.latency{}", RULE_OBJECT},
+    {"cases[].memory.latency{}.alloc", RULE_OBJECT | RULE_NULL},
+    {"cases[].memory.latency{}.free", RULE_OBJECT | RULE_NULL},
+    {"cases[].warnings", RULE_ARRAY | RULE_ABSENT},
+    {"cases[].warnings[]", RULE_OBJECT},
+    {"cases[].warnings[].code", RULE_TEXT},
+    {"cases[].rounds", RULE_ARRAY},
+    {"cases[].rounds[]", RULE_OBJECT},
+    {"cases[].rounds[].round", RULE_INTEGER},
+    {"cases[].rounds[].slot", RULE_INTEGER},
+    {"cases[].rounds[].status", RULE_TEXT},
+    {"cases[].rounds[].samples", RULE_OBJECT | RULE_NULL},
+    {"cases[].rounds[].samples{}", RULE_ARRAY},
+    {"cases[].rounds[].samples{}[]", RULE_INTEGER | RULE_NULL},
+    {"cases[].rounds[].other_counters", RULE_OBJECT | RULE_ABSENT},
+    {"cases[].rounds[].other_counters{}", RULE_OBJECT},
+    {"cases[].rounds[].other_counters{}{}", RULE_INTEGER | RULE_NULL},
+    {"cases[].rounds[].cold_sample", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
+    {"cases[].rounds[].cold_sample{}", RULE_INTEGER | RULE_NULL},
+    {NULL, 0},
 };
-
-/* In a path, "[]" is every element of an array and "{}" every member of an object. A parent comes
- * before what is in it. */
-static const struct rule {
-    const char *path;
-    int types;
-} rules[] = {
-    {"run", OBJECT},
-    {"run.id", TEXT},
-    {"run.started_at", TEXT},
-    {"run.duration_ns", INTEGER | NOTHING},
-    {"run.argv", ARRAY},
-    {"run.seed", INTEGER},
-    {"run.options", OBJECT},
-    {"run.rounds", INTEGER},
-    {"run.status", TEXT},
-    {"run.parts", ARRAY | ABSENT},
-    {"run.parts[]", OBJECT},
-    {"run.parts[].started_at", TEXT},
-    {"run.parts[].rounds", INTEGER},
-    {"context", OBJECT},
-    {"context.tool", OBJECT},
-    {"context.tool.version", TEXT},
-    {"context.tool.git_rev", TEXT | NOTHING},
-    {"context.tool.git_dirty", BOOLEAN | NOTHING},
-    {"context.host", OBJECT},
-    {"context.host.machine_id", TEXT},
-    {"context.devices", ARRAY},
-    {"context.devices[]", OBJECT},
-    {"context.devices[].id", TEXT},
-    {"context.devices[].backend", TEXT},
-    {"context.devices[].name", TEXT},
-    {"context.devices[].driver", TEXT | NOTHING | ABSENT},
-    {"context.devices[].copy_bytes_per_second", NUMBER | NOTHING | ABSENT},
-    {"metrics", OBJECT},
-    {"metrics{}", OBJECT},
-    {"metrics{}.unit", TEXT},
-    {"metrics{}.kind", TEXT},
-    {"metrics{}.better", TEXT},
-    {"summary", ARRAY | ABSENT},
-    {"atlas", ARRAY | ABSENT},
-    {"experiments", ARRAY | ABSENT},
-    {"experiments[]", OBJECT},
-    {"experiments[].name", TEXT},
-    {"experiments[].device", TEXT},
-    {"experiments[].options", OBJECT},
-    {"experiments[].options{}", TEXT | INTEGER | NOTHING},
-    {"experiments[].parameters", ARRAY},
-    {"experiments[].parameters[]", OBJECT},
-    {"experiments[].parameters[].name", TEXT},
-    {"experiments[].parameters[].unit", TEXT | NOTHING},
-    {"experiments[].metrics", OBJECT},
-    {"experiments[].metrics{}", OBJECT},
-    {"experiments[].metrics{}.unit", TEXT},
-    {"experiments[].metrics{}.kind", TEXT},
-    {"experiments[].metrics{}.better", TEXT},
-    {"experiments[].rows", ARRAY},
-    {"experiments[].rows[]", OBJECT},
-    {"experiments[].rows[].key", OBJECT},
-    {"experiments[].rows[].key{}", TEXT | INTEGER},
-    {"experiments[].rows[].status", TEXT},
-    {"experiments[].rows[].reason", TEXT | NOTHING},
-    {"experiments[].rows[].digest", TEXT | NOTHING},
-    {"experiments[].rows[].warnings", ARRAY},
-    {"experiments[].rows[].warnings[]", OBJECT},
-    {"experiments[].rows[].warnings[].code", TEXT},
-    {"experiments[].rows[].stats", OBJECT},
-    {"experiments[].rows[].stats{}", OBJECT},
-    {"experiments[].rows[].rounds", ARRAY},
-    {"experiments[].rows[].rounds[]", OBJECT},
-    {"experiments[].rows[].rounds[].round", INTEGER},
-    {"experiments[].rows[].rounds[].slot", INTEGER},
-    {"experiments[].rows[].rounds[].status", TEXT},
-    {"experiments[].rows[].rounds[].samples", OBJECT | NOTHING},
-    {"experiments[].rows[].rounds[].samples{}", ARRAY},
-    {"experiments[].rows[].rounds[].samples{}[]", NUMBER},
-    {"noise", ARRAY | ABSENT},
-    {"noise[]", OBJECT},
-    {"noise[].device", TEXT},
-    {"noise[].machine_id", TEXT},
-    {"noise[].run", TEXT},
-    {"noise[].measured_at", TEXT},
-    {"noise[].rounds", INTEGER},
-    {"noise[].metrics", OBJECT},
-    {"noise[].metrics{}", OBJECT},
-    {"noise[].metrics{}.floor", NUMBER},
-    {"noise[].metrics{}.by_case", OBJECT},
-    {"noise[].metrics{}.by_case{}", NUMBER},
-    {"noise[].metrics{}.by_way", OBJECT | ABSENT},
-    {"noise[].metrics{}.by_way{}", NUMBER},
-    {"suite", OBJECT | ABSENT},
-    {"suite.name", TEXT},
-    {"suite.title", TEXT},
-    {"suite.source", TEXT},
-    {"suite.compare", OBJECT},
-    {"suite.compare{}", ARRAY},
-    {"suite.rows", ARRAY},
-    {"suite.rows[]", OBJECT},
-    {"suite.rows[].name", TEXT},
-    {"suite.rows[].measured", ARRAY | ABSENT},
-    {"suite.rows[].measured[]", OBJECT},
-    {"suite.rows[].measured[].ratio", OBJECT | NOTHING},
-    {"cases", ARRAY},
-    {"cases[]", OBJECT},
-    {"cases[].id", TEXT},
-    {"cases[].key", OBJECT},
-    {"cases[].key.workload", TEXT},
-    {"cases[].key.dataset", TEXT},
-    {"cases[].key.merge", TEXT},
-    {"cases[].key.release", TEXT},
-    {"cases[].key.strategy", TEXT},
-    {"cases[].key.device", TEXT},
-    {"cases[].key.residency", TEXT | ABSENT},
-    {"cases[].status", TEXT},
-    {"cases[].reason", TEXT | NOTHING | ABSENT},
-    {"cases[].program_digest", TEXT | NOTHING | ABSENT},
-    {"cases[].inputs_digest", TEXT | NOTHING | ABSENT},
-    {"cases[].traffic_bytes", NUMBER | NOTHING | ABSENT},
-    {"cases[].counters", OBJECT | NOTHING},
-    {"cases[].counters{}", OBJECT},
-    {"cases[].counters{}{}", INTEGER | NOTHING},
-    {"cases[].spaces", OBJECT | ABSENT},
-    {"cases[].spaces{}", OBJECT},
-    {"cases[].spaces{}{}", OBJECT},
-    {"cases[].spaces{}{}{}", INTEGER | NOTHING},
-    {"cases[].model", OBJECT | NOTHING | ABSENT},
-    {"cases[].model.predicted_ns", NUMBER | NOTHING},
-    {"cases[].model.error", NUMBER | NOTHING},
-    {"cases[].memory", OBJECT | ABSENT},
-    {"cases[].memory.timer_ns", INTEGER},
-    {"cases[].memory.steps", INTEGER},
-    {"cases[].memory.timeline", OBJECT},
-    {"cases[].memory.timeline.events", INTEGER},
-    {"cases[].memory.timeline.stride", INTEGER},
-    {"cases[].memory.timeline.step", ARRAY},
-    {"cases[].memory.timeline.requested_bytes", ARRAY},
-    {"cases[].memory.timeline.granted_bytes", ARRAY},
-    {"cases[].memory.timeline.reserved_bytes", ARRAY},
-    {"cases[].memory.timeline.live_bytes", ARRAY},
-    {"cases[].memory.map", OBJECT},
-    {"cases[].memory.map.blocks", OBJECT},
-    {"cases[].memory.map.blocks{}", ARRAY},
-    {"cases[].memory.map.blocks{}[]", INTEGER | NOTHING},
-    {"cases[].memory.map.memories", OBJECT},
-    {"cases[].memory.map.memories.died", ARRAY},
-    {"cases[].memory.map.memories.died[]", INTEGER | NOTHING},
-    {"cases[].memory.map.arrays", OBJECT},
-    {"cases[].memory.map.arrays{}", ARRAY},
-    {"cases[].memory.map.arrays{}[]", INTEGER},
-    {"cases[].memory.map.names", ARRAY},
-    {"cases[].memory.map.names[]", TEXT},
-    {"cases[].memory.map.blocks_left_out", INTEGER},
-    {"cases[].memory.map.arrays_left_out", INTEGER},
-    {"cases[].memory.latency", OBJECT},
-    {"cases[].memory.latency{}", OBJECT},
-    {"cases[].memory.latency{}.alloc", OBJECT | NOTHING},
-    {"cases[].memory.latency{}.free", OBJECT | NOTHING},
-    {"cases[].warnings", ARRAY | ABSENT},
-    {"cases[].warnings[]", OBJECT},
-    {"cases[].warnings[].code", TEXT},
-    {"cases[].rounds", ARRAY},
-    {"cases[].rounds[]", OBJECT},
-    {"cases[].rounds[].round", INTEGER},
-    {"cases[].rounds[].slot", INTEGER},
-    {"cases[].rounds[].status", TEXT},
-    {"cases[].rounds[].samples", OBJECT | NOTHING},
-    {"cases[].rounds[].samples{}", ARRAY},
-    {"cases[].rounds[].samples{}[]", INTEGER | NOTHING},
-    {"cases[].rounds[].other_counters", OBJECT | ABSENT},
-    {"cases[].rounds[].other_counters{}", OBJECT},
-    {"cases[].rounds[].other_counters{}{}", INTEGER | NOTHING},
-    {"cases[].rounds[].cold_sample", OBJECT | NOTHING | ABSENT},
-    {"cases[].rounds[].cold_sample{}", INTEGER | NOTHING},
-};
-
-static int type_of(const json_t *value)
-{
-    if (!value)
-        return ABSENT;
-    switch (json_typeof(value)) {
-    case JSON_STRING:
-        return TEXT;
-    case JSON_INTEGER:
-        return INTEGER | NUMBER;
-    case JSON_REAL:
-        return NUMBER;
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return BOOLEAN;
-    case JSON_OBJECT:
-        return OBJECT;
-    case JSON_ARRAY:
-        return ARRAY;
-    case JSON_NULL:
-        break;
-    }
-    return NOTHING;
-}
-
-static void describe(int types, struct text *out)
-{
-    static const char *const names[] = {"a text",    "an integer", "a number", "true or false",
-                                        "an object", "an array",   "null",     "nothing"};
-    bool first = true;
-    for (int i = 0; i < 8; i++)
-        if (types & 1 << i && !(1 << i == NUMBER && types & INTEGER)) {
-            text_add(out, "%s%s", first ? "" : " or ", names[i]);
-            first = false;
-        }
-}
-
-/* Where a value stands: written out only for a message, as most files are right. */
-struct place {
-    const struct place *parent;
-    const char *member; /* NULL: an element of an array */
-    size_t length;      /* of the member's name */
-    size_t element;
-};
-
-static void describe_place(const struct place *place, struct text *out)
-{
-    if (!place)
-        return;
-    describe_place(place->parent, out);
-    if (place->member)
-        text_add(out, "%s%.*s", place->parent ? "." : "", (int)place->length, place->member);
-    else
-        text_add(out, "[%zu]", place->element);
-}
-
-static int mismatch(const struct rule *rule, const json_t *value, const struct place *place,
-                    struct error *error)
-{
-    struct text want = {0}, have = {0}, where = {0};
-    describe(rule->types, &want);
-    describe(type_of(value), &have);
-    describe_place(place, &where);
-    int rc =
-        error_set(error, ERR_PARSE, "%s: expected %s, found %s", where.data, want.data, have.data);
-    text_free(&want);
-    text_free(&have);
-    text_free(&where);
-    return rc;
-}
-
-/* Follows the rest of a rule's path from `value`, which stands at `place`. What a parent's own rule
- * has to say (that it is missing, or null) is not said again for its members. */
-static int follow(const struct rule *rule, const char *rest, json_t *value,
-                  const struct place *place, struct error *error)
-{
-    struct place next = {.parent = place};
-    json_t *each;
-    int rc = 0;
-    if (!*rest)
-        return type_of(value) & rule->types ? 0 : mismatch(rule, value, place, error);
-    if (strncmp(rest, "[]", 2) == 0) {
-        json_array_foreach(value, next.element, each)
-        {
-            if ((rc = follow(rule, rest + 2, each, &next, error)) != 0)
-                return rc;
-        }
-        return 0;
-    }
-    if (strncmp(rest, "{}", 2) == 0) {
-        json_object_foreach(value, next.member, each)
-        {
-            next.length = strlen(next.member);
-            if ((rc = follow(rule, rest + 2, each, &next, error)) != 0)
-                return rc;
-        }
-        return 0;
-    }
-    if (!json_is_object(value))
-        return 0;
-    char name[64];
-    next.member = rest + (*rest == '.');
-    next.length = strcspn(next.member, ".[{");
-    memcpy(name, next.member, next.length);
-    name[next.length] = 0;
-    return follow(rule, next.member + next.length, json_object_get(value, name), &next, error);
-}
 
 static int check_version(const json_t *root, struct error *error)
 {
@@ -447,11 +327,9 @@ static int check_experiments(const json_t *experiments, struct error *error)
 
 int result_validate(const json_t *root, struct error *error)
 {
-    if (!json_is_object(root))
-        return error_set(error, ERR_PARSE, "expected an object, the result");
-    int rc = check_version(root, error);
-    for (size_t i = 0; rc == 0 && i < sizeof rules / sizeof *rules; i++)
-        rc = follow(&rules[i], rules[i].path, (json_t *)root, NULL, error);
+    int rc = json_is_object(root) ? check_version(root, error) : 0;
+    if (rc == 0)
+        rc = json_check(root, rules, error);
     json_t *seen = tree_object();
     if (rc == 0)
         rc = check_cases(json_object_get(root, "cases"), seen, error);

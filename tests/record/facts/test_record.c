@@ -39,33 +39,35 @@ static void counters_come_in_order_and_named_by_unit(void **state)
     assert_string_equal(list[count - 1].name, "elided_migration_bytes");
 }
 
-static size_t index_of(const char *name)
-{
-    size_t count, i = 0;
-    const struct counter_info *list = counter_list(&count);
-    while (i < count && strcmp(list[i].name, name) != 0)
-        i++;
-    assert_true(i < count);
-    return i;
-}
-
 static void counters_are_the_fields_of_their_names(void **state)
 {
     (void)state;
-    struct exact_counts counts = {0};
-    struct sample sample = {0};
-    counts.hit_count = 1;
-    counts.copy[COPY_layout].elided_count = 2;
-    counts.copy[COPY_migration].bytes = 3;
-    sample.driver_free_ns = 4;
-    assert_int_equal(counter_exact(&counts, index_of("hit_count")), 1);
-    assert_int_equal(counter_exact(&counts, index_of("elided_layout_count")), 2);
-    assert_int_equal(counter_exact(&counts, index_of("copy_migration_bytes")), 3);
-    assert_int_equal(counter_sample(&sample, index_of("driver_free_ns")), 4);
-    counter_set_exact(&counts, index_of("copy_concat_count"), 5);
-    counter_set_sample(&sample, index_of("wall_ns"), 6);
-    assert_int_equal(counts.copy[COPY_concat].count, 5);
-    assert_int_equal(sample.wall_ns, 6);
+    struct case_round round = {.cold.hit_count = 1, .cold_sample.driver_free_ns = 4};
+    round.cold.copy[COPY_layout].elided_count = 2;
+    round.warm.copy[COPY_migration].bytes = 3;
+    json_t *json = case_round_to_json(&round);
+    const struct {
+        const char *part, *name;
+        int value;
+    } cases[] = {{"cold", "hit_count", 1},
+                 {"cold", "elided_layout_count", 2},
+                 {"warm", "copy_migration_bytes", 3},
+                 {"cold_sample", "driver_free_ns", 4},
+                 {"warm", "hit_count", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(tree_get_number(json_object_get(json, cases[i].part), cases[i].name),
+                         cases[i].value);
+    /* Every counter of the list has its place in a round, in the list's order. */
+    size_t count, i = 0;
+    const struct counter_info *list = counter_list(&count);
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(json, "cold_sample"), name, value)
+        assert_string_equal(name, list[i++].name);
+    json_object_foreach(json_object_get(json, "cold"), name, value)
+        assert_string_equal(name, list[i++].name);
+    assert_int_equal(i, count);
+    json_decref(json);
 }
 
 static bool near(double a, double b)
@@ -142,9 +144,8 @@ static void a_round_survives_the_wire(void **state)
             sent.worst_error = sent.traffic_bytes = NAN;
         if (samples == 1)
             sent.model = (struct case_model){.asked = false};
-        char *line = case_round_to_line(&sent);
-        assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
-        assert_int_equal(case_round_from_line(line, &got, &error), 0);
+        json_t *json = case_round_to_json(&sent);
+        assert_int_equal(case_round_from_json(json, &got, &error), 0);
         assert_memory_equal(&got.key, &sent.key, sizeof got.key);
         assert_int_equal(got.round, sent.round);
         assert_int_equal(got.slot, sent.slot);
@@ -169,7 +170,7 @@ static void a_round_survives_the_wire(void **state)
     assert_true(got.model.name == (sent.model.asked ? sent.model.name : UNKNOWN_NS));
         MODEL_LIST(X)
 #undef X
-        free(line);
+        json_decref(json);
         case_round_free(&sent);
         case_round_free(&got);
     }
@@ -181,23 +182,30 @@ static void a_broken_round_names_what_is_broken(void **state)
     static const struct {
         const char *path[3], *value, *message;
     } cases[] = {
-        {{"key"}, NULL, "\"key\""},
-        {{"key", "device"}, NULL, "\"device\""},
-        {{"key", "dataset"}, "\"0123456789012345678901234567890123456789\"", "more than 31 bytes"},
-        {{"slot"}, "-1", "\"slot\""},
-        {{"round"}, "null", "\"round\""},
-        {{"status"}, "\"fine\"", "\"fine\""},
-        {{"check"}, "7", "\"check\""},
-        {{"digest"}, "\"12\"", "16 hex digits"},
-        {{"worst_error"}, "\"small\"", "\"worst_error\""},
-        {{"cold", "hit_count"}, NULL, "\"hit_count\""},
-        {{"warm", "hit_count"}, "1.5", "\"hit_count\""},
-        {{"model", "predicted_ns"}, NULL, "\"predicted_ns\""},
-        {{"model", "driver_ns"}, "-2", "\"driver_ns\""},
-        {{"model", "why_not"}, "[]", "\"why_not\""},
-        {{"cold_sample"}, "null", "\"wall_ns\""},
-        {{"samples", "device_ns"}, "[1]", "\"device_ns\""},
-        {{"samples", "wall_ns"}, "[1,2,-3]", "sample 2"},
+        {{"key"}, NULL, "a case round: key: expected an object, found nothing"},
+        {{"key", "device"}, NULL, "key.device: expected a text, found nothing"},
+        {{"key", "dataset"}, "\"0123456789012345678901234567890123456789\"", "40 bytes, 31 are"},
+        {{"slot"}, "-1", "slot: expected a count below 2^53, found -1"},
+        {{"slot"}, "4294967296", "slot: expected a count below 2^32"},
+        {{"round"}, "null", "round: expected a count below 2^53, found null"},
+        {{"status"}, "\"fine\"", "status: \"fine\" is none of ok, skipped"},
+        {{"check"}, "7", "check: expected a text, found an integer"},
+        {{"digest"}, "\"12\"", "digest: expected 16 hexadecimal digits"},
+        {{"digest"}, "\"000000000000000g\"", "digest: expected 16 hexadecimal digits"},
+        {{"worst_error"}, "\"small\"", "worst_error: expected a number or null, found a text"},
+        {{"worst_error"}, "-0.5", "worst_error: expected a number from 0 up, or null"},
+        {{"cold"}, "[]", "cold: expected an object, found an array"},
+        {{"cold", "hit_count"}, NULL, "cold.hit_count: expected a count below 2^53 or null"},
+        {{"warm", "hit_count"}, "1.5", "warm.hit_count: expected a count below 2^53 or null, f"},
+        {{"warm", "copy_layout_bytes"}, "{}", "warm.copy_layout_bytes: expected"},
+        {{"model", "predicted_ns"}, NULL, "model.predicted_ns: expected"},
+        {{"model", "driver_ns"}, "-2", "model.driver_ns: expected"},
+        {{"model", "why_not"}, "[]", "model.why_not: expected a text or null"},
+        {{"cold_sample"}, "null", "cold_sample: expected an object, found null"},
+        {{"samples"}, NULL, "samples: expected an object, found nothing"},
+        {{"samples", "device_ns"}, "[1]", "samples.device_ns: expected 3 values, found 1"},
+        {{"samples", "device_ns"}, NULL, "samples.device_ns: expected 3 values, found 0"},
+        {{"samples", "wall_ns"}, "[1,2,-3]", "samples.wall_ns[2]: expected"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct case_round round = record_fixture_round(3);
@@ -219,10 +227,6 @@ static void a_broken_round_names_what_is_broken(void **state)
             fail_msg("case %zu: \"%s\" does not contain %s", i, error.text, cases[i].message);
         json_decref(json);
     }
-    struct case_round round;
-    struct error error = {0};
-    assert_int_equal(case_round_from_line("{\"key\": 1, \"key\": 2}", &round, &error), ERR_PARSE);
-    assert_int_equal(case_round_from_line("", &round, &error), ERR_PARSE);
 }
 
 static void texts_that_are_not_utf8(void **state)

@@ -323,12 +323,13 @@ static void what_is_no_atlas_is_refused_with_the_place(void **state)
         const char *path, *value, *message;
     } cases[] = {
         {"device", NULL, "device: expected a text"},
-        {"device", "\"\"", "device: expected a text"},
+        {"device", "\"\"", "device: the text is empty"},
         {"name", "3", "name: expected a text"},
-        {"timer_ns", "-1", "timer_ns: expected a number"},
+        {"timer_ns", "-1", "timer_ns: expected a number from 0 up"},
         {"curves", "{}", "curves: expected an array"},
-        {"curves.0", "null", "curves[0].waits: not a class"},
-        {"curves.0.waits", "\"everybody\"", "curves[0].waits: not a class"},
+        {"curves.0", "null", "curves[0]: expected an object, found null"},
+        {"curves.0.waits", "\"everybody\"",
+         "curves[0].waits: \"everybody\" is none of unknown, nothing"},
         {"curves.0.method",
          "\"0123456789012345678901234567890123456789012345678901234567890123456\"",
          "curves[0].method: the text is too long"},

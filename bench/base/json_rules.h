@@ -1,0 +1,88 @@
+/* What a JSON value must look like, as tables: one checker for everything that is read.
+ *
+ * A table of rules says which types stand at which paths of a value; code that reads a checked value
+ * needs no checks of its own. A table of fields ties the members of an object to those of a struct;
+ * one table writes the object and reads it. Messages name the path: "cases[3].key.merge: expected a
+ * text, found nothing".
+ */
+#ifndef GAMUT_BASE_JSON_RULES_H
+#define GAMUT_BASE_JSON_RULES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+/* What may stand at a path: one of these, or several with `|`. */
+enum json_rule_type {
+    RULE_TEXT = 1,
+    RULE_COUNT = 2, /* an integer from 0 to below 2^53 */
+    RULE_INTEGER = 4,
+    RULE_NUMBER = 8, /* integers too */
+    RULE_BOOLEAN = 16,
+    RULE_OBJECT = 32,
+    RULE_ARRAY = 64,
+    RULE_NULL = 128,
+    RULE_ABSENT = 256,
+    /* Further conditions on what has the right type. */
+    RULE_PRINTABLE = 512, /* a text is not empty and has no control characters */
+    RULE_CLOSED = 1024,   /* an object has only members that the table names */
+};
+
+/* In a path, "[]" is every element of an array and "{}" every member of an object; "" is the value
+ * itself. A parent comes before what is in it: if the parent is missing or null, rules for its
+ * members hold. */
+struct json_rule {
+    const char *path; /* NULL ends a table */
+    int types;
+};
+
+/* ERR_PARSE: the first rule that does not hold, and where. */
+int json_check(const json_t *root, const struct json_rule *rules, struct error *error);
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+enum json_field_type {
+    FIELD_TEXT,             /* char[] */
+    FIELD_TEXT_OR_NULL,     /* char[]: "" is null, and may be absent */
+    FIELD_COUNT,            /* unsigned or uint64_t, below 2^53 */
+    FIELD_COUNT_OR_NULL,    /* the same: 0 is null */
+    FIELD_COUNT_OR_UNKNOWN, /* uint64_t: UINT64_MAX is null */
+    FIELD_NUMBER,           /* double, 0 or more: NaN is null */
+    FIELD_BOOLEAN,          /* bool */
+    FIELD_DIGEST,           /* uint64_t: 16 hexadecimal digits, 0 is null */
+    FIELD_WORD,             /* an enum: the word at its place in `words` */
+};
+
+struct json_field {
+    const char *name; /* NULL ends a table: JSON_FIELDS_END */
+    enum json_field_type type;
+    size_t offset, size;
+    const char *const *words; /* of a FIELD_WORD: every word, then NULL */
+};
+#define JSON_FIELD_AS(name, type, of, member)                                                      \
+    {                                                                                              \
+        name, FIELD_##type, offsetof(of, member), sizeof((of *)0)->member, NULL                    \
+    }
+#define JSON_FIELD(type, of, member) JSON_FIELD_AS(#member, type, of, member)
+#define JSON_WORD(of, member, words)                                                               \
+    {                                                                                              \
+#member, FIELD_WORD, offsetof(of, member), sizeof((of *)0)->member, words                  \
+    }
+#define JSON_FIELDS_END                                                                            \
+    {                                                                                              \
+        NULL, FIELD_TEXT, 0, 0, NULL                                                               \
+    }
+
+/* Adds the fields of the struct at `from` to an object, in the order of the table. */
+void json_put_fields(json_t *object, const struct json_field *fields, const void *from);
+/* Fills in the fields of the struct at `to`; those that it could not read are 0 or "". ERR_PARSE: the
+ * first member that is missing or wrong. Other members of the object are passed over. `path` is
+ * where the object stands, for messages; "" for the root. */
+int json_get_fields(const json_t *object, const char *path, const struct json_field *fields,
+                    void *to, struct error *error);
+
+#endif
