@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "record/table/atlas_table.h"
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 #include "base/tree.h"
 #include "report/page.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "record/table/atlas_table.h"
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 #include "record/chart/gnuplot.h"
 
 /* X(call, title): the panels. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "record/table/atlas_table.h"
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 #include "record/chart/gnuplot.h"
 
 /* A method that touches its memory when it is made has no first use of its own. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "record/result/case_tree.h"
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 #include "record/result/experiment.h"
 #include "record/chart/gnuplot.h"
 

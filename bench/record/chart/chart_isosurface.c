@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "record/result/case_tree.h"
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 #include "record/result/experiment.h"
 #include "record/chart/gnuplot.h"
 #include "base/tree.h"

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 #include "record/chart/gnuplot.h"
 #include "base/tree.h"
 

@@ -3,7 +3,7 @@
 #ifndef GAMUT_RECORD_CHART_MEMORY_H
 #define GAMUT_RECORD_CHART_MEMORY_H
 
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 
 struct memory_panel {
     const json_t *memory; /* of the case; borrowed */

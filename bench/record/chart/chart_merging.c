@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 #include "record/result/result.h"
 #include "record/statistics/statistics.h"
 #include "base/tree.h"

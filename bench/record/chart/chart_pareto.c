@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 #include "record/chart/gnuplot.h"
 #include "base/tree.h"
 

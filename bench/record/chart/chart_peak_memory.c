@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 
 static bool print_cell(const struct grid *grid, size_t c, size_t s, FILE *out)
 {

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 #include "base/tree.h"
 
 static bool is_baseline(const json_t *one_case)

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 #include "record/chart/gnuplot.h"
 #include "base/tree.h"
 

@@ -1,7 +1,7 @@
 /* What the writers of charts share: lists of labels, ways to name a case by what differs, numbers
  * as gnuplot reads them, and the grid of clusters and series that bar charts are. */
-#ifndef GAMUT_RECORD_CHART_PARTS_H
-#define GAMUT_RECORD_CHART_PARTS_H
+#ifndef GAMUT_RECORD_CHART_MATRIX_H
+#define GAMUT_RECORD_CHART_MATRIX_H
 
 #include "record/result/case_tree.h"
 #include "record/chart/chart.h"

@@ -1,4 +1,4 @@
-#include "record/chart/chart_parts.h"
+#include "record/chart/matrix.h"
 
 #include <ctype.h>
 #include <math.h>
