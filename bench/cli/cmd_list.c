@@ -173,8 +173,7 @@ static int list_charts(struct error *error)
 {
     static const char *const of[] = {[CHART_OF_DEVICE] = "device",
                                      [CHART_OF_STRATEGY] = "strategy",
-                                     [CHART_OF_WORKLOAD] = "workload",
-                                     [CHART_OF_CASE] = "case"};
+                                     [CHART_OF_WORKLOAD] = "workload"};
     const struct chart *chart;
     (void)error;
     for (size_t i = 0; (chart = chart_at(i)); i++)

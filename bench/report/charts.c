@@ -111,8 +111,6 @@ static void add_title(const struct chart *chart, const struct chart_subject *of,
         text_add(out, ", %s", of->strategy);
     if (of->workload)
         text_add(out, ", %s %s", of->workload, of->dataset);
-    if (of->one_case)
-        text_add(out, ", %s", tree_get_text(json_object_get(of->one_case, "key"), "merge"));
 }
 
 static void draw(struct drawing *drawing, const struct chart *chart, const struct chart_subject *of)
@@ -173,8 +171,6 @@ static double excess_of(const struct chart_subject *of)
     double excess = 0;
     size_t i;
     json_t *each;
-    if (of->one_case)
-        return excess_of_case(of->one_case);
     json_array_foreach(json_object_get(of->root, "cases"), i, each)
     {
         if (case_is_of(json_object_get(each, "key"), of))

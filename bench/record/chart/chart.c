@@ -59,12 +59,11 @@ static bool is_same(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Those of one case are all different: its id says which it is. */
 static void add_subject(struct subjects *all, const struct chart_subject *subject)
 {
     for (size_t i = 0; i < all->count; i++) {
         const struct chart_subject *known = &all->list[i];
-        if (is_same(known->device, subject->device) && known->one_case == subject->one_case &&
+        if (is_same(known->device, subject->device) &&
             is_same(known->strategy, subject->strategy) &&
             is_same(known->workload, subject->workload) &&
             is_same(known->dataset, subject->dataset))
@@ -74,65 +73,42 @@ static void add_subject(struct subjects *all, const struct chart_subject *subjec
     all->list[all->count++] = *subject;
 }
 
-/* The subjects that the cases of a device give. */
-static void add_cases(struct subjects *all, const struct chart *chart, const json_t *root,
-                      const char *device)
-{
-    size_t i;
-    json_t *one_case;
-    json_array_foreach(json_object_get(root, "cases"), i, one_case)
-    {
-        const json_t *key = json_object_get(one_case, "key");
-        struct chart_subject subject = {.root = root, .device = device};
-        if (strcmp(tree_get_text(key, "device"), device) != 0)
-            continue;
-        if (chart->scope == CHART_OF_STRATEGY || chart->scope == CHART_OF_CASE)
-            subject.strategy = tree_get_text(key, "strategy");
-        if (chart->scope == CHART_OF_WORKLOAD || chart->scope == CHART_OF_CASE) {
-            subject.workload = tree_get_text(key, "workload");
-            subject.dataset = tree_get_text(key, "dataset");
-        }
-        if (chart->scope == CHART_OF_CASE)
-            subject.one_case = one_case;
-        add_subject(all, &subject);
-    }
-}
-
 size_t chart_subjects(const struct chart *chart, const json_t *root,
                       struct chart_subject **subjects)
 {
     const json_t *devices = json_object_get(json_object_get(root, "context"), "devices");
+    const json_t *device, *one_case;
     struct subjects all = {0};
-    size_t i;
-    json_t *device;
-    json_array_foreach(devices, i, device)
-    {
-        const char *id = tree_get_text(device, "id");
+    for (size_t d = 0; (device = json_array_get(devices, d)); d++) {
+        const struct chart_subject of = {.root = root, .device = tree_get_text(device, "id")};
         if (chart->scope == CHART_OF_DEVICE)
-            add_subject(&all, &(struct chart_subject){.root = root, .device = id});
-        else
-            add_cases(&all, chart, root, id);
+            add_subject(&all, &of);
+        for (size_t i = 0; chart->scope != CHART_OF_DEVICE && (one_case = case_next(&of, &i));) {
+            const json_t *key = json_object_get(one_case, "key");
+            struct chart_subject subject = of;
+            if (chart->scope == CHART_OF_STRATEGY) {
+                subject.strategy = tree_get_text(key, "strategy");
+            } else {
+                subject.workload = tree_get_text(key, "workload");
+                subject.dataset = tree_get_text(key, "dataset");
+            }
+            add_subject(&all, &subject);
+        }
     }
     *subjects = all.list;
     return all.count;
 }
 
-/* "speedup-cuda-0", "merging-host-pool", "timeline-host-canny-medium-pool-none-last-use": as a file
- * name has them. */
-static void file_name(const struct chart *chart, const struct chart_subject *of, struct text *out)
+/* Adds a file name without its ending: "speedup-cuda-0", "merging-host-pool",
+ * "latency-host-canny-medium". */
+static void add_file_name(const struct chart *chart, const struct chart_subject *of,
+                          struct text *out)
 {
-    const json_t *key = json_object_get(of->one_case, "key");
-    const char *const parts[] = {of->device,
-                                 of->workload,
-                                 of->dataset,
-                                 of->strategy,
-                                 key ? tree_get_text(key, "merge") : NULL,
-                                 key ? tree_get_text(key, "release") : NULL,
-                                 key ? tree_get_text(key, "residency") : NULL};
+    const char *const words[] = {of->device, of->workload, of->dataset, of->strategy};
     text_add(out, "%s", chart->name);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i] && *parts[i])
-            text_add(out, "-%s", parts[i]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i] && *words[i])
+            text_add(out, "-%s", words[i]);
     for (char *c = out->data; *c; c++)
         *c = strchr(":/ |=+", *c) ? '-' : *c;
 }
@@ -143,39 +119,26 @@ int chart_write(const struct chart *chart, const struct chart_subject *of, FILE 
                 struct text *variables, struct error *error)
 {
     struct text name = {0}, file = {0}, caption = {0};
-    file_name(chart, of, &name);
+    add_file_name(chart, of, &name);
     text_add(&file, "%s.dat", name.data);
     gnuplot_caption(of->root, of->device, &caption);
     gnuplot_variable(variables, "data", file.data);
     gnuplot_variable(variables, "out", name.data);
     gnuplot_variable(variables, "caption", caption.data);
     gnuplot_variable(variables, "note", "");
-    int code = chart->write(of, data, variables, error);
+    int code = chart->write(chart, of, data, variables, error);
     if (code == 0 && (fflush(data) != 0 || ferror(data)))
         code = error_set(error, ERR_IO, "the data of %s could not be written: %s", chart->name,
                          strerror(errno));
-    struct text *texts[] = {&name, &file, &caption};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        text_free(texts[i]);
+    text_free(&name);
+    text_free(&file);
+    text_free(&caption);
     return code;
 }
 
-static int write_file(const char *path, const char *text, struct error *error)
-{
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return error_set(error, ERR_IO, "%s could not be made: %s", path, strerror(errno));
-    fputs(text, file);
-    bool failed = ferror(file);
-    if (fclose(file) != 0 || failed)
-        return error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
-    return 0;
-}
-
-/* A chart as text in memory. Nothing is left on disk of one that cannot be made. */
+/* A chart in memory. A chart that cannot be made leaves nothing on disk. */
 struct drawing {
-    char *data; /* of the .dat */
-    size_t data_length;
+    struct text data;   /* of the .dat */
     struct text script; /* of the .gp */
 };
 
@@ -183,7 +146,7 @@ static int make_drawing(const struct chart *chart, const struct chart_subject *o
                         const char *scripts, struct drawing *drawing, struct error *error)
 {
     struct text variables = {0};
-    FILE *data = open_memstream(&drawing->data, &drawing->data_length);
+    FILE *data = open_memstream(&drawing->data.data, &drawing->data.length);
     if (!data)
         return error_set(error, ERR_HOST_MEMORY, "no memory for the chart %s", chart->name);
     int code = chart_write(chart, of, data, &variables, error);
@@ -202,9 +165,9 @@ static int draw_in(const char *folder, const char *name, const struct drawing *d
     text_add(base, "%s/%s", folder, name);
     text_add(&data, "%s.dat", base->data);
     text_add(&script, "%s.gp", base->data);
-    int code = write_file(data.data, drawing->data, error);
+    int code = text_write_file(&drawing->data, data.data, error);
     if (code == 0)
-        code = write_file(script.data, drawing->script.data, error);
+        code = text_write_file(&drawing->script, script.data, error);
     if (code == 0)
         code = gnuplot_run(folder, name, options->terminals, options->columns, error);
     text_free(&data);
@@ -212,7 +175,7 @@ static int draw_in(const char *folder, const char *name, const struct drawing *d
     return code;
 }
 
-/* What is drawn to the terminal alone passes through a folder that does not stay. */
+/* For a chart that goes to the terminal alone: draws it in a folder that is removed again. */
 static int draw_in_passing(const char *name, const struct drawing *drawing,
                            const struct chart_options *options, struct error *error)
 {
@@ -243,7 +206,7 @@ int chart_draw(const struct chart *chart, const struct chart_subject *of,
 {
     struct drawing drawing = {0};
     struct text name = {0}, base = {0};
-    file_name(chart, of, &name);
+    add_file_name(chart, of, &name);
     int code = make_drawing(chart, of, options->scripts, &drawing, error);
     if (code == 0 && strcmp(options->terminals, "dumb") == 0) {
         code = draw_in_passing(name.data, &drawing, options, error);
@@ -256,7 +219,7 @@ int chart_draw(const struct chart *chart, const struct chart_subject *of,
     }
     if (code == 0 && made && base.length)
         text_add(made, "%s", base.data);
-    free(drawing.data);
+    text_free(&drawing.data);
     text_free(&drawing.script);
     text_free(&name);
     text_free(&base);

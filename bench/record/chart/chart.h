@@ -1,9 +1,10 @@
-/* Charts of a result: the numbers as a data file, a script, and gnuplot run on both.
+/* Charts of a result: gamut writes the numbers as a data file and a script, and runs gnuplot on both.
  *
- * A chart is a writer, in a file record/chart_*.c, which decides what is in it, a script of the
- * same name, plots/<name>.gp, which alone decides how it looks, and a line in the list below. */
-#ifndef GAMUT_RECORD_CHART_H
-#define GAMUT_RECORD_CHART_H
+ * A chart is made of three things: a writer, in one of the files chart_*.c, which decides what
+ * numbers it shows; a script of the chart's name, plots/<name>.gp, which alone decides how it looks;
+ * and a line in the list below. */
+#ifndef GAMUT_RECORD_CHART_CHART_H
+#define GAMUT_RECORD_CHART_CHART_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -12,28 +13,29 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* What one picture is of. Each has a device; those of a workload mean one dataset of it. */
-enum chart_scope { CHART_OF_DEVICE, CHART_OF_STRATEGY, CHART_OF_WORKLOAD, CHART_OF_CASE };
+/* What one picture of a chart shows: a device, or a strategy or a dataset of a workload on a device. */
+enum chart_scope { CHART_OF_DEVICE, CHART_OF_STRATEGY, CHART_OF_WORKLOAD };
 
-/* One such thing. Everything is borrowed from the result. */
+/* The subject of one picture. Everything is borrowed from the result. */
 struct chart_subject {
     const json_t *root;             /* the result */
     const char *device;             /* a case key's `device` */
-    const char *strategy;           /* from CHART_OF_STRATEGY and _OF_CASE, else NULL */
-    const char *workload, *dataset; /* from CHART_OF_WORKLOAD and _OF_CASE, else NULL */
-    const json_t *one_case;         /* from CHART_OF_CASE, else NULL */
+    const char *strategy;           /* of a CHART_OF_STRATEGY, else NULL */
+    const char *workload, *dataset; /* of a CHART_OF_WORKLOAD, else NULL */
 };
 
 struct chart {
-    const char *name; /* of the chart, of plots/<name>.gp, and what its files begin with */
-    const char *help; /* one line */
+    const char *name; /* also of its script, and the beginning of its files' names */
+    const char *help; /* one line, the title of the chart in lists and reports */
     enum chart_scope scope;
-    bool on_request; /* only drawn when asked for by name: there would be too many */
-    /* Writes the data, and adds gnuplot_variable()s that the script reads; `note`, if set, is added
-     * to the caption. ERR_NOT_FOUND: the result has nothing for it to show, and what it lacks;
-     * ERR_USAGE: more than can be read in one picture, and how to choose. */
-    int (*write)(const struct chart_subject *of, FILE *data, struct text *variables,
-                 struct error *error);
+    bool on_request; /* drawn only when asked for by name: there would be too many pictures */
+    /* Writes the data, and adds the variables that the script reads (gnuplot.h); the script puts
+     * the variable `note` after the caption. ERR_NOT_FOUND where the result has nothing to show: the
+     * message says what it lacks. ERR_USAGE where there is more than one picture can show: the
+     * message says how to choose. */
+    int (*write)(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                 struct text *variables, struct error *error);
+    const void *detail; /* what a writer of several charts has to know of this one; else NULL */
 };
 
 /* The charts, in the order in which they are listed and drawn. */
@@ -64,30 +66,31 @@ CHART_LIST(X)
 
 /* The i-th chart; NULL after the last. */
 const struct chart *chart_at(size_t i);
-/* ERR_NOT_FOUND names the nearest one and what there is. */
+/* Finds a chart by its name. The message of ERR_NOT_FOUND names the nearest one and all there are. */
 int chart_find(const char *name, const struct chart **chart, struct error *error);
 
-/* The subjects of a chart in a result, in its order; the caller frees *subjects. Every device of
- * the result is one, with or without cases. */
+/* Lists the subjects that a result has for a chart, in the order of the result, and returns their
+ * count; the caller frees *subjects. A chart of a device has every device of the result as a
+ * subject, with or without cases. */
 size_t chart_subjects(const struct chart *chart, const json_t *root,
                       struct chart_subject **subjects);
 
-/* Writes the data and the variables of a chart, as chart_draw has them in its files, to `data` and
- * `variables`. Also ERR_IO. */
+/* Writes the data of a chart to `data` and adds its variables to `variables`, as chart_draw puts
+ * them into its files. The errors of the chart's `write`, and ERR_IO. */
 int chart_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                 struct text *variables, struct error *error);
 
 struct chart_options {
     const char *scripts;   /* the folder plots/ */
-    const char *folder;    /* where the files go; made if it is missing */
+    const char *folder;    /* for the files; chart_draw makes it if it is missing */
     const char *terminals; /* "svg png dumb" or fewer of them, separated by spaces */
     unsigned columns;      /* of the text terminal, for dumb */
 };
 
-/* Writes <folder>/<chart>-<device>[-…].dat and .gp, which `gnuplot <name>.gp` draws again there,
- * and has gnuplot make the images beside them; a dumb chart goes to stdout, and if nothing else is
- * asked for, no file is left. Adds the files' common path without a suffix to `made` (may be NULL).
- * Without gnuplot: ERR_UNSUPPORTED with what to do; data and script stay. */
+/* Writes <folder>/<chart>-<device>[-…].dat and .gp and runs gnuplot, which puts the images into the
+ * same folder; `gnuplot <name>.gp` draws them there again. A dumb chart goes to stdout, and if
+ * nothing else is asked for, no file is left. Adds the files' common path without a suffix to `made`
+ * (may be NULL). Without gnuplot: ERR_UNSUPPORTED with what to do; data and script stay. */
 int chart_draw(const struct chart *chart, const struct chart_subject *of,
                const struct chart_options *options, struct text *made, struct error *error);
 

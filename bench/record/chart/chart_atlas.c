@@ -1,116 +1,113 @@
-/* The chart of an atlas: cost against size, a panel a call, a line a method. For each panel (alloc,
- * first use, free) and each method one block: bytes, then median, p10 and p90 in ns. A method without
- * such a call has one line of NaN. */
+/* The charts of an atlas: what memory costs by its size, a line for each method of getting it. */
+#include <math.h>
 #include <string.h>
 
-#include "record/table/atlas_table.h"
-#include "record/chart/matrix.h"
 #include "record/chart/gnuplot.h"
+#include "record/table/atlas_table.h"
 
-/* X(call, title): the panels. */
-#define PANEL_LIST(X)                                                                              \
-    X(alloc, "alloc")                                                                              \
-    X(first_use, "first use, a word a page")                                                       \
-    X(free, "free on an idle device")
+/* Points that were measured with no other memory alive. */
+static bool is_shown(const struct atlas_point *point)
+{
+    return point->sample_count > 0 && point->live_count == 0 && point->bytes > 0;
+}
+
+/* Less than a nanosecond has no place on a logarithmic axis. */
+static unsigned long long at_least_1(uint64_t ns)
+{
+    return ns ? ns : 1;
+}
+
+/* A line a point: bytes and median ns, `with_spread` also p10 and p90; NaN where there is none. */
+static void print_points(const struct atlas_curve *curve, bool with_spread, FILE *out)
+{
+    size_t shown = 0;
+    for (size_t i = 0; curve && i < curve->point_count; i++) {
+        const struct atlas_point *p = &curve->points[i];
+        if (!is_shown(p))
+            continue;
+        fprintf(out, "%llu %llu", (unsigned long long)p->bytes, at_least_1(p->p50_ns));
+        if (with_spread)
+            fprintf(out, " %llu %llu", at_least_1(p->p10_ns), at_least_1(p->p90_ns));
+        fputc('\n', out);
+        shown++;
+    }
+    if (!shown)
+        fputs(with_spread ? "NaN NaN NaN NaN\n" : "NaN NaN\n", out);
+}
+
+/* "raw: 45.1 us + 812 GiB/s", or "raw" where there is no line. */
+static void add_legend(const char *method, const struct atlas_curve *curve, struct text *out)
+{
+    struct text fit = {0};
+    if (curve)
+        atlas_fit_text(curve, &fit);
+    text_add(out, "%s%s%s", method, fit.length ? ": " : "", fit.length ? fit.data : "");
+    text_free(&fit);
+}
+
+/* ---- atlas: cost against size, a panel a call -----------------------------------------------
+ *
+ * For each panel and each method a block: bytes, then median, p10 and p90 in ns. A method without
+ * such a call has one line of NaN. */
 
 static const struct {
     const char *call, *title;
 } panels[] = {
-#define X(call, title) {#call, title},
-    PANEL_LIST(X)
-#undef X
+    {"alloc", "alloc"},
+    {"first_use", "first use, a word a page"},
+    {"free", "free on an idle device"},
 };
 enum { PANELS = sizeof panels / sizeof *panels };
 
-/* Methods that have something to show, in the order of the atlas. */
-static bool is_drawn(const struct atlas *atlas, size_t c)
+/* The methods that have something to show, in the order of the atlas. */
+static struct labels methods_of(const struct atlas *atlas)
 {
-    const struct atlas_curve *curve = &atlas->curves[c];
-    if (strcmp(curve->call, "alloc") != 0)
-        return false;
-    for (size_t i = 0; i < curve->point_count; i++)
-        if (curve->points[i].sample_count > 0)
-            return true;
-    return false;
-}
-
-static void write_block(const struct atlas_curve *curve, FILE *out)
-{
-    bool any = false;
-    for (size_t i = 0; curve && i < curve->point_count; i++) {
-        const struct atlas_point *p = &curve->points[i];
-        if (p->sample_count == 0 || p->live_count > 0)
-            continue;
-        /* Less than a nanosecond has no place on a logarithmic axis. */
-        fprintf(out, "%llu %llu %llu %llu\n", (unsigned long long)p->bytes,
-                (unsigned long long)(p->p50_ns ? p->p50_ns : 1),
-                (unsigned long long)(p->p10_ns ? p->p10_ns : 1),
-                (unsigned long long)(p->p90_ns ? p->p90_ns : 1));
-        any = true;
+    struct labels methods = {0};
+    for (size_t c = 0; c < atlas->curve_count; c++) {
+        const struct atlas_curve *curve = &atlas->curves[c];
+        for (size_t i = 0; strcmp(curve->call, "alloc") == 0 && i < curve->point_count; i++)
+            if (curve->points[i].sample_count > 0)
+                labels_add(&methods, curve->method);
     }
-    if (!any)
-        fputs("NaN NaN NaN NaN\n", out);
+    return methods;
 }
 
-static void write_data(const struct atlas *atlas, FILE *out)
+static void print_panel(const struct atlas *atlas, const struct labels *methods, size_t panel,
+                        struct text *legends, FILE *out)
 {
-    fprintf(out, "# gamut atlas of %s\n", atlas->device);
-    for (size_t panel = 0; panel < PANELS; panel++)
-        for (size_t c = 0; c < atlas->curve_count; c++) {
-            const char *method = atlas->curves[c].method;
-            if (!is_drawn(atlas, c))
-                continue;
-            fprintf(out, "# %s %s: bytes p50_ns p10_ns p90_ns\n", method, panels[panel].call);
-            write_block(atlas_find(atlas, method, panels[panel].call), out);
-            fputs("\n\n", out);
-        }
+    for (size_t m = 0; m < methods->count; m++) {
+        const char *method = methods->name[m];
+        const struct atlas_curve *curve = atlas_find(atlas, method, panels[panel].call);
+        fprintf(out, "# %s %s: bytes p50_ns p10_ns p90_ns\n", method, panels[panel].call);
+        print_points(curve, true, out);
+        fputs("\n\n", out);
+        text_add(legends, "\"");
+        add_legend(method, curve, legends);
+        text_add(legends, "\" ");
+    }
 }
 
-/* "raw: 45.1 us + 812 GiB/s", for each panel and method. */
-static void add_legends(const struct atlas *atlas, struct text *out)
-{
-    for (size_t panel = 0; panel < PANELS; panel++)
-        for (size_t c = 0; c < atlas->curve_count; c++) {
-            const char *method = atlas->curves[c].method;
-            if (!is_drawn(atlas, c))
-                continue;
-            const struct atlas_curve *curve = atlas_find(atlas, method, panels[panel].call);
-            struct text fit = {0};
-            if (curve)
-                atlas_fit_text(curve, &fit);
-            text_add(out, "\"%s%s%s\" ", method, fit.length ? ": " : "",
-                     fit.length ? fit.data : "");
-            text_free(&fit);
-        }
-}
-
-static void add_variables(const struct atlas *atlas, struct text *out)
-{
-    struct labels methods = {0}, titles = {0};
-    struct text legends = {0};
-    for (size_t c = 0; c < atlas->curve_count; c++)
-        if (is_drawn(atlas, c))
-            labels_add(&methods, atlas->curves[c].method);
-    for (size_t panel = 0; panel < PANELS; panel++)
-        labels_add(&titles, panels[panel].title);
-    add_legends(atlas, &legends);
-    labels_variable(&methods, "series", out);
-    labels_variable(&titles, "titles", out);
-    gnuplot_variable(out, "legends", legends.data ? legends.data : "");
-    labels_free(&methods);
-    labels_free(&titles);
-    text_free(&legends);
-}
-
-static int write(const struct chart_subject *of, FILE *data, struct text *variables,
-                 struct error *error)
+static int atlas_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                       struct text *variables, struct error *error)
 {
     struct atlas atlas;
+    struct labels titles = {0};
+    struct text legends = {0};
     int code = atlas_of_result(of->root, of->device, &atlas, error);
     if (code)
         return code;
-    write_data(&atlas, data);
-    add_variables(&atlas, variables);
+    struct labels methods = methods_of(&atlas);
+    fprintf(data, "# gamut %s of %s\n", chart->name, atlas.device);
+    for (size_t panel = 0; panel < PANELS; panel++) {
+        print_panel(&atlas, &methods, panel, &legends, data);
+        labels_add(&titles, panels[panel].title);
+    }
+    gnuplot_labels(variables, "series", &methods);
+    gnuplot_labels(variables, "titles", &titles);
+    gnuplot_variable(variables, "legends", legends.data ? legends.data : "");
+    labels_free(&methods);
+    labels_free(&titles);
+    text_free(&legends);
     atlas_free(&atlas);
     return 0;
 }
@@ -119,5 +116,96 @@ const struct chart chart_atlas = {
     .name = "atlas",
     .help = "time of alloc, first use and free by size, a line for each method to get memory",
     .scope = CHART_OF_DEVICE,
-    .write = write,
+    .write = atlas_write,
+};
+
+/* ---- cost: alloc, first use and free added up, on an idle device -----------------------------
+ *
+ * A block a method: bytes and ns, medians of the atlas added up. The last block is what copying as
+ * many bytes within the device takes, the least that a program which allocates them does with them.
+ */
+
+/* 0 where the method has no such call: one that touches its memory when it is made has no first use
+ * of its own. NaN where it was not measured at this size. */
+static double median_at(const struct atlas_curve *curve, uint64_t bytes)
+{
+    for (size_t i = 0; curve && i < curve->point_count; i++) {
+        const struct atlas_point *p = &curve->points[i];
+        if (p->bytes == bytes && p->live_count == 0 && p->sample_count > 0)
+            return (double)p->p50_ns;
+    }
+    return curve ? NAN : 0;
+}
+
+/* Adds the sum of the medians to the curves of `sums`: as a curve, it has a line fitted, too. */
+static void add_sums(const struct atlas *atlas, const struct atlas_curve *alloc, struct atlas *sums)
+{
+    const struct atlas_curve *first_use = atlas_find(atlas, alloc->method, "first_use");
+    const struct atlas_curve *freed = atlas_find(atlas, alloc->method, "free");
+    for (size_t i = 0; freed && i < alloc->point_count; i++) {
+        const struct atlas_point *p = &alloc->points[i];
+        if (p->live_count > 0 || p->sample_count == 0)
+            continue;
+        const double ns =
+            (double)p->p50_ns + median_at(first_use, p->bytes) + median_at(freed, p->bytes);
+        struct atlas_point sum = {.bytes = p->bytes};
+        uint64_t whole = isnan(ns) ? 0 : (uint64_t)ns;
+        if (!isnan(ns)) {
+            atlas_summarise(&sum, &whole, 1);
+            atlas_add_point(atlas_curve_of(sums, alloc->method, "life"), &sum);
+        }
+    }
+}
+
+static void print_sums(const struct atlas *atlas, struct atlas *sums, FILE *data,
+                       struct text *variables)
+{
+    struct labels methods = {0}, legends = {0};
+    fprintf(data, "# gamut cost on %s", atlas->device);
+    for (size_t c = 0; c < sums->curve_count; c++) {
+        struct atlas_curve *curve = &sums->curves[c];
+        struct text legend = {0};
+        atlas_finish_curve(curve);
+        add_legend(curve->method, curve, &legend);
+        labels_add(&methods, curve->method);
+        labels_add(&legends, legend.data);
+        fprintf(data, "\n\n# %s: bytes ns\n", curve->method);
+        print_points(curve, false, data);
+        text_free(&legend);
+    }
+    fputs("\n\n# copy: bytes ns\n", data);
+    print_points(atlas_find(atlas, "command", "copy"), false, data);
+    gnuplot_labels(variables, "series", &methods);
+    gnuplot_labels(variables, "legends", &legends);
+    labels_free(&methods);
+    labels_free(&legends);
+}
+
+static int cost_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                      struct text *variables, struct error *error)
+{
+    struct atlas atlas, sums = {0};
+    int code = atlas_of_result(of->root, of->device, &atlas, error);
+    if (code)
+        return code;
+    for (size_t c = 0; c < atlas.curve_count; c++)
+        if (strcmp(atlas.curves[c].call, "alloc") == 0)
+            add_sums(&atlas, &atlas.curves[c], &sums);
+    if (sums.curve_count == 0)
+        code = error_set(error, ERR_NOT_FOUND,
+                         "the atlas of %s has no method with both an alloc and a free, whose cost "
+                         "the chart %s adds up",
+                         of->device, chart->name);
+    else
+        print_sums(&atlas, &sums, data, variables);
+    atlas_free(&sums);
+    atlas_free(&atlas);
+    return code;
+}
+
+const struct chart chart_cost = {
+    .name = "cost",
+    .help = "what a memory costs from alloc to free by its size, beside a copy of as many bytes",
+    .scope = CHART_OF_DEVICE,
+    .write = cost_write,
 };

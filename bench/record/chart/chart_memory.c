@@ -1,14 +1,32 @@
-#include "record/chart/chart_memory.h"
-
+/* The charts of what `gamut run --timeline on` records of a case (its member `memory`): a panel or a
+ * line for each configuration of a workload. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
-#include "record/chart/gnuplot.h"
 #include "base/tree.h"
+#include "record/chart/gnuplot.h"
+#include "record/facts/address_map.h"
+#include "record/facts/latency.h"
 
-int memory_panels_make(const struct chart *chart, const struct chart_subject *of, size_t most,
-                       struct memory_panels *panels, struct error *error)
+/* ---- panels --------------------------------------------------------------------------------- */
+
+struct memory_panel {
+    const json_t *memory; /* of the case; borrowed */
+    struct text title;    /* "pool", "pool best": what differs between cases of the device */
+};
+
+struct memory_panels {
+    size_t count;
+    struct memory_panel *panel;
+    size_t left_out; /* configurations beyond the most that one picture shows */
+};
+
+/* In the order of the cases. ERR_NOT_FOUND where no case was recorded; the message says what to do.
+ * The caller frees the panels if there is no error. */
+static int memory_panels_make(const struct chart *chart, const struct chart_subject *of,
+                              size_t most, struct memory_panels *panels, struct error *error)
 {
     const struct naming naming = naming_of(of);
     size_t i;
@@ -27,7 +45,7 @@ int memory_panels_make(const struct chart *chart, const struct chart_subject *of
         panels->panel = must_realloc(panels->panel, (panels->count + 1) * sizeof *panels->panel);
         struct memory_panel *panel = &panels->panel[panels->count++];
         *panel = (struct memory_panel){.memory = memory};
-        naming_series(&naming, true, key, &panel->title);
+        naming_column(&naming, true, key, &panel->title);
     }
     if (panels->count)
         return 0;
@@ -37,15 +55,18 @@ int memory_panels_make(const struct chart *chart, const struct chart_subject *of
                      chart->name, of->workload, of->dataset, of->device);
 }
 
-void memory_panels_free(struct memory_panels *panels)
+static void memory_panels_free(struct memory_panels *panels)
 {
     for (size_t i = 0; i < panels->count; i++)
         text_free(&panels->panel[i].title);
     free(panels->panel);
 }
 
-void memory_panels_variables(const struct memory_panels *panels, const struct chart_subject *of,
-                             const char *more, struct text *out)
+/* The variables series (the titles), what (workload and dataset), and note: `more`, and what is left
+ * out. */
+static void memory_panels_variables(const struct memory_panels *panels,
+                                    const struct chart_subject *of, const char *more,
+                                    struct text *out)
 {
     struct text series = {0}, what = {0}, note = {0};
     for (size_t i = 0; i < panels->count; i++)
@@ -63,7 +84,8 @@ void memory_panels_variables(const struct memory_panels *panels, const struct ch
     text_free(&note);
 }
 
-void memory_axis_variables(double top, struct text *out)
+/* The variables of an axis up to `top` bytes: unit ("MiB"), and in bytes unit_bytes and top. */
+static void memory_axis_variables(double top, struct text *out)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     double unit_bytes = 1;
@@ -77,15 +99,449 @@ void memory_axis_variables(double top, struct text *out)
     gnuplot_number(out, "top", top > 0 ? top : 1);
 }
 
-double memory_column(const json_t *columns, const char *name, size_t i)
+/* An element of a column; NaN where it is null or missing. */
+static double memory_column(const json_t *columns, const char *name, size_t i)
 {
     return tree_to_number(json_array_get(json_object_get(columns, name), i));
 }
 
-size_t memory_place(const json_t *columns, const char *name, size_t i)
+/* The same where it is an index of something else; SIZE_MAX where it is none. */
+static size_t memory_index(const json_t *columns, const char *name, size_t i)
 {
     const json_t *value = json_array_get(json_object_get(columns, name), i);
     return json_is_integer(value) && json_integer_value(value) >= 0
                ? (size_t)json_integer_value(value)
                : SIZE_MAX;
 }
+
+/* ---- memory_timeline: bytes requested, granted and reserved over the events of a run, and the bound
+ *
+ *   block 0: a line a panel: number, title, most reserved bytes, stride of the points in steps
+ *   then a block a panel: step requested granted reserved live least_requested
+ */
+
+enum { TIMELINES_MOST = 12 };
+
+static double most_of(const json_t *columns, const char *name)
+{
+    double most = NAN;
+    for (size_t i = 0; i < json_array_size(json_object_get(columns, name)); i++)
+        most = fmax(most, memory_column(columns, name, i));
+    return most;
+}
+
+static void print_timeline_point(const json_t *timeline, size_t i, double step, FILE *out)
+{
+    static const char *const names[] = {"requested_bytes", "granted_bytes", "reserved_bytes",
+                                        "live_bytes", "least_requested_bytes"};
+    const bool exact = tree_get_number(timeline, "stride") == 1;
+    fprintf(out, "%.0f", step);
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        gnuplot_data(memory_column(timeline, n == 4 && exact ? names[0] : names[n], i), out);
+    fputc('\n', out);
+}
+
+static void print_timeline(const struct memory_panel *panel, FILE *out)
+{
+    const json_t *timeline = json_object_get(panel->memory, "timeline");
+    const size_t points = json_array_size(json_object_get(timeline, "step"));
+    fprintf(out, "\n\n# %s\n# step requested granted reserved live least_requested\n",
+            panel->title.data);
+    for (size_t i = 0; i < points; i++)
+        print_timeline_point(timeline, i, memory_column(timeline, "step", i), out);
+    if (points) /* what is held at the end is held until then */
+        print_timeline_point(timeline, points - 1, tree_get_number(panel->memory, "steps"), out);
+}
+
+static int timeline_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                          struct text *variables, struct error *error)
+{
+    struct memory_panels panels;
+    int code = memory_panels_make(chart, of, TIMELINES_MOST, &panels, error);
+    if (code)
+        return code;
+    fprintf(data, "# gamut memory_timeline of %s %s on %s\n# panel title reserved_bytes stride\n",
+            of->workload, of->dataset, of->device);
+    double requested = 0, reserved = 0;
+    for (size_t i = 0; i < panels.count; i++) {
+        const json_t *timeline = json_object_get(panels.panel[i].memory, "timeline");
+        fprintf(data, "%zu \"%s\"", i, panels.panel[i].title.data);
+        gnuplot_data(most_of(timeline, "reserved_bytes"), data);
+        gnuplot_data(tree_get_number(timeline, "stride"), data);
+        fputc('\n', data);
+        requested = fmax(requested, most_of(timeline, "granted_bytes"));
+        reserved = fmax(reserved, most_of(timeline, "reserved_bytes"));
+    }
+    for (size_t i = 0; i < panels.count; i++)
+        print_timeline(&panels.panel[i], data);
+    /* One allocator that reserves much more than all need would leave the others flat. */
+    const double shown = reserved > 3 * requested ? 2 * requested : reserved;
+    memory_panels_variables(&panels, of, "", variables);
+    memory_axis_variables(shown, variables);
+    memory_panels_free(&panels);
+    return 0;
+}
+
+const struct chart chart_memory_timeline = {
+    .name = "memory_timeline",
+    .help = "bytes requested, granted and reserved over a run, and the lower bound, by strategy",
+    .scope = CHART_OF_WORKLOAD,
+    .on_request = true,
+    .write = timeline_write,
+};
+
+/* ---- address_map: where blocks lie and how long they live, and the arrays in them ------------
+ *
+ * Addresses within a memory are true. Memories themselves are laid out where there is room for as
+ * long as they are held, because what a driver calls an address may be none. The size of a memory is
+ * not known either: it counts as far as its blocks reach.
+ *
+ *   block 0: a line a panel: number, title, steps
+ *   then four blocks a panel: memories, blocks, arrays, and what two arrays have in common that live
+ *   in the same bytes at the same time, each a line
+ *     born died from to colour label: steps, bytes, number of the name
+ */
+
+enum { MAPS_MOST = 8, COLOURS = 8 };
+
+/* A rectangle of the map: steps by bytes. */
+struct box {
+    double born, died, from, to;
+};
+
+/* A memory from its first block until the driver has it back. */
+struct extent {
+    double born, died, bytes;
+    double base; /* where it is put; NaN: not yet */
+};
+
+struct layout {
+    const json_t *map;
+    double steps;
+    size_t block_count, array_count;
+    struct box blocks[MAP_BLOCKS], arrays[MAP_ARRAYS];
+    struct extent memories[MAP_BLOCKS];
+    size_t memory_count;
+    double top; /* bytes */
+};
+
+static struct box intersection(const struct box *a, const struct box *b)
+{
+    return (struct box){fmax(a->born, b->born), fmin(a->died, b->died), fmax(a->from, b->from),
+                        fmin(a->to, b->to)};
+}
+
+static double death(const json_t *columns, size_t i, double steps)
+{
+    double died = memory_column(columns, "died", i);
+    return isnan(died) ? steps : died;
+}
+
+static void find_extents(struct layout *l)
+{
+    const json_t *b = json_object_get(l->map, "blocks");
+    for (size_t i = 0; i < l->block_count; i++) {
+        size_t m = memory_index(b, "memory", i);
+        if (m >= MAP_BLOCKS)
+            continue;
+        for (; l->memory_count <= m; l->memory_count++)
+            l->memories[l->memory_count] = (struct extent){INFINITY, 0, 0, NAN};
+        struct extent *e = &l->memories[m];
+        e->born = fmin(e->born, memory_column(b, "born", i));
+        e->died = death(json_object_get(l->map, "memories"), m, l->steps);
+        e->bytes =
+            fmax(e->bytes, memory_column(b, "offset_bytes", i) + memory_column(b, "bytes", i));
+    }
+}
+
+/* The lowest place from `base` on that no memory has that lives at the same time. */
+static double base_for(const struct layout *l, const struct extent *e)
+{
+    double base = 0;
+    for (size_t i = 0; i < l->memory_count; i++) {
+        const struct extent *other = &l->memories[i];
+        bool in_the_way = !isnan(other->base) && other->born < e->died && e->born < other->died &&
+                          other->base < base + e->bytes && base < other->base + other->bytes;
+        if (in_the_way) {
+            base = other->base + other->bytes;
+            i = (size_t)-1; /* from the start again: it may have jumped into another */
+        }
+    }
+    return base;
+}
+
+/* In the order of their births. */
+static void place_memories(struct layout *l)
+{
+    for (size_t n = 0; n < l->memory_count; n++) {
+        struct extent *next = NULL;
+        for (size_t i = 0; i < l->memory_count; i++)
+            if (isnan(l->memories[i].base) && (!next || l->memories[i].born < next->born))
+                next = &l->memories[i];
+        next->base = base_for(l, next);
+        l->top = fmax(l->top, next->base + next->bytes);
+    }
+}
+
+static struct layout *layout_of(const json_t *memory)
+{
+    struct layout *l = must_alloc(sizeof *l);
+    l->map = json_object_get(memory, "map");
+    l->steps = tree_get_number(memory, "steps");
+    const json_t *b = json_object_get(l->map, "blocks"), *a = json_object_get(l->map, "arrays");
+    const size_t blocks = json_array_size(json_object_get(b, "memory"));
+    const size_t arrays = json_array_size(json_object_get(a, "block"));
+    l->block_count = blocks < MAP_BLOCKS ? blocks : MAP_BLOCKS;
+    l->array_count = arrays < MAP_ARRAYS ? arrays : MAP_ARRAYS;
+    find_extents(l);
+    place_memories(l);
+    for (size_t i = 0; i < l->block_count; i++) {
+        size_t m = memory_index(b, "memory", i);
+        double from =
+            (m < l->memory_count ? l->memories[m].base : 0) + memory_column(b, "offset_bytes", i);
+        l->blocks[i] = (struct box){memory_column(b, "born", i), death(b, i, l->steps), from,
+                                    from + memory_column(b, "bytes", i)};
+    }
+    for (size_t i = 0; i < l->array_count; i++) {
+        size_t block = memory_index(a, "block", i);
+        double from = (block < l->block_count ? l->blocks[block].from : 0) +
+                      memory_column(a, "offset_bytes", i);
+        l->arrays[i] =
+            (struct box){memory_column(a, "born", i), fmin(death(a, i, l->steps), l->steps), from,
+                         from + memory_column(a, "bytes", i)};
+    }
+    return l;
+}
+
+static bool has_arrays(const struct layout *l, size_t block)
+{
+    const json_t *a = json_object_get(l->map, "arrays");
+    for (size_t i = 0; i < l->array_count; i++)
+        if (memory_index(a, "block", i) == block)
+            return true;
+    return false;
+}
+
+/* A label where the box has room for it. */
+static void print_box(const struct box *box, double steps, double top, size_t colour,
+                      const char *label, FILE *out)
+{
+    const double letters = (box->died - box->born) / steps * 55;
+    bool fits = (double)strlen(label) <= letters && (box->to - box->from) / top > 0.055;
+    fprintf(out, "%.0f %.0f %.0f %.0f %zu \"%s\"\n", box->born, box->died, box->from, box->to,
+            colour, fits ? label : "");
+}
+
+/* The first box lies outside the picture: gnuplot wants some data. */
+static void begin_boxes(const struct memory_panel *panel, const char *what, FILE *out)
+{
+    fprintf(out, "\n\n# %s: %s\n# born died from to colour label\n-2 -1 -2 -1 1 \"\"\n",
+            panel->title.data, what);
+}
+
+static void print_overlaps(const struct layout *l, FILE *out)
+{
+    for (size_t i = 0; i < l->array_count; i++)
+        for (size_t j = 0; j < i; j++) {
+            struct box both = intersection(&l->arrays[i], &l->arrays[j]);
+            if (both.born < both.died && both.from < both.to)
+                print_box(&both, 1, 1, 0, "", out);
+        }
+}
+
+/* The same name has the same colour in all panels. */
+static size_t map_name(struct labels *all, const struct layout *l, const char *table,
+                       const char *column, size_t i, const char **name)
+{
+    size_t at = memory_index(json_object_get(l->map, table), column, i);
+    *name = json_string_value(json_array_get(json_object_get(l->map, "names"), at));
+    if (!*name)
+        *name = "?";
+    return labels_add(all, *name) % COLOURS + 1;
+}
+
+static void print_map(const struct memory_panel *panel, const struct layout *l, double top,
+                      struct labels *names, FILE *out)
+{
+    const char *name;
+    begin_boxes(panel, "memories", out);
+    for (size_t i = 0; i < l->memory_count; i++) {
+        const struct extent *e = &l->memories[i];
+        const struct box box = {e->born, e->died, e->base, e->base + e->bytes};
+        print_box(&box, 1, 1, 0, "", out);
+    }
+    begin_boxes(panel, "blocks", out);
+    for (size_t i = 0; i < l->block_count; i++) {
+        bool shared = has_arrays(l, i);
+        size_t colour = map_name(names, l, "blocks", "tag", i, &name);
+        print_box(&l->blocks[i], l->steps, top, shared ? 0 : colour, shared ? "" : name, out);
+    }
+    begin_boxes(panel, "arrays", out);
+    for (size_t i = 0; i < l->array_count; i++) {
+        size_t colour = map_name(names, l, "arrays", "name", i, &name);
+        print_box(&l->arrays[i], l->steps, top, colour, name, out);
+    }
+    begin_boxes(panel, "overlaps", out);
+    print_overlaps(l, out);
+}
+
+static void add_left_out(const struct memory_panels *panels, struct text *note)
+{
+    for (size_t i = 0; i < panels->count; i++) {
+        const json_t *map = json_object_get(panels->panel[i].memory, "map");
+        double blocks = tree_get_number(map, "blocks_left_out");
+        double arrays = tree_get_number(map, "arrays_left_out");
+        if (blocks > 0 || arrays > 0)
+            text_add(note, "%s%s: %.0f blocks and %.0f arrays left out", note->length ? "; " : "",
+                     panels->panel[i].title.data, blocks, arrays);
+    }
+}
+
+static int map_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                     struct text *variables, struct error *error)
+{
+    struct memory_panels panels;
+    struct layout *layouts[MAPS_MOST];
+    struct labels names = {0};
+    struct text note = {0};
+    double top = 1;
+    int code = memory_panels_make(chart, of, MAPS_MOST, &panels, error);
+    if (code)
+        return code;
+    fprintf(data, "# gamut address_map of %s %s on %s\n# panel title steps\n", of->workload,
+            of->dataset, of->device);
+    for (size_t i = 0; i < panels.count; i++) {
+        layouts[i] = layout_of(panels.panel[i].memory);
+        fprintf(data, "%zu \"%s\" %.0f\n", i, panels.panel[i].title.data, layouts[i]->steps);
+        top = fmax(top, layouts[i]->top);
+    }
+    for (size_t i = 0; i < panels.count; i++) {
+        print_map(&panels.panel[i], layouts[i], top, &names, data);
+        free(layouts[i]);
+    }
+    add_left_out(&panels, &note);
+    memory_panels_variables(&panels, of, note.length ? note.data : "", variables);
+    memory_axis_variables(top, variables);
+    labels_free(&names);
+    text_free(&note);
+    memory_panels_free(&panels);
+    return 0;
+}
+
+const struct chart chart_address_map = {
+    .name = "address_map",
+    .help = "where blocks lie and how long they live, and the arrays that merging put into them",
+    .scope = CHART_OF_WORKLOAD,
+    .on_request = true,
+    .write = map_write,
+};
+
+/* ---- latency: how long the allocator's calls take, as cumulative distributions ----------------
+ *
+ *   four times, for cold alloc, cold free, warm alloc, warm free, a block a configuration:
+ *     ns fraction                begins with the least time and 0
+ *   then a block for each of the four: p50 p99 most, a line a configuration
+ */
+
+enum { LINES_MOST = 12, DISTRIBUTIONS = 4 };
+
+static const struct {
+    const char *phase, *call;
+} distributions[DISTRIBUTIONS] = {
+    {"cold", "alloc"}, {"cold", "free"}, {"warm", "alloc"}, {"warm", "free"}};
+
+static const json_t *histogram_of(const struct memory_panel *panel, int d)
+{
+    const json_t *latency = json_object_get(panel->memory, "latency");
+    return json_object_get(json_object_get(latency, distributions[d].phase), distributions[d].call);
+}
+
+/* The part of the calls below the end of each bucket; a line for its beginning where the bucket
+ * before is empty, so that the curve stands still there. */
+static void print_distribution(const json_t *h, FILE *out)
+{
+    const json_t *from = json_object_get(h, "from_ns"), *calls = json_object_get(h, "calls");
+    const double count = tree_get_number(h, "count"), most_ns = tree_get_number(h, "most_ns");
+    double sum = 0, reached_ns = NAN;
+    if (!json_is_object(h))
+        fputs("0.001 0\n", out); /* left of what is shown */
+    else
+        fprintf(out, "%.0f 0\n", fmax(1, tree_get_number(h, "least_ns")));
+    for (size_t i = 0; i < json_array_size(from); i++) {
+        const json_int_t ns = json_integer_value(json_array_get(from, i));
+        size_t next = latency_bucket((uint64_t)ns) + 1;
+        double end_ns = next < LATENCY_BUCKETS ? (double)latency_bucket_ns(next) : most_ns;
+        if ((double)ns > reached_ns)
+            fprintf(out, "%lld %.6g\n", (long long)ns, sum / count);
+        sum += tree_to_number(json_array_get(calls, i));
+        reached_ns = end_ns;
+        fprintf(out, "%.0f %.6g\n", fmax(1, fmin(end_ns, most_ns)), sum / count);
+    }
+}
+
+static void print_quantiles(const json_t *h, FILE *out)
+{
+    if (json_is_object(h))
+        fprintf(out, "%.0f %.0f %.0f\n", fmax(1, latency_quantile(h, 0.5)),
+                fmax(1, latency_quantile(h, 0.99)), fmax(1, tree_get_number(h, "most_ns")));
+    else
+        fputs("0.001 0.001 0.001\n", out);
+}
+
+/* "45 ns, 60 ns, 1.2 µs", or "no call". */
+static void add_legend(const json_t *h, struct text *out)
+{
+    char p50[32], p99[32], most[32];
+    if (!json_is_object(h))
+        text_add(out, "\"no call\" ");
+    else
+        text_add(out, "\"%s, %s, %s\" ", text_ns(p50, latency_quantile(h, 0.5)),
+                 text_ns(p99, latency_quantile(h, 0.99)),
+                 text_ns(most, tree_get_number(h, "most_ns")));
+}
+
+static int latency_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                         struct text *variables, struct error *error)
+{
+    struct memory_panels lines;
+    struct text legends = {0}, note = {0};
+    double least_ns = INFINITY, most_ns = 1;
+    int code = memory_panels_make(chart, of, LINES_MOST, &lines, error);
+    if (code)
+        return code;
+    fprintf(data, "# gamut latency of %s %s on %s\n", of->workload, of->dataset, of->device);
+    for (int d = 0; d < DISTRIBUTIONS; d++)
+        for (size_t i = 0; i < lines.count; i++) {
+            fprintf(data, "%s# %s %s, %s\n# ns fraction\n", d || i ? "\n\n" : "",
+                    distributions[d].phase, distributions[d].call, lines.panel[i].title.data);
+            const json_t *h = histogram_of(&lines.panel[i], d);
+            print_distribution(h, data);
+            add_legend(h, &legends);
+            least_ns = fmin(least_ns, tree_get_number(h, "least_ns")); /* of NaN the other */
+            most_ns = fmax(most_ns, tree_get_number(h, "most_ns"));
+        }
+    for (int d = 0; d < DISTRIBUTIONS; d++) {
+        fprintf(data, "\n\n# %s %s: p50_ns p99_ns most_ns\n", distributions[d].phase,
+                distributions[d].call);
+        for (size_t i = 0; i < lines.count; i++)
+            print_quantiles(histogram_of(&lines.panel[i], d), data);
+    }
+    text_add(&note, "reading the clock takes %.0f ns",
+             tree_get_number(lines.panel[0].memory, "timer_ns"));
+    memory_panels_variables(&lines, of, note.data, variables);
+    gnuplot_variable(variables, "legends", legends.data);
+    gnuplot_number(variables, "least_ns", fmax(1, fmin(least_ns, most_ns)));
+    gnuplot_number(variables, "most_ns", most_ns);
+    text_free(&legends);
+    text_free(&note);
+    memory_panels_free(&lines);
+    return 0;
+}
+
+const struct chart chart_latency = {
+    .name = "latency",
+    .help = "how long the allocator's calls take, cold and warm: distributions by strategy",
+    .scope = CHART_OF_WORKLOAD,
+    .on_request = true,
+    .write = latency_write,
+};

@@ -98,7 +98,7 @@ static void add_point(struct panel *panel, const json_t *one_case, const struct 
     if (!(point.time > 0) || !(point.memory > 0))
         return;
     if (naming->merge || naming->release || naming->residency)
-        naming_series(naming, false, key, &name);
+        naming_column(naming, false, key, &name);
     snprintf(point.name, sizeof point.name, "%s", name.data ? name.data : "");
     text_free(&name);
     panel->point = must_realloc(panel->point, (panel->count + 1) * sizeof point);
@@ -118,7 +118,7 @@ static void fill_panel(const struct chart_subject *of, size_t p, struct pareto *
         struct text label = {0};
         if (!case_is_of(key, of))
             continue;
-        naming_cluster(&naming, key, &label);
+        naming_row(&naming, key, &label);
         const double least = case_peak(one_case, "live_lower_bound_bytes");
         if (strcmp(label.data, pareto->panels.name[p]) == 0 && least > 0) {
             add_point(panel, one_case, &naming,
@@ -144,7 +144,7 @@ static void find_panels(const struct chart_subject *of, struct pareto *pareto)
         struct text label = {0};
         if (!case_is_of(key, of) || !case_is_ok(one_case))
             continue;
-        naming_cluster(&naming, key, &label);
+        naming_row(&naming, key, &label);
         const size_t before = seen.count;
         if (labels_add(&seen, label.data) < before)
             labels_add(&pareto->panels, label.data);
@@ -176,8 +176,8 @@ static void print_pareto(const struct chart_subject *of, const struct pareto *pa
     }
 }
 
-static int write(const struct chart_subject *of, FILE *data, struct text *variables,
-                 struct error *error)
+static int pareto_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                        struct text *variables, struct error *error)
 {
     struct pareto pareto = {0};
     find_panels(of, &pareto);
@@ -197,11 +197,11 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
             error, ERR_USAGE,
             "the chart %s of %s would have %zu panels, more than the %d that can be read: "
             "choose workloads with -w",
-            chart_pareto.name, of->device, count, PANELS_MOST);
+            chart->name, of->device, count, PANELS_MOST);
     if (code == 0) {
         print_pareto(of, &pareto, data);
-        labels_variable(&pareto.strategies, "series", variables);
-        labels_variable(&pareto.panels, "titles", variables);
+        gnuplot_labels(variables, "series", &pareto.strategies);
+        gnuplot_labels(variables, "titles", &pareto.panels);
     }
     for (size_t p = 0; p < count; p++)
         free(pareto.panel[p].point);
@@ -215,5 +215,5 @@ const struct chart chart_pareto = {
     .name = "pareto",
     .help = "time against peak memory, a panel a workload, with the front of the best choices",
     .scope = CHART_OF_DEVICE,
-    .write = write,
+    .write = pareto_write,
 };

@@ -112,9 +112,9 @@ static void print_rounds(const struct stability *all, FILE *out)
             continue;
         statistics_sort(values, count);
         fprintf(out, "%zu", r);
-        data_number(statistics_quantile(values, count, 0.5), out);
-        data_number(statistics_quantile(values, count, 0.1), out);
-        data_number(statistics_quantile(values, count, 0.9), out);
+        gnuplot_data(statistics_quantile(values, count, 0.5), out);
+        gnuplot_data(statistics_quantile(values, count, 0.1), out);
+        gnuplot_data(statistics_quantile(values, count, 0.9), out);
         fputc('\n', out);
     }
     free(values);
@@ -133,9 +133,9 @@ static void print_marks(const struct chart_subject *of, const struct stability *
             if (mark->strategy != s)
                 continue;
             if (mark->named) {
-                naming_cluster(&naming, key, &name);
+                naming_row(&naming, key, &name);
                 text_add(&name, " ");
-                naming_series(&naming, true, key, &name);
+                naming_column(&naming, true, key, &name);
             }
             fprintf(out, "%.6g %.6g %.6g %.6g \"%s\"\n", (double)mark->round + mark->when,
                     mark->deviation, mark->lo, mark->hi, name.data ? name.data : "");
@@ -144,8 +144,8 @@ static void print_marks(const struct chart_subject *of, const struct stability *
     }
 }
 
-static int write(const struct chart_subject *of, FILE *data, struct text *variables,
-                 struct error *error)
+static int stability_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                           struct text *variables, struct error *error)
 {
     struct stability all = {0};
     int code = 0;
@@ -160,14 +160,14 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
         all.mark[i].when /= (double)all.slots;
     if (all.rounds < 2) {
         code = error_set(error, ERR_NOT_FOUND,
-                         "the chart %s needs two rounds with samples, and %s has %zu",
-                         chart_stability.name, of->device, all.rounds);
+                         "the chart %s needs two rounds with samples, and %s has %zu", chart->name,
+                         of->device, all.rounds);
     } else {
         name_farthest(&all);
         fprintf(data, "# gamut stability on %s\n", of->device);
         print_rounds(&all, data);
         print_marks(of, &all, data);
-        labels_variable(&all.strategies, "series", variables);
+        gnuplot_labels(variables, "series", &all.strategies);
         gnuplot_number(variables, "rounds", (double)all.rounds);
         gnuplot_number(variables, "marks", (double)all.count);
     }
@@ -180,5 +180,5 @@ const struct chart chart_stability = {
     .name = "stability",
     .help = "each case's time in each round over its median, in the order of measurement",
     .scope = CHART_OF_DEVICE,
-    .write = write,
+    .write = stability_write,
 };

@@ -79,11 +79,11 @@ static void split(const struct chart_subject *of, const json_t *one_case, double
 
 /* ---- rows: one for the workload's name, then its cases ---- */
 
-static double slowest_of(const struct grid *grid, size_t cluster)
+static double slowest_of(const struct matrix *matrix, size_t cluster)
 {
     double slowest = NAN;
-    for (size_t s = 0; s < grid->series.count; s++)
-        slowest = fmax(slowest, case_stat(grid_cell(grid, cluster, s), "wall_ns", "median"));
+    for (size_t s = 0; s < matrix->columns.count; s++)
+        slowest = fmax(slowest, case_stat(matrix_cell(matrix, cluster, s), "wall_ns", "median"));
     return slowest;
 }
 
@@ -97,11 +97,11 @@ struct rows {
 typedef void use_row(const struct chart_subject *of, size_t row, const char *label,
                      const json_t *one_case, double slowest, int part, FILE *out);
 
-static size_t group_rows(const struct grid *grid, size_t cluster)
+static size_t group_rows(const struct matrix *matrix, size_t cluster)
 {
     size_t rows = 1;
-    for (size_t s = 0; s < grid->series.count; s++) {
-        const json_t *cell = grid_cell(grid, cluster, s);
+    for (size_t s = 0; s < matrix->columns.count; s++) {
+        const json_t *cell = matrix_cell(matrix, cluster, s);
         rows += cell && !case_is_skipped(cell);
     }
     return rows;
@@ -113,15 +113,15 @@ static bool begins_column(size_t above, size_t group, size_t share)
     return above > 0 && above + group / 2 > share;
 }
 
-static struct rows rows_of(const struct grid *grid)
+static struct rows rows_of(const struct matrix *matrix)
 {
     struct rows rows = {.columns = 1};
-    for (size_t c = 0; c < grid->clusters.count; c++)
-        rows.count += group_rows(grid, c);
+    for (size_t c = 0; c < matrix->rows.count; c++)
+        rows.count += group_rows(matrix, c);
     const size_t columns = rows.count <= 62 ? 1 : rows.count <= 124 ? 2 : 3;
     size_t above = 0, share = (rows.count + columns - 1) / columns;
-    for (size_t c = 0; c < grid->clusters.count; c++) {
-        const size_t group = group_rows(grid, c);
+    for (size_t c = 0; c < matrix->rows.count; c++) {
+        const size_t group = group_rows(matrix, c);
         if (rows.columns < columns && begins_column(above, group, share)) {
             rows.columns++;
             above = 0;
@@ -132,25 +132,25 @@ static struct rows rows_of(const struct grid *grid)
     return rows;
 }
 
-static void each_row(const struct grid *grid, const struct rows *rows, use_row *use, int part,
+static void each_row(const struct matrix *matrix, const struct rows *rows, use_row *use, int part,
                      FILE *out)
 {
     const size_t share = (rows->count + rows->columns - 1) / rows->columns;
     size_t column = 0, above = 0;
-    for (size_t c = 0; c < grid->clusters.count; c++) {
-        const double slowest = slowest_of(grid, c);
-        if (column + 1 < rows->columns && begins_column(above, group_rows(grid, c), share)) {
+    for (size_t c = 0; c < matrix->rows.count; c++) {
+        const double slowest = slowest_of(matrix, c);
+        if (column + 1 < rows->columns && begins_column(above, group_rows(matrix, c), share)) {
             column++;
             above = 0;
         }
         size_t row = column * rows->per_column + above;
-        use(grid->of, row++, grid->clusters.name[c], NULL, slowest, part, out);
-        for (size_t s = 0; s < grid->series.count; s++) {
-            const json_t *cell = grid_cell(grid, c, s);
+        use(matrix->of, row++, matrix->rows.name[c], NULL, slowest, part, out);
+        for (size_t s = 0; s < matrix->columns.count; s++) {
+            const json_t *cell = matrix_cell(matrix, c, s);
             if (cell && !case_is_skipped(cell))
-                use(grid->of, row++, grid->series.name[s], cell, slowest, part, out);
+                use(matrix->of, row++, matrix->columns.name[s], cell, slowest, part, out);
         }
-        above += group_rows(grid, c);
+        above += group_rows(matrix, c);
     }
 }
 
@@ -164,7 +164,7 @@ static void print_label(const struct chart_subject *of, size_t row, const char *
         fprintf(out, "%zu \"%s\" \"\" -1\n", row, label);
     } else if (isnan(wall)) {
         fprintf(out, "%zu \"%s\" \"", row, label);
-        data_status(one_case, wall, out);
+        gnuplot_status(one_case, wall, out);
         fputs("\" 0\n", out);
     } else {
         fprintf(out, "%zu \"%s\" \"%s\" %.6g\n", row, label, text_ns(time, wall), wall / slowest);
@@ -198,32 +198,32 @@ static void print_device(const struct chart_subject *of, size_t row, const char 
 /* ---- the chart ---- */
 
 /* Which parts any case has; the others need no place in the legend. */
-static void find_parts(const struct grid *grid, bool has[PARTS])
+static void find_parts(const struct matrix *matrix, bool has[PARTS])
 {
-    for (size_t c = 0; c < grid->clusters.count; c++)
-        for (size_t s = 0; s < grid->series.count; s++) {
-            const json_t *cell = grid_cell(grid, c, s);
+    for (size_t c = 0; c < matrix->rows.count; c++)
+        for (size_t s = 0; s < matrix->columns.count; s++) {
+            const json_t *cell = matrix_cell(matrix, c, s);
             double part[PARTS];
             if (isnan(case_stat(cell, "wall_ns", "median")))
                 continue;
-            split(grid->of, cell, part);
+            split(matrix->of, cell, part);
             for (int p = 0; p < PARTS; p++)
                 has[p] |= part[p] > 0;
         }
 }
 
-static void print_rows(const struct grid *grid, const struct rows *rows, const bool has[PARTS],
+static void print_rows(const struct matrix *matrix, const struct rows *rows, const bool has[PARTS],
                        FILE *out)
 {
-    fprintf(out, "# gamut time on %s\n# row label time from\n", grid->of->device);
-    each_row(grid, rows, print_label, 0, out);
+    fprintf(out, "# gamut time on %s\n# row label time from\n", matrix->of->device);
+    each_row(matrix, rows, print_label, 0, out);
     for (int p = 0; p < PARTS; p++)
         if (has[p]) {
             fprintf(out, "\n\n# %s: row from to ns\n", titles[p]);
-            each_row(grid, rows, print_part, p, out);
+            each_row(matrix, rows, print_part, p, out);
         }
     fputs("\n\n# device at work (model): row of_slowest ns\n", out);
-    each_row(grid, rows, print_device, 0, out);
+    each_row(matrix, rows, print_device, 0, out);
     fputs("NaN NaN NaN\n", out);
 }
 
@@ -236,39 +236,41 @@ static const char *title_of(const struct chart_subject *of, enum part part, cons
     return part == PART_REST ? "kernels, copies and the rest" : titles[part];
 }
 
-static void add_variables(const struct grid *grid, const struct rows *rows, const bool has[PARTS],
-                          struct text *out)
+static void add_variables(const struct matrix *matrix, const struct rows *rows,
+                          const bool has[PARTS], struct text *out)
 {
     struct labels parts = {0};
     struct text numbers = {0};
     bool has_model = false;
     for (int p = 0; p < PARTS; p++)
         if (has[p]) {
-            labels_add(&parts, title_of(grid->of, (enum part)p, has));
+            labels_add(&parts, title_of(matrix->of, (enum part)p, has));
             text_add(&numbers, "%s%d", numbers.length ? " " : "", p + 1);
         }
-    for (size_t c = 0; c < grid->clusters.count * grid->series.count; c++)
-        has_model |= !isnan(tree_get_number(json_object_get(grid->cell[c], "model"), "device_ns"));
-    grid_variables(grid, out);
-    labels_variable(&parts, "parts", out);
+    for (size_t c = 0; c < matrix->rows.count * matrix->columns.count; c++)
+        has_model |=
+            !isnan(tree_get_number(json_object_get(matrix->cell[c], "model"), "device_ns"));
+    gnuplot_matrix_variables(matrix, out);
+    gnuplot_labels(out, "parts", &parts);
     gnuplot_variable(out, "part_numbers", numbers.data ? numbers.data : "");
     gnuplot_number(out, "across", (double)rows->columns);
     gnuplot_number(out, "per_column", (double)rows->per_column);
-    gnuplot_variable(out, "marks", has_model && !is_host(grid->of) ? "device at work (model)" : "");
+    gnuplot_variable(out, "marks",
+                     has_model && !is_host(matrix->of) ? "device at work (model)" : "");
     labels_free(&parts);
     text_free(&numbers);
 }
 
-static int write(const struct chart_subject *of, FILE *data, struct text *variables,
-                 struct error *error)
+static int time_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                      struct text *variables, struct error *error)
 {
-    struct grid grid;
+    struct matrix matrix;
     bool has[PARTS] = {false};
-    int code = grid_make(&chart_time, of, &(struct grid_rules){0}, &grid, error);
+    int code = matrix_make(chart->name, of, &(struct matrix_rules){0}, &matrix, error);
     if (code)
         return code;
-    const struct rows rows = rows_of(&grid);
-    find_parts(&grid, has);
+    const struct rows rows = rows_of(&matrix);
+    find_parts(&matrix, has);
     if (!has[PART_REST])
         code = error_set(error, ERR_NOT_FOUND, "no case on %s has a time for the chart %s",
                          of->device, chart_time.name);
@@ -277,12 +279,12 @@ static int write(const struct chart_subject *of, FILE *data, struct text *variab
             error_set(error, ERR_USAGE,
                       "the chart %s of %s would have %zu rows, more than the %d that can be read: "
                       "choose some with -w and -s",
-                      chart_time.name, of->device, rows.count, ROWS_MOST);
+                      chart->name, of->device, rows.count, ROWS_MOST);
     if (code == 0) {
-        print_rows(&grid, &rows, has, data);
-        add_variables(&grid, &rows, has, variables);
+        print_rows(&matrix, &rows, has, data);
+        add_variables(&matrix, &rows, has, variables);
     }
-    grid_free(&grid);
+    matrix_free(&matrix);
     return code;
 }
 
@@ -290,5 +292,5 @@ const struct chart chart_time = {
     .name = "time",
     .help = "where the wall time goes: driver calls, and what the file knows of the rest, by case",
     .scope = CHART_OF_DEVICE,
-    .write = write,
+    .write = time_write,
 };

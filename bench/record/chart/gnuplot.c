@@ -1,17 +1,94 @@
 #include "record/chart/gnuplot.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <math.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/tree.h"
+
+/* ---- data ---- */
+
+void gnuplot_data(double value, FILE *out)
+{
+    if (isfinite(value))
+        fprintf(out, " %.12g", value);
+    else
+        fputs(" NaN", out);
+}
+
+bool gnuplot_status(const json_t *cell, double value, FILE *out)
+{
+    const char *status = tree_get_text(cell, "status");
+    if (!isnan(value)) {
+        fputs(" ok", out);
+    } else if (!*status || case_is_ok(cell)) {
+        fputs(" n/a", out);
+    } else {
+        fputc(' ', out);
+        for (; *status; status++)
+            fputc(toupper((unsigned char)*status), out);
+    }
+    return !isnan(value);
+}
+
+void gnuplot_label_block(const struct labels *labels, const char *columns, FILE *out)
+{
+    fprintf(out, "# %s\n", columns);
+    for (size_t i = 0; i < labels->count; i++)
+        fprintf(out, "%zu \"%s\"\n", i, labels->name[i]);
+}
+
+/* ---- variables ---- */
+
+/* As gnuplot reads a text between single quotes. */
+static void add_quoted(struct text *out, const char *text)
+{
+    text_add(out, "'");
+    for (; *text; text++)
+        text_add(out, *text == '\'' ? "''" : "%c", *text == '\n' ? ' ' : *text);
+    text_add(out, "'");
+}
+
+void gnuplot_variable(struct text *out, const char *name, const char *text)
+{
+    text_add(out, "%s = ", name);
+    add_quoted(out, text);
+    text_add(out, "\n");
+}
+
+void gnuplot_number(struct text *out, const char *name, double value)
+{
+    text_add(out, "%s = %.12g\n", name, value);
+}
+
+void gnuplot_labels(struct text *out, const char *name, const struct labels *labels)
+{
+    struct text words = {0};
+    for (size_t i = 0; i < labels->count; i++)
+        text_add(&words, "%s\"%s\"", i ? " " : "", labels->name[i]);
+    gnuplot_variable(out, name, words.data ? words.data : "");
+    text_free(&words);
+}
+
+void gnuplot_matrix_variables(const struct matrix *matrix, struct text *out)
+{
+    struct text note = {0};
+    for (size_t i = 0; i < matrix->skipped.count; i++) /* none of whose cases was run */
+        if (labels_find(&matrix->columns, matrix->skipped.name[i]) == matrix->columns.count)
+            text_add(&note, "%s%s", note.length ? ", " : "; skipped: ", matrix->skipped.name[i]);
+    gnuplot_labels(out, "series", &matrix->columns);
+    gnuplot_variable(out, "strategy", matrix->of->strategy ? matrix->of->strategy : "");
+    gnuplot_variable(out, "note", note.data ? note.data : "");
+    text_free(&note);
+}
 
 void gnuplot_caption(const json_t *root, const char *id, struct text *out)
 {
@@ -32,14 +109,7 @@ void gnuplot_caption(const json_t *root, const char *id, struct text *out)
              tree_get_text(run, "started_at"));
 }
 
-/* As gnuplot reads a text between single quotes. */
-static void add_quoted(struct text *out, const char *text)
-{
-    text_add(out, "'");
-    for (; *text; text++)
-        text_add(out, *text == '\'' ? "''" : "%c", *text == '\n' ? ' ' : *text);
-    text_add(out, "'");
-}
+/* ---- scripts ---- */
 
 void gnuplot_scripts(struct text *folder)
 {
@@ -52,18 +122,6 @@ void gnuplot_scripts(struct text *folder)
         return;
     folder->length = 0;
     text_add(folder, "%s/../share/gamut/plots", binary_folder);
-}
-
-void gnuplot_variable(struct text *out, const char *name, const char *text)
-{
-    text_add(out, "%s = ", name);
-    add_quoted(out, text);
-    text_add(out, "\n");
-}
-
-void gnuplot_number(struct text *out, const char *name, double value)
-{
-    text_add(out, "%s = %.12g\n", name, value);
 }
 
 /* The name in a line `load "NAME.gp"`, or false. */
@@ -121,12 +179,12 @@ static void read_all(int from, struct text *out)
             text_add_bytes(out, bytes, (size_t)got);
 }
 
-/* Runs gnuplot, whose words are told if it fails: it also warns of what is as it should be, a panel
- * without points for one. */
+/* Runs gnuplot. The error quotes what it printed; what it prints where it succeeds is dropped, for
+ * it warns of things that are as they should be, such as a panel without points. */
 static int gnuplot_start(char *const argv[], const char *script, struct error *error)
 {
     posix_spawn_file_actions_t actions;
-    struct text told = {0};
+    struct text printed = {0};
     pid_t child;
     int status = 0, pipes[2];
     if (pipe2(pipes, O_CLOEXEC) != 0)
@@ -136,7 +194,7 @@ static int gnuplot_start(char *const argv[], const char *script, struct error *e
     int failed = posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(pipes[1]);
-    read_all(pipes[0], &told);
+    read_all(pipes[0], &printed);
     close(pipes[0]);
     while (failed == 0 && waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
@@ -152,8 +210,8 @@ static int gnuplot_start(char *const argv[], const char *script, struct error *e
         code = error_set(error, ERR_IO, "gnuplot could not be run: %s", strerror(failed));
     else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         code = error_set(error, ERR_IO, "gnuplot failed on %s: %s", script,
-                         told.data ? told.data : "it does not say why");
-    text_free(&told);
+                         printed.data ? printed.data : "it does not say why");
+    text_free(&printed);
     return code;
 }
 

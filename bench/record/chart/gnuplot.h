@@ -1,22 +1,38 @@
-/* What every chart needs of gnuplot: variables, a caption, a script that stands alone, a run. */
-#ifndef GAMUT_RECORD_GNUPLOT_H
-#define GAMUT_RECORD_GNUPLOT_H
+/* Everything that charts and gnuplot say to each other: data, variables, the script, a run. */
+#ifndef GAMUT_RECORD_CHART_GNUPLOT_H
+#define GAMUT_RECORD_CHART_GNUPLOT_H
 
 #include <jansson.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "record/chart/matrix.h"
 
-/* Where the numbers come from, in a line below the chart: device, driver, revision, rounds, day. */
+/* ---- data: words of a line, separated by spaces --------------------------------------------- */
+
+/* Writes a space and the number; "NaN" where it is not finite. */
+void gnuplot_data(double value, FILE *out);
+/* Writes a space, then "ok" if the value is known, else "n/a", or the case's status in capitals.
+ * Returns if it is known. `cell` may be NULL. */
+bool gnuplot_status(const json_t *cell, double value, FILE *out);
+/* Writes a comment that names the two columns, then a line a label: its number and the label. */
+void gnuplot_label_block(const struct labels *labels, const char *columns, FILE *out);
+
+/* ---- variables: lines name='text' or name = number; of several of one name the last counts -- */
+
+void gnuplot_variable(struct text *out, const char *name, const char *text);
+void gnuplot_number(struct text *out, const char *name, double value);
+/* A list of words, each between double quotes. */
+void gnuplot_labels(struct text *out, const char *name, const struct labels *labels);
+/* The variables of a matrix: series (its columns), strategy, and note (what was skipped). */
+void gnuplot_matrix_variables(const struct matrix *matrix, struct text *out);
+/* Adds a line that says where the numbers come from: device, driver, revision, rounds, day. */
 void gnuplot_caption(const json_t *root, const char *device, struct text *out);
 
-/* Adds the line name='text', with quotes doubled, as gnuplot reads them; later ones win. */
-void gnuplot_variable(struct text *out, const char *name, const char *text);
-/* The same for a number. */
-void gnuplot_number(struct text *out, const char *name, double value);
+/* ---- scripts -------------------------------------------------------------------------------- */
 
-/* The folder of the scripts, whatever folder gamut is called from: plots/ in the tree for a binary
- * in its build folder, share/gamut/plots beside bin/ for one that was installed. */
+/* Adds the folder of the scripts, whatever folder gamut is called from: plots/ in the tree for a
+ * binary in its build folder, ../share/gamut/plots for one that was installed in bin/. */
 void gnuplot_scripts(struct text *folder);
 
 /* Adds a script that needs no other file but its data: the variables, then <folder>/<chart>.gp, in
@@ -25,8 +41,8 @@ void gnuplot_scripts(struct text *folder);
 int gnuplot_script(const char *folder, const char *chart, const char *variables, struct text *out,
                    struct error *error);
 
-/* Runs <name>.gp within its folder for the terminals, "svg png dumb" or fewer of them; `columns` is
- * the width of dumb. ERR_UNSUPPORTED without gnuplot, and what to do. */
+/* Runs <name>.gp in its folder for the terminals, "svg png dumb" or fewer of them; `columns` is
+ * the width of dumb in characters. ERR_UNSUPPORTED without gnuplot, and what to do. */
 int gnuplot_run(const char *folder, const char *name, const char *terminals, unsigned columns,
                 struct error *error);
 

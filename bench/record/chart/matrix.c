@@ -1,13 +1,9 @@
 #include "record/chart/matrix.h"
 
-#include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "record/facts/case.h"
-#include "record/chart/gnuplot.h"
 #include "base/tree.h"
 
 /* ---- labels ---- */
@@ -39,15 +35,6 @@ void labels_free(struct labels *labels)
     *labels = (struct labels){0};
 }
 
-void labels_variable(const struct labels *labels, const char *variable, struct text *out)
-{
-    struct text words = {0};
-    for (size_t i = 0; i < labels->count; i++)
-        text_add(&words, "%s\"%s\"", i ? " " : "", labels->name[i]);
-    gnuplot_variable(out, variable, words.data ? words.data : "");
-    text_free(&words);
-}
-
 /* ---- cases ---- */
 
 static bool is_text(const json_t *object, const char *member, const char *text)
@@ -68,37 +55,33 @@ bool case_is_of(const json_t *key, const struct chart_subject *of)
            (!of->dataset || is_text(key, "dataset", of->dataset));
 }
 
-static bool varies(const struct chart_subject *of, const char *name)
+const json_t *case_next(const struct chart_subject *of, size_t *i)
 {
-    const char *first = NULL;
-    size_t i;
-    json_t *one_case;
-    json_array_foreach(json_object_get(of->root, "cases"), i, one_case)
-    {
-        const json_t *key = json_object_get(one_case, "key");
-        if (!is_text(key, "device", of->device))
-            continue;
-        if (first && !is_text(key, name, first))
-            return true;
-        first = tree_get_text(key, name);
-    }
-    return false;
+    const json_t *one_case;
+    while ((one_case = json_array_get(json_object_get(of->root, "cases"), (*i)++)))
+        if (case_is_of(json_object_get(one_case, "key"), of))
+            return one_case;
+    return NULL;
 }
 
 struct naming naming_of(const struct chart_subject *of)
 {
-    return (struct naming){varies(of, "dataset"), varies(of, "merge"), varies(of, "release"),
-                           varies(of, "residency")};
+    return (struct naming){
+        .dataset = case_keys_differ(of->root, of->device, "dataset"),
+        .merge = case_keys_differ(of->root, of->device, "merge"),
+        .release = case_keys_differ(of->root, of->device, "release"),
+        .residency = case_keys_differ(of->root, of->device, "residency"),
+    };
 }
 
-void naming_cluster(const struct naming *naming, const json_t *key, struct text *out)
+void naming_row(const struct naming *naming, const json_t *key, struct text *out)
 {
     text_add(out, "%s", tree_get_text(key, "workload"));
     if (naming->dataset)
         text_add(out, " %s", tree_get_text(key, "dataset"));
 }
 
-void naming_series(const struct naming *naming, bool with_strategy, const json_t *key,
+void naming_column(const struct naming *naming, bool with_strategy, const json_t *key,
                    struct text *out)
 {
     text_add(out, "%s", tree_get_text(key, with_strategy ? "strategy" : "merge"));
@@ -110,169 +93,109 @@ void naming_series(const struct naming *naming, bool with_strategy, const json_t
         text_add(out, " %s", tree_get_text(key, "residency"));
 }
 
-/* ---- data ---- */
+/* ---- the matrix ---- */
 
-void data_number(double value, FILE *out)
+const json_t *matrix_cell(const struct matrix *matrix, size_t row, size_t column)
 {
-    if (isfinite(value))
-        fprintf(out, " %.12g", value);
-    else
-        fputs(" NaN", out);
+    return matrix->cell[row * matrix->columns.count + column];
 }
 
-bool data_status(const json_t *cell, double value, FILE *out)
+size_t matrix_row_count(const struct matrix *matrix)
 {
-    const char *status = tree_get_text(cell, "status");
-    if (!isnan(value)) {
-        fputs(" ok", out);
-    } else if (!*status || case_is_ok(cell)) {
-        fputs(" n/a", out);
-    } else {
-        fputc(' ', out);
-        for (; *status; status++)
-            fputc(toupper((unsigned char)*status), out);
-    }
-    return !isnan(value);
+    return matrix->rows.count - matrix->has_mean;
 }
 
-/* ---- grids ---- */
-
-const json_t *grid_cell(const struct grid *grid, size_t cluster, size_t series)
+bool matrix_is_mean(const struct matrix *matrix, size_t row)
 {
-    return grid->cell[cluster * grid->series.count + series];
+    return matrix->has_mean && row + 1 == matrix->rows.count;
 }
-
-bool grid_is_mean(const struct grid *grid, size_t cluster)
-{
-    return grid->has_mean && cluster + 1 == grid->clusters.count;
-}
-
-/* Calls `use` with the place of each case of the subject, or of each mean if `means`. */
-typedef void use_cell(struct grid *grid, const struct grid_rules *rules, const json_t *cell,
-                      const char *cluster, const char *series);
 
 static const char mean_name[] = "geometric mean";
 
-static void each_cell(struct grid *grid, const struct grid_rules *rules, bool means, use_cell *use)
+/* Finds the names of the row and the column of a case, or of a mean from `summary`. */
+static void name_cell(const struct matrix *matrix, const struct matrix_rules *rules, bool is_mean,
+                      const json_t *key, struct text *row, struct text *column)
 {
-    const struct naming naming = naming_of(grid->of);
-    size_t i;
-    json_t *cell;
-    json_array_foreach(json_object_get(grid->of->root, means ? "summary" : "cases"), i, cell)
-    {
-        const json_t *key = means ? cell : json_object_get(cell, "key");
-        struct text cluster = {0}, series = {0};
-        if (!case_is_of(key, grid->of))
-            continue;
-        if (means)
-            text_add(&cluster, "%s", mean_name);
-        else
-            naming_cluster(&naming, key, &cluster);
-        naming_series(&naming, !grid->of->strategy && !rules->any_strategy, key, &series);
-        use(grid, rules, cell, cluster.data, series.data);
-        text_free(&cluster);
-        text_free(&series);
+    if (is_mean)
+        text_add(row, "%s", mean_name);
+    else
+        naming_row(&matrix->naming, key, row);
+    naming_column(&matrix->naming, !matrix->of->strategy && !rules->any_strategy, key, column);
+}
+
+/* Adds the labels of every case. */
+static void matrix_label(struct matrix *matrix, const struct matrix_rules *rules)
+{
+    const json_t *one_case;
+    for (size_t i = 0; (one_case = case_next(matrix->of, &i));) {
+        struct text row = {0}, column = {0};
+        const bool is_skipped = !rules->with_skipped && case_is_skipped(one_case);
+        name_cell(matrix, rules, false, json_object_get(one_case, "key"), &row, &column);
+        labels_add(&matrix->rows, row.data);
+        if (!rules->is_baseline || !rules->is_baseline(one_case))
+            labels_add(is_skipped ? &matrix->skipped : &matrix->columns, column.data);
+        text_free(&row);
+        text_free(&column);
     }
+    matrix->has_mean = rules->has_mean && matrix->rows.count > 1;
+    if (matrix->has_mean)
+        labels_add(&matrix->rows, mean_name);
 }
 
-static void collect(struct grid *grid, const struct grid_rules *rules, const json_t *cell,
-                    const char *cluster, const char *series)
+static void set_cell(struct matrix *matrix, const struct matrix_rules *rules, bool is_mean,
+                     const json_t *key, const json_t *cell)
 {
-    labels_add(&grid->clusters, cluster);
-    if (!rules->is_baseline || !rules->is_baseline(cell))
-        labels_add(case_is_skipped(cell) ? &grid->skipped : &grid->series, series);
-}
-
-static void place(struct grid *grid, const struct grid_rules *rules, const json_t *cell,
-                  const char *cluster, const char *series)
-{
-    size_t known = grid->series.count, s = labels_find(&grid->series, series);
-    if (s == known)
+    struct text row = {0}, column = {0};
+    name_cell(matrix, rules, is_mean, key, &row, &column);
+    const size_t r = labels_find(&matrix->rows, row.data);
+    const size_t c = labels_find(&matrix->columns, column.data);
+    text_free(&row);
+    text_free(&column);
+    if (c == matrix->columns.count)
         return;
-    const json_t **at = &grid->cell[labels_find(&grid->clusters, cluster) * known + s];
+    const json_t **at = &matrix->cell[r * matrix->columns.count + c];
     if (!rules->any_strategy || !*at || !case_is_ok(*at))
         *at = cell;
 }
 
-int grid_make(const struct chart *chart, const struct chart_subject *of,
-              const struct grid_rules *rules, struct grid *grid, struct error *error)
+static void matrix_fill(struct matrix *matrix, const struct matrix_rules *rules)
 {
-    *grid = (struct grid){.of = of};
-    each_cell(grid, rules, false, collect);
-    grid->has_mean = rules->has_mean && grid->clusters.count > 1;
-    if (grid->has_mean)
-        labels_add(&grid->clusters, mean_name);
-    grid->cell = must_alloc(grid->clusters.count * grid->series.count * sizeof(json_t *));
-    each_cell(grid, rules, false, place);
-    if (grid->has_mean && rules->mean_of_summary)
-        each_cell(grid, rules, true, place);
-    const size_t series = grid->series.count;
-    if (series > 0 && !(rules->are_bars && series > SERIES_MOST))
+    const json_t *cell;
+    for (size_t i = 0; (cell = case_next(matrix->of, &i));)
+        set_cell(matrix, rules, false, json_object_get(cell, "key"), cell);
+    if (!matrix->has_mean || !rules->mean_of_summary)
+        return;
+    const json_t *summary = json_object_get(matrix->of->root, "summary");
+    for (size_t i = 0; (cell = json_array_get(summary, i)); i++)
+        if (case_is_of(cell, matrix->of))
+            set_cell(matrix, rules, true, cell, cell);
+}
+
+int matrix_make(const char *name, const struct chart_subject *of, const struct matrix_rules *rules,
+                struct matrix *matrix, struct error *error)
+{
+    *matrix = (struct matrix){.of = of, .naming = naming_of(of)};
+    matrix_label(matrix, rules);
+    const size_t columns = matrix->columns.count;
+    matrix->cell = must_alloc((matrix->rows.count * columns + 1) * sizeof *matrix->cell);
+    matrix_fill(matrix, rules);
+    if (columns > 0 && (!rules->columns_most || columns <= rules->columns_most))
         return 0;
-    grid_free(grid);
-    if (series > 0)
+    matrix_free(matrix);
+    if (columns > 0)
         return error_set(error, ERR_USAGE,
-                         "the chart %s of %s would have %zu bars a workload, more than the %d that "
-                         "can be told apart: choose some with -s, or draw the chart matrix",
-                         chart->name, of->device, series, SERIES_MOST);
+                         "the chart %s of %s would have %zu bars a workload, more than the %zu "
+                         "that can be told apart: choose some with -s, or draw the chart matrix",
+                         name, of->device, columns, rules->columns_most);
     return error_set(error, ERR_NOT_FOUND, "the result has no case on %s for the chart %s to show",
-                     of->device, chart->name);
+                     of->device, name);
 }
 
-void grid_free(struct grid *grid)
+void matrix_free(struct matrix *matrix)
 {
-    labels_free(&grid->clusters);
-    labels_free(&grid->series);
-    labels_free(&grid->skipped);
-    free(grid->cell);
-    grid->cell = NULL;
-}
-
-size_t grid_print(const struct grid *grid, const char *title, const char *columns,
-                  grid_print_cell *print_cell, FILE *out)
-{
-    const size_t series_count = grid->series.count;
-    size_t known = 0;
-    fprintf(out, "# gamut %s on %s%s%s\n# x label\n", title, grid->of->device,
-            grid->of->strategy ? " under " : "", grid->of->strategy ? grid->of->strategy : "");
-    for (size_t c = 0; c < grid->clusters.count; c++)
-        fprintf(out, "%zu \"%s\"\n", c, grid->clusters.name[c]);
-    for (size_t s = 0; s < series_count; s++) {
-        fprintf(out, "\n\n# %s\n# %s\n", grid->series.name[s], columns);
-        for (size_t c = 0; c < grid->clusters.count; c++) {
-            /* The bars of a cluster fill 0.8 of its place. */
-            double offset = ((double)s - (double)(series_count - 1) / 2) * 0.8;
-            fprintf(out, "%.6g", (double)c + offset / (double)series_count);
-            known += print_cell(grid, c, s, out);
-        }
-    }
-    return known;
-}
-
-int grid_is_empty(const struct chart *chart, const struct grid *grid, struct error *error)
-{
-    return error_set(error, ERR_NOT_FOUND,
-                     "no case on %s has a number that the chart %s could show", grid->of->device,
-                     chart->name);
-}
-
-/* "; skipped: stream, vmm": what is no series, because none of its cases was run. */
-static void add_skipped(const struct grid *grid, struct text *out)
-{
-    const char *before = "; skipped: ";
-    for (size_t i = 0; i < grid->skipped.count; i++)
-        if (labels_find(&grid->series, grid->skipped.name[i]) == grid->series.count) {
-            text_add(out, "%s%s", before, grid->skipped.name[i]);
-            before = ", ";
-        }
-}
-
-void grid_variables(const struct grid *grid, struct text *out)
-{
-    struct text note = {0};
-    add_skipped(grid, &note);
-    labels_variable(&grid->series, "series", out);
-    gnuplot_variable(out, "strategy", grid->of->strategy ? grid->of->strategy : "");
-    gnuplot_variable(out, "note", note.data ? note.data : "");
-    text_free(&note);
+    labels_free(&matrix->rows);
+    labels_free(&matrix->columns);
+    labels_free(&matrix->skipped);
+    free(matrix->cell);
+    matrix->cell = NULL;
 }

@@ -34,6 +34,24 @@ double case_stat(const json_t *one_case, const char *metric, const char *name)
     return tree_get_number(json_object_get(json_object_get(one_case, "stats"), metric), name);
 }
 
+bool case_keys_differ(const json_t *root, const char *device, const char *member)
+{
+    const char *first = NULL;
+    size_t i;
+    json_t *one_case;
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+    {
+        const json_t *key = json_object_get(one_case, "key");
+        const char *value = tree_get_text(key, member);
+        if (strcmp(tree_get_text(key, "device"), device) != 0)
+            continue;
+        if (first && strcmp(first, value) != 0)
+            return true;
+        first = value;
+    }
+    return false;
+}
+
 char *case_words(char out[512], const json_t *one_case)
 {
     const json_t *key = json_object_get(one_case, "key");

@@ -15,6 +15,9 @@ double case_peak(const json_t *one_case, const char *name);
 /* A number of stats.<metric>: "median", "ci_lo", …; NaN where it is not known. */
 double case_stat(const json_t *one_case, const char *metric, const char *name);
 
+/* Do two cases of the device differ in this member of their keys? */
+bool case_keys_differ(const json_t *root, const char *device, const char *member);
+
 /* The case's key as words: "canny medium cuda:0 none last-use pool". Returns `out`. */
 char *case_words(char out[512], const json_t *one_case);
 

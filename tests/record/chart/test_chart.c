@@ -151,9 +151,8 @@ static size_t subject_count(enum chart_scope scope, const json_t *root)
     size_t count = chart_subjects(&chart, root, &subjects);
     for (size_t i = 0; i < count; i++) {
         assert_non_null(subjects[i].device);
-        assert_true((subjects[i].strategy != NULL) ==
-                    (scope == CHART_OF_STRATEGY || scope == CHART_OF_CASE));
-        assert_true((subjects[i].one_case != NULL) == (scope == CHART_OF_CASE));
+        assert_true((subjects[i].strategy != NULL) == (scope == CHART_OF_STRATEGY));
+        assert_true((subjects[i].workload != NULL) == (scope == CHART_OF_WORKLOAD));
     }
     free(subjects);
     return count;
@@ -166,7 +165,6 @@ static void subjects_of_each_scope(void **state)
     assert_int_equal(subject_count(CHART_OF_DEVICE, result.root), 2);
     assert_int_equal(subject_count(CHART_OF_STRATEGY, result.root), 4 + 1);
     assert_int_equal(subject_count(CHART_OF_WORKLOAD, result.root), 2 + 1);
-    assert_int_equal(subject_count(CHART_OF_CASE, result.root), 8);
     result_free(&result);
 }
 

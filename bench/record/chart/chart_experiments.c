@@ -1,0 +1,409 @@
+/* The charts of experiments. Each shows the rows of one experiment on a device that are ok, and most
+ * have a panel for each value of one parameter. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/tree.h"
+#include "record/chart/gnuplot.h"
+#include "record/result/experiment.h"
+
+/* A chart's `detail`: the experiment that it shows. */
+struct shown {
+    const char *name;    /* "heap-ops" */
+    const char *options; /* what the command that runs it needs besides: "" or " -D host" */
+};
+
+static const json_t *experiment_of(const struct chart *chart, const struct chart_subject *of)
+{
+    return experiment_find(of->root, ((const struct shown *)chart->detail)->name, of->device);
+}
+
+/* 0, or ERR_NOT_FOUND where the chart has no row to show. */
+static int check_any(const struct chart *chart, const struct chart_subject *of, size_t count,
+                     struct error *error)
+{
+    const struct shown *shown = chart->detail;
+    return count ? 0 : experiment_missing(shown->name, of->device, shown->options, error);
+}
+
+/* The first row that is ok from the *i-th on; NULL after the last. *i becomes the place after it. */
+static const json_t *next_row(const json_t *experiment, size_t *i)
+{
+    const json_t *row;
+    while ((row = json_array_get(json_object_get(experiment, "rows"), (*i)++)))
+        if (case_is_ok(row))
+            return row;
+    return NULL;
+}
+
+/* Adds a name that rows have in common. */
+typedef void name_row(const json_t *row, struct text *out);
+
+/* The names of all rows, each once. */
+static struct labels names_of(const json_t *experiment, name_row *name)
+{
+    struct labels names = {0};
+    const json_t *row;
+    for (size_t i = 0; (row = next_row(experiment, &i));) {
+        struct text text = {0};
+        name(row, &text);
+        labels_add(&names, text.data);
+        text_free(&text);
+    }
+    return names;
+}
+
+static bool has_name(const json_t *row, name_row *name, const char *expected)
+{
+    struct text text = {0};
+    name(row, &text);
+    const bool is_it = strcmp(text.data, expected) == 0;
+    text_free(&text);
+    return is_it;
+}
+
+/* A space and the median of each metric of the row, then a line feed; NaN for a row that is NULL. */
+static void print_medians(const json_t *row, const char *const metrics[], size_t count, FILE *out)
+{
+    for (size_t i = 0; i < count; i++)
+        gnuplot_data(case_stat(row, metrics[i], "median"), out);
+    fputc('\n', out);
+}
+
+/* ---- stall: time of a frame against the work that is queued in it ----------------------------
+ *
+ * A panel for each amount of the host's own work. For each panel and each series a block: the
+ * number of the queued work on the axis, time of the frame, and what is claimed of it. */
+
+/* "pool readback", or "heap" where no strategy takes part: the colour is the strategy's. */
+static void name_stall_series(const json_t *row, struct text *out)
+{
+    const char *strategy = experiment_word(row, "strategy");
+    const char *method = experiment_word(row, "method");
+    if (*strategy == '-')
+        text_add(out, "%s", method);
+    else
+        text_add(out, "%s %s", strategy, method);
+}
+
+/* Different values of a parameter in ascending order. */
+struct values {
+    size_t count;
+    double *value;
+};
+
+static struct values values_of(const json_t *experiment, const char *parameter)
+{
+    struct values all = {0};
+    const json_t *row;
+    for (size_t i = 0; (row = next_row(experiment, &i));) {
+        const double value = experiment_number(row, parameter);
+        size_t at = 0;
+        while (at < all.count && all.value[at] < value)
+            at++;
+        if (at < all.count && all.value[at] == value)
+            continue;
+        all.value = must_realloc(all.value, (all.count + 1) * sizeof value);
+        memmove(all.value + at + 1, all.value + at, (all.count++ - at) * sizeof value);
+        all.value[at] = value;
+    }
+    return all;
+}
+
+static void add_times(const char *name, const struct values *times, struct text *variables)
+{
+    struct text words = {0};
+    for (size_t i = 0; i < times->count; i++) {
+        char time[32];
+        text_add(&words, "%s\"%s\"", i ? " " : "",
+                 times->value[i] ? text_ns(time, times->value[i]) : "0");
+    }
+    gnuplot_variable(variables, name, words.data ? words.data : "");
+    text_free(&words);
+}
+
+static const json_t *stall_row(const json_t *experiment, const char *series, double work_ns,
+                               double spin_ns)
+{
+    const json_t *row;
+    for (size_t i = 0; (row = json_array_get(json_object_get(experiment, "rows"), i)); i++)
+        if (has_name(row, name_stall_series, series) &&
+            experiment_number(row, "host_work_ns") == work_ns &&
+            experiment_number(row, "spin_ns") == spin_ns)
+            return row;
+    return NULL;
+}
+
+static int stall_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                       struct text *variables, struct error *error)
+{
+    static const char *const metrics[] = {"frame_ns", "claim_ns"};
+    const json_t *experiment = experiment_of(chart, of);
+    struct labels series = names_of(experiment, name_stall_series);
+    struct values spins = values_of(experiment, "spin_ns");
+    struct values works = values_of(experiment, "host_work_ns");
+    fprintf(data, "# gamut stall on %s\n", of->device);
+    for (size_t w = 0; w < works.count; w++)
+        for (size_t s = 0; s < series.count; s++) {
+            fprintf(data, "# host_work_ns %.0f, %s: place frame_ns claim_ns\n", works.value[w],
+                    series.name[s]);
+            for (size_t i = 0; i < spins.count; i++) {
+                fprintf(data, "%zu", i);
+                print_medians(stall_row(experiment, series.name[s], works.value[w], spins.value[i]),
+                              metrics, 2, data);
+            }
+            fputs("\n\n", data);
+        }
+    gnuplot_labels(variables, "series", &series);
+    add_times("spins", &spins, variables);
+    add_times("works", &works, variables);
+    const int code = check_any(chart, of, series.count, error);
+    labels_free(&series);
+    free(spins.value);
+    free(works.value);
+    return code;
+}
+
+const struct chart chart_stall = {
+    .name = "stall",
+    .help = "frame time with a read-back and with a heap on the device, and what is claimed of it",
+    .scope = CHART_OF_DEVICE,
+    .write = stall_write,
+    .detail = &(const struct shown){"stall", ""},
+};
+
+/* ---- isosurface: what each method of getting memory takes and holds --------------------------
+ *
+ * A line a row of the experiment: its number and name; time of a frame, host time blocked in it,
+ * bytes reserved and used (NaN where unknown); the first three as texts; and the status if it is not
+ * ok. */
+
+static void print_isosurface_row(const json_t *row, size_t number, FILE *out)
+{
+    static const char *const metrics[] = {"frame_ns", "blocked_ns", "peak_reserved_bytes",
+                                          "peak_used_bytes"};
+    static const char *const units[] = {"ns", "ns", "bytes"}; /* of those that are texts, too */
+    const char *strategy = experiment_word(row, "strategy");
+    const bool is_ok = case_is_ok(row);
+    fprintf(out, "%zu \"%s%s%s\"", number, experiment_word(row, "method"),
+            *strategy == '-' ? "" : " ", *strategy == '-' ? "" : strategy);
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+        gnuplot_data(case_stat(row, metrics[i], "median"), out);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        struct text text = {0};
+        experiment_value_text(case_stat(row, metrics[i], "median"), units[i], &text);
+        fprintf(out, " \"%s\"", is_ok ? text.data : "");
+        text_free(&text);
+    }
+    fprintf(out, " \"%s\"\n", is_ok ? "" : tree_get_text(row, "status"));
+}
+
+static int isosurface_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                            struct text *variables, struct error *error)
+{
+    const json_t *experiment = experiment_of(chart, of), *row;
+    const json_t *options = json_object_get(experiment, "options");
+    const double window = tree_get_number(options, "window");
+    struct text heading = {0};
+    size_t first = 0;
+    fprintf(data,
+            "# gamut isosurface on %s\n# place name frame_ns blocked_ns reserved_bytes "
+            "used_bytes texts status\n",
+            of->device);
+    for (size_t i = 0; (row = json_array_get(json_object_get(experiment, "rows"), i)); i++)
+        print_isosurface_row(row, i, data);
+    text_add(&heading, "a window of %.0f x %.0f x %.0f chunks of %.0f^3 cells, a layer a frame",
+             window, window, window, tree_get_number(options, "cells"));
+    gnuplot_variable(variables, "heading", heading.data);
+    text_free(&heading);
+    return check_any(chart, of, next_row(experiment, &first) != NULL, error);
+}
+
+const struct chart chart_isosurface = {
+    .name = "isosurface",
+    .help =
+        "frame time, host time blocked and bytes held by method of getting memory of unknown size",
+    .scope = CHART_OF_DEVICE,
+    .write = isosurface_write,
+    .detail = &(const struct shown){"isosurface", ""},
+};
+
+/* ---- overflow: how often a pool is too small against its size --------------------------------
+ *
+ * A panel for each number of chunks that share the pool, a block a panel: percent of the mean demand,
+ * then the chance measured, of sizes drawn one by one, of separate buffers, and claimed. */
+
+static void name_chunks(const json_t *row, struct text *out)
+{
+    text_add(out, "%.0f", experiment_number(row, "chunks"));
+}
+
+static int overflow_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                          struct text *variables, struct error *error)
+{
+    static const char *const metrics[] = {"overflow_ratio", "drawn_ratio", "separate_ratio",
+                                          "claim_ratio"};
+    const json_t *experiment = experiment_of(chart, of), *row;
+    struct labels chunks = names_of(experiment, name_chunks);
+    fprintf(data,
+            "# gamut overflow on %s\n# percent overflow_ratio drawn_ratio separate_ratio "
+            "claim_ratio\n",
+            of->device);
+    for (size_t c = 0; c < chunks.count; c++) {
+        fputs(c ? "\n\n" : "", data);
+        for (size_t i = 0; (row = next_row(experiment, &i));)
+            if (has_name(row, name_chunks, chunks.name[c])) {
+                fprintf(data, "%.0f", experiment_number(row, "percent"));
+                print_medians(row, metrics, sizeof metrics / sizeof *metrics, data);
+            }
+    }
+    gnuplot_labels(variables, "chunks", &chunks);
+    const int code = check_any(chart, of, chunks.count, error);
+    labels_free(&chunks);
+    return code;
+}
+
+const struct chart chart_overflow = {
+    .name = "overflow",
+    .help = "how often a shared pool is too small against its size, and what is claimed",
+    .scope = CHART_OF_DEVICE,
+    .write = overflow_write,
+    .detail = &(const struct shown){"overflow", ""},
+};
+
+/* ---- heap_ops: time of an operation of the device heap against the size of a batch ------------
+ *
+ * A panel for each number of live blocks. For each panel and each policy a block: number of the
+ * batch on the axis, time of an operation, and the command's share of it, as fitted. */
+
+static void name_live(const json_t *row, struct text *out)
+{
+    text_add(out, "%.0f", experiment_number(row, "live_blocks"));
+}
+
+static void name_policy(const json_t *row, struct text *out)
+{
+    text_add(out, "%s", experiment_word(row, "policy"));
+}
+
+/* The metrics op_N_ns are of batches of N commands: their names and the sizes. */
+static void find_batches(const json_t *experiment, struct labels *metrics, struct labels *batches)
+{
+    const char *name;
+    json_t *metric;
+    json_object_foreach(json_object_get(experiment, "metrics"), name, metric)
+    {
+        unsigned long commands;
+        char batch[32], expected[48];
+        if (sscanf(name, "op_%lu", &commands) != 1)
+            continue;
+        snprintf(batch, sizeof batch, "%lu", commands);
+        snprintf(expected, sizeof expected, "op_%s_ns", batch);
+        if (strcmp(name, expected) != 0)
+            continue;
+        labels_add(batches, batch);
+        labels_add(metrics, name);
+    }
+}
+
+static const json_t *heap_ops_row(const json_t *experiment, const char *live, const char *policy)
+{
+    const json_t *row;
+    for (size_t i = 0; (row = json_array_get(json_object_get(experiment, "rows"), i)); i++)
+        if (has_name(row, name_live, live) && has_name(row, name_policy, policy))
+            return row;
+    return NULL;
+}
+
+static int heap_ops_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
+                          struct text *variables, struct error *error)
+{
+    const json_t *experiment = experiment_of(chart, of);
+    struct labels live = names_of(experiment, name_live), metrics = {0}, batches = {0};
+    struct labels policies = names_of(experiment, name_policy);
+    find_batches(experiment, &metrics, &batches);
+    fprintf(data, "# gamut heap-ops on %s\n", of->device);
+    for (size_t l = 0; l < live.count; l++)
+        for (size_t p = 0; p < policies.count; p++) {
+            const json_t *row = heap_ops_row(experiment, live.name[l], policies.name[p]);
+            fprintf(data, "# live_blocks %s, %s: place op_ns command_ns\n", live.name[l],
+                    policies.name[p]);
+            for (size_t i = 0; i < batches.count; i++) {
+                fprintf(data, "%zu", i);
+                print_medians(row, (const char *const[]){metrics.name[i], "command_ns"}, 2, data);
+            }
+            fputs("\n\n", data);
+        }
+    gnuplot_labels(variables, "series", &policies);
+    gnuplot_labels(variables, "live", &live);
+    gnuplot_labels(variables, "batches", &batches);
+    const int code = check_any(chart, of, batches.count ? policies.count : 0, error);
+    struct labels *all[] = {&live, &policies, &metrics, &batches};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        labels_free(all[i]);
+    return code;
+}
+
+const struct chart chart_heap_ops = {
+    .name = "heap_ops",
+    .help = "time of an operation of the device heap against the size of a batch, by live blocks",
+    .scope = CHART_OF_DEVICE,
+    .write = heap_ops_write,
+    .detail = &(const struct shown){"heap-ops", ""},
+};
+
+/* ---- heap_utilisation: how full an arena of the device heap gets ------------------------------
+ *
+ * A panel for each distribution of sizes, a bar for each policy. A block a panel: number of the
+ * policy, the mean share that is filled, and the least. */
+
+static void name_sizes(const json_t *row, struct text *out)
+{
+    text_add(out, "%s", experiment_word(row, "sizes"));
+}
+
+/* "tlsf", or "tlsf seed" where both paddings were measured. */
+static void name_padded_policy(const json_t *row, struct text *out)
+{
+    const bool is_tight = strcmp(experiment_word(row, "padding"), "tight") == 0;
+    text_add(out, "%s%s", experiment_word(row, "policy"), is_tight ? "" : " seed");
+}
+
+static int heap_utilisation_write(const struct chart *chart, const struct chart_subject *of,
+                                  FILE *data, struct text *variables, struct error *error)
+{
+    static const char *const metrics[] = {"filled_ratio", "least_filled_ratio"};
+    const json_t *experiment = experiment_of(chart, of), *row;
+    struct labels sizes = names_of(experiment, name_sizes);
+    struct labels series = names_of(experiment, name_padded_policy);
+    fprintf(data, "# gamut heap-utilisation on %s\n", of->device);
+    for (size_t s = 0; s < sizes.count; s++) {
+        fprintf(data, "# %s: place filled_ratio least_filled_ratio\n", sizes.name[s]);
+        for (size_t i = 0; (row = next_row(experiment, &i));) {
+            struct text name = {0};
+            if (!has_name(row, name_sizes, sizes.name[s]))
+                continue;
+            name_padded_policy(row, &name);
+            fprintf(data, "%zu", labels_find(&series, name.data));
+            print_medians(row, metrics, 2, data);
+            text_free(&name);
+        }
+        fputs("\n\n", data);
+    }
+    gnuplot_labels(variables, "sizes", &sizes);
+    gnuplot_labels(variables, "series", &series);
+    const int code = check_any(chart, of, sizes.count, error);
+    labels_free(&sizes);
+    labels_free(&series);
+    return code;
+}
+
+const struct chart chart_heap_utilisation = {
+    .name = "heap_utilisation",
+    .help = "how full an arena of the device heap gets before a request fails, by policy",
+    .scope = CHART_OF_DEVICE,
+    .write = heap_utilisation_write,
+    .detail = &(const struct shown){"heap-utilisation", " -D host"},
+};
