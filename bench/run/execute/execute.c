@@ -1,46 +1,10 @@
 /* The executor: bodies, branches and loops. */
 #include "run/execute/execute.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/execute/executor.h"
-
-int execute_fail(struct executor *e, struct place at, const char *format, ...)
-{
-    char message[500];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    return program_error(e->program, e->error, ERR_PROGRAM, at, "%s", message);
-}
-
-int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value)
-{
-    const struct expr *unknown = e->lacks ? unknown_in(e, expr) : NULL;
-    if (unknown)
-        return unknown_refuse(e, unknown->name, unknown->at);
-    int code = e->late && late_in(e, expr) ? late_settle(e, true) : 0;
-    if (code)
-        return code;
-    if (expr->op == EXPR_NAME) {
-        *value = e->values[expr->name];
-        return 0;
-    }
-    return expr_evaluate(e->program, expr, e->values, value, e->error);
-}
-
-int execute_size(struct executor *e, const struct expr *expr, int64_t *size)
-{
-    union scalar value;
-    int code = execute_evaluate(e, expr, &value);
-    if (!code)
-        *size = value.i64;
-    return code;
-}
 
 /* ---- values on their way -------------------------------------------------------------------- */
 
@@ -171,7 +135,7 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
     const struct loop *l = s->stm->loop;
     struct step_state *state = s->state;
     for (int64_t i = 0;; i++) {
-        int code = e->lacks ? unknown_iteration(e, s->stm) : 0;
+        int code = e->lacks ? dry_iteration(e, s->stm) : 0;
         if (code)
             return code;
         if (e->late && l->condition != NO_NAME && (code = late_need(e, l->condition)) != 0)
@@ -200,7 +164,7 @@ static bool is_form(const struct executor *e, const struct expr *expr, struct la
 static int run_scalar(struct executor *e, const struct stm *stm)
 {
     struct late_form form = {0};
-    if (e->lacks && unknown_scalar(e, stm->outs[0], stm->expr))
+    if (e->lacks && dry_scalar_follows(e, stm->outs[0], stm->expr))
         return 0;
     if (!e->late)
         return execute_evaluate(e, stm->expr, &e->values[stm->outs[0]]);
@@ -218,7 +182,7 @@ static int run_loop(struct executor *e, const struct step *s)
     int code = l->bound ? execute_size(e, l->bound, &bound) : 0;
     for (unsigned i = 0; i < l->param_count && !code; i++) {
         if (l->init_exprs[i]) {
-            const struct expr *unknown = e->lacks ? unknown_in(e, l->init_exprs[i]) : NULL;
+            const struct expr *unknown = e->lacks ? dry_scalar_in(e, l->init_exprs[i]) : NULL;
             state->passed[i].lacks = unknown ? e->lacks[unknown->name] : NO_NAME;
             state->passed[i].late = (struct late_form){0};
             if (!unknown && !is_form(e, l->init_exprs[i], &state->passed[i].late))
@@ -276,7 +240,7 @@ static int run_view(struct executor *e, const struct step *s)
 static int run_assert(struct executor *e, const struct stm *s)
 {
     union scalar value;
-    if (e->lacks && unknown_in(e, s->expr))
+    if (e->lacks && dry_scalar_in(e, s->expr))
         return 0; /* the run is supposed to be one in which it holds */
     int code = execute_evaluate(e, s->expr, &value);
     return code || value.u8 ? code : execute_fail(e, s->at, "this assertion does not hold");

@@ -112,11 +112,25 @@ struct executor {
     struct error *error;
 };
 
-/* execute.c */
-int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value);
-int execute_size(struct executor *e, const struct expr *expr, int64_t *size);
+/* evaluate.c: the lowest file of the executor */
+/* Sets the error to ERR_PROGRAM with the message and the position `at`, and returns it. */
 int execute_fail(struct executor *e, struct place at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The value of an expression. ERR_USAGE where a dry run has no value for a scalar in it. */
+int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value);
+/* The same for an expression of i64. */
+int execute_size(struct executor *e, const struct expr *expr, int64_t *size);
+/* Scalars of a dry run; not called in any other run. */
+/* The first mention in `expr` of a scalar without a value, or NULL. */
+const struct expr *dry_scalar_in(const struct executor *e, const struct expr *expr);
+/* Does the scalar `name`, bound to `expr`, have no value because one in `expr` has none? Notes it. */
+bool dry_scalar_follows(struct executor *e, int name, const struct expr *expr);
+/* The scalar `name` is read from an array: takes the value that the caller gave for this read. */
+void dry_scalar_read(struct executor *e, int name);
+/* Before an iteration of a loop. ERR_USAGE if its condition has no value, or after too many
+ * iterations. */
+int dry_iteration(struct executor *e, const struct stm *loop);
+
 /* bind.c */
 /* Computes the layout of a name from its type, checks that it stays in its block, and binds it.
  * Waits for what it does not know of a block in a heap. */
@@ -131,19 +145,6 @@ int execute_layout(struct executor *e, const struct name *name, bool but_rows,
 /* Are the two the same elements? Of `b`, a copy perhaps, sizes are brought up to date. */
 int execute_same_place(struct executor *e, const struct array_state *a, struct array_state *b,
                        bool *same);
-
-/* unknown.c: scalars that a dry run has no value for; only for dry runs */
-/* The first mention of such a scalar, or NULL. */
-const struct expr *unknown_in(const struct executor *e, const struct expr *expr);
-/* Does the scalar `name` stay unknown, for what it is made of? It is noted then. */
-bool unknown_scalar(struct executor *e, int name, const struct expr *expr);
-/* The scalar `name` is read from an array: its value, if the caller gave one. */
-void unknown_read(struct executor *e, int name);
-/* ERR_USAGE: the value of `name` is needed at `at`. */
-int unknown_refuse(struct executor *e, int name, struct place at);
-/* Before an iteration of a loop: ERR_USAGE if nobody knows whether there is one, or if there have
- * been too many. */
-int unknown_iteration(struct executor *e, const struct stm *loop);
 
 /* blocks.c: references on blocks */
 int blocks_alloc(struct executor *e, int name, const struct expr *bytes, struct place at);

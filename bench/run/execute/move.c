@@ -206,7 +206,7 @@ int move_slice_layout(struct executor *e, const struct stm *stm, const struct la
 static int fill(struct executor *e, const struct step *s, const struct array_state *to)
 {
     union scalar value = {.i64 = 0};
-    bool unknown = e->lacks && unknown_in(e, s->stm->expr);
+    bool unknown = e->lacks && dry_scalar_in(e, s->stm->expr);
     int code = unknown ? 0 : execute_evaluate(e, s->stm->expr, &value);
     return code ? code : launch_mover(e, s, to, NULL, &value);
 }
@@ -285,7 +285,7 @@ int move_element(struct executor *e, const struct step *s)
     size_t bytes = bytes_of(e, stm->array);
     int code = 0;
     if (e->lacks)
-        unknown_read(e, stm->outs[0]);
+        dry_scalar_read(e, stm->outs[0]);
     else
         code = read_element(e, stm, bytes);
     if (code || (e->late && late_of(e, stm->outs[0]).serial))
