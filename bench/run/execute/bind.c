@@ -33,7 +33,7 @@ static int no_block(struct executor *e, const struct name *n)
                         e->fun->names[n->memory].text);
 }
 
-int execute_bind_unlocated(struct executor *e, int name)
+int execute_bind_plain(struct executor *e, int name)
 {
     const struct name *n = &e->fun->names[name];
     struct array_state *a = &e->arrays[name];
@@ -56,66 +56,31 @@ int execute_bind_unlocated(struct executor *e, int name)
                                 (unsigned long long)block->requested);
     }
     a->memory = block_memory(&block->block);
-    a->base = (int64_t)block_offset(&block->block) / bytes;
-    a->layout.offset += a->base;
+    a->layout.offset += (int64_t)block_offset(&block->block) / bytes;
     return 0;
+}
+
+static int bind(struct executor *e, int name, bool locate)
+{
+    return blocks_in_heap(e, e->fun->names[name].memory) ? e->deferred->ops->bind(e, name, locate)
+                                                         : execute_bind_plain(e, name);
 }
 
 int execute_bind_array(struct executor *e, int name)
 {
-    const struct name *n = &e->fun->names[name];
-    const int b = e->block_of[n->memory];
-    if (!e->heap)
-        return execute_bind_unlocated(e, name);
-    const int code = b != NO_BLOCK && e->blocks[b].in_heap ? late_heap_locate(e, &e->blocks[b]) : 0;
-    e->arrays[name].rows.serial = 0;
-    return code ? code : execute_bind_unlocated(e, name);
+    return bind(e, name, true);
 }
 
 int execute_bind_passed(struct executor *e, int name)
 {
-    return blocks_in_heap(e, e->fun->names[name].memory) ? late_heap_bind(e, name)
-                                                         : execute_bind_array(e, name);
-}
-
-/* With sizes that have become known since it was picked up. */
-static int refresh(struct executor *e, struct array_state *a)
-{
-    union scalar rows = {.i64 = 0};
-    if (!a->rows.serial || !late_is_known(e, &a->rows))
-        return 0;
-    int code = late_resolve(e, &a->rows, &rows, ELEMENT_i64);
-    a->layout.shape[0] = rows.i64;
-    return code;
-}
-
-static bool is_same(const struct layout *a, const struct layout *b)
-{
-    return layout_same_shape(a, b) && (layout_count(a) == 0 || layout_equal(a, b));
+    return bind(e, name, false);
 }
 
 int execute_same_place(struct executor *e, const struct array_state *a, struct array_state *b,
                        bool *same)
 {
-    *same = a->memory == b->memory && a->slot == b->slot;
-    if (!*same)
-        return 0;
-    if (!a->rows.serial && !b->rows.serial && a->base == b->base) {
-        *same = is_same(&a->layout, &b->layout);
-        return 0;
-    }
-    int code = 0;
-    if (a->rows.serial != b->rows.serial || a->rows.scale != b->rows.scale ||
-        a->rows.add != b->rows.add) {
-        code = late_settle(e, true);
-        if (!code)
-            code = refresh(e, b);
-    }
-    struct layout x = a->layout, y = b->layout;
-    if (a->rows.serial) /* of both; any number will do */
-        x.shape[0] = y.shape[0] = 2;
-    x.offset -= a->base;
-    y.offset -= b->base;
-    *same = is_same(&x, &y);
-    return code;
+    if (e->deferred)
+        return e->deferred->ops->same_place(e, a, b, same);
+    *same = a->memory == b->memory && layout_matches(&a->layout, &b->layout);
+    return 0;
 }

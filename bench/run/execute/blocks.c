@@ -51,7 +51,7 @@ static void take_block(struct executor *e, int name)
 
 static int alloc_in_heap(struct executor *e, int name, const struct expr *bytes, struct place at)
 {
-    int code = late_heap_alloc(e, name, &e->blocks[e->free_block], bytes, at);
+    int code = e->deferred->ops->alloc(e, name, &e->blocks[e->free_block], bytes, at);
     if (!code)
         take_block(e, name);
     return code;
@@ -65,12 +65,9 @@ int blocks_alloc(struct executor *e, int name, const struct expr *size, struct p
     if (blocks_in_heap(e, name))
         return alloc_in_heap(e, name, size, at);
     int64_t bytes;
-    code = execute_size(e, size, &bytes);
+    code = execute_block_bytes(e, name, size, at, &bytes);
     if (code)
         return code;
-    if (bytes < 0)
-        return execute_fail(e, at, "'%s' would have %lld bytes", e->fun->names[name].text,
-                            (long long)bytes);
     int b = e->free_block;
     struct held_block *block = &e->blocks[b];
     struct alloc_request request = {
@@ -133,7 +130,7 @@ static int end_use(struct executor *e, int name)
     e->use_of[name] = NO_BLOCK;
     if (--e->blocks[b].uses == 0) {
         if (e->blocks[b].in_heap)
-            code = late_heap_use_ends(e, &e->blocks[b]);
+            code = e->deferred->ops->end_use(e, &e->blocks[b]);
         else
             e->counts.live_bytes -= e->blocks[b].requested;
         recycle(e, b);
@@ -151,7 +148,7 @@ static int end_hold(struct executor *e, int name)
     if (--block->holders)
         return 0;
     if (block->in_heap) {
-        int freed = late_heap_free(e, block);
+        int freed = e->deferred->ops->free(e, block);
         recycle(e, b);
         return freed;
     }

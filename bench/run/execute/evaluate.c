@@ -93,7 +93,7 @@ int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *
     const struct expr *unknown = e->lacks ? dry_scalar_in(e, expr) : NULL;
     if (unknown)
         return refuse(e, unknown->name, unknown->at);
-    int code = e->late && late_in(e, expr) ? late_settle(e, true) : 0;
+    int code = e->deferred ? e->deferred->ops->need(e, expr) : 0;
     if (code)
         return code;
     if (expr->op == EXPR_NAME) {
@@ -103,11 +103,27 @@ int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *
     return expr_evaluate(e->program, expr, e->values, value, e->error);
 }
 
+int execute_need(struct executor *e, int name)
+{
+    const struct expr mention = {.op = EXPR_NAME, .name = name};
+    return e->deferred ? e->deferred->ops->need(e, &mention) : 0;
+}
+
 int execute_size(struct executor *e, const struct expr *expr, int64_t *size)
 {
     union scalar value;
     int code = execute_evaluate(e, expr, &value);
     if (!code)
         *size = value.i64;
+    return code;
+}
+
+int execute_block_bytes(struct executor *e, int name, const struct expr *size, struct place at,
+                        int64_t *bytes)
+{
+    int code = execute_size(e, size, bytes);
+    if (!code && *bytes < 0)
+        code = execute_fail(e, at, "'%s' would have %lld bytes", e->fun->names[name].text,
+                            (long long)*bytes);
     return code;
 }

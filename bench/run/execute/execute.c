@@ -11,19 +11,10 @@
 static inline void pick_up_scalar(const struct executor *e, int name, struct passed *p)
 {
     p->scalar = e->values[name];
-    if (e->late)
-        p->late = late_of(e, name);
+    if (e->deferred)
+        p->form = e->deferred->forms[name];
     if (e->lacks)
         p->lacks = e->lacks[name];
-}
-
-static int put_down_late(struct executor *e, int name, struct passed *p)
-{
-    int code = 0;
-    if (p->late.serial && late_is_known(e, &p->late))
-        code = late_resolve(e, &p->late, &e->values[name], e->fun->names[name].element);
-    late_bind(e, name, p->late);
-    return code;
 }
 
 static inline int put_down_scalar(struct executor *e, int name, struct passed *p)
@@ -31,7 +22,7 @@ static inline int put_down_scalar(struct executor *e, int name, struct passed *p
     e->values[name] = p->scalar;
     if (e->lacks)
         e->lacks[name] = p->lacks;
-    return e->late ? put_down_late(e, name, p) : 0;
+    return e->deferred ? e->deferred->ops->receive(e, name, p->form) : 0;
 }
 
 static void pick_up(struct executor *e, int name, struct passed *p)
@@ -138,7 +129,7 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
         int code = e->lacks ? dry_iteration(e, s->stm) : 0;
         if (code)
             return code;
-        if (e->late && l->condition != NO_NAME && (code = late_need(e, l->condition)) != 0)
+        if (l->condition != NO_NAME && (code = execute_need(e, l->condition)) != 0)
             return code;
         if (l->counter != NO_NAME ? i >= bound : !e->values[l->condition].u8)
             return 0;
@@ -152,26 +143,24 @@ static int run_iterations(struct executor *e, const struct step *s, int64_t boun
     }
 }
 
-/* Is it to stay unknown to the host? If not, the form is that of a known value. */
-static bool is_form(const struct executor *e, const struct expr *expr, struct late_form *form)
+/* The value of an expression, or its form: one of the two. */
+static int evaluate_or_defer(struct executor *e, const struct expr *expr, union scalar *value,
+                             struct linear_size *form)
 {
-    if (e->late && late_in(e, expr) && late_form_of(e, expr, form) && form->serial)
-        return true;
-    *form = (struct late_form){0};
-    return false;
+    if (e->deferred && e->deferred->ops->defer(e, expr, form))
+        return 0;
+    *form = (struct linear_size){0};
+    return execute_evaluate(e, expr, value);
 }
 
 static int run_scalar(struct executor *e, const struct stm *stm)
 {
-    struct late_form form = {0};
-    if (e->lacks && dry_scalar_follows(e, stm->outs[0], stm->expr))
+    const int out = stm->outs[0];
+    if (e->lacks && dry_scalar_follows(e, out, stm->expr))
         return 0;
-    if (!e->late)
-        return execute_evaluate(e, stm->expr, &e->values[stm->outs[0]]);
-    int code =
-        is_form(e, stm->expr, &form) ? 0 : execute_evaluate(e, stm->expr, &e->values[stm->outs[0]]);
-    late_bind(e, stm->outs[0], form);
-    return code;
+    if (!e->deferred)
+        return execute_evaluate(e, stm->expr, &e->values[out]);
+    return evaluate_or_defer(e, stm->expr, &e->values[out], &e->deferred->forms[out]);
 }
 
 static int run_loop(struct executor *e, const struct step *s)
@@ -184,9 +173,9 @@ static int run_loop(struct executor *e, const struct step *s)
         if (l->init_exprs[i]) {
             const struct expr *unknown = e->lacks ? dry_scalar_in(e, l->init_exprs[i]) : NULL;
             state->passed[i].lacks = unknown ? e->lacks[unknown->name] : NO_NAME;
-            state->passed[i].late = (struct late_form){0};
-            if (!unknown && !is_form(e, l->init_exprs[i], &state->passed[i].late))
-                code = execute_evaluate(e, l->init_exprs[i], &state->passed[i].scalar);
+            if (!unknown)
+                code = evaluate_or_defer(e, l->init_exprs[i], &state->passed[i].scalar,
+                                         &state->passed[i].form);
         } else
             pick_up(e, l->init_names[i], &state->passed[i]);
     }
@@ -249,7 +238,7 @@ static int run_assert(struct executor *e, const struct stm *s)
 static int run_step(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
-    int code = e->heap ? late_heap_need(e, stm) : 0;
+    int code = e->deferred ? e->deferred->ops->operands(e, stm) : 0;
     if (code)
         return code;
     switch (stm->kind) {
@@ -334,7 +323,7 @@ static void prepare_scope(struct executor *e, struct scope *scope)
 
 int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
                   struct device_program *built, enum release_policy policy,
-                  struct executor **executor, struct error *error)
+                  struct deferred *deferred, struct executor **executor, struct error *error)
 {
     struct executor *e = must_alloc(sizeof *e);
     *e = (struct executor){.fun = fun,
@@ -346,6 +335,7 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
                            .is_group = device_info(device)->members > 1,
                            .built = built,
                            .policy = policy,
+                           .deferred = deferred,
                            .error = error};
     uint64_t alignment = device_info(device)->alignment_bytes;
     e->block_alignment = alignment < 256 ? alignment : 256;
@@ -371,12 +361,6 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
     /* A name holds one block at most, and a value on its way between two names one more. */
     e->block_capacity = 2 * memories + 1;
     e->blocks = arena_alloc(&e->arena, e->block_capacity * sizeof *e->blocks);
-    late_prepare(e);
-    int code = late_heap_prepare(e);
-    if (code) {
-        executor_close(e);
-        return code;
-    }
     e->root = liveness_analyse(fun, &e->arena);
     prepare_scope(e, e->root);
     blocks_free_all(e);
@@ -388,17 +372,8 @@ void executor_close(struct executor *e)
 {
     if (!e)
         return;
-    late_heap_forget(e);
     arena_free(&e->arena);
     free(e);
-}
-
-void executor_use_heap(struct executor *e, struct source *source, struct allocator_counts *own,
-                       struct allocator_counts *all)
-{
-    e->heap_source = source;
-    e->heap_counts = own;
-    e->all_counts = all;
 }
 
 void executor_record(struct executor *e, struct trace *trace)

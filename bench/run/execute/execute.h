@@ -25,16 +25,19 @@ enum release_policy { RELEASE_LAST_USE, RELEASE_SCOPE };
 /* A fun made ready to run: its statements with what is released where, and all the memory that a
  * run needs on the host, so that running allocates none. */
 struct executor;
+struct deferred; /* deferred.h */
 
-/* `built` are the kernels of the fun's program, named by `kernels`, for `device`; all of them and
- * the fun outlive the executor. Both NULL make it a dry run: nothing is launched, arrays have no
- * contents (and no values in `arguments`), and scalars may be unknown. Those that are read from
- * arrays are, unless `arguments` has values by their name: for each time that it is read one, of
- * which the last goes for all times to come. A run that needs a scalar that is
- * unknown ends with ERR_USAGE and says which. */
+/* `built` are the kernels of the fun's program for `device`, and `kernels` names them. Everything
+ * that is passed in outlives the executor. `deferred` is NULL unless the program defers work.
+ *
+ * With `kernels` and `built` NULL each run is a dry run: nothing is launched, and arrays have no
+ * contents and no values in the arguments. Scalars may be unknown. A scalar read from an array is
+ * unknown unless the arguments supply values for it. Successive reads consume successive values; the
+ * last value is used for all further reads. A run that needs the value of an unknown scalar ends
+ * with ERR_USAGE and names the scalar. */
 int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
                   struct device_program *built, enum release_policy policy,
-                  struct executor **executor, struct error *error);
+                  struct deferred *deferred, struct executor **executor, struct error *error);
 void executor_close(struct executor *executor);
 
 /* What a run counted besides what allocator and source count. */
@@ -51,22 +54,12 @@ struct executor_counts {
  * that reading what was never written shows. The counts begin at zero here. */
 int executor_begin(struct executor *executor, struct allocator *const allocators[SPACES],
                    const struct arguments *arguments, bool poison, struct error *error);
-/* For a fun with late elements, or memory in a heap that the device runs: where their memory comes
- * from, when a run begins, and the counts of the heap's blocks and of those of all spaces, to which
- * the heap's are added. All outlive the runs. Without, such a run ends with ERR_UNSUPPORTED. */
-bool executor_wants_heap(const struct fun *fun);
-void executor_use_heap(struct executor *executor, struct source *source,
-                       struct allocator_counts *own, struct allocator_counts *all);
 /* Runs the body. Returns before the device is idle. */
 int executor_run(struct executor *executor, struct error *error);
 /* Records all runs from now on; NULL ends that. The trace needs room for so many blocks. */
 struct trace;
 void executor_record(struct executor *executor, struct trace *trace);
 unsigned executor_block_capacity(const struct executor *executor);
-/* After a run, for counts: what the host did not need to know until now. Waits, which is no part of
- * the run. ERR_OOM if the heap has refused a block. The peaks of the allocator's counts and of the
- * executor's have what is in the heap in them only then. */
-int executor_settle(struct executor *executor, struct error *error);
 /* The results in the order of `in`, read into host arrays that the caller owns (free data). */
 int executor_results(struct executor *executor, struct host_array *results, struct error *error);
 /* Lets go of everything that the run still holds, also after a failure. */

@@ -58,7 +58,7 @@ int executor_begin(struct executor *e, struct allocator *const allocators[SPACES
         e->lacks[n] = NO_NAME;
         e->reads[n] = 0;
     }
-    int code = late_begin(e);
+    int code = 0;
     /* Scalars first: the sizes of the others mention them. */
     for (unsigned pass = 0; pass < 2; pass++)
         for (unsigned i = 0; i < e->fun->param_count && !code; i++) {
@@ -66,22 +66,7 @@ int executor_begin(struct executor *e, struct allocator *const allocators[SPACES
             if (scalar == (pass == 0))
                 code = begin_param(e, e->fun->params[i], arguments);
         }
-    return code ? code : late_heap_begin(e);
-}
-
-int executor_settle(struct executor *e, struct error *error)
-{
-    e->error = error;
-    const uint64_t launch_count = e->counts.launch_count;
-    int code = late_settle(e, false);
-    if (!code && e->heap)
-        code = late_heap_submit(e);
-    if (!code && e->heap)
-        code = late_heap_read_status(e);
-    if (!code)
-        late_heap_finish(e);
-    e->counts.launch_count = launch_count; /* these are no part of the run */
-    return code;
+    return code || !e->deferred ? code : e->deferred->ops->begin(e);
 }
 
 /* Reads all elements between the first and the last and picks out those of the array. */
@@ -115,7 +100,7 @@ int executor_results(struct executor *e, struct host_array *results, struct erro
 {
     e->error = error;
     const struct body *body = &e->fun->body;
-    int code = late_settle(e, false);
+    int code = 0;
     for (unsigned r = 0; r < body->result_count; r++) {
         int name = body->results[r];
         const struct name *n = &e->fun->names[name];
@@ -123,7 +108,9 @@ int executor_results(struct executor *e, struct host_array *results, struct erro
         *out = (struct host_array){.element = n->element, .rank = n->rank, .count = 1};
         if (code)
             continue;
-        if (n->kind == NAME_ARRAY && blocks_in_heap(e, n->memory))
+        if (n->kind == NAME_SCALAR)
+            code = execute_need(e, name);
+        else if (blocks_in_heap(e, n->memory))
             code = execute_bind_array(e, name);
         if (code)
             continue;
@@ -141,6 +128,6 @@ int executor_results(struct executor *e, struct host_array *results, struct erro
 void executor_end(struct executor *e)
 {
     blocks_free_all(e);
-    late_heap_end(e);
-    late_end(e);
+    if (e->deferred)
+        e->deferred->ops->end(e);
 }

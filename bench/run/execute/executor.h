@@ -2,8 +2,8 @@
 #ifndef GAMUT_RUN_EXECUTOR_H
 #define GAMUT_RUN_EXECUTOR_H
 
+#include "run/execute/deferred.h"
 #include "run/execute/execute.h"
-#include "run/late/late.h"
 #include "run/execute/layout.h"
 #include "run/execute/liveness.h"
 #include "run/execute/trace.h"
@@ -14,11 +14,7 @@ enum { NO_BLOCK = -1 };
 struct array_state {
     uint64_t memory;
     struct layout layout;
-    /* Of one in a heap of the device: its block's slot, and how many elements of the layout's
-     * offset are the place of the block, as far as that is known. */
-    uint32_t slot;
-    int64_t base;
-    struct late_form rows; /* shape[0], where that is not known yet; it is 0 then */
+    struct heap_array heap;
 };
 
 /* A block and how many hold it. `uses` counts the holders by the last-use rule, whatever the
@@ -30,17 +26,14 @@ struct held_block {
     const char *tag;
     unsigned holders, uses;
     int next_free;
-    bool in_heap; /* of the device; `block` has no more than its place then, */
-    bool located; /* if the host has asked for that */
-    uint32_t slot;
-    unsigned unit;          /* what it was granted is a multiple of */
-    struct late_form bytes; /* `requested`, where that is not known yet; it is 0 then */
+    bool in_heap; /* the device's heap: `block` then has a memory, and an offset once located */
+    struct heap_block heap;
 };
 
 /* A value on its way from one name to another: an initial value, a result. */
 struct passed {
     union scalar scalar;
-    struct late_form late; /* of a scalar that is not known yet */
+    struct linear_size form; /* of a scalar that is not known yet */
     int lacks;
     struct array_state array;
     int block;
@@ -104,11 +97,8 @@ struct executor {
     bool poison;
     uint64_t block_alignment;
     struct executor_counts counts;
-    struct late *late;          /* values that are not known yet; NULL: the fun has none */
-    struct late_heap *heap;     /* NULL: the fun has no memory in one */
-    struct source *heap_source; /* of their memory; NULL: there is none */
-    struct allocator_counts *heap_counts, *all_counts; /* of blocks in it, and in all spaces */
-    struct trace *trace;                               /* NULL: nobody records */
+    struct deferred *deferred; /* NULL: the run defers nothing */
+    struct trace *trace;       /* NULL: the run is not recorded */
     struct error *error;
 };
 
@@ -120,6 +110,11 @@ int execute_fail(struct executor *e, struct place at, const char *format, ...)
 int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value);
 /* The same for an expression of i64. */
 int execute_size(struct executor *e, const struct expr *expr, int64_t *size);
+/* Waits, if need be, until the host knows the scalar `name`. */
+int execute_need(struct executor *e, int name);
+/* The size of a block for `name`, which may not be negative. */
+int execute_block_bytes(struct executor *e, int name, const struct expr *size, struct place at,
+                        int64_t *bytes);
 /* Scalars of a dry run; not called in any other run. */
 /* The first mention in `expr` of a scalar without a value, or NULL. */
 const struct expr *dry_scalar_in(const struct executor *e, const struct expr *expr);
@@ -132,17 +127,17 @@ void dry_scalar_read(struct executor *e, int name);
 int dry_iteration(struct executor *e, const struct stm *loop);
 
 /* bind.c */
-/* Computes the layout of a name from its type, checks that it stays in its block, and binds it.
- * Waits for what it does not know of a block in a heap. */
+/* Binds an array that the host will use: computes its layout from its type and checks that it stays
+ * in its block. */
 int execute_bind_array(struct executor *e, int name);
-/* The same without asking where such a block is. */
-int execute_bind_unlocated(struct executor *e, int name);
-/* The one or the other: whatever the array's memory asks for. */
+/* Binds an array that only kernels will use; in the device's heap perhaps without its location. */
 int execute_bind_passed(struct executor *e, int name);
+/* The same for an array in a block whose offset and size are as known as they need to be. */
+int execute_bind_plain(struct executor *e, int name);
 /* Shape and index function of a name, in numbers; with `but_rows` shape[0] stays 0. */
 int execute_layout(struct executor *e, const struct name *name, bool but_rows,
                    struct layout *layout);
-/* Are the two the same elements? Of `b`, a copy perhaps, sizes are brought up to date. */
+/* Are the two the same elements in the same order? `b`, perhaps a copy, is brought up to date. */
 int execute_same_place(struct executor *e, const struct array_state *a, struct array_state *b,
                        bool *same);
 
@@ -153,12 +148,20 @@ void blocks_add_reference(struct executor *e, int block);
 /* Is the name's memory in a heap that the device runs? Never in a dry run. */
 static inline bool blocks_in_heap(const struct executor *e, int memory)
 {
-    return e->heap && memory != NO_NAME && e->fun->names[memory].space == SPACE_HEAP;
+    return e->deferred && memory != NO_NAME && e->fun->names[memory].space == SPACE_HEAP;
 }
 int blocks_last_use(struct executor *e, int name); /* the policy decides what that means */
 int blocks_let_go(struct executor *e, int name);   /* whatever the policy */
 void blocks_free_all(struct executor *e);
 int blocks_trim(struct executor *e); /* of all spaces: gives back what is spare */
+
+/* The program has waited for bytes of the device. */
+static inline void execute_count_readback(struct executor *e, uint64_t bytes)
+{
+    e->counts.readback_count++;
+    e->counts.copy[COPY_host_device].count++;
+    e->counts.copy[COPY_host_device].bytes += bytes;
+}
 
 static inline unsigned execute_find_kernel(const struct executor *e, const char *name)
 {

@@ -24,10 +24,10 @@ static bool share_memory(const struct launched_array *a, const struct launched_a
 {
     int64_t a_first, a_last, b_first, b_last;
     struct layout a_room, b_room;
-    if (a->state->memory != b->state->memory || (a->in_heap && a->state->slot != b->state->slot))
+    if (a->state->memory != b->state->memory || a->state->heap.slot != b->state->heap.slot)
         return false;
-    if (a->state->rows.serial || b->state->rows.serial)
-        return true; /* who knows */
+    if (a->state->heap.rows.serial || b->state->heap.rows.serial)
+        return true; /* in one block, and how far they reach is unknown */
     const struct layout *la = launched_layout(a, extents, &a_room);
     const struct layout *lb = launched_layout(b, extents, &b_room);
     if (layout_count(la) == 0 || layout_count(lb) == 0)
@@ -55,11 +55,12 @@ enum kernel_form form_of_launch(const struct executor *e, const struct launch *l
         launch->extent[2] > NEAR_Z_MAX)
         return KERNEL_ANY;
     for (unsigned i = 0; i < count; i++) {
-        const int64_t base = arrays[i].in_heap ? arrays[i].state->base : 0;
         struct layout room;
         const struct layout *l = launched_layout(&arrays[i], extents, &room);
-        if (arrays[i].state->rows.serial ? !late_heap_is_near(e, arrays[i].element_bytes)
-                                         : !is_near(l, e->adds_offsets ? 0 : l->offset - base))
+        const struct heap_array *heap = &arrays[i].state->heap;
+        const int64_t base = arrays[i].in_heap ? heap->base : 0;
+        if (heap->rows.serial ? e->deferred->heap.bytes / arrays[i].element_bytes > INT32_MAX
+                              : !is_near(l, e->adds_offsets ? 0 : l->offset - base))
             return KERNEL_ANY;
     }
     return are_apart(arrays, extents, count) ? KERNEL_APART : KERNEL_NEAR;

@@ -16,7 +16,7 @@ void launch_add_array(const struct executor *e, enum launch_arg_kind *kinds,
                       const struct launched_array *launched)
 {
     const struct array_state *array = launched->state;
-    const int64_t offset = array->layout.offset - (launched->in_heap ? array->base : 0);
+    const int64_t offset = array->layout.offset - (launched->in_heap ? array->heap.base : 0);
     uint64_t added =
         e->adds_offsets && array->memory ? (uint64_t)offset * launched->element_bytes : 0;
     unsigned n = *count;
@@ -29,13 +29,13 @@ void launch_add_array(const struct executor *e, enum launch_arg_kind *kinds,
         arguments[n++].i64 = array->layout.stride[d];
     }
     if (launched->in_heap) {
-        const struct late_slot slot = late_heap_slot(e, array);
+        const struct heap_view *heap = &e->deferred->heap;
         kinds[n] = ARG_MEMORY;
-        arguments[n++].memory = slot.slots;
+        arguments[n++].memory = heap->slots;
         kinds[n] = ARG_I64;
-        arguments[n++].i64 = slot.word;
+        arguments[n++].i64 = (int64_t)array->heap.slot * KERNEL_SLOT_WORDS;
         kinds[n] = ARG_MEMORY;
-        arguments[n++].memory = slot.index;
+        arguments[n++].memory = heap->index;
     }
     *count = n;
 }
@@ -224,12 +224,8 @@ int launch_kernel(struct executor *e, const struct step *s)
     const struct kernel *k = s->stm->kernel;
     struct step_state *state = s->state;
     int code = bind_arrays(e, s->stm);
-    for (unsigned i = 0; e->late && i < k->scalar_count && !code; i++)
-        code = late_need(e, k->scalars[i]);
-    for (unsigned d = 0; e->late && d < k->rank && !code; d++)
-        code = late_in(e, k->extents[d]) ? late_settle(e, true) : 0;
-    if (!code && state->uses_heap)
-        code = late_heap_submit(e);
+    if (!code && e->deferred)
+        code = e->deferred->ops->launch(e, s);
     if (code)
         return code;
     unsigned count = 0;

@@ -63,6 +63,11 @@ bool layout_equal(const struct layout *a, const struct layout *b)
     return true;
 }
 
+bool layout_matches(const struct layout *a, const struct layout *b)
+{
+    return layout_same_shape(a, b) && (layout_count(a) == 0 || layout_equal(a, b));
+}
+
 /* ---- overlap -------------------------------------------------------------------------------- */
 
 /* The two share an element iff sum(term.stride * t) = target has a solution with each t within its

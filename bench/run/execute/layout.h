@@ -24,6 +24,8 @@ bool layout_contiguous(const struct layout *l);
 /* Do a and b, of the same shape, name the same elements in the same order? Compares normalised
  * layouts: dimensions of one element do not matter, nor how a run of elements is cut up. */
 bool layout_equal(const struct layout *a, const struct layout *b);
+/* Have a and b one shape, and name the same elements, if any, in the same order? */
+bool layout_matches(const struct layout *a, const struct layout *b);
 /* Might a and b, in the same memory and counted in the same elements, share an element? Exact for
  * all but pathological strides, for which the answer is yes. */
 bool layout_overlap(const struct layout *a, const struct layout *b);

@@ -258,7 +258,7 @@ static bool is_loaded(const struct executor *e, int array)
     return e->spaces[e->fun->names[array].memory] == SPACE_PINNED;
 }
 
-static int read_element(struct executor *e, const struct stm *stm, size_t bytes)
+static int read_element(struct executor *e, const struct stm *stm, size_t bytes, bool *deferred)
 {
     const struct device_ops *ops = e->device->ops;
     const struct array_state *array = &e->arrays[stm->array];
@@ -267,10 +267,10 @@ static int read_element(struct executor *e, const struct stm *stm, size_t bytes)
     if (code)
         return code;
     union scalar value = {.i64 = 0};
-    if (stm->late && e->late && !is_loaded(e, stm->array))
-        return late_capture(e, stm, array->memory, element.offset);
-    if (e->late)
-        late_bind(e, stm->outs[0], (struct late_form){0});
+    if (e->deferred)
+        code = e->deferred->ops->read(e, stm, array->memory, element.offset, deferred);
+    if (code || *deferred)
+        return code;
     trace_begin_call(e->trace);
     code = (is_loaded(e, stm->array) ? ops->load : ops->read)(
         e->device, &value, array->memory, (uint64_t)element.offset * bytes, bytes, e->error);
@@ -283,17 +283,17 @@ int move_element(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
     size_t bytes = bytes_of(e, stm->array);
+    bool deferred = false;
     int code = 0;
     if (e->lacks)
         dry_scalar_read(e, stm->outs[0]);
     else
-        code = read_element(e, stm, bytes);
-    if (code || (e->late && late_of(e, stm->outs[0]).serial))
+        code = read_element(e, stm, bytes, &deferred);
+    if (code || deferred)
         return code;
-    e->counts.readback_count++;
     if (is_loaded(e, stm->array))
-        return 0;
-    e->counts.copy[COPY_host_device].count++;
-    e->counts.copy[COPY_host_device].bytes += bytes;
+        e->counts.readback_count++;
+    else
+        execute_count_readback(e, bytes);
     return 0;
 }

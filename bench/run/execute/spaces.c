@@ -38,9 +38,9 @@ static int open_space(struct spaces *s, enum space space, struct device *device,
 
 int spaces_open(struct spaces *s, const struct fun *fun, struct device *device,
                 const struct allocator_ops *strategy, const struct option_values *options,
-                uint64_t capacity_bytes, struct error *error)
+                uint64_t capacity_bytes, bool has_heap, struct error *error)
 {
-    *s = (struct spaces){.has_heap = executor_wants_heap(fun)};
+    *s = (struct spaces){.has_heap = has_heap};
     s->several = s->has_heap;
     for (int i = SPACE_DEVICE + 1; i < SPACES; i++)
         s->several |= spaces_used(fun, (enum space)i);

@@ -18,7 +18,7 @@ struct spaces {
     struct allocator allocator[SPACES];
     struct source source[SPACES];
     bool several;  /* of a program in device memory alone the books are those of one allocator */
-    bool has_heap; /* the executor takes memory for late values, and for a heap */
+    bool has_heap; /* the run takes memory from source[SPACE_HEAP] without an allocator */
     struct allocator_counts blocks; /* else those of all, */
     struct source_total held;       /* with the peaks of their sums, are kept here */
 };
@@ -31,7 +31,7 @@ bool spaces_used(const struct fun *fun, enum space space);
  * where it is until spaces_close, which is called after a failure too. */
 int spaces_open(struct spaces *spaces, const struct fun *fun, struct device *device,
                 const struct allocator_ops *strategy, const struct option_values *options,
-                uint64_t capacity_bytes, struct error *error);
+                uint64_t capacity_bytes, bool has_heap, struct error *error);
 void spaces_close(struct spaces *spaces);
 
 /* For both `error` may be NULL. All peaks start again from what is live and reserved now. */

@@ -30,6 +30,7 @@
 #include "run/predict/predict.h"
 #include "run/execute/requirements.h"
 #include "run/execute/spaces.h"
+#include "run/late/late.h"
 
 struct measure {
     struct device *device;
@@ -69,6 +70,7 @@ struct session {
     bool *has_run;         /* in this process, with right answers */
     const struct kept_kernels *kernels;
     struct kept_inputs *inputs;
+    struct deferred *late; /* NULL: the program defers nothing */
     struct executor *executor;
     const struct allocator_ops *strategy;
     struct option_values strategy_options;
@@ -127,7 +129,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     uint64_t wall = clock_ns() - start;
     if (code)
         return code;
-    code = executor_settle(s->executor, &s->error);
+    code = late_finish(s->late, &s->error);
     if (code)
         return code;
     const struct source_counts before = s->begin.all.driver, after = spaces_counts(&s->spaces);
@@ -184,9 +186,9 @@ static int open_allocators(struct session *s, uint64_t capacity_bytes)
     if (is_group)
         residency_limit(s->m->device, capacity_bytes);
     int code = spaces_open(&s->spaces, s->fun, s->m->device, s->strategy, &s->strategy_options,
-                           is_group ? 0 : capacity_bytes, &s->error);
-    executor_use_heap(s->executor, &s->spaces.source[SPACE_HEAP],
-                      &s->spaces.allocator[SPACE_HEAP].counts, &s->spaces.blocks);
+                           is_group ? 0 : capacity_bytes, late_wanted(s->fun), &s->error);
+    late_use(s->late, &s->spaces.source[SPACE_HEAP], &s->spaces.allocator[SPACE_HEAP].counts,
+             &s->spaces.blocks);
     if (code)
         spaces_close(&s->spaces);
     return code;
@@ -367,8 +369,10 @@ static int measure_session(struct session *s, const struct measure_options *o)
     round->inputs_digest = s->inputs->inputs_digest;
     enum release_policy policy =
         strcmp(round->key.release, "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE;
-    code = executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy,
-                         &s->executor, &s->error);
+    code = late_open(s->fun, s->m->device, &s->kernels->kernels, &s->late, &s->error);
+    if (!code)
+        code = executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy,
+                             s->late, &s->executor, &s->error);
     if (!code)
         code = measure_runs(s, o);
     if (!code && o->log_memory)
@@ -381,6 +385,7 @@ static int measure_session(struct session *s, const struct measure_options *o)
         code = predictor_predict(s->m->predictor, &request, &round->model);
     }
     executor_close(s->executor);
+    late_close(s->late);
     return code;
 }
 

@@ -47,7 +47,7 @@ int dry_run(const struct fun *fun, const struct arguments *scalars, enum release
     int code = device_null.open("null", &device, error);
     if (code)
         return code;
-    code = executor_open(fun, device, NULL, NULL, policy, &executor, error);
+    code = executor_open(fun, device, NULL, NULL, policy, NULL, &executor, error);
     if (!code)
         code = run(executor, device, scalars, out, error);
     executor_close(executor);

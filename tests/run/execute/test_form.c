@@ -9,6 +9,22 @@
 
 enum { BIG = 1 << 30 };
 
+/* Layouts: of elements in a row, and row-major of two dimensions. */
+#define ROW(count, offset, stride)                                                                 \
+    {                                                                                              \
+        1, {count}, offset,                                                                        \
+        {                                                                                          \
+            stride                                                                                 \
+        }                                                                                          \
+    }
+#define SQUARE(rows, columns, stride)                                                              \
+    {                                                                                              \
+        2, {rows, columns}, 0,                                                                     \
+        {                                                                                          \
+            columns, stride                                                                        \
+        }                                                                                          \
+    }
+
 static void test_forms(void **state)
 {
     (void)state;
@@ -16,128 +32,46 @@ static void test_forms(void **state)
     static const struct launch wide = {.extent = {BIG + 1, 1, 1}, .rank = 1};
     static const struct launch tall = {.extent = {1, NEAR_Y_MAX + 1, 1}, .rank = 2};
     static const struct launch deep = {.extent = {1, 1, NEAR_Z_MAX + 1}, .rank = 3};
+    /* Arrays of one memory: a of 4 bytes an element, which is written, and b, which is read. */
+    // clang-format off
     static const struct {
         const char *what;
         const struct launch *launch;
-        struct array_state a, b; /* a is written, of 4 bytes; b is read */
-        unsigned b_bytes;
+        unsigned b_memory, b_bytes;
+        struct layout a, b;
         bool adds_offsets;
         enum kernel_form form;
     } rows[] = {
-        {"two memories",
-         &plain,
-         {1, {2, {10, 10}, 0, {10, 1}}},
-         {2, {2, {10, 10}, 0, {10, 1}}},
-         4,
-         false,
-         KERNEL_APART},
-        {"one after the other",
-         &plain,
-         {1, {1, {10}, 0, {1}}},
-         {1, {1, {10}, 10, {1}}},
-         4,
-         false,
-         KERNEL_APART},
-        {"by one element",
-         &plain,
-         {1, {1, {11}, 0, {1}}},
-         {1, {1, {10}, 10, {1}}},
-         4,
-         false,
-         KERNEL_NEAR},
-        {"by one byte: elements of 1 byte end in the other's first",
-         &plain,
-         {1, {1, {10}, 10, {1}}},
-         {1, {1, {41}, 0, {1}}},
-         1,
-         false,
-         KERNEL_NEAR},
+        {"two memories",          &plain, 2, 4, SQUARE(10, 10, 1), SQUARE(10, 10, 1), false, KERNEL_APART},
+        {"one after the other",   &plain, 1, 4, ROW(10, 0, 1),     ROW(10, 10, 1),    false, KERNEL_APART},
+        {"by one element",        &plain, 1, 4, ROW(11, 0, 1),     ROW(10, 10, 1),    false, KERNEL_NEAR},
+        {"elements of 1 byte end in the other's first",
+                                  &plain, 1, 1, ROW(10, 10, 1),    ROW(41, 0, 1),     false, KERNEL_NEAR},
         {"elements of 1 byte end before",
-         &plain,
-         {1, {1, {10}, 10, {1}}},
-         {1, {1, {40}, 0, {1}}},
-         1,
-         false,
-         KERNEL_APART},
-        {"the same place",
-         &plain,
-         {1, {1, {10}, 0, {1}}},
-         {1, {1, {10}, 0, {1}}},
-         4,
-         false,
-         KERNEL_NEAR},
-        {"backwards",
-         &plain,
-         {1, {1, {10}, 9, {-1}}},
-         {1, {1, {10}, 10, {1}}},
-         4,
-         false,
-         KERNEL_APART},
-        {"nothing in it",
-         &plain,
-         {1, {1, {0}, 0, {1}}},
-         {1, {1, {10}, 0, {1}}},
-         4,
-         false,
-         KERNEL_APART},
-        {"2^31 elements",
-         &plain,
-         {1, {2, {2, BIG}, 0, {BIG, 1}}},
-         {2, {1, {10}, 0, {1}}},
-         4,
-         false,
-         KERNEL_APART},
-        {"one more",
-         &plain,
-         {1, {2, {2, BIG + 1}, 0, {BIG, 1}}},
-         {2, {1, {10}, 0, {1}}},
-         4,
-         false,
-         KERNEL_ANY},
-        {"far apart rows",
-         &plain,
-         {1, {1, {2}, 0, {(int64_t)BIG * 2}}},
-         {2, {1, {10}, 0, {1}}},
-         4,
-         false,
-         KERNEL_ANY},
-        {"a stride that nobody takes",
-         &plain,
-         {1, {1, {1}, 0, {(int64_t)BIG * 2}}},
-         {2, {1, {10}, 0, {1}}},
-         4,
-         false,
-         KERNEL_APART},
-        {"there and back",
-         &plain,
-         {1, {2, {3, 3}, 0, {BIG, -BIG}}},
-         {2, {1, {10}, 0, {1}}},
-         4,
-         false,
-         KERNEL_ANY},
-        {"far into its memory",
-         &plain,
-         {1, {1, {10}, INT32_MAX, {1}}},
-         {2, {1, {10}, 0, {1}}},
-         4,
-         false,
-         KERNEL_ANY},
+                                  &plain, 1, 1, ROW(10, 10, 1),    ROW(40, 0, 1),     false, KERNEL_APART},
+        {"the same place",        &plain, 1, 4, ROW(10, 0, 1),     ROW(10, 0, 1),     false, KERNEL_NEAR},
+        {"backwards",             &plain, 1, 4, ROW(10, 9, -1),    ROW(10, 10, 1),    false, KERNEL_APART},
+        {"nothing in it",         &plain, 1, 4, ROW(0, 0, 1),      ROW(10, 0, 1),     false, KERNEL_APART},
+        {"2^31 elements",         &plain, 2, 4, SQUARE(2, BIG, 1), ROW(10, 0, 1),     false, KERNEL_APART},
+        {"one more",              &plain, 2, 4, {2, {2, BIG + 1}, 0, {BIG, 1}}, ROW(10, 0, 1), false, KERNEL_ANY},
+        {"far apart rows",        &plain, 2, 4, ROW(2, 0, (int64_t)BIG * 2), ROW(10, 0, 1), false, KERNEL_ANY},
+        {"a stride that no index takes",
+                                  &plain, 2, 4, ROW(1, 0, (int64_t)BIG * 2), ROW(10, 0, 1), false, KERNEL_APART},
+        {"there and back",        &plain, 2, 4, {2, {3, 3}, 0, {BIG, -BIG}}, ROW(10, 0, 1), false, KERNEL_ANY},
+        {"far into its memory",   &plain, 2, 4, ROW(10, INT32_MAX, 1), ROW(10, 0, 1), false, KERNEL_ANY},
         {"the same, where the address has it",
-         &plain,
-         {1, {1, {10}, INT32_MAX, {1}}},
-         {2, {1, {10}, 0, {1}}},
-         4,
-         true,
-         KERNEL_APART},
-        {"wide", &wide, {1, {1, {10}, 0, {1}}}, {2, {1, {10}, 0, {1}}}, 4, false, KERNEL_ANY},
-        {"tall", &tall, {1, {1, {10}, 0, {1}}}, {2, {1, {10}, 0, {1}}}, 4, false, KERNEL_ANY},
-        {"deep", &deep, {1, {1, {10}, 0, {1}}}, {2, {1, {10}, 0, {1}}}, 4, false, KERNEL_ANY},
+                                  &plain, 2, 4, ROW(10, INT32_MAX, 1), ROW(10, 0, 1), true,  KERNEL_APART},
+        {"wide",                  &wide,  2, 4, ROW(10, 0, 1),     ROW(10, 0, 1),     false, KERNEL_ANY},
+        {"tall",                  &tall,  2, 4, ROW(10, 0, 1),     ROW(10, 0, 1),     false, KERNEL_ANY},
+        {"deep",                  &deep,  2, 4, ROW(10, 0, 1),     ROW(10, 0, 1),     false, KERNEL_ANY},
     };
+    // clang-format on
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct executor e = {.adds_offsets = rows[i].adds_offsets};
-        struct launched_array arrays[] = {
-            {.state = &rows[i].a, .element_bytes = 4, .written = true},
-            {.state = &rows[i].b, .element_bytes = rows[i].b_bytes}};
+        const struct array_state a = {.memory = 1, .layout = rows[i].a};
+        const struct array_state b = {.memory = rows[i].b_memory, .layout = rows[i].b};
+        struct launched_array arrays[] = {{.state = &a, .element_bytes = 4, .written = true},
+                                          {.state = &b, .element_bytes = rows[i].b_bytes}};
         enum kernel_form form =
             form_of_launch(&e, rows[i].launch, rows[i].launch->extent, arrays, 2);
         if (form != rows[i].form)
@@ -168,8 +102,8 @@ static void test_private_arrays(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct executor e = {.adds_offsets = false};
         const struct launch launch = {.extent = {rows[i].threads, 1, 1}, .rank = 1};
-        const struct array_state a = {1, {2, {0, 4}, 0, {4, 1}}};
-        const struct array_state b = {1, {2, {0, 4}, rows[i].apart, {4, 1}}};
+        const struct array_state a = {.memory = 1, .layout = {2, {0, 4}, 0, {4, 1}}};
+        const struct array_state b = {.memory = 1, .layout = {2, {0, 4}, rows[i].apart, {4, 1}}};
         const struct launched_array arrays[] = {
             {.state = &a, .element_bytes = 4, .thread_rank = 1, .written = true},
             {.state = &b, .element_bytes = 4, .thread_rank = 1, .written = true}};

@@ -15,6 +15,7 @@
 #include "run/rounds/memory_log.h"
 #include "run/execute/spaces.h"
 #include "run/execute/trace.h"
+#include "run/late/late.h"
 
 static unsigned long calls;
 
@@ -83,13 +84,17 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     struct option_values options;
     assert_int_equal(allocator_parse(strategy, &ops, &options, &r->error), 0);
     struct spaces spaces;
-    assert_int_equal(spaces_open(&spaces, entry->fun, r->device, ops, &options, 0, &r->error), 0);
-    struct executor *executor;
-    assert_int_equal(executor_open(entry->fun, r->device, &r->kernels, r->built, RELEASE_LAST_USE,
-                                   &executor, &r->error),
+    assert_int_equal(spaces_open(&spaces, entry->fun, r->device, ops, &options, 0,
+                                 late_wanted(entry->fun), &r->error),
                      0);
-    executor_use_heap(executor, &spaces.source[SPACE_HEAP], &spaces.allocator[SPACE_HEAP].counts,
-                      &spaces.blocks);
+    struct executor *executor;
+    struct deferred *late;
+    assert_int_equal(late_open(entry->fun, r->device, &r->kernels, &late, &r->error), 0);
+    assert_int_equal(executor_open(entry->fun, r->device, &r->kernels, r->built, RELEASE_LAST_USE,
+                                   late, &executor, &r->error),
+                     0);
+    late_use(late, &spaces.source[SPACE_HEAP], &spaces.allocator[SPACE_HEAP].counts,
+             &spaces.blocks);
     /* Recorded too, with more room than some need and less than others. */
     struct trace trace;
     trace_open(&trace, 500, 2000, executor_block_capacity(executor));
@@ -105,6 +110,7 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
         executor_end(executor);
     }
     executor_close(executor);
+    late_close(late);
     trace_close(&trace);
     spaces_close(&spaces);
     return counted;
@@ -128,9 +134,10 @@ static void test_listening_allocates_nothing(void **state)
     assert_int_equal(allocator_parse("pool", &ops, &options, &error), 0);
     struct spaces spaces;
     struct executor *executor;
-    assert_int_equal(spaces_open(&spaces, entry->fun, rig.device, ops, &options, 0, &error), 0);
+    assert_int_equal(spaces_open(&spaces, entry->fun, rig.device, ops, &options, 0, false, &error),
+                     0);
     assert_int_equal(executor_open(entry->fun, rig.device, &rig.kernels, rig.built,
-                                   RELEASE_LAST_USE, &executor, &error),
+                                   RELEASE_LAST_USE, NULL, &executor, &error),
                      0);
     struct memory_log *log = memory_log_open(executor, &spaces);
     struct named_value sizes[] = {{.name = "pairs", .scalar.i64 = PAIRS},

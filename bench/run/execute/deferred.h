@@ -1,0 +1,97 @@
+/* What a run may defer: values that the device has computed and the host does not know yet, and
+ * blocks whose sizes they are, in a heap that the device runs. The executor runs every program
+ * without this: it then reads each value at once, and refuses memory in such a heap. Whoever opens
+ * an executor passes an implementation in, as a table of hooks.
+ */
+#ifndef GAMUT_RUN_DEFERRED_H
+#define GAMUT_RUN_DEFERRED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "program/program.h"
+
+struct executor;
+struct step;
+struct held_block;
+struct array_state;
+
+/* scale * value + add, of a value that the host does not know yet; `serial` is the value's number
+ * in the run, from 1. {0} where nothing is unknown. */
+struct linear_size {
+    uint64_t serial;
+    int64_t scale, add;
+};
+
+/* Where an array in the device's heap is; zero for all others. */
+struct heap_array {
+    uint32_t slot; /* number of the slot with the block's address */
+    int64_t base;  /* elements of the layout's offset that are the block's, once located */
+    struct linear_size rows; /* shape[0], where the host does not know it; shape[0] is 0 then */
+};
+
+/* A block in the device's heap; zero for all others. */
+struct heap_block {
+    uint32_t slot;
+    bool located;             /* the host knows the block's offset */
+    unsigned unit;            /* the granted bytes are a multiple of this */
+    struct linear_size bytes; /* the requested bytes; held_block.requested is 0 while unknown */
+};
+
+/* What kernels find blocks of the heap by (generate.h): two memories of the device. */
+struct heap_view {
+    uint64_t slots, index;
+    uint64_t bytes; /* of the heap */
+};
+
+/* All hooks are required. Those that return an int return 0 or an error code, with the text in the
+ * executor's error, and may wait for the device. */
+struct deferred_ops {
+    /* ---- a run: after its parameters are bound; before executor_end returns, also after failures */
+    int (*begin)(struct executor *e);
+    void (*end)(struct executor *e);
+
+    /* ---- values ---- */
+    /* The host needs every scalar in `expr` as a number. */
+    int (*need)(struct executor *e, const struct expr *expr);
+    /* May `expr` stay unknown to the host? Then *form is what it is. */
+    bool (*defer)(struct executor *e, const struct expr *expr, struct linear_size *form);
+    /* `name` has received executor.values from another name, and `form`, which that name had when it
+     * was left: sets its value or its form. */
+    int (*receive)(struct executor *e, int name, struct linear_size form);
+    /* `stm` reads an element, by its number in a memory. *deferred: the value is taken later, else
+     * the executor reads it. */
+    int (*read)(struct executor *e, const struct stm *stm, uint64_t memory, int64_t element,
+                bool *deferred);
+
+    /* ---- statements ---- */
+    /* Before any statement: what it reads itself, which a kernel does not, is located. */
+    int (*operands)(struct executor *e, const struct stm *stm);
+    /* Before a launch, with its arrays bound: its scalars and extents are known, and the blocks of
+     * its arrays allocated. */
+    int (*launch)(struct executor *e, const struct step *step);
+
+    /* ---- blocks in the device's heap ---- */
+    /* `name = alloc(size)`: fills in `block`. */
+    int (*alloc)(struct executor *e, int name, struct held_block *block, const struct expr *size,
+                 struct place at);
+    /* The last use of the block has passed. */
+    int (*end_use)(struct executor *e, const struct held_block *block);
+    /* The last reference to the block is gone: frees it. */
+    int (*free)(struct executor *e, struct held_block *block);
+    /* Binds an array in the heap; `locate`: with its place and its shape, which the host needs. */
+    int (*bind)(struct executor *e, int name, bool locate);
+    /* Are two arrays, in the heap or not, the same elements in the same order? Brings `b`, perhaps
+     * a copy of an array's state, up to date. */
+    int (*same_place)(struct executor *e, const struct array_state *a, struct array_state *b,
+                      bool *same);
+};
+
+/* The head of an implementation's own struct. */
+struct deferred {
+    const struct deferred_ops *ops;
+    struct linear_size *forms; /* by name of a scalar; the executor copies and stores them */
+    struct heap_view heap;     /* set by begin */
+};
+
+#endif
