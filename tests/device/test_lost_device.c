@@ -15,7 +15,7 @@
 #include "record/result/result.h"
 #include "base/tree.h"
 #include "run/rounds/process.h"
-#include "run/execute/requirements.h"
+#include "run/select/requirements.h"
 #include "run/rounds/rounds.h"
 
 /* ---- a device that gets lost ---------------------------------------------------------------- */

@@ -28,7 +28,7 @@
 #include "run/rounds/kept.h"
 #include "run/rounds/memory_log.h"
 #include "run/predict/predict.h"
-#include "run/execute/requirements.h"
+#include "run/select/requirements.h"
 #include "run/execute/spaces.h"
 #include "run/late/late.h"
 

@@ -1,4 +1,4 @@
-#include "run/execute/requirements.h"
+#include "run/select/requirements.h"
 
 #include "base/text.h"
 #include "run/select/inputs.h"
