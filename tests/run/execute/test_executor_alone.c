@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "device/device.h"
 #include "run/execute/execute.h"
 #include "run/execute/spaces.h"
