@@ -19,7 +19,7 @@ SUITES    := $(sort $(wildcard suites/*.json))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
 KERNEL_TEXTS := device_heap isosurface stall
 KERNEL_device_heap := strategies/device_heap/layout.h strategies/device_heap/index.kernel strategies/device_heap/heap.kernel strategies/device_heap/walk.kernel
-KERNEL_isosurface := strategies/device_heap/layout.h bench/experiment/isosurface/isosurface.kernel
+KERNEL_isosurface := strategies/device_heap/layout.h bench/experiment/isosurface.kernel
 KERNEL_stall := strategies/device_heap/layout.h bench/experiment/stall.kernel
 
 # Whoever runs make without `setup` gets what is there; what is missing is said by `gamut list devices`.

@@ -5,7 +5,8 @@
  *
  *   FN void scale_item(i64 item, GAMUT_GLOBAL u32 *x, u32 by) { x[item] *= by; }
  *
- * A C file includes it behind this header, for the host, and hands the text over for the rest.
+ * A C file includes it after this header, for the host, and passes the text to kernels_build for the
+ * other languages.
  * The types are those of program/prelude.h: i32, u32, i64, u64, u8.
  */
 #ifndef GAMUT_EXPERIMENT_KERNELS_H
@@ -13,7 +14,7 @@
 
 #include "device/device.h"
 
-/* For the host, what the prelude says to the other languages. */
+/* The prelude of the other languages, for the host. */
 typedef int32_t i32;
 typedef uint32_t u32;
 typedef int64_t i64;
@@ -23,11 +24,24 @@ typedef uint8_t u8;
 #define GAMUT_GLOBAL
 
 struct source_kernel {
-    const char *name; /* the function is NAME_item(item, arguments...) */
-    const char
-        *parameters; /* "u32 *x, u32 by": i32, u32, i64 and pointers; last, always: "i64 items" */
-    host_kernel_function *host; /* calls the function for begin <= item < end */
+    const char *name;           /* the function is NAME_item(item, arguments...) */
+    const char *parameters;     /* "u32 *x, u32 by": i32, u32, i64 and pointers */
+    host_kernel_function *host; /* host_NAME of KERNEL_ON_HOST */
 };
+
+/* Defines host_NAME, which calls NAME_item for the items begin <= item < end. The arguments after
+ * the name are those of the function, in terms of the launch's arguments: a[1].u32, and
+ * kernel_memory(a[0]) for a pointer. */
+#define KERNEL_ON_HOST(name, ...)                                                                  \
+    static void host_##name(const union launch_value *a, int64_t begin, int64_t end)               \
+    {                                                                                              \
+        for (int64_t item = begin; item < end; item++)                                             \
+            name##_item(item, __VA_ARGS__);                                                        \
+    }
+static inline void *kernel_memory(union launch_value value)
+{
+    return (void *)(uintptr_t)value.memory;
+}
 
 extern const char kernel_text_isosurface[], kernel_text_stall[];
 
@@ -44,21 +58,17 @@ struct kernels_built {
     char *text; /* owned; forms of the program may be compiled from it later */
 };
 
-/* `functions`: the text. The result must not move while it is used. */
+/* Builds the kernels of a source file, whose text is `functions`. `built` must not move while it is
+ * used. ERR_BUILD with the compiler's message; nothing is held then. */
 int kernels_build(struct device *device, const char *name, const char *functions,
                   const struct source_kernel *kernels, size_t count, struct kernels_built *built,
                   struct error *error);
+/* Frees them. */
 void kernels_unbuild(struct kernels_built *built);
 
-/* Launches kernel number `kernel` for `items` items (0: nothing to do); the arguments are those of
- * its parameters but for `items`. */
+/* Launches kernel number `kernel` for `items` items, 0 included. `arguments` has one for each of its
+ * parameters. */
 int kernels_launch(struct kernels_built *built, size_t kernel, int64_t items,
                    const union launch_value *arguments, struct error *error);
-
-/* For host wrappers: memory as a pointer. */
-static inline void *kernel_memory(union launch_value value)
-{
-    return (void *)(uintptr_t)value.memory;
-}
 
 #endif

@@ -19,7 +19,7 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/random.h"
-#include "experiment/isosurface/isosurface_march.h"
+#include "experiment/isosurface.h"
 #include "experiment/list.h"
 
 enum { OPTION_CELLS, OPTION_WINDOW, OPTION_FRAMES };

@@ -62,23 +62,9 @@ enum { LIVE_FRAMES = 4 }; /* a frame's memory is freed so many later; as many ar
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static void host_produce(const union launch_value *a, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        produce_item(item, kernel_memory(a[0]), a[1].u32, a[2].u32);
-}
-
-static void host_consume(const union launch_value *a, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        consume_item(item, kernel_memory(a[0]), a[1].i64, a[2].u32);
-}
-
-static void host_consume_slot(const union launch_value *a, int64_t begin, int64_t end)
-{
-    for (int64_t item = begin; item < end; item++)
-        consume_slot_item(item, kernel_memory(a[0]), kernel_memory(a[1]), a[2].u32, a[3].u32);
-}
+KERNEL_ON_HOST(produce, kernel_memory(a[0]), a[1].u32, a[2].u32)
+KERNEL_ON_HOST(consume, kernel_memory(a[0]), a[1].i64, a[2].u32)
+KERNEL_ON_HOST(consume_slot, kernel_memory(a[0]), kernel_memory(a[1]), a[2].u32, a[3].u32)
 
 enum { KERNEL_PRODUCE, KERNEL_CONSUME, KERNEL_CONSUME_SLOT, KERNELS };
 static const struct source_kernel kernels[] = {

@@ -1,6 +1,6 @@
 /* What memory for results of unknown size costs: a surface over a window of window^3 chunks of
  * cells^3 cells each. In each frame the window moves by a layer: window^2 chunks go, and as many
- * come, whose number of triangles only the device knows. isosurface_methods.c has the methods.
+ * come, whose number of triangles only the device knows. isosurface_march.c has the methods.
  *
  * Before a row is timed, the same frames are run and checked: a ball against geometry and topology;
  * of every chunk, when it leaves the window, a hash of its triangles as they lie in memory, whose
@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "experiment/isosurface/isosurface_march.h"
+#include "experiment/isosurface.h"
 #include "experiment/list.h"
 
 enum { OPTION_CELLS, OPTION_WINDOW, OPTION_FRAMES, OPTION_CHECKED, OPTION_HEAP };
@@ -62,6 +62,26 @@ static const struct experiment_parameter parameters[] = {
 EXPERIMENT_METRICS(METRIC_LIST);
 
 enum { SAMPLES_MOST = 100 }; /* frames whose times are kept, evenly spread */
+
+/* ---- the fields ------------------------------------------------------------------------------ */
+
+struct isosurface_field isosurface_hills(uint32_t window, uint32_t cells, uint64_t seed)
+{
+    uint32_t octave = 0;
+    while (2u << octave <= cells)
+        octave++;
+    /* The first octave is four chunks wide. At 2500 a cell of height (of 32 in a chunk) seven of
+     * ten chunks of a window of ten are empty. */
+    return (struct isosurface_field){.top = octave + 2,
+                                     .middle = (int32_t)(window * cells / 2),
+                                     .slope = (int32_t)(2500 * 32 / cells),
+                                     .seed = (uint32_t)(seed ^ seed >> 32)};
+}
+
+struct isosurface_field isosurface_ball(uint32_t cells)
+{
+    return (struct isosurface_field){.middle = (int32_t)(4 * cells), .slope = (int32_t)(3 * cells)};
+}
 
 /* ---- the device ------------------------------------------------------------------------------ */
 

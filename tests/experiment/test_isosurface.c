@@ -13,9 +13,9 @@
 #include "base/arena.h"
 #include "base/random.h"
 #include "device_heap/layout.h"
-#include "experiment/isosurface/isosurface_march.h"
+#include "experiment/isosurface.h"
 /* The kernels as functions. */
-#include "experiment/isosurface/isosurface.kernel"
+#include "experiment/isosurface.kernel"
 #include "experiment/list.h"
 
 enum { CELLS = 6, BALL_LAYERS = 2, BALL_CHUNKS = 4 };

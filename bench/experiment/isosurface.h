@@ -1,0 +1,174 @@
+/* The isosurface experiment: a surface in chunks. A window moves over it by a layer of chunks each
+ * frame; several methods get memory for the triangles, whose number only the device knows.
+ * isosurface.c measures, isosurface_march.c has kernels and methods, isosurface_check.c knows the
+ * right answer.
+ *
+ * The surface is where a field of whole numbers changes its sign. Marching tetrahedra cut it out of
+ * each cell: the cell's cube is divided into six tetrahedra along the diagonal from corner 0 to
+ * corner 7 (Kuhn), so that neighbours agree on the cut of their common side and the surface has no
+ * cracks (Doi and Koide 1991).
+ */
+#ifndef GAMUT_EXPERIMENT_ISOSURFACE_H
+#define GAMUT_EXPERIMENT_ISOSURFACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "alloc/allocator.h"
+#include "experiment/experiment.h"
+#include "experiment/kernels.h"
+#include "run/execute/device_source.h"
+
+enum {
+    TRIANGLE_WORDS = 9, /* three corners x, y, z, in 1/256 of a cell */
+    TRIANGLE_BYTES = 36,
+    CELL_TRIANGLES_MOST = 12,
+    CELL_SCALE = 256,
+};
+
+/* ---- tables ----
+ *
+ * 6 x 4 bytes: the corners of each tetrahedron. Then for each tetrahedron and each set of its
+ * corners that are inside (bit v: its v-th) 16 bytes: the number of triangles, and for each of
+ * their three corners the edge that it lies on, lower corner of the cell first. A triangle turns
+ * anticlockwise when seen from outside. Where two corners a < b are inside and c < d outside, the
+ * first triangle is on the edges ac, ad, bd and the second on ac, bd, bc, turned as they must be.
+ */
+enum { TABLE_BYTES = 24 + 6 * 16 * 16 };
+/* Computes them. */
+void isosurface_tables(uint8_t table[TABLE_BYTES]);
+
+/* ---- the field ---- */
+
+struct isosurface_field {
+    uint32_t top; /* 0: the ball */
+    int32_t middle, slope;
+    uint32_t seed;
+};
+/* Hills of which about a third of the chunks of a window have any. */
+struct isosurface_field isosurface_hills(uint32_t window, uint32_t cells, uint64_t seed);
+/* A ball in the middle of two layers of 2 x 2 chunks, its radius 3/4 of a chunk. */
+struct isosurface_field isosurface_ball(uint32_t cells);
+
+/* ---- the right answer (isosurface_check.c), computed without tables and kernels ---- */
+
+struct isosurface_answer {
+    uint32_t count; /* of triangles */
+    uint64_t hash;  /* the sum that the kernel `hash` makes of them */
+};
+/* The triangles of one chunk. */
+struct isosurface_answer isosurface_reference(const struct isosurface_field *field, uint32_t cells,
+                                              uint32_t chunk_x, uint32_t chunk_y, uint32_t chunk_z);
+/* The same sum over `count` triangles of TRIANGLE_WORDS words each. */
+uint64_t isosurface_hash(const int32_t *triangles, size_t count);
+
+struct isosurface_mesh {
+    size_t triangles, vertices, edges; /* after welding */
+    size_t open_edges;                 /* without exactly one triangle on each side */
+    double area, volume; /* in cells; the volume is below 0 where triangles are turned around */
+};
+/* Welds equal corners of `count` triangles, and measures what they make. */
+struct isosurface_mesh isosurface_measure(const int32_t *triangles, size_t count);
+/* ERR_WRONG where the mesh is not that of isosurface_ball; the message says what differs. */
+int isosurface_check_ball(const int32_t *triangles, size_t count, uint32_t cells,
+                          struct error *error);
+
+/* ---- a march of the window over the surface (isosurface_march.c) ---- */
+
+/* Kernels on a device and the memories that do not depend on the method. */
+enum { HASH_ITEMS = 256 };
+struct marcher {
+    struct device *device;
+    const struct device_ops *ops;
+    struct kernels_built built;
+    uint32_t window, cells, layers; /* there is room for this many of each */
+    uint64_t heap_bytes;            /* size of the device heap */
+    uint64_t capacity_bytes;        /* as in struct experiment_settings */
+
+    uint64_t table, field, cell_counts, rows, slabs;
+    uint64_t counts; /* for each chunk of each layer a word: its number of triangles */
+    uint64_t bases;  /* for each chunk of one layer a word: its first triangle */
+    uint64_t zeros;  /* for each chunk of one layer a word: 0 */
+    uint64_t totals; /* for each layer a word: its number of triangles; only `batch` computes it */
+    uint64_t sums;   /* HASH_ITEMS sums of 64 bits */
+};
+
+/* Builds the kernels and allocates the memories. ERR_OOM, ERR_BUILD, …: nothing is held then. */
+int marcher_open(struct device *device, uint32_t window, uint32_t cells, uint32_t layers,
+                 struct marcher *marcher, struct error *error);
+/* Frees both. */
+void marcher_close(struct marcher *marcher);
+
+struct march;
+
+/* A method of getting memory for the triangles of a layer. A layer is in the window from its create
+ * to its destroy, `window` creates later. No hook waits longer than its method has to. */
+struct isosurface_method {
+    const char *name, *help;
+    bool uses_allocator;
+    int (*open)(struct march *m, struct error *error); /* optional */
+    /* Gets memory and enqueues the kernels that emit the layer's triangles. The kernels that count
+     * them are in the queue already. */
+    int (*create)(struct march *m, uint32_t layer, struct error *error);
+    /* Gives the layer's memory back. */
+    int (*destroy)(struct march *m, uint32_t layer, struct error *error);
+    /* Not timed. Finds the counts[chunk] triangles of a chunk. ERR_WRONG where an empty chunk has
+     * memory, or another chunk has none. */
+    int (*locate)(struct march *m, uint32_t layer, uint32_t chunk, const uint32_t *counts,
+                  uint64_t *memory, uint64_t *offset_words, struct error *error);
+    void (*close)(struct march *m); /* optional; also after an open that failed */
+};
+/* All methods in the order in which they are listed, then NULL. */
+extern const struct isosurface_method *const isosurface_methods[];
+/* NULL where there is none of this name. */
+const struct isosurface_method *isosurface_find_method(const char *name);
+
+struct march {
+    struct marcher *marcher;
+    struct isosurface_field field;
+    uint32_t window, cells, layers;
+    const struct isosurface_method *method;
+    struct source source;
+    struct allocator allocator; /* if the method uses one */
+    /* For the method: */
+    struct march_chunk *chunks; /* of the window */
+    uint32_t *counts;           /* of a layer */
+    uint64_t memory;
+    void *heap;
+
+    uint64_t readback_ns, memory_ns; /* time of the frame: waiting for sizes, asking for memory */
+    uint64_t launch_count, copy_bytes;
+    uint64_t held_bytes; /* for triangles, in addition to the source's */
+};
+
+/* Begins a march by a method; `strategy` is the allocator, for methods that use one. The caller
+ * calls march_close also after an error. */
+int march_open(struct marcher *marcher, const struct isosurface_method *method,
+               const char *strategy, const struct isosurface_field *field, uint32_t window,
+               uint32_t layers, struct march *march, struct error *error);
+/* Frees all memory of the march. */
+void march_close(struct march *march);
+
+/* One frame: the layer that leaves the window is destroyed, `layer` is counted and created. */
+int march_frame(struct march *march, uint32_t layer, struct error *error);
+
+static inline uint32_t march_chunks(const struct march *m)
+{
+    return m->window * m->window;
+}
+/* Bytes of the most triangles that a chunk can have. */
+static inline uint64_t march_worst_bytes(const struct march *m)
+{
+    return (uint64_t)CELL_TRIANGLES_MOST * TRIANGLE_BYTES * m->cells * m->cells * m->cells;
+}
+
+/* Adds the hashes of a layer in the window to the marcher's sums; `counts` receives how many
+ * triangles each chunk has. Waits. */
+int march_hash_layer(struct march *m, uint32_t layer, uint32_t *counts, struct error *error);
+/* Returns the sum of all hashes since the last call, and begins a new one. Waits. */
+int march_take_hash(struct marcher *marcher, uint64_t *hash, struct error *error);
+/* Reads the triangles of a chunk; `triangles` has room for counts[chunk]. Waits. */
+int march_read_chunk(struct march *m, uint32_t layer, uint32_t chunk, const uint32_t *counts,
+                     int32_t *triangles, struct error *error);
+
+#endif
