@@ -1,8 +1,11 @@
+/* What the files of the parser stand on: tokens, errors with the line that they are about, names in
+ * scope. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "program/names.h"
 #include "program/parser.h"
 
 struct place place_after(struct place at, const char *text, size_t offset)
@@ -173,6 +176,89 @@ void parser_fail(struct parser *p, struct place at, const char *format, ...)
     program_error(p->program, p->error, ERR_PARSE, at, "%s", message);
     longjmp(p->failed, 1);
 }
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+char *parse_new_name(struct parser *p, const char *what)
+{
+    if (p->token.kind != TOKEN_WORD)
+        parser_unexpected(p, what);
+    char *text = arena_copy(&p->program->arena, p->token.text, p->token.length);
+    if (name_is_reserved(text))
+        parser_fail(p, p->token.at, "'%s' is a word of the language or of C, choose another name",
+                    text);
+    parser_advance(p);
+    return text;
+}
+
+void parse_scope(struct parser *p, int name, bool in_scope)
+{
+    if ((unsigned)name >= p->in_scope_capacity) {
+        unsigned capacity = p->in_scope_capacity ? p->in_scope_capacity * 2 : 64;
+        while (capacity <= (unsigned)name)
+            capacity *= 2;
+        p->in_scope = must_realloc(p->in_scope, capacity * sizeof *p->in_scope);
+        memset(p->in_scope + p->in_scope_capacity, 0, capacity - p->in_scope_capacity);
+        p->in_scope_capacity = capacity;
+    }
+    p->in_scope[name] = in_scope;
+}
+
+int parse_bind(struct parser *p, const char *text, struct place at, const struct name *properties)
+{
+    int old = fun_find(p->fun, text, strlen(text));
+    if (old != NO_NAME && (p->in_scope[old] || !p->fun->names[old].scoped || !properties->scoped))
+        parser_fail(p, at, "'%s' is already bound in line %u; every name is bound once", text,
+                    p->fun->names[old].at.line);
+    struct name n = *properties;
+    n.at = at;
+    int number = fun_add_name(p->program, p->fun, text, &n);
+    parse_scope(p, number, true);
+    return number;
+}
+
+int parse_use(struct parser *p, const struct token *t)
+{
+    int name = t->kind == TOKEN_WORD ? fun_find(p->fun, t->text, t->length) : NO_NAME;
+    return name != NO_NAME && p->in_scope[name] ? name : NO_NAME;
+}
+
+int parse_take_use(struct parser *p, enum name_kind kind, const char *what)
+{
+    int name = parse_use(p, &p->token);
+    if (name == NO_NAME && p->token.kind == TOKEN_WORD)
+        parser_fail(p, p->token.at, "expected %s, there is no name '%.*s' here", what,
+                    (int)p->token.length, p->token.text);
+    if (name == NO_NAME || p->fun->names[name].kind != kind)
+        parser_unexpected(p, what);
+    parser_advance(p);
+    return name;
+}
+
+void parse_nest(struct parser *p)
+{
+    if (++p->nesting > NESTING_MAX)
+        parser_fail(p, p->token.at, "this is nested more than %d deep", NESTING_MAX);
+}
+
+void *parser_grow(struct parser *p, void *items, unsigned count, unsigned *capacity, size_t each)
+{
+    if (count < *capacity)
+        return items;
+    *capacity = *capacity ? *capacity * 2 : 4;
+    void *grown = arena_alloc(&p->program->arena, *capacity * each);
+    if (count)
+        memcpy(grown, items, count * each);
+    return grown;
+}
+
+void ints_push(struct parser *p, struct ints *list, int value)
+{
+    list->data = parser_grow(p, list->data, list->count, &list->capacity, sizeof *list->data);
+    list->data[list->count++] = value;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 const char *program_line(const struct program *program, unsigned number)
 {

@@ -7,163 +7,10 @@
 #include "program/names.h"
 #include "program/parser.h"
 
-void parse_nest(struct parser *p)
-{
-    if (++p->nesting > NESTING_MAX)
-        parser_fail(p, p->token.at, "this is nested more than %d deep", NESTING_MAX);
-}
-
-/* ---- names --------------------------------------------------------------------------------- */
-
-char *parse_new_name(struct parser *p, const char *what)
-{
-    if (p->token.kind != TOKEN_WORD)
-        parser_unexpected(p, what);
-    char *text = arena_copy(&p->program->arena, p->token.text, p->token.length);
-    if (name_is_reserved(text))
-        parser_fail(p, p->token.at, "'%s' is a word of the language or of C, choose another name",
-                    text);
-    parser_advance(p);
-    return text;
-}
-
-void parse_scope(struct parser *p, int name, bool in_scope)
-{
-    if ((unsigned)name >= p->in_scope_capacity) {
-        unsigned capacity = p->in_scope_capacity ? p->in_scope_capacity * 2 : 64;
-        while (capacity <= (unsigned)name)
-            capacity *= 2;
-        p->in_scope = must_realloc(p->in_scope, capacity * sizeof *p->in_scope);
-        memset(p->in_scope + p->in_scope_capacity, 0, capacity - p->in_scope_capacity);
-        p->in_scope_capacity = capacity;
-    }
-    p->in_scope[name] = in_scope;
-}
-
-int parse_bind(struct parser *p, const char *text, struct place at, const struct name *properties)
-{
-    int old = fun_find(p->fun, text, strlen(text));
-    if (old != NO_NAME && (p->in_scope[old] || !p->fun->names[old].scoped || !properties->scoped))
-        parser_fail(p, at, "'%s' is already bound in line %u; every name is bound once", text,
-                    p->fun->names[old].at.line);
-    struct name n = *properties;
-    n.at = at;
-    int number = fun_add_name(p->program, p->fun, text, &n);
-    parse_scope(p, number, true);
-    return number;
-}
-
-int parse_use(struct parser *p, const struct token *t)
-{
-    int name = t->kind == TOKEN_WORD ? fun_find(p->fun, t->text, t->length) : NO_NAME;
-    return name != NO_NAME && p->in_scope[name] ? name : NO_NAME;
-}
-
-int parse_take_use(struct parser *p, enum name_kind kind, const char *what)
-{
-    int name = parse_use(p, &p->token);
-    if (name == NO_NAME && p->token.kind == TOKEN_WORD)
-        parser_fail(p, p->token.at, "expected %s, there is no name '%.*s' here", what,
-                    (int)p->token.length, p->token.text);
-    if (name == NO_NAME || p->fun->names[name].kind != kind)
-        parser_unexpected(p, what);
-    parser_advance(p);
-    return name;
-}
-
 static void scope_all(struct parser *p, const int *names, unsigned count, bool in_scope)
 {
     for (unsigned i = 0; i < count; i++)
         parse_scope(p, names[i], in_scope);
-}
-
-void ints_push(struct parser *p, struct ints *list, int value)
-{
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? list->capacity * 2 : 4;
-        int *data = arena_alloc(&p->program->arena, list->capacity * sizeof *data);
-        if (list->count)
-            memcpy(data, list->data, list->count * sizeof *data);
-        list->data = data;
-    }
-    list->data[list->count++] = value;
-}
-
-/* ---- types --------------------------------------------------------------------------------- */
-
-static struct expr *parse_size(struct parser *p)
-{
-    return parse_typed(p, ELEMENT_i64, "a size");
-}
-
-/* `@ m` or `@ m(offset: s0, s1)`; a private array's index function has `extra` strides in front. */
-static void parse_place(struct parser *p, struct name *n, unsigned extra)
-{
-    n->memory = parse_take_use(p, NAME_MEMORY, "the name of a memory block after '@'");
-    if (!parser_take(p, "("))
-        return;
-    n->index.offset = parse_size(p);
-    unsigned count = 0, rank = n->rank + extra;
-    if (rank > RANK_MAX)
-        parser_fail(p, n->at, "an index function has at most %d dimensions", RANK_MAX);
-    if (rank)
-        parser_expect(p, ":", "between the offset and the strides");
-    do {
-        if (count == rank)
-            break;
-        n->index.stride[count++] = parse_size(p);
-    } while (parser_take(p, ","));
-    if (count != rank)
-        parser_fail(p, p->token.at, "expected %u strides, one a dimension", rank);
-    parser_expect(p, ")", "after the strides");
-}
-
-static void parse_array_type(struct parser *p, struct name *n)
-{
-    while (parser_take(p, "[")) {
-        if (n->rank == RANK_MAX)
-            parser_fail(p, p->token.at, "an array has at most %d dimensions", RANK_MAX);
-        n->shape[n->rank++] = parse_size(p);
-        parser_expect(p, "]", "after the size of a dimension");
-    }
-    if (!element_from_word(p->token.text, p->token.length, &n->element))
-        parser_unexpected(p, "an element type (bool u8 i32 u32 i64 f32 f64)");
-    parser_advance(p);
-    n->kind = n->rank ? NAME_ARRAY : NAME_SCALAR;
-}
-
-/* Nothing, which is device memory, or the word of another space. */
-static enum space parse_space(struct parser *p)
-{
-    for (int s = SPACE_DEVICE + 1; s < SPACES; s++)
-        if (parser_take(p, space_name((enum space)s)))
-            return (enum space)s;
-    if (p->token.kind == TOKEN_WORD)
-        parser_unexpected(p, "'pinned' or 'heap' after 'mem', or nothing for device memory");
-    return SPACE_DEVICE;
-}
-
-/* `: type` behind a name that is not bound yet. */
-struct name parse_type(struct parser *p, unsigned thread_rank)
-{
-    struct name n = {.memory = NO_NAME, .thread_rank = thread_rank, .at = p->token.at};
-    parser_expect(p, ":", "and a type after the name");
-    if (parser_take(p, "mem")) {
-        n.kind = NAME_MEMORY;
-        n.space = parse_space(p);
-        if (parser_take(p, "(")) {
-            n.bytes = parse_size(p);
-            parser_expect(p, ")", "after the size in bytes");
-        }
-        return n;
-    }
-    n.unique = parser_take(p, "*");
-    parse_array_type(p, &n);
-    if (n.unique && !n.rank)
-        parser_fail(p, n.at, "only arrays can be unique");
-    if (n.rank && parser_take(p, "@"))
-        parse_place(p, &n, thread_rank);
-    return n;
 }
 
 static int parse_binding(struct parser *p, const char *what)
@@ -278,6 +125,8 @@ static void parse_rearrange(struct parser *p, struct stm *s)
         parser_fail(p, at, "expected each of the %u dimensions of '%s' once, counted from 0",
                     p->fun->names[s->array].rank, p->fun->names[s->array].text);
 }
+
+static struct body parse_body(struct parser *p);
 
 static struct body *parse_braced(struct parser *p)
 {
@@ -452,7 +301,7 @@ static struct stm *parse_statement(struct parser *p)
     return s;
 }
 
-struct body parse_body(struct parser *p)
+static struct body parse_body(struct parser *p)
 {
     struct body body = {.at = p->token.at};
     struct stm **end = &body.first;
@@ -477,6 +326,82 @@ struct body parse_body(struct parser *p)
         scope_all(p, s->outs, s->out_count, false);
     p->nesting--;
     return body;
+}
+
+/* ---- datasets: values by name, for the parameters and the results of the funs ----------------- */
+
+static struct literal parse_literal(struct parser *p)
+{
+    struct literal value = {.at = p->token.at};
+    if (!parser_take(p, "[")) {
+        value.scalar = parse_expression(p);
+        return value;
+    }
+    parse_nest(p);
+    unsigned capacity = 0;
+    while (!parser_at(p, "]")) {
+        value.items = parser_grow(p, value.items, value.count, &capacity, sizeof *value.items);
+        struct literal item = parse_literal(p);
+        if (value.count && !item.scalar != !value.items[0].scalar)
+            parser_fail(p, item.at, "a list holds either numbers or lists, not both");
+        if (value.count && !item.scalar && item.count != value.items[0].count)
+            parser_fail(p, item.at, "this list has %u items, those before it have %u", item.count,
+                        value.items[0].count);
+        value.items[value.count++] = item;
+        if (!parser_take(p, ","))
+            break;
+    }
+    parser_expect(p, "]", "after the values");
+    p->nesting--;
+    return value;
+}
+
+static void parse_settings(struct parser *p, struct setting **settings, unsigned *count,
+                           bool expect)
+{
+    unsigned capacity = 0;
+    parser_expect(p, "{", "before the values");
+    while (!parser_at(p, "}")) {
+        *settings = parser_grow(p, *settings, *count, &capacity, sizeof **settings);
+        struct setting *s = &(*settings)[*count];
+        *s = (struct setting){.at = p->token.at, .scalar = NO_NAME};
+        s->name = parse_new_name(p, "the name of a parameter or result");
+        for (unsigned i = 0; i < *count; i++)
+            if (strcmp((*settings)[i].name, s->name) == 0)
+                parser_fail(p, s->at, "'%s' is already set in line %u", s->name,
+                            (*settings)[i].at.line);
+        (*count)++;
+        parser_expect(p, "=", "after the name");
+        s->value = parse_literal(p);
+        if (s->value.scalar && !expect) {
+            struct name n = {
+                .kind = NAME_SCALAR, .element = s->value.scalar->type, .memory = NO_NAME};
+            s->scalar = parse_bind(p, s->name, s->at, &n);
+        }
+        parser_expect(p, ";", "after the value");
+    }
+    parser_advance(p);
+}
+
+static void parse_dataset(struct parser *p, struct dataset *dataset)
+{
+    dataset->at = p->token.at;
+    if (p->token.kind != TOKEN_WORD)
+        parser_unexpected(p, "the name of the dataset");
+    dataset->name = arena_copy(&p->program->arena, p->token.text, p->token.length);
+    for (unsigned i = 0; i + 1 < p->program->dataset_count; i++)
+        if (strcmp(p->program->datasets[i].name, dataset->name) == 0)
+            parser_fail(p, dataset->at, "there is already a dataset '%s' in line %u", dataset->name,
+                        p->program->datasets[i].at.line);
+    parser_advance(p);
+    dataset->names = arena_alloc(&p->program->arena, sizeof *dataset->names);
+    dataset->names->table = names_new();
+    p->fun = dataset->names;
+    if (p->in_scope)
+        memset(p->in_scope, 0, p->in_scope_capacity);
+    parse_settings(p, &dataset->settings, &dataset->setting_count, false);
+    if (parser_take(p, "expect"))
+        parse_settings(p, &dataset->expects, &dataset->expect_count, true);
 }
 
 /* ---- the items of a file -------------------------------------------------------------------- */
@@ -510,34 +435,21 @@ static void parse_fun(struct parser *p, struct fun *fun)
     fun->body = *parse_braced(p);
 }
 
-/* Makes room for one more item and returns it, zeroed. */
-static void *add_item(struct parser *p, void *items, unsigned *count, size_t size, void **slot)
-{
-    char *grown = arena_alloc(&p->program->arena, (*count + 1) * size);
-    if (*count)
-        memcpy(grown, items, *count * size);
-    *slot = grown;
-    return grown + (*count)++ * size;
-}
-
 static void parse_item(struct parser *p)
 {
-    struct program *program = p->program;
-    void *slot;
+    struct program *g = p->program;
     if (parser_take(p, "fun")) {
-        struct fun *fun =
-            add_item(p, program->funs, &program->fun_count, sizeof *program->funs, &slot);
-        program->funs = slot;
-        parse_fun(p, fun);
+        unsigned capacity = g->fun_count;
+        g->funs = parser_grow(p, g->funs, g->fun_count, &capacity, sizeof *g->funs);
+        parse_fun(p, &g->funs[g->fun_count++]);
     } else if (parser_take(p, "dataset")) {
-        struct dataset *dataset = add_item(p, program->datasets, &program->dataset_count,
-                                           sizeof *program->datasets, &slot);
-        program->datasets = slot;
-        parse_dataset(p, dataset);
+        unsigned capacity = g->dataset_count;
+        g->datasets = parser_grow(p, g->datasets, g->dataset_count, &capacity, sizeof *g->datasets);
+        parse_dataset(p, &g->datasets[g->dataset_count++]);
     } else if (parser_take(p, "code")) {
-        struct code *code =
-            add_item(p, program->codes, &program->code_count, sizeof *program->codes, &slot);
-        program->codes = slot;
+        unsigned capacity = g->code_count;
+        g->codes = parser_grow(p, g->codes, g->code_count, &capacity, sizeof *g->codes);
+        struct code *code = &g->codes[g->code_count++];
         parser_raw_block(p, &code->text, &code->length, &code->at);
     } else {
         parser_unexpected(p, "'fun', 'dataset' or 'code'");

@@ -1,5 +1,5 @@
 /* Scalar expressions: precedence climbing over the operators of EXPR_OP_LIST, typed as they are
- * read. */
+ * read; and the types of names, whose sizes are such expressions. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const struct {
 #undef X
 };
 
-bool element_from_word(const char *text, size_t length, enum element *element)
+static bool element_from_word(const char *text, size_t length, enum element *element)
 {
     for (int i = 0; i < ELEMENTS; i++)
         if (strlen(element_name((enum element)i)) == length &&
@@ -34,7 +34,7 @@ static struct expr *new_at(struct parser *p, enum expr_op op, enum element type,
     return e;
 }
 
-void expression_adopt(struct parser *p, struct expr *e, enum element type, const char *what)
+static void expression_adopt(struct parser *p, struct expr *e, enum element type, const char *what)
 {
     if (e->type == type)
         e->untyped = false;
@@ -247,4 +247,81 @@ struct expr *parse_typed(struct parser *p, enum element type, const char *what)
     struct expr *e = parse_expression(p);
     expression_adopt(p, e, type, what);
     return e;
+}
+
+/* ---- types --------------------------------------------------------------------------------- */
+
+struct expr *parse_size(struct parser *p)
+{
+    return parse_typed(p, ELEMENT_i64, "a size");
+}
+
+/* `@ m` or `@ m(offset: s0, s1)`; a private array's index function has `extra` strides in front. */
+static void parse_place(struct parser *p, struct name *n, unsigned extra)
+{
+    n->memory = parse_take_use(p, NAME_MEMORY, "the name of a memory block after '@'");
+    if (!parser_take(p, "("))
+        return;
+    n->index.offset = parse_size(p);
+    unsigned count = 0, rank = n->rank + extra;
+    if (rank > RANK_MAX)
+        parser_fail(p, n->at, "an index function has at most %d dimensions", RANK_MAX);
+    if (rank)
+        parser_expect(p, ":", "between the offset and the strides");
+    do {
+        if (count == rank)
+            break;
+        n->index.stride[count++] = parse_size(p);
+    } while (parser_take(p, ","));
+    if (count != rank)
+        parser_fail(p, p->token.at, "expected %u strides, one a dimension", rank);
+    parser_expect(p, ")", "after the strides");
+}
+
+static void parse_array_type(struct parser *p, struct name *n)
+{
+    while (parser_take(p, "[")) {
+        if (n->rank == RANK_MAX)
+            parser_fail(p, p->token.at, "an array has at most %d dimensions", RANK_MAX);
+        n->shape[n->rank++] = parse_size(p);
+        parser_expect(p, "]", "after the size of a dimension");
+    }
+    if (!element_from_word(p->token.text, p->token.length, &n->element))
+        parser_unexpected(p, "an element type (bool u8 i32 u32 i64 f32 f64)");
+    parser_advance(p);
+    n->kind = n->rank ? NAME_ARRAY : NAME_SCALAR;
+}
+
+/* Nothing, which is device memory, or the word of another space. */
+static enum space parse_space(struct parser *p)
+{
+    for (int s = SPACE_DEVICE + 1; s < SPACES; s++)
+        if (parser_take(p, space_name((enum space)s)))
+            return (enum space)s;
+    if (p->token.kind == TOKEN_WORD)
+        parser_unexpected(p, "'pinned' or 'heap' after 'mem', or nothing for device memory");
+    return SPACE_DEVICE;
+}
+
+/* `: type` behind a name that is not bound yet. */
+struct name parse_type(struct parser *p, unsigned thread_rank)
+{
+    struct name n = {.memory = NO_NAME, .thread_rank = thread_rank, .at = p->token.at};
+    parser_expect(p, ":", "and a type after the name");
+    if (parser_take(p, "mem")) {
+        n.kind = NAME_MEMORY;
+        n.space = parse_space(p);
+        if (parser_take(p, "(")) {
+            n.bytes = parse_size(p);
+            parser_expect(p, ")", "after the size in bytes");
+        }
+        return n;
+    }
+    n.unique = parser_take(p, "*");
+    parse_array_type(p, &n);
+    if (n.unique && !n.rank)
+        parser_fail(p, n.at, "only arrays can be unique");
+    if (n.rank && parser_take(p, "@"))
+        parse_place(p, &n, thread_rank);
+    return n;
 }

@@ -25,7 +25,7 @@ static void parse_device(struct parser *p, struct kernel *k)
     k->on = (unsigned)number->value.i64;
 }
 
-static void parse_space(struct parser *p, struct kernel *k)
+static void parse_index_space(struct parser *p, struct kernel *k)
 {
     parser_expect(p, "(", "before the index space");
     do {
@@ -178,14 +178,8 @@ static void note(struct parser *p, struct ints *list, int name)
 static struct access *add_access(struct scan *s)
 {
     struct kernel *k = s->k;
-    if (k->access_count == s->access_capacity) {
-        s->access_capacity = s->access_capacity ? s->access_capacity * 2 : 8;
-        struct access *grown =
-            arena_alloc(&s->p->program->arena, s->access_capacity * sizeof *grown);
-        if (k->access_count)
-            memcpy(grown, k->accesses, k->access_count * sizeof *grown);
-        k->accesses = grown;
-    }
+    k->accesses =
+        parser_grow(s->p, k->accesses, k->access_count, &s->access_capacity, sizeof *k->accesses);
     return &k->accesses[k->access_count++];
 }
 
@@ -275,13 +269,7 @@ static size_t scan_each(struct scan *s, size_t keyword, size_t word_end)
             break;
         close += n ? n : 1;
     }
-    if (k->each_count == s->each_capacity) {
-        s->each_capacity = s->each_capacity ? s->each_capacity * 2 : 4;
-        struct each *grown = arena_alloc(&s->p->program->arena, s->each_capacity * sizeof *grown);
-        if (k->each_count)
-            memcpy(grown, k->eaches, k->each_count * sizeof *grown);
-        k->eaches = grown;
-    }
+    k->eaches = parser_grow(s->p, k->eaches, k->each_count, &s->each_capacity, sizeof *k->eaches);
     k->eaches[k->each_count++] = (struct each){keyword, open, close};
     s->each_open_until = close;
     return open + 1;
@@ -421,7 +409,7 @@ struct kernel *parse_kernel(struct parser *p, struct stm *s)
     }
     if (parser_take(p, "on"))
         parse_device(p, k);
-    parse_space(p, k);
+    parse_index_space(p, k);
     if (parser_take(p, "with"))
         parse_taken_over(p, s, k);
     if (parser_take(p, "private"))

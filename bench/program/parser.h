@@ -36,41 +36,42 @@ struct ints {
     unsigned count, capacity;
 };
 
-/* lexer.c */
+/* lexer.c: tokens */
 void parser_advance(struct parser *p);                    /* reads the next token into p->token */
 bool parser_at(const struct parser *p, const char *text); /* is the next token this word or mark? */
 bool parser_take(struct parser *p, const char *text);     /* takes it if it is */
+/* Takes it, or fails: "expected 'TEXT' WHY, found …". */
 void parser_expect(struct parser *p, const char *text, const char *why);
 /* Takes `{`, everything to the matching `}` read by the rules of C, and the `}`. */
 void parser_raw_block(struct parser *p, const char **text, size_t *length, struct place *at);
+/* Sets the error and leaves program_parse; `expected` completes "expected …, found …". */
 _Noreturn void parser_fail(struct parser *p, struct place at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 _Noreturn void parser_unexpected(struct parser *p, const char *expected);
-/* The place `offset` bytes behind `at` in the text. */
+/* The position `offset` bytes after `at` in the text. */
 struct place place_after(struct place at, const char *text, size_t offset);
+
+/* lexer.c: names */
+char *parse_new_name(struct parser *p, const char *what); /* takes a word that may be a name */
+/* Binds a new name, in scope from here on; fails if it is bound already. Returns its number. */
+int parse_bind(struct parser *p, const char *text, struct place at, const struct name *properties);
+int parse_use(struct parser *p, const struct token *t); /* the name in scope, or NO_NAME */
+/* Takes a name in scope of this kind, or fails; `what` is what was expected. */
+int parse_take_use(struct parser *p, enum name_kind kind, const char *what);
+void parse_scope(struct parser *p, int name, bool in_scope); /* brings it into scope, or out */
+void parse_nest(struct parser *p);                           /* one level deeper; fails too deep */
+/* `items`, or a copy of them in the arena, with room for one more than `count`. */
+void *parser_grow(struct parser *p, void *items, unsigned count, unsigned *capacity, size_t each);
+void ints_push(struct parser *p, struct ints *list, int value);
 
 /* parse_expression.c */
 struct expr *parse_expression(struct parser *p);
 /* The same, of this type: literals take it, anything else of another type is an error. */
 struct expr *parse_typed(struct parser *p, enum element type, const char *what);
-void expression_adopt(struct parser *p, struct expr *e, enum element type, const char *what);
-bool element_from_word(const char *text, size_t length, enum element *element);
-
-/* parse.c */
-char *parse_new_name(struct parser *p, const char *what); /* takes a word that may be a name */
-int parse_bind(struct parser *p, const char *text, struct place at, const struct name *properties);
-int parse_use(struct parser *p, const struct token *t); /* the name in scope, or NO_NAME */
-int parse_take_use(struct parser *p, enum name_kind kind, const char *what);
-void parse_scope(struct parser *p, int name, bool in_scope);
+struct expr *parse_size(struct parser *p);                      /* of type i64 */
 struct name parse_type(struct parser *p, unsigned thread_rank); /* `: type` of an unbound name */
-void ints_push(struct parser *p, struct ints *list, int value);
-void parse_nest(struct parser *p);
-struct body parse_body(struct parser *p);
 
-/* parse_kernel.c */
+/* parse_kernel.c: what follows the word `kernel`, for the names that `stm` binds */
 struct kernel *parse_kernel(struct parser *p, struct stm *stm);
-
-/* parse_dataset.c */
-void parse_dataset(struct parser *p, struct dataset *dataset);
 
 #endif

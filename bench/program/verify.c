@@ -7,8 +7,152 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/families.h"
 #include "program/program.h"
+
+/* ---- families: which arrays may share elements, and which are consumed -------------------------- */
+
+/* Arrays that may share elements are in one *family* (union-find). Consuming an array ends the
+ * family. A family remembers how many loops deep it began, because an array that is consumed in a
+ * loop must begin there, and whether it belongs to a caller who did not allow that it is consumed.
+ */
+struct family {
+    int parent;
+    unsigned depth;        /* loops around its beginning */
+    bool foreign;          /* a parameter or loop variable that is not unique is in it */
+    struct place consumed; /* line 0: not yet */
+};
+
+/* What was known of a family before it was consumed. */
+struct family_change {
+    int family;
+    struct place before;
+};
+
+struct families {
+    int *of; /* by name, for arrays */
+    struct family *items;
+    unsigned count, capacity;
+    struct family_change *changes; /* all so far, so that a branch can be taken back */
+    unsigned change_count, change_capacity;
+};
+
+static void families_open(struct families *f, unsigned name_count)
+{
+    *f = (struct families){.of = must_alloc(name_count * sizeof *f->of)};
+}
+
+static void families_close(struct families *f)
+{
+    free(f->of);
+    free(f->items);
+    free(f->changes);
+}
+
+static int find_family(struct families *f, int family)
+{
+    while (f->items[family].parent != family)
+        family = f->items[family].parent = f->items[f->items[family].parent].parent;
+    return family;
+}
+
+/* The array begins a family, `depth` loops deep. */
+static void families_begin(struct families *f, int array, unsigned depth, bool foreign)
+{
+    if (f->count == f->capacity) {
+        f->capacity = f->capacity ? f->capacity * 2 : 64;
+        f->items = must_realloc(f->items, f->capacity * sizeof *f->items);
+    }
+    int family = (int)f->count++;
+    f->items[family] = (struct family){.parent = family, .depth = depth, .foreign = foreign};
+    f->of[array] = family;
+}
+
+/* The array, which has no family yet, is a view of `whole`. */
+static void families_add(struct families *f, int array, int whole)
+{
+    f->of[array] = find_family(f, f->of[whole]);
+}
+
+static void set_consumed(struct families *f, int family, struct place at)
+{
+    if (f->change_count == f->change_capacity) {
+        f->change_capacity = f->change_capacity ? f->change_capacity * 2 : 64;
+        f->changes = must_realloc(f->changes, f->change_capacity * sizeof *f->changes);
+    }
+    f->changes[f->change_count++] = (struct family_change){family, f->items[family].consumed};
+    f->items[family].consumed = at;
+}
+
+static void families_join(struct families *f, int a, int b)
+{
+    a = find_family(f, f->of[a]);
+    b = find_family(f, f->of[b]);
+    if (a == b)
+        return;
+    struct family *into = &f->items[a], *from = &f->items[b];
+    if (from->depth < into->depth)
+        into->depth = from->depth;
+    into->foreign |= from->foreign;
+    if (from->consumed.line)
+        set_consumed(f, a, from->consumed);
+    from->parent = a;
+}
+
+/* Valid until the next change. */
+static const struct family *families_get(struct families *f, int array)
+{
+    return &f->items[find_family(f, f->of[array])];
+}
+
+/* What an if gives shares its elements with what a branch gave, unless the other branch consumed
+ * that: then nobody else is left who could use it. */
+static void families_join_if_alive(struct families *f, int out, int result)
+{
+    const struct family *given = families_get(f, result);
+    struct family *own = &f->items[find_family(f, f->of[out])];
+    if (!given->consumed.line)
+        families_join(f, out, result);
+    else if (given->depth < own->depth)
+        own->depth = given->depth;
+}
+
+static void families_consume(struct families *f, int array, struct place at)
+{
+    set_consumed(f, find_family(f, f->of[array]), at);
+}
+
+static bool families_same(struct families *f, int a, int b)
+{
+    return find_family(f, f->of[a]) == find_family(f, f->of[b]);
+}
+
+/* What one branch consumes is still there in the other, and gone after both: remember change_count
+ * before the first branch, take back what it consumed, and repeat that after the second.
+ * families_repeat frees what families_take_back gave. */
+static struct family_change *families_take_back(struct families *f, unsigned from, unsigned *count)
+{
+    *count = f->change_count - from;
+    struct family_change *taken = must_alloc(*count * sizeof *taken);
+    for (unsigned i = 0; i < *count; i++) {
+        int family = find_family(f, f->changes[from + i].family);
+        taken[i] = (struct family_change){family, f->items[family].consumed};
+    }
+    while (f->change_count > from) {
+        const struct family_change *change = &f->changes[--f->change_count];
+        f->items[find_family(f, change->family)].consumed = change->before;
+    }
+    return taken;
+}
+
+static void families_repeat(struct families *f, struct family_change *taken, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (taken[i].before.line)
+            set_consumed(f, find_family(f, taken[i].family), taken[i].before);
+    free(taken);
+}
+
+/* ---- the verifier ---------------------------------------------------------------------------- */
 
 struct verifier {
     const struct program *program;
