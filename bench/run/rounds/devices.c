@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/json_rules.h"
 #include "base/tree.h"
 #include "run/rounds/process.h"
 #include "run/select/group.h"
@@ -13,44 +14,32 @@ static const uint64_t devices_silence_ns = 300000000000;
 
 /* ---- a device as JSON ----------------------------------------------------------------------- */
 
-/* clang-format off */
-#define TEXT_LIST(X) X(id) X(api) X(name) X(platform) X(driver) X(arch) X(bus_id)
-#define NUMBER_LIST(X)                                                                             \
-    X(kind) X(language) X(memory_bytes) X(max_alloc_bytes) X(alignment_bytes) X(l2_bytes)          \
-    X(compute_units) X(members) X(max_group_items) X(has_f64) X(can_split)
-/* clang-format on */
-
-static json_t *device_to_json(const struct found_device *device)
-{
-    const struct device_info *info = &device->info;
-    json_t *json = tree_object();
-#define X(member) tree_put(json, #member, tree_text(info->member));
-    TEXT_LIST(X)
+#define X(type, name) JSON_FIELD_AS(#name, type, struct found_device, info.name)
+static const struct json_field fields[] = {
+    X(TEXT, id),
+    X(TEXT, api),
+    X(TEXT, name),
+    X(TEXT, platform),
+    X(TEXT, driver),
+    X(TEXT, arch),
+    X(TEXT, bus_id),
+    X(COUNT, kind),
+    X(COUNT, language),
+    X(COUNT_OR_UNKNOWN, memory_bytes),
+    X(COUNT_OR_UNKNOWN, max_alloc_bytes),
+    X(COUNT, alignment_bytes),
+    X(COUNT, l2_bytes),
+    X(COUNT, compute_units),
+    X(COUNT, members),
+    X(COUNT, max_group_items),
+    X(BOOLEAN, has_f64),
+    X(BOOLEAN, can_split),
+    JSON_FIELD(BOOLEAN, struct found_device, selected),
+    JSON_FIELD(COUNT_OR_UNKNOWN, struct found_device, free_bytes),
+    JSON_FIELD(NUMBER, struct found_device, copy_rate),
+    JSON_FIELDS_END,
+};
 #undef X
-#define X(member) tree_put(json, #member, json_integer((json_int_t)info->member));
-    NUMBER_LIST(X)
-#undef X
-    tree_put(json, "selected", json_boolean(device->selected));
-    tree_put(json, "free_bytes", json_integer((json_int_t)device->free_bytes));
-    tree_put(json, "copy_rate", json_real(device->copy_rate));
-    return json;
-}
-
-static struct found_device device_from_json(const json_t *json)
-{
-    struct found_device device = {
-        .selected = json_is_true(json_object_get(json, "selected")),
-        .free_bytes = (uint64_t)json_integer_value(json_object_get(json, "free_bytes")),
-        .copy_rate = json_number_value(json_object_get(json, "copy_rate"))};
-    struct device_info *info = &device.info;
-#define X(member) snprintf(info->member, sizeof info->member, "%s", tree_get_text(json, #member));
-    TEXT_LIST(X)
-#undef X
-#define X(member) info->member = json_integer_value(json_object_get(json, #member));
-    NUMBER_LIST(X)
-#undef X
-    return device;
-}
 
 void device_to_record(const struct found_device *found, struct record_device *record)
 {
@@ -95,7 +84,9 @@ static void hear_device(void *context, const json_t *line)
     if (device) {
         *found->devices =
             must_realloc(*found->devices, (*found->count + 1) * sizeof **found->devices);
-        (*found->devices)[(*found->count)++] = device_from_json(device);
+        struct found_device *next = &(*found->devices)[*found->count];
+        *next = (struct found_device){0};
+        *found->count += json_get_fields(device, "device", fields, next, NULL) == 0;
     }
     if (api && found->missing)
         text_add(found->missing, "%s: %s\n", api, tree_get_text(line, "why"));
@@ -203,8 +194,9 @@ static int look_at_device(struct found_device *found, bool copy_rate, struct err
 
 static void send_device(FILE *out, const struct found_device *device)
 {
-    json_t *line = tree_object();
-    tree_put(line, "device", device_to_json(device));
+    json_t *line = tree_object(), *json = tree_object();
+    json_put_fields(json, fields, device);
+    tree_put(line, "device", json);
     worker_send(out, line);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/json_rules.h"
 #include "base/tree.h"
 #include "record/result/case_json.h"
 #include "run/select/group.h"
@@ -294,6 +295,21 @@ static int measure_turn(void *context, const struct items_turn *turn, json_t *do
     return lost;
 }
 
+static const struct json_rule job_rules[] = {
+#define X(name) {#name, RULE_COUNT},
+    MEASURE_NUMBER_LIST(X)
+#undef X
+        {"files", RULE_ARRAY},
+    {"files[]", RULE_TEXT},
+    {"keys", RULE_ARRAY},
+    {"keys[]", RULE_OBJECT},
+    {"known", RULE_ARRAY},
+    {"known[]", RULE_OBJECT},
+    {"known[].digests", RULE_ARRAY},
+    {"known[].digests[]", RULE_TEXT},
+    {NULL, 0},
+};
+
 int rounds_work(const json_t *job, FILE *out, struct error *error)
 {
     struct worker w = {.job = job,
@@ -304,7 +320,9 @@ int rounds_work(const json_t *job, FILE *out, struct error *error)
 #define X(name) w.options.name = json_integer_value(json_object_get(job, #name));
     MEASURE_NUMBER_LIST(X)
 #undef X
-    int code = catalogue_open(&w.catalogue, error);
+    int code = json_check(job, job_rules, error);
+    if (!code)
+        code = catalogue_open(&w.catalogue, error);
     if (code)
         return code;
     json_array_foreach(json_object_get(job, "files"), i, file)

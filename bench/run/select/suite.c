@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_rules.h"
 #include "base/text.h"
 #include "base/tree.h"
 
@@ -13,24 +14,27 @@ static const char format_name[] = "gamut.suite/1";
 
 /* ---- what may stand in a file --------------------------------------------------------------- */
 
-enum type { TEXT, NUMBER, OBJECT, ARRAY, TYPES };
-static const char *const type_names[TYPES] = {"a text", "a number", "an object", "a list"};
+enum { OPTIONAL_TEXT = RULE_TEXT | RULE_PRINTABLE | RULE_ABSENT };
 
-struct field {
-    const char *key;
-    enum type type;
-    bool required;
-};
-
-static const struct field suite_fields[] = {
-    {"format", TEXT, true},    {"title", TEXT, true},     {"source", TEXT, true},
-    {"compare", OBJECT, true}, {"rows", ARRAY, true},     {"strategies", TEXT, false},
-    {"merges", TEXT, false},   {"releases", TEXT, false}, {NULL, TEXT, false},
-};
-static const struct field row_fields[] = {
-    {"name", TEXT, true},         {"workload", TEXT, false},  {"dataset", TEXT, false},
-    {"published", NUMBER, false}, {"not_under", TEXT, false}, {"note", TEXT, false},
-    {"missing", TEXT, false},     {NULL, TEXT, false},
+static const struct json_rule rules[] = {
+    {"", RULE_OBJECT | RULE_CLOSED},
+    {"format", RULE_TEXT | RULE_PRINTABLE},
+    {"title", RULE_TEXT | RULE_PRINTABLE},
+    {"source", RULE_TEXT | RULE_PRINTABLE},
+    {"compare", RULE_OBJECT},
+    {"strategies", OPTIONAL_TEXT},
+    {"merges", OPTIONAL_TEXT},
+    {"releases", OPTIONAL_TEXT},
+    {"rows", RULE_ARRAY},
+    {"rows[]", RULE_OBJECT | RULE_CLOSED},
+    {"rows[].name", RULE_TEXT | RULE_PRINTABLE},
+    {"rows[].workload", OPTIONAL_TEXT},
+    {"rows[].dataset", OPTIONAL_TEXT},
+    {"rows[].published", RULE_NUMBER | RULE_ABSENT},
+    {"rows[].not_under", OPTIONAL_TEXT},
+    {"rows[].note", OPTIONAL_TEXT},
+    {"rows[].missing", OPTIONAL_TEXT},
+    {NULL, 0},
 };
 
 /* Parts of a key, as `compare` calls them, and where a file says them otherwise. */
@@ -62,66 +66,6 @@ static int fail(const struct reader *r, const char *key, const char *format, ...
     return error_set(r->error, ERR_PARSE, "%s: %s%s%s%s%s", r->path, r->where,
                      *r->where && key ? "." : "", key ? key : "", *r->where || key ? ": " : "",
                      what);
-}
-
-static enum type type_of(const json_t *value)
-{
-    return json_is_string(value)   ? TEXT
-           : json_is_number(value) ? NUMBER
-           : json_is_object(value) ? OBJECT
-           : json_is_array(value)  ? ARRAY
-                                   : TYPES;
-}
-
-static const char *field_name(void *context, size_t i)
-{
-    return ((const struct field *)context)[i].key;
-}
-
-/* Texts end up in a terminal. */
-static bool is_printable(const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 127)
-            return false;
-    return true;
-}
-
-static int check_field(const struct reader *r, const struct field *field, const json_t *value)
-{
-    if (!value)
-        return field->required ? fail(r, field->key, "is missing") : 0;
-    if (type_of(value) != field->type)
-        return fail(r, field->key, "expected %s", type_names[field->type]);
-    if (field->type == TEXT &&
-        (!*json_string_value(value) || !is_printable(json_string_value(value))))
-        return fail(r, field->key, "the text is empty or has control characters");
-    return 0;
-}
-
-/* Everything that is required, nothing that is not known, all of the right type. */
-static int check_object(const struct reader *r, json_t *object, const struct field *fields)
-{
-    const char *key;
-    json_t *value;
-    if (!json_is_object(object))
-        return fail(r, NULL, "expected an object");
-    json_object_foreach(object, key, value)
-    {
-        size_t i = 0;
-        while (fields[i].key && strcmp(fields[i].key, key) != 0)
-            i++;
-        if (fields[i].key)
-            continue;
-        int near = text_nearest(key, field_name, (void *)fields);
-        return fail(r, NULL, "there is no key '%.60s'%s%s%s", is_printable(key) ? key : "?",
-                    near >= 0 ? " (did you mean " : "", near >= 0 ? fields[near].key : "",
-                    near >= 0 ? "?)" : "");
-    }
-    int code = 0;
-    for (const struct field *f = fields; f->key && !code; f++)
-        code = check_field(r, f, json_object_get(object, f->key));
-    return code;
 }
 
 /* ---- what is compared ----------------------------------------------------------------------- */
@@ -216,9 +160,7 @@ static int check_datasets(const struct reader *r, const struct selection *s)
 static int read_row(struct reader *r, const json_t *json, json_t *row, const struct part *compared,
                     struct catalogue *catalogue, struct selection *selection)
 {
-    int code = check_object(r, row, row_fields);
-    if (!code)
-        code = check_row_parts(r, row, compared);
+    int code = check_row_parts(r, row, compared);
     if (code || json_object_get(row, "missing"))
         return code;
     char *text[PARTS];
@@ -298,8 +240,10 @@ int suite_read(const char *path, const char *text, size_t length, struct catalog
     if (!suite->json)
         return error_set(error, ERR_PARSE, "%s:%d:%d: %s", path, at.line, at.column, at.text);
     set_name(suite, path);
-    int code = check_object(&r, suite->json, suite_fields);
-    if (!code && strcmp(tree_get_text(suite->json, "format"), format_name) != 0)
+    int code = json_check(suite->json, rules, error);
+    if (code)
+        error_prefix(error, "%s: ", path);
+    else if (strcmp(tree_get_text(suite->json, "format"), format_name) != 0)
         code = fail(&r, "format", "expected \"%s\"", format_name);
     if (!code)
         code = read_rows(&r, suite, catalogue);
