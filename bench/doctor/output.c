@@ -1,38 +1,42 @@
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "doctor/collect.h"
+#include "record/table/text_grid.h"
 #include "base/tree.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static int name_width(const struct doctor_rows *rows)
+static const enum text_grid_mood moods[DOCTOR_STATUSES] = {
+    [DOCTOR_PASS] = GRID_BETTER, [DOCTOR_WARN] = GRID_UNSURE, [DOCTOR_FAIL] = GRID_WORSE};
+
+static void add_row(struct text_grid *grid, const struct doctor_row *row)
 {
-    size_t widest = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        size_t width = strlen(rows->row[i].check) + 1 + strlen(rows->row[i].subject);
-        widest = width > widest ? width : widest;
-    }
-    return (int)widest;
+    text_grid_add_row(grid)->mood = moods[row->status];
+    text_grid_put(grid, 0, doctor_status_name(row->status));
+    text_grid_set(grid, 1, "%s%s%s", row->check, *row->subject ? " " : "", row->subject);
+    char *found =
+        arena_printf(&grid->arena, "%s%s%s", row->found, *row->advice ? " -> " : "", row->advice);
+    for (char *c = found; *c; c++) /* a compiler's log has several lines */
+        *c = *c == '\n' ? ' ' : *c;
+    text_grid_put(grid, 2, found);
 }
 
 void doctor_print(const struct doctor_rows *rows, FILE *out)
 {
-    const int width = name_width(rows);
+    static const struct text_grid_column columns[] = {
+        {.title = "status"}, {.title = "check"}, {.title = "found", .kind = GRID_PROSE}};
     const size_t failed = rows->counts[DOCTOR_FAIL], warned = rows->counts[DOCTOR_WARN];
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct doctor_row *row = &rows->row[i];
-        const char *between = *row->subject ? " " : "";
-        fprintf(out, "%s  %s%s%-*s  ", doctor_status_name(row->status), row->check, between,
-                width - (int)strlen(row->check) - (int)strlen(between), row->subject);
-        for (const char *c = row->found; *c; c++) /* a compiler's log has several lines */
-            fputc(*c == '\n' ? ' ' : *c, out);
-        fprintf(out, "%s%s\n", *row->advice ? " -> " : "", row->advice);
-    }
+    struct text_grid grid = text_grid_of(columns, sizeof columns / sizeof *columns);
+    const struct terminal terminal = terminal_of(out);
+    grid.no_titles = true;
+    for (size_t i = 0; i < rows->count; i++)
+        add_row(&grid, &rows->row[i]);
+    text_grid_print(&grid, TABLE_TEXT, &terminal, out);
     fprintf(out, "%zu checks: %zu failed, %zu %s.\n", rows->count, failed, warned,
             warned == 1 ? "warning" : "warnings");
+    text_grid_free(&grid);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "record/facts/case.h"
 #include "record/result/case_tree.h"
-#include "record/compare/compare_lines.h"
+#include "record/compare/compare_grid.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 #include "report/page.h"
@@ -199,11 +199,11 @@ static bool is_named(const json_t *row)
 static void name_regressions(FILE *out, const json_t *comparison)
 {
     json_t *rows = compare_select(comparison, COMPARE_SHOW_WORST);
-    struct compare_lines lines = compare_lines_of(comparison, rows);
+    struct text_grid grid = compare_grid_of(comparison, rows);
     size_t count = 0;
-    for (size_t i = 0; i < lines.count; i++) {
-        const char *const *cell = lines.line[i].cell;
-        if (!is_named(lines.line[i].row) || count++ >= NAMED_MOST)
+    for (size_t i = 0; i < grid.row_count; i++) {
+        const char *const *cell = grid.row[i].cell;
+        if (!is_named(json_array_get(rows, i)) || count++ >= NAMED_MOST)
             continue;
         fputs(count == 1 ? "<ul>\n" : "", out);
         html_print(out, "<li>%s %s %s %s %s %s: %s %s → %s, %s; %s</li>\n", cell[LINE_WORKLOAD],
@@ -214,7 +214,7 @@ static void name_regressions(FILE *out, const json_t *comparison)
     if (count > NAMED_MOST)
         html_print(out, "<li>and %zu more, below</li>\n", count - NAMED_MOST);
     fputs(count ? "</ul>\n" : "", out);
-    compare_lines_free(&lines);
+    text_grid_free(&grid);
     json_decref(rows);
 }
 

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "record/facts/case.h"
 #include "record/result/case_tree.h"
-#include "record/result/suite_result.h"
+#include "record/table/suite_table.h"
 #include "record/table/table.h"
 #include "record/table/table_cells.h"
 #include "base/tree.h"
@@ -168,7 +168,7 @@ static void print_as_text(FILE *out, const json_t *root,
 
 static void print_suite(const json_t *root, FILE *out)
 {
-    suite_result_print(root, TABLE_TEXT, out);
+    suite_table_print(root, TABLE_TEXT, out);
 }
 
 void page_table(struct page *page, const struct page_file *file)

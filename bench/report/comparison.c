@@ -3,58 +3,54 @@
 #include <math.h>
 #include <string.h>
 
-#include "record/compare/compare_lines.h"
-#include "record/table/print.h"
+#include "record/compare/compare_grid.h"
 #include "base/tree.h"
 #include "report/page.h"
 
 /* A page is for reading; all rows are what `gamut compare` is for. */
 enum { ROWS_MOST = 400, ROWS_OPEN = 60 };
 
-static const char *mood_of(const struct compare_line *line)
+static const char *mood_of(enum text_grid_mood mood)
 {
-    return strcmp(line->colour, PRINT_RED) == 0      ? "bad"
-           : strcmp(line->colour, PRINT_GREEN) == 0  ? "good"
-           : strcmp(line->colour, PRINT_YELLOW) == 0 ? "warn"
-                                                     : "";
+    static const char *const classes[] = {
+        [GRID_PLAIN] = "", [GRID_BETTER] = "good", [GRID_WORSE] = "bad", [GRID_UNSURE] = "warn"};
+    return classes[mood];
 }
 
-static bool is_number(int column)
+static const char *class_of(const struct text_grid_column *column)
 {
-    return column >= LINE_BASE && column < LINE_VERDICT;
+    return column->kind == GRID_NUMBER ? "n" : "";
 }
 
-static void print_titles(FILE *out, const struct compare_lines *lines)
+static void print_titles(FILE *out, const struct text_grid *grid)
 {
     fputs("<div class=\"scroll\"><table><thead><tr>", out);
-    for (int c = 0; c < LINE_COLUMNS; c++)
-        if (!lines->once[c])
-            html_print(out, "<th scope=\"col\" class=\"%s\">%s</th>", is_number(c) ? "n" : "",
-                       line_titles[c]);
+    for (size_t c = 0; c < grid->column_count; c++)
+        if (!grid->column[c].hidden)
+            html_print(out, "<th scope=\"col\" class=\"%s\">%s</th>", class_of(&grid->column[c]),
+                       grid->column[c].title);
     fputs("</tr></thead><tbody>\n", out);
 }
 
-static void print_line(FILE *out, const struct compare_lines *lines, size_t i)
+static void print_line(FILE *out, const struct text_grid *grid, size_t i)
 {
-    const struct compare_line *line = &lines->line[i];
+    const struct text_grid_row *row = &grid->row[i];
     fputs("<tr>", out);
-    for (int c = 0; c < LINE_COLUMNS; c++)
-        if (!lines->once[c])
+    for (size_t c = 0; c < grid->column_count; c++)
+        if (!grid->column[c].hidden)
             html_print(out, "<td class=\"%s\">%s</td>",
-                       c == LINE_VERDICT ? mood_of(line)
-                       : is_number(c)    ? "n"
-                                         : "",
-                       line->cell[c]);
+                       c == row->mood_of ? mood_of(row->mood) : class_of(&grid->column[c]),
+                       row->cell[c]);
     fputs("</tr>\n", out);
 }
 
-static void print_constants(FILE *out, const struct compare_lines *lines)
+static void print_constants(FILE *out, const struct text_grid *grid)
 {
     const char *before = "<p class=\"about\">In all rows: ";
-    for (int c = LINE_FILE + 1; c < LINE_COLUMNS; c++)
-        if (lines->once[c]) {
+    for (size_t c = 0; c < grid->column_count; c++)
+        if (grid->column[c].once) {
             fputs(before, out);
-            html_print(out, "%s %s", line_titles[c], lines->once[c]);
+            html_print(out, "%s %s", grid->column[c].title, grid->column[c].once);
             before = ", ";
         }
     if (*before == ',')
@@ -64,26 +60,26 @@ static void print_constants(FILE *out, const struct compare_lines *lines)
 static void print_rows(FILE *out, const json_t *comparison)
 {
     json_t *rows = compare_select(comparison, COMPARE_SHOW_CHANGED);
-    struct compare_lines lines = compare_lines_of(comparison, rows);
-    const bool is_long = lines.count > ROWS_OPEN;
-    if (!lines.count) {
+    struct text_grid grid = compare_grid_of(comparison, rows);
+    const bool is_long = grid.row_count > ROWS_OPEN;
+    if (!grid.row_count) {
         fputs("<p>Nothing changed, and nothing gated is unsure.</p>\n", out);
     } else {
-        print_constants(out, &lines);
+        print_constants(out, &grid);
         if (is_long)
             html_print(
                 out, "<details><summary>%zu rows that changed, or are gated and unsure</summary>\n",
-                lines.count);
-        print_titles(out, &lines);
-        for (size_t i = 0; i < lines.count && i < ROWS_MOST; i++)
-            print_line(out, &lines, i);
+                grid.row_count);
+        print_titles(out, &grid);
+        for (size_t i = 0; i < grid.row_count && i < ROWS_MOST; i++)
+            print_line(out, &grid, i);
         fputs("</tbody></table></div>\n", out);
-        if (lines.count > ROWS_MOST)
+        if (grid.row_count > ROWS_MOST)
             html_print(out, "<p>and %zu more: gamut compare has them all</p>\n",
-                       lines.count - ROWS_MOST);
+                       grid.row_count - ROWS_MOST);
         fputs(is_long ? "</details>\n" : "", out);
     }
-    compare_lines_free(&lines);
+    text_grid_free(&grid);
     json_decref(rows);
 }
 

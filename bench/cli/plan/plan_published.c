@@ -1,10 +1,10 @@
 #include "cli/plan/plan_published.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/plan/published.h"
+#include "record/table/text_grid.h"
 #include "base/tree.h"
 
 static const char *const packing_words[] = {
@@ -35,22 +35,19 @@ enum column {
     COLUMN_VERDICT = COLUMN_OURS + OURS_COUNT,
     COLUMNS = COLUMN_VERDICT + VERDICTS
 };
-#define NUMBER(name, column, title)            title,
-#define OURS(name, column, title, set, policy) title,
+#define NUMBER(name, column, title)            {title, GRID_NUMBER, 0, false, NULL},
+#define OURS(name, column, title, set, policy) {title, GRID_NUMBER, 0, false, NULL},
 /* clang-format off */
-static const char *const titles[COLUMNS] = {
-    "program", "dataset", "variant", "ours",
+static const struct text_grid_column columns[COLUMNS] = {
+    {"program", GRID_NAME, 0, false, NULL},
+    {"dataset", GRID_NAME, 0, false, NULL},
+    {"variant", GRID_NAME, 1, false, NULL},
+    {"ours", GRID_NAME, 0, false, NULL},
     PUBLISHED_BYTES_LIST(NUMBER) OURS_LIST(OURS) VERDICT_LIST(NUMBER)
 };
 /* clang-format on */
 #undef NUMBER
 #undef OURS
-
-struct cells {
-    char text[COLUMNS][80];
-};
-
-#define SET(column, ...) snprintf(c->text[column], sizeof c->text[column], __VA_ARGS__)
 
 /* "3,210,820"; "-" for what is not known. */
 static char *grouped(char out[32], uint64_t bytes)
@@ -67,62 +64,53 @@ static char *grouped(char out[32], uint64_t bytes)
     return bytes ? out : strcpy(out, "-");
 }
 
-static void fill(struct cells *c, const struct published_row *row)
+static void add_row(struct text_grid *grid, const struct published_row *row)
 {
     char number[32];
-    SET(COLUMN_PROGRAM, "%s", row->text[PUBLISHED_PROGRAM]);
-    SET(COLUMN_DATASET, "%s", row->text[PUBLISHED_DATASET]);
-    SET(COLUMN_VARIANT, "%s", row->text[PUBLISHED_VARIANT]);
-    SET(COLUMN_FUN, "%s %s", row->text[PUBLISHED_FUN], row->text[PUBLISHED_FUN_DATASET]);
-    for (int b = 0; b < PUBLISHED_BYTES; b++)
-        SET(COLUMN_PUBLISHED + b, "%s", grouped(number, row->bytes[b]));
-    for (int o = 0; o < OURS_COUNT; o++)
+    text_grid_add_row(grid);
+    text_grid_put(grid, COLUMN_PROGRAM, row->text[PUBLISHED_PROGRAM]);
+    text_grid_put(grid, COLUMN_DATASET, row->text[PUBLISHED_DATASET]);
+    text_grid_put(grid, COLUMN_VARIANT, row->text[PUBLISHED_VARIANT]);
+    text_grid_set(grid, COLUMN_FUN, "%s %s", row->text[PUBLISHED_FUN],
+                  row->text[PUBLISHED_FUN_DATASET]);
+    for (size_t b = 0; b < PUBLISHED_BYTES; b++)
+        text_grid_set(grid, COLUMN_PUBLISHED + b, "%s", grouped(number, row->bytes[b]));
+    for (size_t o = 0; o < OURS_COUNT; o++)
         if (o == OURS_PLAN || o == OURS_BEST)
-            SET(COLUMN_OURS + o, "%s %-10s", grouped(number, row->ours[o]),
-                packing_words[row->packing[o]]);
+            text_grid_set(grid, COLUMN_OURS + o, "%s %-10s", grouped(number, row->ours[o]),
+                          packing_words[row->packing[o]]);
         else
-            SET(COLUMN_OURS + o, "%s", grouped(number, row->ours[o]));
-    for (int v = 0; v < VERDICTS; v++) {
+            text_grid_set(grid, COLUMN_OURS + o, "%s", grouped(number, row->ours[o]));
+    for (size_t v = 0; v < VERDICTS; v++) {
         const char *verdict = published_verdict(row, (enum published_verdict)v);
-        SET(COLUMN_VERDICT + v, "%s", *verdict ? verdict : "-");
-    }
-}
-
-static void print_cells(const struct cells *cells, size_t count)
-{
-    int width[COLUMNS] = {0};
-    for (size_t r = 0; r < count; r++)
-        for (int k = 0; k < COLUMNS; k++) {
-            int length = (int)strlen(cells[r].text[k]);
-            width[k] = length > width[k] ? length : width[k];
-        }
-    for (size_t r = 0; r < count; r++) {
-        for (int k = 0; k < COLUMNS; k++)
-            printf("  %*s", k < COLUMN_PUBLISHED ? -width[k] : width[k], cells[r].text[k]);
-        putchar('\n');
+        text_grid_put(grid, COLUMN_VERDICT + v, *verdict ? verdict : "-");
     }
 }
 
 static void print_table(const struct published_table *table)
 {
-    struct cells *cells = must_alloc((table->count + 1) * sizeof *cells);
-    size_t count = 1, without = 0;
-    for (int k = 0; k < COLUMNS; k++)
-        snprintf(cells[0].text[k], sizeof cells[0].text[k], "%s", titles[k]);
+    struct text_grid grid = text_grid_of(columns, COLUMNS);
+    struct terminal_page page;
+    size_t without = 0;
+    terminal_page_open(&page, stdout);
+    grid.indent = 2;
+    grid.complete = "--format csv has all";
+    for (size_t c = COLUMN_PUBLISHED + 2; c < COLUMN_VERDICT; c++)
+        grid.column[c].drop = (unsigned)(COLUMN_VERDICT - c) + 1;
     for (size_t i = 0; i < table->count; i++)
         if (table->rows[i].has_fun)
-            fill(&cells[count++], &table->rows[i]);
-    print_cells(cells, count);
-    free(cells);
+            add_row(&grid, &table->rows[i]);
+    text_grid_print(&grid, TABLE_TEXT, &page.terminal, page.out);
+    text_grid_free(&grid);
     for (size_t i = 0; i < table->count; i++) {
         const struct published_row *row = &table->rows[i];
         if (!row->has_fun)
-            printf("%s%s %s %s",
-                   without++ ? ", " : "\nno program of ours: ", row->text[PUBLISHED_PROGRAM],
-                   row->text[PUBLISHED_DATASET], row->text[PUBLISHED_VARIANT]);
+            fprintf(page.out, "%s%s %s %s",
+                    without++ ? ", " : "\nno program of ours: ", row->text[PUBLISHED_PROGRAM],
+                    row->text[PUBLISHED_DATASET], row->text[PUBLISHED_VARIANT]);
     }
-    if (without)
-        putchar('\n');
+    fputs(without ? "\n" : "", page.out);
+    terminal_page_close(&page);
 }
 
 /* ---- for programs --------------------------------------------------------------------------- */
@@ -149,32 +137,23 @@ static json_t *row_json(const struct published_row *row)
     return json;
 }
 
-/* The keys of a row are the columns. No cell needs quotes: those that were read had none. */
+/* The keys of a row are the columns. */
 static void print_csv(const json_t *rows)
 {
-    size_t i;
+    struct text_grid grid = {0};
+    size_t i, c;
     json_t *row, *value;
-    const char *key, *separator = "";
+    const char *key;
     json_object_foreach(json_array_get(rows, 0), key, value)
-    {
-        printf("%s%s", separator, key);
-        separator = ",";
-    }
-    putchar('\n');
+        text_grid_add_column(&grid, (struct text_grid_column){.title = key});
     json_array_foreach(rows, i, row)
     {
-        separator = "";
-        json_object_foreach(row, key, value)
-        {
-            fputs(separator, stdout);
-            if (json_is_integer(value))
-                printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
-            else if (json_is_string(value))
-                fputs(json_string_value(value), stdout);
-            separator = ",";
-        }
-        putchar('\n');
+        text_grid_add_row(&grid);
+        for (c = 0; c < grid.column_count; c++)
+            text_grid_put_json(&grid, c, json_object_get(row, grid.column[c].title));
     }
+    text_grid_print(&grid, TABLE_CSV, NULL, stdout);
+    text_grid_free(&grid);
 }
 
 static void print_tree(const struct published_table *table, enum plan_format format)

@@ -1,39 +1,35 @@
 #include "cli/plan/plan_output.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "record/table/text_grid.h"
 
-/* X(NAME, title) */
+/* X(NAME, title, kind, drop) */
 #define COLUMN_LIST(X)                                                                             \
-    X(SET, "set")                                                                                  \
-    X(BLOCKS, "blocks")                                                                            \
-    X(ALLOCS, "allocations")                                                                       \
-    X(SCOPE, "peak, scope")                                                                        \
-    X(LAST_USE, "peak, last use")                                                                  \
-    X(BOUND, "lower bound")                                                                        \
-    X(GAP, "scope over it")                                                                        \
-    X(OVER_BEST, "over best")                                                                      \
-    X(COPIES, "copies")                                                                            \
-    X(ELIDED, "elided")                                                                            \
-    X(ARENA, "arena")                                                                              \
-    X(TIME, "planned in")
+    X(SET, "set", GRID_NAME, 0)                                                                    \
+    X(BLOCKS, "blocks", GRID_NUMBER, 8)                                                            \
+    X(ALLOCS, "allocations", GRID_NUMBER, 7)                                                       \
+    X(SCOPE, "peak, scope", GRID_NUMBER, 0)                                                        \
+    X(LAST_USE, "peak, last use", GRID_NUMBER, 0)                                                  \
+    X(BOUND, "lower bound", GRID_NUMBER, 1)                                                        \
+    X(GAP, "scope over it", GRID_NUMBER, 4)                                                        \
+    X(OVER_BEST, "over best", GRID_NUMBER, 2)                                                      \
+    X(COPIES, "copies", GRID_NUMBER, 3)                                                            \
+    X(ELIDED, "elided", GRID_NUMBER, 5)                                                            \
+    X(ARENA, "arena", GRID_NUMBER, 6)                                                              \
+    X(TIME, "planned in", GRID_NUMBER, 9)
 
 enum column {
-#define X(name, title) COLUMN_##name,
+#define X(name, title, kind, drop) COLUMN_##name,
     COLUMN_LIST(X)
 #undef X
         COLUMNS
 };
-static const char *const titles[COLUMNS] = {
-#define X(name, title) title,
+static const struct text_grid_column columns[COLUMNS] = {
+#define X(name, title, kind, drop) {title, kind, drop, false, NULL},
     COLUMN_LIST(X)
 #undef X
-};
-
-struct cells {
-    char text[COLUMNS][160];
 };
 
 static const struct {
@@ -65,73 +61,70 @@ struct copy_counts plan_copies(const struct dry_run *run)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-#define SET(column, ...) snprintf(c->text[column], sizeof c->text[column], __VA_ARGS__)
-
-static void set_excess(struct cells *c, enum column column, uint64_t bytes, uint64_t least)
+static void set_excess(struct text_grid *grid, enum column column, uint64_t bytes, uint64_t least)
 {
     if (least)
-        SET(column, "%+.1f %%", 100 * ((double)bytes / (double)least - 1));
+        text_grid_set(grid, column, "%+.1f %%", 100 * ((double)bytes / (double)least - 1));
 }
 
-static void set_counts(struct cells *c, const struct merge_report *report,
+static void set_bytes(struct text_grid *grid, enum column column, uint64_t bytes)
+{
+    char size[32];
+    text_grid_set(grid, column, "%s", text_bytes(size, bytes));
+}
+
+static void set_copies(struct text_grid *grid, enum column column, uint64_t count, uint64_t bytes)
+{
+    char size[32];
+    if (count)
+        text_grid_set(grid, column, "%llu (%s)", (unsigned long long)count,
+                      text_bytes(size, bytes));
+    else
+        text_grid_put(grid, column, "0");
+}
+
+static void set_counts(struct text_grid *grid, const struct merge_report *report,
                        const struct merge_report_row *row)
 {
     const struct dry_run *run = &row->last_use;
     const struct copy_counts copies = plan_copies(run);
-    char size[32];
-    SET(COLUMN_ALLOCS, "%llu", (unsigned long long)run->alloc_count);
-    text_bytes(c->text[COLUMN_SCOPE], row->scope.peak_requested_bytes);
-    text_bytes(c->text[COLUMN_LAST_USE], run->peak_requested_bytes);
-    text_bytes(c->text[COLUMN_BOUND], run->live_lower_bound_bytes);
-    set_excess(c, COLUMN_GAP, row->scope.peak_requested_bytes, run->live_lower_bound_bytes);
-    set_excess(c, COLUMN_OVER_BEST, run->peak_requested_bytes, report->best_bytes);
-    if (copies.count)
-        SET(COLUMN_COPIES, "%llu (%s)", (unsigned long long)copies.count,
-            text_bytes(size, copies.bytes));
-    else
-        SET(COLUMN_COPIES, "0");
-    if (copies.elided_count)
-        SET(COLUMN_ELIDED, "%llu (%s)", (unsigned long long)copies.elided_count,
-            text_bytes(size, copies.elided_bytes));
-    else
-        SET(COLUMN_ELIDED, "0");
+    text_grid_set(grid, COLUMN_ALLOCS, "%llu", (unsigned long long)run->alloc_count);
+    set_bytes(grid, COLUMN_SCOPE, row->scope.peak_requested_bytes);
+    set_bytes(grid, COLUMN_LAST_USE, run->peak_requested_bytes);
+    set_bytes(grid, COLUMN_BOUND, run->live_lower_bound_bytes);
+    set_excess(grid, COLUMN_GAP, row->scope.peak_requested_bytes, run->live_lower_bound_bytes);
+    set_excess(grid, COLUMN_OVER_BEST, run->peak_requested_bytes, report->best_bytes);
+    set_copies(grid, COLUMN_COPIES, copies.count, copies.bytes);
+    set_copies(grid, COLUMN_ELIDED, copies.elided_count, copies.elided_bytes);
 }
 
-static void fill(struct cells *c, const struct merge_report *report,
-                 const struct merge_report_row *row)
+static void add_row(struct text_grid *grid, const struct merge_report *report,
+                    const struct merge_report_row *row)
 {
-    char size[32];
-    for (int k = 0; k < COLUMNS; k++)
-        SET(k, "-");
-    SET(COLUMN_SET, "%s", row->set);
-    SET(COLUMN_BLOCKS, "%u", row->block_count);
+    char text[32];
+    text_grid_add_row(grid);
+    for (size_t c = 0; c < COLUMNS; c++)
+        text_grid_put(grid, c, "-");
+    text_grid_put(grid, COLUMN_SET, row->set);
+    text_grid_set(grid, COLUMN_BLOCKS, "%u", row->block_count);
     if (report->counted)
-        set_counts(c, report, row);
+        set_counts(grid, report, row);
     if (row->merge->packed)
-        SET(COLUMN_ARENA, "%s, %s", text_bytes(size, (uint64_t)row->merge->arena_bytes),
-            row->merge->proven ? "optimal" : "not proven");
-    text_ns(c->text[COLUMN_TIME], (double)row->planning_ns);
+        text_grid_set(grid, COLUMN_ARENA, "%s, %s",
+                      text_bytes(text, (uint64_t)row->merge->arena_bytes),
+                      row->merge->proven ? "optimal" : "not proven");
+    text_grid_set(grid, COLUMN_TIME, "%s", text_ns(text, (double)row->planning_ns));
 }
 
-static void print_table(const struct merge_report *report, FILE *out)
+static void print_table(const struct merge_report *report, struct terminal_page *page)
 {
-    struct cells *cells = must_alloc((report->row_count + 1) * sizeof *cells);
-    for (int k = 0; k < COLUMNS; k++)
-        snprintf(cells[0].text[k], sizeof cells[0].text[k], "%s", titles[k]);
+    struct text_grid grid = text_grid_of(columns, COLUMNS);
+    grid.indent = 2;
+    grid.complete = "--format json has all";
     for (size_t r = 0; r < report->row_count; r++)
-        fill(&cells[r + 1], report, &report->rows[r]);
-    int width[COLUMNS] = {0};
-    for (size_t r = 0; r <= report->row_count; r++)
-        for (int k = 0; k < COLUMNS; k++) {
-            int length = (int)strlen(cells[r].text[k]);
-            width[k] = length > width[k] ? length : width[k];
-        }
-    for (size_t r = 0; r <= report->row_count; r++) {
-        for (int k = 0; k < COLUMNS; k++)
-            fprintf(out, "  %*s", k == COLUMN_SET ? -width[k] : width[k], cells[r].text[k]);
-        fputc('\n', out);
-    }
-    free(cells);
+        add_row(&grid, report, &report->rows[r]);
+    text_grid_print(&grid, TABLE_TEXT, &page->terminal, page->out);
+    text_grid_free(&grid);
 }
 
 /* ---- the decisions -------------------------------------------------------------------------- */
@@ -172,7 +165,10 @@ static void print_events(const struct merge *m, bool refused, FILE *out)
 
 void plan_print_table(const struct merge_report *report, FILE *out)
 {
-    print_table(report, out);
+    struct terminal_page page;
+    terminal_page_open(&page, out);
+    out = page.out;
+    print_table(report, &page);
     for (size_t r = 0; r < report->row_count; r++) {
         const struct merge *m = report->rows[r].merge;
         if (!m->event_count)
@@ -182,6 +178,7 @@ void plan_print_table(const struct merge_report *report, FILE *out)
         print_events(m, false, out);
         print_events(m, true, out);
     }
+    terminal_page_close(&page);
 }
 
 /* ---- why ------------------------------------------------------------------------------------ */
@@ -262,6 +259,9 @@ int plan_print_why(const struct merge_report *report, const char *name, FILE *ou
                          nearest >= 0 ? report->fun->names[nearest].text : "",
                          nearest >= 0 ? "?)" : "");
     }
+    struct terminal_page page;
+    terminal_page_open(&page, out);
+    out = page.out;
     for (size_t r = 0; r < report->row_count; r++) {
         const struct merge *m = report->rows[r].merge;
         unsigned found = 0;
@@ -275,5 +275,6 @@ int plan_print_why(const struct merge_report *report, const char *name, FILE *ou
         if (!found)
             fprintf(out, "  no pass had anything to decide about '%s'\n", name);
     }
+    terminal_page_close(&page);
     return 0;
 }

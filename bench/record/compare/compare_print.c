@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "record/facts/case.h"
-#include "record/compare/compare_lines.h"
-#include "record/table/print.h"
+#include "record/compare/compare_grid.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 
@@ -57,8 +56,8 @@ static void print_differences(const json_t *comparison, const char *end, FILE *o
         fprintf(out, "! %s%s", json_string_value(one), end);
 }
 
-static void print_preface(const json_t *comparison, const struct compare_lines *lines,
-                          const char *end, FILE *out)
+static void print_preface(const json_t *comparison, const struct text_grid *grid, const char *end,
+                          FILE *out)
 {
     const json_t *by = json_object_get(comparison, "by"), *files;
     print_file("base", json_object_get(comparison, "base"), end, out);
@@ -69,13 +68,7 @@ static void print_preface(const json_t *comparison, const struct compare_lines *
         fprintf(out, "base of every case: the one with the %s %s, paired by round%s",
                 tree_get_text(by, "member"), tree_get_text(by, "value"), end);
     print_differences(comparison, end, out);
-    const char *before = "all: ";
-    for (int c = LINE_FILE + 1; c < LINE_COLUMNS && lines->count; c++)
-        if (lines->once[c] && *lines->once[c]) {
-            fprintf(out, "%s%s %s", before, line_titles[c], lines->once[c]);
-            before = ", ";
-        }
-    fputs(*before == ',' ? end : "", out);
+    text_grid_print_once(grid, end, out);
 }
 
 /* "41 same, 1 slower"; false where there is nothing to count. */
@@ -132,128 +125,61 @@ static void print_outcome(const json_t *comparison, const char *end, FILE *out)
 
 /* ---- formats -------------------------------------------------------------------------------- */
 
-static void print_text_lines(const struct compare_lines *lines, FILE *out)
+static void print_people(const json_t *comparison, const json_t *rows, enum table_format format,
+                         FILE *out)
 {
-    size_t width[LINE_COLUMNS];
-    const bool wants_colour = table_wants_colour(out);
-    for (int c = 0; c < LINE_COLUMNS; c++) {
-        width[c] = print_width(line_titles[c]);
-        for (size_t i = 0; i < lines->count; i++) {
-            const size_t own = print_width(lines->line[i].cell[c]);
-            width[c] = own > width[c] ? own : width[c];
-        }
+    struct text_grid grid = compare_grid_of(comparison, rows);
+    const char *end = format == TABLE_MARKDOWN ? "  \n" : "\n";
+    struct terminal_page page;
+    terminal_page_open(&page, out);
+    print_preface(comparison, &grid, end, page.out);
+    if (grid.row_count) {
+        fputc('\n', page.out);
+        text_grid_print(&grid, format, &page.terminal, page.out);
     }
-    for (size_t i = 0; i <= lines->count && lines->count; i++) {
-        const struct compare_line *line = i ? &lines->line[i - 1] : NULL;
-        for (int c = 0; c < LINE_COLUMNS; c++) {
-            const char *text = line ? line->cell[c] : line_titles[c];
-            const bool has_colour = line && wants_colour && c == LINE_VERDICT;
-            if (lines->once[c])
-                continue;
-            fputs("  ", out);
-            print_padded(text, c == LINE_VERDICT ? 0 : width[c], c >= LINE_BASE && c < LINE_VERDICT,
-                         has_colour ? line->colour : "", out);
-        }
-        fputc('\n', out);
-    }
+    fputc('\n', page.out);
+    print_outcome(comparison, end, page.out);
+    terminal_page_close(&page);
+    text_grid_free(&grid);
 }
 
-static void print_markdown_lines(const struct compare_lines *lines, FILE *out)
-{
-    for (size_t i = 0; i <= lines->count && lines->count; i++) {
-        for (int c = 0; c < LINE_COLUMNS; c++)
-            if (!lines->once[c]) {
-                fputs("| ", out);
-                print_markdown_cell(i ? lines->line[i - 1].cell[c] : line_titles[c], out);
-                fputc(' ', out);
-            }
-        fputs("|\n", out);
-        for (int c = 0; i == 0 && c < LINE_COLUMNS; c++)
-            if (!lines->once[c])
-                fputs(c >= LINE_BASE && c < LINE_VERDICT ? "| --: " : "| :-- ", out);
-        fputs(i == 0 ? "|\n" : "", out);
-    }
-}
-
-static void print_people(const json_t *comparison, const json_t *rows, bool markdown, FILE *out)
-{
-    struct compare_lines lines = compare_lines_of(comparison, rows);
-    const char *end = markdown ? "  \n" : "\n";
-    print_preface(comparison, &lines, end, out);
-    if (lines.count)
-        fputc('\n', out);
-    if (markdown)
-        print_markdown_lines(&lines, out);
-    else
-        print_text_lines(&lines, out);
-    fputc('\n', out);
-    print_outcome(comparison, end, out);
-    compare_lines_free(&lines);
-}
-
-static void print_csv_value(const json_t *value, FILE *out)
-{
-    if (json_is_string(value))
-        print_csv_cell(json_string_value(value), out);
-    else if (json_is_integer(value))
-        fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_real(value))
-        fprintf(out, "%.12g", json_real_value(value));
-    else if (json_is_boolean(value))
-        fputs(json_is_true(value) ? "true" : "false", out);
-}
+/* X(member): the members of a row that CSV has; `file` stands before, the ends of `ci` after them. */
+/* clang-format off */
+#define CSV_MEMBER_LIST(X)                                                                         \
+    X(id) CASE_KEY_ALL_LIST(X)                                                                     \
+    X(metric) X(phase) X(kind) X(unit) X(base) X(new) X(ratio) X(p) X(p_adj) X(limit) X(cases)     \
+    X(rounds_needed) X(verdict) X(effect) X(gated) X(regression) X(reason)
+/* clang-format on */
 
 static void print_csv(const json_t *comparison, const json_t *rows, FILE *out)
 {
-    static const char *const columns[] = {
-        "id",
-#define X(member) #member,
-        CASE_KEY_ALL_LIST(X)
-#undef X
-            "metric",
-        "phase",
-        "kind",
-        "unit",
-        "base",
-        "new",
-        "ratio",
-        "p",
-        "p_adj",
-        "limit",
-        "cases",
-        "rounds_needed",
-        "verdict",
-        "effect",
-        "gated",
-        "regression",
-        "reason",
+#define X(member) {.title = #member},
+    /* clang-format off */
+    static const struct text_grid_column columns[] = {
+        {.title = "file"},
+        CSV_MEMBER_LIST(X)
+        {.title = "ci_lo"}, {.title = "ci_hi"}, X(experiment) X(row)
     };
+    /* clang-format on */
+#undef X
+    enum { COLUMNS = sizeof columns / sizeof *columns, FIRST_LIMIT = COLUMNS - 4 };
+    struct text_grid grid = text_grid_of(columns, COLUMNS);
     const json_t *files = json_object_get(comparison, "new");
     size_t i;
     json_t *row;
-    fputs("file", out);
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
-        fprintf(out, ",%s", columns[c]);
-    fputs(",ci_lo,ci_hi,experiment,row\n", out);
     json_array_foreach(rows, i, row)
     {
         const size_t file = (size_t)json_integer_value(json_object_get(row, "file"));
-        const json_t *ci = json_object_get(row, "ci");
-        print_csv_cell(tree_get_text(json_array_get(files, file), "name"), out);
-        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
-            fputc(',', out);
-            print_csv_value(json_object_get(row, columns[c]), out);
-        }
-        for (size_t c = 0; c < 2; c++) {
-            fputc(',', out);
-            print_csv_value(json_array_get(ci, c), out);
-        }
-        fputc(',', out);
-        print_csv_value(json_object_get(row, "experiment"), out);
-        fputc(',', out);
-        print_csv_value(json_object_get(row, "row"), out);
-        fputc('\n', out);
+        text_grid_add_row(&grid);
+        for (size_t c = 1; c < COLUMNS; c++)
+            text_grid_put_json(&grid, c, json_object_get(row, columns[c].title));
+        text_grid_put(&grid, 0, tree_get_text(json_array_get(files, file), "name"));
+        for (size_t c = 0; c < 2; c++)
+            text_grid_put_json(&grid, FIRST_LIMIT + c,
+                               json_array_get(json_object_get(row, "ci"), c));
     }
+    text_grid_print(&grid, TABLE_CSV, NULL, out);
+    text_grid_free(&grid);
 }
 
 static int print_json(const json_t *comparison, json_t *rows, FILE *out, struct error *error)
@@ -275,7 +201,7 @@ int compare_print(const json_t *comparison, enum table_format format, enum compa
     else if (format == TABLE_CSV)
         print_csv(comparison, rows, out);
     else
-        print_people(comparison, rows, format == TABLE_MARKDOWN, out);
+        print_people(comparison, rows, format, out);
     json_decref(rows);
     if (code == 0 && (fflush(out) != 0 || ferror(out)))
         code = error_set(error, ERR_IO, "the comparison could not be written: %s", strerror(errno));

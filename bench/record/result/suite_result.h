@@ -4,16 +4,11 @@
 #define GAMUT_RECORD_SUITE_RESULT_H
 
 #include <jansson.h>
-#include <stdio.h>
-
-#include "record/table/table.h"
 
 /* Adds the suite (its checked file, see run/select/suite.h) to a result. Copies it. */
 void suite_result_set(json_t *root, const char *name, const json_t *suite);
 /* Gives each row its `measured`: an entry for every pair of cases, from the rounds that both have.
  * And `means`: geometric means over rows. Nothing where the result has no suite. */
 void suite_result_summarise(json_t *root);
-/* The suite's table, below the usual one. TABLE_TEXT or TABLE_MARKDOWN; others print nothing. */
-void suite_result_print(const json_t *root, enum table_format format, FILE *out);
 
 #endif

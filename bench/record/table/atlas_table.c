@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "record/table/text_grid.h"
 
 static const uint64_t shown_bytes[] = {4096, 1 << 20, 16 << 20, 1 << 30};
 enum { SHOWN = sizeof shown_bytes / sizeof *shown_bytes };
@@ -76,126 +77,188 @@ static void waits_text(const struct atlas_curve *curve, char out[96])
     }
 }
 
-static void print_time(const struct atlas_point *point, FILE *out)
+/* ---- the tables ------------------------------------------------------------------------------ */
+
+/* "-" where nothing was measured. */
+static void set_time(struct text_grid *grid, size_t column, const struct atlas_point *point,
+                     uint64_t ns)
 {
-    char ns[32];
-    fprintf(out, "  %9s", point ? text_ns(ns, (double)point->p50_ns) : "-");
+    char text[32];
+    text_grid_set(grid, column, "%s", point ? text_ns(text, (double)ns) : "-");
 }
 
-static void print_methods(const struct atlas *atlas, FILE *out)
+/* Columns of the table of methods; the sizes that are shown stand between CALL and LARGEST. */
+enum {
+    METHOD_NAME,
+    METHOD_CALL,
+    METHOD_SIZE,
+    METHOD_LARGEST = METHOD_SIZE + SHOWN,
+    METHOD_P99,
+    METHOD_FIT,
+    METHOD_FIT_ERROR,
+    METHOD_WAITS,
+    METHOD_COLUMNS
+};
+
+static void add_method(struct text_grid *grid, const struct atlas_curve *curve)
 {
-    char size[32];
-    fprintf(out, "\n%-20s  %-10s", "method", "call");
-    for (size_t i = 0; i < SHOWN; i++)
-        fprintf(out, "  %9s", text_bytes(size, shown_bytes[i]));
-    fprintf(out, "  %20s  %9s  %-44s  %7s  %s\n", "largest", "p99 1 MiB", "fit a + size / b",
-            "fit off", "waits for");
-    for (size_t c = 0; c < atlas->curve_count; c++) {
-        const struct atlas_curve *curve = &atlas->curves[c];
-        const struct atlas_point *largest = largest_of(curve), *mib = point_at(curve, 1 << 20);
-        char text[96], ns[32];
-        if (!largest)
-            continue;
-        fprintf(out, "%-20s  %-10s", curve->method, curve->call);
-        for (size_t i = 0; i < SHOWN; i++)
-            print_time(point_at(curve, shown_bytes[i]), out);
-        snprintf(text, sizeof text, "%s (%s)", text_ns(ns, (double)largest->p50_ns),
-                 text_bytes(size, largest->bytes));
-        fprintf(out, "  %20s  %9s", text, mib ? text_ns(ns, (double)mib->p99_ns) : "-");
-        struct text fit = {0};
-        atlas_fit_text(curve, &fit);
-        fprintf(out, "  %-44s", fit.length ? fit.data : "-");
-        text_free(&fit);
-        if (isnan(curve->fit_error))
-            fprintf(out, "  %7s", "-");
-        else
-            fprintf(out, "  %5.0f %%", 100 * curve->fit_error);
-        waits_text(curve, text);
-        fprintf(out, "  %s\n", *text ? text : "-");
+    const struct atlas_point *largest = largest_of(curve), *mib = point_at(curve, 1 << 20);
+    char size[32], ns[32], waits[96];
+    struct text fit = {0};
+    text_grid_add_row(grid);
+    text_grid_put(grid, METHOD_NAME, curve->method);
+    text_grid_put(grid, METHOD_CALL, curve->call);
+    for (size_t i = 0; i < SHOWN; i++) {
+        const struct atlas_point *point = point_at(curve, shown_bytes[i]);
+        set_time(grid, METHOD_SIZE + i, point, point ? point->p50_ns : 0);
     }
+    text_grid_set(grid, METHOD_LARGEST, "%s (%s)", text_ns(ns, (double)largest->p50_ns),
+                  text_bytes(size, largest->bytes));
+    set_time(grid, METHOD_P99, mib, mib ? mib->p99_ns : 0);
+    atlas_fit_text(curve, &fit);
+    text_grid_set(grid, METHOD_FIT, "%s", fit.length ? fit.data : "-");
+    text_free(&fit);
+    if (isnan(curve->fit_error))
+        text_grid_put(grid, METHOD_FIT_ERROR, "-");
+    else
+        text_grid_set(grid, METHOD_FIT_ERROR, "%.0f %%", 100 * curve->fit_error);
+    waits_text(curve, waits);
+    text_grid_set(grid, METHOD_WAITS, "%s", *waits ? waits : "-");
 }
 
-static void print_commands(const struct atlas *atlas, FILE *out)
+static void print_grid(struct text_grid *grid, struct terminal_page *page)
 {
-    bool first = true;
+    grid->complete = "--format json has all";
+    if (grid->row_count) {
+        fputc('\n', page->out);
+        text_grid_print(grid, TABLE_TEXT, &page->terminal, page->out);
+    }
+    text_grid_free(grid);
+}
+
+static void print_methods(const struct atlas *atlas, struct terminal_page *page)
+{
+    static const struct text_grid_column columns[METHOD_COLUMNS] = {
+        [METHOD_NAME] = {"method", GRID_NAME, 0, false, NULL},
+        [METHOD_CALL] = {"call", GRID_NAME, 0, false, NULL},
+        [METHOD_SIZE] = {"4 KiB", GRID_NUMBER, 5, false, NULL},
+        [METHOD_SIZE + 1] = {"1 MiB", GRID_NUMBER, 1, false, NULL},
+        [METHOD_SIZE + 2] = {"16 MiB", GRID_NUMBER, 4, false, NULL},
+        [METHOD_SIZE + 3] = {"1 GiB", GRID_NUMBER, 3, false, NULL},
+        [METHOD_LARGEST] = {"largest", GRID_NUMBER, 7, false, NULL},
+        [METHOD_P99] = {"p99 1 MiB", GRID_NUMBER, 6, false, NULL},
+        [METHOD_FIT] = {"fit a + size / b", GRID_NAME, 8, false, NULL},
+        [METHOD_FIT_ERROR] = {"fit off", GRID_NUMBER, 9, false, NULL},
+        [METHOD_WAITS] = {"waits for", GRID_PROSE, 0, false, NULL},
+    };
+    struct text_grid grid = text_grid_of(columns, METHOD_COLUMNS);
+    for (size_t c = 0; c < atlas->curve_count; c++)
+        if (largest_of(&atlas->curves[c]))
+            add_method(&grid, &atlas->curves[c]);
+    print_grid(&grid, page);
+}
+
+static void print_commands(const struct atlas *atlas, struct terminal_page *page)
+{
+    static const struct text_grid_column columns[] = {
+        {"command", GRID_NAME, 0, false, NULL}, {"median", GRID_NUMBER, 0, false, NULL},
+        {"p10", GRID_NUMBER, 1, false, NULL},   {"p90", GRID_NUMBER, 1, false, NULL},
+        {"p99", GRID_NUMBER, 1, false, NULL},   {"waits for", GRID_PROSE, 0, false, NULL},
+    };
+    struct text_grid grid = text_grid_of(columns, sizeof columns / sizeof *columns);
     for (size_t c = 0; c < atlas->curve_count; c++) {
         const struct atlas_curve *curve = &atlas->curves[c];
         const struct atlas_point *point = point_at(curve, 0);
-        char median[32], p10[32], p90[32], p99[32], waits[96];
+        char waits[96];
         if (!point)
             continue;
-        if (first)
-            fprintf(out, "\n%-20s  %9s  %9s  %9s  %9s  %s\n", "command", "median", "p10", "p90",
-                    "p99", "waits for");
-        first = false;
+        const uint64_t times[] = {point->p50_ns, point->p10_ns, point->p90_ns, point->p99_ns};
+        text_grid_add_row(&grid);
+        text_grid_put(&grid, 0, curve->call);
+        for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+            set_time(&grid, 1 + i, point, times[i]);
         waits_text(curve, waits);
-        fprintf(out, "%-20s  %9s  %9s  %9s  %9s  %s\n", curve->call,
-                text_ns(median, (double)point->p50_ns), text_ns(p10, (double)point->p10_ns),
-                text_ns(p90, (double)point->p90_ns), text_ns(p99, (double)point->p99_ns),
-                *waits ? waits : "-");
+        text_grid_set(&grid, 5, "%s", *waits ? waits : "-");
     }
+    print_grid(&grid, page);
 }
 
-static void print_live(const struct atlas *atlas, FILE *out)
+/* One line for a curve: how long its calls take beside other live allocations. */
+static void print_live(const struct atlas *atlas, struct terminal_page *page)
 {
-    bool first = true;
+    static const struct text_grid_column columns[] = {
+        {"method", GRID_NAME, 0, false, NULL},
+        {"call", GRID_NAME, 0, false, NULL},
+        {"size", GRID_NUMBER, 0, false, NULL},
+        {"median with other live allocations of the same method and size", GRID_PROSE, 0, false,
+         NULL},
+    };
+    struct text_grid grid = text_grid_of(columns, sizeof columns / sizeof *columns);
     for (size_t c = 0; c < atlas->curve_count; c++) {
         const struct atlas_curve *curve = &atlas->curves[c];
-        bool named = false;
+        struct text times = {0};
+        uint64_t bytes = 0;
         for (size_t i = 0; i < curve->point_count; i++) {
             const struct atlas_point *p = &curve->points[i];
-            char size[32], ns[32];
+            char ns[32];
             if (p->live_count == 0)
                 continue;
-            if (first)
-                fputs("\nmedian with other live allocations of the same method and size\n", out);
-            if (!named)
-                fprintf(out, "%-20s  %-10s  %9s", curve->method, curve->call,
-                        text_bytes(size, p->bytes));
-            first = false;
-            named = true;
-            if (p->sample_count)
-                fprintf(out, "  %llu: %s", (unsigned long long)p->live_count,
-                        text_ns(ns, (double)p->p50_ns));
-            else
-                fprintf(out, "  %llu: %s", (unsigned long long)p->live_count, p->skipped);
+            bytes = times.length ? bytes : p->bytes;
+            text_add(&times, "%s%llu: %s", times.length ? "  " : "",
+                     (unsigned long long)p->live_count,
+                     p->sample_count ? text_ns(ns, (double)p->p50_ns) : p->skipped);
         }
-        if (named)
-            fputc('\n', out);
+        if (times.length) {
+            char size[32];
+            text_grid_add_row(&grid);
+            text_grid_put(&grid, 0, curve->method);
+            text_grid_put(&grid, 1, curve->call);
+            text_grid_set(&grid, 2, "%s", text_bytes(size, bytes));
+            text_grid_set(&grid, 3, "%s", times.data);
+        }
+        text_free(&times);
     }
+    print_grid(&grid, page);
 }
 
 /* One line for what a method does not offer, or from which size on something was left out. */
-static void print_skipped(const struct atlas *atlas, FILE *out)
+static void print_skipped(const struct atlas *atlas, struct terminal_page *page)
 {
-    bool first = true;
+    static const struct text_grid_column columns[] = {{"left out", GRID_NAME, 0, false, NULL},
+                                                      {"", GRID_PROSE, 0, false, NULL}};
+    struct text_grid grid = text_grid_of(columns, sizeof columns / sizeof *columns);
     for (size_t c = 0; c < atlas->curve_count; c++) {
         const struct atlas_curve *curve = &atlas->curves[c];
-        const struct atlas_point *skipped = NULL;
+        const char *first = NULL;
         size_t count = 0;
         for (size_t i = 0; i < curve->point_count; i++)
             if (*curve->points[i].skipped && curve->points[i].live_count == 0) {
-                skipped = skipped ? skipped : &curve->points[i];
+                first = first ? first : curve->points[i].skipped;
                 count++;
             }
-        if (!skipped)
+        if (!first)
             continue;
-        if (first)
-            fputs("\nleft out\n", out);
-        first = false;
-        fprintf(out, "%-20s  %s", curve->method, skipped->skipped);
-        fprintf(out, count > 1 ? ", and %zu larger sizes\n" : "\n", count - 1);
+        text_grid_add_row(&grid);
+        text_grid_put(&grid, 0, curve->method);
+        if (count > 1)
+            text_grid_set(&grid, 1, "%s, and %zu larger sizes", first, count - 1);
+        else
+            text_grid_put(&grid, 1, first);
     }
+    print_grid(&grid, page);
 }
 
 void atlas_print(const struct atlas *atlas, FILE *out)
 {
+    struct terminal_page page;
     char ns[32];
-    fprintf(out, "%s, %s%s%s; medians, of which %s is the reading of the clock\n", atlas->device,
-            atlas->name, *atlas->driver ? ", driver " : "", atlas->driver,
+    terminal_page_open(&page, out);
+    fprintf(page.out, "%s, %s%s%s; medians, of which %s is the reading of the clock\n",
+            atlas->device, atlas->name, *atlas->driver ? ", driver " : "", atlas->driver,
             isnan(atlas->timer_ns) ? "an unknown part" : text_ns(ns, atlas->timer_ns));
-    print_methods(atlas, out);
-    print_commands(atlas, out);
-    print_live(atlas, out);
-    print_skipped(atlas, out);
+    print_methods(atlas, &page);
+    print_commands(atlas, &page);
+    print_live(atlas, &page);
+    print_skipped(atlas, &page);
+    terminal_page_close(&page);
 }

@@ -1,27 +1,13 @@
 #include "record/table/experiment_table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/text.h"
+#include "base/tree.h"
 #include "record/result/case_tree.h"
 #include "record/result/experiment.h"
-#include "record/table/print.h"
-#include "base/tree.h"
-
-/* A column is a parameter or a metric; cells are texts, the first line the titles. */
-struct column {
-    const char *name, *unit;
-    bool is_parameter;
-    size_t width;
-};
-
-struct grid {
-    const json_t *experiment, *rows;
-    size_t column_count;
-    struct column *columns;
-};
+#include "record/table/text_grid.h"
 
 /* A metric of which no row knows anything has no column. */
 static bool is_known(const json_t *rows, const char *metric)
@@ -36,79 +22,84 @@ static bool is_known(const json_t *rows, const char *metric)
     return false;
 }
 
-static void add_column(struct grid *grid, const char *name, const char *unit, bool is_parameter)
-{
-    grid->columns = must_realloc(grid->columns, (grid->column_count + 1) * sizeof *grid->columns);
-    grid->columns[grid->column_count++] =
-        (struct column){.name = name, .unit = unit, .is_parameter = is_parameter};
-}
+/* ---- text and Markdown ----------------------------------------------------------------------- */
 
-static void add_cell(const struct column *column, const json_t *row, struct text *out)
+/* "frame" for "frame_ns", as units are in the cells; "host work" for "host_work_ns". */
+static const char *title_of(struct arena *arena, const char *name, const char *unit)
 {
-    if (column->is_parameter && !*column->unit)
-        text_add(out, "%s", experiment_word(row, column->name));
-    else if (column->is_parameter)
-        experiment_value_text(experiment_number(row, column->name), column->unit, out);
-    else
-        experiment_value_text(case_stat(row, column->name, "median"), column->unit, out);
-}
-
-/* Units are in the cells: "frame" for "frame_ns". */
-static void add_title(const struct column *column, struct text *out)
-{
-    const size_t length = strlen(column->name), unit = strlen(column->unit);
-    const bool has_unit = unit && length > unit + 1 && column->name[length - unit - 1] == '_' &&
-                          strcmp(column->name + length - unit, column->unit) == 0;
-    text_add(out, "%.*s", (int)(has_unit ? length - unit - 1 : length), column->name);
-    for (char *c = out->data; *c; c++)
+    const size_t length = strlen(name), end = strlen(unit);
+    const bool has_unit = end && length > end + 1 && name[length - end - 1] == '_' &&
+                          strcmp(name + length - end, unit) == 0;
+    char *title = arena_copy(arena, name, has_unit ? length - end - 1 : length);
+    for (char *c = title; *c; c++)
         *c = *c == '_' ? ' ' : *c;
+    return title;
 }
 
-static void widen(struct column *column, const struct text *cell)
+static void add_column(struct text_grid *grid, const char *name, const char *unit, unsigned drop)
 {
-    const size_t width = print_width(cell->data ? cell->data : "");
-    column->width = width > column->width ? width : column->width;
+    const struct text_grid_column column = {
+        .title = title_of(&grid->arena, name, unit),
+        .kind = *unit ? GRID_NUMBER : GRID_NAME,
+        .drop = drop,
+    };
+    text_grid_add_column(grid, column);
 }
 
-static void measure(struct grid *grid)
+static void set_value(struct text_grid *grid, size_t column, double value, const char *unit)
 {
-    for (size_t c = 0; c < grid->column_count; c++) {
-        struct column *column = &grid->columns[c];
-        struct text title = {0};
-        size_t i;
-        json_t *row;
-        add_title(column, &title);
-        widen(column, &title);
-        text_free(&title);
-        json_array_foreach(grid->rows, i, row)
-        {
-            struct text cell = {0};
-            if (column->is_parameter || case_is_ok(row))
-                add_cell(column, row, &cell);
-            widen(column, &cell);
-            text_free(&cell);
-        }
-    }
+    struct text cell = {0};
+    experiment_value_text(value, unit, &cell);
+    text_grid_set(grid, column, "%s", cell.data ? cell.data : "");
+    text_free(&cell);
 }
 
-static struct grid grid_of(const json_t *experiment)
+static void add_row(struct text_grid *grid, const json_t *experiment, const json_t *row)
 {
-    struct grid grid = {.experiment = experiment, .rows = json_object_get(experiment, "rows")};
-    size_t i;
-    json_t *each;
+    struct text_grid_row *cells = text_grid_add_row(grid);
+    const json_t *rows = json_object_get(experiment, "rows");
     const char *name;
+    json_t *each;
+    size_t i, column = 0;
     json_array_foreach(json_object_get(experiment, "parameters"), i, each)
-        add_column(&grid, tree_get_text(each, "name"), tree_get_text(each, "unit"), true);
+    {
+        const char *parameter = tree_get_text(each, "name"), *unit = tree_get_text(each, "unit");
+        if (*unit)
+            set_value(grid, column++, experiment_number(row, parameter), unit);
+        else
+            text_grid_put(grid, column++, experiment_word(row, parameter));
+    }
+    if (!case_is_ok(row)) {
+        cells->cells = cells->mood_of = column;
+        cells->mood = GRID_WORSE;
+        cells->remark = arena_printf(&grid->arena, "%s: %s", tree_get_text(row, "status"),
+                                     tree_get_text(row, "reason"));
+        return;
+    }
     json_object_foreach(json_object_get(experiment, "metrics"), name, each)
     {
-        if (is_known(grid.rows, name))
-            add_column(&grid, name, tree_get_text(each, "unit"), false);
+        if (is_known(rows, name))
+            set_value(grid, column++, case_stat(row, name, "median"), tree_get_text(each, "unit"));
     }
-    measure(&grid);
-    return grid;
 }
 
-/* ---- text and Markdown ----------------------------------------------------------------------- */
+static struct text_grid grid_of(const json_t *experiment)
+{
+    const json_t *rows = json_object_get(experiment, "rows");
+    struct text_grid grid = {.complete = "--format csv has all"};
+    const char *name;
+    json_t *each;
+    size_t i;
+    json_array_foreach(json_object_get(experiment, "parameters"), i, each)
+        add_column(&grid, tree_get_text(each, "name"), tree_get_text(each, "unit"), 0);
+    json_object_foreach(json_object_get(experiment, "metrics"), name, each)
+    {
+        if (is_known(rows, name)) /* the first metrics are those that an experiment is about */
+            add_column(&grid, name, tree_get_text(each, "unit"), (unsigned)grid.column_count);
+    }
+    json_array_foreach(rows, i, each) add_row(&grid, experiment, each);
+    return grid;
+}
 
 static void print_heading(const json_t *experiment, bool is_markdown, FILE *out)
 {
@@ -126,115 +117,67 @@ static void print_heading(const json_t *experiment, bool is_markdown, FILE *out)
             fprintf(out, "%s%s=%.0f", before, name, json_number_value(value));
         before = ", ";
     }
-    fprintf(out, "%s\n%s", is_markdown ? "**" : "", is_markdown ? "\n" : "");
+    fputs(is_markdown ? "**\n\n" : "\n", out);
 }
 
-static void print_cell(const struct column *column, const char *text, bool is_markdown, FILE *out)
+void experiment_table_print(const json_t *experiment, enum table_format format, FILE *out)
 {
-    if (is_markdown) {
-        fputs(" ", out);
-        print_markdown_cell(text, out);
-        fputs(" |", out);
-    } else {
-        print_padded(text, column->width, *column->unit, "", out);
-        fputs("  ", out);
-    }
-}
-
-static void print_row(const struct grid *grid, const json_t *row, bool is_markdown, FILE *out)
-{
-    const bool is_ok = case_is_ok(row);
-    fputs(is_markdown ? "|" : "", out);
-    for (size_t c = 0; c < grid->column_count; c++) {
-        struct text cell = {0};
-        if (!grid->columns[c].is_parameter && !is_ok)
-            continue;
-        add_cell(&grid->columns[c], row, &cell);
-        print_cell(&grid->columns[c], cell.data ? cell.data : "", is_markdown, out);
-        text_free(&cell);
-    }
-    if (!is_ok) {
-        const char *reason = tree_get_text(row, "reason");
-        fprintf(out, "%s%s: ", is_markdown ? " " : "", tree_get_text(row, "status"));
-        print_markdown_cell(reason, out);
-        fputs(is_markdown ? " |" : "", out);
-    }
-    fputc('\n', out);
-}
-
-static void print_titles(const struct grid *grid, bool is_markdown, FILE *out)
-{
-    fputs(is_markdown ? "|" : "", out);
-    for (size_t c = 0; c < grid->column_count; c++) {
-        struct text title = {0};
-        add_title(&grid->columns[c], &title);
-        print_cell(&grid->columns[c], title.data, is_markdown, out);
-        text_free(&title);
-    }
-    fputs(is_markdown ? "\n|" : "\n", out);
-    for (size_t c = 0; is_markdown && c < grid->column_count; c++)
-        fputs(*grid->columns[c].unit ? "---:|" : "---|", out);
-    fputs(is_markdown ? "\n" : "", out);
+    struct text_grid grid = grid_of(experiment);
+    struct terminal_page page;
+    terminal_page_open(&page, out);
+    print_heading(experiment, format == TABLE_MARKDOWN, page.out);
+    text_grid_print(&grid, format, &page.terminal, page.out);
+    terminal_page_close(&page);
+    text_grid_free(&grid);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-static const char *const csv_stats[] = {"rounds", "median", "ci_lo", "ci_hi",
-                                        "min",    "p10",    "p90",   "max"};
-enum { CSV_STATS = sizeof csv_stats / sizeof *csv_stats };
+static const struct text_grid_column csv_columns[] = {
+    {.title = "experiment"}, {.title = "device"}, {.title = "row"},    {.title = "status"},
+    {.title = "metric"},     {.title = "rounds"}, {.title = "median"}, {.title = "ci_lo"},
+    {.title = "ci_hi"},      {.title = "min"},    {.title = "p10"},    {.title = "p90"},
+    {.title = "max"},
+};
+enum { CSV_FIRST_STAT = 5, CSV_COLUMNS = sizeof csv_columns / sizeof *csv_columns };
 
-static void print_csv_line(const struct grid *grid, const json_t *row, const char *metric,
-                           FILE *out)
+static void add_csv_row(struct text_grid *grid, const json_t *experiment, const json_t *row,
+                        const char *metric)
 {
     struct text words = {0};
-    experiment_row_words(grid->experiment, row, &words);
-    const char *const cells[] = {tree_get_text(grid->experiment, "name"),
-                                 tree_get_text(grid->experiment, "device"), words.data,
-                                 tree_get_text(row, "status"), metric};
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
-        fputs(i ? "," : "", out);
-        print_csv_cell(cells[i], out);
-    }
-    for (size_t i = 0; i < CSV_STATS; i++) {
-        const double value = case_stat(row, metric, csv_stats[i]);
-        fputc(',', out);
+    experiment_row_words(experiment, row, &words);
+    text_grid_add_row(grid);
+    text_grid_put(grid, 0, tree_get_text(experiment, "name"));
+    text_grid_put(grid, 1, tree_get_text(experiment, "device"));
+    text_grid_set(grid, 2, "%s", words.data);
+    text_grid_put(grid, 3, tree_get_text(row, "status"));
+    text_grid_put(grid, 4, metric);
+    for (size_t c = CSV_FIRST_STAT; c < CSV_COLUMNS; c++) {
+        const double value = case_stat(row, metric, csv_columns[c].title);
         if (!isnan(value))
-            fprintf(out, "%.12g", value);
+            text_grid_set(grid, c, "%.12g", value);
     }
-    fputs("\n", out);
     text_free(&words);
 }
 
-static void print_csv(const struct grid *grid, FILE *out)
+static void print_csv(const json_t *root, FILE *out)
 {
-    size_t i;
-    json_t *row;
-    json_array_foreach(grid->rows, i, row)
+    struct text_grid grid = text_grid_of(csv_columns, CSV_COLUMNS);
+    size_t i, j;
+    json_t *experiment, *row, *metric;
+    const char *name;
+    json_array_foreach(json_object_get(root, "experiments"), i, experiment)
+        json_array_foreach(json_object_get(experiment, "rows"), j, row)
     {
         if (!case_is_ok(row))
-            print_csv_line(grid, row, "", out);
-        for (size_t c = 0; case_is_ok(row) && c < grid->column_count; c++)
-            if (!grid->columns[c].is_parameter)
-                print_csv_line(grid, row, grid->columns[c].name, out);
+            add_csv_row(&grid, experiment, row, "");
+        else
+            json_object_foreach(json_object_get(experiment, "metrics"), name,
+                                metric) if (is_known(json_object_get(experiment, "rows"), name))
+                add_csv_row(&grid, experiment, row, name);
     }
-}
-
-/* ---- all ------------------------------------------------------------------------------------- */
-
-void experiment_table_print(const json_t *experiment, enum table_format format, FILE *out)
-{
-    const bool is_markdown = format == TABLE_MARKDOWN;
-    struct grid grid = grid_of(experiment);
-    size_t i;
-    json_t *row;
-    if (format == TABLE_CSV) {
-        print_csv(&grid, out);
-    } else {
-        print_heading(experiment, is_markdown, out);
-        print_titles(&grid, is_markdown, out);
-        json_array_foreach(grid.rows, i, row) print_row(&grid, row, is_markdown, out);
-    }
-    free(grid.columns);
+    text_grid_print(&grid, TABLE_CSV, NULL, out);
+    text_grid_free(&grid);
 }
 
 void experiment_tables_print(const json_t *root, enum table_format format, FILE *out)
@@ -242,14 +185,12 @@ void experiment_tables_print(const json_t *root, enum table_format format, FILE 
     size_t i;
     json_t *each;
     if (format == TABLE_CSV) {
-        fputs("experiment,device,row,status,metric", out);
-        for (i = 0; i < CSV_STATS; i++)
-            fprintf(out, ",%s", csv_stats[i]);
-        fputs("\n", out);
+        print_csv(root, out);
+        return;
     }
     json_array_foreach(json_object_get(root, "experiments"), i, each)
     {
-        fputs(i && format != TABLE_CSV ? "\n" : "", out);
+        fputs(i ? "\n" : "", out);
         experiment_table_print(each, format, out);
     }
 }

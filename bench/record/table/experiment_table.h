@@ -7,11 +7,11 @@
 
 #include "record/table/table.h"
 
-/* Prints the experiments of a summarised result, a table each: a line a row, a column a parameter
- * and a metric, medians over rounds. A row that is not ok has its status and the reason in place of
- * numbers. CSV has a line a row and metric instead; JSON is result_print's. */
+/* Prints the experiments of a summarised result, one table for each. A row has its parameters and
+ * the medians of its metrics over the rounds; a row that is not ok has its status and the reason
+ * instead. CSV has a line for each row and metric. JSON is not printed here (see result_print). */
 void experiment_tables_print(const json_t *root, enum table_format format, FILE *out);
-/* One of them. */
+/* Prints one experiment, as TABLE_TEXT or TABLE_MARKDOWN. */
 void experiment_table_print(const json_t *experiment, enum table_format format, FILE *out);
 
 #endif

@@ -2,23 +2,24 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "record/result/case_tree.h"
 #include "record/table/csv.h"
-#include "record/table/print.h"
 #include "record/result/result.h"
-#include "record/result/suite_result.h"
+#include "record/table/suite_table.h"
 #include "record/table/table_cells.h"
+#include "record/table/text_grid.h"
 #include "base/tree.h"
 
-struct layout {
-    enum column_place place[COLUMNS];
-    size_t width[COLUMNS]; /* in characters */
-    bool colour;
+/* Which columns a narrow terminal loses first; 0: none of them. */
+static const unsigned drops[COLUMNS] = {
+    [COLUMN_RESIDENCY] = 3,    [COLUMN_RELEASE] = 3,   [COLUMN_ELIDED] = 16,
+    [COLUMN_COPIES] = 9,       [COLUMN_HITS] = 10,     [COLUMN_ERROR] = 15,
+    [COLUMN_PREDICTED] = 14,   [COLUMN_FLOOR] = 13,    [COLUMN_OF_FLOOR] = 12,
+    [COLUMN_LOWER_BOUND] = 11, [COLUMN_REQUESTED] = 8, [COLUMN_OVER_BEST] = 7,
+    [COLUMN_DRIVER_CALLS] = 6, [COLUMN_RESERVED] = 5,
 };
 
 const char *table_format_name(enum table_format format)
@@ -42,31 +43,9 @@ int table_format_parse(const char *word, enum table_format *format, struct error
                      word);
 }
 
-bool table_wants_colour(FILE *out)
-{
-    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return isatty(fileno(out)) && !(no_colour && *no_colour) &&
-           !(terminal && strcmp(terminal, "dumb") == 0);
-}
-
-static struct layout layout_of(const struct table_cells *cells, bool grouped)
-{
-    struct layout layout = {0};
-    for (int c = 0; c < COLUMNS; c++) {
-        layout.place[c] = column_placement(cells, (enum column)c, grouped);
-        layout.width[c] = print_width(column_titles[c]);
-        for (size_t i = 0; i < cells->row_count; i++) {
-            size_t width = print_width(cells->rows[i].cell[c]);
-            if (width > layout.width[c])
-                layout.width[c] = width;
-        }
-    }
-    return layout;
-}
-
 /* What was run, on what, and what is the same in every row. */
-static void print_preface(const json_t *root, const struct table_cells *cells,
-                          const struct layout *layout, const char *line_end, FILE *out)
+static void print_preface(const json_t *root, const struct text_grid *grid, const char *line_end,
+                          FILE *out)
 {
     const json_t *run = json_object_get(root, "run"), *context = json_object_get(root, "context");
     const json_t *tool = json_object_get(context, "tool"), *device;
@@ -85,15 +64,7 @@ static void print_preface(const json_t *root, const struct table_cells *cells,
             fprintf(out, ", copies %.1f GB/s", rate / 1e9);
         fputs(line_end, out);
     }
-    const char *before = "all: ";
-    for (int c = 0; c < COLUMNS; c++)
-        if (layout->place[c] == PLACE_ONCE) {
-            fprintf(out, "%s%s %s", before, column_titles[c],
-                    column_value(cells, (enum column)c, ALL_GROUPS));
-            before = ", ";
-        }
-    if (*before == ',')
-        fputs(line_end, out);
+    text_grid_print_once(grid, line_end, out);
 }
 
 static void print_warnings(const json_t *root, FILE *out)
@@ -151,135 +122,112 @@ void table_print_verdict(const json_t *root, FILE *out)
         fprintf(out, "No intervals: they need at least 6 rounds.\n");
 }
 
-/* Names to the left, numbers to the right, where their units and decimals line up. */
-static void print_text_row(const struct table_row *row, const struct layout *layout, FILE *out)
-{
-    int last = COLUMNS - 1;
-    while (layout->place[last] != PLACE_AS_COLUMN || (row->is_mean && !*row->cell[last]))
-        last--;
-    for (int c = 0; c <= last; c++) {
-        const char *colour = "";
-        if (layout->place[c] != PLACE_AS_COLUMN)
-            continue;
-        if (layout->colour && c == COLUMN_SPEEDUP && row->change != CHANGE_NONE)
-            colour = row->change == CHANGE_BETTER ? PRINT_GREEN : PRINT_RED;
-        fputs("  ", out);
-        if (c == COLUMN_WALL && !row->is_ok) {
-            fprintf(out, "%s%s%s  %.*s", layout->colour ? PRINT_RED : "", row->cell[c],
-                    layout->colour ? PRINT_PLAIN : "", (int)strcspn(row->reason, "\n"),
-                    row->reason);
-            break;
-        }
-        bool is_number = c >= FIRST_MEASURED;
-        if (c == last && !is_number)
-            fprintf(out, "%s", row->cell[c]);
-        else
-            print_padded(row->cell[c], layout->width[c], is_number, colour, out);
-    }
-    fputs("\n", out);
-}
+/* ---- the rows -------------------------------------------------------------------------------- */
 
-static void print_heading(const struct table_cells *cells, const struct table_row *row,
-                          const struct layout *layout, FILE *out)
+/* "stencil small on host: floor 3.36 ms" */
+static const char *heading_of(struct text_grid *grid, const struct table_cells *cells,
+                              const struct table_row *row)
 {
-    const char *dataset = row->cell[COLUMN_DATASET];
-    fprintf(out, "\n%s%s%s%s on %s%s", layout->colour ? PRINT_BOLD : "", row->cell[COLUMN_WORKLOAD],
-            *dataset ? " " : "", dataset, row->cell[COLUMN_DEVICE],
-            layout->colour ? PRINT_PLAIN : "");
-    const char *before = ": ";
+    const char *dataset = row->cell[COLUMN_DATASET], *before = ": ", *heading;
+    struct text text = {0};
+    text_add(&text, "%s%s%s on %s", row->cell[COLUMN_WORKLOAD], *dataset ? " " : "", dataset,
+             row->cell[COLUMN_DEVICE]);
     for (int c = 0; c < COLUMNS; c++) {
         const char *value = column_value(cells, (enum column)c, row->group);
-        if (layout->place[c] == PLACE_BY_GROUP && value) {
-            fprintf(out, "%s%s %s", before, column_titles[c], value);
+        if (column_placement(cells, (enum column)c, true) == PLACE_BY_GROUP && value) {
+            text_add(&text, "%s%s %s", before, column_titles[c], value);
             before = ", ";
         }
     }
-    fputs("\n", out);
+    heading = arena_copy(&grid->arena, text.data, text.length);
+    text_free(&text);
+    return heading;
 }
 
-static void print_text(const json_t *root, FILE *out)
+/* A case that is not ok has its status and the reason in place of what is measured. In Markdown they
+ * stand in one cell, as every row has all of them. */
+static void add_row(struct text_grid *grid, const struct table_row *row, bool markdown)
 {
-    struct table_cells cells = table_cells_of(root);
-    struct layout layout = layout_of(&cells, true);
-    layout.colour = table_wants_colour(out);
-    print_preface(root, &cells, &layout, "\n", out);
-    fputs("\n", out);
-    for (int c = 0; c < COLUMNS && cells.row_count > 0; c++)
-        if (layout.place[c] == PLACE_AS_COLUMN) {
-            fputs("  ", out);
-            print_padded(column_titles[c], layout.width[c], c >= FIRST_MEASURED, "", out);
-        }
-    if (cells.row_count > 0)
-        fputs("\n", out);
-    for (size_t i = 0; i < cells.row_count; i++) {
-        if (i == 0 || cells.rows[i].group != cells.rows[i - 1].group)
-            print_heading(&cells, &cells.rows[i], &layout, out);
-        print_text_row(&cells.rows[i], &layout, out);
+    struct text_grid_row *cells = text_grid_add_row(grid);
+    for (size_t c = 0; c < COLUMNS; c++)
+        text_grid_put(grid, c, row->cell[c]);
+    if (row->change != CHANGE_NONE) {
+        cells->mood_of = COLUMN_SPEEDUP;
+        cells->mood = row->change == CHANGE_BETTER ? GRID_BETTER : GRID_WORSE;
     }
-    fputs("\n", out);
-    print_warnings(root, out);
-    table_print_verdict(root, out);
-    suite_result_print(root, TABLE_TEXT, out);
-    table_cells_free(&cells);
+    if (row->is_ok)
+        return;
+    cells->mood_of = COLUMN_WALL;
+    cells->mood = GRID_WORSE;
+    if (!markdown) {
+        cells->cells = COLUMN_WALL;
+        cells->remark = arena_printf(&grid->arena, "%s  %s", row->cell[COLUMN_WALL], row->reason);
+    } else if (*row->reason) {
+        text_grid_set(grid, COLUMN_WALL, "%s: %s", row->cell[COLUMN_WALL], row->reason);
+    }
 }
 
-static void print_markdown(const json_t *root, FILE *out)
+static struct text_grid grid_of(const struct table_cells *cells, bool markdown)
 {
-    struct table_cells cells = table_cells_of(root);
-    struct layout layout = layout_of(&cells, false);
-    print_preface(root, &cells, &layout, "  \n", out);
-    fputs("\n|", out);
-    for (int c = 0; c < COLUMNS; c++)
-        if (layout.place[c] == PLACE_AS_COLUMN)
-            fprintf(out, " %s |", column_titles[c]);
-    fputs("\n|", out);
-    for (int c = 0; c < COLUMNS; c++)
-        if (layout.place[c] == PLACE_AS_COLUMN)
-            fputs(c < FIRST_MEASURED ? " :-- |" : " --: |", out);
-    fputs("\n", out);
-    for (size_t i = 0; i < cells.row_count; i++) {
-        const struct table_row *row = &cells.rows[i];
-        fputs("|", out);
-        for (int c = 0; c < COLUMNS; c++) {
-            if (layout.place[c] != PLACE_AS_COLUMN)
-                continue;
-            fputs(" ", out);
-            print_markdown_cell(row->cell[c], out);
-            if (c == COLUMN_WALL && *row->reason) {
-                fputs(": ", out);
-                print_markdown_cell(row->reason, out);
-            }
-            fputs(" |", out);
-        }
-        fputs("\n", out);
+    struct text_grid grid = {.indent = 2, .complete = "--format csv has all"};
+    for (int c = 0; c < COLUMNS; c++) {
+        const enum column_place place = column_placement(cells, (enum column)c, !markdown);
+        const struct text_grid_column column = {
+            .title = column_titles[c],
+            .kind = c < FIRST_MEASURED ? GRID_NAME : GRID_NUMBER,
+            .drop = drops[c],
+            .hidden = place != PLACE_AS_COLUMN,
+            .once = place == PLACE_ONCE ? column_value(cells, (enum column)c, ALL_GROUPS) : NULL,
+        };
+        text_grid_add_column(&grid, column);
     }
-    fputs("\n", out);
-    print_warnings(root, out);
-    table_print_verdict(root, out);
-    suite_result_print(root, TABLE_MARKDOWN, out);
+    for (size_t i = 0; i < cells->row_count; i++) {
+        const struct table_row *row = &cells->rows[i];
+        add_row(&grid, row, markdown);
+        if (!markdown && (i == 0 || row->group != row[-1].group))
+            grid.row[i].heading = heading_of(&grid, cells, row);
+    }
+    return grid;
+}
+
+static void print_people(const json_t *root, enum table_format format, FILE *out)
+{
+    const bool markdown = format == TABLE_MARKDOWN;
+    struct table_cells cells = table_cells_of(root);
+    struct text_grid grid = grid_of(&cells, markdown);
+    struct terminal_page page;
+    terminal_page_open(&page, out);
+    print_preface(root, &grid, markdown ? "  \n" : "\n", page.out);
+    fputc('\n', page.out);
+    if (markdown || grid.row_count)
+        text_grid_print(&grid, format, &page.terminal, page.out);
+    fputc('\n', page.out);
+    print_warnings(root, page.out);
+    table_print_verdict(root, page.out);
+    terminal_page_close(&page);
+    suite_table_print(root, format, out);
+    text_grid_free(&grid);
     table_cells_free(&cells);
 }
 
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error)
 {
-    int rc = 0;
+    int code = 0;
     switch (format) {
     case TABLE_TEXT:
-        print_text(root, out);
-        break;
     case TABLE_MARKDOWN:
-        print_markdown(root, out);
+        print_people(root, format, out);
         break;
     case TABLE_CSV:
         csv_print(root, out);
         break;
     case TABLE_JSON:
-        rc = result_print(root, out, error);
+        code = result_print(root, out, error);
         break;
     case TABLE_FORMATS:
         return error_set(error, ERR_INTERNAL, "there is no such format");
     }
-    if (rc == 0 && (fflush(out) != 0 || ferror(out)))
-        rc = error_set(error, ERR_IO, "the table could not be written: %s", strerror(errno));
-    return rc;
+    if (code == 0 && (fflush(out) != 0 || ferror(out)))
+        code = error_set(error, ERR_IO, "the table could not be written: %s", strerror(errno));
+    return code;
 }

@@ -33,7 +33,5 @@ int table_print(const json_t *root, enum table_format format, FILE *out, struct 
 /* "56 cases: 54 ok, 2 skipped", how good the cost model was, and what stands in the way of
  * intervals: a line each. Part of table_print. */
 void table_print_verdict(const json_t *root, FILE *out);
-/* Whether colour may be written to a stream. */
-bool table_wants_colour(FILE *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "tests/base/golden.h"
 #include "record/result/suite_result.h"
+#include "record/table/suite_table.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"
 #include "run/select/suite.h"
@@ -295,7 +296,7 @@ static char *print(const struct result *result, enum table_format format)
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    suite_result_print(result->root, format, out);
+    suite_table_print(result->root, format, out);
     fclose(out);
     return text;
 }

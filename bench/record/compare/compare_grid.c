@@ -1,4 +1,4 @@
-#include "record/compare/compare_lines.h"
+#include "record/compare/compare_grid.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,14 +6,7 @@
 
 #include "base/text.h"
 #include "record/facts/case.h"
-#include "record/table/print.h"
 #include "base/tree.h"
-
-const char *const line_titles[LINE_COLUMNS] = {
-#define X(name, title) title,
-    LINE_COLUMN_LIST(X)
-#undef X
-};
 
 /* ---- which rows ----------------------------------------------------------------------------- */
 
@@ -191,83 +184,83 @@ static const char *verdict_cell(struct arena *arena, const json_t *comparison, c
                         *reason ? " (" : "", reason, *reason ? ")" : "");
 }
 
-static const char *colour_of(const json_t *row)
+static enum text_grid_mood mood_of(const json_t *row)
 {
     if (severity(row) > 2 || is_effect(row, "worse"))
-        return PRINT_RED;
+        return GRID_WORSE;
     if (is_effect(row, "better"))
-        return PRINT_GREEN;
-    return is_verdict(row, "unsure") ? PRINT_YELLOW : "";
+        return GRID_BETTER;
+    return is_verdict(row, "unsure") ? GRID_UNSURE : GRID_PLAIN;
 }
 
-static struct compare_line line_of(struct arena *arena, const json_t *comparison, const json_t *row)
+static void add_row(struct text_grid *grid, const json_t *comparison, const json_t *row)
 {
     static const char *const key_names[] = {
 #define X(member) #member,
         CASE_KEY_ALL_LIST(X)
 #undef X
     };
-    struct compare_line line = {.row = row, .colour = colour_of(row)};
+    struct arena *arena = &grid->arena;
+    struct text_grid_row *line = text_grid_add_row(grid);
     const json_t *files = json_object_get(comparison, "new");
     const size_t file = (size_t)json_integer_value(json_object_get(row, "file"));
     const char *metric = tree_get_text(row, "metric");
     const bool is_cold = strcmp(tree_get_text(row, "phase"), "cold") == 0;
-    line.cell[LINE_FILE] = tree_get_text(json_array_get(files, file), "name");
+    line->mood_of = LINE_VERDICT;
+    line->mood = mood_of(row);
+    line->cell[LINE_FILE] = tree_get_text(json_array_get(files, file), "name");
     for (size_t i = 0; i < sizeof key_names / sizeof *key_names; i++)
-        line.cell[LINE_WORKLOAD + i] = tree_get_text(row, key_names[i]);
+        line->cell[LINE_WORKLOAD + i] = tree_get_text(row, key_names[i]);
     if (is_over_cases(row))
-        line.cell[LINE_WORKLOAD] =
-            arena_printf(arena, "all %.0f cases", tree_get_number(row, "cases"));
+        text_grid_set(grid, LINE_WORKLOAD, "all %.0f cases", tree_get_number(row, "cases"));
     if (json_object_get(row, "experiment"))
-        line.cell[LINE_WORKLOAD] = arena_printf(arena, "%s %s", tree_get_text(row, "experiment"),
-                                                tree_get_text(row, "row"));
-    line.cell[LINE_METRIC] = *metric ? metric : "status";
+        text_grid_set(grid, LINE_WORKLOAD, "%s %s", tree_get_text(row, "experiment"),
+                      tree_get_text(row, "row"));
+    line->cell[LINE_METRIC] = *metric ? metric : "status";
     if (is_cold)
-        line.cell[LINE_METRIC] = arena_printf(arena, "%s (cold)", metric);
-    line.cell[LINE_BASE] = number_cell(arena, row, "base");
-    line.cell[LINE_NEW] = number_cell(arena, row, "new");
-    line.cell[LINE_CHANGE] = *metric ? change_cell(arena, row) : "-";
-    line.cell[LINE_P] = *metric ? p_cell(arena, row) : "-";
-    line.cell[LINE_VERDICT] = verdict_cell(arena, comparison, row);
-    return line;
+        text_grid_set(grid, LINE_METRIC, "%s (cold)", metric);
+    line->cell[LINE_BASE] = number_cell(arena, row, "base");
+    line->cell[LINE_NEW] = number_cell(arena, row, "new");
+    line->cell[LINE_CHANGE] = *metric ? change_cell(arena, row) : "-";
+    line->cell[LINE_P] = *metric ? p_cell(arena, row) : "-";
+    line->cell[LINE_VERDICT] = verdict_cell(arena, comparison, row);
 }
 
-/* What a workload and a strategy are called stands in every row, even if it is the same, but of
- * experiments, which have none. That a row is over all datasets is no reason to name the only one
- * in all others. */
-static const char *once(const struct compare_lines *lines, int column)
+/* What all rows have in a column that names them; NULL where they differ. Workload and strategy
+ * stand in every row even if they are the same, unless no row has them (rows of experiments). A row
+ * over all cases has no dataset of its own, so it does not count for that column. */
+static const char *constant(const struct text_grid *grid, const json_t *rows, size_t column)
 {
     const char *cell = NULL;
-    if (column > LINE_RESIDENCY)
-        return NULL;
-    for (size_t i = 0; i < lines->count; i++) {
-        const struct compare_line *line = &lines->line[i];
-        if (column == LINE_DATASET && is_over_cases(line->row))
+    for (size_t i = 0; i < grid->row_count; i++) {
+        if (column == LINE_DATASET && is_over_cases(json_array_get(rows, i)))
             continue;
-        if (cell && strcmp(line->cell[column], cell) != 0)
+        if (cell && strcmp(grid->row[i].cell[column], cell) != 0)
             return NULL;
-        cell = line->cell[column];
+        cell = grid->row[i].cell[column];
     }
-    if (!cell && lines->count)
-        cell = lines->line[0].cell[column];
+    if (!cell && grid->row_count)
+        cell = grid->row[0].cell[column];
     const bool is_name = column == LINE_WORKLOAD || column == LINE_STRATEGY;
     return is_name && cell && *cell ? NULL : cell;
 }
 
-struct compare_lines compare_lines_of(const json_t *comparison, const json_t *rows)
+struct text_grid compare_grid_of(const json_t *comparison, const json_t *rows)
 {
-    struct compare_lines lines = {.count = json_array_size(rows)};
-    lines.line = must_alloc(lines.count * sizeof *lines.line);
-    for (size_t i = 0; i < lines.count; i++)
-        lines.line[i] = line_of(&lines.arena, comparison, json_array_get(rows, i));
-    for (int c = 0; c < LINE_COLUMNS; c++)
-        lines.once[c] = once(&lines, c);
-    return lines;
-}
-
-void compare_lines_free(struct compare_lines *lines)
-{
-    free(lines->line);
-    arena_free(&lines->arena);
-    *lines = (struct compare_lines){0};
+    static const struct text_grid_column columns[] = {
+#define X(name, title, kind, drop) {title, kind, drop, false, NULL},
+        LINE_COLUMN_LIST(X)
+#undef X
+    };
+    struct text_grid grid = text_grid_of(columns, LINE_COLUMNS);
+    grid.indent = 2;
+    grid.complete = "--format csv has all";
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        add_row(&grid, comparison, json_array_get(rows, i));
+    for (size_t c = LINE_FILE; c <= LINE_RESIDENCY; c++) {
+        const char *once = constant(&grid, rows, c);
+        grid.column[c].hidden = once;
+        grid.column[c].once = c == LINE_FILE ? NULL : once;
+    }
+    return grid;
 }

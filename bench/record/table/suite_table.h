@@ -1,0 +1,14 @@
+/* The rows of a suite as a table: what a paper claims beside what was measured. */
+#ifndef GAMUT_RECORD_TABLE_SUITE_TABLE_H
+#define GAMUT_RECORD_TABLE_SUITE_TABLE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "record/table/table.h"
+
+/* Prints the table of a result's suite, as TABLE_TEXT or TABLE_MARKDOWN; nothing for other formats
+ * or where the result has no suite. */
+void suite_table_print(const json_t *root, enum table_format format, FILE *out);
+
+#endif
