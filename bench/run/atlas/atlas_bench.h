@@ -1,4 +1,5 @@
-/* What the parts of the atlas share: the bench on which one device is measured. */
+/* The bench on which one device is measured for its atlas: kernels, commands, methods of getting
+ * memory, and cells that collect samples. */
 #ifndef GAMUT_RUN_ATLAS_BENCH_H
 #define GAMUT_RUN_ATLAS_BENCH_H
 
@@ -6,15 +7,15 @@
 #include "base/random.h"
 #include "run/atlas/atlas_measure.h"
 
-/* Kernels in the device's own language; see atlas_kernels.c. */
+/* The kernels of bench->program. */
 enum bench_kernel { BENCH_EMPTY, BENCH_SPIN, BENCH_TOUCH, BENCH_SIXTEEN, BENCH_KERNELS };
 
 /* Work that is put in the way of a call just before its clock starts. */
 struct obstacle {
     bool stands;
-    unsigned queue; /* that it runs in; calls go to queue 0 */
+    unsigned queue; /* where it runs; the timed calls use queue 0 */
     uint64_t ns;    /* how long it takes */
-    uint64_t use;   /* a memory that is used behind it in its queue, or 0 */
+    uint64_t use;   /* a memory that its queue uses after it, or 0 */
     uint64_t use_bytes;
 };
 
@@ -32,32 +33,33 @@ struct bench {
     bool is_synchronous; /* commands are done when they return: nothing can be put in the way */
     double iterations_per_ns;           /* of the spin kernel */
     double launch_ns, launch_device_ns; /* medians, for commands that build on them */
-    uint64_t moved_bytes;               /* the most that commands move */
+    uint64_t moved_bytes;               /* the most that a command moves */
     uint64_t moved[2];                  /* device memories of that size, resident */
     uint64_t host_bytes;
-    char *host; /* what is read and written */
+    char *host; /* host memory of that size, for reads and writes; owned by the user of the bench */
     struct obstacle obstacle;
-    struct error obstacle_error; /* code 0 unless putting it there failed */
+    struct error obstacle_error; /* code 0 unless putting the obstacle there failed */
 };
 
 enum { BENCH_SCRATCH_BYTES = 65536 };
 
+/* Builds the kernels, allocates memory and calibrates the spin kernel. `device`, `ops`, `options`
+ * and `atlas` are set. On an error call bench_close all the same. */
 int bench_open(struct bench *b, struct error *error);
-/* Gives back what is the device's. */
+/* Frees everything on the device; `host` is left. */
 void bench_close(struct bench *b);
 
-/* One item, or one item a page of a memory. None of them waits. */
-int bench_launch_empty(struct bench *b, struct error *error);
-int bench_launch_sixteen(struct bench *b, unsigned turn, struct error *error);
+/* Runs the spin kernel for `ns`; does not wait. */
 int bench_spin(struct bench *b, uint64_t ns, struct error *error);
+/* Writes a word to every page of a memory; does not wait. */
 int bench_touch(struct bench *b, uint64_t memory, uint64_t bytes, struct error *error);
+/* Waits for the device. */
 int bench_sync(struct bench *b, struct error *error);
-/* Device time: marks before and after commands, and after a sync the time between. */
-int bench_mark(struct bench *b, int which, struct error *error);
-int bench_elapsed(struct bench *b, uint64_t *ns, struct error *error);
 
-/* Every timed call stands between these two. The first puts the obstacle in the way. */
+/* Puts the obstacle in the way and returns the time. A timed call stands between this and
+ * bench_end. */
 uint64_t bench_begin(struct bench *b);
+/* The time since bench_begin. */
 static inline uint64_t bench_end(uint64_t began_ns)
 {
     return clock_ns() - began_ns;
@@ -72,84 +74,90 @@ struct cell {
     const char *calls[CELL_CALLS]; /* up to NULL */
     uint64_t bytes, live_count;
     int (*run)(struct bench *b, struct cell *cell, struct error *error);
-    const void *subject; /* a struct method or command */
-    unsigned most_samples;
+    const void *subject;   /* a struct method or command */
+    unsigned most_samples; /* of each call */
     size_t counts[CELL_CALLS];
     uint64_t *samples[CELL_CALLS];
     unsigned visits;
     uint64_t spent_ns;
-    char skipped[256];
+    char skipped[256]; /* why there are no, or no more, samples */
 };
 
+/* Makes room for samples of the cell's calls. */
 void cell_open(struct cell *cell, unsigned most_samples);
-void cell_close(struct cell *cell);
+void cell_close(struct cell *cell); /* frees it */
 /* Files a sample; beyond most_samples it is dropped. */
 void cell_take(struct cell *cell, size_t call, uint64_t ns);
-double cell_median(const struct cell *cell, size_t call); /* NaN without samples */
+/* NaN without samples. */
+double cell_median(const struct cell *cell, size_t call);
+/* The samples so far as a point. */
+struct atlas_point cell_point(const struct cell *cell, size_t call);
 
 /* ---- methods ---- */
 
-enum { METHOD_STEPS = 4 };
+enum { METHOD_STEPS = 4, METHODS_MAX = 12 };
 
 /* A memory of a method. */
 struct method_block {
     uint64_t bytes, memory, chunk;
     void *host;
-    uint64_t step_ns[METHOD_STEPS]; /* of the last alloc or free, step by step */
+    uint64_t step_ns[METHOD_STEPS]; /* times of the last alloc or free, step by step */
 };
 
-/* The time of all steps. */
-uint64_t method_ns(const struct method_block *block);
+/* A timed call of the driver; `state` is that of the open method. */
+typedef int method_call(struct bench *b, uint64_t state, struct method_block *block,
+                        struct error *error);
+struct method_step {
+    method_call *call; /* NULL ends a list */
+    const char *name;  /* NULL: the step is all of alloc or free */
+    method_call *undo; /* reverts it where a later step fails, or NULL */
+};
 
 struct method {
     const char *name;
-    const char *alloc_steps[METHOD_STEPS], *free_steps[METHOD_STEPS]; /* NULL: a single call */
+    struct method_step alloc[METHOD_STEPS + 1], free[METHOD_STEPS + 1];
     bool free_while_used; /* memory may be freed while commands that use it are queued */
-    uint64_t most_bytes;  /* 0: a quarter of the device's memory */
-    const char *why_most; /* most_bytes is not more */
-    /* Optional. ERR_UNSUPPORTED: the device does not offer this method, and why. */
+    uint64_t most_bytes;  /* sizes up to here are measured; 0: a quarter of the device's memory */
+    /* (optional) ERR_UNSUPPORTED: the device does not offer this method, and why. */
     int (*open)(struct bench *b, uint64_t *state, struct error *error);
-    void (*close)(struct bench *b, uint64_t state);
-    int (*alloc)(struct bench *b, uint64_t state, struct method_block *block, struct error *error);
-    int (*free)(struct bench *b, uint64_t state, struct method_block *block, struct error *error);
+    void (*close)(struct bench *b, uint64_t state); /* (optional) */
 };
 
 struct open_method {
     const struct method *method;
     uint64_t state;
-    uint64_t least_bytes, step_bytes; /* sizes are multiples of it */
+    uint64_t least_bytes, step_bytes; /* sizes are multiples of step_bytes */
 };
 
-enum { METHODS_MAX = 12 };
-
-/* Opens what the device offers. A method that it does not offer gets a curve that says why. */
+/* Opens all methods that the device offers. Another one gets a curve that says why. Returns 0 or
+ * ERR_DEVICE_LOST. */
 int methods_open(struct bench *b, struct open_method methods[METHODS_MAX], size_t *count,
                  struct error *error);
+/* Closes them. */
 void methods_close(struct bench *b, struct open_method *methods, size_t count);
 
+/* Allocates block->bytes step by step. On failure nothing is held. */
+int method_alloc(struct bench *b, const struct open_method *method, struct method_block *block,
+                 struct error *error);
+/* Frees it: all steps, also after one that fails; returns the first error. */
+int method_free(struct bench *b, const struct open_method *method, struct method_block *block,
+                struct error *error);
+/* The time of all steps of the last of these calls. */
+uint64_t method_ns(const struct method_block *block);
+
+/* Adds the names of named steps to a cell's calls, of which there are `count`; returns how many
+ * there are then. */
+size_t method_name_steps(const struct method_step *steps, struct cell *cell, size_t count);
 /* A cell of a method: the whole life of a memory. Its subject is a struct open_method. */
 void method_cell(const struct open_method *method, uint64_t bytes, struct cell *cell);
 
 /* ---- commands ---- */
 
-/* Cells of commands that have no size, then of those that do, at the given sizes. Returns how many
- * (at most COMMANDS_MAX for size 0). */
+/* For `bytes` 0 the cells of all commands without a size, else of all commands that take one; at
+ * most COMMANDS_MAX. Returns how many. */
 enum { COMMANDS_MAX = 16 };
 size_t command_cells(const struct bench *b, uint64_t bytes, struct cell *cells);
 /* Measures what other commands build on: launch_ns and launch_device_ns. */
 int commands_prepare(struct bench *b, struct error *error);
-
-/* ---- phases ---- */
-
-int atlas_sizes(struct bench *b, const struct open_method *methods, size_t method_count,
-                struct error *error);
-int atlas_probe_waits(struct bench *b, const struct open_method *methods, size_t method_count,
-                      struct error *error);
-int atlas_live_counts(struct bench *b, const struct open_method *methods, size_t method_count,
-                      struct error *error);
-
-/* Files what a cell has measured as points of its curves. */
-void bench_file(struct bench *b, const struct cell *cell);
-void bench_say(struct bench *b, const char *doing, bool with_atlas);
 
 #endif

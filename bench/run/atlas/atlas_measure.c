@@ -1,4 +1,3 @@
-/* An atlas from beginning to end, in the process that has the device open. */
 #include "run/atlas/atlas_measure.h"
 
 #include <math.h>
@@ -6,7 +5,609 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/text.h"
 #include "run/atlas/atlas_bench.h"
+
+/* ---- points of the atlas ---- */
+
+static void file_point(struct atlas_curve *curve, const struct atlas_point *point)
+{
+    for (size_t i = 0; i < curve->point_count; i++)
+        if (curve->points[i].bytes == point->bytes &&
+            curve->points[i].live_count == point->live_count) {
+            curve->points[i] = *point;
+            return;
+        }
+    atlas_add_point(curve, point);
+}
+
+/* Files what a cell has measured as points of its curves. */
+static void file_cell(struct bench *b, const struct cell *cell)
+{
+    for (size_t call = 0; call < CELL_CALLS && cell->calls[call]; call++) {
+        struct atlas_point point = cell_point(cell, call);
+        if (point.sample_count == 0 && (!*cell->skipped || call > 0))
+            continue; /* a size that was left out is said once, of its first call */
+        snprintf(point.skipped, sizeof point.skipped, "%s", cell->skipped);
+        struct atlas_curve *curve = atlas_curve_of(b->atlas, cell->method, cell->calls[call]);
+        file_point(curve, &point);
+        atlas_finish_curve(curve);
+    }
+}
+
+static void say(struct bench *b, const char *doing, bool with_atlas)
+{
+    if (b->listener)
+        b->listener(b->context, doing, with_atlas ? b->atlas : NULL);
+}
+
+/* ---- what methods and commands cost, by size: cells, visited in rounds ------------------------ */
+
+enum {
+    SMALLEST_BYTES = 256,
+    LARGE_BYTES = 64 << 20, /* before an allocation of this size the device is asked what is free */
+    SIZES_MAX = 96,
+};
+
+struct effort {
+    uint64_t budget_ns;   /* of all cells; a cell gets `least` visits also if it costs more */
+    uint64_t limit_ns;    /* no visit begins after that */
+    unsigned least, most; /* visits of a cell */
+};
+
+static struct effort effort_of(const struct bench *b)
+{
+    const uint64_t second = 1000000000;
+    if (b->options->quick)
+        return (struct effort){second, 3 * second, 2, 10};
+    return (struct effort){40 * second, 60 * second, 5, 150};
+}
+
+/* Powers of two and the points at three quarters of them, in ascending order. */
+static size_t sizes_up_to(const struct bench *b, uint64_t most, uint64_t sizes[SIZES_MAX])
+{
+    static const uint64_t quick_sizes[] = {4096, 65536, 786432, 1 << 20, 4 << 20};
+    size_t count = 0;
+    if (b->options->quick) {
+        for (size_t i = 0; i < sizeof quick_sizes / sizeof *quick_sizes; i++)
+            if (quick_sizes[i] <= most)
+                sizes[count++] = quick_sizes[i];
+        return count;
+    }
+    for (uint64_t power = SMALLEST_BYTES; power <= most && count + 2 < SIZES_MAX; power *= 2) {
+        if (power > SMALLEST_BYTES)
+            sizes[count++] = power / 4 * 3;
+        sizes[count++] = power;
+    }
+    return count;
+}
+
+struct cells {
+    size_t count, capacity;
+    struct cell *cell;
+};
+
+static void add_cell(struct cells *cells, const struct cell *cell, unsigned most_samples)
+{
+    if (cells->count == cells->capacity) {
+        cells->capacity = cells->capacity ? 2 * cells->capacity : 64;
+        cells->cell = must_realloc(cells->cell, cells->capacity * sizeof *cells->cell);
+    }
+    cells->cell[cells->count] = *cell;
+    cell_open(&cells->cell[cells->count++], most_samples);
+}
+
+/* A CPU gets its pages one by one: the cost per byte is the same above 1 GiB. */
+static uint64_t most_bytes(const struct device_info *info)
+{
+    const uint64_t quarter = info->memory_bytes / 4, gib = 1 << 30;
+    return info->kind == DEVICE_CPU && quarter > gib ? gib : quarter;
+}
+
+static void add_method(const struct bench *b, const struct open_method *open,
+                       const struct effort *effort, struct cells *cells)
+{
+    const struct method *method = open->method;
+    const struct device_info *info = device_info(b->device);
+    uint64_t sizes[SIZES_MAX], most = most_bytes(info);
+    size_t count = sizes_up_to(b, most, sizes);
+    for (size_t i = 0; i < count; i++) {
+        struct cell cell;
+        char size[32], limit[32];
+        if (sizes[i] < open->least_bytes || sizes[i] % open->step_bytes)
+            continue; /* no size of this method */
+        method_cell(open, sizes[i], &cell);
+        if (sizes[i] > info->max_alloc_bytes)
+            snprintf(cell.skipped, sizeof cell.skipped, "%s: at most %s in one memory",
+                     text_bytes(size, sizes[i]), text_bytes(limit, info->max_alloc_bytes));
+        else if (method->most_bytes && sizes[i] > method->most_bytes)
+            snprintf(cell.skipped, sizeof cell.skipped,
+                     "%s: memory of the host is measured up to %s", text_bytes(size, sizes[i]),
+                     text_bytes(limit, method->most_bytes));
+        add_cell(cells, &cell, effort->most);
+    }
+}
+
+static void add_commands(const struct bench *b, const struct effort *effort, struct cells *cells)
+{
+    uint64_t sizes[SIZES_MAX];
+    struct cell commands[COMMANDS_MAX];
+    size_t count = command_cells(b, 0, commands);
+    for (size_t i = 0; i < count; i++)
+        add_cell(cells, &commands[i], 16 * effort->most);
+    size_t size_count = sizes_up_to(b, b->moved_bytes, sizes);
+    for (size_t s = 0; s < size_count; s++) {
+        count = command_cells(b, sizes[s], commands);
+        for (size_t i = 0; i < count; i++)
+            add_cell(cells, &commands[i], effort->most);
+    }
+}
+
+/* How often the points so far are reported: an interruption loses no more than this. */
+static const uint64_t snapshot_ns = 1000000000;
+
+/* Whether a memory of the cell's size is free on the device; if not, cell->skipped says so. On a CPU
+ * half of the free memory is left to other programs. */
+static bool fits(const struct bench *b, struct cell *cell)
+{
+    char size[32], left_text[32];
+    uint64_t left = cell->bytes < LARGE_BYTES ? 0 : b->ops->free_bytes(b->device);
+    uint64_t usable = device_info(b->device)->kind == DEVICE_CPU ? left / 2 : left;
+    if (left == 0 || cell->bytes <= usable)
+        return true;
+    snprintf(cell->skipped, sizeof cell->skipped, "%s do not fit: %s are free",
+             text_bytes(size, cell->bytes), text_bytes(left_text, left));
+    return false;
+}
+
+/* Any failure but ERR_DEVICE_LOST becomes cell->skipped. */
+static int visit(struct bench *b, struct cell *cell, struct error *error)
+{
+    if (cell->subject && strcmp(cell->method, "command") != 0 && !fits(b, cell))
+        return 0;
+    struct error why = {0};
+    uint64_t began = clock_ns();
+    int code = cell->run(b, cell, &why);
+    cell->spent_ns += clock_ns() - began;
+    cell->visits++;
+    if (code)
+        snprintf(cell->skipped, sizeof cell->skipped, "%.250s", why.text);
+    return code == ERR_DEVICE_LOST ? error_set(error, code, "%s", why.text) : 0;
+}
+
+static void shuffle(struct random *random, size_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    for (size_t i = count; i > 1; i--) {
+        size_t j = random_below(random, i), swap = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = swap;
+    }
+}
+
+/* A cell may cost more than its share until it has its least samples, but not a twentieth of all
+ * time: so the largest sizes of a slow device have fewer. */
+static bool wants_more(const struct cell *cell, const struct effort *effort, uint64_t share_ns)
+{
+    if (*cell->skipped || cell->visits >= effort->most)
+        return false;
+    return cell->spent_ns < (cell->visits < effort->least ? effort->budget_ns / 20 : share_ns);
+}
+
+static void file_all(struct bench *b, const struct cells *cells)
+{
+    for (size_t i = 0; i < cells->count; i++)
+        file_cell(b, &cells->cell[i]);
+}
+
+static void say_round(struct bench *b, const struct cells *cells, unsigned round, size_t position)
+{
+    char doing[96];
+    snprintf(doing, sizeof doing, "sizes, round %u, %zu of %zu", round + 1, position, cells->count);
+    file_all(b, cells);
+    say(b, doing, true);
+}
+
+static int visit_all(struct bench *b, struct cells *cells, const struct effort *effort,
+                     struct error *error)
+{
+    const uint64_t share_ns = effort->budget_ns / (cells->count ? cells->count : 1);
+    const uint64_t began = clock_ns();
+    uint64_t said = began;
+    size_t *order = must_alloc((cells->count + 1) * sizeof *order), visited;
+    unsigned round = 0;
+    int code = 0;
+    do {
+        visited = 0;
+        shuffle(&b->random, order, cells->count);
+        for (size_t i = 0; i < cells->count && !code; i++) {
+            struct cell *cell = &cells->cell[order[i]];
+            if (!wants_more(cell, effort, share_ns) || clock_ns() - began > effort->limit_ns)
+                continue;
+            code = visit(b, cell, error);
+            visited++;
+            if (clock_ns() - said > snapshot_ns) {
+                say_round(b, cells, round, i);
+                said = clock_ns();
+            }
+        }
+        round++;
+    } while (visited > 0 && !code);
+    free(order);
+    return code;
+}
+
+/* The first command of a kind loads or compiles something; its time is dropped. */
+static int warm_up(struct bench *b, const struct cells *cells, struct error *error)
+{
+    const char *method = "", *call = "";
+    int code = 0;
+    for (size_t i = 0; i < cells->count && !code; i++) {
+        struct cell *cell = &cells->cell[i];
+        if (strcmp(cell->method, method) == 0 && strcmp(cell->calls[0], call) == 0)
+            continue;
+        method = cell->method;
+        call = cell->calls[0];
+        code = *cell->skipped ? 0 : visit(b, cell, error);
+        cell->visits = 0;
+        cell->spent_ns = 0;
+        memset(cell->counts, 0, sizeof cell->counts);
+    }
+    return code;
+}
+
+static int measure_sizes(struct bench *b, const struct open_method *methods, size_t method_count,
+                         struct error *error)
+{
+    const struct effort effort = effort_of(b);
+    struct cells cells = {0};
+    for (size_t i = 0; i < method_count; i++)
+        add_method(b, &methods[i], &effort, &cells);
+    add_commands(b, &effort, &cells);
+    /* The atlas has its curves in this order, not in that of their first samples. */
+    for (size_t i = 0; i < cells.count; i++)
+        for (size_t call = 0; call < CELL_CALLS && cells.cell[i].calls[call]; call++)
+            atlas_curve_of(b->atlas, cells.cell[i].method, cells.cell[i].calls[call]);
+    say(b, "warming up", false);
+    int code = warm_up(b, &cells, error);
+    if (!code)
+        code = visit_all(b, &cells, &effort, error);
+    for (size_t i = 0; i < cells.count; i++) {
+        struct cell *cell = &cells.cell[i];
+        if (cell->visits == 0 && !*cell->skipped)
+            snprintf(cell->skipped, sizeof cell->skipped, "the time was over before");
+    }
+    file_all(b, &cells);
+    for (size_t i = 0; i < cells.count; i++)
+        cell_close(&cells.cell[i]);
+    free(cells.cell);
+    return code;
+}
+
+/* ---- what calls wait for ------------------------------------------------------------------------
+ *
+ * Each call is timed on an idle device, with a kernel of known length in its own queue, and with the
+ * same kernel in another queue alone.
+ */
+
+enum {
+    TRIES_MAX = 7,
+    PLACES = 3,
+    TIMES_IDLE = 4,          /* the kernel takes this many times as long as the call alone */
+    MOST_IDLE_NS = 20000000, /* a call that takes longer is not probed: so would the kernel */
+};
+
+/* Where the spinning kernel is. */
+enum place { IDLE, OWN_QUEUE, OTHER_QUEUE };
+
+static void put_obstacle(struct bench *b, enum place place, uint64_t spin_ns)
+{
+    b->obstacle = (struct obstacle){
+        .stands = place != IDLE, .queue = place == OTHER_QUEUE ? 1 : 0, .ns = spin_ns};
+    b->obstacle_error.code = 0;
+}
+
+/* Takes the obstacle away. An error in putting it there becomes the error. */
+static int clear_obstacle(struct bench *b, int code, struct error *error)
+{
+    b->obstacle.stands = false;
+    if (!code && b->obstacle_error.code)
+        code = error_set(error, b->obstacle_error.code, "%s", b->obstacle_error.text);
+    int synced = bench_sync(b, code ? NULL : error);
+    return code ? code : synced;
+}
+
+/* One life of a memory, with the obstacle in the way of each call of alloc and then of free. */
+static int life(struct bench *b, enum place place, uint64_t spin_ns, struct cell *cell,
+                struct error *error)
+{
+    const struct open_method *o = cell->subject;
+    const struct method *method = o->method;
+    struct method_block block = {.bytes = cell->bytes};
+    put_obstacle(b, place, spin_ns);
+    int code = clear_obstacle(b, method_alloc(b, o, &block, error), error);
+    if (code)
+        return code;
+    size_t call = 0;
+    cell_take(cell, call++, method_ns(&block));
+    for (size_t i = 0; method->alloc[i].name; i++)
+        cell_take(cell, call++, block.step_ns[i]);
+    code = bench_touch(b, block.memory, block.bytes, error);
+    if (!code)
+        code = bench_sync(b, error);
+    put_obstacle(b, place, spin_ns);
+    if (place == OWN_QUEUE && method->free_while_used) {
+        b->obstacle.use = block.memory;
+        b->obstacle.use_bytes = block.bytes;
+    }
+    int freed = method_free(b, o, &block, code ? NULL : error);
+    code = clear_obstacle(b, code ? code : freed, error);
+    cell_take(cell, call++, method_ns(&block));
+    for (size_t i = 0; method->free[i].name; i++)
+        cell_take(cell, call++, block.step_ns[i]);
+    return code;
+}
+
+static void life_cell(const struct open_method *open, uint64_t bytes, struct cell *cell)
+{
+    const struct method *method = open->method;
+    size_t count = 0;
+    *cell = (struct cell){.method = method->name, .bytes = bytes, .subject = open};
+    cell->calls[count++] = "alloc";
+    count = method_name_steps(method->alloc, cell, count);
+    cell->calls[count++] = "free";
+    method_name_steps(method->free, cell, count);
+}
+
+static int visit_at(struct bench *b, enum place place, uint64_t spin_ns, struct cell *cell,
+                    struct error *error)
+{
+    if (!cell->run)
+        return life(b, place, spin_ns, cell, error);
+    put_obstacle(b, place, spin_ns);
+    return clear_obstacle(b, cell->run(b, cell, error), error);
+}
+
+/* How long the kernel takes, waiting for it included, because that is what a call that waits sees. */
+static int spin_time(struct bench *b, uint64_t asked_ns, double *ns, struct error *error)
+{
+    struct cell cell = {.calls = {"spin"}};
+    int code = 0;
+    cell_open(&cell, 3);
+    for (int i = 0; i < 3 && !code; i++) {
+        uint64_t began = clock_ns();
+        code = bench_spin(b, asked_ns, error);
+        if (!code)
+            code = bench_sync(b, error);
+        cell_take(&cell, 0, bench_end(began));
+    }
+    *ns = cell_median(&cell, 0);
+    cell_close(&cell);
+    return code;
+}
+
+static void file_probes(struct bench *b, const struct cell places[PLACES], double spin_ns)
+{
+    for (size_t call = 0; places[0].calls[call]; call++) {
+        struct atlas_curve *curve =
+            atlas_curve_of(b->atlas, places[0].method, places[0].calls[call]);
+        atlas_add_probe(curve, &(struct atlas_probe){
+                                   .bytes = places[0].bytes,
+                                   .idle_ns = cell_median(&places[IDLE], call),
+                                   .own_queue_ns = cell_median(&places[OWN_QUEUE], call),
+                                   .other_queue_ns = cell_median(&places[OTHER_QUEUE], call),
+                                   .spin_ns = spin_ns,
+                               });
+        atlas_finish_curve(curve);
+    }
+}
+
+/* ERR_DEVICE_LOST alone is an error: a size that the method refuses has no probe. */
+static int probe(struct bench *b, const struct cell *model, struct error *error)
+{
+    const unsigned tries = b->options->quick ? 3 : TRIES_MAX;
+    uint64_t spin_ns = b->options->quick ? 2000000 : 5000000;
+    struct cell places[PLACES];
+    struct error why = {0};
+    char doing[96];
+    snprintf(doing, sizeof doing, "what calls wait for: %s %s", model->method, model->calls[0]);
+    say(b, doing, false);
+    double real_spin_ns = NAN;
+    int code = 0;
+    for (int place = 0; place < PLACES; place++) {
+        places[place] = *model;
+        cell_open(&places[place], tries + 1);
+    }
+    code = visit_at(b, IDLE, 0, &places[IDLE], &why); /* the first one is not like the rest */
+    double longest_ns = 0;
+    for (size_t call = 0; !code && call < CELL_CALLS && model->calls[call]; call++)
+        longest_ns = fmax(longest_ns, cell_median(&places[IDLE], call));
+    if (longest_ns * TIMES_IDLE > (double)spin_ns)
+        spin_ns = (uint64_t)(longest_ns * TIMES_IDLE);
+    bool is_too_long = longest_ns > MOST_IDLE_NS;
+    memset(places[IDLE].counts, 0, sizeof places[IDLE].counts);
+    if (!code && !is_too_long)
+        code = spin_time(b, spin_ns, &real_spin_ns, &why);
+    for (unsigned i = 0; i < tries * PLACES && !code && !is_too_long; i++) {
+        enum place place = (enum place)((i + i / PLACES) % PLACES); /* each place first in turn */
+        code = visit_at(b, place, spin_ns, &places[place], &why);
+    }
+    if (!code && !is_too_long)
+        file_probes(b, places, real_spin_ns);
+    for (int place = 0; place < PLACES; place++)
+        cell_close(&places[place]);
+    return code == ERR_DEVICE_LOST ? error_set(error, code, "%s", why.text) : 0;
+}
+
+/* Commands that return before they are done, or should: what moves memory, and launches. */
+static bool is_worth_a_probe(const char *command)
+{
+    static const char *const names[] = {"launch", "mark",  "copy_call", "fill_call",
+                                        "read",   "write", "sync"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(command, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static int probe_commands(struct bench *b, uint64_t bytes, struct error *error)
+{
+    struct cell cells[COMMANDS_MAX];
+    size_t count = command_cells(b, bytes, cells);
+    int code = 0;
+    for (size_t i = 0; i < count && !code; i++)
+        if (is_worth_a_probe(cells[i].calls[0]))
+            code = probe(b, &cells[i], error);
+    return code;
+}
+
+static int measure_waits(struct bench *b, const struct open_method *methods, size_t method_count,
+                         struct error *error)
+{
+    static const uint64_t all_sizes[] = {4096, 1 << 20, 64 << 20, 1 << 30};
+    size_t size_count = b->options->quick ? 1 : sizeof all_sizes / sizeof *all_sizes;
+    if (b->is_synchronous || !b->ops->use_queue)
+        return 0;
+    int code = probe_commands(b, 0, error);
+    for (size_t s = 0; s < size_count && !code; s++) {
+        say(b, "what calls wait for", true);
+        code = probe_commands(b, all_sizes[s], error);
+        for (size_t i = 0; i < method_count && !code; i++) {
+            const struct open_method *open = &methods[i];
+            uint64_t bytes = all_sizes[s], most = open->method->most_bytes;
+            struct cell cell;
+            if (bytes < open->least_bytes)
+                bytes = s == 0 ? open->least_bytes : 0;
+            if (bytes == 0 || bytes % open->step_bytes || (most && bytes > most) ||
+                bytes > device_info(b->device)->memory_bytes / 8)
+                continue;
+            life_cell(open, bytes, &cell);
+            code = probe(b, &cell, error);
+        }
+    }
+    return code;
+}
+
+/* ---- what an allocation costs while many others are alive -------------------------------------- */
+
+enum { SMALL_BYTES = 4096, PAIRS = 50 };
+
+static const uint64_t patience_ns =
+    5000000000; /* for allocating, or freeing, the blocks of a method */
+
+struct crowd {
+    struct bench *b;
+    const struct open_method *method;
+    uint64_t bytes;
+    size_t count, capacity;
+    struct method_block *blocks;
+    uint64_t until_ns;
+    char why_fewer[200]; /* "" or why it stopped growing */
+};
+
+/* Allocates until there are `wanted` blocks, the time is over, or the device refuses. */
+static int grow(struct crowd *c, size_t wanted, struct error *error)
+{
+    while (c->count < wanted && !*c->why_fewer) {
+        struct error why = {0};
+        struct method_block *block = &c->blocks[c->count];
+        *block = (struct method_block){.bytes = c->bytes};
+        int code = method_alloc(c->b, c->method, block, &why);
+        if (code == ERR_DEVICE_LOST)
+            return error_set(error, code, "%s", why.text);
+        if (code)
+            snprintf(c->why_fewer, sizeof c->why_fewer, "%.190s", why.text);
+        else if (++c->count < wanted && clock_ns() > c->until_ns)
+            snprintf(c->why_fewer, sizeof c->why_fewer, "that many took longer than %d s",
+                     (int)(patience_ns / 1000000000));
+    }
+    return 0;
+}
+
+static int measure_beside(struct crowd *c, struct cell *cell, struct error *error)
+{
+    int code = 0;
+    for (int i = 0; i < PAIRS && !code; i++) {
+        struct method_block block = {.bytes = c->bytes};
+        code = method_alloc(c->b, c->method, &block, error);
+        if (code)
+            break;
+        uint64_t alloc_ns = method_ns(&block);
+        code = method_free(c->b, c->method, &block, error);
+        cell_take(cell, 0, alloc_ns);
+        cell_take(cell, 1, method_ns(&block));
+        if (!code)
+            code = bench_sync(c->b, error);
+    }
+    return code;
+}
+
+static int measure_at(struct crowd *c, size_t wanted, struct error *error)
+{
+    struct cell cell = {
+        .method = c->method->method->name, .calls = {"alloc", "free"}, .bytes = c->bytes};
+    struct error why = {0};
+    size_t before = c->count;
+    int code = grow(c, wanted, error);
+    if (code)
+        return code;
+    if (c->count > before) { /* perhaps fewer than wanted */
+        cell_open(&cell, PAIRS);
+        cell.live_count = c->count;
+        code = measure_beside(c, &cell, &why);
+        if (code)
+            snprintf(cell.skipped, sizeof cell.skipped, "%.250s", why.text);
+        file_cell(c->b, &cell);
+        cell_close(&cell);
+    }
+    if (c->count < wanted) {
+        struct cell missing = {
+            .method = cell.method, .calls = {"alloc"}, .bytes = c->bytes, .live_count = wanted};
+        snprintf(missing.skipped, sizeof missing.skipped, "stopped at %zu: %s", c->count,
+                 c->why_fewer);
+        file_cell(c->b, &missing);
+    }
+    return code == ERR_DEVICE_LOST ? error_set(error, code, "%s", why.text) : 0;
+}
+
+/* Gives up where freeing takes too long: the process ends soon, and its memory with it. */
+static int disperse(struct crowd *c, struct error *error)
+{
+    const uint64_t began = clock_ns();
+    int code = bench_sync(c->b, error);
+    while (c->count > 0 && !code && clock_ns() - began < 2 * patience_ns)
+        code = method_free(c->b, c->method, &c->blocks[--c->count], error);
+    return code ? code : bench_sync(c->b, error);
+}
+
+static int measure_live_counts(struct bench *b, const struct open_method *methods,
+                               size_t method_count, struct error *error)
+{
+    static const size_t all_counts[] = {1, 1000, 100000}, quick_counts[] = {1, 100};
+    const size_t *counts = b->options->quick ? quick_counts : all_counts;
+    size_t steps = b->options->quick ? 2 : 3;
+    int code = 0;
+    for (size_t i = 0; i < method_count && !code; i++) {
+        struct crowd c = {.b = b, .method = &methods[i], .bytes = SMALL_BYTES};
+        char doing[96];
+        snprintf(doing, sizeof doing, "live allocations: %s", methods[i].method->name);
+        say(b, doing, true);
+        if (c.bytes < c.method->least_bytes)
+            c.bytes = c.method->least_bytes;
+        c.blocks = must_alloc(counts[steps - 1] * sizeof *c.blocks);
+        c.until_ns = clock_ns() + patience_ns;
+        for (size_t step = 0; step < steps && !code; step++)
+            code = measure_at(&c, counts[step], error);
+        int freed = disperse(&c, code ? NULL : error);
+        code = code ? code : freed;
+        free(c.blocks);
+    }
+    return code;
+}
+
+/* ---- the atlas ---------------------------------------------------------------------------------- */
 
 static void take_facts(const struct device_info *info, struct atlas *atlas)
 {
@@ -28,18 +629,18 @@ int atlas_measure(struct device *device, const struct atlas_options *options,
     struct open_method methods[METHODS_MAX];
     size_t method_count = 0;
     take_facts(device_info(device), atlas);
-    bench_say(&b, "building kernels", false);
+    say(&b, "building kernels", false);
     int code = bench_open(&b, error);
     if (!code)
         code = commands_prepare(&b, error);
     if (!code)
         code = methods_open(&b, methods, &method_count, error);
     if (!code)
-        code = atlas_sizes(&b, methods, method_count, error);
+        code = measure_sizes(&b, methods, method_count, error);
     if (!code)
-        code = atlas_probe_waits(&b, methods, method_count, error);
+        code = measure_waits(&b, methods, method_count, error);
     if (!code)
-        code = atlas_live_counts(&b, methods, method_count, error);
+        code = measure_live_counts(&b, methods, method_count, error);
     if (code != ERR_DEVICE_LOST) { /* closing what is lost can hang */
         methods_close(&b, methods, method_count);
         bench_close(&b);

@@ -5,37 +5,27 @@
  * word to every page and waits, so that it costs what making the pages usable costs and little
  * else.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "run/atlas/atlas_bench.h"
+
+/* A driver's call as a step of a method. */
+#define STEP(name, expression)                                                                     \
+    static int name(struct bench *b, uint64_t state, struct method_block *block,                   \
+                    struct error *error)                                                           \
+    {                                                                                              \
+        (void)state;                                                                               \
+        return b->ops->expression;                                                                 \
+    }
 
 /* ---- raw: the driver's own call ---- */
 
-static int raw_alloc(struct bench *b, uint64_t state, struct method_block *block,
-                     struct error *error)
-{
-    (void)state;
-    uint64_t began = bench_begin(b);
-    int code = b->ops->alloc(b->device, block->bytes, &block->memory, error);
-    block->step_ns[0] = bench_end(began);
-    return code;
-}
+STEP(raw_alloc, alloc(b->device, block->bytes, &block->memory, error))
+STEP(raw_free, free(b->device, block->memory, block->bytes, error))
 
-static int raw_free(struct bench *b, uint64_t state, struct method_block *block,
-                    struct error *error)
-{
-    (void)state;
-    uint64_t began = bench_begin(b);
-    int code = b->ops->free(b->device, block->memory, block->bytes, error);
-    block->step_ns[0] = bench_end(began);
-    return code;
-}
-
-/* ---- resident: the same, and made to be there ---- */
+/* ---- resident: the same, and every page is touched ---- */
 
 static int resident_open(struct bench *b, uint64_t *state, struct error *error)
 {
@@ -49,13 +39,10 @@ static int resident_open(struct bench *b, uint64_t *state, struct error *error)
 static int resident_alloc(struct bench *b, uint64_t state, struct method_block *block,
                           struct error *error)
 {
-    (void)state;
-    uint64_t began = bench_begin(b);
-    int code = b->ops->alloc(b->device, block->bytes, &block->memory, error);
+    int code = raw_alloc(b, state, block, error);
     int touched = code ? 0 : b->ops->touch(b->device, block->memory, block->bytes, error);
-    block->step_ns[0] = bench_end(began);
     if (touched)
-        b->ops->free(b->device, block->memory, block->bytes, NULL);
+        raw_free(b, state, block, NULL);
     return code ? code : touched;
 }
 
@@ -72,22 +59,16 @@ static int malloc_open(struct bench *b, uint64_t *state, struct error *error)
 static int malloc_alloc(struct bench *b, uint64_t state, struct method_block *block,
                         struct error *error)
 {
-    (void)state;
-    uint64_t began = bench_begin(b);
-    void *memory = malloc(block->bytes);
-    block->step_ns[0] = bench_end(began);
-    block->memory = (uint64_t)(uintptr_t)memory;
-    return memory ? 0 : error_set(error, ERR_OOM, "malloc returned NULL");
+    (void)b, (void)state;
+    block->memory = (uint64_t)(uintptr_t)malloc(block->bytes);
+    return block->memory ? 0 : error_set(error, ERR_OOM, "malloc returned NULL");
 }
 
 static int malloc_free(struct bench *b, uint64_t state, struct method_block *block,
                        struct error *error)
 {
-    (void)state, (void)error;
-    void *memory = (void *)(uintptr_t)block->memory;
-    uint64_t began = bench_begin(b);
-    free(memory);
-    block->step_ns[0] = bench_end(began);
+    (void)b, (void)state, (void)error;
+    free((void *)(uintptr_t)block->memory);
     return 0;
 }
 
@@ -121,23 +102,8 @@ static void pool_close(struct bench *b, uint64_t pool)
     b->ops->pool_close(b->device, pool, NULL);
 }
 
-static int pool_alloc(struct bench *b, uint64_t pool, struct method_block *block,
-                      struct error *error)
-{
-    uint64_t began = bench_begin(b);
-    int code = b->ops->pool_alloc(b->device, pool, 0, block->bytes, &block->memory, error);
-    block->step_ns[0] = bench_end(began);
-    return code;
-}
-
-static int pool_free(struct bench *b, uint64_t pool, struct method_block *block,
-                     struct error *error)
-{
-    uint64_t began = bench_begin(b);
-    int code = b->ops->pool_free(b->device, pool, 0, block->memory, block->bytes, error);
-    block->step_ns[0] = bench_end(began);
-    return code;
-}
+STEP(pool_alloc, pool_alloc(b->device, state, 0, block->bytes, &block->memory, error))
+STEP(pool_free, pool_free(b->device, state, 0, block->memory, block->bytes, error))
 
 /* ---- vmm: addresses and chunks, call by call ---- */
 
@@ -149,54 +115,13 @@ static int vmm_open(struct bench *b, uint64_t *state, struct error *error)
     return b->ops->vm_granularity(b->device, state, error);
 }
 
-static int vmm_alloc(struct bench *b, uint64_t granularity, struct method_block *block,
-                     struct error *error)
-{
-    (void)granularity;
-    uint64_t began = bench_begin(b);
-    int code = b->ops->vm_reserve(b->device, block->bytes, &block->memory, error);
-    block->step_ns[0] = bench_end(began);
-    if (code)
-        return code;
-    began = bench_begin(b);
-    code = b->ops->vm_create(b->device, block->bytes, &block->chunk, error);
-    block->step_ns[1] = bench_end(began);
-    if (code)
-        goto unreserve;
-    began = bench_begin(b);
-    code = b->ops->vm_map(b->device, block->memory, block->chunk, block->bytes, error);
-    block->step_ns[2] = bench_end(began);
-    if (code)
-        goto release;
-    began = bench_begin(b);
-    code = b->ops->vm_access(b->device, block->memory, block->bytes, error);
-    block->step_ns[3] = bench_end(began);
-    if (!code)
-        return 0;
-    b->ops->vm_unmap(b->device, block->memory, block->bytes, NULL);
-release:
-    b->ops->vm_release(b->device, block->chunk, block->bytes, NULL);
-unreserve:
-    b->ops->vm_unreserve(b->device, block->memory, block->bytes, NULL);
-    return code;
-}
-
-static int vmm_free(struct bench *b, uint64_t granularity, struct method_block *block,
-                    struct error *error)
-{
-    (void)granularity;
-    uint64_t began = bench_begin(b);
-    int code = b->ops->vm_unmap(b->device, block->memory, block->bytes, error);
-    block->step_ns[0] = bench_end(began);
-    began = bench_begin(b);
-    int released = b->ops->vm_release(b->device, block->chunk, block->bytes, code ? NULL : error);
-    block->step_ns[1] = bench_end(began);
-    code = code ? code : released;
-    began = bench_begin(b);
-    int left = b->ops->vm_unreserve(b->device, block->memory, block->bytes, code ? NULL : error);
-    block->step_ns[2] = bench_end(began);
-    return code ? code : left;
-}
+STEP(vmm_reserve, vm_reserve(b->device, block->bytes, &block->memory, error))
+STEP(vmm_create, vm_create(b->device, block->bytes, &block->chunk, error))
+STEP(vmm_map, vm_map(b->device, block->memory, block->chunk, block->bytes, error))
+STEP(vmm_access, vm_access(b->device, block->memory, block->bytes, error))
+STEP(vmm_unmap, vm_unmap(b->device, block->memory, block->bytes, error))
+STEP(vmm_release, vm_release(b->device, block->chunk, block->bytes, error))
+STEP(vmm_unreserve, vm_unreserve(b->device, block->memory, block->bytes, error))
 
 /* ---- pinned, shared: memory that the host can address ---- */
 
@@ -222,67 +147,86 @@ static int shared_open(struct bench *b, uint64_t *state, struct error *error)
     return host_memory_open(b, is_cuda ? HOST_MANAGED : HOST_COARSE_SVM, state, error);
 }
 
-static int host_memory_alloc(struct bench *b, uint64_t state, struct method_block *block,
-                             struct error *error)
-{
-    uint64_t began = bench_begin(b);
-    int code = b->ops->host_alloc(b->device, (enum host_memory)state, block->bytes, &block->memory,
-                                  &block->host, error);
-    block->step_ns[0] = bench_end(began);
-    return code;
-}
-
-static int host_memory_free(struct bench *b, uint64_t state, struct method_block *block,
-                            struct error *error)
-{
-    uint64_t began = bench_begin(b);
-    int code =
-        b->ops->host_free(b->device, (enum host_memory)state, block->memory, block->bytes, error);
-    block->step_ns[0] = bench_end(began);
-    return code;
-}
+STEP(host_memory_alloc, host_alloc(b->device, (enum host_memory)state, block->bytes, &block->memory,
+                                   &block->host, error))
+STEP(host_memory_free,
+     host_free(b->device, (enum host_memory)state, block->memory, block->bytes, error))
 
 /* ---- all of them ---- */
 
 static const uint64_t gib = 1 << 30;
 
 static const struct method methods[] = {
-    {.name = "raw", .free_while_used = true, .alloc = raw_alloc, .free = raw_free},
+    {.name = "raw", .free_while_used = true, .alloc = {{raw_alloc}}, .free = {{raw_free}}},
     {.name = "resident",
      .free_while_used = true,
      .open = resident_open,
-     .alloc = resident_alloc,
-     .free = raw_free},
-    {.name = "malloc", .open = malloc_open, .alloc = malloc_alloc, .free = malloc_free},
+     .alloc = {{resident_alloc}},
+     .free = {{raw_free}}},
+    {.name = "malloc", .open = malloc_open, .alloc = {{malloc_alloc}}, .free = {{malloc_free}}},
     {.name = "stream:threshold=0",
      .free_while_used = true,
      .open = releasing_pool_open,
      .close = pool_close,
-     .alloc = pool_alloc,
-     .free = pool_free},
+     .alloc = {{pool_alloc}},
+     .free = {{pool_free}}},
     {.name = "stream:threshold=max",
      .free_while_used = true,
      .open = keeping_pool_open,
      .close = pool_close,
-     .alloc = pool_alloc,
-     .free = pool_free},
+     .alloc = {{pool_alloc}},
+     .free = {{pool_free}}},
     {.name = "vmm",
-     .alloc_steps = {"reserve", "create", "map", "access"},
-     .free_steps = {"unmap", "release", "unreserve"},
      .open = vmm_open,
-     .alloc = vmm_alloc,
-     .free = vmm_free},
+     .alloc = {{vmm_reserve, "reserve", vmm_unreserve},
+               {vmm_create, "create", vmm_release},
+               {vmm_map, "map", vmm_unmap},
+               {vmm_access, "access", NULL}},
+     .free = {{vmm_unmap, "unmap", NULL},
+              {vmm_release, "release", NULL},
+              {vmm_unreserve, "unreserve", NULL}}},
     {.name = "pinned",
      .most_bytes = gib,
      .open = pinned_open,
-     .alloc = host_memory_alloc,
-     .free = host_memory_free},
+     .alloc = {{host_memory_alloc}},
+     .free = {{host_memory_free}}},
     {.name = "shared",
      .most_bytes = gib,
      .open = shared_open,
-     .alloc = host_memory_alloc,
-     .free = host_memory_free},
+     .alloc = {{host_memory_alloc}},
+     .free = {{host_memory_free}}},
 };
+
+int method_alloc(struct bench *b, const struct open_method *o, struct method_block *block,
+                 struct error *error)
+{
+    const struct method_step *steps = o->method->alloc;
+    int code = 0, i = 0;
+    memset(block->step_ns, 0, sizeof block->step_ns);
+    for (; steps[i].call && !code; i++) {
+        uint64_t began = bench_begin(b);
+        code = steps[i].call(b, o->state, block, error);
+        block->step_ns[i] = bench_end(began);
+    }
+    for (i -= 2; code && i >= 0; i--)
+        steps[i].undo(b, o->state, block, NULL);
+    return code;
+}
+
+int method_free(struct bench *b, const struct open_method *o, struct method_block *block,
+                struct error *error)
+{
+    const struct method_step *steps = o->method->free;
+    int code = 0;
+    memset(block->step_ns, 0, sizeof block->step_ns);
+    for (int i = 0; steps[i].call; i++) {
+        uint64_t began = bench_begin(b);
+        int step = steps[i].call(b, o->state, block, code ? NULL : error);
+        block->step_ns[i] = bench_end(began);
+        code = code ? code : step;
+    }
+    return code;
+}
 
 uint64_t method_ns(const struct method_block *block)
 {
@@ -329,7 +273,7 @@ void methods_close(struct bench *b, struct open_method *open, size_t count)
 
 /* ---- the life of a memory ---- */
 
-enum method_call {
+enum {
     METHOD_ALLOC,
     METHOD_FIRST_USE,
     METHOD_SECOND_USE,
@@ -351,12 +295,12 @@ static int use(struct bench *b, const struct method_block *block, uint64_t *ns, 
     return code;
 }
 
-static void take_steps(struct cell *cell, const char *const names[METHOD_STEPS],
+static void take_steps(struct cell *cell, const struct method_step *steps,
                        const struct method_block *block)
 {
-    for (size_t step = 0; step < METHOD_STEPS && names[step]; step++)
+    for (size_t step = 0; steps[step].name; step++)
         for (size_t call = 0; cell->calls[call]; call++)
-            if (strcmp(cell->calls[call], names[step]) == 0)
+            if (strcmp(cell->calls[call], steps[step].name) == 0)
                 cell_take(cell, call, block->step_ns[step]);
 }
 
@@ -366,7 +310,7 @@ static int first_life(struct bench *b, struct cell *cell, struct error *error)
     const struct open_method *o = cell->subject;
     struct method_block block = {.bytes = cell->bytes};
     uint64_t use_ns[2] = {0, 0};
-    int code = o->method->alloc(b, o->state, &block, error);
+    int code = method_alloc(b, o, &block, error);
     if (code)
         return code;
     uint64_t alloc_ns = method_ns(&block);
@@ -374,16 +318,15 @@ static int first_life(struct bench *b, struct cell *cell, struct error *error)
     code = bench_sync(b, error);
     for (int i = 0; i < 2 && !code; i++)
         code = use(b, &block, &use_ns[i], error);
-    memset(block.step_ns, 0, sizeof block.step_ns);
-    int freed = o->method->free(b, o->state, &block, code ? NULL : error);
+    int freed = method_free(b, o, &block, code ? NULL : error);
     if (code || freed)
         return code ? code : freed;
     cell_take(cell, METHOD_ALLOC, alloc_ns);
-    take_steps(cell, o->method->alloc_steps, &allocated);
+    take_steps(cell, o->method->alloc, &allocated);
     cell_take(cell, METHOD_FIRST_USE, use_ns[0]);
     cell_take(cell, METHOD_SECOND_USE, use_ns[1]);
     cell_take(cell, METHOD_FREE, method_ns(&block));
-    take_steps(cell, o->method->free_steps, &block);
+    take_steps(cell, o->method->free, &block);
     return 0;
 }
 
@@ -393,7 +336,7 @@ static int second_life(struct bench *b, struct cell *cell, struct error *error)
 {
     const struct open_method *o = cell->subject;
     struct method_block block = {.bytes = cell->bytes};
-    int code = o->method->alloc(b, o->state, &block, error);
+    int code = method_alloc(b, o, &block, error);
     if (code)
         return code;
     uint64_t realloc_ns = method_ns(&block), reuse_ns = 0;
@@ -402,8 +345,7 @@ static int second_life(struct bench *b, struct cell *cell, struct error *error)
         code = bench_touch(b, block.memory, block.bytes, error);
     if (!code && !o->method->free_while_used)
         code = bench_sync(b, error);
-    memset(block.step_ns, 0, sizeof block.step_ns);
-    int freed = o->method->free(b, o->state, &block, code ? NULL : error);
+    int freed = method_free(b, o, &block, code ? NULL : error);
     uint64_t began = clock_ns();
     if (!code && !freed)
         code = bench_sync(b, error);
@@ -423,6 +365,13 @@ static int live_and_die(struct bench *b, struct cell *cell, struct error *error)
     return code ? code : second_life(b, cell, error);
 }
 
+size_t method_name_steps(const struct method_step *steps, struct cell *cell, size_t count)
+{
+    for (; steps->name; steps++)
+        cell->calls[count++] = steps->name;
+    return count;
+}
+
 void method_cell(const struct open_method *open, uint64_t bytes, struct cell *cell)
 {
     static const char *const names[] = {
@@ -436,8 +385,6 @@ void method_cell(const struct open_method *open, uint64_t bytes, struct cell *ce
     *cell =
         (struct cell){.method = method->name, .bytes = bytes, .run = live_and_die, .subject = open};
     memcpy(cell->calls, names, count * sizeof *names);
-    for (size_t i = 0; i < METHOD_STEPS && method->alloc_steps[i]; i++)
-        cell->calls[count++] = method->alloc_steps[i];
-    for (size_t i = 0; i < METHOD_STEPS && method->free_steps[i]; i++)
-        cell->calls[count++] = method->free_steps[i];
+    count = method_name_steps(method->alloc, cell, count);
+    method_name_steps(method->free, cell, count);
 }
