@@ -1,4 +1,5 @@
-/* References on blocks: names hold them, and the release policy says when they let go. */
+/* Blocks: a name gets one from an allocator and holds a reference on it, and the release policy says
+ * when it lets go. A block is freed with its last reference. */
 #include "run/execute/executor.h"
 
 static void count_live(struct executor *e, uint64_t bytes)
@@ -19,8 +20,8 @@ int blocks_trim(struct executor *e)
     return first_failure;
 }
 
-/* One space may be out of memory because of what is spare in another: a capacity is that of all,
- * and so may be what lies behind. */
+/* One space may be out of memory because of what is spare in another: all share one capacity, and
+ * often one physical memory. */
 static int ask_again(struct executor *e, struct allocator *allocator,
                      const struct alloc_request *request, struct block *block)
 {
@@ -39,21 +40,59 @@ static int no_allocator(struct executor *e, int name, struct place at)
                          space_name(n->space));
 }
 
-/* The next spare block is the name's from now on. */
-static void take_block(struct executor *e, int name)
+/* ---- a block of its own --------------------------------------------------------------------- */
+
+/* Asks the allocator of the name's space for block `b`, and accounts for what it got. */
+static int blocks_ask(struct executor *e, int name, const struct expr *size, struct place at, int b)
 {
-    int b = e->free_block;
+    struct held_block *held = &e->blocks[b];
+    struct allocator *allocator = e->allocators[e->spaces[name]];
+    int64_t bytes;
+    int code = execute_block_bytes(e, name, size, at, &bytes);
+    if (code)
+        return code;
+    if (!allocator)
+        return no_allocator(e, name, at);
+    const struct alloc_request request = {
+        .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
+    trace_begin_call(e->trace);
+    code = allocator_alloc(allocator, &request, &held->block);
+    if (code == ERR_OOM)
+        code = ask_again(e, allocator, &request, &held->block);
+    if (!code)
+        count_live(e, request.size); /* so that a listener of the trace sees it; a nanosecond */
+    trace_alloc(e->trace, (unsigned)b, code ? NULL : &held->block, &request);
+    if (code)
+        return error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag,
+                         (long long)bytes, allocator->source->error.text);
+    held->allocator = allocator;
+    held->in_heap = false;
+    held->requested = request.size;
+    held->tag = request.tag;
+    return 0;
+}
+
+/* The first spare block becomes the name's. */
+static void blocks_take(struct executor *e, int name)
+{
+    const int b = e->free_block;
     struct held_block *block = &e->blocks[b];
     e->free_block = block->next_free;
     block->holders = block->uses = 1;
     e->block_of[name] = e->use_of[name] = b;
 }
 
-static int alloc_in_heap(struct executor *e, int name, const struct expr *bytes, struct place at)
+/* A fresh block has no contents: a group of devices need not move any, and a program that reads
+ * what it never wrote gets 0xff bytes in a poisoned run. */
+static int blocks_clear(struct executor *e, int name, const struct held_block *held)
 {
-    int code = e->deferred->ops->alloc(e, name, &e->blocks[e->free_block], bytes, at);
-    if (!code)
-        take_block(e, name);
+    const uint64_t memory = block_memory(&held->block), offset = block_offset(&held->block);
+    const uint64_t bytes = held->requested;
+    int code = 0;
+    if (e->is_device_group && bytes)
+        code = e->device->ops->discard(e->device, memory, offset, bytes, e->error);
+    if (!code && e->poison && bytes && e->has_arrays[name])
+        code = e->device->ops->fill(e->device, memory, offset, 0xff, bytes, e->error);
     return code;
 }
 
@@ -62,44 +101,17 @@ int blocks_alloc(struct executor *e, int name, const struct expr *size, struct p
     int code = blocks_holds(e, name) ? blocks_let_go(e, name) : 0;
     if (code)
         return code;
-    if (blocks_in_heap(e, name))
-        return alloc_in_heap(e, name, size, at);
-    int64_t bytes;
-    code = execute_block_bytes(e, name, size, at, &bytes);
+    const int b = e->free_block;
+    struct held_block *held = &e->blocks[b];
+    code = blocks_in_heap(e, name) ? e->deferred->ops->alloc(e, name, held, size, at)
+                                   : blocks_ask(e, name, size, at, b);
     if (code)
         return code;
-    int b = e->free_block;
-    struct held_block *block = &e->blocks[b];
-    struct alloc_request request = {
-        .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
-    struct allocator *allocator = e->allocators[e->spaces[name]];
-    if (!allocator)
-        return no_allocator(e, name, at);
-    trace_begin_call(e->trace);
-    code = allocator_alloc(allocator, &request, &block->block);
-    if (code == ERR_OOM)
-        code = ask_again(e, allocator, &request, &block->block);
-    if (!code)
-        count_live(e, request.size); /* so that a listener of the trace sees it; a nanosecond */
-    trace_alloc(e->trace, (unsigned)b, code ? NULL : &block->block, &request);
-    if (code) {
-        error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag, (long long)bytes,
-                  allocator->source->error.text);
-        return code;
-    }
-    block->allocator = allocator;
-    block->in_heap = false;
-    block->requested = (uint64_t)bytes;
-    block->tag = request.tag;
-    take_block(e, name);
-    if (e->is_group && bytes)
-        code = e->device->ops->discard(e->device, block_memory(&block->block),
-                                       block_offset(&block->block), block->requested, e->error);
-    if (!code && e->poison && bytes && e->has_arrays[name])
-        code = e->device->ops->fill(e->device, block_memory(&block->block),
-                                    block_offset(&block->block), 0xff, block->requested, e->error);
-    return code;
+    blocks_take(e, name);
+    return held->in_heap ? 0 : blocks_clear(e, name, held);
 }
+
+/* ---- references ----------------------------------------------------------------------------- */
 
 void blocks_add_reference(struct executor *e, int block)
 {

@@ -54,11 +54,11 @@ struct deferred_ops {
     /* ---- values ---- */
     /* The host needs every scalar in `expr` as a number. */
     int (*need)(struct executor *e, const struct expr *expr);
-    /* May `expr` stay unknown to the host? Then *form is what it is. */
-    bool (*defer)(struct executor *e, const struct expr *expr, struct linear_size *form);
-    /* `name` has received executor.values from another name, and `form`, which that name had when it
-     * was left: sets its value or its form. */
-    int (*receive)(struct executor *e, int name, struct linear_size form);
+    /* May `expr` stay unknown to the host? Then *linear is what it is. */
+    bool (*defer)(struct executor *e, const struct expr *expr, struct linear_size *linear);
+    /* `name` has received executor.values from another name, and `linear`, which that name had when it
+     * was left: sets its value, or its linear size. */
+    int (*receive)(struct executor *e, int name, struct linear_size linear);
     /* `stm` reads an element, by its number in a memory. *deferred: the value is taken later, else
      * the executor reads it. */
     int (*read)(struct executor *e, const struct stm *stm, uint64_t memory, int64_t element,
@@ -90,8 +90,8 @@ struct deferred_ops {
 /* The head of an implementation's own struct. */
 struct deferred {
     const struct deferred_ops *ops;
-    struct linear_size *forms; /* by name of a scalar; the executor copies and stores them */
-    struct heap_view heap;     /* set by begin */
+    struct linear_size *linear; /* by name of a scalar; the executor copies and stores them */
+    struct heap_view heap;      /* set by begin */
 };
 
 #endif

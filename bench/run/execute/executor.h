@@ -4,7 +4,7 @@
 
 #include "run/execute/deferred.h"
 #include "run/execute/execute.h"
-#include "run/execute/layout.h"
+#include "run/execute/array_layout.h"
 #include "run/execute/liveness.h"
 #include "run/execute/trace.h"
 
@@ -33,7 +33,7 @@ struct held_block {
 /* A value on its way from one name to another: an initial value, a result. */
 struct passed {
     union scalar scalar;
-    struct linear_size form; /* of a scalar that is not known yet */
+    struct linear_size linear; /* of a scalar that is not known yet */
     int lacks;
     struct array_state array;
     int block;
@@ -68,9 +68,9 @@ struct executor {
     struct device *device;
     struct device_program *built;
     const struct kernels *kernels;
-    bool has_forms;    /* the device compiles kernels for what a launch takes for granted */
-    bool adds_offsets; /* see device_info */
-    bool is_group;     /* of devices */
+    bool has_variants;    /* the device compiles kernels for what a launch takes for granted */
+    bool adds_offsets;    /* see device_info */
+    bool is_device_group; /* of devices */
     enum release_policy policy;
     struct arena arena;
     struct scope *root;
@@ -174,10 +174,10 @@ static inline bool blocks_holds(const struct executor *e, int name)
     return e->block_of[name] != NO_BLOCK || e->use_of[name] != NO_BLOCK;
 }
 
-/* tenants.c: tells the listener of the trace which arrays a statement has used and filled */
-void tenants_tell(struct executor *e, const struct stm *stm);
-void tenants_tell_array(struct executor *e, int name, bool fresh);
-void tenants_tell_results(struct executor *e); /* somebody will read them */
+/* array_log.c: tells the listener of the trace which arrays a statement has used and filled */
+void array_log_statement(struct executor *e, const struct stm *stm);
+void array_log_one(struct executor *e, int name, bool fresh);
+void array_log_results(struct executor *e); /* somebody will read them */
 
 /* move.c: statements that move data */
 unsigned move_find_kernel(const struct executor *e, const struct stm *s);
@@ -196,25 +196,12 @@ int move_fill(struct executor *e, const struct step *s);
 int move_iota(struct executor *e, const struct step *s);
 int move_element(struct executor *e, const struct step *s);
 
-/* form.c */
-/* The form that a launch of these arrays can have; `launch` has its extents. */
-enum kernel_form form_of_launch(const struct executor *e, const struct launch *launch,
+/* launch.c */
+/* The fastest variant of the kernel that a launch of these arrays can have. `launch` has the extents
+ * of the device's index space, `extents` those of the kernel, outermost first. */
+enum kernel_form launch_variant(const struct executor *e, const struct launch *launch,
                                 const int64_t *extents, const struct launched_array *arrays,
                                 unsigned count);
-/* The layout of an array of a launch over these extents (outermost first), which complete that of a
- * private array: `room` is for that. */
-static inline const struct layout *launched_layout(const struct launched_array *array,
-                                                   const int64_t *extents, struct layout *room)
-{
-    if (!array->thread_rank)
-        return &array->state->layout;
-    *room = array->state->layout;
-    for (unsigned d = 0; d < array->thread_rank; d++)
-        room->shape[d] = extents[d];
-    return room;
-}
-
-/* launch.c */
 void launch_prepare(struct executor *e, struct step *s);
 int launch_kernel(struct executor *e, const struct step *s);
 /* A kernel about to be launched. */

@@ -144,7 +144,7 @@ int late_open(const struct fun *fun, struct device *device, const struct kernels
         return 0;
     struct late *l = must_alloc(sizeof *l);
     *l = (struct late){.base.ops = &late_ops, .device = device};
-    l->base.forms = arena_alloc(&l->room, fun->name_count * sizeof *l->base.forms);
+    l->base.linear = arena_alloc(&l->room, fun->name_count * sizeof *l->base.linear);
     for (unsigned bytes = 1; bytes <= sizeof(union scalar); bytes++) {
         char name[KERNEL_NAME_MAX];
         l->copy_kernels[bytes] = kernels_find(kernels, kernel_copy_name(name, 1, bytes));
@@ -217,7 +217,7 @@ static int late_read(struct executor *e, const struct stm *stm, uint64_t memory,
     struct late *l = late_of(e);
     const int out = stm->outs[0];
     const enum element type = e->fun->names[out].element;
-    l->base.forms[out] = (struct linear_size){0};
+    l->base.linear[out] = (struct linear_size){0};
     *deferred = stm->late && e->spaces[e->fun->names[stm->array].memory] != SPACE_PINNED;
     if (!*deferred)
         return 0;
@@ -227,11 +227,11 @@ static int late_read(struct executor *e, const struct stm *stm, uint64_t memory,
     if (code)
         return code;
     l->types[l->next - l->first] = type;
-    l->base.forms[out] = (struct linear_size){.serial = l->next++, .scale = 1};
+    l->base.linear[out] = (struct linear_size){.serial = l->next++, .scale = 1};
     return 0;
 }
 
-/* ---- values: linear forms ------------------------------------------------------------------- */
+/* ---- values: linear sizes ------------------------------------------------------------------- */
 
 /* Does the expression mention a scalar that the host does not know? */
 static bool late_in(const struct late *l, const struct expr *expr)
@@ -239,11 +239,11 @@ static bool late_in(const struct late *l, const struct expr *expr)
     if (!late_is_pending(l) || expr->op == EXPR_CONSTANT)
         return false;
     if (expr->op == EXPR_NAME)
-        return l->base.forms[expr->name].serial != 0;
+        return l->base.linear[expr->name].serial != 0;
     return late_in(l, expr->arg[0]) || (expr->arg[1] && late_in(l, expr->arg[1]));
 }
 
-static bool add_form(struct linear_size *a, const struct linear_size *b, bool minus)
+static bool linear_add(struct linear_size *a, const struct linear_size *b, bool minus)
 {
     struct linear_size r = {.serial = a->serial ? a->serial : b->serial};
     if (a->serial && b->serial && a->serial != b->serial)
@@ -257,7 +257,7 @@ static bool add_form(struct linear_size *a, const struct linear_size *b, bool mi
     return true;
 }
 
-static bool multiply_form(struct linear_size *a, const struct linear_size *b)
+static bool linear_multiply(struct linear_size *a, const struct linear_size *b)
 {
     const struct linear_size *value = a->serial ? a : b, *number = a->serial ? b : a;
     struct linear_size r = {.serial = value->serial};
@@ -273,9 +273,9 @@ static bool is_whole(enum element element)
     return element != ELEMENT_f32 && element != ELEMENT_f64;
 }
 
-/* Writes an expression of i64 as a form. False where it is none: it needs the number, and *form is
- * anything. */
-static bool form_of(const struct executor *e, const struct expr *expr, struct linear_size *form)
+/* Writes an expression of i64 as a linear size. False where it is none, so that the number is needed;
+ * *linear then has no meaning. */
+static bool linear_of(const struct executor *e, const struct expr *expr, struct linear_size *linear)
 {
     const struct late *l = late_of(e);
     struct linear_size other;
@@ -284,32 +284,32 @@ static bool form_of(const struct executor *e, const struct expr *expr, struct li
         if (expr->type != ELEMENT_i64 ||
             expr_evaluate(e->program, expr, e->values, &value, e->error))
             return false;
-        *form = (struct linear_size){.add = value.i64};
+        *linear = (struct linear_size){.add = value.i64};
         return true;
     }
     switch (expr->op) {
     case EXPR_NAME:
-        *form = l->base.forms[expr->name];
+        *linear = l->base.linear[expr->name];
         return true;
     case EXPR_CONVERT:
         return expr->type == ELEMENT_i64 && expr->arg[0]->op == EXPR_NAME &&
-               is_whole(expr->arg[0]->type) && form_of(e, expr->arg[0], form);
+               is_whole(expr->arg[0]->type) && linear_of(e, expr->arg[0], linear);
     case EXPR_ADD:
     case EXPR_SUB:
     case EXPR_MUL:
-        if (expr->type != ELEMENT_i64 || !form_of(e, expr->arg[0], form) ||
-            !form_of(e, expr->arg[1], &other))
+        if (expr->type != ELEMENT_i64 || !linear_of(e, expr->arg[0], linear) ||
+            !linear_of(e, expr->arg[1], &other))
             return false;
-        return expr->op == EXPR_MUL ? multiply_form(form, &other)
-                                    : add_form(form, &other, expr->op == EXPR_SUB);
+        return expr->op == EXPR_MUL ? linear_multiply(linear, &other)
+                                    : linear_add(linear, &other, expr->op == EXPR_SUB);
     default:
         return false;
     }
 }
 
-static bool late_defer(struct executor *e, const struct expr *expr, struct linear_size *form)
+static bool late_defer(struct executor *e, const struct expr *expr, struct linear_size *linear)
 {
-    return late_in(late_of(e), expr) && form_of(e, expr, form) && form->serial;
+    return late_in(late_of(e), expr) && linear_of(e, expr, linear) && linear->serial;
 }
 
 /* ---- values: becoming known ----------------------------------------------------------------- */
@@ -327,43 +327,43 @@ static int64_t as_i64(union scalar v, enum element type)
     }
 }
 
-/* The value of a form that was picked up before values became known; *value stays if it is {0}.
+/* The value of a size that was noted before values became known; *value stays if it is {0}.
  * ERR_PROGRAM beyond 64 bits. */
-static int resolve(const struct executor *e, struct linear_size *form, union scalar *value,
+static int resolve(const struct executor *e, struct linear_size *linear, union scalar *value,
                    enum element element)
 {
     const struct late *l = late_of(e);
-    if (!form->serial)
+    if (!linear->serial)
         return 0;
-    if (form->serial < l->known_first || form->serial >= l->first)
+    if (linear->serial < l->known_first || linear->serial >= l->first)
         return error_set(e->error, ERR_INTERNAL, "%s: late value %llu is asked for too %s",
-                         e->fun->name, (unsigned long long)form->serial,
-                         form->serial < l->first ? "late" : "early");
-    const uint64_t i = form->serial - l->known_first;
+                         e->fun->name, (unsigned long long)linear->serial,
+                         linear->serial < l->first ? "late" : "early");
+    const uint64_t i = linear->serial - l->known_first;
     const enum element type = l->known_types[i];
-    if (form->scale == 1 && form->add == 0 && type == element) {
+    if (linear->scale == 1 && linear->add == 0 && type == element) {
         *value = l->known[i];
     } else {
         int64_t number;
-        if (__builtin_mul_overflow(as_i64(l->known[i], type), form->scale, &number) ||
-            __builtin_add_overflow(number, form->add, &number))
+        if (__builtin_mul_overflow(as_i64(l->known[i], type), linear->scale, &number) ||
+            __builtin_add_overflow(number, linear->add, &number))
             return error_set(e->error, ERR_PROGRAM,
                              "%s: %lld times a value that the device has computed, %lld, and %lld "
                              "are more than 64 bits hold",
-                             e->fun->name, (long long)form->scale,
-                             (long long)as_i64(l->known[i], type), (long long)form->add);
+                             e->fun->name, (long long)linear->scale,
+                             (long long)as_i64(l->known[i], type), (long long)linear->add);
         value->i64 = number;
     }
-    *form = (struct linear_size){0};
+    *linear = (struct linear_size){0};
     return 0;
 }
 
-static int late_receive(struct executor *e, int name, struct linear_size form)
+static int late_receive(struct executor *e, int name, struct linear_size linear)
 {
     int code = 0;
-    if (form.serial < late_of(e)->first) /* it has become known on the way */
-        code = resolve(e, &form, &e->values[name], e->fun->names[name].element);
-    e->deferred->forms[name] = form;
+    if (linear.serial < late_of(e)->first) /* it has become known on the way */
+        code = resolve(e, &linear, &e->values[name], e->fun->names[name].element);
+    e->deferred->linear[name] = linear;
     return code;
 }
 
@@ -388,7 +388,7 @@ static int settle_names(struct executor *e)
     for (unsigned n = 0; n < e->fun->name_count && !code; n++) {
         const struct name *name = &e->fun->names[n];
         if (name->kind == NAME_SCALAR)
-            code = resolve(e, &e->deferred->forms[n], &e->values[n], name->element);
+            code = resolve(e, &e->deferred->linear[n], &e->values[n], name->element);
         else if (name->kind == NAME_ARRAY)
             code = settle_rows(e, &e->arrays[n], name);
     }
@@ -655,7 +655,7 @@ static int late_begin(struct executor *e)
                          "%s has late elements, or memory in a heap, and this run has none",
                          e->fun->name);
     l->known_first = l->first = l->next = 1;
-    memset(l->base.forms, 0, e->fun->name_count * sizeof *l->base.forms);
+    memset(l->base.linear, 0, e->fun->name_count * sizeof *l->base.linear);
     int code = source_alloc(l->source, LATE_BYTES, SOURCE_LAZY, &l->buffer);
     if (code)
         return error_set(e->error, code, "late values: %s", l->source->error.text);
@@ -793,7 +793,7 @@ static int late_launch(struct executor *e, const struct step *s)
     const struct step_state *state = s->state;
     int code = 0;
     for (unsigned i = 0; i < k->scalar_count && !code; i++)
-        code = e->deferred->forms[k->scalars[i]].serial ? late_settle(e) : 0;
+        code = e->deferred->linear[k->scalars[i]].serial ? late_settle(e) : 0;
     for (unsigned d = 0; d < k->rank && !code; d++)
         code = late_need(e, k->extents[d]);
     return code || !state->uses_heap ? code : late_submit(e);

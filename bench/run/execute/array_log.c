@@ -2,7 +2,7 @@
  * knows blocks alone; the arrays are told to the listener of a trace, in a run made for that. */
 #include "run/execute/executor.h"
 
-void tenants_tell_array(struct executor *e, int name, bool fresh)
+void array_log_one(struct executor *e, int name, bool fresh)
 {
     const struct name *n = &e->fun->names[name];
     const struct array_state *a = &e->arrays[name];
@@ -24,7 +24,7 @@ void tenants_tell_array(struct executor *e, int name, bool fresh)
 static void tell_used(struct executor *e, int name)
 {
     if (name != NO_NAME)
-        tenants_tell_array(e, name, false);
+        array_log_one(e, name, false);
 }
 
 static bool is_out(const struct stm *stm, int name)
@@ -48,7 +48,7 @@ static void tell_used_by_kernel(struct executor *e, const struct stm *stm)
 }
 
 /* What a statement reads is told first: what it fills may be put in the same place. */
-void tenants_tell(struct executor *e, const struct stm *stm)
+void array_log_statement(struct executor *e, const struct stm *stm)
 {
     switch (stm->kind) {
     case STM_KERNEL:
@@ -76,10 +76,10 @@ void tenants_tell(struct executor *e, const struct stm *stm)
         return; /* views and what only passes arrays on move nothing */
     }
     for (unsigned o = 0; o < stm->out_count; o++)
-        tenants_tell_array(e, stm->outs[o], true);
+        array_log_one(e, stm->outs[o], true);
 }
 
-void tenants_tell_results(struct executor *e)
+void array_log_results(struct executor *e)
 {
     if (!trace_has_listener(e->trace))
         return;

@@ -25,7 +25,7 @@ enum { BIG = 1 << 30 };
         }                                                                                          \
     }
 
-static void test_forms(void **state)
+static void test_variants(void **state)
 {
     (void)state;
     static const struct launch plain = {.extent = {100, 100, 1}, .rank = 2};
@@ -40,7 +40,7 @@ static void test_forms(void **state)
         unsigned b_memory, b_bytes;
         struct layout a, b;
         bool adds_offsets;
-        enum kernel_form form;
+        enum kernel_form variant;
     } rows[] = {
         {"two memories",          &plain, 2, 4, SQUARE(10, 10, 1), SQUARE(10, 10, 1), false, KERNEL_APART},
         {"one after the other",   &plain, 1, 4, ROW(10, 0, 1),     ROW(10, 10, 1),    false, KERNEL_APART},
@@ -72,14 +72,15 @@ static void test_forms(void **state)
         const struct array_state b = {.memory = rows[i].b_memory, .layout = rows[i].b};
         struct launched_array arrays[] = {{.state = &a, .element_bytes = 4, .written = true},
                                           {.state = &b, .element_bytes = rows[i].b_bytes}};
-        enum kernel_form form =
-            form_of_launch(&e, rows[i].launch, rows[i].launch->extent, arrays, 2);
-        if (form != rows[i].form)
-            fail_msg("%s: form %d instead of %d", rows[i].what, (int)form, (int)rows[i].form);
-        if (form != KERNEL_NEAR)
+        enum kernel_form variant =
+            launch_variant(&e, rows[i].launch, rows[i].launch->extent, arrays, 2);
+        if (variant != rows[i].variant)
+            fail_msg("%s: variant %d instead of %d", rows[i].what, (int)variant,
+                     (int)rows[i].variant);
+        if (variant != KERNEL_NEAR)
             continue;
         arrays[0].written = false; /* both may be read wherever they are */
-        assert_int_equal(form_of_launch(&e, rows[i].launch, rows[i].launch->extent, arrays, 2),
+        assert_int_equal(launch_variant(&e, rows[i].launch, rows[i].launch->extent, arrays, 2),
                          KERNEL_APART);
     }
 }
@@ -91,7 +92,7 @@ static void test_private_arrays(void **state)
     (void)state;
     static const struct {
         int64_t threads, apart; /* elements from one to the other */
-        enum kernel_form form;
+        enum kernel_form variant;
     } rows[] = {
         {100, 400, KERNEL_APART},
         {100, 399, KERNEL_NEAR},
@@ -107,7 +108,7 @@ static void test_private_arrays(void **state)
         const struct launched_array arrays[] = {
             {.state = &a, .element_bytes = 4, .thread_rank = 1, .written = true},
             {.state = &b, .element_bytes = 4, .thread_rank = 1, .written = true}};
-        assert_int_equal(form_of_launch(&e, &launch, launch.extent, arrays, 2), rows[i].form);
+        assert_int_equal(launch_variant(&e, &launch, launch.extent, arrays, 2), rows[i].variant);
     }
 }
 
@@ -139,7 +140,7 @@ static void test_grids(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_variants),
                                        cmocka_unit_test(test_private_arrays),
                                        cmocka_unit_test(test_grids)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "run/execute/layout.h"
+#include "run/execute/array_layout.h"
 
 int64_t layout_count(const struct layout *l)
 {
