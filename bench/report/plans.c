@@ -123,7 +123,7 @@ static void print_set(FILE *out, const struct merge_report *report, size_t i,
                "<td class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td><td "
                "class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"w\">",
                count_done(row->merge, MERGE_HOISTED), count_done(row->merge, MERGE_COALESCED),
-               count_done(row->merge, MERGE_REUSED), count_done(row->merge, MERGE_PLACED),
+               count_done(row->merge, MERGE_REUSED), count_done(row->merge, MERGE_PACKED),
                count_done(row->merge, MERGE_MOVED));
     print_refusals(out, row->merge, met);
     fputs("</td></tr>\n", out);

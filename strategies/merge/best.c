@@ -3,13 +3,13 @@
  *
  * A merged block is held for as long as any of its arrays is needed, so merging can need more
  * memory than freeing early (backprop on a GPU, Serup 2017: 272.6 MB merged, 205.5 MB unmerged but
- * freed at last use). A packed arena in turn cannot use the caller's blocks, nor is it ever given
- * back in part. So every way is tried, each of the merges under a veto: it is made only if the most
- * bytes that are alive at once do not become more for it. The way that needs least is taken; the
- * first of them, and they are in the order of how much else they save, copies and allocations.
+ * freed at last use). A packed arena cannot use the caller's blocks, and is never given back in
+ * part. So this pass tries several methods. Under a veto, a merge is made only if the most bytes
+ * that are alive at once do not increase. The method that needs the least memory is taken; of
+ * several, the first. The list is ordered by what else a method saves: copies and allocations.
  *
- * What a way needs is asked of whoever can run programs (options.peak_bytes). Where nobody is there
- * to ask, blocks are taken to be held from their allocation to their last use.
+ * options.peak_bytes measures what a method needs. If it is NULL or does not know, this file
+ * estimates: every block is held from its allocation to its last use.
  */
 #include <stdlib.h>
 
@@ -21,12 +21,12 @@
 #define COALESCED   &merge_hoist, &merge_coalesce, &merge_spaces_early
 #define MERGED      COALESCED, &merge_hoist_sizes, &merge_reuse
 
-static const struct way {
+static const struct method {
     const char *name;
     const struct merge_ops *const *passes;
     bool veto;
     unsigned extensions;
-} ways[] = {
+} methods[] = {
     /* clang-format off */
     {"merged under a veto, then packed", PASSES(MERGED, &merge_plan, &merge_sink), true, MERGE_ALL_EXTENSIONS},
     {"merged, then packed", PASSES(MERGED, &merge_plan, &merge_sink), false, MERGE_ALL_EXTENSIONS},
@@ -91,18 +91,19 @@ static int run(struct merge *m, struct error *error)
     int64_t best_peak = 0;
     if (!m->options.values)
         return 0;
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-        const struct merge_set set = {ways[w].name, "", ways[w].passes, ways[w].extensions};
+    for (size_t w = 0; w < sizeof methods / sizeof *methods; w++) {
+        const struct merge_set set = {methods[w].name, "", methods[w].passes,
+                                      methods[w].extensions};
         struct merge_options options = m->options;
         struct merge *tried;
-        options.veto = ways[w].veto;
-        options.extensions &= ~(unsigned)MERGE_ALL_EXTENSIONS; /* the way's own instead */
+        options.veto = methods[w].veto;
+        options.extensions &= ~(unsigned)MERGE_ALL_EXTENSIONS; /* the method's own instead */
         int code = merge_run(m->fun, &set, &options, &tried, error);
         if (code) {
             merge_free(best);
             return code;
         }
-        tried->chosen = ways[w].name;
+        tried->chosen = methods[w].name;
         int64_t peak = peak_of(m, tried->fun);
         if (!best || peak < best_peak) {
             merge_free(best);
@@ -119,6 +120,6 @@ static int run(struct merge *m, struct error *error)
 const struct merge_ops merge_best = {
     .version = MERGE_VERSION,
     .name = "best",
-    .help = "tries all ways and takes the one that needs the least memory",
+    .help = "tries several methods and takes the one that needs the least memory",
     .run = run,
 };

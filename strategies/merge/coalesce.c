@@ -193,7 +193,7 @@ static enum merge_condition settle_source(struct coalescer *c, const struct stm 
         break;
     case STM_REARRANGE:
         if (!merge_extends(c->a.m, EXTENSION_views)) {
-            c->detail = "through a rearrange";
+            c->detail = "it is the result of a rearrange";
             return CONDITION_whole;
         }
         moved.index = *index;
@@ -203,14 +203,14 @@ static enum merge_condition settle_source(struct coalescer *c, const struct stm 
         break;
     case STM_RESHAPE:
         if (out->rank != 1 && !merge_extends(c->a.m, EXTENSION_views)) {
-            c->detail = "through a reshape";
+            c->detail = "it is the result of a reshape";
             return CONDITION_whole;
         }
         moved.index = *index;
         plain.index.offset = NULL;
         for (unsigned d = 0; d < out->rank; d++)
             if (!expr_equal(index_stride(program, &moved, d), index_stride(program, &plain, d))) {
-                c->detail = "a reshape, and the place is not row-major";
+                c->detail = "it is the result of a reshape, and would not be row-major there";
                 return CONDITION_whole;
             }
         if (index->offset) {
@@ -246,7 +246,8 @@ static enum merge_condition settle_varying(struct coalescer *c, const struct stm
     struct stm *next = places_next(c->a.m->fun, c->a.o, s, l->params[i]);
     if (!next ||
         (merge_checks(c->a.m, CONDITION_whole) && !same_strides(c, param, &param->index, index))) {
-        c->detail = "a loop's result whose block varies, and the place is inside of another";
+        c->detail =
+            "it is a loop's result whose block varies, and the destination is a part of a block";
         return CONDITION_whole;
     }
     struct name there = *param;
@@ -288,7 +289,7 @@ static enum merge_condition settle(struct coalescer *c, int array,
     if (has_moved(c, array)) {
         if (same_index(c, name_at(c, array), &c->place[array], index))
             return MERGE_ALLOWED;
-        c->detail = "it would have to be in two places";
+        c->detail = "it would have to be at two offsets";
         return CONDITION_whole;
     }
     const struct outline_name *n = &c->a.o->names[array];
@@ -401,7 +402,7 @@ static enum merge_condition check_varying(struct coalescer *c)
 {
     for (unsigned v = 0; v < c->varying_count; v++)
         if (has_moved(c, c->varying[v].init)) {
-            c->detail = "the loop also begins with what it gives";
+            c->detail = "the initial value of the loop would move too";
             return CONDITION_whole;
         }
     /* Where their block begins is in a variable already. */
@@ -614,7 +615,7 @@ static enum merge_condition check(struct coalescer *c, const struct candidate *k
         !dies_here(c, k, from))
         return CONDITION_last_use;
     if (c->a.map->of[memory].kind == MEMORY_EXISTENTIAL) {
-        c->detail = "the destination's block varies";
+        c->detail = "a loop or branch chooses the destination's block";
         return CONDITION_allocation;
     }
     enum merge_condition refused = coalesce_move(c, k);
@@ -856,7 +857,7 @@ static int run_coalesce(struct merge *m, struct error *error)
 const struct merge_ops merge_coalesce = {
     .version = MERGE_VERSION,
     .name = "coalesce",
-    .help = "makes what is copied in the place it is copied to",
+    .help = "makes the source of a copy where it would be copied to",
     .run = run_coalesce,
 };
 
@@ -871,6 +872,6 @@ static int run_inplace(struct merge *m, struct error *error)
 const struct merge_ops merge_inplace = {
     .version = MERGE_VERSION,
     .name = "inplace",
-    .help = "makes what is put into an array in its place there",
+    .help = "makes the value of an update directly in the updated array",
     .run = run_inplace,
 };

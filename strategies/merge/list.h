@@ -22,19 +22,19 @@
 #define MERGE_SET_LIST(X)                                                                          \
     X("none", 0, "the program as it is written",                                                   \
       &merge_spaces)                                                                               \
-    X("inplace", 0, "results of kernels are written where they would be copied to",                \
+    X("inplace", 0, "kernels write their results where these would be copied to",                  \
       &merge_inplace, &merge_spaces)                                                               \
-    X("coalesce", 0, "sources of copies are made in the copy's place",                             \
+    X("coalesce", 0, "the source of a copy is made where it would be copied to",                   \
       &merge_hoist, &merge_coalesce, &merge_sink, &merge_spaces)                                   \
-    X("reuse", 0, "arrays take the blocks of arrays that are dead",                                \
+    X("reuse", 0, "arrays take the blocks of dead arrays",                                         \
       &merge_spaces_early, &merge_hoist_sizes, &merge_reuse, &merge_spaces)                        \
-    X("coalesce+reuse", 0, "both, as in the thesis",                                               \
+    X("coalesce+reuse", 0, "coalesce and reuse, as in the thesis",                                 \
       &merge_hoist, &merge_coalesce, &merge_spaces_early, &merge_hoist_sizes, &merge_reuse,        \
       &merge_sink, &merge_spaces)                                                                  \
-    X("extended", MERGE_ALL_EXTENSIONS, "both, with all that goes beyond the thesis",              \
+    X("extended", MERGE_ALL_EXTENSIONS, "coalesce and reuse, with all extensions beyond the thesis",\
       &merge_hoist, &merge_coalesce, &merge_spaces_early, &merge_hoist_sizes, &merge_reuse,        \
       &merge_sink, &merge_spaces)                                                                  \
-    X("plan", 1u << EXTENSION_by_branch, "all blocks of known size at offsets of one",             \
+    X("plan", 1u << EXTENSION_by_branch, "all blocks of known size lie at offsets of one block",   \
       &merge_spaces_early, &merge_plan, &merge_sink, &merge_spaces)                                \
     X("best", MERGE_ALL_EXTENSIONS, "merged where that saves memory, then packed",                 \
       &merge_best, &merge_spaces)

@@ -8,32 +8,44 @@
 
 enum { MERGE_VERSION = 1 };
 
-/* Why two places may not become one. Tests turn a condition off by its name, to see that it is
+/* Why two blocks may not become one. Tests turn a condition off by its name, to see that it is
  * needed. X(name, label, sentence) */
+/* clang-format off */
 #define MERGE_CONDITION_LIST(X)                                                                    \
     X(last_use, "C1", "the source is used again after this statement")                             \
-    X(allocation, "C2", "the destination is allocated, or filled, after the source is made")       \
-    X(untouched, "C3", "the destination is used between the making of the source and here")        \
-    X(whole, "C4", "the source cannot move alone: it is a part or a view of something else")       \
-    X(in_scope, "C5", "the destination's place is not known yet where the source is made")         \
-    X(branches, "C6", "what the other branch gives cannot move, or nothing is made in a branch")   \
-    X(elsewhere, "C7", "the part of the destination that is used may be the source's")             \
-    X(interference, "R1", "both hold values at the same time")                                     \
-    X(same_index, "R2", "a kernel reads it at other places than it writes")                        \
-    X(dies_here, "R3", "what the kernel overwrites is read again later")                           \
-    X(threads, "R4", "the threads' own arrays lie differently, so that one would reach another's") \
-    X(size, "R5", "the sizes differ, and the larger is not known where the block is allocated")    \
-    X(escapes, "R6", "several of the loop's blocks of this name are alive at once")                \
+    X(allocation, "C2",                                                                            \
+      "the destination's block is allocated, or filled, after the source is made")                 \
+    X(untouched, "C3",                                                                             \
+      "the destination's block is used after the source is made and before this statement")        \
+    X(whole, "C4", "the source cannot move alone: it is a part or a view of another array")        \
+    X(in_scope, "C5",                                                                              \
+      "the destination's offset or strides are not known yet where the source is made")            \
+    X(branches, "C6",                                                                              \
+      "results of two branches would overlap, or the source is made outside this branch or loop")  \
+    X(elsewhere, "C7", "the part of the destination that is used may overlap the source's place")  \
+    X(interference, "R1", "both blocks hold values that are needed at the same time")              \
+    X(same_index, "R2", "a kernel reads other elements of the block than it writes")               \
+    X(dies_here, "R3", "the kernel would overwrite values that are read again later")              \
+    X(threads, "R4",                                                                               \
+      "the private arrays are laid out differently, so threads would share elements")              \
+    X(size, "R5",                                                                                  \
+      "the block is too small, and the larger size is not known where it is allocated")            \
+    X(escapes, "R6",                                                                               \
+      "a loop allocates the block anew while the one of an earlier iteration is in use")           \
     X(foreign, "R7", "the block belongs to the caller")                                            \
     X(space, "R8", "the blocks are in different memory spaces")                                    \
-    X(too_large, "P1", "it is larger than what is worth moving")                                   \
-    X(shared, "P2", "it may be the same block as one that cannot move")                            \
-    X(uncounted, "P3", "its size is not so many times 4 bytes as the device has computed")         \
-    X(asked, "P4", "what is no kernel uses it, and would wait to learn where it is")               \
-    X(needed, "P5", "the host needs the size before anything else is launched")                    \
-    X(unwritten, "P6", "a kernel that uses it also makes another array, but nothing without it")   \
-    X(no_gain, "V1", "packed, the program would need more memory with it")                         \
-    X(unknown_size, "V2", "its size is not known before the program runs")
+    X(too_large, "P1", "the block is too large to be worth moving")                                \
+    X(shared, "P2", "the block may be the same one as a block that cannot move")                   \
+    X(uncounted, "P3",                                                                             \
+      "its size is not a whole multiple of 4 bytes times a device-computed value")                 \
+    X(asked, "P4",                                                                                 \
+      "a statement other than a kernel uses the block, and would wait to learn where it is")       \
+    X(needed, "P5", "the host needs the size before it launches anything else")                    \
+    X(unwritten, "P6",                                                                             \
+      "if the heap is full this kernel is skipped, and it also makes an array outside the heap")   \
+    X(no_gain, "V1", "the packed program would need more memory if this were merged")              \
+    X(unknown_size, "V2", "the block's size is not known before the program runs")
+/* clang-format on */
 
 enum merge_condition {
     MERGE_ALLOWED,
@@ -43,21 +55,24 @@ enum merge_condition {
         CONDITION_COUNT
 };
 
-/* What goes beyond the thesis, each to be had alone. X(name, sentence) */
+/* Extensions beyond the thesis. Each can be switched on alone. X(name, sentence) */
+/* clang-format off */
 #define MERGE_BEYOND_LIST(X)                                                                       \
     X(views, "coalescing through reshape and rearrange")                                           \
-    X(index_params, "index functions as loop variables: a loop's result moves into an offset")     \
+    X(index_params,                                                                                \
+      "offsets as loop variables: a loop's result can be made at an offset of another block")      \
     X(across, "index analysis across iterations: an elementwise loop runs in one block")           \
     X(source,                                                                                      \
-      "the destination may be read by the very kernel that makes the source, at its place")        \
-    X(by_branch, "last uses that depend on the branch taken")                                      \
-    X(disjoint, "the destination may be used where that is proved to be another part of it")       \
+      "the kernel that makes the source may read the destination, where it writes the source")     \
+    X(by_branch, "last uses depend on the branch that is taken")                                   \
+    X(disjoint, "the destination may be used, if the part used is proved to be another one")       \
     X(by_bytes, "the largest copies are removed first, not the topmost")
 
-/* Which memories go to another space, in the pass `spaces`: done only where asked for by name. */
+/* Memories that the pass `spaces` moves to another space, only where a set names the extension. */
 #define MERGE_SPACE_LIST(X)                                                                        \
-    X(pinned, "what the host reads element by element lies in memory of the host")                 \
-    X(late, "blocks whose size the device computes come from a heap that it runs: no wait for it")
+    X(pinned, "arrays that the host reads element by element go to pinned host memory")            \
+    X(late, "blocks whose size the device computes go to a heap on it: the host does not wait")
+/* clang-format on */
 
 #define MERGE_EXTENSION_LIST(X) MERGE_BEYOND_LIST(X) MERGE_SPACE_LIST(X)
 
@@ -73,7 +88,7 @@ enum merge_extension {
 enum { MERGE_ALL_EXTENSIONS = 0 MERGE_BEYOND_LIST(X) };
 #undef X
 
-enum merge_action { MERGE_HOISTED, MERGE_COALESCED, MERGE_REUSED, MERGE_PLACED, MERGE_MOVED };
+enum merge_action { MERGE_HOISTED, MERGE_COALESCED, MERGE_REUSED, MERGE_PACKED, MERGE_MOVED };
 
 /* One decision. Names are numbers in the merged fun. */
 struct merge_event {

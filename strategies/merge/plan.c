@@ -76,7 +76,7 @@ static void choose_blocks(struct planner *p)
             continue;
         enum merge_condition refused = may_be_planned(p, block);
         if (refused)
-            merge_note(p->a.m, &(struct merge_event){.action = MERGE_PLACED,
+            merge_note(p->a.m, &(struct merge_event){.action = MERGE_PACKED,
                                                      .refused = refused,
                                                      .at = of->alloc->at,
                                                      .array = NO_NAME,
@@ -213,7 +213,7 @@ static void move_in(struct planner *p, const struct pack_result *result)
     for (unsigned i = 0; i < p->count; i++) {
         offset[p->blocks[i]] = result->offset[i];
         into[p->blocks[i]] = arena;
-        merge_note(m, &(struct merge_event){.action = MERGE_PLACED,
+        merge_note(m, &(struct merge_event){.action = MERGE_PACKED,
                                             .at = p->a.map->of[p->blocks[i]].alloc->at,
                                             .array = NO_NAME,
                                             .from = p->blocks[i],
@@ -256,6 +256,6 @@ static int run(struct merge *m, struct error *error)
 const struct merge_ops merge_plan = {
     .version = MERGE_VERSION,
     .name = "plan",
-    .help = "puts all blocks of known size at offsets of one",
+    .help = "puts all blocks of known size at offsets of one block",
     .run = run,
 };

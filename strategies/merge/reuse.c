@@ -545,6 +545,6 @@ static int run(struct merge *m, struct error *error)
 const struct merge_ops merge_reuse = {
     .version = MERGE_VERSION,
     .name = "reuse",
-    .help = "puts arrays into the blocks of dead ones",
+    .help = "puts arrays into the blocks of dead arrays",
     .run = run,
 };

@@ -316,7 +316,7 @@ static unsigned check_events(const struct subject *s, const struct merge_set *se
     for (unsigned i = 0; i < m->event_count; i++) {
         const struct merge_event *e = &m->events[i];
         if (!listed(d->arrays, text_of(m, e->array)) || !listed(d->blocks, text_of(m, e->into)) ||
-            e->action == MERGE_HOISTED || e->action == MERGE_PLACED)
+            e->action == MERGE_HOISTED || e->action == MERGE_PACKED)
             continue;
         if (d->kind == ACCEPT)
             found |= e->refused == MERGE_ALLOWED;

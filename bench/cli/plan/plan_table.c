@@ -38,7 +38,7 @@ static const struct {
     [MERGE_HOISTED] = {"hoisted", "stays where it is allocated"},
     [MERGE_COALESCED] = {"coalesced", "is not coalesced"},
     [MERGE_REUSED] = {"reused", "is not reused"},
-    [MERGE_PLACED] = {"placed", "is not placed"},
+    [MERGE_PACKED] = {"packed", "is not packed"},
     [MERGE_MOVED] = {"moved", "stays in its space"},
 };
 

@@ -73,19 +73,19 @@ void access_print(const struct kernel_access *ka, struct text *out);
 
 /* X(name, what is wrong): the conditions, in the order in which they are checked. */
 #define ACCESS_CHECK_LIST(X)                                                                       \
-    X(TEXT, "the order of the statements is not clear")                                            \
+    X(TEXT, "the text is not understood, so the order of its statements is unknown")               \
     X(OUT, "the array is not a result of the kernel")                                              \
     X(TAKEN_OVER, "the result takes over another array's contents")                                \
     X(INPUT_WRITTEN, "the array that would be overwritten is a result of the kernel itself")       \
-    X(SIZE, "the elements are not of the same size")                                               \
-    X(PLACE, "the same indices are not at the same place in both arrays")                          \
-    X(WRITE_INDEX, "the result is written at other indices than the thread's")                     \
-    X(WRITE_THREADS, "threads that differ may write the same element")                             \
+    X(SIZE, "the elements of the two arrays have different sizes")                                 \
+    X(PLACE, "the same indices are at different offsets in the two arrays")                        \
+    X(WRITE_INDEX, "a thread writes the result at other indices than its own")                     \
+    X(WRITE_THREADS, "two threads may write the same element")                                     \
     X(OUT_READ, "the result is read before it is written, or at other indices")                    \
-    X(READ_INDEX, "the array is read at other indices than the result is written")                 \
+    X(READ_INDEX, "the array is read at other indices than those at which the result is written")  \
     X(LOOP, "a loop comes back to an element that it has overwritten")                             \
-    X(ORDER, "the array is read after the result is written, or it may be")                        \
-    X(TYPE, "a compiler may take it that numbers of these two types never share memory")
+    X(ORDER, "the array is read, or may be read, after the result is written")                     \
+    X(TYPE, "C compilers may assume that values of these two types never share memory")
 
 enum access_check {
 #define X(name, sentence) ACCESS_CHECK_##name,
