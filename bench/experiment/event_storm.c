@@ -1,14 +1,15 @@
-/* What an event or a queue costs a driver, beside what its records cost by where they come from.
+/* The cost of driver events and queues, compared with the cost of allocating their bookkeeping
+ * records in four ways.
  *
- *   driver   the device's own events: so many are created, recorded on one queue and waited for by
- *            another, all are waited for by the host and destroyed, again and again; and its own
- *            queues: some are created, events are recorded on each, all are waited for and closed
+ *   driver   the device's own events: a batch of them is created, recorded on one queue, waited for
+ *            by another queue, drained by the host and destroyed, again and again; and its own
+ *            queues: some are created, events are recorded on each, all are drained and closed
  *   others   the records that a runtime keeps of them, without a driver (event_records.h)
  *
  * The claim that is measured is that of PoCL's document: pools for queue and event objects help
  * where a huge number of them is created, and make no measurable difference elsewhere. A pool saves
- * at most what malloc takes more than it; how much that is of an event is the answer. What lies
- * inside a driver is not seen: its rows are whole events and queues.
+ * at most the time that malloc takes more than it; the answer is how much of an event that is. The
+ * rows of a driver are whole events and queues, because its insides cannot be timed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -127,7 +128,7 @@ struct phases {
     uint64_t create_ns, record_ns, wait_ns, drain_ns, destroy_ns;
 };
 
-/* So many events, from their creation to their end. */
+/* `count` events, from their creation to their end. */
 static int event_batch(struct storm_state *s, uint64_t *events, uint64_t count,
                        struct phases *phases, struct error *error)
 {
@@ -154,7 +155,8 @@ static int event_batch(struct storm_state *s, uint64_t *events, uint64_t count,
     return code;
 }
 
-/* A wait that does not wait would be cheap: what one queue writes last, the other one copies. */
+/* Verifies that event_wait really blocks: one queue writes, the other one copies what is written
+ * last. */
 static int check_order(struct storm_state *s, uint64_t from, uint64_t to, struct error *error)
 {
     uint64_t event;
@@ -228,7 +230,7 @@ static int event_storm(struct storm_state *s, uint64_t live, struct experiment_r
 
 /* ---- the driver's queues -------------------------------------------------------------------- */
 
-/* So many queues, from their creation to their end, with the same number of the events on each. */
+/* A number of queues, from their creation to their end, with the same number of events on each. */
 static int queue_batch(struct storm_state *s, const uint64_t *events, uint64_t queues,
                        struct phases *phases, struct error *error)
 {
