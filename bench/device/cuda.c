@@ -1,4 +1,4 @@
-/* NVIDIA's devices through the CUDA driver API: the primary context and the streams of a device. */
+/* NVIDIA's devices through the CUDA driver API: what there is, their memory, and several together. */
 #include "device/device.h"
 #include "device/list.h"
 
@@ -28,7 +28,7 @@ static int arch_of(const struct cuda_api *api, CUdevice device)
            attribute(api, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
-/* The version of the kernel's driver, which the driver API does not tell. */
+/* The version of the kernel module, which the driver API does not report. */
 static void driver_version(char *version, size_t size)
 {
     FILE *file = fopen("/sys/module/nvidia/version", "r");
@@ -54,13 +54,11 @@ static int describe(const struct cuda_api *api, int number, struct device_info *
         .can_split = true,
         .adds_offsets = true,
     };
-    int code = cuda_check(api, api->cuDeviceGet(&device, number), "cuDeviceGet", 0, error);
+    int code = CUDA_CALL(api, cuDeviceGet, 0, error, &device, number);
     if (!code)
-        code = cuda_check(api, api->cuDeviceTotalMem_v2(&memory_bytes, device), "cuDeviceTotalMem",
-                          0, error);
+        code = CUDA_CALL(api, cuDeviceTotalMem_v2, 0, error, &memory_bytes, device);
     if (!code)
-        code = cuda_check(api, api->cuDeviceGetName(info->name, sizeof info->name, device),
-                          "cuDeviceGetName", 0, error);
+        code = CUDA_CALL(api, cuDeviceGetName, 0, error, info->name, sizeof info->name, device);
     if (code)
         return code;
     info->memory_bytes = info->max_alloc_bytes = memory_bytes;
@@ -85,7 +83,7 @@ static int describe(const struct cuda_api *api, int number, struct device_info *
 static int count_devices(const struct cuda_api *api, int *count, struct error *error)
 {
     *count = 0;
-    int code = cuda_check(api, api->cuDeviceGetCount(count), "cuDeviceGetCount", 0, error);
+    int code = CUDA_CALL(api, cuDeviceGetCount, 0, error, count);
     if (!code && *count == 0)
         code = error_set(error, ERR_UNSUPPORTED,
                          "the CUDA driver sees no device (is CUDA_VISIBLE_DEVICES set?)");
@@ -129,32 +127,16 @@ static void close_device(struct device *device)
     free(d);
 }
 
-int cuda_stream(struct cuda_device *d, unsigned queue, CUstream *stream, struct error *error)
-{
-    int code = 0;
-    if (queue >= DEVICE_QUEUES_MAX)
-        return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
-    if (!d->streams[queue])
-        code =
-            cuda_check(&d->api, d->api.cuStreamCreate(&d->streams[queue], CU_STREAM_NON_BLOCKING),
-                       "cuStreamCreate", 0, error);
-    if (!code)
-        *stream = d->streams[queue];
-    return code;
-}
-
 static int create_context(struct cuda_device *d, struct error *error)
 {
     const struct cuda_api *api = &d->api;
-    int code = cuda_check(api, api->cuDevicePrimaryCtxRetain(&d->context, d->device),
-                          "cuDevicePrimaryCtxRetain", 0, error);
+    int code = CUDA_CALL(api, cuDevicePrimaryCtxRetain, 0, error, &d->context, d->device);
     if (!code)
         code = cuda_use(d, error);
     if (!code)
         code = cuda_stream(d, 0, &d->stream, error);
     for (int which = 0; which < 2 && !code; which++)
-        code = cuda_check(api, api->cuEventCreate(&d->marks[which], CU_EVENT_DEFAULT),
-                          "cuEventCreate", 0, error);
+        code = CUDA_CALL(api, cuEventCreate, 0, error, &d->marks[which], CU_EVENT_DEFAULT);
     return code;
 }
 
@@ -183,7 +165,7 @@ static int open_device(const char *id, struct device **device, struct error *err
     if (!code)
         code = describe(&d->api, number, &d->info, error);
     if (!code)
-        code = cuda_check(&d->api, d->api.cuDeviceGet(&d->device, number), "cuDeviceGet", 0, error);
+        code = CUDA_CALL(&d->api, cuDeviceGet, 0, error, &d->device, number);
     if (!code) {
         d->arch = arch_of(&d->api, d->device);
         code = create_context(d, error);
@@ -218,8 +200,7 @@ static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct
     cuda_profile_open(d);
     int code = cuda_use(d, error);
     if (!code)
-        code =
-            cuda_check(&d->api, d->api.cuMemAlloc_v2(&pointer, bytes), "cuMemAlloc", bytes, error);
+        code = CUDA_CALL(&d->api, cuMemAlloc_v2, bytes, error, &pointer, bytes);
     *memory = pointer;
     return code;
 }
@@ -231,7 +212,7 @@ static int release(struct device *device, uint64_t memory, uint64_t bytes, struc
     int code = cuda_use(d, error);
     if (code)
         return code;
-    return cuda_check(&d->api, d->api.cuMemFree_v2(memory), "cuMemFree", bytes, error);
+    return CUDA_CALL(&d->api, cuMemFree_v2, bytes, error, memory);
 }
 
 static int finish(struct cuda_device *d, const char *call, uint64_t bytes, struct error *error)
@@ -250,9 +231,8 @@ static int read_memory(struct device *device, void *host, uint64_t memory, uint6
     cuda_profile_open(d); /* also because pageable memory is copied in the call */
     int code = cuda_use(d, error);
     if (!code)
-        code = cuda_check(&d->api,
-                          d->api.cuMemcpyDtoHAsync_v2(host, memory + offset, bytes, d->stream),
-                          "cuMemcpyDtoHAsync", bytes, error);
+        code = CUDA_CALL(&d->api, cuMemcpyDtoHAsync_v2, bytes, error, host, memory + offset, bytes,
+                         d->stream);
     return code ? code : finish(d, "cuStreamSynchronize after cuMemcpyDtoHAsync", bytes, error);
 }
 
@@ -265,9 +245,8 @@ static int write_memory(struct device *device, uint64_t memory, uint64_t offset,
     cuda_profile_open(d);
     int code = cuda_use(d, error);
     if (!code)
-        code = cuda_check(&d->api,
-                          d->api.cuMemcpyHtoDAsync_v2(memory + offset, host, bytes, d->stream),
-                          "cuMemcpyHtoDAsync", bytes, error);
+        code = CUDA_CALL(&d->api, cuMemcpyHtoDAsync_v2, bytes, error, memory + offset, host, bytes,
+                         d->stream);
     return code ? code : finish(d, "cuStreamSynchronize after cuMemcpyHtoDAsync", bytes, error);
 }
 
@@ -294,11 +273,9 @@ static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t
     int code = cuda_use(d, error);
     if (code)
         return code;
-    return cuda_check(&d->api, d->api.cuMemsetD8Async(memory + offset, byte, bytes, d->stream),
-                      "cuMemsetD8Async", bytes, error);
+    return CUDA_CALL(&d->api, cuMemsetD8Async, bytes, error, memory + offset, byte, bytes,
+                     d->stream);
 }
-
-/* ---- the streams ---- */
 
 static int sync_device(struct device *device, struct error *error)
 {
@@ -307,66 +284,480 @@ static int sync_device(struct device *device, struct error *error)
     int code = cuda_use(d, error);
     for (unsigned queue = 0; queue < DEVICE_QUEUES_MAX && !code; queue++)
         if (d->streams[queue])
-            code = cuda_check(&d->api, d->api.cuStreamSynchronize(d->streams[queue]),
-                              "cuStreamSynchronize", 0, error);
+            code = CUDA_CALL(&d->api, cuStreamSynchronize, 0, error, d->streams[queue]);
     return code;
 }
 
-static int use_queue(struct device *device, unsigned queue, struct error *error)
-{
-    struct cuda_device *d = cuda_self(device);
-    int code = cuda_use(d, error);
-    return code ? code : cuda_stream(d, queue, &d->stream, error);
-}
+/* ---- memory that the host can address ---- */
 
-static int sync_queue(struct device *device, unsigned queue, struct error *error)
+static int alloc_pinned(struct cuda_device *d, uint64_t bytes, uint64_t *memory, void **host,
+                        struct error *error)
 {
-    struct cuda_device *d = cuda_self(device);
-    if (queue >= DEVICE_QUEUES_MAX)
-        return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
-    cuda_profile_open(d);
-    int code = cuda_use(d, error);
-    if (!code && d->streams[queue])
-        code = cuda_check(&d->api, d->api.cuStreamSynchronize(d->streams[queue]),
-                          "cuStreamSynchronize", 0, error);
-    return code;
-}
-
-static int queue_close(struct device *device, unsigned queue, struct error *error)
-{
-    struct cuda_device *d = cuda_self(device);
-    if (queue >= DEVICE_QUEUES_MAX || d->streams[queue] == d->stream)
-        return error_set(error, ERR_INTERNAL, "queue %u can't be closed: %s", queue,
-                         queue < DEVICE_QUEUES_MAX ? "it is in use" : "there is none");
-    CUstream stream = d->streams[queue];
-    int code = cuda_use(d, error);
-    if (code || !stream)
+    void *address = NULL;
+    CUdeviceptr pointer = 0;
+    int code = CUDA_CALL(&d->api, cuMemHostAlloc, bytes, error, &address, bytes,
+                         CU_MEMHOSTALLOC_DEVICEMAP);
+    if (code)
         return code;
-    d->streams[queue] = NULL;
-    return cuda_check(&d->api, d->api.cuStreamDestroy_v2(stream), "cuStreamDestroy", 0, error);
+    code = CUDA_CALL(&d->api, cuMemHostGetDevicePointer_v2, bytes, error, &pointer, address, 0);
+    if (code)
+        d->api.cuMemFreeHost(address);
+    *memory = pointer;
+    if (host)
+        *host = address;
+    return code;
 }
 
-static int mark(struct device *device, int which, struct error *error)
+/* The driver would manage more than the device has, by moving pages to and fro. Managed pages that
+ * are on the device now count twice, as managed and as not free, so that only half of the memory is
+ * sure to be granted. */
+static int check_managed_room(struct cuda_device *d, uint64_t bytes, struct error *error)
 {
-    struct cuda_device *d = cuda_self(device);
+    char asked[32], managed[32], left[32];
+    size_t free_bytes = 0, all_bytes = 0;
+    int code = CUDA_CALL(&d->api, cuMemGetInfo_v2, 0, error, &free_bytes, &all_bytes);
+    if (code || (bytes <= free_bytes && d->managed_bytes <= free_bytes - bytes))
+        return code;
+    return error_set(error, ERR_OOM,
+                     "%s of managed memory beside %s: the device has %s free, and more than that "
+                     "would be paged",
+                     text_bytes(asked, bytes), text_bytes(managed, d->managed_bytes),
+                     text_bytes(left, free_bytes));
+}
+
+static int alloc_managed(struct cuda_device *d, uint64_t bytes, uint64_t *memory, void **host,
+                         struct error *error)
+{
+    CUdeviceptr pointer = 0;
+    int offered = 0;
+    if (d->api.cuDeviceGetAttribute(&offered, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, d->device) !=
+            CUDA_SUCCESS ||
+        !offered)
+        return error_set(error, ERR_UNSUPPORTED, "%s has no managed memory", d->info.name);
+    int code = check_managed_room(d, bytes, error);
+    if (code)
+        return code;
+    code =
+        CUDA_CALL(&d->api, cuMemAllocManaged, bytes, error, &pointer, bytes, CU_MEM_ATTACH_GLOBAL);
+    *memory = pointer;
+    if (code)
+        return code;
+    d->managed_bytes += bytes;
+    if (host)
+        *host = (void *)(uintptr_t)pointer;
+    return 0;
+}
+
+static int host_alloc(void *context, enum driver_memory kind, uint64_t bytes, uint64_t *memory,
+                      void **host, struct error *error)
+{
+    struct cuda_device *d = context;
+    if (kind == MEMORY_COARSE_SVM || kind == MEMORY_FINE_SVM)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "shared virtual memory is OpenCL's: CUDA has managed memory");
     int code = cuda_use(d, error);
     if (code)
         return code;
-    return cuda_check(&d->api, d->api.cuEventRecord(d->marks[which], d->stream), "cuEventRecord", 0,
-                      error);
+    return kind == MEMORY_PINNED ? alloc_pinned(d, bytes, memory, host, error)
+                                 : alloc_managed(d, bytes, memory, host, error);
 }
 
-static int elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
+static int host_free(void *context, enum driver_memory kind, uint64_t memory, uint64_t bytes,
+                     struct error *error)
+{
+    struct cuda_device *d = context;
+    int code = cuda_use(d, error);
+    if (code)
+        return code;
+    if (kind == MEMORY_MANAGED) {
+        d->managed_bytes -= bytes;
+        cuda_profile_open(d); /* it waits */
+        return CUDA_CALL(&d->api, cuMemFree_v2, bytes, error, memory);
+    }
+    /* The driver does not promise to wait. Pinned memory has one address for host and device. */
+    int synced = sync_device(context, error);
+    code =
+        CUDA_CALL(&d->api, cuMemFreeHost, bytes, synced ? NULL : error, (void *)(uintptr_t)memory);
+    return synced ? synced : code;
+}
+
+static const struct driver_memory_ops host_memory_ops = {.alloc = host_alloc, .free = host_free};
+
+/* Pinned memory lies on the host and has one address for host and device. Kernels write to it across
+ * the bus, and the host sees what they wrote once it has waited for the stream. */
+static int load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
+                struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
-    float ms = 0;
+    if (bytes == 0)
+        return 0;
+    cuda_profile_open(d); /* it waits */
     int code = cuda_use(d, error);
     if (!code)
-        code = cuda_check(&d->api, d->api.cuEventElapsedTime(&ms, d->marks[0], d->marks[1]),
-                          "cuEventElapsedTime", 0, error);
-    *ns = (uint64_t)((double)ms * 1e6);
+        code = cuda_check(&d->api, d->api.cuStreamSynchronize(d->stream),
+                          "cuStreamSynchronize before a load from pinned memory", bytes, error);
+    if (!code)
+        memcpy(host, (const char *)(uintptr_t)memory + offset, bytes);
     return code;
 }
+
+/* ---- the driver's pools: cuMemAllocFromPoolAsync and its like ----
+ *
+ * A pool hands out memory that was released on the same stream without waiting. What it may do with
+ * memory released on another stream is what the options say. The pool is gamut's own, and not the
+ * device's default one, so that options and counts are this pool's alone.
+ */
+
+enum { CUDA_WITH_POOL_LIMITS = 12020 }; /* CUmemPoolProps has maxSize since CUDA 12.2 */
+
+static CUmemoryPool pool_handle(uint64_t pool)
+{
+    return (CUmemoryPool)(uintptr_t)pool;
+}
+
+static int check_pools(struct cuda_device *d, uint64_t most_bytes, struct error *error)
+{
+    int offered = 0;
+    int code = CUDA_CALL(&d->api, cuDeviceGetAttribute, 0, error, &offered,
+                         CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, d->device);
+    if (code)
+        return code;
+    if (!offered)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "%s has no stream-ordered pools (its driver denies "
+                         "MEMORY_POOLS_SUPPORTED)",
+                         d->info.name);
+    if (most_bytes &&
+        (CUDA_VERSION < CUDA_WITH_POOL_LIMITS || d->api.driver_version < CUDA_WITH_POOL_LIMITS))
+        return error_set(error, ERR_UNSUPPORTED,
+                         "a limit on a stream-ordered pool needs CUDA 12.2 or later, in the driver "
+                         "and where gamut was built");
+    return 0;
+}
+
+static int pool_set(struct cuda_device *d, uint64_t pool, CUmemPool_attribute what, void *value,
+                    struct error *error)
+{
+    return CUDA_CALL(&d->api, cuMemPoolSetAttribute, 0, error, pool_handle(pool), what, value);
+}
+
+static int pool_get(struct cuda_device *d, uint64_t pool, CUmemPool_attribute what, uint64_t *value,
+                    struct error *error)
+{
+    cuuint64_t found = 0;
+    int code = CUDA_CALL(&d->api, cuMemPoolGetAttribute, 0, error, pool_handle(pool), what, &found);
+    *value = found;
+    return code;
+}
+
+static int pool_set_options(struct cuda_device *d, uint64_t pool,
+                            const struct driver_pool_options *options, struct error *error)
+{
+    cuuint64_t threshold = options->release_threshold_bytes;
+    const struct {
+        CUmemPool_attribute what;
+        int value;
+    } reuse[] = {
+        {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, options->follow_event_dependencies},
+        {CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, options->allow_opportunistic},
+        {CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, options->allow_internal_dependencies},
+    };
+    int code = pool_set(d, pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold, error);
+    for (size_t i = 0; i < sizeof reuse / sizeof *reuse && !code; i++) {
+        int value = reuse[i].value;
+        code = pool_set(d, pool, reuse[i].what, &value, error);
+    }
+    return code;
+}
+
+static int pool_open(void *context, const struct driver_pool_options *options, uint64_t most_bytes,
+                     uint64_t *pool, struct error *error)
+{
+    struct cuda_device *d = context;
+    CUmemPoolProps properties = {
+        .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .handleTypes = CU_MEM_HANDLE_TYPE_NONE,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->device},
+    };
+#if CUDA_VERSION >= 12020
+    properties.maxSize = most_bytes;
+#endif
+    CUmemoryPool created = NULL;
+    int code = cuda_use(d, error);
+    if (!code)
+        code = check_pools(d, most_bytes, error);
+    if (!code)
+        code = CUDA_CALL(&d->api, cuMemPoolCreate, 0, error, &created, &properties);
+    if (code)
+        return code;
+    *pool = (uint64_t)(uintptr_t)created;
+    code = pool_set_options(d, *pool, options, error);
+    if (code)
+        d->api.cuMemPoolDestroy(created);
+    return code;
+}
+
+/* Destroying a pool does not wait: without the sync its memory would come back some time later. */
+static int pool_close(void *context, uint64_t pool, struct error *error)
+{
+    struct cuda_device *d = context;
+    int synced = sync_device(context, error);
+    int code = CUDA_CALL(&d->api, cuMemPoolDestroy, 0, synced ? NULL : error, pool_handle(pool));
+    return synced ? synced : code;
+}
+
+static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,
+                      uint64_t *memory, struct error *error)
+{
+    struct cuda_device *d = context;
+    CUdeviceptr pointer = 0;
+    CUstream stream;
+    int code = cuda_use(d, error);
+    if (!code)
+        code = cuda_stream(d, queue, &stream, error);
+    if (!code)
+        code = CUDA_CALL(&d->api, cuMemAllocFromPoolAsync, bytes, error, &pointer, bytes,
+                         pool_handle(pool), stream);
+    *memory = pointer;
+    return code;
+}
+
+static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t memory, uint64_t bytes,
+                     struct error *error)
+{
+    (void)pool; /* the driver knows whose memory it is */
+    struct cuda_device *d = context;
+    CUstream stream;
+    int code = cuda_use(d, error);
+    if (!code)
+        code = cuda_stream(d, queue, &stream, error);
+    if (!code)
+        code = CUDA_CALL(&d->api, cuMemFreeAsync, bytes, error, memory, stream);
+    return code;
+}
+
+static int pool_trim(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error)
+{
+    struct cuda_device *d = context;
+    int code = cuda_use(d, error);
+    if (code)
+        return code;
+    return CUDA_CALL(&d->api, cuMemPoolTrimTo, 0, error, pool_handle(pool), keep_bytes);
+}
+
+static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,
+                         struct error *error)
+{
+    struct cuda_device *d = context;
+    int code = cuda_use(d, error);
+    if (!code)
+        code = pool_get(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, bytes, error);
+    if (!code)
+        code = pool_get(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, peak_bytes, error);
+    /* After a reset the watermark counts only what is reserved from then on. */
+    if (!code && *peak_bytes < *bytes)
+        *peak_bytes = *bytes;
+    return code;
+}
+
+static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
+{
+    struct cuda_device *d = context;
+    cuuint64_t zero = 0; /* the one value that the driver takes */
+    int code = cuda_use(d, error);
+    return code ? code : pool_set(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero, error);
+}
+
+static const struct driver_pool_ops pool_ops = {
+    .open = pool_open,
+    .close = pool_close,
+    .alloc = pool_alloc,
+    .free = pool_free,
+    .trim = pool_trim,
+    .reserved = pool_reserved,
+    .reset_peak = pool_reset_peak,
+};
+
+/* ---- virtual memory ---- */
+
+static CUmemLocation location(const struct cuda_device *d)
+{
+    return (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->device};
+}
+
+static CUmemAllocationProp chunk_properties(const struct cuda_device *d)
+{
+    return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location(d)};
+}
+
+static int check_vm(struct cuda_device *d, struct error *error)
+{
+    int offered = 0;
+    int code = CUDA_CALL(&d->api, cuDeviceGetAttribute, 0, error, &offered,
+                         CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, d->device);
+    if (!code && !offered)
+        code = error_set(error, ERR_UNSUPPORTED,
+                         "%s has no virtual memory for programs to map (its driver denies "
+                         "VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)",
+                         d->info.name);
+    return code;
+}
+
+static int vm_info(void *context, struct driver_vm_info *info, struct error *error)
+{
+    struct cuda_device *d = context;
+    const CUmemAllocationProp properties = chunk_properties(d);
+    size_t granularity = 0;
+    int code = cuda_use(d, error);
+    if (!code)
+        code = check_vm(d, error);
+    if (!code)
+        code = CUDA_CALL(&d->api, cuMemGetAllocationGranularity, 0, error, &granularity,
+                         &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    *info = (struct driver_vm_info){.granularity_bytes = granularity,
+                                    .memory_bytes = d->info.memory_bytes};
+    return code;
+}
+
+static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct error *error)
+{
+    struct cuda_device *d = context;
+    CUdeviceptr pointer = 0;
+    int code = cuda_use(d, error);
+    if (!code)
+        code = CUDA_CALL(&d->api, cuMemAddressReserve, bytes, error, &pointer, bytes, 0, 0, 0);
+    *range = pointer;
+    return code;
+}
+
+static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
+{
+    struct cuda_device *d = context;
+    int code = cuda_use(d, error);
+    if (code)
+        return code;
+    return CUDA_CALL(&d->api, cuMemAddressFree, bytes, error, range, bytes);
+}
+
+static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct error *error)
+{
+    struct cuda_device *d = context;
+    const CUmemAllocationProp properties = chunk_properties(d);
+    CUmemGenericAllocationHandle created = 0;
+    int code = cuda_use(d, error);
+    if (!code)
+        code = CUDA_CALL(&d->api, cuMemCreate, bytes, error, &created, bytes, &properties, 0);
+    *chunk = created;
+    return code;
+}
+
+static int vm_release(void *context, uint64_t chunk, uint64_t bytes, struct error *error)
+{
+    struct cuda_device *d = context;
+    int code = cuda_use(d, error);
+    if (code)
+        return code;
+    return CUDA_CALL(&d->api, cuMemRelease, bytes, error, chunk);
+}
+
+static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes,
+                  struct error *error)
+{
+    struct cuda_device *d = context;
+    int code = cuda_use(d, error);
+    if (code)
+        return code;
+    return CUDA_CALL(&d->api, cuMemMap, bytes, error, range + offset, bytes, 0, chunk, 0);
+}
+
+static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                     struct error *error)
+{
+    struct cuda_device *d = context;
+    const CUmemAccessDesc both = {.location = location(d),
+                                  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    int code = cuda_use(d, error);
+    if (code)
+        return code;
+    return CUDA_CALL(&d->api, cuMemSetAccess, bytes, error, range + offset, bytes, &both, 1);
+}
+
+static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                    struct error *error)
+{
+    struct cuda_device *d = context;
+    int code = cuda_use(d, error);
+    if (code)
+        return code;
+    return CUDA_CALL(&d->api, cuMemUnmap, bytes, error, range + offset, bytes);
+}
+
+static const struct driver_vm_ops vm_ops = {
+    .info = vm_info,
+    .reserve = vm_reserve,
+    .unreserve = vm_unreserve,
+    .create = vm_create,
+    .release = vm_release,
+    .map = vm_map,
+    .access = vm_access,
+    .unmap = vm_unmap,
+};
+
+/* ---- several devices ----
+ *
+ * A copy goes straight from memory to memory where the one context may use the other's memory, for
+ * which access must be enabled; otherwise the driver takes it through the host.
+ */
+
+/* Copies also work between devices that have no link. */
+static int enable_access(struct cuda_device *d, const struct cuda_device *peer, struct error *error)
+{
+    int can = 0;
+    if (d->device == peer->device)
+        return 0;
+    int code = cuda_use(d, error);
+    if (!code)
+        code = CUDA_CALL(&d->api, cuDeviceCanAccessPeer, 0, error, &can, d->device, peer->device);
+    if (code || !can)
+        return code;
+    CUresult result = d->api.cuCtxEnablePeerAccess(peer->context, 0);
+    if (result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+        return 0; /* primary contexts are shared: an earlier group enabled it */
+    return cuda_check(&d->api, result, "cuCtxEnablePeerAccess", 0, error);
+}
+
+static int open_together(const char *const *ids, unsigned count, struct device **devices,
+                         struct error *error)
+{
+    unsigned opened = 0;
+    int code = 0;
+    while (opened < count && !code) {
+        code = open_device(ids[opened], &devices[opened], error);
+        opened += code == 0;
+    }
+    for (unsigned i = 0; i < count && !code; i++)
+        for (unsigned j = 0; j < count && !code; j++)
+            code = enable_access(cuda_self(devices[i]), cuda_self(devices[j]), error);
+    for (unsigned i = 0; i < opened && code; i++)
+        devices[i]->ops->close(devices[i]);
+    return code;
+}
+
+static int peer_copy(struct device *device, uint64_t to, uint64_t to_offset, struct device *of,
+                     uint64_t from, uint64_t from_offset, uint64_t bytes, struct error *error)
+{
+    struct cuda_device *d = cuda_self(device);
+    if (bytes == 0)
+        return 0;
+    int code = cuda_use(d, error);
+    if (code)
+        return code;
+    CUresult result = d->api.cuMemcpyPeerAsync(to + to_offset, d->context, from + from_offset,
+                                               cuda_self(of)->context, bytes, d->stream);
+    return cuda_check(&d->api, result, "cuMemcpyPeerAsync", bytes, error);
+}
+
+static const struct device_peer_ops peer_ops = {.open_together = open_together, .copy = peer_copy};
 
 /* No touch: cuMemAlloc hands out memory that is already there. */
 const struct device_ops device_cuda = {
@@ -388,64 +779,26 @@ const struct device_ops device_cuda = {
     .unbuild = cuda_unbuild,
     .launch = cuda_launch,
     .sync = sync_device,
-    .mark = mark,
-    .elapsed_ns = elapsed_ns,
-    .use_queue = use_queue,
-    .sync_queue = sync_queue,
-    .queue_close = queue_close,
-    .event_create = cuda_event_create,
-    .event_destroy = cuda_event_destroy,
-    .event_record = cuda_event_record,
-    .event_wait = cuda_event_wait,
-    .open_together = cuda_open_together,
-    .peer_copy = cuda_peer_copy,
-    .host_alloc = cuda_host_alloc,
-    .host_free = cuda_host_free,
-    .load = cuda_load,
-    .profile_begin = cuda_profile_begin,
-    .profile_start = cuda_profile_start,
-    .profile_stop = cuda_profile_stop,
-    .profile_end = cuda_profile_end,
-    .pool_open = cuda_pool_open,
-    .pool_close = cuda_pool_close,
-    .pool_alloc = cuda_pool_alloc,
-    .pool_free = cuda_pool_free,
-    .pool_trim = cuda_pool_trim,
-    .pool_reserved = cuda_pool_reserved,
-    .pool_reset_peak = cuda_pool_reset_peak,
-    .vm_granularity = cuda_vm_granularity,
-    .vm_reserve = cuda_vm_reserve,
-    .vm_unreserve = cuda_vm_unreserve,
-    .vm_create = cuda_vm_create,
-    .vm_release = cuda_vm_release,
-    .vm_map = cuda_vm_map,
-    .vm_access = cuda_vm_access,
-    .vm_unmap = cuda_vm_unmap,
+    .mark = cuda_mark,
+    .elapsed_ns = cuda_elapsed_ns,
+    .load = load,
+    .queues = &cuda_queues,
+    .events = &cuda_events,
+    .peers = &peer_ops,
+    .profile = &cuda_profile,
+    .host_memory = &host_memory_ops,
+    .pools = &pool_ops,
+    .vm = &vm_ops,
 };
 
 #else
-
-static const char missing[] =
-    "this gamut was built without CUDA: install the CUDA toolkit's headers "
-    "(cuda.h, nvrtc.h), set CUDA_PATH to its folder and build again";
-
-static void enumerate(device_found *found, void *context)
-{
-    found(context, NULL, missing);
-}
-
-static int open_device(const char *id, struct device **device, struct error *error)
-{
-    (void)device;
-    return error_set(error, ERR_UNSUPPORTED, "%s: %s", id, missing);
-}
 
 const struct device_ops device_cuda = {
     .version = DEVICE_API_VERSION,
     .name = "cuda",
     .summary = SUMMARY,
-    .enumerate = enumerate,
-    .open = open_device,
+    .missing = "this gamut was built without CUDA: install the CUDA toolkit's headers (cuda.h, "
+               "nvrtc.h), set CUDA_PATH to its folder and build again",
 };
 
 #endif

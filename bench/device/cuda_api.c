@@ -91,10 +91,9 @@ int cuda_api_load(struct cuda_api *api, struct error *error)
     int code = look_up(api, library, cuda_functions, sizeof cuda_functions / sizeof *cuda_functions,
                        "libcuda.so.1", error);
     if (!code)
-        code = cuda_check(api, api->cuInit(0), "cuInit", 0, error);
+        code = CUDA_CALL(api, cuInit, 0, error, 0);
     if (!code)
-        code = cuda_check(api, api->cuDriverGetVersion(&api->driver_version), "cuDriverGetVersion",
-                          0, error);
+        code = CUDA_CALL(api, cuDriverGetVersion, 0, error, &api->driver_version);
     return code ? code : load_nvrtc(api, error);
 }
 
@@ -142,7 +141,9 @@ int cuda_check(const struct cuda_api *api, CUresult result, const char *call, ui
     int code = result == CUDA_ERROR_OUT_OF_MEMORY ? ERR_OOM
                : is_sticky(result)                ? ERR_DEVICE_LOST
                                                   : ERR_DEVICE;
-    return error_set(error, code, "%s%s%s: %s (%d): %s%s", call, bytes ? " of " : "",
+    const char *version = strstr(call, "_v");
+    int length = version ? (int)(version - call) : (int)strlen(call);
+    return error_set(error, code, "%.*s%s%s: %s (%d): %s%s", length, call, bytes ? " of " : "",
                      bytes ? text_bytes(size, bytes) : "", name, (int)result, sentence, state);
 }
 

@@ -100,9 +100,14 @@ struct cuda_api {
  * install, where one is missing. The libraries stay loaded. */
 int cuda_api_load(struct cuda_api *api, struct error *error);
 
-/* Turns a driver's code into an error that names the call and, unless 0, the bytes it was about;
- * for want of memory also what was free. Returns 0 for CUDA_SUCCESS. */
+/* Turns a driver's code into an error that names the call (without the version that follows "_v")
+ * and, unless 0, the bytes it was about; for want of memory also what was free. Returns 0 for
+ * CUDA_SUCCESS. */
 int cuda_check(const struct cuda_api *api, CUresult result, const char *call, uint64_t bytes,
                struct error *error);
+
+/* Calls a function of the driver with the arguments that follow, and checks what it returns. */
+#define CUDA_CALL(api, function, bytes, error, ...)                                                \
+    cuda_check(api, (api)->function(__VA_ARGS__), #function, bytes, error)
 
 #endif

@@ -134,13 +134,10 @@ static int find_kernel(struct cuda_device *d, CUmodule module, const char *name,
                        struct cuda_kernel *k, struct error *error)
 {
     int most = 0;
-    int code = cuda_check(&d->api, d->api.cuModuleGetFunction(&k->function, module, name),
-                          "cuModuleGetFunction", 0, error);
+    int code = CUDA_CALL(&d->api, cuModuleGetFunction, 0, error, &k->function, module, name);
     if (!code)
-        code = cuda_check(
-            &d->api,
-            d->api.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->function),
-            "cuFuncGetAttribute", 0, error);
+        code = CUDA_CALL(&d->api, cuFuncGetAttribute, 0, error, &most,
+                         CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->function);
     if (code)
         error_prefix(error, "kernel %s: ", name);
     k->group_items_max = (unsigned)most;
@@ -158,8 +155,7 @@ static int build_form(struct cuda_device *d, struct device_program *p, enum kern
     struct cuda_kernel *kernels = must_alloc((p->source.kernel_count + 1) * sizeof *kernels);
     int code = compile(d, &p->source, number, &image, error);
     if (!code)
-        code = cuda_check(&d->api, d->api.cuModuleLoadData(&form->module, image),
-                          "cuModuleLoadData", 0, error);
+        code = CUDA_CALL(&d->api, cuModuleLoadData, 0, error, &form->module, image);
     for (size_t i = 0; i < p->source.kernel_count && !code; i++)
         code = find_kernel(d, form->module, p->source.kernel_names[i], &kernels[i], error);
     free(image);

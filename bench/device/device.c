@@ -21,6 +21,14 @@ const struct device_ops *const *device_api_list(size_t *count)
     return apis;
 }
 
+void device_enumerate(const struct device_ops *api, device_found *found, void *context)
+{
+    if (api->missing)
+        found(context, NULL, api->missing);
+    else
+        api->enumerate(found, context);
+}
+
 /* What the APIs reported. */
 struct survey {
     size_t count;
@@ -43,7 +51,7 @@ static void note_device(void *context, const struct device_info *info, const cha
 static void ask(struct survey *s, const struct device_ops *api)
 {
     s->asked = api;
-    api->enumerate(note_device, s);
+    device_enumerate(api, note_device, s);
 }
 
 const struct device_ops *device_api_of(const char *selector)
@@ -171,6 +179,8 @@ int device_open(const char *id, struct device **device, struct error *error)
     const struct device_ops *api = device_api_of(id);
     if (!api)
         return error_set(error, ERR_NOT_FOUND, "'%s' is not the id of a device", id);
+    if (api->missing)
+        return error_set(error, ERR_UNSUPPORTED, "%s: %s", id, api->missing);
     return api->open(id, device, error);
 }
 
@@ -186,9 +196,9 @@ int device_open_all(const char *const *ids, unsigned count, struct device **devi
                     struct error *error)
 {
     const struct device_ops *api = of_one_api(ids, count) ? device_api_of(ids[0]) : NULL;
-    *together = api && api->peer_copy;
-    if (*together && api->open_together) {
-        int code = api->open_together(ids, count, devices, error);
+    *together = api && api->peers;
+    if (*together && api->peers->open_together) {
+        int code = api->peers->open_together(ids, count, devices, error);
         if (code != ERR_UNSUPPORTED)
             return code;
         *together = false; /* of two platforms: each can be opened */
@@ -205,11 +215,11 @@ int device_open_all(const char *const *ids, unsigned count, struct device **devi
 static int time_copy(struct device *d, uint64_t to, uint64_t from, uint64_t bytes, uint64_t *ns,
                      struct error *error)
 {
-    int code = d->ops->mark(d, 0, error);
+    int code = d->ops->mark(d, MARK_START, error);
     if (!code)
         code = d->ops->copy(d, to, 0, from, 0, bytes, error);
     if (!code)
-        code = d->ops->mark(d, 1, error);
+        code = d->ops->mark(d, MARK_END, error);
     if (!code)
         code = d->ops->sync(d, error);
     return code ? code : d->ops->elapsed_ns(d, ns, error);

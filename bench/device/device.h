@@ -1,9 +1,12 @@
-/* What gamut asks of a device, as one table of functions an implementation fills in.
+/* What gamut asks of a device: a table of functions that each API (host, OpenCL, CUDA) fills in.
  *
  * A device is one in-order queue on one processor with memory of its own. It knows nothing of
  * allocators or programs: it hands out raw memory, moves bytes, builds kernels from text and runs
  * them. All commands run in the order in which they were given; `read`, `write` and `sync` wait,
  * the others may return before the work is done.
+ *
+ * struct device_ops has what every API must have. What an API may lack (more queues, events, pools,
+ * virtual memory, ...) is a table of its own, or NULL.
  *
  * Memory is named by a non-zero 64-bit handle: a pointer (host), a CUdeviceptr (cuda), a cl_mem
  * (opencl). Positions in it are byte offsets.
@@ -15,10 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/driver_memory.h"
+#include "base/driver_pool.h"
+#include "base/driver_sub_buffer.h"
+#include "base/driver_vm.h"
 #include "base/error.h"
 #include "base/kernel_language.h"
 
-enum { DEVICE_API_VERSION = 3 };
+enum { DEVICE_API_VERSION = 4 };
 
 enum { DEVICE_QUEUES_MAX = 16 };
 
@@ -34,22 +41,22 @@ struct device_info {
     char bus_id[32];    /* on the PCI bus, "0000:18:00.0"; "" where unknown */
     enum device_kind kind;
     enum kernel_language language;
-    uint64_t memory_bytes;    /* in all */
+    uint64_t memory_bytes;    /* the memory of the device */
     uint64_t max_alloc_bytes; /* the largest single memory */
-    uint64_t alignment_bytes; /* of raw memory; a power of two */
+    uint64_t alignment_bytes; /* every raw memory begins at a multiple of this power of two */
     uint64_t l2_bytes;        /* last-level cache; 0: unknown */
     unsigned compute_units;   /* multiprocessors, cores */
-    unsigned max_group_items; /* work-items in a group; 0: any */
-    bool has_f64;             /* 64-bit floats in kernels */
-    bool can_split;           /* a kernel can be given a part of a memory */
-    /* Kernels take memory + offset in bytes for a memory, and no offsets into it: one sum less for
-     * every access. */
+    unsigned max_group_items; /* most work-items of a work-group; 0: any number */
+    bool has_f64;             /* kernels can use 64-bit floats */
+    bool can_split;           /* a kernel can be given an offset into a memory */
+    /* A kernel argument is the sum of memory and byte offset, and kernels add no offset to it: one
+     * addition less for every access. */
     bool adds_offsets;
-    /* peer_copy may move all of the memory that it copies from, and back at its next use: no other
+    /* peers->copy may move the whole memory that it copies from, and back at its next use: no other
      * command may use any part of that memory meanwhile. */
     bool peers_whole;
-    /* Devices behind this one, each with memories of its own (residency/residency.h); below 2: it
-     * is one device. A group has to be told which arrays a launch uses, and on which device. */
+    /* Devices of a device group, each with memories of its own (residency/residency.h); below 2: a
+     * single device. The launches of a group name the arrays that they use, and a member. */
     unsigned members;
 };
 
@@ -66,14 +73,15 @@ union launch_value {
     double f64;
 };
 
-/* An array that a launch uses: where it lies, and what becomes of its contents. */
+/* What a launch does to the contents of an array. */
 enum launch_use {
-    USE_READS,   /* they stay as they are */
-    USE_CHANGES, /* some are read or kept, some are written */
-    USE_REPLACES /* what was there before means nothing */
+    USE_READS,   /* leaves them as they are */
+    USE_CHANGES, /* reads or keeps some, writes some */
+    USE_REPLACES /* overwrites them: the old contents mean nothing */
 };
+/* An array that a launch uses. */
 struct launch_array {
-    unsigned argument;              /* the number of its ARG_MEMORY */
+    unsigned argument;              /* position of its ARG_MEMORY among the arguments */
     uint64_t memory, offset, bytes; /* bytes > 0; the range may hold more than the array */
     enum launch_use use;
 };
@@ -84,14 +92,16 @@ enum { MEMBER_OF_CONTENTS = -1 };
  * each point of extent[0] x extent[1] x extent[2]. A group kernel (group_items > 0) runs extent[0]
  * groups of group_items items that share local memory and barriers; its other extents are 1. */
 struct launch {
-    int64_t extent[3]; /* >= 1 each: an empty launch is the caller's to leave out */
+    int64_t extent[3]; /* >= 1 each: callers leave out empty launches */
     unsigned rank;     /* 1 to 3 */
     unsigned group_items;
     enum kernel_form form;
-    unsigned batch; /* a thread runs so many points: neighbours in y, or block widths apart in x if
-                       rank is 1; 0 is as 1 */
-    /* For a group of devices alone: which of them runs it (MEMBER_OF_CONTENTS: the one that wrote
-     * last what the launch reads, or else overwrites), and every array of some bytes; not NULL. */
+    /* Points that one thread runs: neighbours in y, or block widths apart in x if rank is 1. 0 and 1
+     * mean one. */
+    unsigned batch;
+    /* The rest is for device groups alone. member: index of the device that runs the launch;
+     * MEMBER_OF_CONTENTS picks the last writer of the data read (or, if nothing is read, of the data
+     * overwritten). arrays: every non-empty array used; not NULL. */
     int member;
     unsigned array_count;
     const struct launch_array *arrays;
@@ -101,8 +111,8 @@ struct launch {
  * dimension: a CUDA grid has at most 65535 blocks in y and z, of at least 4 points in y. */
 enum { NEAR_X_MAX = 1 << 30, NEAR_Y_MAX = 65535 * 4, NEAR_Z_MAX = 65535 };
 
-/* The shape of the groups of a plain kernel on a GPU, of at most 256 points and items_max, and the
- * number of groups in each dimension. */
+/* The work-groups of a plain kernel on a GPU: the shape of one, of at most 256 and items_max points,
+ * and the number of them in each dimension. */
 struct launch_grid {
     unsigned items[3];
     int64_t groups[3];
@@ -119,31 +129,16 @@ struct host_kernel {
 
 /* Text to build kernels from. */
 struct kernel_source {
-    const char *name; /* of the program, for messages and caches */
-    /* In the device's language, self-contained. Text and names must outlive the program: forms of
-     * it may be compiled when they are first launched. */
+    const char *name; /* the program's, for messages and caches */
+    /* Self-contained text in the device's language. Text and names must outlive the program: a form
+     * of it may be compiled when it is first launched. */
     const char *text;
     size_t kernel_count;
     const char *const *kernel_names;
-    enum kernel_form form; /* to be compiled at once */
+    enum kernel_form form; /* compiled at once, others at their first launch */
     /* KERNEL_HOST_C: kernels compiled into this binary from the same text, or NULL: then the host
      * device compiles `text` with the machine's C compiler. In the order of kernel_names. */
     const struct host_kernel *host_kernels;
-};
-
-/* How a stream-ordered pool behaves; the names are those of the CUDA driver's pool attributes. */
-struct device_pool_options {
-    uint64_t release_threshold_bytes; /* kept at a synchronisation; UINT64_MAX: everything */
-    uint64_t most_bytes;              /* the pool refuses beyond this; 0: the driver decides */
-    bool follow_event_dependencies, allow_opportunistic, allow_internal_dependencies;
-};
-
-/* Memory that the host can also address. */
-enum host_memory {
-    HOST_PINNED,     /* of the host, locked in place: the device copies from it at full speed */
-    HOST_COARSE_SVM, /* OpenCL: one address for both, the host's while it is mapped */
-    HOST_FINE_SVM,   /* OpenCL: the same without mapping, for whoever has waited for the device */
-    HOST_MANAGED,    /* CUDA: one address for both, and pages that the driver moves to their user */
 };
 
 struct device;         /* an open device; its first member is `const struct device_ops *ops` */
@@ -152,31 +147,84 @@ struct device_program; /* kernels built for a device */
 /* Receives one found device, or (info == NULL) the reason why an API offers none. */
 typedef void device_found(void *context, const struct device_info *info, const char *why_not);
 
+/* More in-order queues. Queues are not ordered among each other; device_ops.sync waits for all. */
+struct device_queue_ops {
+    /* Commands go to queue number `queue` from now on: queue 0 at first, others made at their first
+     * use, below DEVICE_QUEUES_MAX. The queue that is left is submitted, so that it runs without
+     * being waited for. */
+    int (*use)(struct device *device, unsigned queue, struct error *error);
+    /* Waits for one queue. */
+    int (*sync)(struct device *device, unsigned queue, struct error *error);
+    /* Optional. Gives back a queue that is not the current one and whose commands are done; its
+     * next use makes a new one. Events recorded on it must be recorded anew, or destroyed. */
+    int (*close)(struct device *device, unsigned queue, struct error *error);
+};
+
+/* Points in the order of a queue, for other queues to wait for. A device without them has done
+ * every command when the call returns. */
+struct device_event_ops {
+    int (*create)(struct device *device, uint64_t *event, struct error *error);
+    void (*destroy)(struct device *device, uint64_t event);
+    /* Sets the event to the end of what the current queue was given; forgets where it was. */
+    int (*record)(struct device *device, uint64_t event, struct error *error);
+    /* Later commands of the current queue of `device` begin after the event, which belongs to `of`:
+     * `device` itself, or one that was opened together with it. The host does not wait. */
+    int (*wait)(struct device *device, struct device *of, uint64_t event, struct error *error);
+};
+
+/* Several devices of one API that can wait for each other's events and copy from each other. */
+struct device_peer_ops {
+    /* Optional. Opens the devices with these ids, of which one may come twice; on failure none is
+     * open. ERR_UNSUPPORTED if these devices cannot. NULL: any devices of the API can, however they
+     * were opened. */
+    int (*open_together)(const char *const *ids, unsigned count, struct device **devices,
+                         struct error *error);
+    /* A command of the current queue of `device`: as device_ops.copy, from a memory of `of`. */
+    int (*copy)(struct device *device, uint64_t to, uint64_t to_offset, struct device *of,
+                uint64_t from, uint64_t from_offset, uint64_t bytes, struct error *error);
+};
+
+/* The time of each command on the device's own clock, in a run that is made for that alone. */
+struct device_profile_ops {
+    /* Begins a run of at most `most` entries; later ones are not kept. */
+    int (*begin)(struct device *device, unsigned most, struct error *error);
+    /* An entry is what the queue is given between start and stop. The device may be held back until
+     * commands are queued, so that it does not wait for the host in the middle of an entry. */
+    int (*start)(struct device *device, struct error *error);
+    int (*stop)(struct device *device, struct error *error);
+    /* Waits for everything, ends the run, failed ones too, and stores how long each of the *count
+     * entries kept the queue busy. `ns` has room for `most`, or is NULL. *marked: the cost of a
+     * pair of marks is in each of them. */
+    int (*end)(struct device *device, uint64_t *ns, unsigned *count, bool *marked,
+               struct error *error);
+};
+
+/* The two ends of a region whose time is taken. */
+enum device_mark { MARK_START, MARK_END };
+
 struct device_ops {
     int version;      /* DEVICE_API_VERSION */
     const char *name; /* "host", "opencl", "cuda": the word before ':' of a selector */
     const char *summary;
+    const char *missing; /* why this binary lacks the API, all of whose hooks are NULL; or NULL */
 
-    /* Required. Reports every device of this API, or one reason why there is none. */
+    /* Reports every device of this API, or one reason why there is none. */
     void (*enumerate)(device_found *found, void *context);
-    /* Required. Opens the device with this id (device_info.id). */
+    /* Opens the device with this id (device_info.id). */
     int (*open)(const char *id, struct device **device, struct error *error);
     void (*close)(struct device *device);
     const struct device_info *(*info)(const struct device *device);
-
-    /* Required. Bytes free now, as the driver tells; 0 where it does not. */
+    /* The free bytes that the driver reports; 0 where it reports none. */
     uint64_t (*free_bytes)(struct device *device);
 
-    /* Required. Raw memory. alloc returns ERR_OOM where the driver has none left: which of its
-     * codes mean that is the implementation's knowledge. free may come while queued commands still
-     * use the memory: it waits for them, or releases the memory when they are done. */
+    /* Raw memory. alloc returns ERR_OOM where the driver has none left: the implementation knows
+     * which of its codes mean that. free may come while queued commands still use the memory: it
+     * waits for them, or releases the memory when they are done. */
     int (*alloc)(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error);
     int (*free)(struct device *device, uint64_t memory, uint64_t bytes, struct error *error);
-    /* Optional. Makes lazily allocated memory resident and waits for it. What was in it is lost. */
-    int (*touch)(struct device *device, uint64_t memory, uint64_t bytes, struct error *error);
 
-    /* Required. read and write wait until the host memory may be used again. Ranges of copy must
-     * not overlap. fill repeats one byte. All of 0 bytes do nothing. */
+    /* read and write wait until the host memory may be used again. The ranges of copy must not
+     * overlap. fill repeats one byte. With 0 bytes they do nothing. */
     int (*read)(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
                 struct error *error);
     int (*write)(struct device *device, uint64_t memory, uint64_t offset, const void *host,
@@ -186,163 +234,80 @@ struct device_ops {
     int (*fill)(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error);
 
-    /* Required. ERR_BUILD carries the compiler's log. */
+    /* ERR_BUILD carries the compiler's log. */
     int (*build)(struct device *device, const struct kernel_source *source,
                  struct device_program **program, struct error *error);
     void (*unbuild)(struct device *device, struct device_program *program);
-    /* Required. Launches kernel number `kernel` of kernel_names. kinds[i] says what arguments[i]
-     * is. Returns ERR_OOM where a lazily allocated argument could not be made resident. */
+    /* Launches kernel number `kernel` of kernel_names. kinds[i] says what arguments[i] is. Returns
+     * ERR_OOM where a lazily allocated argument could not be made resident. */
     int (*launch)(struct device *device, struct device_program *program, size_t kernel,
                   const struct launch *launch, size_t argument_count,
                   const enum launch_arg_kind *kinds, const union launch_value *arguments,
                   struct error *error);
 
-    /* Required. Waits for everything; reports what failed since. */
+    /* Waits for all queues; reports what failed since the last wait. */
     int (*sync)(struct device *device, struct error *error);
-    /* Required. Device time: marks the start (which = 0) or the end (1) of a region in the queue;
-     * elapsed_ns, after a sync, is the time between the two on the device's own clock. */
-    int (*mark)(struct device *device, int which, struct error *error);
+    /* Marks an end of a region in the queue. elapsed_ns, after a sync, is the time from MARK_START
+     * to MARK_END on the device's own clock. */
+    int (*mark)(struct device *device, enum device_mark which, struct error *error);
     int (*elapsed_ns)(struct device *device, uint64_t *ns, struct error *error);
 
-    /* All that follow are optional. A hook is there where the API can have it; on a device that
-     * cannot it returns ERR_UNSUPPORTED and says why. */
+    /* Everything below is optional. NULL: the API never has it. Otherwise it may still return
+     * ERR_UNSUPPORTED, and the reason, on a particular device. */
 
-    /* More in-order queues: commands go to number `queue` from now on (0 at first; made on first
-     * use; below DEVICE_QUEUES_MAX). Queues are not ordered among each other; sync waits for all of
-     * them. What the queue that is left holds is submitted: it runs without being waited for. */
-    int (*use_queue)(struct device *device, unsigned queue, struct error *error);
-    /* Waits for one queue. */
-    int (*sync_queue)(struct device *device, unsigned queue, struct error *error);
-    /* Gives back a queue that is not the current one and whose commands are done: its next use
-     * makes a new one. Events that were recorded on it are to be recorded anew, or destroyed. */
-    int (*queue_close)(struct device *device, unsigned queue, struct error *error);
-
-    /* A stream-ordered pool: alloc and free are commands of the queue they name. Memory of a pool
-     * is used by read, copy, launch, … like any other. `reserved` tells what the driver holds for
-     * the pool now, and held at most since pool_open or reset_peak. trim gives back what is spare
-     * beyond keep_bytes; memory whose free has not come to its turn is not spare yet. close waits
-     * for all queues, and so all memory is back when it returns. */
-    int (*pool_open)(struct device *device, const struct device_pool_options *options,
-                     uint64_t *pool, struct error *error);
-    int (*pool_close)(struct device *device, uint64_t pool, struct error *error);
-    int (*pool_alloc)(struct device *device, uint64_t pool, unsigned queue, uint64_t bytes,
-                      uint64_t *memory, struct error *error);
-    int (*pool_free)(struct device *device, uint64_t pool, unsigned queue, uint64_t memory,
-                     uint64_t bytes, struct error *error);
-    int (*pool_trim)(struct device *device, uint64_t pool, uint64_t keep_bytes,
-                     struct error *error);
-    int (*pool_reserved)(struct device *device, uint64_t pool, uint64_t *bytes,
-                         uint64_t *peak_bytes, struct error *error);
-    int (*pool_reset_peak)(struct device *device, uint64_t pool, struct error *error);
-
-    /* Virtual memory: a range of addresses, physical chunks (non-zero handles), and which chunk
-     * lies where. Bytes are multiples of the granularity; `address` of a range serves as a memory
-     * handle, and address + offset as well. A chunk is mapped as a whole, and may be used once
-     * vm_access has made the range readable and writable. unmap takes whole chunks and waits for
-     * nothing: that no command still uses the range is the caller's business. A chunk is unmapped
-     * before it is released. */
-    int (*vm_granularity)(struct device *device, uint64_t *bytes, struct error *error);
-    int (*vm_reserve)(struct device *device, uint64_t bytes, uint64_t *address,
-                      struct error *error);
-    int (*vm_unreserve)(struct device *device, uint64_t address, uint64_t bytes,
-                        struct error *error);
-    int (*vm_create)(struct device *device, uint64_t bytes, uint64_t *chunk, struct error *error);
-    int (*vm_release)(struct device *device, uint64_t chunk, uint64_t bytes, struct error *error);
-    int (*vm_map)(struct device *device, uint64_t address, uint64_t chunk, uint64_t bytes,
-                  struct error *error);
-    int (*vm_access)(struct device *device, uint64_t address, uint64_t bytes, struct error *error);
-    int (*vm_unmap)(struct device *device, uint64_t address, uint64_t bytes, struct error *error);
-
-    /* Points in the order of a queue, for other queues to wait for. event_record marks where the
-     * current queue has come to, and forgets what the event was before. event_wait holds back what
-     * is given to the current queue of `device` from now on until that point is reached; the event
-     * is of `of`, which is `device` or was opened together with it. A device without these four has
-     * done every command when the call returns. */
-    int (*event_create)(struct device *device, uint64_t *event, struct error *error);
-    void (*event_destroy)(struct device *device, uint64_t event);
-    int (*event_record)(struct device *device, uint64_t event, struct error *error);
-    int (*event_wait)(struct device *device, struct device *of, uint64_t event,
-                      struct error *error);
-
-    /* Opens devices that can then wait for each other's events and copy from each other's memories;
-     * an id may come twice. On failure none is open; ERR_UNSUPPORTED: these can't. Not there, but
-     * peer_copy is: all devices of this API can. */
-    int (*open_together)(const char *const *ids, unsigned count, struct device **devices,
-                         struct error *error);
-    /* As copy, from a memory of another device that was opened together with `device`, in whose
-     * current queue it is a command. */
-    int (*peer_copy)(struct device *device, uint64_t to, uint64_t to_offset, struct device *of,
-                     uint64_t from, uint64_t from_offset, uint64_t bytes, struct error *error);
-    /* What lies there means nothing any more. */
-    int (*discard)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
-                   struct error *error);
-
-    /* A handle for a part of a memory, which serves as a memory that begins there; `offset` is a
-     * multiple of alignment_bytes, bytes > 0. Its release may come while queued commands still use
-     * it; it comes before the memory goes. Not of shared virtual memory. */
-    int (*sub_buffer)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
-                      uint64_t *part, struct error *error);
-    int (*release_sub_buffer)(struct device *device, uint64_t part, uint64_t bytes,
-                              struct error *error);
-
-    /* Memory of the host that the device knows. *host is its address on the host, *memory its
-     * handle. The host may touch it only while no command uses it; HOST_COARSE_SVM not at all, only
-     * by read and write, which map and unmap it. With a NULL `host` nobody will: OpenCL's pinned
-     * memory is kept mapped only for those who do. HOST_MANAGED is refused (ERR_OOM) where with it
-     * more would be managed than the device has free: it would take memory from other programs by
-     * turns. */
-    int (*host_alloc)(struct device *device, enum host_memory kind, uint64_t bytes,
-                      uint64_t *memory, void **host, struct error *error);
-    int (*host_free)(struct device *device, enum host_memory kind, uint64_t memory, uint64_t bytes,
-                     struct error *error);
-    /* Waits for the current queue and loads from HOST_PINNED memory that was asked for without its
-     * address: nothing is copied between host and device. A device that has this and no host_alloc
-     * has no memory but the host's, and this for all of it. */
+    /* Makes lazily allocated memory resident and waits for that. The contents are lost. */
+    int (*touch)(struct device *device, uint64_t memory, uint64_t bytes, struct error *error);
+    /* Waits for the current queue and loads from MEMORY_PINNED that was allocated without its host
+     * address: nothing is copied between host and device. Where host_memory is NULL all memory
+     * is the host's, and this works for all of it. */
     int (*load)(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
                 struct error *error);
-
-    /* The time of each command on the device's own clock, in a run that is made for that alone; the
-     * four come together. What is given to the queue between a profile_start and its profile_stop
-     * is one entry; entries beyond `most` are not kept. The device may be held back until commands
-     * are queued, so that it does not wait for the host in the middle of an entry. profile_end,
-     * which also ends a run that failed, waits for everything and stores for each of the *count
-     * entries how long it kept the queue busy (ns has room for `most`, or is NULL); *marked says
-     * that what a pair of marks costs is in each of them. */
-    int (*profile_begin)(struct device *device, unsigned most, struct error *error);
-    int (*profile_start)(struct device *device, struct error *error);
-    int (*profile_stop)(struct device *device, struct error *error);
-    int (*profile_end)(struct device *device, uint64_t *ns, unsigned *count, bool *marked,
-                       struct error *error);
+    /* The contents of these bytes mean nothing any more. */
+    int (*discard)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
+                   struct error *error);
+    const struct device_queue_ops *queues;
+    const struct device_event_ops *events;
+    const struct device_peer_ops *peers;
+    const struct device_profile_ops *profile;
+    /* Shared with the sources of allocators; their context is the struct device. */
+    const struct driver_memory_ops *host_memory;
+    const struct driver_sub_buffer_ops *sub_buffers;
+    const struct driver_pool_ops *pools;
+    const struct driver_vm_ops *vm;
 };
 
 struct device {
     const struct device_ops *ops;
 };
 
-/* The APIs this binary was built with, in the order of list.h. */
+/* The APIs in the order of list.h; *count receives their number. */
 const struct device_ops *const *device_api_list(size_t *count);
+
+/* Reports every device of an API, or the one reason why there is none, `missing` included. */
+void device_enumerate(const struct device_ops *api, device_found *found, void *context);
 
 /* Turns a selector into ids: "host", "cuda", "opencl" (its first device), "opencl:1" (by number),
  * "opencl:NVIDIA" (a part of platform or device name, any case), "opencl:*" (a pattern of ids),
  * "all", "best" (a GPU through CUDA, else a GPU through OpenCL, else any OpenCL device, else the
- * host). Calls `found` for each match in order. ERR_NOT_FOUND with what exists and why the rest
- * does not. */
+ * host). Calls `found` for each match in order. ERR_NOT_FOUND lists the devices that exist, and says
+ * why the other APIs have none. */
 int device_select(const char *selector, device_found *found, void *context, struct error *error);
 
 /* Whether "opencl:NVIDIA" or "opencl:*" means this device. */
 bool device_matches(const char *selector, const struct device_info *info);
 
-/* Opens by id. */
+/* Opens the device with this id. ERR_NOT_FOUND if no API has that name. */
 int device_open(const char *id, struct device **device, struct error *error);
-/* Opens several, none if one fails. *together: they can copy from each other and wait for each
- * other. */
+/* Opens several devices, or none if one fails. *together: they can copy from each other and wait for
+ * each other's events. */
 int device_open_all(const char *const *ids, unsigned count, struct device **devices, bool *together,
                     struct error *error);
-/* Whether the word before ':' of a selector or an id names an API, and which. NULL: none. */
+/* The API that the word before ':' of a selector or an id names; NULL: none. */
 const struct device_ops *device_api_of(const char *selector);
-/* The device that does nothing; only who names it here gets it. It is opened by its own `open`. */
+/* The device that does nothing. No selector finds it: it is opened by its own `open`. */
 extern const struct device_ops device_null;
-/* The ops of an open device, called through here so that reading code stays short. */
+
+/* What an open device is. */
 static inline const struct device_info *device_info(const struct device *d)
 {
     return d->ops->info(d);

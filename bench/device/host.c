@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "device/device.h"
 #include "device/host_build.h"
-#include "device/host_device.h"
 #include "device/list.h"
 
 enum {
@@ -31,6 +32,22 @@ enum {
     WORTH_A_TEAM_NS = 30000,
     /* From here on several threads move bytes faster than one does. */
     WORTH_A_TEAM_BYTES = 1 << 20,
+    PAGE_BYTES = 4096,
+    FIRST_CHUNK = PAGE_BYTES, /* a chunk's handle is its offset in the chunk file, and not 0 */
+};
+
+struct host_device {
+    struct device base;
+    struct device_info info;
+    uint64_t held_bytes; /* of raw memory and of chunks */
+    uint64_t busy_ns;    /* in kernels, copies and fills so far */
+    uint64_t mark_ns[2];
+    uint64_t *profile_ns; /* NULL but between profile_begin and profile_end */
+    unsigned profile_most, profile_count;
+    uint64_t profile_start_ns;
+    unsigned threads;
+    int chunk_file;            /* all chunks lie in this file that has no name; 0: not made yet */
+    uint64_t chunk_file_bytes; /* its size; places are not used again */
 };
 
 struct host_kernel_state {
@@ -43,6 +60,11 @@ struct device_program {
     size_t kernel_count;
     struct host_kernel_state kernels[];
 };
+
+static struct host_device *self(struct device *device)
+{
+    return (struct host_device *)device;
+}
 
 static void *address(uint64_t memory, uint64_t offset)
 {
@@ -143,7 +165,7 @@ static void describe(struct device_info *info)
         .language = KERNEL_HOST_C,
         .memory_bytes = memory_bytes(),
         .max_alloc_bytes = memory_bytes(),
-        .alignment_bytes = HOST_PAGE_BYTES,
+        .alignment_bytes = PAGE_BYTES,
         .l2_bytes = last_level_cache_bytes(),
         .compute_units = usable_cores(),
         .has_f64 = true,
@@ -184,8 +206,8 @@ static int open_device(const char *id, struct device **device, struct error *err
 
 static void close_device(struct device *device)
 {
-    if (host_self(device)->chunk_file > 0)
-        close(host_self(device)->chunk_file);
+    if (self(device)->chunk_file > 0)
+        close(self(device)->chunk_file);
     free(device);
 }
 
@@ -202,8 +224,16 @@ static uint64_t free_bytes(struct device *device)
 
 /* ---- memory ---- */
 
-int host_refuse(struct host_device *d, const char *call, uint64_t bytes, const char *why,
-                struct error *error)
+/* Whether `bytes` more can be promised. The kernel promises more pages than there are and kills the
+ * process that then uses them. */
+static bool has_room(const struct host_device *d, uint64_t bytes)
+{
+    return bytes <= d->info.memory_bytes - d->held_bytes;
+}
+
+/* ERR_OOM; `call` is the function that has no memory, `why` its reason. */
+static int refuse(struct host_device *d, const char *call, uint64_t bytes, const char *why,
+                  struct error *error)
 {
     char asked[32], held[32], all[32], available[32];
     return error_set(error, ERR_OOM, "%s of %s: %s (%s held, %s in all, %s available now)", call,
@@ -214,12 +244,12 @@ int host_refuse(struct host_device *d, const char *call, uint64_t bytes, const c
 
 static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
 {
-    struct host_device *d = host_self(device);
-    if (!host_has(d, bytes))
-        return host_refuse(d, "mmap", bytes, "more than the machine has", error);
+    struct host_device *d = self(device);
+    if (!has_room(d, bytes))
+        return refuse(d, "mmap", bytes, "more than the machine has", error);
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
-        return host_refuse(d, "mmap", bytes, strerror(errno), error);
+        return refuse(d, "mmap", bytes, strerror(errno), error);
     d->held_bytes += bytes;
     *memory = (uint64_t)(uintptr_t)pages;
     return 0;
@@ -227,7 +257,7 @@ static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct
 
 static int release(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
-    host_self(device)->held_bytes -= bytes;
+    self(device)->held_bytes -= bytes;
     if (munmap(address(memory, 0), bytes) != 0)
         return error_set(error, ERR_DEVICE, "munmap of %llu bytes: %s", (unsigned long long)bytes,
                          strerror(errno));
@@ -245,7 +275,7 @@ struct transfer {
 static void transfer_share(const void *work, int64_t begin, int64_t end)
 {
     const struct transfer *t = work;
-    uint64_t first = (uint64_t)begin * HOST_PAGE_BYTES, last = (uint64_t)end * HOST_PAGE_BYTES;
+    uint64_t first = (uint64_t)begin * PAGE_BYTES, last = (uint64_t)end * PAGE_BYTES;
     if (last > t->bytes)
         last = t->bytes;
     if (t->from)
@@ -259,23 +289,23 @@ static void transfer(struct device *device, const struct transfer *t)
     if (t->bytes == 0)
         return;
     uint64_t start = clock_ns();
-    int64_t pages = (int64_t)((t->bytes + HOST_PAGE_BYTES - 1) / HOST_PAGE_BYTES);
+    int64_t pages = (int64_t)((t->bytes + PAGE_BYTES - 1) / PAGE_BYTES);
     divide(pages, t->bytes >= WORTH_A_TEAM_BYTES, transfer_share, t);
-    host_self(device)->busy_ns += clock_ns() - start;
+    self(device)->busy_ns += clock_ns() - start;
 }
 
 static void touch_share(const void *work, int64_t begin, int64_t end)
 {
     volatile char *pages = *(char *const *)work;
     for (int64_t i = begin; i < end; i++)
-        pages[i * HOST_PAGE_BYTES] = 0;
+        pages[i * PAGE_BYTES] = 0;
 }
 
 static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
     (void)device, (void)error;
     void *pages = address(memory, 0);
-    divide((int64_t)((bytes + HOST_PAGE_BYTES - 1) / HOST_PAGE_BYTES), bytes >= WORTH_A_TEAM_BYTES,
+    divide((int64_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES), bytes >= WORTH_A_TEAM_BYTES,
            touch_share, &pages);
     return 0;
 }
@@ -316,6 +346,8 @@ static int peer_copy(struct device *device, uint64_t to, uint64_t to_offset, str
     return copy(device, to, to_offset, from, from_offset, bytes, error);
 }
 
+static const struct device_peer_ops peer_ops = {.copy = peer_copy};
+
 static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error)
 {
@@ -324,6 +356,117 @@ static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t
              &(struct transfer){.to = address(memory, offset), .byte = byte, .bytes = bytes});
     return 0;
 }
+
+/* ---- virtual memory ---- */
+
+/* Made of the host's own: a range is addresses without access, a chunk is a piece of a file in
+ * memory, and mapping one lays the piece over the addresses. A use of bytes that are not mapped, or
+ * not accessible yet, ends the program, as it should. */
+
+static int failed(const char *call, uint64_t bytes, struct error *error)
+{
+    return error_set(error, ERR_DEVICE, "%s of %llu bytes: %s", call, (unsigned long long)bytes,
+                     strerror(errno));
+}
+
+static int vm_info(void *context, struct driver_vm_info *info, struct error *error)
+{
+    (void)error;
+    *info = (struct driver_vm_info){.granularity_bytes = PAGE_BYTES,
+                                    .memory_bytes = self(context)->info.memory_bytes};
+    return 0;
+}
+
+static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct error *error)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *pages = mmap(NULL, bytes, PROT_NONE, flags, -1, 0);
+    if (pages == MAP_FAILED)
+        return refuse(self(context), "reserving addresses", bytes, strerror(errno), error);
+    *range = (uint64_t)(uintptr_t)pages;
+    return 0;
+}
+
+static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
+{
+    (void)context;
+    return munmap(address(range, 0), bytes) == 0 ? 0 : failed("munmap", bytes, error);
+}
+
+static int open_chunk_file(struct host_device *d, struct error *error)
+{
+    if (d->chunk_file > 0)
+        return 0;
+    int file = memfd_create("gamut chunks", MFD_CLOEXEC);
+    if (file < 0)
+        return error_set(error, ERR_DEVICE, "memfd_create: %s", strerror(errno));
+    d->chunk_file = file;
+    d->chunk_file_bytes = FIRST_CHUNK;
+    return 0;
+}
+
+static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct error *error)
+{
+    struct host_device *d = self(context);
+    int code = open_chunk_file(d, error);
+    if (code)
+        return code;
+    if (!has_room(d, bytes))
+        return refuse(d, "a chunk", bytes, "more than the machine has", error);
+    if (ftruncate(d->chunk_file, (off_t)(d->chunk_file_bytes + bytes)) != 0)
+        return refuse(d, "ftruncate", bytes, strerror(errno), error);
+    *chunk = d->chunk_file_bytes;
+    d->chunk_file_bytes += bytes;
+    d->held_bytes += bytes;
+    return 0;
+}
+
+static int vm_release(void *context, uint64_t chunk, uint64_t bytes, struct error *error)
+{
+    struct host_device *d = self(context);
+    d->held_bytes -= bytes;
+    const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    if (fallocate(d->chunk_file, mode, (off_t)chunk, (off_t)bytes) != 0)
+        return failed("fallocate", bytes, error);
+    return 0;
+}
+
+static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes,
+                  struct error *error)
+{
+    void *mapped = mmap(address(range, offset), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
+                        self(context)->chunk_file, (off_t)chunk);
+    return mapped == MAP_FAILED ? failed("mmap", bytes, error) : 0;
+}
+
+static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                     struct error *error)
+{
+    (void)context;
+    return mprotect(address(range, offset), bytes, PROT_READ | PROT_WRITE) == 0
+               ? 0
+               : failed("mprotect", bytes, error);
+}
+
+static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                    struct error *error)
+{
+    (void)context;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    void *pages = mmap(address(range, offset), bytes, PROT_NONE, flags, -1, 0);
+    return pages == MAP_FAILED ? failed("mmap", bytes, error) : 0;
+}
+
+static const struct driver_vm_ops vm_ops = {
+    .info = vm_info,
+    .reserve = vm_reserve,
+    .unreserve = vm_unreserve,
+    .create = vm_create,
+    .release = vm_release,
+    .map = vm_map,
+    .access = vm_access,
+    .unmap = vm_unmap,
+};
 
 /* ---- kernels ---- */
 
@@ -403,7 +546,7 @@ static int launch(struct device *device, struct device_program *program, size_t 
                   struct error *error)
 {
     (void)argument_count, (void)kinds, (void)error;
-    struct host_device *d = host_self(device);
+    struct host_device *d = self(device);
     struct host_kernel_state *k = &program->kernels[kernel];
     const int64_t *extent = launch->extent;
     bool outer_is_first = launch->rank == 1 || launch->group_items > 0;
@@ -428,17 +571,17 @@ static int sync_device(struct device *device, struct error *error)
     return 0;
 }
 
-static int mark(struct device *device, int which, struct error *error)
+static int mark(struct device *device, enum device_mark which, struct error *error)
 {
     (void)error;
-    host_self(device)->mark_ns[which] = host_self(device)->busy_ns;
+    self(device)->mark_ns[which] = self(device)->busy_ns;
     return 0;
 }
 
 static int elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 {
     (void)error;
-    *ns = host_self(device)->mark_ns[1] - host_self(device)->mark_ns[0];
+    *ns = self(device)->mark_ns[MARK_END] - self(device)->mark_ns[MARK_START];
     return 0;
 }
 
@@ -446,7 +589,7 @@ static int elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 
 static int profile_begin(struct device *device, unsigned most, struct error *error)
 {
-    struct host_device *d = host_self(device);
+    struct host_device *d = self(device);
     (void)error;
     d->profile_ns = must_alloc(most * sizeof *d->profile_ns);
     d->profile_most = most;
@@ -457,13 +600,13 @@ static int profile_begin(struct device *device, unsigned most, struct error *err
 static int profile_start(struct device *device, struct error *error)
 {
     (void)error;
-    host_self(device)->profile_start_ns = host_self(device)->busy_ns;
+    self(device)->profile_start_ns = self(device)->busy_ns;
     return 0;
 }
 
 static int profile_stop(struct device *device, struct error *error)
 {
-    struct host_device *d = host_self(device);
+    struct host_device *d = self(device);
     (void)error;
     if (d->profile_count < d->profile_most)
         d->profile_ns[d->profile_count++] = d->busy_ns - d->profile_start_ns;
@@ -473,7 +616,7 @@ static int profile_stop(struct device *device, struct error *error)
 static int profile_end(struct device *device, uint64_t *ns, unsigned *count, bool *marked,
                        struct error *error)
 {
-    struct host_device *d = host_self(device);
+    struct host_device *d = self(device);
     (void)error;
     if (ns && d->profile_count)
         memcpy(ns, d->profile_ns, d->profile_count * sizeof *ns);
@@ -483,6 +626,9 @@ static int profile_end(struct device *device, uint64_t *ns, unsigned *count, boo
     d->profile_ns = NULL;
     return 0;
 }
+
+static const struct device_profile_ops profile_ops = {
+    .begin = profile_begin, .start = profile_start, .stop = profile_stop, .end = profile_end};
 
 const struct device_ops device_host = {
     .version = DEVICE_API_VERSION,
@@ -497,7 +643,7 @@ const struct device_ops device_host = {
     .free = release,
     .touch = touch,
     .read = read_memory,
-    .load = read_memory, /* nothing else is done to read it */
+    .load = read_memory, /* all memory is the host's */
     .write = write_memory,
     .copy = copy,
     .fill = fill,
@@ -507,17 +653,7 @@ const struct device_ops device_host = {
     .sync = sync_device,
     .mark = mark,
     .elapsed_ns = elapsed_ns,
-    .peer_copy = peer_copy,
-    .profile_begin = profile_begin,
-    .profile_start = profile_start,
-    .profile_stop = profile_stop,
-    .profile_end = profile_end,
-    .vm_granularity = host_vm_granularity,
-    .vm_reserve = host_vm_reserve,
-    .vm_unreserve = host_vm_unreserve,
-    .vm_create = host_vm_create,
-    .vm_release = host_vm_release,
-    .vm_map = host_vm_map,
-    .vm_access = host_vm_access,
-    .vm_unmap = host_vm_unmap,
+    .peers = &peer_ops,
+    .profile = &profile_ops,
+    .vm = &vm_ops,
 };

@@ -138,7 +138,7 @@ static int null_sync(struct device *device, struct error *error)
     return 0;
 }
 
-static int null_mark(struct device *device, int which, struct error *error)
+static int null_mark(struct device *device, enum device_mark which, struct error *error)
 {
     (void)device, (void)which, (void)error;
     return 0;

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "device/opencl_device.h"
 
-enum { PLATFORMS_MAX = 16, DEVICES_MAX = 64 };
+enum { PLATFORMS_MAX = 16, DEVICES_MAX = 64, TOGETHER_MAX = 16 };
 
 /* A usable device; its position in the list is its number. */
 struct found_device {
@@ -180,27 +180,8 @@ static void close_device(struct device *device)
             d->api.clReleaseCommandQueue(d->queues[queue]);
     if (d->context)
         d->api.clReleaseContext(d->context);
-    free(d->host_memory);
+    free(d->mappings);
     free(d);
-}
-
-static int use_queue(struct device *device, unsigned queue, struct error *error)
-{
-    struct opencl_device *d = opencl_self(device);
-    cl_int status = CL_SUCCESS;
-    if (queue >= DEVICE_QUEUES_MAX)
-        return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
-    if (!d->queues[queue])
-        d->queues[queue] =
-            d->api.clCreateCommandQueue(d->context, d->device, CL_QUEUE_PROFILING_ENABLE, &status);
-    if (!d->queues[queue])
-        return opencl_check(status, "clCreateCommandQueue", OPENCL_ASKS, 0, error);
-    cl_command_queue left = d->queue;
-    d->queue = d->queues[queue];
-    if (!left || left == d->queue)
-        return 0;
-    /* Without this a driver may keep commands until somebody waits for them. */
-    return opencl_check(d->api.clFlush(left), "clFlush", OPENCL_WAITS, 0, error);
 }
 
 static int create_context(struct opencl_device *d, cl_context shared, struct error *error)
@@ -211,7 +192,7 @@ static int create_context(struct opencl_device *d, cl_context shared, struct err
     d->context = shared ? shared : d->api.clCreateContext(NULL, 1, &d->device, NULL, NULL, &status);
     if (!d->context)
         return opencl_check(status, "clCreateContext", OPENCL_ASKS, 0, error);
-    return use_queue(&d->base, 0, error);
+    return opencl_use_queue(&d->base, 0, error);
 }
 
 static int find_number(const struct opencl_api *api, const char *id, struct found_device *found,
@@ -231,20 +212,8 @@ static int find_number(const struct opencl_api *api, const char *id, struct foun
     return 0;
 }
 
-int opencl_find(const struct opencl_api *api, const char *id, cl_platform_id *platform,
-                cl_device_id *device, struct error *error)
-{
-    struct found_device found;
-    size_t number;
-    int code = find_number(api, id, &found, &number, error);
-    if (code)
-        return code;
-    *platform = found.platform;
-    *device = found.device;
-    return 0;
-}
-
-int opencl_open_in(const char *id, cl_context context, struct device **device, struct error *error)
+/* Opens the device in a context, which it then shares, or in one of its own (NULL). */
+static int open_in(const char *id, cl_context context, struct device **device, struct error *error)
 {
     struct opencl_device *d = must_alloc(sizeof *d);
     struct found_device found;
@@ -269,7 +238,7 @@ int opencl_open_in(const char *id, cl_context context, struct device **device, s
 
 static int open_device(const char *id, struct device **device, struct error *error)
 {
-    return opencl_open_in(id, NULL, device, error);
+    return open_in(id, NULL, device, error);
 }
 
 static const struct device_info *get_info(const struct device *device)
@@ -280,10 +249,18 @@ static const struct device_info *get_info(const struct device *device)
 static uint64_t free_bytes(struct device *device)
 {
     (void)device;
-    return 0; /* OpenCL has no question for it */
+    return 0; /* OpenCL does not report it */
 }
 
 /* ---- memory ---- */
+
+static int sync_device(struct device *device, struct error *error)
+{
+    int code = 0;
+    for (unsigned queue = 0; queue < DEVICE_QUEUES_MAX && !code; queue++)
+        code = opencl_queues.sync(device, queue, error);
+    return code;
+}
 
 static int memory_error(const struct opencl_device *d, int code, struct error *error)
 {
@@ -309,23 +286,149 @@ static int release(struct device *device, uint64_t memory, uint64_t bytes, struc
 {
     struct opencl_device *d = opencl_self(device);
     d->freed_count++;
-    return opencl_check(d->api.clReleaseMemObject(opencl_memory(memory)), "clReleaseMemObject",
-                        OPENCL_ASKS, bytes, error);
+    return OPENCL_CALL(&d->api, clReleaseMemObject, OPENCL_ASKS, bytes, error,
+                       opencl_memory(memory));
 }
 
-static int sub_buffer(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
-                      uint64_t *part, struct error *error)
+/* ---- shared virtual memory ----
+ *
+ * It is a pointer that host and device share, with commands of its own. Coarse-grained memory is the
+ * host's only while it is mapped, so read and write map what they touch, copy, and unmap: both are
+ * commands of the queue. Fine-grained memory is the host's as soon as it has waited for the queue.
+ */
+
+/* Of cl.h from OpenCL 2.0 on. */
+enum {
+    DEVICE_SVM_CAPABILITIES = 0x1053,
+    SVM_COARSE_GRAIN_BUFFER = 1,
+    SVM_FINE_GRAIN_BUFFER = 2,
+    MEM_SVM_FINE_GRAIN_BUFFER = 1 << 10,
+};
+
+static int check_svm(struct opencl_device *d, bool fine, struct error *error)
 {
-    struct opencl_device *d = opencl_self(device);
-    const cl_buffer_region region = {offset, bytes};
-    cl_int status = CL_SUCCESS;
-    if (opencl_is_svm(memory))
-        return error_set(error, ERR_UNSUPPORTED,
-                         "shared virtual memory has no sub-buffers: a pointer into it is as good");
-    cl_mem buffer = d->api.clCreateSubBuffer(opencl_memory(memory), 0, CL_BUFFER_CREATE_TYPE_REGION,
-                                             &region, &status);
-    *part = (uint64_t)(uintptr_t)buffer;
-    return opencl_check(status, "clCreateSubBuffer", OPENCL_ASKS, bytes, error);
+    cl_ulong capabilities = 0; /* unknown to drivers before 2.0 */
+    if (!d->api.has_svm)
+        return error_set(
+            error, ERR_UNSUPPORTED,
+            "libOpenCL.so.1 lacks clSVMAlloc or its like: it is older than OpenCL 2.0");
+    if (d->api.clGetDeviceInfo(d->device, DEVICE_SVM_CAPABILITIES, sizeof capabilities,
+                               &capabilities, NULL) != CL_SUCCESS ||
+        !(capabilities & (fine ? SVM_FINE_GRAIN_BUFFER : SVM_COARSE_GRAIN_BUFFER)))
+        return error_set(error, ERR_UNSUPPORTED, "%s has no %s-grained shared virtual memory",
+                         d->info.name, fine ? "fine" : "coarse");
+    return 0;
+}
+
+static int svm_create(struct opencl_device *d, bool fine, uint64_t bytes, uint64_t *memory,
+                      struct error *error)
+{
+    int code = check_svm(d, fine, error);
+    if (code)
+        return code;
+    cl_bitfield flags = CL_MEM_READ_WRITE | (fine ? MEM_SVM_FINE_GRAIN_BUFFER : 0u);
+    void *pointer = d->api.clSVMAlloc(d->context, flags, bytes, 0);
+    if (!pointer) /* the call reports no code */
+        return opencl_check(CL_MEM_OBJECT_ALLOCATION_FAILURE, "clSVMAlloc", OPENCL_ASKS, bytes,
+                            error);
+    *memory = (uint64_t)(uintptr_t)pointer | OPENCL_IS_SVM | (fine ? OPENCL_IS_FINE : 0u);
+    return 0;
+}
+
+static bool is_only_queue(const struct opencl_device *d)
+{
+    unsigned count = 0;
+    for (unsigned q = 0; q < DEVICE_QUEUES_MAX; q++)
+        count += d->queues[q] != NULL;
+    return count == 1;
+}
+
+/* With one queue the release is a command. Several queues are not ordered among each other, so the
+ * host waits for all of them. */
+static int svm_release(struct opencl_device *d, uint64_t memory, uint64_t bytes,
+                       struct error *error)
+{
+    void *pointer = opencl_pointer(memory, 0);
+    d->freed_count++;
+    if (is_only_queue(d))
+        return OPENCL_CALL(&d->api, clEnqueueSVMFree, OPENCL_ASKS, bytes, error, d->queue, 1,
+                           &pointer, NULL, NULL, 0, NULL, NULL);
+    int code = sync_device(&d->base, error);
+    d->api.clSVMFree(d->context, pointer);
+    return code;
+}
+
+/* Makes a range the host's, until take_back. */
+static int lend(struct opencl_device *d, uint64_t memory, uint64_t offset, cl_map_flags access,
+                uint64_t bytes, struct error *error)
+{
+    if (memory & OPENCL_IS_FINE)
+        return OPENCL_CALL(&d->api, clFinish, OPENCL_WAITS, 0, error, d->queue);
+    return OPENCL_CALL(&d->api, clEnqueueSVMMap, OPENCL_WAITS, bytes, error, d->queue, CL_TRUE,
+                       access, opencl_pointer(memory, offset), bytes, 0, NULL, NULL);
+}
+
+static int take_back(struct opencl_device *d, uint64_t memory, uint64_t offset, uint64_t bytes,
+                     struct error *error)
+{
+    if (memory & OPENCL_IS_FINE)
+        return 0;
+    return OPENCL_CALL(&d->api, clEnqueueSVMUnmap, OPENCL_ASKS, bytes, error, d->queue,
+                       opencl_pointer(memory, offset), 0, NULL, NULL);
+}
+
+static int svm_read(struct opencl_device *d, void *host, uint64_t memory, uint64_t offset,
+                    uint64_t bytes, struct error *error)
+{
+    int code = lend(d, memory, offset, CL_MAP_READ, bytes, error);
+    if (code)
+        return code;
+    memcpy(host, opencl_pointer(memory, offset), bytes);
+    return take_back(d, memory, offset, bytes, error);
+}
+
+static int svm_write(struct opencl_device *d, uint64_t memory, uint64_t offset, const void *host,
+                     uint64_t bytes, struct error *error)
+{
+    int code = lend(d, memory, offset, CL_MAP_WRITE_INVALIDATE_REGION, bytes, error);
+    if (code)
+        return code;
+    memcpy(opencl_pointer(memory, offset), host, bytes);
+    return take_back(d, memory, offset, bytes, error);
+}
+
+/* ---- reading and writing ---- */
+
+static void remember_mapping(struct opencl_device *d, uint64_t memory, void *host)
+{
+    d->mappings = must_realloc(d->mappings, (d->mapping_count + 1) * sizeof *d->mappings);
+    d->mappings[d->mapping_count++] = (struct opencl_mapping){memory, host};
+}
+
+static struct opencl_mapping *find_mapping(const struct opencl_device *d, uint64_t memory)
+{
+    for (size_t i = d->mapping_count; i-- > 0;)
+        if (d->mappings[i].memory == memory)
+            return &d->mappings[i];
+    return NULL;
+}
+
+/* Where a memory is mapped for the host; NULL where it is not. */
+static void *mapped_at(const struct opencl_device *d, uint64_t memory)
+{
+    const struct opencl_mapping *found = find_mapping(d, memory);
+    return found ? found->host : NULL;
+}
+
+/* The same, and forgets the mapping. */
+static void *forget_mapping(struct opencl_device *d, uint64_t memory)
+{
+    struct opencl_mapping *found = find_mapping(d, memory);
+    if (!found)
+        return NULL;
+    void *host = found->host;
+    *found = d->mappings[--d->mapping_count];
+    return host;
 }
 
 static int read_memory(struct device *device, void *host, uint64_t memory, uint64_t offset,
@@ -335,10 +438,9 @@ static int read_memory(struct device *device, void *host, uint64_t memory, uint6
     if (bytes == 0)
         return 0;
     if (opencl_is_svm(memory))
-        return opencl_svm_read(d, host, memory, offset, bytes, error);
-    cl_int status = d->api.clEnqueueReadBuffer(d->queue, opencl_memory(memory), CL_TRUE, offset,
-                                               bytes, host, 0, NULL, NULL);
-    return opencl_check(status, "clEnqueueReadBuffer", OPENCL_WAITS, bytes, error);
+        return svm_read(d, host, memory, offset, bytes, error);
+    return OPENCL_CALL(&d->api, clEnqueueReadBuffer, OPENCL_WAITS, bytes, error, d->queue,
+                       opencl_memory(memory), CL_TRUE, offset, bytes, host, 0, NULL, NULL);
 }
 
 static int write_memory(struct device *device, uint64_t memory, uint64_t offset, const void *host,
@@ -348,15 +450,58 @@ static int write_memory(struct device *device, uint64_t memory, uint64_t offset,
     if (bytes == 0)
         return 0;
     if (opencl_is_svm(memory))
-        return opencl_svm_write(d, memory, offset, host, bytes, error);
+        return svm_write(d, memory, offset, host, bytes, error);
     cl_int status = d->api.clEnqueueWriteBuffer(d->queue, opencl_memory(memory), CL_TRUE, offset,
                                                 bytes, host, 0, NULL, NULL);
     /* Often the first command that uses a buffer: short of memory is then the likelier meaning. */
     return opencl_check(status, "clEnqueueWriteBuffer", OPENCL_ASKS, bytes, error);
 }
 
-/* What is mapped is the host's, and a command on the buffer may see what it was before (NVIDIA's
- * driver shows the first contents for ever). It is the pinned side of a transfer instead. */
+/* There is no command between a buffer and a pointer: the host lends the pointer's side. */
+static int move_from_buffer(struct opencl_device *d, uint64_t to, uint64_t to_offset, uint64_t from,
+                            uint64_t from_offset, uint64_t bytes, struct error *error)
+{
+    int code = lend(d, to, to_offset, CL_MAP_WRITE_INVALIDATE_REGION, bytes, error);
+    if (code)
+        return code;
+    code = read_memory(&d->base, opencl_pointer(to, to_offset), from, from_offset, bytes, error);
+    int unmapped = take_back(d, to, to_offset, bytes, code ? NULL : error);
+    return code ? code : unmapped;
+}
+
+static int move_to_buffer(struct opencl_device *d, uint64_t to, uint64_t to_offset, uint64_t from,
+                          uint64_t from_offset, uint64_t bytes, struct error *error)
+{
+    int code = lend(d, from, from_offset, CL_MAP_READ, bytes, error);
+    if (code)
+        return code;
+    code = write_memory(&d->base, to, to_offset, opencl_pointer(from, from_offset), bytes, error);
+    int unmapped = take_back(d, from, from_offset, bytes, code ? NULL : error);
+    return code ? code : unmapped;
+}
+
+static int svm_move(struct opencl_device *d, uint64_t to, uint64_t to_offset, uint64_t from,
+                    uint64_t from_offset, uint64_t bytes, struct error *error)
+{
+    if (!opencl_is_svm(from))
+        return move_from_buffer(d, to, to_offset, from, from_offset, bytes, error);
+    if (!opencl_is_svm(to))
+        return move_to_buffer(d, to, to_offset, from, from_offset, bytes, error);
+    return OPENCL_CALL(&d->api, clEnqueueSVMMemcpy, OPENCL_ASKS, bytes, error, d->queue, CL_FALSE,
+                       opencl_pointer(to, to_offset), opencl_pointer(from, from_offset), bytes, 0,
+                       NULL, opencl_profile_event(d));
+}
+
+static int svm_set(struct opencl_device *d, uint64_t memory, uint64_t offset, uint8_t byte,
+                   uint64_t bytes, struct error *error)
+{
+    return OPENCL_CALL(&d->api, clEnqueueSVMMemFill, OPENCL_ASKS, bytes, error, d->queue,
+                       opencl_pointer(memory, offset), &byte, sizeof byte, bytes, 0, NULL,
+                       opencl_profile_event(d));
+}
+
+/* A mapped buffer belongs to the host, and a command on it may see old contents (NVIDIA's driver
+ * shows the first ones for ever). So its mapping is the pinned side of a transfer instead. */
 static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
                 uint64_t from_offset, uint64_t bytes, struct error *error)
 {
@@ -364,37 +509,34 @@ static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t
     if (bytes == 0)
         return 0;
     if (opencl_is_svm(to) || opencl_is_svm(from))
-        return opencl_svm_move(d, to, to_offset, from, from_offset, bytes, error);
-    char *mapped_from = opencl_mapped(d, from), *mapped_to = opencl_mapped(d, to);
+        return svm_move(d, to, to_offset, from, from_offset, bytes, error);
+    char *mapped_from = mapped_at(d, from), *mapped_to = mapped_at(d, to);
     if (mapped_from && !mapped_to)
-        return opencl_check(d->api.clEnqueueWriteBuffer(d->queue, opencl_memory(to), CL_FALSE,
-                                                        to_offset, bytes, mapped_from + from_offset,
-                                                        0, NULL, opencl_profile_event(d)),
-                            "clEnqueueWriteBuffer", OPENCL_ASKS, bytes, error);
+        return OPENCL_CALL(&d->api, clEnqueueWriteBuffer, OPENCL_ASKS, bytes, error, d->queue,
+                           opencl_memory(to), CL_FALSE, to_offset, bytes, mapped_from + from_offset,
+                           0, NULL, opencl_profile_event(d));
     if (mapped_to && !mapped_from)
-        return opencl_check(d->api.clEnqueueReadBuffer(d->queue, opencl_memory(from), CL_FALSE,
-                                                       from_offset, bytes, mapped_to + to_offset, 0,
-                                                       NULL, opencl_profile_event(d)),
-                            "clEnqueueReadBuffer", OPENCL_ASKS, bytes, error);
-    cl_int status =
-        d->api.clEnqueueCopyBuffer(d->queue, opencl_memory(from), opencl_memory(to), from_offset,
-                                   to_offset, bytes, 0, NULL, opencl_profile_event(d));
-    return opencl_check(status, "clEnqueueCopyBuffer", OPENCL_ASKS, bytes, error);
+        return OPENCL_CALL(&d->api, clEnqueueReadBuffer, OPENCL_ASKS, bytes, error, d->queue,
+                           opencl_memory(from), CL_FALSE, from_offset, bytes, mapped_to + to_offset,
+                           0, NULL, opencl_profile_event(d));
+    return OPENCL_CALL(&d->api, clEnqueueCopyBuffer, OPENCL_ASKS, bytes, error, d->queue,
+                       opencl_memory(from), opencl_memory(to), from_offset, to_offset, bytes, 0,
+                       NULL, opencl_profile_event(d));
 }
 
 static int fill_piece(struct opencl_device *d, uint64_t memory, uint64_t offset, uint8_t byte,
                       uint64_t bytes, struct error *error)
 {
     if (opencl_is_svm(memory))
-        return opencl_svm_set(d, memory, offset, byte, bytes, error);
-    cl_int status = d->api.clEnqueueFillBuffer(d->queue, opencl_memory(memory), &byte, sizeof byte,
-                                               offset, bytes, 0, NULL, opencl_profile_event(d));
-    return opencl_check(status, "clEnqueueFillBuffer", OPENCL_ASKS, bytes, error);
+        return svm_set(d, memory, offset, byte, bytes, error);
+    return OPENCL_CALL(&d->api, clEnqueueFillBuffer, OPENCL_ASKS, bytes, error, d->queue,
+                       opencl_memory(memory), &byte, sizeof byte, offset, bytes, 0, NULL,
+                       opencl_profile_event(d));
 }
 
 /* A driver may fill byte by byte, from the host: NVIDIA's does not fill 2 GiB within minutes.
- * Copies are fast everywhere, so only a first piece is filled, and what is filled is copied behind
- * itself. */
+ * Copies are fast everywhere, so only a first piece is filled, and the filled part is copied to its
+ * own end until all is filled. */
 static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error)
 {
@@ -418,74 +560,187 @@ static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct 
      * that has the host's memory gets its pages one by one, so there all of it is written. */
     uint64_t written = d->info.kind == DEVICE_CPU || bytes < 4 ? bytes : 4;
     int code = 0;
-    if (!opencl_is_svm(memory)) /* that has no device to be moved to by its own */
-        code = opencl_check(
-            d->api.clEnqueueMigrateMemObjects(
-                d->queue, 1, &buffer, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL),
-            "clEnqueueMigrateMemObjects", OPENCL_ASKS, bytes, error);
+    if (!opencl_is_svm(memory)) /* shared memory cannot be migrated */
+        code = OPENCL_CALL(&d->api, clEnqueueMigrateMemObjects, OPENCL_ASKS, bytes, error, d->queue,
+                           1, &buffer, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
     if (!code)
         code = fill(device, memory, 0, 0, written, error);
     if (!code)
-        code = opencl_check(d->api.clFinish(d->queue), "clFinish", OPENCL_ASKS, bytes, error);
+        code = OPENCL_CALL(&d->api, clFinish, OPENCL_ASKS, bytes, error, d->queue);
     return memory_error(d, code, error);
 }
 
-/* ---- the queues ---- */
+/* ---- sub-buffers, and memory that the host can address ---- */
 
-static int sync_queue(struct device *device, unsigned queue, struct error *error)
+static int sub_buffer_create(void *context, uint64_t memory, uint64_t offset, uint64_t bytes,
+                             uint64_t *sub_buffer, struct error *error)
 {
-    struct opencl_device *d = opencl_self(device);
-    if (queue >= DEVICE_QUEUES_MAX)
-        return error_set(error, ERR_INTERNAL, "queue %u: there are %d", queue, DEVICE_QUEUES_MAX);
-    if (!d->queues[queue])
-        return 0;
-    return opencl_check(d->api.clFinish(d->queues[queue]), "clFinish", OPENCL_WAITS, 0, error);
+    struct opencl_device *d = context;
+    const cl_buffer_region region = {offset, bytes};
+    cl_int status = CL_SUCCESS;
+    if (opencl_is_svm(memory))
+        return error_set(error, ERR_UNSUPPORTED,
+                         "shared virtual memory has no sub-buffers: a pointer into it is as good");
+    cl_mem buffer = d->api.clCreateSubBuffer(opencl_memory(memory), 0, CL_BUFFER_CREATE_TYPE_REGION,
+                                             &region, &status);
+    *sub_buffer = (uint64_t)(uintptr_t)buffer;
+    return opencl_check(status, "clCreateSubBuffer", OPENCL_ASKS, bytes, error);
 }
 
-static int queue_close(struct device *device, unsigned queue, struct error *error)
+/* A sub-buffer keeps its memory alive, and commands keep both. */
+static int sub_buffer_release(void *context, uint64_t sub_buffer, uint64_t bytes,
+                              struct error *error)
 {
-    struct opencl_device *d = opencl_self(device);
-    if (queue >= DEVICE_QUEUES_MAX || d->queues[queue] == d->queue)
-        return error_set(error, ERR_INTERNAL, "queue %u can't be closed: %s", queue,
-                         queue < DEVICE_QUEUES_MAX ? "it is in use" : "there is none");
-    cl_command_queue closed = d->queues[queue];
-    d->queues[queue] = NULL;
-    return closed ? opencl_check(d->api.clReleaseCommandQueue(closed), "clReleaseCommandQueue",
-                                 OPENCL_ASKS, 0, error)
-                  : 0;
+    return release(context, sub_buffer, bytes, error);
 }
 
-static int sync_device(struct device *device, struct error *error)
+static const struct driver_sub_buffer_ops sub_buffer_ops = {.create = sub_buffer_create,
+                                                            .release = sub_buffer_release};
+
+/* ALLOC_HOST_PTR is how OpenCL spells pinned memory: a hint that drivers follow. By the
+ * standard a kernel may not write to mapped memory. Drivers allow it; without `host` nothing is
+ * mapped and the question does not arise. */
+static int alloc_pinned(struct opencl_device *d, uint64_t bytes, uint64_t *memory, void **host,
+                        struct error *error)
 {
-    int code = 0;
-    for (unsigned queue = 0; queue < DEVICE_QUEUES_MAX && !code; queue++)
-        code = sync_queue(device, queue, error);
+    cl_int status = CL_SUCCESS;
+    cl_mem buffer = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                          bytes, NULL, &status);
+    *memory = (uint64_t)(uintptr_t)buffer;
+    int code = opencl_check(status, "clCreateBuffer with CL_MEM_ALLOC_HOST_PTR", OPENCL_ASKS, bytes,
+                            error);
+    if (code || !host)
+        return code;
+    *host = d->api.clEnqueueMapBuffer(d->queue, buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                      bytes, 0, NULL, NULL, &status);
+    code = opencl_check(status, "clEnqueueMapBuffer", OPENCL_ASKS, bytes, error);
+    if (code)
+        d->api.clReleaseMemObject(buffer);
+    else
+        remember_mapping(d, *memory, *host);
     return code;
 }
 
-static int mark(struct device *device, int which, struct error *error)
+static int host_alloc(void *context, enum driver_memory kind, uint64_t bytes, uint64_t *memory,
+                      void **host, struct error *error)
 {
-    struct opencl_device *d = opencl_self(device);
-    if (d->marks[which])
-        d->api.clReleaseEvent(d->marks[which]);
-    d->marks[which] = NULL;
-    cl_int status = d->api.clEnqueueMarkerWithWaitList(d->queue, 0, NULL, &d->marks[which]);
-    return opencl_check(status, "clEnqueueMarkerWithWaitList", OPENCL_ASKS, 0, error);
+    struct opencl_device *d = context;
+    if (kind == MEMORY_MANAGED)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "managed memory is CUDA's: OpenCL has shared virtual memory");
+    if (kind == MEMORY_PINNED)
+        return alloc_pinned(d, bytes, memory, host, error);
+    int code = svm_create(d, kind == MEMORY_FINE_SVM, bytes, memory, error);
+    if (!code && host)
+        *host = opencl_pointer(*memory, 0);
+    return code;
 }
 
-static int elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
+static int host_free(void *context, enum driver_memory kind, uint64_t memory, uint64_t bytes,
+                     struct error *error)
+{
+    struct opencl_device *d = context;
+    if (opencl_is_svm(memory) != (kind == MEMORY_COARSE_SVM || kind == MEMORY_FINE_SVM))
+        return error_set(error, ERR_INTERNAL, "this memory is of another kind");
+    if (opencl_is_svm(memory))
+        return svm_release(d, memory, bytes, error);
+    void *host = forget_mapping(d, memory);
+    int code = 0;
+    if (host)
+        code = OPENCL_CALL(&d->api, clEnqueueUnmapMemObject, OPENCL_ASKS, bytes, error, d->queue,
+                           opencl_memory(memory), host, 0, NULL, NULL);
+    int released = release(context, memory, bytes, code ? NULL : error);
+    return code ? code : released;
+}
+
+static const struct driver_memory_ops host_memory_ops = {.alloc = host_alloc, .free = host_free};
+
+/* The map is a command of the queue, so it waits for what is before it, and what it returns is what
+ * the buffer holds: by the standard, wherever the driver keeps it. A mapping that is kept would
+ * save both commands, but what kernels write to a mapped buffer is undefined, and NVIDIA's driver
+ * indeed goes on showing what was there when it was mapped. */
+static int load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
+                struct error *error)
 {
     struct opencl_device *d = opencl_self(device);
-    cl_ulong end[2];
-    for (int which = 0; which < 2; which++) {
-        cl_int status = d->api.clGetEventProfilingInfo(d->marks[which], CL_PROFILING_COMMAND_END,
-                                                       sizeof end[which], &end[which], NULL);
-        if (status != CL_SUCCESS)
-            return opencl_check(status, "clGetEventProfilingInfo", OPENCL_ASKS, 0, error);
-    }
-    *ns = end[1] - end[0];
-    return 0;
+    cl_int status = CL_SUCCESS;
+    if (bytes == 0)
+        return 0;
+    void *mapped = d->api.clEnqueueMapBuffer(d->queue, opencl_memory(memory), CL_TRUE, CL_MAP_READ,
+                                             offset, bytes, 0, NULL, NULL, &status);
+    int code = opencl_check(status, "clEnqueueMapBuffer", OPENCL_WAITS, bytes, error);
+    if (code)
+        return code;
+    memcpy(host, mapped, bytes);
+    return OPENCL_CALL(&d->api, clEnqueueUnmapMemObject, OPENCL_ASKS, bytes, error, d->queue,
+                       opencl_memory(memory), mapped, 0, NULL, NULL);
 }
+
+/* ---- several devices ----
+ *
+ * They share a context. A cl_mem belongs to a context, and the driver decides which device has its
+ * contents. Here each is used by commands of one device alone, but for the copy from one to another.
+ */
+
+static int create_shared_context(const struct opencl_api *api, const char *const *ids,
+                                 unsigned count, cl_context *context, struct error *error)
+{
+    cl_device_id each[TOGETHER_MAX];
+    cl_platform_id first = NULL;
+    cl_uint different = 0;
+    if (count > TOGETHER_MAX)
+        return error_set(error, ERR_UNSUPPORTED, "%u devices together: at most %d", count,
+                         TOGETHER_MAX);
+    for (unsigned i = 0; i < count; i++) {
+        struct found_device found;
+        size_t number;
+        int code = find_number(api, ids[i], &found, &number, error);
+        if (code)
+            return code;
+        if (i > 0 && found.platform != first)
+            return error_set(error, ERR_UNSUPPORTED, "%s and %s are of different platforms", ids[0],
+                             ids[i]);
+        first = found.platform;
+        cl_uint at = 0;
+        while (at < different && each[at] != found.device)
+            at++;
+        each[at] = found.device; /* a context has each device once */
+        different += at == different;
+    }
+    cl_int status;
+    *context = api->clCreateContext(NULL, different, each, NULL, NULL, &status);
+    return *context ? 0 : opencl_check(status, "clCreateContext", OPENCL_ASKS, 0, error);
+}
+
+static int open_together(const char *const *ids, unsigned count, struct device **devices,
+                         struct error *error)
+{
+    struct opencl_api api;
+    cl_context context = NULL;
+    int code = opencl_api_load(&api, error);
+    if (!code)
+        code = create_shared_context(&api, ids, count, &context, error);
+    if (code)
+        return code;
+    for (unsigned i = 0; i < count && !code; i++) {
+        code = open_in(ids[i], context, &devices[i], error);
+        for (unsigned o = 0; o < i && code; o++)
+            devices[o]->ops->close(devices[o]);
+    }
+    api.clReleaseContext(context); /* the devices have it */
+    return code;
+}
+
+static int peer_copy(struct device *device, uint64_t to, uint64_t to_offset, struct device *of,
+                     uint64_t from, uint64_t from_offset, uint64_t bytes, struct error *error)
+{
+    if (opencl_self(device)->context != opencl_self(of)->context)
+        return error_set(error, ERR_UNSUPPORTED, "%s and %s were not opened together",
+                         device_info(device)->id, device_info(of)->id);
+    return copy(device, to, to_offset, from, from_offset, bytes, error);
+}
+
+static const struct device_peer_ops peer_ops = {.open_together = open_together, .copy = peer_copy};
 
 const struct device_ops device_opencl = {
     .version = DEVICE_API_VERSION,
@@ -498,7 +753,6 @@ const struct device_ops device_opencl = {
     .free_bytes = free_bytes,
     .alloc = alloc,
     .free = release,
-    .touch = touch,
     .read = read_memory,
     .write = write_memory,
     .copy = copy,
@@ -507,51 +761,26 @@ const struct device_ops device_opencl = {
     .unbuild = opencl_unbuild,
     .launch = opencl_launch,
     .sync = sync_device,
-    .mark = mark,
-    .elapsed_ns = elapsed_ns,
-    .use_queue = use_queue,
-    .sync_queue = sync_queue,
-    .queue_close = queue_close,
-    .event_create = opencl_event_create,
-    .event_destroy = opencl_event_destroy,
-    .event_record = opencl_event_record,
-    .event_wait = opencl_event_wait,
-    .open_together = opencl_open_together,
-    .peer_copy = opencl_peer_copy,
-    .sub_buffer = sub_buffer,
-    .release_sub_buffer = release, /* they keep their memory alive, as commands do them */
-    .host_alloc = opencl_host_alloc,
-    .host_free = opencl_host_free,
-    .load = opencl_load,
-    .profile_begin = opencl_profile_begin,
-    .profile_start = opencl_profile_start,
-    .profile_stop = opencl_profile_stop,
-    .profile_end = opencl_profile_end,
+    .mark = opencl_mark,
+    .elapsed_ns = opencl_elapsed_ns,
+    .touch = touch,
+    .load = load,
+    .queues = &opencl_queues,
+    .events = &opencl_events,
+    .peers = &peer_ops,
+    .profile = &opencl_profile,
+    .host_memory = &host_memory_ops,
+    .sub_buffers = &sub_buffer_ops,
 };
 
 #else
-
-static const char missing[] =
-    "this gamut was built without OpenCL: install its headers (Debian: apt "
-    "install opencl-headers) and build again";
-
-static void enumerate(device_found *found, void *context)
-{
-    found(context, NULL, missing);
-}
-
-static int open_device(const char *id, struct device **device, struct error *error)
-{
-    (void)device;
-    return error_set(error, ERR_UNSUPPORTED, "%s: %s", id, missing);
-}
 
 const struct device_ops device_opencl = {
     .version = DEVICE_API_VERSION,
     .name = "opencl",
     .summary = SUMMARY,
-    .enumerate = enumerate,
-    .open = open_device,
+    .missing = "this gamut was built without OpenCL: install its headers (Debian: apt install "
+               "opencl-headers) and build again",
 };
 
 #endif

@@ -102,4 +102,8 @@ enum opencl_call { OPENCL_ASKS, OPENCL_WAITS };
 int opencl_check(cl_int code, const char *call, enum opencl_call kind, uint64_t bytes,
                  struct error *error);
 
+/* Calls a function with the arguments that follow, and checks what it returns. */
+#define OPENCL_CALL(api, function, kind, bytes, error, ...)                                        \
+    opencl_check((api)->function(__VA_ARGS__), #function, kind, bytes, error)
+
 #endif

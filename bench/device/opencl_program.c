@@ -298,9 +298,8 @@ int opencl_launch(struct device *device, struct device_program *program, size_t 
         code = choose_groups(d, k, launch, global, local, error);
     if (code)
         return code;
-    cl_int status = d->api.clEnqueueNDRangeKernel(d->queue, k->kernel, launch->rank, NULL, global,
-                                                  local, 0, NULL, opencl_profile_event(d));
-    return opencl_check(status, "clEnqueueNDRangeKernel", OPENCL_ASKS, 0, error);
+    return OPENCL_CALL(&d->api, clEnqueueNDRangeKernel, OPENCL_ASKS, 0, error, d->queue, k->kernel,
+                       launch->rank, NULL, global, local, 0, NULL, opencl_profile_event(d));
 }
 
 #endif

@@ -106,7 +106,7 @@ static int for_all(struct storm_state *s, unsigned queue, const uint64_t *events
                    int (*call)(struct storm_state *, uint64_t, struct error *), uint64_t *ns,
                    struct error *error)
 {
-    int code = s->ops->use_queue(s->device, queue, error);
+    int code = s->ops->queues->use(s->device, queue, error);
     const uint64_t began = clock_ns();
     for (uint64_t i = 0; i < count && !code; i++)
         code = call(s, events[i], error);
@@ -116,12 +116,12 @@ static int for_all(struct storm_state *s, unsigned queue, const uint64_t *events
 
 static int record_event(struct storm_state *s, uint64_t event, struct error *error)
 {
-    return s->ops->event_record(s->device, event, error);
+    return s->ops->events->record(s->device, event, error);
 }
 
 static int wait_for_event(struct storm_state *s, uint64_t event, struct error *error)
 {
-    return s->ops->event_wait(s->device, s->device, event, error);
+    return s->ops->events->wait(s->device, s->device, event, error);
 }
 
 struct phases {
@@ -135,7 +135,7 @@ static int event_batch(struct storm_state *s, uint64_t *events, uint64_t count,
     uint64_t created = 0, began = clock_ns();
     int code = 0;
     while (created < count && !code) {
-        code = s->ops->event_create(s->device, &events[created], error);
+        code = s->ops->events->create(s->device, &events[created], error);
         created += code == 0;
     }
     phases->create_ns += clock_ns() - began;
@@ -143,14 +143,14 @@ static int event_batch(struct storm_state *s, uint64_t *events, uint64_t count,
         code = for_all(s, 0, events, count, record_event, &phases->record_ns, error);
     if (!code)
         code = for_all(s, 1, events, count, wait_for_event, &phases->wait_ns, error);
-    int back = s->ops->use_queue(s->device, 0, code ? NULL : error);
+    int back = s->ops->queues->use(s->device, 0, code ? NULL : error);
     began = clock_ns();
     if (!code)
         code = back ? back : s->ops->sync(s->device, error);
     phases->drain_ns += clock_ns() - began;
     began = clock_ns();
     for (uint64_t i = 0; i < created; i++)
-        s->ops->event_destroy(s->device, events[i]);
+        s->ops->events->destroy(s->device, events[i]);
     phases->destroy_ns += clock_ns() - began;
     return code;
 }
@@ -161,26 +161,26 @@ static int check_order(struct storm_state *s, uint64_t from, uint64_t to, struct
 {
     uint64_t event;
     uint8_t got[PROBE_BYTES];
-    int code = s->ops->event_create(s->device, &event, error);
+    int code = s->ops->events->create(s->device, &event, error);
     if (code)
         return code;
     for (unsigned byte = 1; byte < 100 && !code; byte++)
         code = s->ops->fill(s->device, from, 0, (uint8_t)byte, PROBE_BYTES, error);
     if (!code)
-        code = s->ops->event_record(s->device, event, error);
+        code = s->ops->events->record(s->device, event, error);
     if (!code)
-        code = s->ops->use_queue(s->device, 1, error);
+        code = s->ops->queues->use(s->device, 1, error);
     if (!code)
-        code = s->ops->event_wait(s->device, s->device, event, error);
+        code = s->ops->events->wait(s->device, s->device, event, error);
     if (!code)
         code = s->ops->copy(s->device, to, 0, from, 0, PROBE_BYTES, error);
     if (!code)
         code = s->ops->read(s->device, got, to, 0, PROBE_BYTES, error);
-    int back = s->ops->use_queue(s->device, 0, code ? NULL : error);
+    int back = s->ops->queues->use(s->device, 0, code ? NULL : error);
     for (unsigned i = 0; i < PROBE_BYTES && !code; i++)
         if (got[i] != 99)
             code = error_set(error, ERR_WRONG, "a queue went on before the event it waits for");
-    s->ops->event_destroy(s->device, event);
+    s->ops->events->destroy(s->device, event);
     return code ? code : back;
 }
 
@@ -241,22 +241,22 @@ static int queue_batch(struct storm_state *s, const uint64_t *events, uint64_t q
     while (used < queues && !code) {
         const uint64_t *of_queue = &events[used * commands];
         began = clock_ns();
-        code = s->ops->use_queue(s->device, ++used, error);
+        code = s->ops->queues->use(s->device, ++used, error);
         phases->create_ns += clock_ns() - began;
         if (!code)
             code = for_all(s, used, of_queue, commands, record_event, &phases->record_ns, error);
     }
-    int end = s->ops->use_queue(s->device, 0, code ? NULL : error);
+    int end = s->ops->queues->use(s->device, 0, code ? NULL : error);
     code = code ? code : end;
     began = clock_ns();
     for (unsigned q = 1; q <= used; q++) {
-        end = s->ops->sync_queue(s->device, q, code ? NULL : error);
+        end = s->ops->queues->sync(s->device, q, code ? NULL : error);
         code = code ? code : end;
     }
     phases->drain_ns += clock_ns() - began;
     began = clock_ns();
     for (unsigned q = 1; q <= used; q++) {
-        end = s->ops->queue_close(s->device, q, code ? NULL : error);
+        end = s->ops->queues->close(s->device, q, code ? NULL : error);
         code = code ? code : end;
     }
     phases->destroy_ns += clock_ns() - began;
@@ -275,7 +275,7 @@ static int queue_storm(struct storm_state *s, uint64_t live, struct experiment_r
     uint64_t *events = must_alloc(count * sizeof *events), created = 0;
     int code = 0;
     while (created < count && !code) {
-        code = s->ops->event_create(s->device, &events[created], error);
+        code = s->ops->events->create(s->device, &events[created], error);
         created += code == 0;
     }
     for (int repeat = 0; repeat < REPEATS && !code; repeat++) {
@@ -286,7 +286,7 @@ static int queue_storm(struct storm_state *s, uint64_t live, struct experiment_r
         take_phases(record, METRIC_queue_ns, began, &p, (double)(batches * queues));
     }
     for (uint64_t i = 0; i < created; i++)
-        s->ops->event_destroy(s->device, events[i]);
+        s->ops->events->destroy(s->device, events[i]);
     free(events);
     return code;
 }
@@ -294,11 +294,11 @@ static int queue_storm(struct storm_state *s, uint64_t live, struct experiment_r
 static int driver_storm(struct storm_state *s, bool of_queues, uint64_t live,
                         struct experiment_record *record, struct error *error)
 {
-    if (!s->ops->event_create || !s->ops->use_queue)
+    if (!s->ops->events || !s->ops->queues)
         return error_set(error, ERR_UNSUPPORTED,
                          "%s has no events: its commands are done when they return",
                          device_info(s->device)->id);
-    if (of_queues && !s->ops->queue_close)
+    if (of_queues && !s->ops->queues->close)
         return error_set(error, ERR_UNSUPPORTED, "%s keeps its queues", device_info(s->device)->id);
     int code = check_waits(s, error);
     if (code)

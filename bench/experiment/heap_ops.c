@@ -199,7 +199,7 @@ static int time_batches(struct run *r, const struct batch *b, double *op_ns, dou
     uint64_t device_ns = 0, host_ns = 0;
     int code = submit(r, LONG_COMMANDS, error);
     if (!code)
-        code = ops->mark(r->device, 0, error);
+        code = ops->mark(r->device, MARK_START, error);
     for (uint32_t i = 0; i < b->count && !code; i++) {
         for (uint32_t c = 0; c < b->commands && !code; c++)
             code = add_command(r, error);
@@ -209,7 +209,7 @@ static int time_batches(struct run *r, const struct batch *b, double *op_ns, dou
         host_ns += clock_ns() - start;
     }
     if (!code)
-        code = ops->mark(r->device, 1, error);
+        code = ops->mark(r->device, MARK_END, error);
     if (!code)
         code = ops->sync(r->device, error);
     if (!code)

@@ -740,8 +740,9 @@ static int take_numbers(struct march *m, struct heap *h, struct error *error)
     int code = r->ops->alloc(r->device, h->bytes, &h->numbers, error);
     if (code)
         return code;
-    if (r->ops->host_alloc)
-        code = r->ops->host_alloc(r->device, HOST_PINNED, h->bytes, &h->pinned, &host, error);
+    if (r->ops->host_memory)
+        code = r->ops->host_memory->alloc(r->device, MEMORY_PINNED, h->bytes, &h->pinned, &host,
+                                          error);
     if (code == ERR_UNSUPPORTED)
         code = 0;
     h->words = host ? host : must_alloc(h->bytes);
@@ -778,7 +779,7 @@ static void heap_close(struct march *m)
     const struct marcher *r = m->marcher;
     r->ops->sync(r->device, NULL); /* a command may still read the pinned memory */
     if (h->pinned)
-        r->ops->host_free(r->device, HOST_PINNED, h->pinned, h->bytes, NULL);
+        r->ops->host_memory->free(r->device, MEMORY_PINNED, h->pinned, h->bytes, NULL);
     else
         free(h->words);
     if (h->numbers)

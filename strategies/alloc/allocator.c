@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "alloc/source_sub_buffer.h"
+
 static const char *missing_hook(const struct allocator_ops *ops)
 {
     return !ops->init       ? "init"
@@ -42,10 +44,10 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
     int code = allocator_check_ops(ops, error);
     if (code)
         return code;
-    code = source_use_kind(source, (enum source_kind)allocator->options.common[ALLOCATOR_KIND]);
-    allocator->makes_parts = allocator->options.common[ALLOCATOR_HANDLE];
-    if (!code && allocator->makes_parts)
-        code = source_has_parts(source);
+    code = source_use_kind(source, (enum driver_memory)allocator->options.common[ALLOCATOR_KIND]);
+    allocator->makes_sub_buffers = allocator->options.common[ALLOCATOR_HANDLE];
+    if (!code && allocator->makes_sub_buffers)
+        code = source_has_sub_buffers(source);
     if (!code)
         code = ops->init(source, &allocator->options, &allocator->states[0]);
     if (code)
@@ -149,15 +151,15 @@ int allocator_trim(struct allocator *allocator)
     return first_failure;
 }
 
-static int create_part(struct allocator *allocator, struct block *block)
+static int create_sub_buffer(struct allocator *allocator, struct block *block)
 {
-    return source_create_part(allocator->source, block->memory, block->offset, block->size,
-                              &block->part);
+    return source_create_sub_buffer(allocator->source, block->memory, block->offset, block->size,
+                                    &block->sub_buffer);
 }
 
 /* The block stays without a handle: it goes, and for want of memory so does all that is spare. */
-static int fail_part(struct allocator *allocator, const struct alloc_request *request,
-                     const struct block *block, int code)
+static int fail_sub_buffer(struct allocator *allocator, const struct alloc_request *request,
+                           const struct block *block, int code)
 {
     const struct error why = allocator->source->error;
     int freed = allocator->ops->free(*instance(allocator, request->queue), block, request->tag);
@@ -170,8 +172,8 @@ static int fail_part(struct allocator *allocator, const struct alloc_request *re
 }
 
 /* Serves a request with a block that has a handle of its own. */
-static int ask_for_part(struct allocator *allocator, const struct alloc_request *request,
-                        struct block *block)
+static int ask_for_sub_buffer(struct allocator *allocator, const struct alloc_request *request,
+                              struct block *block)
 {
     struct alloc_request aligned = *request;
     if (aligned.alignment < allocator->source->alignment)
@@ -179,13 +181,13 @@ static int ask_for_part(struct allocator *allocator, const struct alloc_request 
     int code = ask_instance(allocator, &aligned, block);
     if (code)
         return code;
-    code = create_part(allocator, block);
+    code = create_sub_buffer(allocator, block);
     if (code == ERR_OOM) {
         code = allocator_trim(allocator);
         if (!code)
-            code = create_part(allocator, block);
+            code = create_sub_buffer(allocator, block);
     }
-    return code ? fail_part(allocator, &aligned, block, code) : 0;
+    return code ? fail_sub_buffer(allocator, &aligned, block, code) : 0;
 }
 
 /* `block` is NULL where there is none. */
@@ -217,13 +219,13 @@ int allocator_alloc(struct allocator *allocator, const struct alloc_request *req
         return 0;
     }
     uint64_t asked_before = asked(allocator->source);
-    int code = allocator->makes_parts ? ask_for_part(allocator, request, block)
-                                      : ask_instance(allocator, request, block);
+    int code = allocator->makes_sub_buffers ? ask_for_sub_buffer(allocator, request, block)
+                                            : ask_instance(allocator, request, block);
     bool hit = asked(allocator->source) == asked_before;
     if (code == 0) {
         block->queue = request->queue;
-        if (!allocator->makes_parts)
-            block->part = 0;
+        if (!allocator->makes_sub_buffers)
+            block->sub_buffer = 0;
     }
     count_alloc(&allocator->counts, hit, request, code ? NULL : block);
     if (allocator->total)
@@ -240,8 +242,9 @@ int allocator_free(struct allocator *allocator, const struct block *block, const
     count_free(&allocator->counts, requested_bytes, block->size);
     if (allocator->total)
         count_free(allocator->total, requested_bytes, block->size);
-    int released =
-        block->part ? source_release_part(allocator->source, block->part, block->size) : 0;
+    int released = block->sub_buffer ? source_release_sub_buffer(allocator->source,
+                                                                 block->sub_buffer, block->size)
+                                     : 0;
     int code = allocator->ops->free(*instance(allocator, block->queue), block, tag);
     debug_check(allocator);
     return code ? code : released;

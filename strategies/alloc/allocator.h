@@ -17,22 +17,22 @@ enum { ALLOCATOR_API_VERSION = 2, ALLOCATOR_QUEUES_MAX = 32 };
 
 /* Memory handed out: `size` bytes at `offset` of a memory of the source. */
 struct block {
-    uint64_t memory; /* the source's handle; 0 in a block of no bytes */
-    uint64_t offset; /* bytes; 0 unless the source can split */
-    uint64_t size;   /* bytes granted, at least what was requested */
-    void *node;      /* the strategy's own, untouched by everybody else */
-    unsigned queue;  /* of the request; filled in by allocator_alloc, like the next */
-    uint64_t part;   /* the handle that the source has made for it; 0: none */
+    uint64_t memory;     /* the source's handle; 0 in a block of no bytes */
+    uint64_t offset;     /* bytes; 0 unless the source can split */
+    uint64_t size;       /* bytes granted, at least what was requested */
+    void *node;          /* the strategy's own, untouched by everybody else */
+    unsigned queue;      /* of the request; filled in by allocator_alloc, like the next */
+    uint64_t sub_buffer; /* the handle that the source has made for it; 0: none */
 };
 
 /* What commands name: the part that stands for the block, or its memory and the offset in that. */
 static inline uint64_t block_memory(const struct block *block)
 {
-    return block->part ? block->part : block->memory;
+    return block->sub_buffer ? block->sub_buffer : block->memory;
 }
 static inline uint64_t block_offset(const struct block *block)
 {
-    return block->part ? 0 : block->offset;
+    return block->sub_buffer ? 0 : block->offset;
 }
 
 struct alloc_request {
@@ -98,7 +98,7 @@ struct allocator {
     const struct allocator_ops *ops;
     struct option_values options;
     struct source *source;
-    bool makes_parts;                   /* each block gets a handle of its own */
+    bool makes_sub_buffers;             /* each block gets a handle of its own */
     void *states[ALLOCATOR_QUEUES_MAX]; /* by queue, made at its first request; else only [0] */
     struct allocator_counts counts;
     /* Of several that serve one program, each a memory space of it, together; NULL: it is alone. */

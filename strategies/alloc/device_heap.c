@@ -29,6 +29,7 @@
 #include <stdlib.h>
 
 #include "alloc/allocator.h"
+#include "alloc/source_heap.h"
 #include "base/arena.h"
 #include "base/slab.h"
 #include "base/text.h"
@@ -39,7 +40,7 @@ enum { WORD_BYTES = 4, ENDS_BYTES = 6 * WORD_BYTES, TAG_BYTES = 3 * WORD_BYTES }
 static const uint64_t arena_most_bytes = (UINT64_C(1) << 34) - 65536; /* that words address */
 
 struct heap_arena {
-    uint64_t memory, bytes, heap, books_bytes;
+    uint64_t memory, bytes, heap, index_bytes;
     uint64_t live_bytes; /* granted, with tags and padding as far as the host knows */
     uint64_t live_count;
     size_t position;
@@ -107,8 +108,8 @@ static int device_heap_init(struct source *source, const struct option_values *o
     d->source = source;
     d->kernels = kernels;
     d->heap = (struct source_heap_options){
-        .policy = options->value[OPTION_POLICY],
-        .seed_padding = options->value[OPTION_PADDING] == 0,
+        .policy = (enum device_heap_policy)options->value[OPTION_POLICY],
+        .padding = (enum device_heap_padding)options->value[OPTION_PADDING],
         .mirror = options->value[OPTION_LEARN] == 1,
         .arena_bytes = options->value[OPTION_ARENA] & ~(source->alignment - 1),
         .block_count = options->value[OPTION_BLOCKS],
@@ -131,7 +132,7 @@ static int close_arena(struct device_heap_state *d, struct heap_arena *a)
 {
     d->arenas[a->position] = d->arenas[--d->arena_count];
     d->arenas[a->position]->position = a->position;
-    int code = source_heap_close(d->source, a->heap, a->books_bytes);
+    int code = source_heap_close(d->source, a->heap, a->index_bytes);
     int freed = source_free(d->source, a->memory, a->bytes);
     slab_give(&d->spare_arenas, a);
     return code ? code : freed;
@@ -158,7 +159,7 @@ static int try_arena(struct device_heap_state *d, uint64_t bytes, unsigned queue
     if (code)
         return code;
     code =
-        source_heap_open(d->source, d->kernels, a.memory, queue, &options, &a.heap, &a.books_bytes);
+        source_heap_open(d->source, d->kernels, a.memory, queue, &options, &a.heap, &a.index_bytes);
     if (code) {
         struct error reason = d->source->error;
         int freed = source_free(d->source, a.memory, bytes);
@@ -284,7 +285,7 @@ static uint64_t device_heap_reserved(const void *state)
     const struct device_heap_state *d = state;
     uint64_t bytes = 0;
     for (size_t i = 0; i < d->arena_count; i++)
-        bytes += d->arenas[i]->bytes + d->arenas[i]->books_bytes;
+        bytes += d->arenas[i]->bytes + d->arenas[i]->index_bytes;
     return bytes;
 }
 

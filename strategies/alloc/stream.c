@@ -26,6 +26,7 @@
 #include <stdlib.h>
 
 #include "alloc/allocator.h"
+#include "alloc/source_pool.h"
 #include "base/arena.h"
 
 struct stream {
@@ -65,7 +66,7 @@ static const struct option_spec stream_options[] = {
 
 static int stream_init(struct source *source, const struct option_values *options, void **state)
 {
-    const struct source_pool_options pool = {
+    const struct driver_pool_options pool = {
         .release_threshold_bytes = options->value[OPTION_THRESHOLD],
         .follow_event_dependencies = options->value[OPTION_FOLLOW_EVENTS],
         .allow_opportunistic = options->value[OPTION_OPPORTUNISTIC],

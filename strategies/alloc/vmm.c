@@ -35,6 +35,7 @@
 #include <stdlib.h>
 
 #include "alloc/allocator.h"
+#include "alloc/source_vm.h"
 #include "base/arena.h"
 #include "base/slab.h"
 
@@ -406,7 +407,7 @@ static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct pie
 
 static int vmm_init(struct source *source, const struct option_values *options, void **state)
 {
-    struct source_vm_info info;
+    struct driver_vm_info info;
     int code = source_vm_info(source, &info);
     if (code)
         return code;

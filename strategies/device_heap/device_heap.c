@@ -47,10 +47,11 @@ static int take_ring(struct device_heap *h, struct error *error)
 {
     uint64_t bytes = (uint64_t)h->ring_commands * COMMAND_BYTES;
     int code = take(h, &h->commands, bytes, error);
-    if (code || !h->ops->host_alloc)
+    if (code || !h->ops->host_memory)
         return code;
     void *host;
-    code = h->ops->host_alloc(h->device, HOST_PINNED, bytes, &h->pinned.handle, &host, error);
+    code = h->ops->host_memory->alloc(h->device, MEMORY_PINNED, bytes, &h->pinned.handle, &host,
+                                      error);
     if (code)
         return code == ERR_UNSUPPORTED ? 0 : code;
     h->pinned.bytes = bytes;
@@ -192,7 +193,8 @@ void device_heap_close(struct device_heap *h)
         return;
     if (h->pinned.bytes) { /* pinned memory must not go while a command reads it */
         h->ops->sync(h->device, NULL);
-        h->ops->host_free(h->device, HOST_PINNED, h->pinned.handle, h->pinned.bytes, NULL);
+        h->ops->host_memory->free(h->device, MEMORY_PINNED, h->pinned.handle, h->pinned.bytes,
+                                  NULL);
     }
     give(h, &h->slots);
     give(h, &h->report);

@@ -275,8 +275,8 @@ static int group_sync_queue(struct device *device, unsigned queue, struct error 
         struct device *d = g->members[lane->member].device;
         if (lane->queue != queue)
             continue;
-        code = group_member_said(g, lane->member, d->ops->sync_queue(d, lane->member_queue, error),
-                                 error);
+        code = group_member_said(g, lane->member,
+                                 d->ops->queues->sync(d, lane->member_queue, error), error);
         if (!code)
             order_completed_lane(g, l);
     }
@@ -285,11 +285,11 @@ static int group_sync_queue(struct device *device, unsigned queue, struct error 
 
 /* The first member's clock, if the last mark can come after all that others do; else the time that
  * members were busy: they were so one after the other. */
-static int group_mark(struct device *device, int which, struct error *error)
+static int group_mark(struct device *device, enum device_mark which, struct error *error)
 {
     struct group *g = self(device);
     int code = 0;
-    for (unsigned l = 1; l < g->lane_count && which == 1 && !code; l++)
+    for (unsigned l = 1; l < g->lane_count && which == MARK_END && !code; l++)
         code = order_join(g, 0, l, error);
     if (!code)
         code = order_use(g, 0, error);
@@ -336,6 +336,9 @@ static const struct device_info *group_info(const struct device *device)
     return &self(device)->info;
 }
 
+static const struct device_queue_ops group_queues = {.use = group_use_queue,
+                                                     .sync = group_sync_queue};
+
 static const struct device_ops group_ops = {
     .version = DEVICE_API_VERSION,
     .name = "group",
@@ -356,9 +359,8 @@ static const struct device_ops group_ops = {
     .sync = group_sync,
     .mark = group_mark,
     .elapsed_ns = group_elapsed_ns,
-    .use_queue = group_use_queue,
-    .sync_queue = group_sync_queue,
     .discard = group_discard,
+    .queues = &group_queues,
 };
 
 int residency_open(struct device *const *members, unsigned count,

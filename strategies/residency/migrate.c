@@ -86,8 +86,8 @@ static int move_directly(struct group *g, const struct transfer *t, unsigned fro
         code = order_use(g, lane, error);
     if (code)
         return code;
-    code = d->ops->peer_copy(d, t->buffer->memory[to], t->begin, g->members[from].device,
-                             t->buffer->memory[from], t->begin, t->end - t->begin, error);
+    code = d->ops->peers->copy(d, t->buffer->memory[to], t->begin, g->members[from].device,
+                               t->buffer->memory[from], t->begin, t->end - t->begin, error);
     if (code)
         return group_member_said(g, code == ERR_DEVICE_LOST ? which_is_lost(g, from, to) : to, code,
                                  error);

@@ -19,7 +19,7 @@
 static bool is_asynchronous(const struct group *g)
 {
     for (unsigned m = 0; m < g->count; m++)
-        if (g->members[m].device->ops->event_record)
+        if (g->members[m].device->ops->events)
             return true;
     return false;
 }
@@ -35,7 +35,7 @@ static int make_events(struct group *g, struct lane *lane, struct error *error)
     int code = 0;
     lane->has_events = true;
     for (unsigned e = 0; e < LANE_EVENTS && !code; e++)
-        code = d->ops->event_create(d, &lane->events[e], error);
+        code = d->ops->events->create(d, &lane->events[e], error);
     return group_member_said(g, lane->member, code, error);
 }
 
@@ -64,7 +64,7 @@ void order_close(struct group *g)
         struct device *d = g->members[g->lanes[l].member].device;
         for (unsigned e = 0; e < LANE_EVENTS && g->lanes[l].has_events; e++)
             if (g->lanes[l].events[e])
-                d->ops->event_destroy(d, g->lanes[l].events[e]);
+                d->ops->events->destroy(d, g->lanes[l].events[e]);
     }
     free(g->lanes);
     free(g->known);
@@ -86,7 +86,7 @@ int order_use(struct group *g, unsigned lane, struct error *error)
     struct member *m = &g->members[l->member];
     if (m->queue == l->member_queue)
         return 0;
-    int code = m->device->ops->use_queue(m->device, l->member_queue, error);
+    int code = m->device->ops->queues->use(m->device, l->member_queue, error);
     if (!code)
         m->queue = l->member_queue;
     return group_member_said(g, l->member, code, error);
@@ -109,7 +109,7 @@ static int host_waits(struct group *g, unsigned lane, struct error *error)
 {
     const struct lane *l = &g->lanes[lane];
     struct device *d = g->members[l->member].device;
-    int code = d->ops->sync_queue(d, l->member_queue, error);
+    int code = d->ops->queues->sync(d, l->member_queue, error);
     if (!code)
         order_completed_lane(g, lane);
     return group_member_said(g, l->member, code, error);
@@ -129,8 +129,8 @@ static int wait_for(struct group *g, unsigned lane, unsigned other, uint64_t tic
     int code = order_use(g, lane, error);
     if (code)
         return code;
-    code = d->ops->event_wait(d, g->members[from->member].device,
-                              from->events[ticket % LANE_EVENTS], error);
+    code = d->ops->events->wait(d, g->members[from->member].device,
+                                from->events[ticket % LANE_EVENTS], error);
     if (!code)
         *known = ticket;
     return group_member_said(g, member, code, error);
@@ -197,7 +197,7 @@ int order_issued(struct group *g, unsigned lane, uint64_t *ticket, struct error 
     *ticket = ++l->issued;
     if (!has_events(g))
         return 0;
-    int code = d->ops->event_record(d, l->events[*ticket % LANE_EVENTS], error);
+    int code = d->ops->events->record(d, l->events[*ticket % LANE_EVENTS], error);
     return group_member_said(g, l->member, code, error);
 }
 

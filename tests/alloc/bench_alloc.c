@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "alloc/registry.h"
+#include "alloc/source_vm.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -47,11 +48,11 @@ static int counter_free(void *context, uint64_t memory, uint64_t bytes, struct e
     return 0;
 }
 
-static int vm_info(void *context, struct source_vm_info *info, struct error *error)
+static int vm_info(void *context, struct driver_vm_info *info, struct error *error)
 {
     (void)context, (void)error;
     *info =
-        (struct source_vm_info){.granularity_bytes = 2 << 20, .memory_bytes = UINT64_C(16) << 30};
+        (struct driver_vm_info){.granularity_bytes = 2 << 20, .memory_bytes = UINT64_C(16) << 30};
     return 0;
 }
 
@@ -80,7 +81,7 @@ static int counter_sync(void *context, struct error *error)
     return 0;
 }
 
-static const struct source_vm_ops counter_vm = {.info = vm_info,
+static const struct driver_vm_ops counter_vm = {.info = vm_info,
                                                 .reserve = vm_reserve,
                                                 .unreserve = counter_free,
                                                 .create = counter_alloc,
@@ -127,10 +128,13 @@ static void open_allocator(struct allocator *allocator, const char *spec, struct
 static double pair_ns(const char *spec, const struct setting *setting, struct block *blocks)
 {
     static const struct source_ops counter_ops = {
-        .alloc = counter_alloc, .free = counter_free, .sync = counter_sync, .vm = &counter_vm};
+        .alloc = counter_alloc, .free = counter_free, .sync = counter_sync};
     uint64_t handles = 0;
-    struct source source = {
-        .ops = &counter_ops, .context = &handles, .alignment = 256, .can_split = true};
+    struct source source = {.ops = &counter_ops,
+                            .vm = &counter_vm,
+                            .context = &handles,
+                            .alignment = 256,
+                            .can_split = true};
     struct allocator allocator;
     open_allocator(&allocator, spec, &source);
     const size_t first_live = HELD_MOST;

@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
+#include "alloc/source_heap.h"
 #include "base/arena.h"
+#include "base/driver_pool.h"
+#include "base/driver_vm.h"
 
 enum { ADDRESS_COUNT = 1 << 26 }; /* granules: 16 GiB */
 
@@ -196,7 +199,7 @@ static int fake_sync(void *context, struct error *error)
 
 /* ---- the pool ---- */
 
-static int pool_open(void *context, const struct source_pool_options *options, uint64_t most_bytes,
+static int pool_open(void *context, const struct driver_pool_options *options, uint64_t most_bytes,
                      uint64_t *pool, struct error *error)
 {
     (void)context, (void)options, (void)most_bytes, (void)error;
@@ -273,13 +276,13 @@ static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t
 
 /* ---- virtual memory ---- */
 
-static int vm_info(void *context, struct source_vm_info *info, struct error *error)
+static int vm_info(void *context, struct driver_vm_info *info, struct error *error)
 {
     (void)error;
     enum { PAGE_GRANULES = 8 };
     const struct fake_queues *fake = context;
     *info =
-        (struct source_vm_info){.granularity_bytes = (uint64_t)PAGE_GRANULES * FAKE_GRANULE_BYTES,
+        (struct driver_vm_info){.granularity_bytes = (uint64_t)PAGE_GRANULES * FAKE_GRANULE_BYTES,
                                 .memory_bytes = fake->granule_count * FAKE_GRANULE_BYTES};
     return 0;
 }
@@ -367,9 +370,9 @@ static void heap_end(void *context, uint64_t kernels)
 
 static int heap_open(void *context, uint64_t kernels, uint64_t memory, unsigned queue,
                      const struct source_heap_options *options, uint64_t *heap,
-                     uint64_t *books_bytes, struct error *error)
+                     uint64_t *index_bytes, struct error *error)
 {
-    (void)kernels, (void)memory, (void)queue, (void)books_bytes, (void)error;
+    (void)kernels, (void)memory, (void)queue, (void)index_bytes, (void)error;
     struct fake_queues *fake = context;
     *heap = (uint64_t)(uintptr_t)fake_heap_open(&fake->heaps, options);
     return 0;
@@ -421,13 +424,13 @@ size_t fake_queues_address(const struct fake_queues *fake, uint64_t memory, uint
 
 void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_release release)
 {
-    static const struct source_pool_ops pool = {.open = pool_open,
+    static const struct driver_pool_ops pool = {.open = pool_open,
                                                 .close = pool_close,
                                                 .alloc = pool_alloc,
                                                 .free = pool_free,
                                                 .trim = pool_trim,
                                                 .reserved = pool_reserved};
-    static const struct source_vm_ops vm = {.info = vm_info,
+    static const struct driver_vm_ops vm = {.info = vm_info,
                                             .reserve = vm_reserve,
                                             .unreserve = vm_unreserve,
                                             .create = vm_create,
@@ -442,18 +445,19 @@ void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_releas
                                                 .alloc = heap_alloc,
                                                 .free = heap_free,
                                                 .check = heap_check};
-    static const struct source_ops ops = {.alloc = fake_alloc,
-                                          .free = fake_free,
-                                          .sync = fake_sync,
-                                          .pool = &pool,
-                                          .vm = &vm,
-                                          .heap = &heap};
+    static const struct source_ops ops = {
+        .alloc = fake_alloc, .free = fake_free, .sync = fake_sync};
     *fake = (struct fake_queues){.release = release};
     fake->granule_count = bytes / FAKE_GRANULE_BYTES;
     fake->granules = must_alloc(fake->granule_count * sizeof *fake->granules);
     fake->memory_at = must_alloc(ADDRESS_COUNT * sizeof *fake->memory_at);
-    fake->source = (struct source){
-        .ops = &ops, .context = fake, .alignment = FAKE_GRANULE_BYTES, .can_split = true};
+    fake->source = (struct source){.ops = &ops,
+                                   .pools = &pool,
+                                   .vm = &vm,
+                                   .heaps = &heap,
+                                   .context = fake,
+                                   .alignment = FAKE_GRANULE_BYTES,
+                                   .can_split = true};
 }
 
 void fake_queues_close(struct fake_queues *fake)

@@ -7,7 +7,11 @@
 #include <cmocka.h>
 
 #include "alloc/registry.h"
+#include "alloc/source_heap.h"
 #include "base/arena.h"
+#include "base/driver_pool.h"
+#include "base/driver_sub_buffer.h"
+#include "base/driver_vm.h"
 
 /* ---- what all calls do ---- */
 
@@ -50,14 +54,14 @@ static struct fake_memory *add(struct fake_source *fake, enum fake_kind kind, ui
     }
     struct fake_memory *m = &fake->live[fake->live_count++];
     *m = (struct fake_memory){.kind = kind, .handle = ++fake->next_handle, .bytes = bytes};
-    if (kind != FAKE_RANGE && kind != FAKE_PART)
+    if (kind != FAKE_RANGE && kind != FAKE_SUB_BUFFER)
         fake->live_bytes += bytes;
     return m;
 }
 
 static void drop(struct fake_source *fake, struct fake_memory *m)
 {
-    if (m->kind != FAKE_RANGE && m->kind != FAKE_PART)
+    if (m->kind != FAKE_RANGE && m->kind != FAKE_SUB_BUFFER)
         fake->live_bytes -= m->bytes;
     free(m->pages);
     *m = fake->live[--fake->live_count];
@@ -105,7 +109,7 @@ static int fake_touch(void *context, uint64_t memory, uint64_t bytes, struct err
     return inject(fake, &fake->touch_refusal, ++fake->touch_calls, error);
 }
 
-static int kind_free(void *context, enum source_kind kind, uint64_t memory, uint64_t bytes,
+static int kind_free(void *context, enum driver_memory kind, uint64_t memory, uint64_t bytes,
                      struct error *error)
 {
     struct fake_source *fake = context;
@@ -114,78 +118,81 @@ static int kind_free(void *context, enum source_kind kind, uint64_t memory, uint
     if (!m || m->bytes != bytes || m->where != kind)
         return misused(fake, "free memory", memory, error);
     for (size_t i = 0; i < fake->live_count; i++)
-        if (fake->live[i].kind == FAKE_PART && fake->live[i].parent == memory)
-            return misused(fake, "free, because of its parts, memory", memory, error);
+        if (fake->live[i].kind == FAKE_SUB_BUFFER && fake->live[i].parent == memory)
+            return misused(fake, "free, because of its sub-buffers, memory", memory, error);
     drop(fake, m);
     return end_of_free(fake, &fake->free_refusal, ++fake->free_calls, error);
 }
 
 static int fake_free(void *context, uint64_t memory, uint64_t bytes, struct error *error)
 {
-    return kind_free(context, SOURCE_DEVICE, memory, bytes, error);
+    return kind_free(context, MEMORY_DEVICE, memory, bytes, error);
 }
 
-static int kind_alloc(void *context, enum source_kind kind, uint64_t bytes, uint64_t *memory,
-                      struct error *error)
+static int kind_alloc(void *context, enum driver_memory kind, uint64_t bytes, uint64_t *memory,
+                      void **host, struct error *error)
 {
+    assert_null(host);
     int code = fake_alloc(context, bytes, memory, error);
     if (code == 0)
         find(context, FAKE_MEMORY, *memory)->where = kind;
     return code;
 }
 
-static int kind_offered(void *context, enum source_kind kind, struct error *error)
+static int kind_offered(void *context, enum driver_memory kind, struct error *error)
 {
     (void)context;
-    if (kind == SOURCE_FINE_SVM)
+    if (kind == MEMORY_FINE_SVM)
         return error_set(error, ERR_UNSUPPORTED, "the fake driver has no fine SVM");
     return 0;
 }
 
-static const struct source_kind_ops fake_kinds = {
+static const struct driver_memory_ops fake_kinds = {
     .offered = kind_offered, .alloc = kind_alloc, .free = kind_free};
 
-/* ---- parts ---- */
+/* ---- sub-buffers ---- */
 
-static int parts_offered(void *context, enum source_kind kind, struct error *error)
+static int sub_buffers_offered(void *context, enum driver_memory kind, struct error *error)
 {
     (void)context;
-    if (kind == SOURCE_COARSE_SVM)
-        return error_set(error, ERR_UNSUPPORTED, "the fake driver has no parts of coarse SVM");
+    if (kind == MEMORY_COARSE_SVM)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "the fake driver has no sub-buffers of coarse SVM");
     return 0;
 }
 
-static int create_part(void *context, uint64_t memory, uint64_t offset, uint64_t bytes,
-                       uint64_t *part, struct error *error)
+static int create_sub_buffer(void *context, uint64_t memory, uint64_t offset, uint64_t bytes,
+                             uint64_t *sub_buffer, struct error *error)
 {
     struct fake_source *fake = context;
     const struct fake_memory *m = find(fake, FAKE_MEMORY, memory);
     write_down(fake, 'p', offset);
     text_add(&fake->log, "+%llu", (unsigned long long)bytes);
     if (!m || bytes == 0 || offset % fake->source.alignment || offset + bytes > m->bytes)
-        return misused(fake, "make a part of memory", memory, error);
+        return misused(fake, "make a sub-buffer of memory", memory, error);
     int code = inject(fake, &fake->map_refusal, ++fake->map_calls, error);
     if (code)
         return code;
-    struct fake_memory *made = add(fake, FAKE_PART, bytes);
+    struct fake_memory *made = add(fake, FAKE_SUB_BUFFER, bytes);
     made->parent = memory;
-    *part = made->handle;
+    *sub_buffer = made->handle;
     return 0;
 }
 
-static int release_part(void *context, uint64_t part, uint64_t bytes, struct error *error)
+static int release_sub_buffer(void *context, uint64_t sub_buffer, uint64_t bytes,
+                              struct error *error)
 {
     struct fake_source *fake = context;
-    struct fake_memory *m = find(fake, FAKE_PART, part);
+    struct fake_memory *m = find(fake, FAKE_SUB_BUFFER, sub_buffer);
     write_down(fake, 'q', bytes);
     if (!m || m->bytes != bytes)
-        return misused(fake, "release part", part, error);
+        return misused(fake, "release sub-buffer", sub_buffer, error);
     drop(fake, m);
     return end_of_free(fake, &fake->unmap_refusal, ++fake->unmap_calls, error);
 }
 
-static const struct source_part_ops fake_parts = {
-    .offered = parts_offered, .create = create_part, .release = release_part};
+static const struct driver_sub_buffer_ops fake_sub_buffers = {
+    .offered = sub_buffers_offered, .create = create_sub_buffer, .release = release_sub_buffer};
 
 /* ---- the pool ---- */
 
@@ -219,7 +226,7 @@ static int fake_sync(void *context, struct error *error)
     return 0;
 }
 
-static int pool_open(void *context, const struct source_pool_options *options, uint64_t most_bytes,
+static int pool_open(void *context, const struct driver_pool_options *options, uint64_t most_bytes,
                      uint64_t *pool, struct error *error)
 {
     struct fake_source *fake = context;
@@ -329,10 +336,10 @@ static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
 
 /* ---- virtual memory ---- */
 
-static int vm_info(void *context, struct source_vm_info *info, struct error *error)
+static int vm_info(void *context, struct driver_vm_info *info, struct error *error)
 {
     (void)context, (void)error;
-    *info = (struct source_vm_info){.granularity_bytes = FAKE_PAGE_BYTES,
+    *info = (struct driver_vm_info){.granularity_bytes = FAKE_PAGE_BYTES,
                                     .memory_bytes = FAKE_DEVICE_BYTES};
     return 0;
 }
@@ -472,7 +479,7 @@ static void heap_end(void *context, uint64_t kernels)
 
 static int heap_open(void *context, uint64_t kernels, uint64_t memory, unsigned queue,
                      const struct source_heap_options *options, uint64_t *heap,
-                     uint64_t *books_bytes, struct error *error)
+                     uint64_t *index_bytes, struct error *error)
 {
     (void)queue;
     struct fake_source *fake = context;
@@ -484,7 +491,7 @@ static int heap_open(void *context, uint64_t kernels, uint64_t memory, unsigned 
     if (kernels != 3 || fake->heaps.begun == 0 || !m || m->bytes != options->arena_bytes)
         return misused(fake, "make a heap in memory", memory, error);
     *heap = (uint64_t)(uintptr_t)fake_heap_open(&fake->heaps, options);
-    *books_bytes = 0;
+    *index_bytes = 0;
     return 0;
 }
 
@@ -530,7 +537,7 @@ static int heap_check(void *context, uint64_t heap, uint64_t *broken, struct err
 
 /* ---- the source ---- */
 
-static const struct source_pool_ops fake_pool = {
+static const struct driver_pool_ops fake_pool = {
     .open = pool_open,
     .close = pool_close,
     .alloc = pool_alloc,
@@ -540,7 +547,7 @@ static const struct source_pool_ops fake_pool = {
     .reset_peak = pool_reset_peak,
 };
 
-static const struct source_vm_ops fake_vm = {
+static const struct driver_vm_ops fake_vm = {
     .info = vm_info,
     .reserve = vm_reserve,
     .unreserve = vm_unreserve,
@@ -561,21 +568,21 @@ static const struct source_heap_ops fake_heap = {
     .check = heap_check,
 };
 
-static const struct source_ops fake_ops = {.alloc = fake_alloc,
-                                           .touch = fake_touch,
-                                           .free = fake_free,
-                                           .sync = fake_sync,
-                                           .kinds = &fake_kinds,
-                                           .parts = &fake_parts,
-                                           .pool = &fake_pool,
-                                           .vm = &fake_vm,
-                                           .heap = &fake_heap};
+static const struct source_ops fake_ops = {
+    .alloc = fake_alloc, .touch = fake_touch, .free = fake_free, .sync = fake_sync};
 
 void fake_source_open(struct fake_source *fake, uint64_t alignment, bool can_split)
 {
     *fake = (struct fake_source){0};
-    fake->source = (struct source){
-        .ops = &fake_ops, .context = fake, .alignment = alignment, .can_split = can_split};
+    fake->source = (struct source){.ops = &fake_ops,
+                                   .kinds = &fake_kinds,
+                                   .sub_buffers = &fake_sub_buffers,
+                                   .pools = &fake_pool,
+                                   .vm = &fake_vm,
+                                   .heaps = &fake_heap,
+                                   .context = fake,
+                                   .alignment = alignment,
+                                   .can_split = can_split};
 }
 
 void fake_source_close(struct fake_source *fake)
@@ -610,6 +617,6 @@ bool fake_source_holds(const struct fake_source *fake, uint64_t handle, uint64_t
     }
     const struct fake_memory *m = find(fake, FAKE_MEMORY, handle);
     m = m ? m : find(fake, FAKE_POOLED, handle);
-    m = m ? m : find(fake, FAKE_PART, handle);
+    m = m ? m : find(fake, FAKE_SUB_BUFFER, handle);
     return m && offset + bytes <= m->bytes;
 }

@@ -25,16 +25,16 @@ enum fake_kind {
     FAKE_POOLED,
     FAKE_FREED,
     FAKE_SPARE,
-    FAKE_PART
+    FAKE_SUB_BUFFER
 };
 
 struct fake_memory {
     enum fake_kind kind;
     uint64_t handle, bytes;
-    enum source_kind where; /* of FAKE_MEMORY */
-    uint64_t parent;        /* of FAKE_PART: the handle of its memory, which it must not outlive */
-    unsigned queue;         /* of FAKE_POOLED and FAKE_FREED */
-    bool mapped;            /* of FAKE_CHUNK */
+    enum driver_memory where; /* of FAKE_MEMORY */
+    uint64_t parent; /* of FAKE_SUB_BUFFER: the handle of its memory, which it must not outlive */
+    unsigned queue;  /* of FAKE_POOLED and FAKE_FREED */
+    bool mapped;     /* of FAKE_CHUNK */
     struct fake_page {
         uint64_t chunk;
         bool usable;
@@ -51,7 +51,7 @@ struct fake_refusal {
 struct fake_source {
     struct source source;    /* what the allocator is given */
     uint64_t capacity_bytes; /* of the driver; 0: no limit */
-    /* map: reserve, map, access and parts; unmap: unmap, unreserve and the end of parts; free: also
+    /* map: reserve, map, access and sub-buffers; unmap: their opposites; free: also
      * a pool's trim. */
     struct fake_refusal alloc_refusal, touch_refusal, free_refusal, map_refusal, unmap_refusal,
         sync_refusal;
@@ -61,7 +61,7 @@ struct fake_source {
     uint64_t next_handle;
     struct fake_memory *live; /* a pool's freed memory is among it */
     size_t live_count, live_capacity;
-    uint64_t live_bytes; /* ranges and parts are none */
+    uint64_t live_bytes; /* ranges and sub-buffers are none */
     uint64_t peak_bytes; /* of the pool */
     uint64_t threshold_bytes;
     bool pool_is_open;
@@ -71,7 +71,7 @@ struct fake_source {
      * "o64/110": a pool opened (its threshold, -1 for all, and options), "t" trimmed;
      * "r4096 x4096": addresses reserved, given back; "m0 a0+2048 u0": mapped, made accessible,
      * unmapped, at an offset; "h4096 c": a heap made in as many bytes, closed, "g100@0 f":
-     * granted by it, where, and freed; "p64+100 q100": a part made at an offset, and its end. */
+     * granted by it, where, and freed; "p64+100 q100": a sub-buffer made at an offset, and its end. */
     struct text log;
 };
 

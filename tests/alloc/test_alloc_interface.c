@@ -126,7 +126,7 @@ static void test_kinds(void **state)
     } cases[] = {
         {"pool:kind=fine_svm", "strategy pool could not start: the fake driver has no fine SVM"},
         {"pool:handle=sub_buffer:kind=coarse_svm",
-         "strategy pool could not start: the fake driver has no parts of coarse SVM"},
+         "strategy pool could not start: the fake driver has no sub-buffers of coarse SVM"},
         {"stream:kind=pinned",
          "strategy stream could not start: the driver's pool has device memory alone"},
         {"vmm:kind=managed",
@@ -158,7 +158,7 @@ static void test_memory_is_of_the_kind(void **state)
     fake_source_open(&fake, 64, true);
     fake_source_allocator(&fake, "raw:first_use=resident:kind=coarse_svm", &allocator);
     assert_int_equal(allocator_alloc(&allocator, &request, &block), 0);
-    assert_int_equal(fake.live[0].where, SOURCE_COARSE_SVM);
+    assert_int_equal(fake.live[0].where, MEMORY_COARSE_SVM);
     assert_int_equal(allocator_free(&allocator, &block, "x", 100), 0);
     assert_string_equal(fake.log.data, "+100 *100 -100");
     assert_int_equal(fake.misuse_count, 0);
@@ -441,10 +441,16 @@ static void test_what_a_source_must_have_besides(void **state)
     static const struct {
         const char *spec, *expected;
     } cases[] = {
-        {"stream", "strategy stream could not start: this source has no stream-ordered pool"},
-        {"vmm", "strategy vmm could not start: this source has no virtual memory"},
-        {"pool:kind=pinned", "strategy pool could not start: this source has device memory alone"},
-        {"raw:handle=sub_buffer", "strategy raw could not start: this source has no sub-buffers"},
+        {"stream", "strategy stream could not start: this source has no stream-ordered pool: only "
+                   "single CUDA devices have one"},
+        {"vmm", "strategy vmm could not start: this source has no virtual memory for programs to "
+                "map: only single CUDA devices and the host have it"},
+        {"pool:kind=pinned",
+         "strategy pool could not start: this source has one kind of memory: OpenCL "
+         "and CUDA devices have more"},
+        {"raw:handle=sub_buffer",
+         "strategy raw could not start: this source has no sub-buffers: only "
+         "single OpenCL devices have them"},
         {"device_heap", "strategy device_heap could not start: this source has no heap on the "
                         "device"},
     };
@@ -453,8 +459,11 @@ static void test_what_a_source_must_have_besides(void **state)
         struct option_values options;
         struct fake_source fake;
         fake_source_open(&fake, 64, true);
-        struct source_ops plain = {.alloc = fake.source.ops->alloc, .free = fake.source.ops->free};
-        fake.source.ops = &plain;
+        fake.source.kinds = NULL;
+        fake.source.sub_buffers = NULL;
+        fake.source.pools = NULL;
+        fake.source.vm = NULL;
+        fake.source.heaps = NULL;
         struct allocator allocator;
         struct error error = {0};
         assert_int_equal(allocator_parse(cases[i].spec, &ops, &options, &error), 0);

@@ -37,6 +37,9 @@ cat >"$dir/main.c" <<'END'
 #include <string.h>
 
 #include "alloc/allocator.h"
+#include "alloc/source_heap.h"
+#include "alloc/source_pool.h"
+#include "alloc/source_vm.h"
 
 extern const struct allocator_ops STRATEGY;
 
@@ -66,7 +69,7 @@ static int plain_sync(void *c, struct error *e)
 
 /* A pool that keeps nothing. */
 static uint64_t pool_bytes;
-static int pool_open(void *c, const struct source_pool_options *o, uint64_t most, uint64_t *pool,
+static int pool_open(void *c, const struct driver_pool_options *o, uint64_t most, uint64_t *pool,
                      struct error *e)
 {
     (void)c, (void)o, (void)most, (void)e;
@@ -105,10 +108,10 @@ static int pool_reserved(void *c, uint64_t pool, uint64_t *bytes, uint64_t *peak
 }
 
 /* Virtual memory of numbers. */
-static int vm_info(void *c, struct source_vm_info *info, struct error *e)
+static int vm_info(void *c, struct driver_vm_info *info, struct error *e)
 {
     (void)c, (void)e;
-    *info = (struct source_vm_info){.granularity_bytes = 4096, .memory_bytes = 1 << 28};
+    *info = (struct driver_vm_info){.granularity_bytes = 4096, .memory_bytes = 1 << 28};
     return 0;
 }
 static int vm_piece(void *c, uint64_t range, uint64_t offset, uint64_t bytes, struct error *e)
@@ -136,11 +139,11 @@ static void heap_end(void *c, uint64_t kernels)
     (void)c, (void)kernels;
 }
 static int heap_open(void *c, uint64_t kernels, uint64_t memory, unsigned q,
-                     const struct source_heap_options *o, uint64_t *heap, uint64_t *books,
+                     const struct source_heap_options *o, uint64_t *heap, uint64_t *index,
                      struct error *e)
 {
     (void)c, (void)kernels, (void)memory, (void)q, (void)o, (void)e;
-    *heap = 1, *books = 0;
+    *heap = 1, *index = 0;
     return 0;
 }
 static int heap_close(void *c, uint64_t heap, struct error *e)
@@ -168,18 +171,13 @@ static int heap_check(void *c, uint64_t heap, uint64_t *broken, struct error *e)
     return 0;
 }
 
-static const struct source_pool_ops pool = {pool_open, pool_close,    pool_alloc, pool_free,
+static const struct driver_pool_ops pool = {pool_open, pool_close,    pool_alloc, pool_free,
                                             pool_trim, pool_reserved, pool_close};
-static const struct source_vm_ops vm = {vm_info,    plain_alloc, plain_free, plain_alloc,
+static const struct driver_vm_ops vm = {vm_info,    plain_alloc, plain_free, plain_alloc,
                                         plain_free, vm_map,      vm_piece,   vm_piece};
 static const struct source_heap_ops heap = {heap_begin, heap_end,  heap_open, heap_close,
                                             heap_alloc, heap_free, heap_check};
-static const struct source_ops ops = {.alloc = plain_alloc,
-                                      .free = plain_free,
-                                      .sync = plain_sync,
-                                      .pool = &pool,
-                                      .vm = &vm,
-                                      .heap = &heap};
+static const struct source_ops ops = {.alloc = plain_alloc, .free = plain_free, .sync = plain_sync};
 
 static uint64_t value_of(const struct option_spec *o)
 {
@@ -205,7 +203,12 @@ int main(void)
     struct option_values options = {0};
     for (size_t i = 0; strategy->options && strategy->options[i].name; i++)
         options.value[i] = value_of(&strategy->options[i]);
-    struct source source = {.ops = &ops, .alignment = 256, .can_split = true};
+    struct source source = {.ops = &ops,
+                            .pools = &pool,
+                            .vm = &vm,
+                            .heaps = &heap,
+                            .alignment = 256,
+                            .can_split = true};
     struct block block[3];
     void *state;
     assert(strategy->init(&source, &options, &state) == 0);

@@ -13,7 +13,7 @@ void print_missing_devices(void)
     size_t count;
     const struct device_ops *const *apis = device_api_list(&count);
     for (size_t i = 0; i < count; i++)
-        apis[i]->enumerate(print_absence, (void *)apis[i]->name);
+        device_enumerate(apis[i], print_absence, (void *)apis[i]->name);
 }
 
 static void keep_id(void *context, const struct device_info *info, const char *why_not)

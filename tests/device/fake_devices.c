@@ -441,7 +441,7 @@ static int fake_event_wait(struct device *device, struct device *of, uint64_t ev
                                                               .generation = e->recorded});
 }
 
-static int fake_mark(struct device *device, int which, struct error *error)
+static int fake_mark(struct device *device, enum device_mark which, struct error *error)
 {
     (void)which;
     return alive(self(device), error);
@@ -473,21 +473,23 @@ static const struct device_info *fake_info(const struct device *device)
     return &((const struct fake_device *)device)->info;
 }
 
+static const struct device_peer_ops fake_peers = {.copy = fake_peer_copy};
+static const struct device_queue_ops fake_queues = {.use = fake_use_queue, .sync = fake_sync_queue};
+static const struct device_event_ops fake_events = {.create = fake_event_create,
+                                                    .destroy = fake_event_destroy,
+                                                    .record = fake_event_record,
+                                                    .wait = fake_event_wait};
+
 #define REQUIRED                                                                                   \
     .version = DEVICE_API_VERSION, .name = "fake", .close = fake_close, .info = fake_info,         \
     .free_bytes = fake_free_bytes, .alloc = fake_alloc, .free = fake_free, .read = fake_read,      \
     .write = fake_write, .copy = fake_copy, .fill = fake_fill, .build = fake_build,                \
     .unbuild = fake_unbuild, .launch = fake_launch, .sync = fake_sync, .mark = fake_mark,          \
-    .elapsed_ns = fake_elapsed_ns, .peer_copy = fake_peer_copy
+    .elapsed_ns = fake_elapsed_ns, .peers = &fake_peers
 
 static const struct device_ops without_queues = {REQUIRED};
-static const struct device_ops with_queues = {REQUIRED,
-                                              .use_queue = fake_use_queue,
-                                              .sync_queue = fake_sync_queue,
-                                              .event_create = fake_event_create,
-                                              .event_destroy = fake_event_destroy,
-                                              .event_record = fake_event_record,
-                                              .event_wait = fake_event_wait};
+static const struct device_ops with_queues = {REQUIRED, .queues = &fake_queues,
+                                              .events = &fake_events};
 
 void fake_world_open(struct fake_world *world, uint64_t seed, bool has_queues)
 {

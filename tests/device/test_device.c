@@ -179,10 +179,10 @@ static void check_time(struct subject *s)
     ok(s, s->ops->fill(s->device, x, 0, 1, size, &s->error));
     ok(s, s->ops->fill(s->device, y, 0, 1, size, &s->error));
     for (int copies = 0; copies <= 1; copies++) {
-        ok(s, s->ops->mark(s->device, 0, &s->error));
+        ok(s, s->ops->mark(s->device, MARK_START, &s->error));
         for (int i = 0; i < 10 * copies; i++)
             ok(s, s->ops->copy(s->device, y, 0, x, 0, size, &s->error));
-        ok(s, s->ops->mark(s->device, 1, &s->error));
+        ok(s, s->ops->mark(s->device, MARK_END, &s->error));
         ok(s, s->ops->sync(s->device, &s->error));
         ok(s, s->ops->elapsed_ns(s->device, copies ? &ns : &nothing, &s->error));
     }
@@ -214,17 +214,17 @@ static void check_profile(struct subject *s)
     ok(s, s->ops->fill(s->device, x, 0, 1, size, &s->error));
     ok(s, s->ops->fill(s->device, y, 0, 1, size, &s->error));
     ok(s, s->ops->sync(s->device, &s->error));
-    ok(s, s->ops->profile_begin(s->device, ENTRIES, &s->error));
-    ok(s, s->ops->mark(s->device, 0, &s->error));
+    ok(s, s->ops->profile->begin(s->device, ENTRIES, &s->error));
+    ok(s, s->ops->mark(s->device, MARK_START, &s->error));
     for (unsigned i = 0; i <= ENTRIES; i++) {
-        ok(s, s->ops->profile_start(s->device, &s->error));
+        ok(s, s->ops->profile->start(s->device, &s->error));
         ok(s, s->ops->copy(s->device, y, 0, x, 0, i == LONG ? size : 64, &s->error));
-        ok(s, s->ops->profile_stop(s->device, &s->error));
+        ok(s, s->ops->profile->stop(s->device, &s->error));
         if (i % 100 == 99)
             ok(s, s->ops->read(s->device, &byte, y, 0, 1, &s->error));
     }
-    ok(s, s->ops->mark(s->device, 1, &s->error));
-    ok(s, s->ops->profile_end(s->device, ns, &count, &marked, &s->error));
+    ok(s, s->ops->mark(s->device, MARK_END, &s->error));
+    ok(s, s->ops->profile->end(s->device, ns, &count, &marked, &s->error));
     ok(s, s->ops->elapsed_ns(s->device, &elapsed, &s->error));
     assert_int_equal(count, ENTRIES);
     for (unsigned i = 0; i < ENTRIES; i++) {
@@ -238,9 +238,9 @@ static void check_profile(struct subject *s)
     assert_true(ns[LONG] > 500);
     assert_true(sum <= elapsed);
     /* A profile that failed is ended like any other; then nothing is noted any more. */
-    ok(s, s->ops->profile_begin(s->device, 1, &s->error));
-    ok(s, s->ops->profile_start(s->device, &s->error));
-    ok(s, s->ops->profile_end(s->device, NULL, &count, &marked, &s->error));
+    ok(s, s->ops->profile->begin(s->device, 1, &s->error));
+    ok(s, s->ops->profile->start(s->device, &s->error));
+    ok(s, s->ops->profile->end(s->device, NULL, &count, &marked, &s->error));
     ok(s, s->ops->copy(s->device, y, 0, x, 0, 64, &s->error));
     ok(s, s->ops->sync(s->device, &s->error));
     ok(s, s->ops->free(s->device, x, size, &s->error));

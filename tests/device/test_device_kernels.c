@@ -281,21 +281,22 @@ static void a_handle_may_name_new_memory(void **state)
 static void check_host_memory(struct subject *s)
 {
     const struct launch l = {.extent = {1000, 1, 1}, .rank = 1};
-    if (!s->ops->host_alloc)
+    if (!s->ops->host_memory)
         return;
     struct device_program *p = build(s);
-    for (int kind = HOST_PINNED; kind <= HOST_MANAGED; kind++)
+    for (int kind = MEMORY_PINNED; kind <= MEMORY_MANAGED; kind++)
         for (int i = 1; i < 4; i++) {
             uint64_t out;
-            int code =
-                s->ops->host_alloc(s->device, (enum host_memory)kind, 4000, &out, NULL, &s->error);
+            int code = s->ops->host_memory->alloc(s->device, (enum driver_memory)kind, 4000, &out,
+                                                  NULL, &s->error);
             if (code == ERR_UNSUPPORTED)
                 continue;
             ok(s, code);
             launch_points(s, p, out, 0, &l, i);
             expect_points(s, out, 1000, 0, &l, i);
             launch_points(s, p, out, 0, &l, i); /* freed while in use */
-            ok(s, s->ops->host_free(s->device, (enum host_memory)kind, out, 4000, &s->error));
+            ok(s, s->ops->host_memory->free(s->device, (enum driver_memory)kind, out, 4000,
+                                            &s->error));
         }
     s->ops->unbuild(s->device, p);
 }

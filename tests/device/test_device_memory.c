@@ -28,28 +28,28 @@ struct vm {
 static uint64_t create(const struct vm *v)
 {
     uint64_t chunk = 0;
-    ok(v->s, v->s->ops->vm_create(v->s->device, v->bytes, &chunk, &v->s->error));
+    ok(v->s, v->s->ops->vm->create(v->s->device, v->bytes, &chunk, &v->s->error));
     assert_true(chunk != 0);
     return chunk;
 }
 
 static void map(const struct vm *v, uint64_t chunk, unsigned place)
 {
-    uint64_t address = v->range + place * v->bytes;
-    ok(v->s, v->s->ops->vm_map(v->s->device, address, chunk, v->bytes, &v->s->error));
-    ok(v->s, v->s->ops->vm_access(v->s->device, address, v->bytes, &v->s->error));
+    uint64_t offset = place * v->bytes;
+    ok(v->s, v->s->ops->vm->map(v->s->device, v->range, offset, chunk, v->bytes, &v->s->error));
+    ok(v->s, v->s->ops->vm->access(v->s->device, v->range, offset, v->bytes, &v->s->error));
 }
 
 static void unmap(const struct vm *v, unsigned place)
 {
-    uint64_t address = v->range + place * v->bytes;
+    uint64_t offset = place * v->bytes;
     ok(v->s, v->s->ops->sync(v->s->device, &v->s->error));
-    ok(v->s, v->s->ops->vm_unmap(v->s->device, address, v->bytes, &v->s->error));
+    ok(v->s, v->s->ops->vm->unmap(v->s->device, v->range, offset, v->bytes, &v->s->error));
 }
 
 static void release(const struct vm *v, uint64_t chunk)
 {
-    ok(v->s, v->s->ops->vm_release(v->s->device, chunk, v->bytes, &v->s->error));
+    ok(v->s, v->s->ops->vm->release(v->s->device, chunk, v->bytes, &v->s->error));
 }
 
 /* What is written through one place is read through another, because the chunk is the same. */
@@ -103,22 +103,24 @@ static void chunks_come_and_go(const struct vm *v)
 
 static void check_vm(struct subject *s)
 {
-    if (!s->ops->vm_granularity) {
+    if (!s->ops->vm) {
         print_message("%s has no virtual memory\n", device_info(s->device)->id);
         return;
     }
-    uint64_t granularity = 0;
-    ok(s, s->ops->vm_granularity(s->device, &granularity, &s->error));
+    struct driver_vm_info info = {0};
+    ok(s, s->ops->vm->info(s->device, &info, &s->error));
+    const uint64_t granularity = info.granularity_bytes;
+    assert_int_equal(info.memory_bytes, device_info(s->device)->memory_bytes);
     assert_true(granularity >= 4096 && (granularity & (granularity - 1)) == 0);
     struct vm v = {.s = s, .bytes = ((2 << 20) + granularity - 1) / granularity * granularity};
-    ok(s, s->ops->vm_reserve(s->device, PLACES * v.bytes, &v.range, &s->error));
+    ok(s, s->ops->vm->reserve(s->device, PLACES * v.bytes, &v.range, &s->error));
     assert_int_equal(v.range % granularity, 0);
     chunks_keep_their_contents(&v);
     chunks_come_and_go(&v);
     uint64_t chunk = 0;
-    assert_int_equal(s->ops->vm_create(s->device, (uint64_t)1 << 50, &chunk, &s->error), ERR_OOM);
+    assert_int_equal(s->ops->vm->create(s->device, (uint64_t)1 << 50, &chunk, &s->error), ERR_OOM);
     assert_non_null(strstr(s->error.text, "1024 TiB"));
-    ok(s, s->ops->vm_unreserve(s->device, v.range, PLACES * v.bytes, &s->error));
+    ok(s, s->ops->vm->unreserve(s->device, v.range, PLACES * v.bytes, &s->error));
 }
 
 static void chunks_are_mapped_where_they_should(void **state)
@@ -132,17 +134,16 @@ static void chunks_are_mapped_where_they_should(void **state)
 static uint64_t reserved(struct subject *s, uint64_t pool, uint64_t *peak_bytes)
 {
     uint64_t bytes = 0;
-    ok(s, s->ops->pool_reserved(s->device, pool, &bytes, peak_bytes, &s->error));
+    ok(s, s->ops->pools->reserved(s->device, pool, &bytes, peak_bytes, &s->error));
     return bytes;
 }
 
 static uint64_t open_pool(struct subject *s, uint64_t threshold_bytes, uint64_t most_bytes)
 {
-    const struct device_pool_options options = {.release_threshold_bytes = threshold_bytes,
-                                                .most_bytes = most_bytes,
+    const struct driver_pool_options options = {.release_threshold_bytes = threshold_bytes,
                                                 .follow_event_dependencies = true};
     uint64_t pool = 0;
-    ok(s, s->ops->pool_open(s->device, &options, &pool, &s->error));
+    ok(s, s->ops->pools->open(s->device, &options, most_bytes, &pool, &s->error));
     return pool;
 }
 
@@ -151,20 +152,20 @@ static void check_threshold(struct subject *s, uint64_t threshold_bytes)
 {
     const uint64_t bytes = 64 << 20;
     uint64_t pool = open_pool(s, threshold_bytes, 0), memory = 0, peak_bytes = 0;
-    ok(s, s->ops->pool_alloc(s->device, pool, 0, bytes, &memory, &s->error));
+    ok(s, s->ops->pools->alloc(s->device, pool, 0, bytes, &memory, &s->error));
     write_word(s, memory, bytes - 4, 7);
     assert_int_equal(read_word(s, memory, bytes - 4), 7);
     assert_true(reserved(s, pool, &peak_bytes) >= bytes);
-    ok(s, s->ops->pool_free(s->device, pool, 0, memory, bytes, &s->error));
+    ok(s, s->ops->pools->free(s->device, pool, 0, memory, bytes, &s->error));
     ok(s, s->ops->sync(s->device, &s->error));
     uint64_t kept_bytes = reserved(s, pool, &peak_bytes);
     assert_true(peak_bytes >= bytes);
     assert_true(threshold_bytes ? kept_bytes >= bytes : kept_bytes == 0);
-    ok(s, s->ops->pool_trim(s->device, pool, 0, &s->error));
-    ok(s, s->ops->pool_reset_peak(s->device, pool, &s->error));
+    ok(s, s->ops->pools->trim(s->device, pool, 0, &s->error));
+    ok(s, s->ops->pools->reset_peak(s->device, pool, &s->error));
     assert_int_equal(reserved(s, pool, &peak_bytes), 0);
     assert_int_equal(peak_bytes, 0);
-    ok(s, s->ops->pool_close(s->device, pool, &s->error));
+    ok(s, s->ops->pools->close(s->device, pool, &s->error));
 }
 
 /* The pool refuses beyond its limit, and works after it. */
@@ -172,16 +173,16 @@ static void check_limit(struct subject *s)
 {
     const uint64_t most_bytes = 128 << 20;
     uint64_t pool = open_pool(s, UINT64_MAX, most_bytes), first = 0, second = 0;
-    ok(s, s->ops->pool_alloc(s->device, pool, 0, most_bytes / 2, &first, &s->error));
-    assert_int_equal(s->ops->pool_alloc(s->device, pool, 0, most_bytes, &second, &s->error),
+    ok(s, s->ops->pools->alloc(s->device, pool, 0, most_bytes / 2, &first, &s->error));
+    assert_int_equal(s->ops->pools->alloc(s->device, pool, 0, most_bytes, &second, &s->error),
                      ERR_OOM);
-    ok(s, s->ops->pool_free(s->device, pool, 0, first, most_bytes / 2, &s->error));
-    ok(s, s->ops->pool_close(s->device, pool, &s->error));
+    ok(s, s->ops->pools->free(s->device, pool, 0, first, most_bytes / 2, &s->error));
+    ok(s, s->ops->pools->close(s->device, pool, &s->error));
 }
 
 static void check_pool(struct subject *s)
 {
-    if (!s->ops->pool_open) {
+    if (!s->ops->pools) {
         print_message("%s has no pool\n", device_info(s->device)->id);
         return;
     }

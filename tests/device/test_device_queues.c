@@ -23,53 +23,53 @@ static void check_queues(struct subject *s)
 {
     enum { QUEUES = 4 };
     uint64_t memory[QUEUES];
-    if (!s->ops->use_queue)
+    if (!s->ops->queues)
         return;
     for (unsigned q = 0; q < QUEUES; q++)
         memory[q] = allocate(s, SIZE);
     for (unsigned q = QUEUES; q-- > 0;) {
-        ok(s, s->ops->use_queue(s->device, q, &s->error));
+        ok(s, s->ops->queues->use(s->device, q, &s->error));
         ok(s, s->ops->fill(s->device, memory[q], 0, 0xee, SIZE, &s->error));
         ok(s, s->ops->fill(s->device, memory[q], 0, (uint8_t)(10 + q), SIZE, &s->error));
     }
     for (unsigned q = 0; q < QUEUES; q++) {
-        ok(s, s->ops->sync_queue(s->device, q, &s->error));
+        ok(s, s->ops->queues->sync(s->device, q, &s->error));
         all_bytes_are(s, memory[q], (uint8_t)(10 + q)); /* read through queue 0 */
     }
     for (unsigned q = 0; q < QUEUES; q++) {
-        ok(s, s->ops->use_queue(s->device, q, &s->error));
+        ok(s, s->ops->queues->use(s->device, q, &s->error));
         ok(s, s->ops->fill(s->device, memory[q], 0, (uint8_t)(20 + q), SIZE, &s->error));
     }
     ok(s, s->ops->sync(s->device, &s->error)); /* of all queues */
-    ok(s, s->ops->use_queue(s->device, 0, &s->error));
+    ok(s, s->ops->queues->use(s->device, 0, &s->error));
     for (unsigned q = 0; q < QUEUES; q++) {
         all_bytes_are(s, memory[q], (uint8_t)(20 + q));
         ok(s, s->ops->free(s->device, memory[q], SIZE, &s->error));
     }
-    assert_int_equal(s->ops->use_queue(s->device, DEVICE_QUEUES_MAX, &s->error), ERR_INTERNAL);
-    assert_int_equal(s->ops->sync_queue(s->device, DEVICE_QUEUES_MAX, &s->error), ERR_INTERNAL);
-    ok(s, s->ops->sync_queue(s->device, DEVICE_QUEUES_MAX - 1, &s->error)); /* never used */
+    assert_int_equal(s->ops->queues->use(s->device, DEVICE_QUEUES_MAX, &s->error), ERR_INTERNAL);
+    assert_int_equal(s->ops->queues->sync(s->device, DEVICE_QUEUES_MAX, &s->error), ERR_INTERNAL);
+    ok(s, s->ops->queues->sync(s->device, DEVICE_QUEUES_MAX - 1, &s->error)); /* never used */
 }
 
 /* A queue that was closed is another one when it is used again. */
 static void check_closed_queues(struct subject *s)
 {
-    if (!s->ops->queue_close)
+    if (!s->ops->queues || !s->ops->queues->close)
         return;
     uint64_t memory = allocate(s, SIZE);
     for (uint8_t byte = 1; byte < 4; byte++) {
-        ok(s, s->ops->use_queue(s->device, 5, &s->error));
+        ok(s, s->ops->queues->use(s->device, 5, &s->error));
         ok(s, s->ops->fill(s->device, memory, 0, byte, SIZE, &s->error));
-        assert_int_equal(s->ops->queue_close(s->device, 5, &s->error), ERR_INTERNAL);
+        assert_int_equal(s->ops->queues->close(s->device, 5, &s->error), ERR_INTERNAL);
         assert_non_null(strstr(s->error.text, "in use"));
-        ok(s, s->ops->use_queue(s->device, 0, &s->error));
-        ok(s, s->ops->sync_queue(s->device, 5, &s->error));
-        ok(s, s->ops->queue_close(s->device, 5, &s->error));
-        ok(s, s->ops->queue_close(s->device, 5, &s->error)); /* is not there any more */
+        ok(s, s->ops->queues->use(s->device, 0, &s->error));
+        ok(s, s->ops->queues->sync(s->device, 5, &s->error));
+        ok(s, s->ops->queues->close(s->device, 5, &s->error));
+        ok(s, s->ops->queues->close(s->device, 5, &s->error)); /* is not there any more */
         ok(s, s->ops->sync(s->device, &s->error));
         all_bytes_are(s, memory, byte);
     }
-    assert_int_equal(s->ops->queue_close(s->device, DEVICE_QUEUES_MAX, &s->error), ERR_INTERNAL);
+    assert_int_equal(s->ops->queues->close(s->device, DEVICE_QUEUES_MAX, &s->error), ERR_INTERNAL);
     ok(s, s->ops->free(s->device, memory, SIZE, &s->error));
 }
 
@@ -103,23 +103,23 @@ static void bytes_come_and_go(struct subject *s, uint64_t memory, uint64_t other
 }
 
 /* Memory of every kind is used by all commands, alone and together with the device's own. */
-static void use_host_memory(struct subject *s, enum host_memory kind)
+static void use_host_memory(struct subject *s, enum driver_memory kind)
 {
     uint64_t memory = 0, other = 0, own;
     void *host = NULL;
-    int code = s->ops->host_alloc(s->device, kind, SIZE, &memory, NULL, &s->error);
+    int code = s->ops->host_memory->alloc(s->device, kind, SIZE, &memory, NULL, &s->error);
     if (code == ERR_UNSUPPORTED) {
         assert_true(strlen(s->error.text) > 0);
         return;
     }
     ok(s, code);
-    ok(s, s->ops->host_alloc(s->device, kind, SIZE, &other, &host, &s->error));
+    ok(s, s->ops->host_memory->alloc(s->device, kind, SIZE, &other, &host, &s->error));
     assert_true(memory != 0 && other != 0 && host != NULL);
     own = allocate(s, SIZE);
     bytes_come_and_go(s, memory, other);
     bytes_come_and_go(s, own, other);
     bytes_come_and_go(s, memory, own);
-    if (kind != HOST_COARSE_SVM) {
+    if (kind != MEMORY_COARSE_SVM) {
         ok(s, s->ops->fill(s->device, other, 0, 3, SIZE, &s->error));
         ok(s, s->ops->sync(s->device, &s->error));
         assert_int_equal(((uint8_t *)host)[SIZE - 1], 3);
@@ -129,20 +129,20 @@ static void use_host_memory(struct subject *s, enum host_memory kind)
     if (s->ops->touch)
         ok(s, s->ops->touch(s->device, memory, SIZE, &s->error));
     ok(s, s->ops->fill(s->device, other, 0, 9, SIZE, &s->error)); /* freed while in use */
-    ok(s, s->ops->host_free(s->device, kind, memory, SIZE, &s->error));
-    ok(s, s->ops->host_free(s->device, kind, other, SIZE, &s->error));
+    ok(s, s->ops->host_memory->free(s->device, kind, memory, SIZE, &s->error));
+    ok(s, s->ops->host_memory->free(s->device, kind, other, SIZE, &s->error));
     ok(s, s->ops->free(s->device, own, SIZE, &s->error));
     ok(s, s->ops->sync(s->device, &s->error));
 }
 
 static void check_host_memory(struct subject *s)
 {
-    if (!s->ops->host_alloc)
+    if (!s->ops->host_memory)
         return;
     for (unsigned queue = 0; queue < 2; queue++) { /* with one queue, and where there are two */
-        ok(s, s->ops->use_queue(s->device, queue, &s->error));
-        for (int kind = HOST_PINNED; kind <= HOST_MANAGED; kind++)
-            use_host_memory(s, (enum host_memory)kind);
+        ok(s, s->ops->queues->use(s->device, queue, &s->error));
+        for (int kind = MEMORY_PINNED; kind <= MEMORY_MANAGED; kind++)
+            use_host_memory(s, (enum driver_memory)kind);
     }
 }
 
@@ -159,10 +159,10 @@ static void check_pinned_copies(struct subject *s)
     uint64_t pinned, own = 0;
     void *host;
     uint8_t got;
-    if (!s->ops->host_alloc)
+    if (!s->ops->host_memory)
         return;
     own = allocate(s, SIZE);
-    ok(s, s->ops->host_alloc(s->device, HOST_PINNED, SIZE, &pinned, &host, &s->error));
+    ok(s, s->ops->host_memory->alloc(s->device, MEMORY_PINNED, SIZE, &pinned, &host, &s->error));
     for (uint8_t round = 1; round < 20; round++) {
         uint8_t *words = host;
         memset(words, round, SIZE);
@@ -174,7 +174,7 @@ static void check_pinned_copies(struct subject *s)
         ok(s, s->ops->sync(s->device, &s->error));
         assert_true(words[0] == round && words[1] == 100 + round && words[SIZE - 1] == 100 + round);
     }
-    ok(s, s->ops->host_free(s->device, HOST_PINNED, pinned, SIZE, &s->error));
+    ok(s, s->ops->host_memory->free(s->device, MEMORY_PINNED, pinned, SIZE, &s->error));
     ok(s, s->ops->free(s->device, own, SIZE, &s->error));
 }
 
@@ -194,13 +194,13 @@ static void check_loads(struct subject *s)
     if (!s->ops->load)
         return;
     own = allocate(s, SIZE);
-    if (s->ops->host_alloc)
-        ok(s, s->ops->host_alloc(s->device, HOST_PINNED, SIZE, &pinned, NULL, &s->error));
+    if (s->ops->host_memory)
+        ok(s, s->ops->host_memory->alloc(s->device, MEMORY_PINNED, SIZE, &pinned, NULL, &s->error));
     else
         pinned = allocate(s, SIZE); /* it has no other memory than the host's */
-    for (unsigned queue = 0; queue < (s->ops->use_queue ? 2 : 1); queue++) {
-        if (s->ops->use_queue)
-            ok(s, s->ops->use_queue(s->device, queue, &s->error));
+    for (unsigned queue = 0; queue < (s->ops->queues ? 2 : 1); queue++) {
+        if (s->ops->queues)
+            ok(s, s->ops->queues->use(s->device, queue, &s->error));
         for (uint8_t round = 1; round < 20; round++) {
             ok(s, s->ops->fill(s->device, own, 0, round, SIZE, &s->error));
             ok(s, s->ops->fill(s->device, pinned, 0, (uint8_t)(100 + round), SIZE, &s->error));
@@ -212,18 +212,18 @@ static void check_loads(struct subject *s)
         }
         ok(s, s->ops->load(s->device, got, pinned, 0, 0, &s->error));
     }
-    if (s->ops->sub_buffer) {
-        ok(s, s->ops->sub_buffer(s->device, pinned, offset, 100, &part, &s->error));
+    if (s->ops->sub_buffers) {
+        ok(s, s->ops->sub_buffers->create(s->device, pinned, offset, 100, &part, &s->error));
         ok(s, s->ops->fill(s->device, part, 7, 5, 1, &s->error));
         ok(s, s->ops->load(s->device, got, part, 7, 1, &s->error));
         assert_int_equal(got[0], 5);
-        ok(s, s->ops->release_sub_buffer(s->device, part, 100, &s->error));
+        ok(s, s->ops->sub_buffers->release(s->device, part, 100, &s->error));
     }
     ok(s, s->ops->sync(s->device, &s->error));
-    if (s->ops->use_queue)
-        ok(s, s->ops->use_queue(s->device, 0, &s->error));
-    if (s->ops->host_alloc)
-        ok(s, s->ops->host_free(s->device, HOST_PINNED, pinned, SIZE, &s->error));
+    if (s->ops->queues)
+        ok(s, s->ops->queues->use(s->device, 0, &s->error));
+    if (s->ops->host_memory)
+        ok(s, s->ops->host_memory->free(s->device, MEMORY_PINNED, pinned, SIZE, &s->error));
     else
         ok(s, s->ops->free(s->device, pinned, SIZE, &s->error));
     ok(s, s->ops->free(s->device, own, SIZE, &s->error));
@@ -239,23 +239,23 @@ static void pinned_memory_is_loaded(void **state)
  * part that comes later may have its handle. */
 static void check_sub_buffers(struct subject *s)
 {
-    if (!s->ops->sub_buffer)
+    if (!s->ops->sub_buffers)
         return;
     const uint64_t offset = 3 * device_info(s->device)->alignment_bytes, bytes = 1001;
     uint64_t memory = allocate(s, SIZE), other = allocate(s, SIZE), part = 0;
     uint8_t got[3];
     ok(s, s->ops->fill(s->device, memory, 0, 1, SIZE, &s->error));
     for (uint8_t round = 2; round < 20; round++) {
-        ok(s, s->ops->sub_buffer(s->device, memory, offset, bytes, &part, &s->error));
+        ok(s, s->ops->sub_buffers->create(s->device, memory, offset, bytes, &part, &s->error));
         ok(s, s->ops->fill(s->device, part, 0, round, bytes, &s->error));
         ok(s, s->ops->copy(s->device, other, 0, part, bytes - 1, 1, &s->error));
-        ok(s, s->ops->release_sub_buffer(s->device, part, bytes, &s->error));
+        ok(s, s->ops->sub_buffers->release(s->device, part, bytes, &s->error));
         ok(s, s->ops->read(s->device, got, memory, offset + bytes - 2, 3, &s->error));
         assert_true(got[0] == round && got[1] == round && got[2] == 1);
         ok(s, s->ops->read(s->device, got, other, 0, 1, &s->error));
         assert_int_equal(got[0], round);
     }
-    assert_true(s->ops->sub_buffer(s->device, memory, 1, bytes, &part, &s->error) < 0);
+    assert_true(s->ops->sub_buffers->create(s->device, memory, 1, bytes, &part, &s->error) < 0);
     assert_non_null(strstr(s->error.text, "MISALIGNED"));
     ok(s, s->ops->free(s->device, memory, SIZE, &s->error));
     ok(s, s->ops->free(s->device, other, SIZE, &s->error));

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "alloc/source_heap.h"
 #include "base/arena.h"
 #include "device_heap/kernels.h"
 
@@ -20,8 +21,8 @@ struct fake_heap *fake_heap_open(struct fake_heaps *heaps, const struct source_h
         .words = (uint32_t)(o->arena_bytes / 4),
         .capacity = slots + 1,
         .slot_count = slots,
-        .policy = (enum device_heap_policy)o->policy,
-        .padding = o->seed_padding ? DEVICE_HEAP_SEED : DEVICE_HEAP_TIGHT,
+        .policy = o->policy,
+        .padding = o->padding,
     };
     h->words.index = must_alloc(heap_index_words(h->words.policy, slots + 1) * 4);
     h->words.arena = must_alloc(o->arena_bytes);

@@ -3,7 +3,10 @@
 #ifndef GAMUT_TESTS_FAKE_HEAP_H
 #define GAMUT_TESTS_FAKE_HEAP_H
 
-#include "alloc/source.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct source_heap_options;
 
 /* Heaps in an array that the fake owns; zeros to begin with. */
 struct fake_heaps {

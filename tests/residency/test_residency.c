@@ -302,7 +302,7 @@ static void what_has_come_to_the_host_outlives_the_devices(void **state)
 
 static int use_queue(struct rig *r, unsigned queue)
 {
-    return r->group->ops->use_queue(r->group, queue, NULL);
+    return r->group->ops->queues->use(r->group, queue, NULL);
 }
 
 /* Two queues of the group and two members: who writes x, and who has waited. */
@@ -339,7 +339,7 @@ static void writers_that_nobody_has_ordered_are_found(void **state)
                            : rig_launch(&r, 0, own, false, cases[i].first, 0, &error);
             assert_int_equal(code, 0);
             if (cases[i].waits)
-                rig_must(r.group->ops->sync_queue(r.group, 0, &error), &error);
+                rig_must(r.group->ops->queues->sync(r.group, 0, &error), &error);
             rig_must(use_queue(&r, 1), &error);
             code = cases[i].second_writes
                        ? rig_launch(&r, member, cases[i].second, false, other, 0, &error)

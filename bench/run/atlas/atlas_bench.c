@@ -156,15 +156,15 @@ int bench_sync(struct bench *b, struct error *error)
 static int put_in_the_way(struct bench *b, struct error *error)
 {
     const struct obstacle *o = &b->obstacle;
-    int code = b->ops->use_queue(b->device, o->queue, error);
+    int code = b->ops->queues->use(b->device, o->queue, error);
     if (!code)
         code = bench_spin(b, o->ns, error);
     if (!code && o->use)
         code = bench_touch(b, o->use, o->use_bytes, error);
     /* Leaving the queue submits it. */
     if (!code)
-        code = b->ops->use_queue(b->device, 1, error);
-    return code ? code : b->ops->use_queue(b->device, 0, error);
+        code = b->ops->queues->use(b->device, 1, error);
+    return code ? code : b->ops->queues->use(b->device, 0, error);
 }
 
 uint64_t bench_begin(struct bench *b)
@@ -358,7 +358,7 @@ static int call_sync(struct bench *b, uint64_t bytes, unsigned turn, struct erro
 static int call_mark(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
     (void)bytes;
-    return b->ops->mark(b->device, turn % 2, error);
+    return b->ops->mark(b->device, turn % 2 ? MARK_END : MARK_START, error);
 }
 
 static int call_copy(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
@@ -404,11 +404,11 @@ static int device_time(struct bench *b, uint64_t spin_ns, command_call *call, ui
 {
     int code = b->is_synchronous ? 0 : bench_spin(b, spin_ns, error);
     if (!code)
-        code = b->ops->mark(b->device, 0, error);
+        code = b->ops->mark(b->device, MARK_START, error);
     if (!code)
         code = call(b, bytes, 0, error);
     if (!code)
-        code = b->ops->mark(b->device, 1, error);
+        code = b->ops->mark(b->device, MARK_END, error);
     if (!code)
         code = bench_sync(b, error);
     return code ? code : b->ops->elapsed_ns(b->device, ns, error);

@@ -468,7 +468,7 @@ static int measure_waits(struct bench *b, const struct open_method *methods, siz
 {
     static const uint64_t all_sizes[] = {4096, 1 << 20, 64 << 20, 1 << 30};
     size_t size_count = b->options->quick ? 1 : sizeof all_sizes / sizeof *all_sizes;
-    if (b->is_synchronous || !b->ops->use_queue)
+    if (b->is_synchronous || !b->ops->queues)
         return 0;
     int code = probe_commands(b, 0, error);
     for (size_t s = 0; s < size_count && !code; s++) {

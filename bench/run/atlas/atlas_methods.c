@@ -76,15 +76,15 @@ static int malloc_free(struct bench *b, uint64_t state, struct method_block *blo
 
 static int open_pool(struct bench *b, uint64_t threshold_bytes, uint64_t *pool, struct error *error)
 {
-    if (!b->ops->pool_open || !b->ops->pool_alloc)
+    if (!b->ops->pools)
         return error_set(error, ERR_UNSUPPORTED, "%s has no stream-ordered pool", b->ops->name);
-    const struct device_pool_options options = {
+    const struct driver_pool_options options = {
         .release_threshold_bytes = threshold_bytes,
         .follow_event_dependencies = true,
         .allow_opportunistic = true,
         .allow_internal_dependencies = true,
     };
-    return b->ops->pool_open(b->device, &options, pool, error);
+    return b->ops->pools->open(b->device, &options, 0, pool, error);
 }
 
 static int keeping_pool_open(struct bench *b, uint64_t *pool, struct error *error)
@@ -99,58 +99,63 @@ static int releasing_pool_open(struct bench *b, uint64_t *pool, struct error *er
 
 static void pool_close(struct bench *b, uint64_t pool)
 {
-    b->ops->pool_close(b->device, pool, NULL);
+    b->ops->pools->close(b->device, pool, NULL);
 }
 
-STEP(pool_alloc, pool_alloc(b->device, state, 0, block->bytes, &block->memory, error))
-STEP(pool_free, pool_free(b->device, state, 0, block->memory, block->bytes, error))
+STEP(pool_alloc, pools->alloc(b->device, state, 0, block->bytes, &block->memory, error))
+STEP(pool_free, pools->free(b->device, state, 0, block->memory, block->bytes, error))
 
 /* ---- vmm: addresses and chunks, call by call ---- */
 
 static int vmm_open(struct bench *b, uint64_t *state, struct error *error)
 {
-    if (!b->ops->vm_granularity)
+    if (!b->ops->vm)
         return error_set(error, ERR_UNSUPPORTED, "%s has no calls for virtual memory",
                          b->ops->name);
-    return b->ops->vm_granularity(b->device, state, error);
+    struct driver_vm_info info = {0};
+    int code = b->ops->vm->info(b->device, &info, error);
+    *state = info.granularity_bytes;
+    return code;
 }
 
-STEP(vmm_reserve, vm_reserve(b->device, block->bytes, &block->memory, error))
-STEP(vmm_create, vm_create(b->device, block->bytes, &block->chunk, error))
-STEP(vmm_map, vm_map(b->device, block->memory, block->chunk, block->bytes, error))
-STEP(vmm_access, vm_access(b->device, block->memory, block->bytes, error))
-STEP(vmm_unmap, vm_unmap(b->device, block->memory, block->bytes, error))
-STEP(vmm_release, vm_release(b->device, block->chunk, block->bytes, error))
-STEP(vmm_unreserve, vm_unreserve(b->device, block->memory, block->bytes, error))
+STEP(vmm_reserve, vm->reserve(b->device, block->bytes, &block->memory, error))
+STEP(vmm_create, vm->create(b->device, block->bytes, &block->chunk, error))
+STEP(vmm_map, vm->map(b->device, block->memory, 0, block->chunk, block->bytes, error))
+STEP(vmm_access, vm->access(b->device, block->memory, 0, block->bytes, error))
+STEP(vmm_unmap, vm->unmap(b->device, block->memory, 0, block->bytes, error))
+STEP(vmm_release, vm->release(b->device, block->chunk, block->bytes, error))
+STEP(vmm_unreserve, vm->unreserve(b->device, block->memory, block->bytes, error))
 
 /* ---- pinned, shared: memory that the host can address ---- */
 
-static int host_memory_open(struct bench *b, enum host_memory kind, uint64_t *state,
+static int host_memory_open(struct bench *b, enum driver_memory kind, uint64_t *state,
                             struct error *error)
 {
     struct method_block block = {.bytes = 65536};
     *state = kind;
-    if (!b->ops->host_alloc)
+    if (!b->ops->host_memory)
         return error_set(error, ERR_UNSUPPORTED, "%s has the host's memory anyway", b->ops->name);
-    int code = b->ops->host_alloc(b->device, kind, block.bytes, &block.memory, &block.host, error);
-    return code ? code : b->ops->host_free(b->device, kind, block.memory, block.bytes, error);
+    int code =
+        b->ops->host_memory->alloc(b->device, kind, block.bytes, &block.memory, &block.host, error);
+    return code ? code
+                : b->ops->host_memory->free(b->device, kind, block.memory, block.bytes, error);
 }
 
 static int pinned_open(struct bench *b, uint64_t *state, struct error *error)
 {
-    return host_memory_open(b, HOST_PINNED, state, error);
+    return host_memory_open(b, MEMORY_PINNED, state, error);
 }
 
 static int shared_open(struct bench *b, uint64_t *state, struct error *error)
 {
     bool is_cuda = device_info(b->device)->language == KERNEL_CUDA_C;
-    return host_memory_open(b, is_cuda ? HOST_MANAGED : HOST_COARSE_SVM, state, error);
+    return host_memory_open(b, is_cuda ? MEMORY_MANAGED : MEMORY_COARSE_SVM, state, error);
 }
 
-STEP(host_memory_alloc, host_alloc(b->device, (enum host_memory)state, block->bytes, &block->memory,
-                                   &block->host, error))
+STEP(host_memory_alloc, host_memory->alloc(b->device, (enum driver_memory)state, block->bytes,
+                                           &block->memory, &block->host, error))
 STEP(host_memory_free,
-     host_free(b->device, (enum host_memory)state, block->memory, block->bytes, error))
+     host_memory->free(b->device, (enum driver_memory)state, block->memory, block->bytes, error))
 
 /* ---- all of them ---- */
 

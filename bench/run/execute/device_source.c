@@ -1,5 +1,15 @@
 #include "run/execute/device_source.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/source_heap.h"
+#include "base/arena.h"
+#include "device_heap/device_heap.h"
+#include "device_heap/kernels.h"
+
+/* ---- plain memory ---- */
+
 static int alloc(void *context, uint64_t bytes, uint64_t *memory, struct error *error)
 {
     struct device *d = context;
@@ -24,248 +34,230 @@ static int sync_device(void *context, struct error *error)
     return d->ops->sync(d, error);
 }
 
-/* ---- memory that the host can address ---- */
+/* ---- heaps on the device, and where it is asked for a mirror of each on the host ---- */
 
-static enum host_memory host_memory_of(enum source_kind kind)
+enum { RING_COMMANDS = 1024, WORD_BYTES = 4 };
+
+struct source_heap {
+    struct device_heap *heap;
+    unsigned queue;
+    bool has_mirror;
+    struct host_heap mirror;
+};
+
+static int heap_begin(void *context, uint64_t *kernels, struct error *error)
 {
-    switch (kind) {
-    case SOURCE_COARSE_SVM:
-        return HOST_COARSE_SVM;
-    case SOURCE_FINE_SVM:
-        return HOST_FINE_SVM;
-    case SOURCE_MANAGED:
-        return HOST_MANAGED;
-    default:
-        return HOST_PINNED;
+    struct device_heap_kernels *k;
+    const struct device_info *info = device_info(context);
+    if (info->members > 1)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "a heap on the device is that of one device, %s is a group of %u",
+                         info->id, info->members);
+    int code = device_heap_kernels_build(context, &k, error);
+    if (!code)
+        *kernels = (uint64_t)(uintptr_t)k;
+    return code;
+}
+
+static void heap_end(void *context, uint64_t kernels)
+{
+    (void)context;
+    device_heap_kernels_free((struct device_heap_kernels *)(uintptr_t)kernels);
+}
+
+static struct source_heap *heap_of(uint64_t heap)
+{
+    return (struct source_heap *)(uintptr_t)heap;
+}
+
+/* Commands go to the heap's queue; others go to the first one. */
+static int use_queue(struct device *d, unsigned queue, struct error *error)
+{
+    return d->ops->queues ? d->ops->queues->use(d, queue, error) : 0;
+}
+
+static int leave_queue(struct device *d, const struct source_heap *h, int code, struct error *error)
+{
+    int left = h->queue ? use_queue(d, 0, code ? NULL : error) : 0;
+    return code ? code : left;
+}
+
+/* The arena's words are zeros that no page is taken for until a tag is written there. */
+static void open_mirror(struct source_heap *h, const struct device_heap_options *o)
+{
+    struct device_heap_parts parts = device_heap_parts(h->heap, 0);
+    h->has_mirror = true;
+    h->mirror = (struct host_heap){
+        .index = must_alloc(heap_index_words(o->policy, parts.capacity) * WORD_BYTES),
+        .arena = must_alloc((uint64_t)parts.words * WORD_BYTES),
+        .slots = must_alloc((uint64_t)parts.slot_count * SLOT_WORDS * WORD_BYTES),
+        .words = parts.words,
+        .capacity = parts.capacity,
+        .slot_count = parts.slot_count,
+        .policy = o->policy,
+        .padding = o->padding,
+    };
+    host_heap_init(&h->mirror);
+}
+
+static int heap_open(void *context, uint64_t kernels, uint64_t memory, unsigned queue,
+                     const struct source_heap_options *options, uint64_t *heap,
+                     uint64_t *index_bytes, struct error *error)
+{
+    const struct device_heap_options o = {
+        .policy = options->policy,
+        .padding = options->padding,
+        .arena_bytes = options->arena_bytes,
+        .slots = (uint32_t)options->block_count,
+        .ring_commands = RING_COMMANDS,
+        .arena = memory,
+        .kernels = (struct device_heap_kernels *)(uintptr_t)kernels,
+    };
+    struct source_heap *h = must_alloc(sizeof *h);
+    h->queue = queue;
+    int code = queue ? use_queue(context, queue, error) : 0;
+    if (!code)
+        code = device_heap_open(context, &o, &h->heap, error);
+    code = leave_queue(context, h, code, error);
+    if (code) {
+        device_heap_close(h->heap);
+        free(h);
+        return code;
     }
-}
-
-static int kind_alloc(void *context, enum source_kind kind, uint64_t bytes, uint64_t *memory,
-                      struct error *error)
-{
-    struct device *d = context;
-    return d->ops->host_alloc(d, host_memory_of(kind), bytes, memory, NULL, error);
-}
-
-static int kind_free(void *context, enum source_kind kind, uint64_t memory, uint64_t bytes,
-                     struct error *error)
-{
-    struct device *d = context;
-    return d->ops->host_free(d, host_memory_of(kind), memory, bytes, error);
-}
-
-static int kind_offered(void *context, enum source_kind kind, struct error *error)
-{
-    enum { PROBE_BYTES = 4096 };
-    struct device *d = context;
-    uint64_t memory;
-    if (!d->ops->host_alloc)
-        return error_set(error, ERR_UNSUPPORTED,
-                         "%s has one kind of memory: OpenCL and CUDA devices have more",
-                         device_info(d)->id);
-    int code = kind_alloc(d, kind, PROBE_BYTES, &memory, error);
-    return code ? code : kind_free(d, kind, memory, PROBE_BYTES, error);
-}
-
-static const struct source_kind_ops kind_ops = {
-    .offered = kind_offered, .alloc = kind_alloc, .free = kind_free};
-
-/* ---- parts of memories: sub-buffers ---- */
-
-static int part_create(void *context, uint64_t memory, uint64_t offset, uint64_t bytes,
-                       uint64_t *part, struct error *error)
-{
-    struct device *d = context;
-    return d->ops->sub_buffer(d, memory, offset, bytes, part, error);
-}
-
-static int part_release(void *context, uint64_t part, uint64_t bytes, struct error *error)
-{
-    struct device *d = context;
-    return d->ops->release_sub_buffer(d, part, bytes, error);
-}
-
-static int part_offered(void *context, enum source_kind kind, struct error *error)
-{
-    struct device *d = context;
-    if (!d->ops->sub_buffer)
-        return error_set(error, ERR_UNSUPPORTED,
-                         "%s has no sub-buffers: of the APIs here OpenCL alone has, on one device",
-                         device_info(d)->id);
-    if (kind == SOURCE_COARSE_SVM || kind == SOURCE_FINE_SVM)
-        return error_set(error, ERR_UNSUPPORTED,
-                         "shared virtual memory has no sub-buffers: a pointer into it is as good");
+    if (options->mirror)
+        open_mirror(h, &o);
+    *heap = (uint64_t)(uintptr_t)h;
+    *index_bytes = device_heap_held_bytes(h->heap);
     return 0;
 }
 
-static const struct source_part_ops part_ops = {
-    .offered = part_offered, .create = part_create, .release = part_release};
-
-/* ---- the driver's pool ---- */
-
-static int pool_open(void *context, const struct source_pool_options *options, uint64_t most_bytes,
-                     uint64_t *pool, struct error *error)
+static int heap_close(void *context, uint64_t heap, struct error *error)
 {
-    struct device *d = context;
-    if (!d->ops->pool_open)
-        return error_set(
-            error, ERR_UNSUPPORTED,
-            "%s has no stream-ordered pool: of the APIs here CUDA alone has, and no group",
-            device_info(d)->id);
-    const struct device_pool_options same = {
-        .release_threshold_bytes = options->release_threshold_bytes,
-        .most_bytes = most_bytes,
-        .follow_event_dependencies = options->follow_event_dependencies,
-        .allow_opportunistic = options->allow_opportunistic,
-        .allow_internal_dependencies = options->allow_internal_dependencies,
-    };
-    return d->ops->pool_open(d, &same, pool, error);
+    (void)context, (void)error;
+    struct source_heap *h = heap_of(heap);
+    device_heap_close(h->heap);
+    free(h->mirror.index);
+    free(h->mirror.arena);
+    free(h->mirror.slots);
+    free(h);
+    return 0;
 }
 
-static int pool_close(void *context, uint64_t pool, struct error *error)
+static void mirror_command(struct source_heap *h, uint32_t what, uint32_t count, uint32_t stride)
 {
-    struct device *d = context;
-    return d->ops->pool_close(d, pool, error);
+    const uint32_t command[COMMAND_WORDS] = {
+        [COMMAND_DO] = what, [COMMAND_COUNT] = count, [COMMAND_STRIDE] = stride};
+    if (h->has_mirror)
+        host_heap_ops(&h->mirror, command, 1, NULL, 0);
 }
 
-static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,
-                      uint64_t *memory, struct error *error)
+static int give_free(struct source_heap *h, uint32_t slot, struct error *error)
 {
-    struct device *d = context;
-    return d->ops->pool_alloc(d, pool, queue, bytes, memory, error);
+    int code = device_heap_free(h->heap, slot, error);
+    if (!code)
+        mirror_command(h, (uint32_t)HEAP_FREE | slot, 0, 0);
+    return code;
 }
 
-static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t memory, uint64_t bytes,
-                     struct error *error)
+/* Where the block of a slot is. */
+static int learn(struct source_heap *h, uint32_t slot, uint32_t words[SLOT_WORDS],
+                 struct error *error)
 {
-    struct device *d = context;
-    return d->ops->pool_free(d, pool, queue, memory, bytes, error);
+    if (!h->has_mirror)
+        return device_heap_read_slot(h->heap, slot, words, error);
+    memcpy(words, h->mirror.slots + (size_t)slot * SLOT_WORDS, SLOT_WORDS * WORD_BYTES);
+    return 0;
 }
 
-static int pool_trim(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error)
+static int give_alloc(struct source_heap *h, uint64_t bytes, uint64_t alignment, uint64_t *block,
+                      uint64_t *offset, struct error *error)
 {
-    struct device *d = context;
-    return d->ops->pool_trim(d, pool, keep_bytes, error);
+    uint32_t slot, words[SLOT_WORDS], stride = (uint32_t)(alignment / WORD_BYTES);
+    uint32_t count = (uint32_t)((bytes + alignment - 1) / alignment);
+    int code = device_heap_alloc(h->heap, count, stride, &slot, error);
+    if (code)
+        return code;
+    mirror_command(h, (uint32_t)HEAP_ALLOC | slot, count, stride);
+    code = device_heap_submit(h->heap, 0, 0, error);
+    if (!code)
+        code = learn(h, slot, words, error);
+    if (code || words[SLOT_BLOCK] == 0) {
+        int freed = give_free(h, slot, code ? NULL : error);
+        return code ? code
+               : freed
+                   ? freed
+                   : error_set(error, ERR_OOM, "the heap on the device has no room for %llu bytes",
+                               (unsigned long long)bytes);
+    }
+    *block = slot;
+    *offset = (uint64_t)words[SLOT_INDEX] * alignment;
+    return 0;
 }
 
-static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,
-                         struct error *error)
+static int heap_alloc(void *context, uint64_t heap, uint64_t bytes, uint64_t alignment,
+                      uint64_t *block, uint64_t *offset, struct error *error)
 {
-    struct device *d = context;
-    return d->ops->pool_reserved(d, pool, bytes, peak_bytes, error);
+    struct source_heap *h = heap_of(heap);
+    int code = h->queue ? use_queue(context, h->queue, error) : 0;
+    if (!code)
+        code = give_alloc(h, bytes, alignment, block, offset, error);
+    return leave_queue(context, h, code, error);
 }
 
-static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
+static int heap_free(void *context, uint64_t heap, uint64_t block, struct error *error)
 {
-    struct device *d = context;
-    return d->ops->pool_reset_peak(d, pool, error);
+    (void)context;
+    return give_free(heap_of(heap), (uint32_t)block, error);
 }
 
-static const struct source_pool_ops pool_ops = {
-    .open = pool_open,
-    .close = pool_close,
-    .alloc = pool_alloc,
-    .free = pool_free,
-    .trim = pool_trim,
-    .reserved = pool_reserved,
-    .reset_peak = pool_reset_peak,
-};
-
-/* ---- virtual memory ---- */
-
-static int vm_info(void *context, struct source_vm_info *info, struct error *error)
+/* All commands that were given have come to the device before it is looked at. */
+static int heap_check(void *context, uint64_t heap, uint64_t *broken, struct error *error)
 {
-    struct device *d = context;
-    if (!d->ops->vm_granularity)
-        return error_set(
-            error, ERR_UNSUPPORTED,
-            "%s has no virtual memory for programs to map: CUDA and the host have, and no group",
-            device_info(d)->id);
-    info->memory_bytes = device_info(d)->memory_bytes;
-    return d->ops->vm_granularity(d, &info->granularity_bytes, error);
+    struct source_heap *h = heap_of(heap);
+    uint64_t report[REPORT_WORDS], header[HEAP_HEADER_WORDS];
+    *broken = 0;
+    int code = h->queue ? use_queue(context, h->queue, error) : 0;
+    if (!code)
+        code = device_heap_submit(h->heap, 0, 0, error);
+    if (!code)
+        code = device_heap_check(h->heap, report, broken, error);
+    if (!code)
+        code = device_heap_read_header(h->heap, header, error);
+    for (unsigned w = 0; w < HEAP_HEADER_WORDS && !code && h->has_mirror; w++)
+        *broken += header[w] != h->mirror.index[w];
+    if (!code)
+        *broken += (header[HEAP_STATUS] & DEVICE_HEAP_FAILURES & ~DEVICE_HEAP_OUT_OF_MEMORY) != 0;
+    return leave_queue(context, h, code, error);
 }
 
-static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct error *error)
-{
-    struct device *d = context;
-    return d->ops->vm_reserve(d, bytes, range, error);
-}
-
-static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
-{
-    struct device *d = context;
-    return d->ops->vm_unreserve(d, range, bytes, error);
-}
-
-static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct error *error)
-{
-    struct device *d = context;
-    return d->ops->vm_create(d, bytes, chunk, error);
-}
-
-static int vm_release(void *context, uint64_t chunk, uint64_t bytes, struct error *error)
-{
-    struct device *d = context;
-    return d->ops->vm_release(d, chunk, bytes, error);
-}
-
-static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes,
-                  struct error *error)
-{
-    struct device *d = context;
-    return d->ops->vm_map(d, range + offset, chunk, bytes, error);
-}
-
-static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
-                     struct error *error)
-{
-    struct device *d = context;
-    return d->ops->vm_access(d, range + offset, bytes, error);
-}
-
-static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
-                    struct error *error)
-{
-    struct device *d = context;
-    return d->ops->vm_unmap(d, range + offset, bytes, error);
-}
-
-static const struct source_vm_ops vm_ops = {
-    .info = vm_info,
-    .reserve = vm_reserve,
-    .unreserve = vm_unreserve,
-    .create = vm_create,
-    .release = vm_release,
-    .map = vm_map,
-    .access = vm_access,
-    .unmap = vm_unmap,
+static const struct source_heap_ops heap_ops = {
+    .begin = heap_begin,
+    .end = heap_end,
+    .open = heap_open,
+    .close = heap_close,
+    .alloc = heap_alloc,
+    .free = heap_free,
+    .check = heap_check,
 };
 
 /* ---- the source ---- */
 
-/* What is optional is always there to be asked: a device without it says why. */
 struct source device_source(struct device *device, uint64_t capacity_bytes)
 {
-    static const struct source_ops with_touch = {.alloc = alloc,
-                                                 .touch = touch,
-                                                 .free = release,
-                                                 .sync = sync_device,
-                                                 .kinds = &kind_ops,
-                                                 .parts = &part_ops,
-                                                 .pool = &pool_ops,
-                                                 .vm = &vm_ops,
-                                                 .heap = &device_source_heap};
-    static const struct source_ops without_touch = {.alloc = alloc,
-                                                    .free = release,
-                                                    .sync = sync_device,
-                                                    .kinds = &kind_ops,
-                                                    .parts = &part_ops,
-                                                    .pool = &pool_ops,
-                                                    .vm = &vm_ops,
-                                                    .heap = &device_source_heap};
+    static const struct source_ops lazy = {
+        .alloc = alloc, .touch = touch, .free = release, .sync = sync_device};
+    static const struct source_ops resident = {
+        .alloc = alloc, .free = release, .sync = sync_device};
+    const struct device_ops *ops = device->ops;
     const struct device_info *info = device_info(device);
-    return (struct source){.ops = device->ops->touch ? &with_touch : &without_touch,
+    return (struct source){.ops = ops->touch ? &lazy : &resident,
+                           .kinds = ops->host_memory,
+                           .sub_buffers = ops->sub_buffers,
+                           .pools = ops->pools,
+                           .vm = ops->vm,
+                           .heaps = &heap_ops,
                            .context = device,
+                           .name = info->id,
                            .alignment = info->alignment_bytes,
                            .can_split = info->can_split,
                            .capacity_bytes = capacity_bytes};

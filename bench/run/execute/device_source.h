@@ -5,10 +5,8 @@
 #include "alloc/source.h"
 #include "device/device.h"
 
-/* A source with fresh counts; capacity_bytes 0 leaves the limit to the driver. */
+/* A source with fresh counts over an open device, whose optional tables it hands on; heaps are those
+ * of strategies/device_heap. capacity_bytes 0 leaves the limit to the driver. */
 struct source device_source(struct device *device, uint64_t capacity_bytes);
-
-/* device_source_heap.c */
-extern const struct source_heap_ops device_source_heap;
 
 #endif

@@ -25,8 +25,8 @@ static int open_space(struct spaces *s, enum space space, struct device *device,
 {
     struct option_values own = *options;
     /* Where all memory is the host's, there is no other kind, nor a need for one. */
-    if (space == SPACE_PINNED && !(device->ops->load && !device->ops->host_alloc))
-        own.common[ALLOCATOR_KIND] = SOURCE_PINNED;
+    if (space == SPACE_PINNED && !(device->ops->load && !device->ops->host_memory))
+        own.common[ALLOCATOR_KIND] = MEMORY_PINNED;
     open_source(s, space, device, capacity_bytes);
     int code = allocator_open(&s->allocator[space], strategy, &own, &s->source[space], error);
     if (code)

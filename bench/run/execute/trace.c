@@ -49,7 +49,7 @@ void trace_begin_command(struct trace *t)
         return;
     t->started_ns = clock_ns();
     if (t->profiled)
-        t->profiled->ops->profile_start(t->profiled, NULL);
+        t->profiled->ops->profile->start(t->profiled, NULL);
 }
 
 /* Ends a call; NULL where there is no room for it and nobody listens. */
@@ -57,7 +57,7 @@ static struct trace_event *end_call(struct trace *t, enum trace_kind kind)
 {
     uint64_t now = clock_ns(), before_ns = t->started_ns - t->ended_ns;
     if (trace_is_command(kind) && t->profiled)
-        t->profiled->ops->profile_stop(t->profiled, NULL);
+        t->profiled->ops->profile->stop(t->profiled, NULL);
     struct trace_event *event = t->event_count < t->event_capacity ? &t->events[t->event_count]
                                 : t->listener                      ? &t->unkept
                                                                    : NULL;

@@ -85,17 +85,17 @@ static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
     if (!code)
         code = d->ops->sync(d, error);
     if (!code && ns) {
-        code = d->ops->profile_begin(d, *count, error);
+        code = d->ops->profile->begin(d, *count, error);
         begun = !code;
         t->profiled = begun ? d : NULL;
     }
     uint64_t start_ns = clock_ns();
     if (!code && !ns)
-        code = d->ops->mark(d, 0, error);
+        code = d->ops->mark(d, MARK_START, error);
     if (!code)
         code = executor_run(e, error);
     if (!code && !ns)
-        code = d->ops->mark(d, 1, error);
+        code = d->ops->mark(d, MARK_END, error);
     if (!code)
         code = d->ops->sync(d, error);
     w->run_ns = clock_ns() - start_ns;
@@ -103,7 +103,7 @@ static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
         code = d->ops->elapsed_ns(d, &w->elapsed_ns, error);
     t->profiled = NULL;
     if (begun) {
-        int ended = d->ops->profile_end(d, code ? NULL : ns, count, &marked, code ? NULL : error);
+        int ended = d->ops->profile->end(d, code ? NULL : ns, count, &marked, code ? NULL : error);
         code = code ? code : ended;
     }
     executor_end(e);
@@ -265,7 +265,7 @@ static int record_device_times(struct profiling *w)
     const unsigned commands = count_commands(t);
     struct device *d = w->predictor->device;
     const uint64_t elapsed_ns = w->elapsed_ns;
-    if (!d->ops->profile_begin)
+    if (!d->ops->profile)
         return error_set(&w->profile->error, ERR_UNSUPPORTED,
                          "the device does not tell the time of a command");
     uint64_t *ns = must_alloc(REPEATS_MAX * (size_t)commands * sizeof *ns);

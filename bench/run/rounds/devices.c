@@ -208,7 +208,7 @@ int devices_work(const json_t *job, FILE *out, struct error *error)
     const struct device_ops *const *apis = device_api_list(&count);
     for (size_t i = 0; i < count; i++) {
         s.api = apis[i]->name;
-        apis[i]->enumerate(note_found, &s);
+        device_enumerate(apis[i], note_found, &s);
     }
     int code = select_all(&s, tree_get_text(job, "selectors"), error);
     for (size_t i = 0; !code && i < s.selected_count; i++) {

@@ -115,7 +115,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     if (!code)
         code = d->ops->sync(d, &s->error);
     if (!code)
-        code = d->ops->mark(d, 0, &s->error);
+        code = d->ops->mark(d, MARK_START, &s->error);
     if (code)
         return code;
     spaces_books(&s->spaces, &s->begin);
@@ -123,7 +123,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     uint64_t start = clock_ns();
     code = executor_run(s->executor, &s->error);
     if (!code)
-        code = d->ops->mark(d, 1, &s->error);
+        code = d->ops->mark(d, MARK_END, &s->error);
     if (!code)
         code = d->ops->sync(d, &s->error);
     uint64_t wall = clock_ns() - start;

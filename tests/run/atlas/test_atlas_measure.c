@@ -118,6 +118,8 @@ static int fake_use_queue(struct device *device, unsigned queue, struct error *e
     return 0;
 }
 
+static const struct device_queue_ops fake_queues = {.use = fake_use_queue};
+
 static int measure(struct atlas *atlas, struct error *error)
 {
     struct device *device;
@@ -130,7 +132,7 @@ static int measure(struct atlas *atlas, struct error *error)
     ops.read = fake_read;
     ops.launch = fake_launch;
     ops.sync = fake_sync;
-    ops.use_queue = fake_use_queue;
+    ops.queues = &fake_queues;
     assert_int_equal(device_null.open("null", &device, error), 0);
     device->ops = &ops;
     int code = atlas_measure(device, &options, NULL, NULL, atlas, error);

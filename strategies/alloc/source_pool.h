@@ -1,0 +1,59 @@
+/* A source's pool of the driver's: allocations and releases are commands of a queue. A source has at
+ * most one open, and while it is open all memory comes from it. */
+#ifndef GAMUT_ALLOC_SOURCE_POOL_H
+#define GAMUT_ALLOC_SOURCE_POOL_H
+
+#include "alloc/source.h"
+#include "base/driver_pool.h"
+
+/* The capacity, if there is one, is handed to the driver. ERR_UNSUPPORTED and the reason where there
+ * is no pool. */
+static inline int source_pool_open(struct source *s, const struct driver_pool_options *options)
+{
+    int code =
+        source_requires(s, s->pools, "stream-ordered pool: only single CUDA devices have one",
+                        "the driver's pool has");
+    if (!code)
+        code = s->pools->open(s->context, options, s->capacity_bytes, &s->pool, &s->error);
+    s->has_pool = code == 0;
+    return code;
+}
+
+/* Waits until all memory is back. */
+static inline int source_pool_close(struct source *s)
+{
+    s->has_pool = false;
+    source_set_reserved(s, 0);
+    return s->pools->close(s->context, s->pool, &s->error);
+}
+
+/* The memory may be used by later commands of `queue`. 0, ERR_OOM or another negative code, as
+ * source_alloc. */
+static inline int source_pool_alloc(struct source *s, unsigned queue, uint64_t bytes,
+                                    uint64_t *memory)
+{
+    uint64_t start = clock_ns();
+    s->counts.alloc_count++;
+    return source_took(s, start,
+                       s->pools->alloc(s->context, s->pool, queue, bytes, memory, &s->error));
+}
+
+/* The memory is free once earlier commands of `queue` are done. */
+static inline int source_pool_free(struct source *s, unsigned queue, uint64_t memory,
+                                   uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    s->counts.free_count++;
+    return source_gave(s, start,
+                       s->pools->free(s->context, s->pool, queue, memory, bytes, &s->error));
+}
+
+/* Gives the driver back what is spare now. */
+static inline int source_pool_trim(struct source *s)
+{
+    uint64_t start = clock_ns();
+    s->counts.free_count++;
+    return source_gave(s, start, s->pools->trim(s->context, s->pool, 0, &s->error));
+}
+
+#endif

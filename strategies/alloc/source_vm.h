@@ -1,0 +1,81 @@
+/* A source's virtual memory: base/driver_vm.h says what the calls do. Chunks count as reserved
+ * bytes, ranges do not. A range is the memory of the blocks in it. */
+#ifndef GAMUT_ALLOC_SOURCE_VM_H
+#define GAMUT_ALLOC_SOURCE_VM_H
+
+#include "alloc/source.h"
+#include "base/driver_vm.h"
+
+/* ERR_UNSUPPORTED and the reason where there is no virtual memory. */
+static inline int source_vm_info(struct source *s, struct driver_vm_info *info)
+{
+    int code = source_requires(
+        s, s->vm,
+        "virtual memory for programs to map: only single CUDA devices and the host have it",
+        "virtual memory is laid over");
+    return code ? code : s->vm->info(s->context, info, &s->error);
+}
+
+static inline int source_vm_reserve(struct source *s, uint64_t bytes, uint64_t *range)
+{
+    uint64_t start = clock_ns();
+    s->counts.map_count++;
+    return source_took(s, start, s->vm->reserve(s->context, bytes, range, &s->error));
+}
+
+static inline int source_vm_unreserve(struct source *s, uint64_t range, uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    s->counts.unmap_count++;
+    return source_gave(s, start, s->vm->unreserve(s->context, range, bytes, &s->error));
+}
+
+/* 0, ERR_OOM or another negative code, as source_alloc. */
+static inline int source_vm_create(struct source *s, uint64_t bytes, uint64_t *chunk)
+{
+    int code = source_check_capacity(s, bytes);
+    if (code)
+        return code;
+    uint64_t start = clock_ns();
+    s->counts.alloc_count++;
+    code = source_took(s, start, s->vm->create(s->context, bytes, chunk, &s->error));
+    if (!code)
+        source_set_reserved(s, s->counts.reserved_bytes + bytes);
+    return code;
+}
+
+/* The chunk must be unmapped. It counts as given back even if the driver complains. */
+static inline int source_vm_release(struct source *s, uint64_t chunk, uint64_t bytes)
+{
+    source_set_reserved(s, s->counts.reserved_bytes - bytes);
+    uint64_t start = clock_ns();
+    s->counts.free_count++;
+    return source_gave(s, start, s->vm->release(s->context, chunk, bytes, &s->error));
+}
+
+/* Lays a chunk over [offset, offset + bytes) of a range; it may be used after source_vm_access. */
+static inline int source_vm_map(struct source *s, uint64_t range, uint64_t offset, uint64_t chunk,
+                                uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    s->counts.map_count++;
+    return source_took(s, start, s->vm->map(s->context, range, offset, chunk, bytes, &s->error));
+}
+
+static inline int source_vm_access(struct source *s, uint64_t range, uint64_t offset,
+                                   uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    s->counts.map_count++;
+    return source_took(s, start, s->vm->access(s->context, range, offset, bytes, &s->error));
+}
+
+/* It waits for nothing: no command may still use these bytes (source_sync). */
+static inline int source_vm_unmap(struct source *s, uint64_t range, uint64_t offset, uint64_t bytes)
+{
+    uint64_t start = clock_ns();
+    s->counts.unmap_count++;
+    return source_gave(s, start, s->vm->unmap(s->context, range, offset, bytes, &s->error));
+}
+
+#endif
