@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/tree.h"
+#include "device/nvml.h"
 #include "run/rounds/devices.h"
 
 json_t *record_flags(const struct flag *flags, const struct flag_value *values)
@@ -23,6 +24,17 @@ json_t *record_flags(const struct flag *flags, const struct flag_value *values)
     return record;
 }
 
+static json_t *settings_of(const struct nvml_gpu *gpu)
+{
+    if (!gpu)
+        return NULL;
+    json_t *settings = tree_object();
+#define X(fact) tree_put(settings, #fact, tree_count_if_known(gpu->fact));
+    NVML_SETTING_LIST(X)
+#undef X
+    return settings;
+}
+
 void record_devices(struct result *result, const struct found_device *devices, size_t count)
 {
     struct record_device *records = must_alloc(count * sizeof *records);
@@ -33,9 +45,11 @@ void record_devices(struct result *result, const struct found_device *devices, s
         nvml_survey(&nvml, &gpus, &gpu_count, NULL);
     for (size_t i = 0; i < count; i++) {
         device_to_record(&devices[i], &records[i]);
-        records[i].gpu = nvml_find(gpus, gpu_count, devices[i].info.bus_id);
+        records[i].settings = settings_of(nvml_find(gpus, gpu_count, devices[i].info.bus_id));
     }
     result_set_devices(result, records, count);
+    for (size_t i = 0; i < count; i++)
+        json_decref(records[i].settings);
     free(records);
     free(gpus);
 }

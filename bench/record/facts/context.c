@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/json_rules.h"
 #include "base/tree.h"
 
 /* The build tells what it knows; a build by hand tells nothing. */
@@ -206,6 +207,21 @@ void context_machine_id(const char *cpu, uint64_t memory_bytes, const struct rec
     snprintf(out, 9, "%08" PRIx32, hash);
 }
 
+static const struct json_field host_fields[] = {
+    JSON_FIELD(TEXT_OR_NULL, struct record_host, os),
+    JSON_FIELD(TEXT_OR_NULL, struct record_host, kernel),
+    JSON_FIELD(TEXT_OR_NULL, struct record_host, arch),
+    JSON_FIELD(TEXT_OR_NULL, struct record_host, cpu),
+    JSON_FIELD(COUNT_OR_NULL, struct record_host, cpus),
+    JSON_FIELD(COUNT_OR_NULL, struct record_host, usable_cpus),
+    JSON_FIELD_AS("cpu_quota", NUMBER, struct record_host, limits.cpu_quota),
+    JSON_FIELD(COUNT_OR_NULL, struct record_host, memory_bytes),
+    JSON_FIELD(COUNT_OR_NULL, struct record_host, memory_available_bytes),
+    JSON_FIELD_AS("memory_limit_bytes", COUNT_OR_NULL, struct record_host, limits.memory_bytes),
+    JSON_FIELD(TEXT_OR_NULL, struct record_host, governor),
+    JSON_FIELDS_END,
+};
+
 json_t *context_host_json(const struct record_host *h, const struct record_device *devices,
                           size_t count)
 {
@@ -213,17 +229,7 @@ json_t *context_host_json(const struct record_host *h, const struct record_devic
     context_machine_id(h->cpu, h->memory_bytes, devices, count, machine);
     json_t *host = tree_object();
     tree_put(host, "machine_id", tree_text(machine));
-    tree_put(host, "os", tree_text_or_null(h->os));
-    tree_put(host, "kernel", tree_text_or_null(h->kernel));
-    tree_put(host, "arch", tree_text_or_null(h->arch));
-    tree_put(host, "cpu", tree_text_or_null(h->cpu));
-    tree_put(host, "cpus", tree_count_or_null(h->cpus));
-    tree_put(host, "usable_cpus", tree_count_or_null(h->usable_cpus));
-    tree_put(host, "cpu_quota", tree_number(h->limits.cpu_quota));
-    tree_put(host, "memory_bytes", tree_count_or_null(h->memory_bytes));
-    tree_put(host, "memory_available_bytes", tree_count_or_null(h->memory_available_bytes));
-    tree_put(host, "memory_limit_bytes", tree_count_or_null(h->limits.memory_bytes));
-    tree_put(host, "governor", tree_text_or_null(h->governor));
+    json_put_fields(host, host_fields, h);
     tree_put(host, "turbo", h->turbo < 0 ? json_null() : json_boolean(h->turbo));
     tree_put(host, "clocksource", tree_text_or_null(h->clocksource));
     tree_put(host, "load1", tree_number(h->load1));
@@ -237,38 +243,32 @@ json_t *context_host(const struct record_device *devices, size_t count)
     return context_host_json(&host, devices, count);
 }
 
-static json_t *settings_json(const struct nvml_gpu *gpu)
-{
-    if (!gpu)
-        return json_null();
-    json_t *settings = tree_object();
-#define X(fact) tree_put(settings, #fact, tree_count_if_known(gpu->fact));
-    NVML_SETTING_LIST(X)
-#undef X
-    return settings;
-}
+static const struct json_field device_fields[] = {
+    JSON_FIELD(TEXT, struct record_device, id),
+    JSON_FIELD_AS("backend", TEXT, struct record_device, api),
+    JSON_FIELD(TEXT, struct record_device, name),
+    JSON_FIELD(TEXT_OR_NULL, struct record_device, platform),
+    JSON_FIELD(TEXT_OR_NULL, struct record_device, driver),
+    JSON_FIELD(TEXT_OR_NULL, struct record_device, arch),
+    JSON_FIELD(TEXT, struct record_device, kind),
+    JSON_FIELD(COUNT_OR_NULL, struct record_device, memory_bytes),
+    JSON_FIELD(COUNT_OR_NULL, struct record_device, memory_free_start_bytes),
+    JSON_FIELD(COUNT_OR_NULL, struct record_device, max_alloc_bytes),
+    JSON_FIELD(COUNT_OR_NULL, struct record_device, alignment_bytes),
+    JSON_FIELD(COUNT_OR_NULL, struct record_device, l2_bytes),
+    JSON_FIELD(COUNT_OR_NULL, struct record_device, compute_units),
+    JSON_FIELD(COUNT_OR_NULL, struct record_device, max_group_items),
+    JSON_FIELD(BOOLEAN, struct record_device, has_f64),
+    JSON_FIELD(BOOLEAN, struct record_device, can_split),
+    JSON_FIELDS_END,
+};
 
 json_t *context_device(const struct record_device *d)
 {
     json_t *device = tree_object();
-    tree_put(device, "id", tree_text(d->id));
-    tree_put(device, "backend", tree_text(d->api));
-    tree_put(device, "name", tree_text(d->name));
-    tree_put(device, "platform", tree_text_or_null(d->platform));
-    tree_put(device, "driver", tree_text_or_null(d->driver));
-    tree_put(device, "arch", tree_text_or_null(d->arch));
-    tree_put(device, "kind", tree_text(d->kind));
-    tree_put(device, "memory_bytes", tree_count_or_null(d->memory_bytes));
-    tree_put(device, "memory_free_start_bytes", tree_count_or_null(d->memory_free_start_bytes));
-    tree_put(device, "max_alloc_bytes", tree_count_or_null(d->max_alloc_bytes));
-    tree_put(device, "alignment_bytes", tree_count_or_null(d->alignment_bytes));
-    tree_put(device, "l2_bytes", tree_count_or_null(d->l2_bytes));
-    tree_put(device, "compute_units", tree_count_or_null(d->compute_units));
-    tree_put(device, "max_group_items", tree_count_or_null(d->max_group_items));
-    tree_put(device, "has_f64", json_boolean(d->has_f64));
-    tree_put(device, "can_split", json_boolean(d->can_split));
-    double rate = d->copy_bytes_per_second;
+    json_put_fields(device, device_fields, d);
+    const double rate = d->copy_bytes_per_second;
     tree_put(device, "copy_bytes_per_second", rate > 0 ? tree_number(floor(rate)) : json_null());
-    tree_put(device, "settings", settings_json(d->gpu));
+    tree_put(device, "settings", d->settings ? json_incref(d->settings) : json_null());
     return device;
 }

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device/nvml.h"
 #include "record/facts/cgroup.h"
 
 /* What a result file says about a device. Empty texts and zero numbers are unknown. */
@@ -25,7 +24,9 @@ struct record_device {
     unsigned compute_units, max_group_items;
     bool has_f64, can_split;
     double copy_bytes_per_second; /* as device_copy_rate measures it */
-    const struct nvml_gpu *gpu;   /* borrowed; NULL: NVML does not know it */
+    /* What an administrator has set (ECC, clocks, limits): an object of numbers, null if unknown.
+     * Borrowed; NULL if nothing is known. */
+    json_t *settings;
 };
 
 /* The host's facts. "" and 0 are unknown, of limits also none; NaN and -1 likewise. */

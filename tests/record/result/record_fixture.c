@@ -119,7 +119,11 @@ struct result record_fixture(unsigned rounds)
     struct result result;
     if (result_create(&result, &run, NULL) != 0)
         abort();
-    const struct nvml_gpu gpu = {.ecc = 1, .power_limit_mw = 700000, .sm_most_mhz = NVML_UNKNOWN};
+    json_t *settings = json_loads(
+        "{\"ecc\": 1, \"mig\": 0, \"persistence\": 0, \"power_limit_mw\": 700000, "
+        "\"power_limit_default_mw\": 0, \"sm_application_mhz\": 0, "
+        "\"sm_application_default_mhz\": 0, \"sm_most_mhz\": null, \"memory_most_mhz\": 0}",
+        0, NULL);
     struct record_device devices[] = {
         {.id = "host",
          .api = "host",
@@ -138,10 +142,11 @@ struct result record_fixture(unsigned rounds)
          .memory_bytes = (uint64_t)4 << 30,
          .can_split = true,
          .copy_bytes_per_second = NAN,
-         .gpu = &gpu},
+         .settings = settings},
         {.id = "cuda:0", .api = "cuda", .name = "Another GPU", .kind = "gpu"},
     };
     result_set_devices(&result, devices, sizeof devices / sizeof *devices);
+    json_decref(settings);
     for (unsigned r = 0; r < rounds; r++) {
         add(&result, "stencil", "tagged", "host", r, 3000000, 24, CASE_ok);
         add(&result, "stencil", "raw", "host", r, 6000000, 20, CASE_ok);
