@@ -1,19 +1,23 @@
-/* Facts about devices, this binary and what it is given; those of files and programs are in
- * collect_files.c, the host's in record/facts/context.h. */
+/* Collects the facts. Those of the host are read in record/facts/context.c. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "device/device.h"
-#include "doctor/collect.h"
-#include "record/result/newest.h"
-#include "record/compare/noise.h"
 #include "base/tree.h"
+#include "device/device.h"
+#include "device/host_build.h"
+#include "doctor/doctor.h"
+#include "record/chart/gnuplot.h"
+#include "record/compare/noise.h"
+#include "record/result/newest.h"
 #include "run/rounds/devices.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -146,6 +150,92 @@ static void collect_gpus(struct doctor_facts *facts)
     if (nvml_load(&api, &error) || nvml_survey(&api, &facts->gpus, &facts->gpu_count, &error))
         snprintf(facts->nvml_why_not, sizeof facts->nvml_why_not, "%.999s", error.text);
     facts->has_nvidia_node = access("/dev/nvidiactl", F_OK) == 0;
+}
+
+/* ---- the folder of results ------------------------------------------------------------------- */
+
+/* The numbers by which Linux tells filesystems apart (statfs(2)). */
+static const struct {
+    unsigned long type;
+    const char *name;
+} filesystems[] = {
+    {0xEF53, "ext4"},        {0x58465342, "xfs"},   {0x9123683E, "btrfs"}, {0x2FC12FC1, "zfs"},
+    {0x794C7630, "overlay"}, {0x01021994, "tmpfs"}, {0x858458F6, "ramfs"}, {0x6969, "nfs"},
+    {0xFF534D42, "cifs"},    {0xFE534D42, "smb2"},  {0x65735546, "fuse"},  {0x0BD00BD0, "lustre"},
+    {0x47504653, "gpfs"},    {0x00C36400, "ceph"},  {0x5346414F, "afs"},   {0x01021997, "9p"},
+};
+enum { FILESYSTEMS = sizeof filesystems / sizeof *filesystems };
+
+/* The nearest folder above one that is not there. */
+static void go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        strcpy(path, ".");
+    else
+        slash[slash == path] = 0;
+}
+
+void doctor_collect_folder(const char *path, struct doctor_folder *folder)
+{
+    struct stat status;
+    struct statfs system;
+    char nearest[sizeof folder->path];
+    *folder = (struct doctor_folder){.exists = true, .free_bytes = -1};
+    snprintf(folder->path, sizeof folder->path, "%s", path);
+    snprintf(nearest, sizeof nearest, "%s", *path ? path : ".");
+    while (stat(nearest, &status) != 0 && errno == ENOENT && strcmp(nearest, ".") != 0) {
+        folder->exists = false;
+        go_up(nearest);
+    }
+    int why = stat(nearest, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? 0 : ENOTDIR;
+    if (!why && access(nearest, W_OK | X_OK) != 0)
+        why = errno;
+    if (why)
+        snprintf(folder->why_not, sizeof folder->why_not, "%s", strerror(why));
+    if (statfs(nearest, &system) != 0)
+        return;
+    folder->free_bytes = (int64_t)system.f_bavail * (int64_t)system.f_bsize;
+    for (size_t i = 0; i < FILESYSTEMS; i++)
+        if (filesystems[i].type == (unsigned long)system.f_type)
+            snprintf(folder->filesystem, sizeof folder->filesystem, "%s", filesystems[i].name);
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+bool doctor_program_version(const char *command, char *out, size_t size)
+{
+    char line[1024];
+    snprintf(line, sizeof line, "%s --version </dev/null 2>/dev/null", command);
+    out[0] = 0;
+    FILE *output = popen(line, "r");
+    if (output && fgets(out, (int)size, output))
+        out[strcspn(out, "\n")] = 0;
+    while (output && fgetc(output) != EOF)
+        ; /* a program that meets a closed pipe may fail */
+    if (!output || pclose(output) != 0)
+        out[0] = 0;
+    return *out;
+}
+
+void doctor_collect_programs(struct doctor_facts *facts)
+{
+    struct doctor_program *gnuplot = &facts->gnuplot, *compiler = &facts->compiler;
+    snprintf(gnuplot->command, sizeof gnuplot->command, "gnuplot");
+    doctor_program_version(gnuplot->command, gnuplot->version, sizeof gnuplot->version);
+    struct text scripts = {0};
+    gnuplot_scripts(&scripts);
+    if (access(scripts.data, R_OK) == 0)
+        snprintf(facts->scripts, sizeof facts->scripts, "%s", scripts.data);
+    text_free(&scripts);
+    const char *commands[4];
+    host_compilers(commands);
+    for (const char **c = commands; *c && !*compiler->version; c++) {
+        const bool is_there =
+            doctor_program_version(*c, compiler->version, sizeof compiler->version);
+        if (is_there || !commands[1]) /* $CC alone, named also where it does not start */
+            snprintf(compiler->command, sizeof compiler->command, "%s", *c);
+    }
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

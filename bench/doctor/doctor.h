@@ -1,9 +1,9 @@
-/* `gamut doctor`: what a measurement on this machine would be worth, one sentence a check.
+/* `gamut doctor`: is this machine fit for measurements? Each check answers with one sentence.
  *
- * In three steps that share nothing but these structs: facts are collected, each check makes one
- * row or a few of them, and rows are printed. A check is a function of the facts alone, and nothing
- * here changes a setting, writes a file or asks a question. What can't be found out is unknown, and
- * said to be, never guessed. */
+ * Three steps share only these structs: doctor_collect gathers facts, doctor_check makes a row of
+ * each check, doctor_print and doctor_json print the rows. A check is a function of the facts alone.
+ * Nothing here changes a setting, writes a file or asks a question. A fact that cannot be found out
+ * is reported as unknown and never guessed. */
 #ifndef GAMUT_DOCTOR_DOCTOR_H
 #define GAMUT_DOCTOR_DOCTOR_H
 
@@ -12,13 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "device/nvml.h"
 #include "record/facts/context.h"
 
-/* Of a row. DOCTOR_FAIL: what is measured would be wrong, or could not be kept. DOCTOR_WARN: it
- * would be noisier, or less, than it could be. */
+/* The result of a check. DOCTOR_FAIL: measurements would be wrong or could not be kept. DOCTOR_WARN:
+ * they would be noisier or fewer than they could be. */
 enum doctor_status { DOCTOR_PASS, DOCTOR_INFO, DOCTOR_WARN, DOCTOR_FAIL, DOCTOR_STATUSES };
+/* "pass", "info", "warn", "fail". */
 const char *doctor_status_name(enum doctor_status status);
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -26,13 +28,14 @@ const char *doctor_status_name(enum doctor_status status);
 struct doctor_api {
     char name[16];
     size_t device_count;
-    char why_not[1000]; /* it has none; "" where it has some */
+    char why_not[1000]; /* why it has no device; "" if it has some */
 };
 
-/* How far apart two runs of the same build were on a device, as `gamut run --aa` found last. */
+/* The noise floor of a device: how far apart two runs of the same build were in the newest result of
+ * `gamut run --aa`. */
 struct doctor_noise {
     bool known;
-    double floor;      /* of wall time, as a part of 1 */
+    double floor;      /* relative difference of wall times: 0.03 is 3 % */
     double age_days;   /* NaN: unknown */
     char measured[32]; /* when: "2026-11-21T13:18:03Z" */
 };
@@ -40,55 +43,74 @@ struct doctor_noise {
 struct doctor_device {
     struct record_device device;
     char bus_id[32];    /* as in struct device_info */
-    char failure[1000]; /* why it can't be used; "" where it can */
+    char failure[1000]; /* why it cannot be used; "" if it can */
     struct doctor_noise noise;
 };
 
 /* A program that gamut starts. */
 struct doctor_program {
-    char command[128]; /* as it is called; "" where none was found */
-    char version[128]; /* the first line it prints; "" where it does not start */
+    char command[128]; /* the command that starts it; "" if none was found */
+    char version[128]; /* the first line of --version; "" if it does not start */
 };
 
-/* The folder of result files, or, where that is yet to be made, the nearest one above it. */
+/* The folder of result files; if it does not exist, the nearest existing folder above it. */
 struct doctor_folder {
     char path[512];
-    bool exists;         /* the folder itself does */
-    char why_not[256];   /* nothing can be written there; "" where it can */
-    char filesystem[24]; /* "ext4", "nfs", …; "" where unknown */
+    bool exists;         /* the folder of result files itself exists */
+    char why_not[256];   /* why no file can be written there; "" if one can */
+    char filesystem[24]; /* "ext4", "nfs", …; "" if unknown */
     int64_t free_bytes;  /* -1: unknown */
 };
 
 struct doctor_facts {
-    char git_rev[48], build[16], cflags[128]; /* of this binary; "" where unknown */
-    int git_dirty;                            /* -1: unknown */
+    char git_rev[48], build[16], cflags[128]; /* of this binary; "" if unknown */
+    int git_dirty;                            /* 1: uncommitted changes; -1: unknown */
     struct record_host host;
     size_t api_count, device_count, gpu_count;
     struct doctor_api *apis;
-    char no_devices[1000]; /* why nobody could be asked for devices; "" where they were */
+    char no_devices[1000]; /* why the search for devices failed; "" if it did not */
     struct doctor_device *devices;
-    struct nvml_gpu *gpus;   /* those of NVIDIA's that gamut can use */
-    char nvml_why_not[1000]; /* "" where NVML answers */
-    bool has_nvidia_node;    /* /dev/nvidiactl: the kernel's part of NVIDIA's driver is loaded */
-    uint64_t timer_ns, timer_step_ns; /* as clock_reading_ns tells */
+    struct nvml_gpu *gpus;            /* NVIDIA GPUs that gamut can use */
+    char nvml_why_not[1000];          /* why NVML gives no facts; "" if it does */
+    bool has_nvidia_node;             /* /dev/nvidiactl: NVIDIA's kernel driver is loaded */
+    uint64_t timer_ns, timer_step_ns; /* from clock_reading_ns */
     struct doctor_folder results;
     struct doctor_program gnuplot, compiler;
-    char scripts[512]; /* the folder of the charts' scripts; "" where it is not there */
-    json_t *env;       /* as context_env gives it; never NULL */
+    char scripts[512]; /* the folder of the charts' scripts; "" if it does not exist */
+    json_t *env;       /* from context_env; never NULL. Owned */
 };
 
-/* Collects everything; devices are opened in processes of their own. Takes a second or a few.
- * `results` is the folder of result files. What fails is a fact too. */
+/* Collects all facts, in a second or a few; opens each device in a process of its own. `results` is
+ * the folder of result files. Cannot fail: a failure is a fact too. The caller calls doctor_free. */
 void doctor_collect(const char *results, struct doctor_facts *facts);
+/* Frees what the facts own. */
 void doctor_free(struct doctor_facts *facts);
+
+/* The parts of doctor_collect, for tests. */
+
+/* Looks at a folder without making it or anything in it. */
+void doctor_collect_folder(const char *path, struct doctor_folder *folder);
+/* gnuplot, its scripts, and the compiler of the host device. */
+void doctor_collect_programs(struct doctor_facts *facts);
+/* Copies the first line that `command --version` prints to `out`. false, and "", if the command does
+ * not start or fails. The shell splits `command` into words. */
+bool doctor_program_version(const char *command, char *out, size_t size);
+/* {"host": …, "devices": […]} as in a result file's context; the caller owns it. */
+json_t *doctor_context(const struct doctor_facts *facts);
+/* Stores each entry of a result's `noise` (results/README.md) with its device. `now` is in seconds
+ * since 1970. */
+void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t now);
+/* Removes the GPUs that are not among the devices (CUDA_VISIBLE_DEVICES hides them). If no GPU can be
+ * matched with a device, all stay. */
+void doctor_keep_usable_gpus(struct doctor_facts *facts);
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 struct doctor_row {
     enum doctor_status status;
     const char *check;
-    char subject[96]; /* of what: "cuda:0"; "" where there is but one */
-    char found[1200]; /* what is the case */
+    char subject[96]; /* what was checked: "cuda:0"; "" if there is only one */
+    char found[1200]; /* what the check found */
     char advice[256]; /* what to do; "" for nothing */
 };
 
@@ -98,22 +120,14 @@ struct doctor_rows {
     size_t counts[DOCTOR_STATUSES];
 };
 
-/* All checks, in the order of the output. doctor_rows_free releases what they made. */
+/* Runs all checks, in the order of the output. The caller calls doctor_rows_free. */
 void doctor_check(const struct doctor_facts *facts, struct doctor_rows *rows);
+/* Frees the rows. */
 void doctor_rows_free(struct doctor_rows *rows);
-
-/* The checks of devices and of NVIDIA's GPUs (checks_device.c), and the others (checks_host.c). */
-void doctor_check_devices(const struct doctor_facts *facts, struct doctor_rows *rows);
-void doctor_check_host(const struct doctor_facts *facts, struct doctor_rows *rows);
-
-/* Adds a row with nothing found yet. Valid until the next is added. */
-struct doctor_row *doctor_row(struct doctor_rows *rows, const char *check, const char *subject);
-/* Fills the row in; advice may be NULL. */
-void doctor_found(struct doctor_row *row, enum doctor_status status, const char *advice,
-                  const char *found, ...) __attribute__((format(printf, 4, 5)));
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
+/* Prints a line a row, and a count. */
 void doctor_print(const struct doctor_rows *rows, FILE *out);
 /* {"schema": "gamut.doctor/1", "verdict": …, "checks": […], "facts": {…}}; the caller owns it. */
 json_t *doctor_json(const struct doctor_facts *facts, const struct doctor_rows *rows);

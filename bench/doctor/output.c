@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "doctor/collect.h"
+#include "doctor/doctor.h"
 #include "record/table/text_grid.h"
 #include "base/tree.h"
 

@@ -83,7 +83,7 @@ expect 0 "the noise floor of host is [0-9.]* % for a case, [0-9.]* % for all cas
 "$gamut" doctor --results floors >out 2>err
 has "^pass  noise floor host  *[0-9.]* % of wall time"
 "$gamut" doctor >out 2>err
-has "^info  noise floor host  *none yet"
+has "^info  noise floor host  *not measured yet"
 
 # ---- manual and completion
 expect 0 "" man

@@ -113,7 +113,7 @@ static const struct {
     {nothing, "api", "cuda", DOCTOR_PASS, "1 device", NULL},
     {no_opencl, "api", "opencl", DOCTOR_INFO, "no device: install a driver", NULL},
     {no_cuda, "api", "cuda", DOCTOR_INFO, "no device: no libcuda", NULL},
-    {broken_cuda, "api", "cuda", DOCTOR_WARN, "no device: no libcuda", "user part"},
+    {broken_cuda, "api", "cuda", DOCTOR_WARN, "no device: no libcuda", "user-space part"},
     {crashing_driver, "api", "host", DOCTOR_FAIL, "died", "mend"},
     {nothing, "device", "cuda:0", DOCTOR_PASS, "A GPU, CUDA 13.0, driver 580.65, 140 GiB, 139 GiB free", NULL},
     {lost_device, "device", "cuda:0", DOCTOR_FAIL, "cuCtxCreate: lost", "-D"},
@@ -201,13 +201,13 @@ static const struct {
     {nothing, "revision", "", DOCTOR_PASS, "0123456789ab", NULL},
     {no_git, "revision", "", DOCTOR_WARN, "outside of git", "clone"},
     {unknown_revision, "revision", "", DOCTOR_WARN, "outside of git", "clone"},
-    {dirty, "revision", "", DOCTOR_WARN, "with changes", "commit"},
+    {dirty, "revision", "", DOCTOR_WARN, "uncommitted changes", "commit"},
     {nothing, "build", "", DOCTOR_PASS, "release, -O2 -g", NULL},
     {debug_build, "build", "", DOCTOR_FAIL, "debug", "FLAVOUR=release"},
     {unoptimised, "build", "", DOCTOR_FAIL, "-O0", "-O2"},
     {nothing, "noise floor", "cuda:0", DOCTOR_PASS, "0.7 % of wall time, of 2026-11-18", NULL},
-    {no_floor, "noise floor", "cuda:0", DOCTOR_INFO, "none yet", "run --aa"},
-    {old_floor, "noise floor", "cuda:0", DOCTOR_WARN, "31 days old", "anew"},
+    {no_floor, "noise floor", "cuda:0", DOCTOR_INFO, "not measured yet", "run --aa"},
+    {old_floor, "noise floor", "cuda:0", DOCTOR_WARN, "31 days old", "again"},
     /* clang-format on */
 };
 

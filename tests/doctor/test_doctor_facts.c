@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "device/host_build.h"
-#include "doctor/collect.h"
+#include "doctor/doctor.h"
 
 /* ---- NVML ------------------------------------------------------------------------------------ */
 
