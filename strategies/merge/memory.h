@@ -10,7 +10,6 @@
 #ifndef GAMUT_MERGE_MEMORY_H
 #define GAMUT_MERGE_MEMORY_H
 
-#include "base/text.h"
 #include "merge/outline.h"
 
 struct span {
@@ -69,9 +68,6 @@ bool memory_may_be(const struct memory_map *m, int e, int b);
 
 /* When the contents of one array are needed. The spans are the caller's (spans_free). */
 void memory_array_spans(const struct memory_map *m, int array, struct spans *spans);
-
-/* A line a block: kind, the arrays in it, its spans; and what existential names may be. */
-void memory_print(const struct memory_map *m, struct text *out);
 
 void spans_free(struct spans *s);
 void spans_add(struct spans *to, unsigned first, unsigned last); /* joins what touches */

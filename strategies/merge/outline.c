@@ -205,11 +205,3 @@ bool outline_known(const struct outline *o, const struct expr *e, unsigned scope
                (!e->arg[1] || outline_known(o, e->arg[1], scope, p));
     }
 }
-
-unsigned outline_loop(const struct outline *o, unsigned scope)
-{
-    for (; o->scopes[scope].owner; scope = o->scopes[scope].parent)
-        if (o->scopes[scope].owner->kind == STM_LOOP)
-            return scope;
-    return NO_SCOPE;
-}

@@ -54,10 +54,6 @@ unsigned outline_lift(const struct outline *o, unsigned p, unsigned outer, unsig
 /* May an expression be evaluated just after position p in scope s: are all its names bound there?
  */
 bool outline_known(const struct outline *o, const struct expr *e, unsigned scope, unsigned p);
-/* The innermost loop around a scope, as a scope number, or NO_SCOPE. */
-#define NO_SCOPE (~0u)
-unsigned outline_loop(const struct outline *o, unsigned scope);
-
 /* Calls visit for every array and memory name that the statement itself uses, not its bodies. */
 void outline_operands(const struct fun *fun, const struct stm *s,
                       void (*visit)(void *context, int name), void *context);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "merge/disjoint.h"
+#include "tests/merge/size/size_print.h"
 #include "tests/merge/size/size_simulation.h"
 
 /* All arrays are parts of one block; what they hold does not matter. */

@@ -16,7 +16,7 @@
 
 #include "tests/base/golden.h"
 #include "merge/memory.h"
-#include "merge/merge.h"
+#include "base/text.h"
 #include "merge/merge.h"
 #include "run/select/inputs.h"
 #include "tests/program/shadow.h"
@@ -150,6 +150,29 @@ static void test_conditions_are_needed(void **state)
         close_subject(&s);
     }
     assert_int_equal(failed, 0);
+}
+
+/* A line a block: kind, the arrays in it, its spans; and what existential names may be. */
+static void memory_print(const struct memory_map *m, struct text *out)
+{
+    static const char *const kinds[] = {"parameter", "allocated", "existential"};
+    const struct fun *fun = m->outline->fun;
+    for (unsigned n = 0; n < fun->name_count; n++) {
+        const struct memory *of = &m->of[n];
+        if (fun->names[n].kind != NAME_MEMORY)
+            continue;
+        text_add(out, "%s: %s", fun->names[n].text, kinds[of->kind]);
+        for (unsigned i = 0; of->kind == MEMORY_EXISTENTIAL && i < of->actual_count; i++)
+            text_add(out, "%s %s", i ? "," : " of", fun->names[of->actuals[i]].text);
+        text_add(out, "%s%s", of->foreign ? ", the caller's" : "",
+                 of->escapes ? ", escapes its iteration" : "");
+        for (unsigned i = 0; i < of->array_count; i++)
+            text_add(out, "%s %s", i ? "," : "; holds", fun->names[of->arrays[i]].text);
+        for (unsigned i = 0; i < of->spans.count; i++)
+            text_add(out, "%s %u-%u", i ? "," : "; alive", of->spans.items[i].first,
+                     of->spans.items[i].last);
+        text_add(out, "\n");
+    }
 }
 
 /* The printed analysis of one program with an if, a loop and a caller's block. */

@@ -64,11 +64,6 @@ const char *access_unclear(const struct kernel_access *ka);
 /* The line in the program of a place in the kernel's text. */
 unsigned access_line(const struct kernel_access *ka, size_t offset);
 
-/* A line for the kernel and one for each access:
- * `  7 read   x[i + 1, for k, ?] in for k` is a read in line 7 at [thread index i plus one, counter
- * of the loop of k, anything], inside that loop. */
-void access_print(const struct kernel_access *ka, struct text *out);
-
 /* ---- may a result be written where its inputs lie? ------------------------------------------ */
 
 /* X(name, what is wrong): the conditions, in the order in which they are checked. */

@@ -40,17 +40,14 @@ struct pack_options {
 struct pack_result {
     int64_t *offset; /* one a buffer; free with pack_result_free */
     int64_t height;  /* the largest offset + size of a buffer that is ever alive */
-    /* No plan is lower than this: at least pack_lower_bound, more where the search has proved it.
-     */
+    /* No plan is lower than this: at least the most bytes that are alive at once, more where the
+     * search has proved it. */
     int64_t lower_bound;
     bool optimal;       /* height == lower_bound: proved */
     const char *method; /* which order or search the plan is from; a constant text */
     uint64_t nodes;     /* buffers placed by the search */
     int64_t elapsed_ns;
 };
-
-/* The most bytes that are alive at any time. Buffers must be valid (pack_verify). */
-int64_t pack_lower_bound(const struct pack_buffer *buffers, size_t count);
 
 /* 0, or ERR_USAGE and which buffer is wrong: an end before its start, a negative size or alignment,
  * intervals out of order, sizes and alignments that add up to more than PACK_HEIGHT_MOST. */
@@ -62,10 +59,6 @@ enum pack_gap { PACK_FIRST_GAP, PACK_BEST_GAP, PACK_GAP_COUNT };
 
 /* The name of an order with a gap rule: "size, first gap". */
 const char *pack_greedy_name(enum pack_order order, enum pack_gap gap);
-
-/* The height of one greedy order. `offset` has room for one number a buffer. Buffers are valid. */
-int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_order order,
-                    enum pack_gap gap, int64_t *offset);
 
 /* All greedy orders, then search (pack_exact.c) where there are at most 4096 buffers. The time
  * limit is looked at between orders and in the search; the first order always runs to its end, and

@@ -206,22 +206,6 @@ int64_t pack_height(const struct pack_item *items, unsigned count, const int64_t
     return height;
 }
 
-int64_t pack_lower_bound(const struct pack_buffer *buffers, size_t count)
-{
-    /* Without alignment nothing is rounded, and the bound of the model is that of live bytes. */
-    struct pack_buffer *plain = must_alloc((count + 1) * sizeof *plain);
-    for (size_t i = 0; i < count; i++) {
-        plain[i] = buffers[i];
-        plain[i].alignment = 1;
-    }
-    struct pack_model model;
-    pack_model_build(&model, plain, count);
-    const int64_t bound = pack_load_bound(model.items, model.count);
-    pack_model_free(&model);
-    free(plain);
-    return bound;
-}
-
 bool pack_items_meet(const struct pack_item *a, const struct pack_item *b)
 {
     for (unsigned i = 0, k = 0; i < a->range_count && k < b->range_count;) {
@@ -330,24 +314,6 @@ static const char *const order_names[PACK_ORDER_COUNT][PACK_GAP_COUNT] = {
 const char *pack_greedy_name(enum pack_order order, enum pack_gap gap)
 {
     return order_names[order][gap];
-}
-
-int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_order order,
-                    enum pack_gap gap, int64_t *offset)
-{
-    struct pack_model model;
-    pack_model_build(&model, buffers, count);
-    unsigned *numbers = must_alloc((model.count + 1) * sizeof *numbers);
-    int64_t *at = must_alloc((model.count + 1) * sizeof *at);
-    pack_order_fill(model.items, model.count, order, numbers);
-    const int64_t height = pack_place(model.items, model.count, numbers, gap, at);
-    memset(offset, 0, count * sizeof *offset);
-    for (unsigned i = 0; i < model.count; i++)
-        offset[model.items[i].source] = at[i];
-    free(numbers);
-    free(at);
-    pack_model_free(&model);
-    return height;
 }
 
 /* Moves one of the items that reach `height` to a random earlier place in the order. */

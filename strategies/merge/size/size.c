@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sizes_define(struct sizes *s, int name, const struct expr *value)
-{
-    const struct poly *form = sizes_of(s, value);
-    sizes_name(s, name)->value = form;
-}
-
 const struct poly *sizes_range(const struct sizes *s, int name)
 {
     return (unsigned)name < s->name_capacity ? s->names[name].range : NULL;
@@ -25,11 +19,6 @@ const struct poly *sizes_range(const struct sizes *s, int name)
 const struct kernel *sizes_kernel_of(const struct sizes *s, int array)
 {
     return (unsigned)array < s->name_capacity ? s->names[array].kernel : NULL;
-}
-
-unsigned sizes_end(const struct sizes *s)
-{
-    return s->last_position;
 }
 
 unsigned sizes_position(const struct sizes *s, const struct stm *stm)

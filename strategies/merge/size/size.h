@@ -29,13 +29,10 @@ enum {
     SIZES_BOUNDS = 2,  /* rule 4 */
 };
 
-/* Reads the function once. Names that it gets afterwards are opaque until sizes_define; statements
- * moved or added afterwards have no position: open it anew where that matters. */
+/* Reads the function once. Names that it gets afterwards are opaque, and statements that are moved or
+ * added afterwards have no position: open it anew where that matters. */
 struct sizes *sizes_open(struct program *program, const struct fun *fun, unsigned without);
 void sizes_close(struct sizes *s);
-
-/* A scalar that a pass has added: its value from now on. */
-void sizes_define(struct sizes *s, int name, const struct expr *value);
 
 /* The canonical form of an integer expression, definitions expanded, owned by `s`. Never NULL: what
  * is no polynomial, or too large for one, is an atom of its own. */
@@ -51,7 +48,6 @@ const struct poly *sizes_divide(struct sizes *s, const struct poly *a, const str
 /* 0 for the entry and for a statement that was not there when the function was read. Facts that a
  * statement itself establishes before it writes (rule 4) hold at its position. */
 unsigned sizes_position(const struct sizes *s, const struct stm *stm);
-unsigned sizes_end(const struct sizes *s); /* after the last statement */
 
 bool sizes_equal(struct sizes *s, const struct poly *a, const struct poly *b, unsigned position);
 bool sizes_at_least(struct sizes *s, const struct poly *a, const struct poly *b, unsigned position);
@@ -70,10 +66,5 @@ const struct poly *sizes_range(const struct sizes *s, int name);
 bool sizes_varies(struct sizes *s, const struct poly *p, int counter, bool *otherwise);
 /* The kernel that a private array belongs to, or NULL. */
 const struct kernel *sizes_kernel_of(const struct sizes *s, int array);
-
-/* "2*n*m + n - 1", atoms as "min(n, m + 1)". */
-void sizes_print(const struct sizes *s, const struct poly *p, struct text *text);
-/* p as an i64 expression in the program's arena. */
-struct expr *sizes_expr(struct sizes *s, const struct poly *p);
 
 #endif

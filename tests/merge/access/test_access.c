@@ -12,7 +12,7 @@
 #include "tests/merge/access/access_rows.h"
 #include "tests/base/golden.h"
 #include "tests/device/kernel_run.h"
-#include "merge/access/access.h"
+#include "tests/merge/access/access_print.h"
 
 /* ---- programs ------------------------------------------------------------------------------- */
 

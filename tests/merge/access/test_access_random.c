@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "tests/device/kernel_run.h"
-#include "merge/access/access.h"
+#include "tests/merge/access/access_print.h"
 
 /* GAMUT_RANDOM_SEED=N tries other kernels than the usual ones. */
 static uint64_t seed(void)

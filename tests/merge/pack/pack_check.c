@@ -1,9 +1,11 @@
 #include "tests/merge/pack/pack_check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/random.h"
+#include "merge/pack/pack_model.h"
 
 struct event {
     int64_t time;
@@ -116,4 +118,38 @@ void pack_guillotine(uint64_t seed, size_t count, int64_t duration, int64_t heig
         buffers[k] = buffers[i];
         buffers[i] = other;
     }
+}
+
+int64_t pack_lower_bound(const struct pack_buffer *buffers, size_t count)
+{
+    /* Without alignment nothing is rounded, and the bound of the model is that of live bytes. */
+    struct pack_buffer *plain = must_alloc((count + 1) * sizeof *plain);
+    for (size_t i = 0; i < count; i++) {
+        plain[i] = buffers[i];
+        plain[i].alignment = 1;
+    }
+    struct pack_model model;
+    pack_model_build(&model, plain, count);
+    const int64_t bound = pack_load_bound(model.items, model.count);
+    pack_model_free(&model);
+    free(plain);
+    return bound;
+}
+
+int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_order order,
+                    enum pack_gap gap, int64_t *offset)
+{
+    struct pack_model model;
+    pack_model_build(&model, buffers, count);
+    unsigned *numbers = must_alloc((model.count + 1) * sizeof *numbers);
+    int64_t *at = must_alloc((model.count + 1) * sizeof *at);
+    pack_order_fill(model.items, model.count, order, numbers);
+    const int64_t height = pack_place(model.items, model.count, numbers, gap, at);
+    memset(offset, 0, count * sizeof *offset);
+    for (unsigned i = 0; i < model.count; i++)
+        offset[model.items[i].source] = at[i];
+    free(numbers);
+    free(at);
+    pack_model_free(&model);
+    return height;
 }

@@ -11,6 +11,13 @@
 size_t pack_check(const struct pack_buffer *buffers, size_t count, const int64_t *offset,
                   int64_t height);
 
+/* The most bytes that are alive at any time. Buffers must be valid (pack_verify). */
+int64_t pack_lower_bound(const struct pack_buffer *buffers, size_t count);
+
+/* The height of one greedy order. `offset` has room for one number a buffer. Buffers are valid. */
+int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_order order,
+                    enum pack_gap gap, int64_t *offset);
+
 /* Cuts a rectangle of `duration` time steps and `height` bytes into `count` buffers by random
  * guillotine cuts, in random order: each cut takes a random piece, at random in time or in memory,
  * at a place drawn uniformly. The plan is completely full, so the least height is `height`. */

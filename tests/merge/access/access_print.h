@@ -1,0 +1,13 @@
+/* What the access analysis has found in a kernel, as text. */
+#ifndef GAMUT_TESTS_ACCESS_PRINT_H
+#define GAMUT_TESTS_ACCESS_PRINT_H
+
+#include "base/text.h"
+#include "merge/access/access.h"
+
+/* A line for the kernel and one for each access:
+ * `  7 read   x[i + 1, for k, ?] in for k` is a read in line 7 at [thread index i plus one, counter
+ * of the loop of k, anything], inside that loop. */
+void access_print(const struct kernel_access *ka, struct text *out);
+
+#endif
