@@ -1,17 +1,19 @@
-/* Cases one by one: those that are not as they should be, and the table of all. */
-#include <stdlib.h>
+/* Everything one by one: the cases that are not ok, the table of all cases, and the rows of
+ * experiments. */
 #include <string.h>
 
 #include "base/text.h"
+#include "base/tree.h"
 #include "record/facts/case.h"
 #include "record/result/case_tree.h"
+#include "record/result/experiment.h"
+#include "record/table/experiment_table.h"
 #include "record/table/suite_table.h"
 #include "record/table/table.h"
 #include "record/table/table_cells.h"
-#include "base/tree.h"
-#include "report/page.h"
+#include "report/sections.h"
 
-/* Up to so many rows stand open; more are folded away until asked for. */
+/* A table of more rows is folded until the reader opens it. */
 enum { OPEN_ROWS = 120, WARNINGS_MOST = 500 };
 
 /* ---- not ok, or with a warning --------------------------------------------------------------- */
@@ -26,11 +28,11 @@ static size_t count_failures(const json_t *cases)
 
 static void print_failures(FILE *out, const json_t *cases)
 {
+    static const struct text_grid_column columns[] = {
+        {.title = "case"}, {.title = "status"}, {.title = "reason"}};
     size_t i;
     json_t *each;
-    fputs("<div class=\"scroll\"><table><thead><tr><th>case</th><th>status</th><th>reason</th>"
-          "</tr></thead><tbody>\n",
-          out);
+    page_table(out, columns, 3);
     for (int status = CASE_STATUSES - 1; status > CASE_ok; status--)
         json_array_foreach(cases, i, each)
         {
@@ -43,7 +45,7 @@ static void print_failures(FILE *out, const json_t *cases)
                            case_words(words, each), status == CASE_skipped ? "soft" : "bad", name,
                            tree_get_text(each, "reason"));
         }
-    fputs("</tbody></table></div>\n", out);
+    page_table_end(out);
 }
 
 static size_t count_warnings(const json_t *cases)
@@ -73,14 +75,14 @@ static void print_warnings(FILE *out, const json_t *cases, size_t count)
     fputs("</ul></details>\n", out);
 }
 
-void page_failures(struct page *page, const struct page_file *file)
+void section_failures(const struct page *page, const struct page_file *file)
 {
     const json_t *cases = json_object_get(file->root, "cases");
     const size_t failures = count_failures(cases), warnings = count_warnings(cases);
     if (!failures && !warnings)
         return;
     page_section(page, file, "failed", "Discarded and failed",
-                 "A case that is not ok has no numbers anywhere: no mean counts it.");
+                 "A case that is not ok has no numbers on this page and counts in no mean.");
     if (failures)
         print_failures(page->out, cases);
     if (warnings)
@@ -101,94 +103,112 @@ static void print_cell(FILE *out, const struct table_row *row, int column)
     html_print(out, "<td class=\"%s%s\">%s</td>", is_name ? "" : "n", mood, row->cell[column]);
 }
 
-static void print_row(FILE *out, const struct table_row *row, const enum column_place *place,
-                      bool is_first)
+static void print_row(FILE *out, const struct table_row *row,
+                      const struct text_grid_column *columns, bool is_first)
 {
     fputs(row->is_mean ? "<tr class=\"mean\">" : is_first ? "<tr class=\"first\">" : "<tr>", out);
     for (int c = 0; c < COLUMNS; c++)
-        if (place[c] == PLACE_AS_COLUMN)
+        if (!columns[c].hidden)
             print_cell(out, row, c);
     fputs("</tr>\n", out);
 }
 
-static void print_constants(FILE *out, const struct table_cells *cells,
-                            const enum column_place *place)
-{
-    const char *before = "<p class=\"about\">In all rows: ";
-    for (int c = 0; c < COLUMNS; c++)
-        if (place[c] == PLACE_ONCE) {
-            fputs(before, out);
-            html_print(out, "%s %s", column_titles[c],
-                       column_value(cells, (enum column)c, ALL_GROUPS));
-            before = ", ";
-        }
-    if (*before == ',')
-        fputs("</p>\n", out);
-}
-
 static void print_table(FILE *out, const struct table_cells *cells)
 {
-    enum column_place place[COLUMNS];
-    for (int c = 0; c < COLUMNS; c++)
-        place[c] = column_placement(cells, (enum column)c, false);
-    print_constants(out, cells, place);
-    fputs("<div class=\"scroll\"><table><thead><tr>", out);
-    for (int c = 0; c < COLUMNS; c++)
-        if (place[c] == PLACE_AS_COLUMN)
-            html_print(out, "<th scope=\"col\" class=\"%s\">%s</th>", c < FIRST_MEASURED ? "" : "n",
-                       column_titles[c]);
-    fputs("</tr></thead><tbody>\n", out);
-    for (size_t i = 0; i < cells->row_count; i++)
-        print_row(out, &cells->rows[i], place,
-                  i > 0 && cells->rows[i].group != cells->rows[i - 1].group);
-    fputs("</tbody></table></div>\n", out);
-}
-
-/* What the table of a terminal says below its rows. */
-static void print_as_text(FILE *out, const json_t *root,
-                          void (*print)(const json_t *root, FILE *out), const char *before,
-                          const char *after)
-{
-    char *text;
-    size_t length;
-    FILE *buffer = open_memstream(&text, &length);
-    if (!buffer)
-        return;
-    print(root, buffer);
-    fclose(buffer);
-    while (length && text[length - 1] == '\n')
-        text[--length] = 0;
-    if (length) {
-        fputs(before, out);
-        html_text(out, text);
-        fputs(after, out);
+    struct text_grid_column columns[COLUMNS] = {{0}};
+    for (int c = 0; c < COLUMNS; c++) {
+        const enum column_place place = column_placement(cells, (enum column)c, false);
+        columns[c].title = column_titles[c];
+        columns[c].kind = c < FIRST_MEASURED ? GRID_NAME : GRID_NUMBER;
+        columns[c].hidden = place != PLACE_AS_COLUMN;
+        if (place == PLACE_ONCE)
+            columns[c].once = column_value(cells, (enum column)c, ALL_GROUPS);
     }
-    free(text);
+    const bool is_long = cells->row_count > OPEN_ROWS;
+    if (is_long)
+        html_print(out, "<details><summary>%zu rows</summary>\n", cells->row_count);
+    page_constants(out, columns, COLUMNS);
+    page_table(out, columns, COLUMNS);
+    for (size_t i = 0; i < cells->row_count; i++)
+        print_row(out, &cells->rows[i], columns,
+                  i > 0 && cells->rows[i].group != cells->rows[i - 1].group);
+    page_table_end(out);
+    fputs(is_long ? "</details>\n" : "", out);
 }
 
-static void print_suite(const json_t *root, FILE *out)
-{
-    suite_table_print(root, TABLE_TEXT, out);
-}
-
-void page_table(struct page *page, const struct page_file *file)
+void section_table(const struct page *page, const struct page_file *file)
 {
     struct table_cells cells = table_cells_of(file->root);
-    const bool is_long = cells.row_count > OPEN_ROWS;
+    struct page_capture verdict;
     if (cells.row_count) {
         page_section(page, file, "table", "All cases", NULL);
-        print_as_text(page->out, file->root, table_print_verdict, "<p class=\"about\">", "</p>\n");
-        if (is_long)
-            html_print(page->out, "<details><summary>%zu rows</summary>\n", cells.row_count);
+        table_print_verdict(file->root, page_capture(&verdict));
+        page_captured(&verdict, "<p class=\"about\">", "</p>\n", page->out);
         print_table(page->out, &cells);
-        if (is_long)
-            fputs("</details>\n", page->out);
-        fputs("</section>\n", page->out);
-    }
-    if (json_is_object(json_object_get(file->root, "suite"))) {
-        page_section(page, file, "suite", "Beside what was published", NULL);
-        print_as_text(page->out, file->root, print_suite, "<pre>", "</pre>\n");
         fputs("</section>\n", page->out);
     }
     table_cells_free(&cells);
+}
+
+void section_suite(const struct page *page, const struct page_file *file)
+{
+    struct page_capture table;
+    if (!json_is_object(json_object_get(file->root, "suite")))
+        return;
+    page_section(page, file, "suite", "Compared with what was published", NULL);
+    suite_table_print(file->root, TABLE_TEXT, page_capture(&table));
+    page_captured(&table, "<pre>", "</pre>\n", page->out);
+    fputs("</section>\n", page->out);
+}
+
+/* ---- experiments ---------------------------------------------------------------------------- */
+
+static void print_metrics(FILE *out, const json_t *experiment)
+{
+    const char *name;
+    json_t *metric, *parameter;
+    size_t i;
+    fputs("<details><summary>What the columns are</summary>\n<dl>\n", out);
+    json_array_foreach(json_object_get(experiment, "parameters"), i, parameter)
+        html_print(out, "<dt>%s</dt><dd>%s</dd>\n", tree_get_text(parameter, "name"),
+                   tree_get_text(parameter, "help"));
+    json_object_foreach(json_object_get(experiment, "metrics"), name, metric)
+        html_print(out, "<dt>%s</dt><dd>%s</dd>\n", name, tree_get_text(metric, "help"));
+    fputs("</dl></details>\n", out);
+}
+
+static void print_row_warnings(FILE *out, const json_t *experiment)
+{
+    size_t i, j;
+    json_t *row, *warning;
+    json_array_foreach(json_object_get(experiment, "rows"), i, row)
+        json_array_foreach(json_object_get(row, "warnings"), j, warning)
+    {
+        struct text words = {0};
+        experiment_row_words(experiment, row, &words);
+        html_print(out, "<p class=\"soft\">%s: <strong>%s</strong> %s: %s</p>\n", words.data,
+                   tree_get_text(warning, "code"), tree_get_text(warning, "subject"),
+                   tree_get_text(warning, "detail"));
+        text_free(&words);
+    }
+}
+
+void section_experiments(const struct page *page, const struct page_file *file)
+{
+    const json_t *experiments = json_object_get(file->root, "experiments");
+    size_t i;
+    json_t *each;
+    if (!json_array_size(experiments))
+        return;
+    page_section(page, file, "experiments", "Experiments",
+                 "Numbers are medians over rounds. A row with a wrong answer has none.");
+    json_array_foreach(experiments, i, each)
+    {
+        struct page_capture table;
+        experiment_table_print(each, TABLE_TEXT, page_capture(&table));
+        page_captured(&table, "<pre>", "</pre>\n", page->out);
+        print_row_warnings(page->out, each);
+        print_metrics(page->out, each);
+    }
+    fputs("</section>\n", page->out);
 }

@@ -1,4 +1,4 @@
-/* The charts, drawn by gnuplot into the report's folder and then put into the page. */
+/* The charts: gnuplot draws them into the report's folder, and the page shows them as images. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -8,35 +8,33 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "record/table/atlas_table.h"
-#include "record/chart/matrix.h"
 #include "base/tree.h"
-#include "report/page.h"
+#include "record/chart/matrix.h"
+#include "record/table/atlas_table.h"
+#include "report/sections.h"
 
 /* More cases than this make bars of a hair's breadth, and gnuplot slow. */
 enum { CASES_MOST = 2000, SAMPLES_MOST = 3 };
 
 struct drawing {
-    struct page *page;
+    const struct page *page;
     const struct page_file *file;
-    const char *folder;
-    size_t made;
+    const char *folder; /* of the charts */
+    FILE *out;
+    size_t made; /* figures so far */
     bool no_gnuplot;
 };
 
-/* A link for each of the files that belong to a chart. `made`: their common path. */
-static void print_links(struct page *page, const char *made)
+/* Links to the files of a chart. `made`: their common path. */
+static void print_links(const struct drawing *drawing, const char *made)
 {
-    static const char *const suffixes[] = {"dat", "gp", "svg", "png"};
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    static const char *const endings[] = {"dat", "gp", "svg"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         struct text path = {0};
-        struct stat status;
-        text_add(&path, "%s.%s", made, suffixes[i]);
-        if (stat(path.data, &status) == 0) {
-            fputs(" <a href=\"", page->out);
-            html_path(page->out, path.data + strlen(page->work) + 1);
-            html_print(page->out, "\">%s</a>", suffixes[i]);
-        }
+        text_add(&path, "%s.%s", made + strlen(drawing->page->work) + 1, endings[i]);
+        fputs(" <a href=\"", drawing->out);
+        html_path(drawing->out, path.data);
+        html_print(drawing->out, "\">%s</a>", endings[i]);
         text_free(&path);
     }
 }
@@ -80,30 +78,29 @@ static int finish_svg(const char *path, unsigned *width, unsigned *height, struc
 /* Shows the chart as an image, with links to its files. `made`: their common path. */
 static void print_figure(struct drawing *drawing, const char *made, const char *title)
 {
-    struct page *page = drawing->page;
     struct text path = {0};
     struct error error = {0};
     unsigned width, height;
     text_add(&path, "%s.svg", made);
-    html_print(page->out, "<figure><figcaption><strong>%s</strong>", title);
-    print_links(page, made);
-    fputs("</figcaption>\n", page->out);
+    html_print(drawing->out, "<figure><figcaption><strong>%s</strong>", title);
+    print_links(drawing, made);
+    fputs("</figcaption>\n", drawing->out);
     if (finish_svg(path.data, &width, &height, &error)) {
-        html_print(page->out, "<p class=\"bad\">This chart could not be put in: %s</p>",
+        html_print(drawing->out, "<p class=\"bad\">This chart could not be put in: %s</p>",
                    error.text);
     } else {
-        fputs("<div class=\"scroll\"><img src=\"", page->out);
-        html_path(page->out, path.data + strlen(page->work) + 1);
-        html_print(page->out,
+        fputs("<div class=\"scroll\"><img src=\"", drawing->out);
+        html_path(drawing->out, path.data + strlen(drawing->page->work) + 1);
+        html_print(drawing->out,
                    "\" alt=\"Chart: %s\" loading=\"lazy\" width=\"%zu\" height=\"%zu\"/></div>",
                    title, (size_t)width, (size_t)height);
     }
-    fputs("</figure>\n", page->out);
+    fputs("</figure>\n", drawing->out);
     drawing->made++;
     text_free(&path);
 }
 
-/* "Wall time of raw over ... on cuda:0, under pool" */
+/* "Wall time of raw over that of each strategy, by workload, with intervals; cuda:0" */
 static void add_title(const struct chart *chart, const struct chart_subject *of, struct text *out)
 {
     text_add(out, "%c%s; %s", toupper((unsigned char)chart->help[0]), chart->help + 1, of->device);
@@ -115,9 +112,8 @@ static void add_title(const struct chart *chart, const struct chart_subject *of,
 
 static void draw(struct drawing *drawing, const struct chart *chart, const struct chart_subject *of)
 {
-    struct page *page = drawing->page;
     const struct chart_options options = {
-        .scripts = page->options->scripts, .folder = drawing->folder, .terminals = "svg"};
+        .scripts = drawing->page->options->scripts, .folder = drawing->folder, .terminals = "svg"};
     struct text made = {0}, title = {0};
     struct error error = {0};
     int code = chart_draw(chart, of, &options, &made, &error);
@@ -126,13 +122,14 @@ static void draw(struct drawing *drawing, const struct chart *chart, const struc
         print_figure(drawing, made.data, title.data);
     else if (code == ERR_UNSUPPORTED)
         drawing->no_gnuplot = true;
-    else if (code != ERR_NOT_FOUND) /* a chart that there are no cases for is none that failed */
-        html_print(page->out, "<p class=\"soft\">Not drawn: %s: %s</p>\n", title.data, error.text);
+    else if (code != ERR_NOT_FOUND) /* a result without cases for a chart is no failure */
+        html_print(drawing->out, "<p class=\"soft\">Not drawn: %s: %s</p>\n", title.data,
+                   error.text);
     text_free(&made);
     text_free(&title);
 }
 
-/* The pictures of one chart for a device: the first is shown, more of them when asked for. */
+/* Draws all pictures of a chart for a device; those after the first are folded. */
 static void draw_chart(struct drawing *drawing, const struct chart *chart, const char *device)
 {
     struct chart_subject *subjects;
@@ -144,37 +141,29 @@ static void draw_chart(struct drawing *drawing, const struct chart *chart, const
         if (strcmp(subjects[i].device, device) != 0)
             continue;
         if (++drawn == 2)
-            html_print(drawing->page->out, "<details><summary>%zu more: %s</summary>\n",
-                       of_device - 1, chart->help);
+            html_print(drawing->out, "<details><summary>%zu more: %s</summary>\n", of_device - 1,
+                       chart->help);
         draw(drawing, chart, &subjects[i]);
     }
-    fputs(drawn > 1 ? "</details>\n" : "", drawing->page->out);
+    fputs(drawn > 1 ? "</details>\n" : "", drawing->out);
     free(subjects);
 }
 
-/* ---- charts of which there would be too many: those where there is most to see -------------- */
+/* ---- charts of which there would be too many: the cases that hold most over their bound ------ */
 
 struct ranked_subject {
     const struct chart_subject *of;
-    double excess; /* the most memory that a case of it held, over the least it could have */
+    double excess; /* the most memory that one of its cases held, over its lower bound */
 };
-
-static double excess_of_case(const json_t *one)
-{
-    const double over =
-        case_peak(one, "peak_reserved_bytes") / case_peak(one, "live_lower_bound_bytes");
-    return isfinite(over) ? over : 0;
-}
 
 static double excess_of(const struct chart_subject *of)
 {
     double excess = 0;
-    size_t i;
-    json_t *each;
-    json_array_foreach(json_object_get(of->root, "cases"), i, each)
-    {
-        if (case_is_of(json_object_get(each, "key"), of))
-            excess = fmax(excess, excess_of_case(each));
+    const json_t *one_case;
+    for (size_t i = 0; (one_case = case_next(of, &i));) {
+        const double over = case_peak(one_case, "peak_reserved_bytes") /
+                            case_peak(one_case, "live_lower_bound_bytes");
+        excess = fmax(excess, isfinite(over) ? over : 0);
     }
     return excess;
 }
@@ -190,21 +179,20 @@ static int by_excess(const void *a, const void *b)
 static void draw_ranked(struct drawing *drawing, const struct chart *chart,
                         const struct ranked_subject *ranked, size_t count)
 {
-    struct page *page = drawing->page;
-    FILE *out = page->out;
+    FILE *out = drawing->out;
     char *figures = NULL;
     size_t length;
     const size_t made_before = drawing->made;
-    page->out = open_memstream(&figures, &length);
+    drawing->out = open_memstream(&figures, &length);
     for (size_t i = 0; i < count && drawing->made - made_before < SAMPLES_MOST; i++)
         if (!drawing->no_gnuplot)
             draw(drawing, chart, ranked[i].of);
-    fclose(page->out);
-    page->out = out;
+    fclose(drawing->out);
+    drawing->out = out;
     const size_t made = drawing->made - made_before;
     if (made) {
         html_print(out,
-                   "<details><summary>%s: %zu of %zu, where most was held over the lower bound"
+                   "<details><summary>%s: the %zu of %zu that hold most over the lower bound"
                    "</summary>\n<p class=\"about\">gamut plot --chart %s draws all.</p>\n",
                    chart->help, made, count, chart->name);
         fwrite(figures, 1, length, out);
@@ -235,62 +223,54 @@ static void draw_device(struct drawing *drawing, const char *device)
         (chart->on_request ? draw_samples : draw_chart)(drawing, chart, device);
 }
 
-/* What the atlas of each device says in numbers. */
-static void print_atlases(struct page *page, const json_t *root)
+/* Prints the atlas of each device in numbers. */
+static void print_atlases(const struct page *page, const json_t *root)
 {
     size_t i;
     json_t *each;
     json_array_foreach(json_object_get(root, "atlas"), i, each)
     {
         struct atlas atlas;
-        char *text = NULL;
-        size_t length;
+        struct page_capture text;
         if (atlas_from_json(each, &atlas, NULL))
             continue;
-        FILE *buffer = open_memstream(&text, &length);
-        atlas_print(&atlas, buffer);
-        fclose(buffer);
-        html_print(
-            page->out,
-            "<details><summary>All calls of %s in numbers</summary>\n<pre>%s</pre></details>\n",
-            tree_get_text(each, "device"), text);
-        free(text);
+        atlas_print(&atlas, page_capture(&text));
+        html_print(page->out, "<details><summary>All calls of %s in numbers</summary>\n",
+                   tree_get_text(each, "device"));
+        page_captured(&text, "<pre>", "</pre>", page->out);
+        fputs("</details>\n", page->out);
         atlas_free(&atlas);
     }
 }
 
-int page_charts(struct page *page, const struct page_file *file, struct error *error)
+void section_charts(const struct page *page, const struct page_file *file)
 {
     const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
     const size_t cases = json_array_size(json_object_get(file->root, "cases"));
     const size_t atlases = json_array_size(json_object_get(file->root, "atlas"));
     const size_t experiments = json_array_size(json_object_get(file->root, "experiments"));
     struct text folder = {0};
-    struct drawing drawing = {.page = page, .file = file};
+    struct drawing drawing = {.page = page, .file = file, .out = page->out};
     if (!cases && !atlases && !experiments)
-        return 0;
+        return;
     text_add(&folder, "%s/charts", page->work);
-    if (mkdir(folder.data, 0777) != 0 && errno != EEXIST)
-        return error_set(error, ERR_IO, "the folder %s could not be made: %s", folder.data,
-                         strerror(errno));
+    mkdir(folder.data, 0777); /* where that fails, each chart says that it could not be made */
     if (page->file_count > 1)
         text_add(&folder, "/%s", file->id);
     drawing.folder = folder.data;
     page_section(page, file, "charts", "Charts", NULL);
-    if (cases > CASES_MOST) {
+    if (cases > CASES_MOST)
         html_print(page->out,
-                   "<p>%zu cases are too many for a chart to show: draw a part of them "
-                   "with <code>gamut run</code> and <code>gamut plot</code>.</p>\n",
+                   "<p>%zu cases are too many for a chart to show. Choose some of them with -w and "
+                   "-s of <code>gamut run</code>.</p>\n",
                    cases);
-    } else {
+    else
         for (size_t d = 0; d < json_array_size(devices) && !drawing.no_gnuplot; d++)
             draw_device(&drawing, tree_get_text(json_array_get(devices, d), "id"));
-    }
     if (drawing.no_gnuplot)
         fputs("<p>No charts: gnuplot was not installed where this report was made.</p>\n",
               page->out);
     print_atlases(page, file->root);
     fputs("</section>\n", page->out);
     text_free(&folder);
-    return 0;
 }

@@ -1,150 +1,17 @@
-/* The headline: every workload against every way to run it, a table of ratios a device. */
+/* At a glance: for each device, every workload under every configuration as a table of ratios. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/text.h"
-#include "record/facts/case.h"
-#include "record/result/case_tree.h"
-#include "record/facts/counters.h"
-#include "record/table/table_cells.h"
 #include "base/tree.h"
-#include "report/page.h"
+#include "record/chart/matrix.h"
+#include "report/sections.h"
 
 enum measure { MEASURE_SPEEDUP, MEASURE_MEMORY };
 
-/* Rows are workloads and datasets, columns ways to run; a cell is a case or NULL. */
-struct matrix {
-    const char *device;
-    json_t *row_place, *column_place; /* name -> position */
-    bool with_dataset, with_merge, with_release, with_residency;
-    size_t rows, columns;
-    const json_t **cell; /* [row * columns + column] */
-    const json_t **mean; /* of `summary`, by column */
-};
-
-static bool varies(const json_t *root, const char *device, const char *member)
-{
-    const char *first = NULL;
-    size_t i;
-    json_t *each;
-    json_array_foreach(json_object_get(root, "cases"), i, each)
-    {
-        const json_t *key = json_object_get(each, "key");
-        const char *value = tree_get_text(key, member);
-        if (strcmp(tree_get_text(key, "device"), device) != 0)
-            continue;
-        if (first && strcmp(first, value) != 0)
-            return true;
-        first = value;
-    }
-    return false;
-}
-
-static void row_name(const struct matrix *m, const json_t *key, struct text *out)
-{
-    text_add(out, "%s", tree_get_text(key, "workload"));
-    if (m->with_dataset)
-        text_add(out, " %s", tree_get_text(key, "dataset"));
-}
-
-/* Its parts stand below each other: strategy, merge set, release policy, residency. */
-static void column_name(const struct matrix *m, const json_t *key, struct text *out)
-{
-    text_add(out, "%s", tree_get_text(key, "strategy"));
-    if (m->with_merge)
-        text_add(out, "\n%s", tree_get_text(key, "merge"));
-    if (m->with_release)
-        text_add(out, "\n%s", tree_get_text(key, "release"));
-    if (m->with_residency)
-        text_add(out, "\n%s", tree_get_text(key, "residency"));
-}
-
-static size_t place_of(json_t *places, const char *name)
-{
-    const json_t *known = json_object_get(places, name);
-    const size_t next = json_object_size(places);
-    if (known)
-        return (size_t)json_integer_value(known);
-    tree_put(places, name, tree_count(next));
-    return next;
-}
-
-typedef void use_case(struct matrix *m, const json_t *one, size_t row, size_t column);
-
-static void each_case(struct matrix *m, const json_t *root, use_case *use)
-{
-    size_t i;
-    json_t *each;
-    json_array_foreach(json_object_get(root, "cases"), i, each)
-    {
-        const json_t *key = json_object_get(each, "key");
-        if (strcmp(tree_get_text(key, "device"), m->device) != 0)
-            continue;
-        struct text row = {0}, column = {0};
-        row_name(m, key, &row);
-        column_name(m, key, &column);
-        const size_t r = place_of(m->row_place, row.data);
-        use(m, each, r, place_of(m->column_place, column.data));
-        text_free(&row);
-        text_free(&column);
-    }
-}
-
-static void count(struct matrix *m, const json_t *one, size_t row, size_t column)
-{
-    (void)one;
-    m->rows = row >= m->rows ? row + 1 : m->rows;
-    m->columns = column >= m->columns ? column + 1 : m->columns;
-}
-
-static void put(struct matrix *m, const json_t *one, size_t row, size_t column)
-{
-    m->cell[row * m->columns + column] = one;
-}
-
-static void put_means(struct matrix *m, const json_t *root)
-{
-    size_t i;
-    json_t *each;
-    json_array_foreach(json_object_get(root, "summary"), i, each)
-    {
-        struct text column = {0};
-        column_name(m, each, &column);
-        const json_t *place = json_object_get(m->column_place, column.data);
-        if (place && strcmp(tree_get_text(each, "device"), m->device) == 0)
-            m->mean[json_integer_value(place)] = each;
-        text_free(&column);
-    }
-}
-
-static struct matrix matrix_of(const json_t *root, const char *device)
-{
-    struct matrix m = {.device = device, .row_place = tree_object(), .column_place = tree_object()};
-    m.with_dataset = varies(root, device, "dataset");
-    m.with_merge = varies(root, device, "merge");
-    m.with_release = varies(root, device, "release");
-    m.with_residency = varies(root, device, "residency");
-    each_case(&m, root, count);
-    m.cell = must_alloc((m.rows * m.columns + 1) * sizeof *m.cell);
-    m.mean = must_alloc((m.columns + 1) * sizeof *m.mean);
-    each_case(&m, root, put);
-    put_means(&m, root);
-    return m;
-}
-
-static void free_matrix(struct matrix *m)
-{
-    json_decref(m->row_place);
-    json_decref(m->column_place);
-    free(m->cell);
-    free(m->mean);
-}
-
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* How dark: 1 to 4, for factors from 1.05 on; 0: no difference worth a colour. */
+/* How deep the colour is: 1 to 4 for factors from 1.05 on, 0 for none. */
 static int shade(double factor)
 {
     static const double least[] = {1.05, 1.25, 2, 4};
@@ -155,7 +22,7 @@ static int shade(double factor)
     return level;
 }
 
-/* A ratio's cell: blue where `goodness` (1: the same) is above 1. */
+/* Begins the cell of a ratio: blue where `goodness` is above 1, orange below. */
 static void print_shaded(FILE *out, double goodness, bool established)
 {
     const int level = established && isfinite(goodness) && goodness > 0 ? shade(goodness) : 0;
@@ -212,10 +79,7 @@ static void print_case(FILE *out, const json_t *one, enum measure measure)
     if (!one) {
         fputs("<td class=\"soft\">", out);
     } else if (!case_is_ok(one)) {
-        html_print(out, "<td class=\"%s\">%s",
-                   strcmp(tree_get_text(one, "status"), case_status_name(CASE_skipped)) == 0
-                       ? "soft"
-                       : "bad",
+        html_print(out, "<td class=\"%s\">%s", case_is_skipped(one) ? "soft" : "bad",
                    tree_get_text(one, "status"));
     } else if (measure == MEASURE_MEMORY) {
         print_memory(out, one);
@@ -229,13 +93,13 @@ static void print_case(FILE *out, const json_t *one, enum measure measure)
     fputs("</td>", out);
 }
 
-/* Over the rows in which the case is ok. */
+/* The geometric mean over the rows in which the case is ok, and their number. */
 static double mean_over_bound(const struct matrix *m, size_t column, size_t *cases)
 {
     double sum = 0;
     *cases = 0;
-    for (size_t r = 0; r < m->rows; r++) {
-        const double over = bytes_over_bound(m->cell[r * m->columns + column]);
+    for (size_t r = 0; r < matrix_row_count(m); r++) {
+        const double over = bytes_over_bound(matrix_cell(m, r, column));
         if (!isfinite(over) || over <= 0)
             continue;
         sum += log(over);
@@ -244,7 +108,13 @@ static double mean_over_bound(const struct matrix *m, size_t column, size_t *cas
     return *cases ? exp(sum / (double)*cases) : NAN;
 }
 
-/* Means of different cases are not to be compared. */
+/* The mean of a column as `summary` has it; NULL where there is only one row. */
+static const json_t *mean_speedup(const struct matrix *m, size_t column)
+{
+    return m->has_mean ? matrix_cell(m, matrix_row_count(m), column) : NULL;
+}
+
+/* A mean that lacks cases says so: it cannot be compared with the mean of all. */
 static void print_missing(FILE *out, const json_t *mean)
 {
     const double missing = tree_get_number(mean, "missing");
@@ -253,171 +123,164 @@ static void print_missing(FILE *out, const json_t *mean)
                    missing);
 }
 
-static void print_means(FILE *out, const struct matrix *m, enum measure measure)
+static void print_mean(FILE *out, const struct matrix *m, size_t column, enum measure measure)
 {
-    fputs("<tr class=\"mean\"><th scope=\"row\">geometric mean</th>", out);
-    for (size_t c = 0; c < m->columns; c++) {
-        size_t cases;
-        const double over = mean_over_bound(m, c, &cases);
-        if (measure == MEASURE_SPEEDUP) {
-            print_speedup(out, m->mean[c]);
-            print_missing(out, m->mean[c]);
-        } else if (isnan(over)) {
-            fputs("<td class=\"soft\">–", out);
-        } else {
-            print_shaded(out, 1 / over, true);
-            html_print(out, "%.2f×", over);
-            if (cases < m->rows)
-                html_print(out, "<small>of %zu, %zu missing</small>", cases, m->rows - cases);
-        }
-        fputs("</td>", out);
+    size_t cases;
+    const double over = mean_over_bound(m, column, &cases);
+    if (measure == MEASURE_SPEEDUP) {
+        print_speedup(out, mean_speedup(m, column));
+        print_missing(out, mean_speedup(m, column));
+    } else if (isnan(over)) {
+        fputs("<td class=\"soft\">–", out);
+    } else {
+        print_shaded(out, 1 / over, true);
+        html_print(out, "%.2f×", over);
+        if (cases < matrix_row_count(m))
+            html_print(out, "<small>of %zu, %zu missing</small>", cases,
+                       matrix_row_count(m) - cases);
     }
-    fputs("</tr>\n", out);
+    fputs("</td>", out);
 }
 
 /* ---- the tables ----------------------------------------------------------------------------- */
 
-static void print_column_titles(FILE *out, const struct matrix *m)
+/* The key of the configuration: that of any case in the column. */
+static const json_t *column_key(const struct matrix *m, size_t column)
 {
-    const char *name;
-    json_t *place;
-    fputs("<thead><tr><th scope=\"col\">workload</th>", out);
-    json_object_foreach(m->column_place, name, place)
-    {
-        fputs("<th scope=\"col\" class=\"n\">", out);
-        for (const char *part = name; part; part = strchr(part, '\n')) {
-            part += *part == '\n';
-            char text[160];
-            snprintf(text, sizeof text, "%.*s", (int)strcspn(part, "\n"), part);
-            html_print(out, part == name ? "%s" : "<br/>%s", text);
-        }
-        fputs("</th>", out);
-    }
-    fputs("</tr></thead>\n", out);
+    size_t r = 0;
+    while (!matrix_cell(m, r, column))
+        r++;
+    return json_object_get(matrix_cell(m, r, column), "key");
+}
+
+/* The strategy, and below it what else differs between the configurations. */
+static void print_column_title(FILE *out, const struct naming *naming, const json_t *key)
+{
+    const struct {
+        bool is_named;
+        const char *member;
+    } lines[] = {
+        {naming->merge, "merge"}, {naming->release, "release"}, {naming->residency, "residency"}};
+    html_print(out, "<th scope=\"col\" class=\"n\">%s", tree_get_text(key, "strategy"));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (lines[i].is_named)
+            html_print(out, "<br/>%s", tree_get_text(key, lines[i].member));
+    fputs("</th>", out);
 }
 
 static void print_matrix(FILE *out, const struct matrix *m, enum measure measure)
 {
-    const char *name;
-    json_t *place;
     static const char *const captions[] = {
         [MEASURE_SPEEDUP] = "Speed-up over raw in wall time, and its interval",
         [MEASURE_MEMORY] = "Peak memory held from the driver, over the lower bound",
     };
     html_print(out,
-               "<div><p class=\"about\">%s</p>\n<div class=\"scroll\"><table class=\"matrix\">",
+               "<div><p class=\"about\">%s</p>\n<div class=\"scroll\"><table class=\"matrix\">"
+               "<thead><tr><th scope=\"col\">workload</th>",
                captions[measure]);
-    print_column_titles(out, m);
-    fputs("<tbody>\n", out);
-    json_object_foreach(m->row_place, name, place)
-    {
-        const size_t row = (size_t)json_integer_value(place);
-        html_print(out, "<tr><th scope=\"row\">%s</th>", name);
-        for (size_t c = 0; c < m->columns; c++)
-            print_case(out, m->cell[row * m->columns + c], measure);
+    for (size_t c = 0; c < m->columns.count; c++)
+        print_column_title(out, &m->naming, column_key(m, c));
+    fputs("</tr></thead>\n<tbody>\n", out);
+    for (size_t r = 0; r < m->rows.count; r++) {
+        const bool is_mean = matrix_is_mean(m, r);
+        html_print(out, "<tr class=\"%s\"><th scope=\"row\">%s</th>", is_mean ? "mean" : "",
+                   m->rows.name[r]);
+        for (size_t c = 0; c < m->columns.count; c++)
+            if (is_mean)
+                print_mean(out, m, c, measure);
+            else
+                print_case(out, matrix_cell(m, r, c), measure);
         fputs("</tr>\n", out);
     }
-    if (m->rows > 1)
-        print_means(out, m, measure);
     fputs("</tbody></table></div></div>\n", out);
 }
 
-/* ---- where merging varies: its sets against the strategies, in the mean ---------------------- */
+/* ---- the overview: means, a row a merge set, a column a strategy ------------------------------ */
 
-static void print_mean_cell(FILE *out, const struct matrix *m, const json_t *place)
+/* The name of a column without its strategy: " best scope". */
+static const char *name_after_strategy(const struct matrix *m, size_t column)
 {
-    if (!place) {
+    return m->columns.name[column] + strlen(tree_get_text(column_key(m, column), "strategy"));
+}
+
+static void print_mean_cell(FILE *out, const struct matrix *m, size_t column)
+{
+    size_t cases;
+    if (column == m->columns.count) {
         fputs("<td class=\"soft\">–</td>", out);
         return;
     }
-    const size_t column = (size_t)json_integer_value(place);
-    size_t cases;
     const double over = mean_over_bound(m, column, &cases);
-    print_speedup(out, m->mean[column]);
-    print_missing(out, m->mean[column]);
+    print_speedup(out, mean_speedup(m, column));
+    print_missing(out, mean_speedup(m, column));
     if (!isnan(over))
         html_print(out, "<small>memory %.2f×</small>", over);
     fputs("</td>", out);
 }
 
-/* Splits the columns' names into rows (merge set, release policy, residency) and strategies. */
-static void split_columns(const struct matrix *m, json_t *rows, json_t *strategies)
-{
-    const char *name;
-    json_t *place;
-    json_object_foreach(m->column_place, name, place)
-    {
-        char strategy[256];
-        snprintf(strategy, sizeof strategy, "%.*s", (int)strcspn(name, "\n"), name);
-        place_of(strategies, strategy);
-        place_of(rows, name + strcspn(name, "\n"));
-    }
-}
-
 static void print_overview(FILE *out, const struct matrix *m)
 {
-    json_t *rows = tree_object(), *strategies = tree_object(), *place;
-    const char *row, *strategy;
-    split_columns(m, rows, strategies);
+    struct labels rows = {0}, strategies = {0};
+    for (size_t c = 0; c < m->columns.count; c++) {
+        labels_add(&strategies, tree_get_text(column_key(m, c), "strategy"));
+        labels_add(&rows, name_after_strategy(m, c));
+    }
     html_print(
         out,
         "<p class=\"about\">Geometric means over all programs: speed-up over raw, and peak memory "
         "over the lower bound</p>\n<div class=\"scroll\"><table class=\"matrix\"><thead><tr>"
         "<th scope=\"col\">%s</th>",
-        m->with_merge || m->with_release ? "merging" : "residency");
-    json_object_foreach(strategies, strategy, place)
-        html_print(out, "<th scope=\"col\" class=\"n\">%s</th>", strategy);
+        m->naming.merge || m->naming.release ? "merging" : "residency");
+    for (size_t s = 0; s < strategies.count; s++)
+        html_print(out, "<th scope=\"col\" class=\"n\">%s</th>", strategies.name[s]);
     fputs("</tr></thead><tbody>\n", out);
-    json_object_foreach(rows, row, place)
-    {
-        json_t *unused;
-        html_print(out, "<tr><th scope=\"row\">%s</th>", row + 1);
-        json_object_foreach(strategies, strategy, unused)
-        {
+    for (size_t r = 0; r < rows.count; r++) {
+        html_print(out, "<tr><th scope=\"row\">%s</th>", rows.name[r] + 1);
+        for (size_t s = 0; s < strategies.count; s++) {
             struct text name = {0};
-            text_add(&name, "%s%s", strategy, row);
-            print_mean_cell(out, m, json_object_get(m->column_place, name.data));
+            text_add(&name, "%s%s", strategies.name[s], rows.name[r]);
+            print_mean_cell(out, m, labels_find(&m->columns, name.data));
             text_free(&name);
         }
         fputs("</tr>\n", out);
     }
     fputs("</tbody></table></div>\n", out);
-    json_decref(rows);
-    json_decref(strategies);
+    labels_free(&rows);
+    labels_free(&strategies);
 }
 
-static void print_device(struct page *page, const json_t *root, const char *device,
-                         const char *name)
+static void print_device(FILE *out, const struct matrix *m, const char *name)
 {
-    struct matrix m = matrix_of(root, device);
-    if (m.rows) {
-        html_print(page->out, "<h4>%s: %s</h4>\n", device, name);
-        if (m.rows > 1 && (m.with_merge || m.with_release || m.with_residency))
-            print_overview(page->out, &m);
-        fputs("<div class=\"pair\">\n", page->out);
-        print_matrix(page->out, &m, MEASURE_SPEEDUP);
-        print_matrix(page->out, &m, MEASURE_MEMORY);
-        fputs("</div>\n", page->out);
-    }
-    free_matrix(&m);
+    html_print(out, "<h4>%s: %s</h4>\n", m->of->device, name);
+    if (m->has_mean && (m->naming.merge || m->naming.release || m->naming.residency))
+        print_overview(out, m);
+    fputs("<div class=\"pair\">\n", out);
+    print_matrix(out, m, MEASURE_SPEEDUP);
+    print_matrix(out, m, MEASURE_MEMORY);
+    fputs("</div>\n", out);
 }
 
-void page_matrix(struct page *page, const struct page_file *file)
+void section_matrix(const struct page *page, const struct page_file *file)
 {
+    static const struct matrix_rules rules = {
+        .with_skipped = true, .has_mean = true, .mean_of_summary = true};
     const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
-    size_t i;
-    json_t *device;
+    const json_t *device;
     if (!json_array_size(json_object_get(file->root, "cases")))
         return;
     page_section(
         page, file, "matrix", "At a glance",
-        "Blue is better, orange worse; the deeper, the more. A speed-up has a colour only "
-        "where its whole interval is on one side of 1 (without intervals: from a factor of "
-        "2 on). No allocator can hold less than the lower bound, the most bytes still to be "
-        "used at once.");
-    json_array_foreach(devices, i, device)
-    {
-        print_device(page, file->root, tree_get_text(device, "id"), tree_get_text(device, "name"));
+        "Blue cells are better, orange cells are worse, and a deeper colour means a larger "
+        "difference. A speed-up has a colour only if its whole interval lies on one side "
+        "of 1, or without intervals from a factor of 2 on. The lower bound is the most "
+        "bytes that the program still needs at one time: no allocator can hold less.");
+    for (size_t i = 0; (device = json_array_get(devices, i)); i++) {
+        const struct chart_subject of = {.root = file->root, .device = tree_get_text(device, "id")};
+        struct matrix m;
+        if (matrix_make("matrix", &of, &rules, &m, NULL))
+            continue; /* no cases */
+        print_device(page->out, &m, tree_get_text(device, "name"));
+        matrix_free(&m);
     }
     fputs("</section>\n", page->out);
 }

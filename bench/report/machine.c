@@ -1,12 +1,13 @@
-/* What was run, on what: tiles with the figures that matter, and the facts. */
+/* What was run, on what, and how to run it again: tiles with the figures that matter, the facts, and
+ * the commands. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "record/result/case_tree.h"
 #include "base/tree.h"
-#include "report/page.h"
+#include "record/result/case_tree.h"
+#include "report/sections.h"
 
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
@@ -15,7 +16,7 @@ static void print_tile(FILE *out, const char *figure, const char *of)
     html_print(out, "<div class=\"tile\"><b>%s</b><span>%s</span></div>\n", figure, of);
 }
 
-/* The way to run with the best mean, of those that no case is missing of. */
+/* The configuration with the best mean, of those that ran every case. */
 static void print_best(FILE *out, const json_t *root, const char *device)
 {
     const json_t *best = NULL, *each;
@@ -40,7 +41,7 @@ static void print_best(FILE *out, const json_t *root, const char *device)
     text_free(&of);
 }
 
-void page_tiles(struct page *page, const struct page_file *file)
+void section_tiles(const struct page *page, const struct page_file *file)
 {
     const json_t *run = json_object_get(file->root, "run");
     const json_t *cases = json_object_get(file->root, "cases"), *each;
@@ -176,7 +177,7 @@ static void environment_fact(FILE *out, const json_t *env)
     fputs("</dd>\n", out);
 }
 
-/* ---- what speaks against the figures --------------------------------------------------------- */
+/* ---- reasons to doubt the figures --------------------------------------------------------- */
 
 static void print_doubts(FILE *out, const json_t *root)
 {
@@ -185,19 +186,21 @@ static void print_doubts(FILE *out, const json_t *root)
     const char *build = tree_get_text(tool, "build");
     fputs("<ul class=\"plain warn\">\n", out);
     if (json_is_true(json_object_get(tool, "git_dirty")))
-        fputs("<li>! The source had changes that no revision has: it cannot be built again.</li>\n",
+        fputs("<li>! The source had uncommitted changes: this build cannot be made again.</li>\n",
               out);
     if (*build && strcmp(build, "release") != 0)
         html_print(out, "<li>! The build is “%s”: its times are not those of a release.</li>\n",
                    build);
     if (json_array_size(json_object_get(root, "cases")) && tree_get_number(run, "rounds") < 6)
-        fputs("<li>! Fewer than 6 rounds: no intervals, so nothing is established.</li>\n", out);
+        fputs(
+            "<li>! Fewer than 6 rounds give no intervals, so no difference is established.</li>\n",
+            out);
     if (strcmp(tree_get_text(run, "status"), "complete") != 0)
         html_print(out, "<li>! The run is %s.</li>\n", tree_get_text(run, "status"));
     fputs("</ul>\n", out);
 }
 
-void page_machine(struct page *page, const struct page_file *file)
+void section_machine(const struct page *page, const struct page_file *file)
 {
     const json_t *context = json_object_get(file->root, "context"), *device;
     size_t i;
@@ -212,4 +215,68 @@ void page_machine(struct page *page, const struct page_file *file)
     fputs("</dl>\n", page->out);
     print_doubts(page->out, file->root);
     fputs("</section>\n", page->out);
+}
+
+/* ---- how to reproduce ------------------------------------------------------------------------ */
+
+/* Adds a word, quoted where a shell would read it otherwise. */
+static void add_word(struct text *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./:=,+@%";
+    if (*word && !word[strspn(word, plain)]) {
+        text_add(out, "%s", word);
+        return;
+    }
+    text_add(out, "'");
+    for (; *word; word++)
+        text_add(out, *word == '\'' ? "'\\''" : "%c", *word);
+    text_add(out, "'");
+}
+
+static void add_command(struct text *out, const json_t *argv)
+{
+    size_t i;
+    json_t *word;
+    json_array_foreach(argv, i, word)
+    {
+        text_add(out, i ? " " : "");
+        add_word(out, json_string_value(word) ? json_string_value(word) : "");
+    }
+}
+
+void section_reproduce(const struct page *page, const struct page_file *file)
+{
+    const json_t *run = json_object_get(file->root, "run");
+    const json_t *tool = json_object_get(json_object_get(file->root, "context"), "tool");
+    const char *revision = tree_get_text(tool, "git_rev");
+    const bool has_cases = json_array_size(json_object_get(file->root, "cases")) > 0;
+    struct text command = {0}, copy = {0}, quoted = {0};
+    add_command(&command, json_object_get(run, "argv"));
+    text_add(&copy, "data/%s", file->name);
+    add_word(&quoted, copy.data);
+    page_section(page, file, "reproduce", "How to reproduce", NULL);
+    fputs("<p>All numbers come from <a href=\"", page->out);
+    html_path(page->out, copy.data);
+    html_print(page->out, "\">%s</a>. This command made it:</p>\n<pre><code>%s</code></pre>\n",
+               file->name, command.data ? command.data : "");
+    if (*revision)
+        html_print(page->out,
+                   "<p>To build the same revision:</p>\n<pre><code>git checkout %s &amp;&amp; make "
+                   "setup all"
+                   "</code></pre>\n",
+                   revision);
+    if (has_cases)
+        html_print(
+            page->out,
+            "<p>To run the same cases with the same settings and seed again, in the folder of "
+            "this page:</p>\n"
+            "<pre><code>gamut run --like %s</code></pre>\n",
+            quoted.data);
+    html_print(page->out,
+               "<p>To draw the charts in a terminal: <code>gamut plot %s</code></p>\n</section>\n",
+               quoted.data);
+    text_free(&command);
+    text_free(&quoted);
+    text_free(&copy);
 }

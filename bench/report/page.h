@@ -1,50 +1,53 @@
-/* What the sections of a page share. Each section is a file; it prints nothing where it has nothing
- * to say. */
+/* What the sections of a page share: what the page is made of, and how it looks. */
 #ifndef GAMUT_REPORT_PAGE_H
 #define GAMUT_REPORT_PAGE_H
 
 #include <jansson.h>
 #include <stdio.h>
 
+#include "record/table/text_grid.h"
 #include "report/html.h"
 #include "report/report.h"
 
 struct page_file {
     const char *path; /* as the user named it */
-    char name[256];   /* without folders; of the copy in data/ */
-    char id[24];      /* before the ids of its sections: "f1" */
-    json_t *root;     /* a result, as it is in the file */
+    char name[256];   /* of the copy in data/, without folders */
+    char id[24];      /* the ids of its sections begin with it: "f1" */
+    json_t *root;     /* the result in the file */
 };
 
 struct page {
     FILE *out;
     const struct report_options *options;
-    const char *work; /* the folder that is being made */
+    const char *work; /* the folder that the report is made in */
     size_t file_count;
     struct page_file *files;
     json_t *comparison; /* NULL without a base */
 };
 
-/* A section's beginning, "<section id=... ><h3>", with what the user reads below the heading (NULL:
- * nothing). It ends with "</section>". */
-void page_section(struct page *page, const struct page_file *file, const char *id,
+/* Begins a section: its heading, and below it what the reader has to know (NULL: nothing). `file`
+ * is NULL for a section of all files. The section ends with "</section>". */
+void page_section(const struct page *page, const struct page_file *file, const char *id,
                   const char *title, const char *about);
 
-/* In the order of the page. */
-void page_banner(struct page *page);
-void page_comparison(struct page *page);
-void page_tiles(struct page *page, const struct page_file *file);
-void page_machine(struct page *page, const struct page_file *file);
-void page_matrix(struct page *page, const struct page_file *file);
-int page_charts(struct page *page, const struct page_file *file, struct error *error);
-void page_plans(struct page *page, const struct page_file *file);
-void page_stability(struct page *page, const struct page_file *file);
-void page_failures(struct page *page, const struct page_file *file);
-void page_table(struct page *page, const struct page_file *file);
-void page_experiments(struct page *page, const struct page_file *file);
-void page_reproduce(struct page *page, const struct page_file *file);
+/* Prints what all rows have in common: the columns that are told once. Nothing if there are none. */
+void page_constants(FILE *out, const struct text_grid_column *columns, size_t count);
+/* Begins a table: prints the titles of the columns that are not hidden. page_table_end ends it. */
+void page_table(FILE *out, const struct text_grid_column *columns, size_t count);
+void page_table_end(FILE *out);
 
-/* The style sheet. */
-extern const char *const page_style[]; /* lines, up to a NULL */
+/* Text that other rooms print for a terminal, to be put into the page. page_capture returns the
+ * stream to print to; page_captured closes it, prints the text between `before` and `after` (both
+ * markup), or nothing if it is empty, and frees it. */
+struct page_capture {
+    char *text;
+    size_t length;
+    FILE *stream;
+};
+FILE *page_capture(struct page_capture *capture);
+void page_captured(struct page_capture *capture, const char *before, const char *after, FILE *out);
+
+/* The style sheet, as lines up to a NULL. */
+extern const char *const page_style[];
 
 #endif

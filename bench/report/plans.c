@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "record/facts/context.h"
 #include "base/tree.h"
-#include "report/page.h"
+#include "record/facts/context.h"
+#include "report/sections.h"
 #include "run/select/inputs.h"
 #include "run/select/merge_report.h"
 #include "run/select/select.h"
@@ -24,7 +24,7 @@ struct merged_program {
 struct merged_programs {
     size_t count;
     struct merged_program *programs;
-    json_t *place; /* "workload\ndataset" -> position */
+    json_t *index; /* "workload\ndataset" -> position */
 };
 
 static void add_set(struct merged_program *program, const char *set)
@@ -43,25 +43,25 @@ static void add_key(struct merged_programs *all, const json_t *key)
         return;
     struct text name = {0};
     text_add(&name, "%s\n%s", workload, dataset);
-    const json_t *known = json_object_get(all->place, name.data);
-    const size_t place = known ? (size_t)json_integer_value(known) : all->count;
+    const json_t *known = json_object_get(all->index, name.data);
+    const size_t i = known ? (size_t)json_integer_value(known) : all->count;
     if (!known) {
-        tree_put(all->place, name.data, tree_count(place));
+        tree_put(all->index, name.data, tree_count(i));
         all->programs = must_realloc(all->programs, ++all->count * sizeof *all->programs);
-        all->programs[place] = (struct merged_program){.workload = workload, .dataset = dataset};
+        all->programs[i] = (struct merged_program){.workload = workload, .dataset = dataset};
     }
-    add_set(&all->programs[place], tree_get_text(key, "merge"));
+    add_set(&all->programs[i], tree_get_text(key, "merge"));
     text_free(&name);
 }
 
 static struct merged_programs programs_of(const json_t *root)
 {
-    struct merged_programs all = {.place = tree_object()};
+    struct merged_programs all = {.index = tree_object()};
     size_t i;
     json_t *each;
     json_array_foreach(json_object_get(root, "cases"), i, each)
         add_key(&all, json_object_get(each, "key"));
-    json_decref(all.place);
+    json_decref(all.index);
     return all;
 }
 
@@ -129,7 +129,7 @@ static void print_set(FILE *out, const struct merge_report *report, size_t i,
     fputs("</td></tr>\n", out);
 }
 
-/* A program that this build does not have, or no longer, says so in its row. */
+/* Prints the rows of a program. An error where this build does not have it. */
 static int plan_program(FILE *out, const struct catalogue *catalogue,
                         const struct merged_program *program, bool met[CONDITION_COUNT],
                         struct error *error)
@@ -160,13 +160,19 @@ static int plan_program(FILE *out, const struct catalogue *catalogue,
 static void print_programs(FILE *out, const struct catalogue *catalogue,
                            const struct merged_programs *all, bool met[CONDITION_COUNT])
 {
-    fputs("<div class=\"scroll\"><table><thead><tr><th>program</th><th>merge set</th>"
-          "<th class=\"n\">blocks</th><th class=\"n\">peak</th><th class=\"n\">copies</th>"
-          "<th class=\"n\">elided</th><th class=\"n\">hoisted</th><th class=\"n\">coalesced</th>"
-          "<th class=\"n\">reused</th><th class=\"n\">placed</th>"
-          "<th class=\"n\">moved</th><th>refused</th></tr></thead>"
-          "<tbody>\n",
-          out);
+    static const struct text_grid_column columns[] = {{.title = "program"},
+                                                      {.title = "merge set"},
+                                                      {.title = "blocks", .kind = GRID_NUMBER},
+                                                      {.title = "peak", .kind = GRID_NUMBER},
+                                                      {.title = "copies", .kind = GRID_NUMBER},
+                                                      {.title = "elided", .kind = GRID_NUMBER},
+                                                      {.title = "hoisted", .kind = GRID_NUMBER},
+                                                      {.title = "coalesced", .kind = GRID_NUMBER},
+                                                      {.title = "reused", .kind = GRID_NUMBER},
+                                                      {.title = "placed", .kind = GRID_NUMBER},
+                                                      {.title = "moved", .kind = GRID_NUMBER},
+                                                      {.title = "refused"}};
+    page_table(out, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < all->count; i++) {
         struct error error = {0};
         if (plan_program(out, catalogue, &all->programs[i], met, &error))
@@ -175,7 +181,7 @@ static void print_programs(FILE *out, const struct catalogue *catalogue,
                        "class=\"soft\">%s</td></tr>\n",
                        all->programs[i].workload, all->programs[i].dataset, error.text);
     }
-    fputs("</tbody></table></div>\n", out);
+    page_table_end(out);
 }
 
 static void explain(FILE *out, const bool met[CONDITION_COUNT])
@@ -194,7 +200,7 @@ static void explain(FILE *out, const bool met[CONDITION_COUNT])
     fputs("</dl></details>\n", out);
 }
 
-/* The file was made by another build perhaps, whose passes may have decided otherwise. */
+/* Another build may have made the file, and its passes may have decided otherwise. */
 static void print_origin(FILE *out, const json_t *root)
 {
     json_t *ours = context_tool();
@@ -202,15 +208,15 @@ static void print_origin(FILE *out, const json_t *root)
     if (strcmp(tree_get_text(ours, "git_rev"), tree_get_text(theirs, "git_rev")) != 0 ||
         json_is_true(json_object_get(ours, "git_dirty")))
         html_print(out,
-                   "<p class=\"about\">A file keeps no decisions: these were made again by "
-                   "revision %s%s, the runs by %s.</p>\n",
+                   "<p class=\"about\">A result file keeps no decisions. Revision %s%s made these "
+                   "again; revision %s made the runs.</p>\n",
                    tree_get_text(ours, "git_rev"),
                    json_is_true(json_object_get(ours, "git_dirty")) ? " with changes" : "",
                    tree_get_text(theirs, "git_rev"));
     json_decref(ours);
 }
 
-void page_plans(struct page *page, const struct page_file *file)
+void section_plans(const struct page *page, const struct page_file *file)
 {
     struct merged_programs all = programs_of(file->root);
     struct catalogue catalogue = {0};
@@ -219,11 +225,11 @@ void page_plans(struct page *page, const struct page_file *file)
     if (!all.count)
         return;
     page_section(
-        page, file, "plans", "Merging: what was decided",
-        "Allocations in the text of the program, the most bytes that a run asks for at once "
-        "(blocks freed at their last use), copies made and left out, then what the passes "
-        "did, and how often a merge was refused, by reason. – is what only a run can know. "
-        "gamut plan PROGRAM -m SET names every decision.");
+        page, file, "plans", "What merging decided",
+        "A row is a program under a merge set: the allocations in its text, the most bytes that a "
+        "run asks for at once if blocks are freed at their last use, and the copies that are made "
+        "and left out. Then what the passes did, and how often they refused to merge, by reason. A "
+        "– stands for what only a run can know. gamut plan PROGRAM -m SET names every decision.");
     print_origin(page->out, file->root);
     if (catalogue_open(&catalogue, &error)) {
         html_print(page->out, "<p class=\"bad\">%s</p>\n", error.text);

@@ -7,11 +7,11 @@
 
 #include "base/arena.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "record/compare/compare.h"
 #include "record/result/result.h"
-#include "base/tree.h"
 #include "report/folder.h"
-#include "report/page.h"
+#include "report/sections.h"
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
@@ -22,14 +22,14 @@ static void free_files(struct page *page)
     free(page->files);
 }
 
-/* Folders are no business of whoever reads the page. */
+/* The file without its folders, which are private to the machine that made the report. */
 static const char *name_in(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* Two files of the same name, of different machines, get different copies. */
+/* Files of the same name, from different machines, get different copies. */
 static void name_file(const struct page *page, struct page_file *file)
 {
     const char *name = name_in(file->path);
@@ -59,11 +59,13 @@ static int load_files(struct page *page, struct error *error)
 static int compare_files(struct page *page, struct error *error)
 {
     const char *against = page->options->against;
-    /* What `gamut compare` does unless told otherwise. */
+    /* The defaults of `gamut compare`. */
     struct compare_options options = {.alpha = 0.05, .threshold = 0.02};
     json_t *base;
-    int code = against ? result_load(against, &base, error) : 0;
-    if (code || !against)
+    if (!against)
+        return 0;
+    int code = result_load(against, &base, error);
+    if (code)
         return code;
     struct compare_file *fresh = must_alloc(page->file_count * sizeof *fresh);
     for (size_t i = 0; i < page->file_count; i++)
@@ -85,11 +87,8 @@ static int copy_file(const struct page *page, const struct page_file *file, stru
         code = error_set(error, ERR_IO, "the folder %s could not be made: %s", path.data,
                          strerror(errno));
     text_add(&path, "/%s", file->name);
-    FILE *out = code ? NULL : fopen(path.data, "w");
-    if (out)
-        fwrite(text.data, 1, text.length, out);
-    if (!code && (!out || ferror(out) || fclose(out) != 0))
-        code = error_set(error, ERR_IO, "%s could not be written: %s", path.data, strerror(errno));
+    if (!code)
+        code = text_write_file(&text, path.data, error);
     text_free(&text);
     text_free(&path);
     return code;
@@ -97,16 +96,7 @@ static int copy_file(const struct page *page, const struct page_file *file, stru
 
 /* ---- the page ------------------------------------------------------------------------------- */
 
-void page_section(struct page *page, const struct page_file *file, const char *id,
-                  const char *title, const char *about)
-{
-    html_print(page->out, "<section id=\"%s-%s\"><h3>%s</h3>\n", file ? file->id : "all", id,
-               title);
-    if (about)
-        html_print(page->out, "<p class=\"about\">%s</p>\n", about);
-}
-
-/* "NVIDIA H200" of "NVIDIA H200, NVIDIA H200": each name once. */
+/* Adds the names of the devices, each once. */
 static void add_device_names(struct text *out, const json_t *root)
 {
     const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *device;
@@ -122,7 +112,7 @@ static void add_device_names(struct text *out, const json_t *root)
     }
 }
 
-static void print_head(struct page *page, const char *title)
+static void print_head(const struct page *page, const char *title)
 {
     FILE *out = page->out;
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n" REPORT_MARK
@@ -134,7 +124,7 @@ static void print_head(struct page *page, const char *title)
     fputs("</style>\n</head>\n<body>\n", out);
 }
 
-static void print_header(struct page *page, const char *title)
+static void print_header(const struct page *page, const char *title)
 {
     static const char *const what = "GPU programs under different memory strategies: time, memory, "
                                     "driver calls, with every answer checked";
@@ -149,8 +139,13 @@ static void print_header(struct page *page, const char *title)
     fputs("</header>\n<main>\n", page->out);
 }
 
-static int print_file(struct page *page, const struct page_file *file, struct error *error)
+static void print_file(const struct page *page, const struct page_file *file)
 {
+    static void (*const sections[])(const struct page *, const struct page_file *) = {
+#define X(name) section_##name,
+        FILE_SECTION_LIST(X)
+#undef X
+    };
     struct text devices = {0};
     add_device_names(&devices, file->root);
     html_print(page->out, "<div id=\"%s\">\n", file->id);
@@ -158,43 +153,29 @@ static int print_file(struct page *page, const struct page_file *file, struct er
         html_print(page->out, "<h2>%s<br/><small class=\"soft\">%s</small></h2>\n",
                    devices.data ? devices.data : "no device", file->name);
     text_free(&devices);
-    page_tiles(page, file);
-    page_machine(page, file);
-    page_matrix(page, file);
-    int code = page_charts(page, file, error);
-    if (code)
-        return code;
-    page_plans(page, file);
-    page_stability(page, file);
-    page_failures(page, file);
-    page_table(page, file);
-    page_experiments(page, file);
-    page_reproduce(page, file);
+    for (size_t s = 0; s < sizeof sections / sizeof *sections; s++)
+        sections[s](page, file);
     fputs("</div>\n", page->out);
-    return 0;
 }
 
-static int print_page(struct page *page, struct error *error)
+static void print_page(const struct page *page)
 {
     struct text title = {0};
-    int code = 0;
     if (page->options->title)
         text_add(&title, "%s", page->options->title);
-    else
-        for (size_t i = 0; i < page->file_count && i < 1; i++)
-            add_device_names(&title, page->files[i].root);
+    else if (page->file_count)
+        add_device_names(&title, page->files[0].root);
     print_head(page, title.data ? title.data : "gamut");
     print_header(page, title.data ? title.data : "gamut");
-    page_banner(page);
-    page_comparison(page);
-    for (size_t i = 0; i < page->file_count && !code; i++)
-        code = print_file(page, &page->files[i], error);
-    fputs("</main>\n<footer>Made by <code>gamut report</code>. One static page: no scripts, and "
-          "nothing "
-          "is loaded from anywhere.</footer>\n</body>\n</html>\n",
+#define X(name) section_##name(page);
+    PAGE_SECTION_LIST(X)
+#undef X
+    for (size_t i = 0; i < page->file_count; i++)
+        print_file(page, &page->files[i]);
+    fputs("</main>\n<footer>Made by <code>gamut report</code>. The page has no scripts, and loads "
+          "nothing but the charts in its own folder.</footer>\n</body>\n</html>\n",
           page->out);
     text_free(&title);
-    return code;
 }
 
 static int write_page(struct page *page, struct error *error)
@@ -205,8 +186,8 @@ static int write_page(struct page *page, struct error *error)
     page->out = fopen(path.data, "w");
     if (!page->out)
         code = error_set(error, ERR_IO, "%s could not be made: %s", path.data, strerror(errno));
-    if (!code)
-        code = print_page(page, error);
+    else
+        print_page(page);
     for (size_t i = 0; i < page->file_count && !code; i++)
         code = copy_file(page, &page->files[i], error);
     bool failed = page->out && ferror(page->out);

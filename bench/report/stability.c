@@ -1,33 +1,36 @@
-/* Can the times be trusted: how far the rounds of a case lie apart, the widest first. */
+/* Whether the times can be trusted: how far the rounds of a case lie apart, the widest first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "record/result/case_tree.h"
 #include "record/result/result.h"
-#include "base/tree.h"
-#include "report/page.h"
+#include "report/sections.h"
 
 enum { SHOWN_MOST = 15, ROUNDS_MOST = 256 };
 
 struct spread {
-    const json_t *one;
-    double half_width; /* the larger half of the interval, as a part of the median */
+    double half_width; /* the larger half of the interval, over the median */
     double range;      /* from the fastest round to the slowest, likewise */
     size_t count;
     double rounds[ROUNDS_MOST]; /* medians over the median of the case, in their order */
 };
 
+static double half_width_of(const json_t *one)
+{
+    const double median = case_stat(one, "wall_ns", "median");
+    return fmax(median - case_stat(one, "wall_ns", "ci_lo"),
+                case_stat(one, "wall_ns", "ci_hi") - median);
+}
+
 static struct spread spread_of(const json_t *one)
 {
     const double median = case_stat(one, "wall_ns", "median");
-    struct spread spread = {.one = one};
+    struct spread spread = {.half_width = half_width_of(one) / median};
     double least = INFINITY, most = 0;
-    spread.half_width = fmax(median - case_stat(one, "wall_ns", "ci_lo"),
-                             case_stat(one, "wall_ns", "ci_hi") - median) /
-                        median;
     const size_t rounds = json_array_size(json_object_get(one, "rounds"));
     double *numbers = must_alloc((rounds + 1) * sizeof *numbers);
     double *medians = must_alloc((rounds + 1) * sizeof *medians);
@@ -49,8 +52,7 @@ static struct spread spread_of(const json_t *one)
 static double measure_of(const json_t *one)
 {
     const double median = case_stat(one, "wall_ns", "median");
-    const double half = fmax(median - case_stat(one, "wall_ns", "ci_lo"),
-                             case_stat(one, "wall_ns", "ci_hi") - median);
+    const double half = half_width_of(one);
     /* Without intervals: how far rounds lie from the median. */
     return (isnan(half) ? case_stat(one, "wall_ns", "mad") : half) / median;
 }
@@ -99,12 +101,12 @@ static void print_strip(FILE *out, const struct spread *spread)
     fputs("</svg>", out);
 }
 
-static void print_part(FILE *out, double part)
+static void print_share(FILE *out, double share)
 {
-    if (isnan(part))
+    if (isnan(share))
         fputs("<td class=\"n soft\">–</td>", out);
     else
-        html_print(out, "<td class=\"n\">%.1f %%</td>", 100 * part);
+        html_print(out, "<td class=\"n\">%.1f %%</td>", 100 * share);
 }
 
 static void print_case(FILE *out, const json_t *one)
@@ -113,9 +115,9 @@ static void print_case(FILE *out, const json_t *one)
     char words[512], time[32];
     html_print(out, "<tr><th scope=\"row\">%s</th><td class=\"n\">%s</td>", case_words(words, one),
                text_ns(time, case_stat(one, "wall_ns", "median")));
-    print_part(out, spread.half_width);
-    print_part(out, case_stat(one, "wall_ns", "mad") / case_stat(one, "wall_ns", "median"));
-    print_part(out, spread.range);
+    print_share(out, spread.half_width);
+    print_share(out, case_stat(one, "wall_ns", "mad") / case_stat(one, "wall_ns", "median"));
+    print_share(out, spread.range);
     fputs("<td>", out);
     print_strip(out, &spread);
     fputs("</td></tr>\n", out);
@@ -123,34 +125,34 @@ static void print_case(FILE *out, const json_t *one)
 
 static void print_overall(FILE *out, const struct ranked *ranked, size_t count, bool intervals)
 {
-    html_print(out, "<p>%s: %.1f %% in the middle of all cases, ",
-               intervals ? "Half the width of the interval, as a part of the time"
-                         : "Rounds lie from the median of their case (median deviation)",
+    html_print(out, "<p>%s: %.1f %% in the middle case, ",
+               intervals ? "Half the width of the interval over the time"
+                         : "Median deviation of the rounds over the time",
                100 * ranked[count / 2].measure);
-    html_print(out, "%.1f %% or more in one of ten, %.1f %% at most.</p>\n",
+    html_print(out, "%.1f %% or more in one case of ten, %.1f %% at most.</p>\n",
                100 * ranked[count / 10].measure, 100 * ranked[0].measure);
 }
 
-void page_stability(struct page *page, const struct page_file *file)
+void section_stability(const struct page *page, const struct page_file *file)
 {
-    const json_t *cases = json_object_get(file->root, "cases");
+    static const struct text_grid_column columns[] = {
+        {.title = "the least stable"},           {.title = "time", .kind = GRID_NUMBER},
+        {.title = "±", .kind = GRID_NUMBER},     {.title = "median deviation", .kind = GRID_NUMBER},
+        {.title = "range", .kind = GRID_NUMBER}, {.title = "rounds"}};
     size_t count;
-    struct ranked *ranked = rank(cases, &count);
+    struct ranked *ranked = rank(json_object_get(file->root, "cases"), &count);
     if (count && tree_get_number(json_object_get(file->root, "run"), "rounds") > 1) {
-        page_section(
-            page, file, "stability", "Stability",
-            "A round is a fresh process; its dot is the median of its samples. Dots that rise "
-            "or fall from left to right are a machine that changed while it was measured.");
+        page_section(page, file, "stability", "Stability",
+                     "A round is a fresh process, and its dot is the median of its samples. Dots "
+                     "that rise or fall from left to right mean that the machine changed during "
+                     "the measurement.");
         print_overall(page->out, ranked, count,
                       !isnan(case_stat(ranked[0].one, "wall_ns", "ci_lo")));
-        fputs(
-            "<div class=\"scroll\"><table><thead><tr><th>the least stable</th><th class=\"n\">time"
-            "</th><th class=\"n\">±</th><th class=\"n\">median deviation</th><th class=\"n\">range"
-            "</th><th>rounds</th></tr></thead><tbody>\n",
-            page->out);
+        page_table(page->out, columns, sizeof columns / sizeof *columns);
         for (size_t i = 0; i < count && i < SHOWN_MOST; i++)
             print_case(page->out, ranked[i].one);
-        fputs("</tbody></table></div>\n</section>\n", page->out);
+        page_table_end(page->out);
+        fputs("</section>\n", page->out);
     }
     free(ranked);
 }

@@ -451,7 +451,7 @@ static void the_verdict_is_that_of_compare(void **state)
     assert_non_null(strstr(page, "<strong class=\"word\">✗ regression: a gated metric is worse"));
     const char *row = strstr(page, "peak_reserved_bytes ");
     assert_true(row && strstr(row, "MiB, +1 B") - row < 60);
-    assert_true(row && row < strstr(page, "Beside the base"));
+    assert_true(row && row < strstr(page, "Compared with the base"));
     assert_null(strstr(page, box.folder)); /* no folder of whoever made it */
     free(page);
     json_decref(base);

@@ -1,18 +1,21 @@
-/* The first thing on the page: is everything as it should be, in the words of the exit code. */
+/* The verdict: a banner at the top of the page says if everything is as it should be, in the words of
+ * the exit code, and a section shows what changed from the base. */
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "base/tree.h"
 #include "record/facts/case.h"
 #include "record/result/case_tree.h"
 #include "record/compare/compare_grid.h"
 #include "record/result/result.h"
-#include "base/tree.h"
-#include "report/page.h"
+#include "report/sections.h"
 
-enum { NAMED_MOST = 12 };
+/* The page is for reading; `gamut compare` prints all rows. */
+enum { NAMED_MOST = 12, ROWS_MOST = 400, ROWS_OPEN = 60 };
 
 /* Names the cases with a status, worst first, as far as there is room. */
-static void name_failures(struct page *page, size_t total)
+static void name_failures(const struct page *page, size_t total)
 {
     size_t named = 0;
     fputs("<ul>\n", page->out);
@@ -79,8 +82,7 @@ static void print_unfinished(const struct page *page)
     for (size_t f = 0; f < page->file_count; f++) {
         const char *status = tree_get_text(json_object_get(page->files[f].root, "run"), "status");
         if (strcmp(status, "complete") != 0)
-            html_print(page->out,
-                       "<p><strong>%s</strong> is %s: the run did not get to its end.</p>\n",
+            html_print(page->out, "<p><strong>%s</strong> is %s: the run did not finish.</p>\n",
                        page->files[f].name, status);
     }
 }
@@ -91,7 +93,7 @@ static void open_banner(FILE *out, const char *mood, const char *mark, const cha
                mark, word);
 }
 
-/* ---- what the banner says of the cases ------------------------------------------------------ */
+/* ---- the banner without a base: did the cases go well? --------------------------------------- */
 
 struct verdict {
     size_t counts[CASE_STATUSES], unchecked, total, failed, atlases, rows, failed_rows;
@@ -126,7 +128,6 @@ static struct verdict verdict_of(const struct page *page)
     return v;
 }
 
-/* Without a base: did the cases go well? */
 static void open_for_cases(FILE *out, const struct verdict *v)
 {
     if (v->failed)
@@ -139,12 +140,12 @@ static void open_for_cases(FILE *out, const struct verdict *v)
     else if (v->rows)
         open_banner(out, "good", "✓", "Every answer of the experiments was checked and right");
     else if (v->atlases)
-        open_banner(out, "good", "✓", "What calls cost; there are no cases");
+        open_banner(out, "good", "✓", "What driver calls cost; there are no cases");
     else
         open_banner(out, "warn", "!", "Nothing was run");
 }
 
-/* ---- with a base ---------------------------------------------------------------------------- */
+/* ---- the banner with a base ------------------------------------------------------------------ */
 
 static void open_for_comparison(FILE *out, const json_t *comparison)
 {
@@ -218,7 +219,7 @@ static void name_regressions(FILE *out, const json_t *comparison)
     json_decref(rows);
 }
 
-void page_banner(struct page *page)
+void section_banner(const struct page *page)
 {
     const struct verdict v = verdict_of(page);
     if (page->comparison) {
@@ -234,4 +235,136 @@ void page_banner(struct page *page)
         name_failures(page, v.failed);
     print_unfinished(page);
     fputs("</div>\n", page->out);
+}
+
+/* ---- what changed from the base -------------------------------------------------------------- */
+
+static void print_row(FILE *out, const struct text_grid *grid, size_t i)
+{
+    static const char *const classes[] = {
+        [GRID_PLAIN] = "", [GRID_BETTER] = "good", [GRID_WORSE] = "bad", [GRID_UNSURE] = "warn"};
+    const struct text_grid_row *row = &grid->row[i];
+    fputs("<tr>", out);
+    for (size_t c = 0; c < grid->column_count; c++)
+        if (!grid->column[c].hidden)
+            html_print(out, "<td class=\"%s\">%s</td>",
+                       c == row->mood_of                     ? classes[row->mood]
+                       : grid->column[c].kind == GRID_NUMBER ? "n"
+                                                             : "",
+                       row->cell[c]);
+    fputs("</tr>\n", out);
+}
+
+static void print_grid(FILE *out, const struct text_grid *grid)
+{
+    const bool is_long = grid->row_count > ROWS_OPEN;
+    page_constants(out, grid->column, grid->column_count);
+    if (is_long)
+        html_print(out,
+                   "<details><summary>%zu rows that changed, or are gated and unsure</summary>\n",
+                   grid->row_count);
+    page_table(out, grid->column, grid->column_count);
+    for (size_t i = 0; i < grid->row_count && i < ROWS_MOST; i++)
+        print_row(out, grid, i);
+    page_table_end(out);
+    if (grid->row_count > ROWS_MOST)
+        html_print(out, "<p>and %zu more: gamut compare prints all of them</p>\n",
+                   grid->row_count - ROWS_MOST);
+    fputs(is_long ? "</details>\n" : "", out);
+}
+
+static void print_rows(FILE *out, const json_t *comparison)
+{
+    json_t *rows = compare_select(comparison, COMPARE_SHOW_CHANGED);
+    struct text_grid grid = compare_grid_of(comparison, rows);
+    if (grid.row_count)
+        print_grid(out, &grid);
+    else
+        fputs("<p>Nothing changed, and no gated metric is unsure.</p>\n", out);
+    text_grid_free(&grid);
+    json_decref(rows);
+}
+
+static void print_value(FILE *out, const json_t *value)
+{
+    if (json_is_string(value))
+        html_print(out, "<code>%s</code>", json_string_value(value));
+    else if (json_is_number(value))
+        html_print(out, "<code>%.12g</code>", json_number_value(value));
+    else
+        fputs(json_is_true(value) ? "true" : json_is_false(value) ? "false" : "none", out);
+}
+
+static void print_differences(FILE *out, const json_t *comparison)
+{
+    const json_t *differences = json_object_get(comparison, "context_diff");
+    const json_t *notes = json_object_get(comparison, "notes"), *each;
+    size_t i;
+    if (!json_array_size(differences) && !json_array_size(notes))
+        return;
+    fputs("<ul class=\"plain\">\n", out);
+    json_array_foreach(differences, i, each)
+    {
+        html_print(out, "<li>! <strong>%s</strong>: ", tree_get_text(each, "subject"));
+        print_value(out, json_object_get(each, "base"));
+        fputs(" in the base, ", out);
+        print_value(out, json_object_get(each, "new"));
+        html_print(out, " in the new file (matters for %s)</li>\n", tree_get_text(each, "matters"));
+    }
+    json_array_foreach(notes, i, each)
+        html_print(out, "<li>! %s</li>\n", json_string_value(each) ? json_string_value(each) : "");
+    fputs("</ul>\n", out);
+}
+
+static void print_file(FILE *out, const char *which, const json_t *file)
+{
+    html_print(out, "<dt>%s</dt><dd>%s, revision %s%s, %.0f rounds, %.0f cases, %s, %s</dd>\n",
+               which, tree_get_text(file, "name"),
+               *tree_get_text(file, "git_rev") ? tree_get_text(file, "git_rev") : "unknown",
+               json_is_true(json_object_get(file, "git_dirty")) ? " with changes" : "",
+               tree_get_number(file, "rounds"), tree_get_number(file, "cases"),
+               tree_get_text(file, "started_at"), tree_get_text(file, "status"));
+}
+
+static void print_files(FILE *out, const json_t *comparison)
+{
+    size_t i;
+    json_t *each;
+    fputs("<dl>\n", out);
+    print_file(out, "base", json_object_get(comparison, "base"));
+    json_array_foreach(json_object_get(comparison, "new"), i, each) print_file(out, "new", each);
+    fputs("</dl>\n", out);
+}
+
+static void print_means(FILE *out, const json_t *comparison)
+{
+    const json_t *files = json_object_get(comparison, "new"), *mean;
+    size_t i;
+    json_array_foreach(json_object_get(comparison, "means"), i, mean)
+    {
+        if (isnan(tree_get_number(mean, "ratio")))
+            continue;
+        html_print(out,
+                   "<p><strong>%.4f×</strong> the base's wall time in the geometric mean of "
+                   "%.0f cases (%s)</p>\n",
+                   tree_get_number(mean, "ratio"), tree_get_number(mean, "cases"),
+                   tree_get_text(json_array_get(files, i), "name"));
+    }
+}
+
+void section_comparison(const struct page *page)
+{
+    if (!page->comparison)
+        return;
+    page_section(
+        page, NULL, "comparison", "Compared with the base",
+        "Exact counters must be equal. A time counts as slower or faster if its rounds "
+        "establish a change beyond its limit, as the same if the whole interval lies within "
+        "the limit, and as unsure otherwise. Rows for all cases together show what a "
+        "strategy does to most of them and no single case can show.");
+    print_files(page->out, page->comparison);
+    print_differences(page->out, page->comparison);
+    print_means(page->out, page->comparison);
+    print_rows(page->out, page->comparison);
+    fputs("</section>\n", page->out);
 }

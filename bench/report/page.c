@@ -1,0 +1,57 @@
+#include "report/page.h"
+
+#include <stdlib.h>
+
+void page_section(const struct page *page, const struct page_file *file, const char *id,
+                  const char *title, const char *about)
+{
+    html_print(page->out, "<section id=\"%s-%s\"><h3>%s</h3>\n", file ? file->id : "all", id,
+               title);
+    if (about)
+        html_print(page->out, "<p class=\"about\">%s</p>\n", about);
+}
+
+void page_constants(FILE *out, const struct text_grid_column *columns, size_t count)
+{
+    size_t printed = 0;
+    for (size_t c = 0; c < count; c++)
+        if (columns[c].once) {
+            fputs(printed++ ? ", " : "<p class=\"about\">In all rows: ", out);
+            html_print(out, "%s %s", columns[c].title, columns[c].once);
+        }
+    fputs(printed ? "</p>\n" : "", out);
+}
+
+void page_table(FILE *out, const struct text_grid_column *columns, size_t count)
+{
+    fputs("<div class=\"scroll\"><table><thead><tr>", out);
+    for (size_t c = 0; c < count; c++)
+        if (!columns[c].hidden)
+            html_print(out, "<th scope=\"col\" class=\"%s\">%s</th>",
+                       columns[c].kind == GRID_NUMBER ? "n" : "", columns[c].title);
+    fputs("</tr></thead><tbody>\n", out);
+}
+
+void page_table_end(FILE *out)
+{
+    fputs("</tbody></table></div>\n", out);
+}
+
+FILE *page_capture(struct page_capture *capture)
+{
+    capture->stream = open_memstream(&capture->text, &capture->length);
+    return capture->stream;
+}
+
+void page_captured(struct page_capture *capture, const char *before, const char *after, FILE *out)
+{
+    fclose(capture->stream);
+    while (capture->length && capture->text[capture->length - 1] == '\n')
+        capture->text[--capture->length] = 0;
+    if (capture->length) {
+        fputs(before, out);
+        html_text(out, capture->text);
+        fputs(after, out);
+    }
+    free(capture->text);
+}

@@ -1,0 +1,34 @@
+/* The sections of a page, in their order. report.c alone goes through the lists; a section prints
+ * nothing where it has nothing to say. */
+#ifndef GAMUT_REPORT_SECTIONS_H
+#define GAMUT_REPORT_SECTIONS_H
+
+#include "report/page.h"
+
+/* Of all files together: are there errors, and what changed from the base? */
+#define PAGE_SECTION_LIST(X)                                                                       \
+    X(banner)                                                                                      \
+    X(comparison)
+
+/* Of one file. */
+#define FILE_SECTION_LIST(X)                                                                       \
+    X(tiles)                                                                                       \
+    X(machine)                                                                                     \
+    X(matrix)                                                                                      \
+    X(charts)                                                                                      \
+    X(plans)                                                                                       \
+    X(stability)                                                                                   \
+    X(failures)                                                                                    \
+    X(table)                                                                                       \
+    X(suite)                                                                                       \
+    X(experiments)                                                                                 \
+    X(reproduce)
+
+#define X(name) void section_##name(const struct page *page);
+PAGE_SECTION_LIST(X)
+#undef X
+#define X(name) void section_##name(const struct page *page, const struct page_file *file);
+FILE_SECTION_LIST(X)
+#undef X
+
+#endif
