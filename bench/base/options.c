@@ -94,16 +94,7 @@ static int unknown_key(struct tables *tables, const char *owner, const char *key
 {
     if (!option(tables, 0))
         return error_set(error, ERR_USAGE, "%s has no options, so '%s' cannot be set", owner, key);
-    struct text known = {0};
-    for (size_t i = 0; option(tables, i); i++)
-        text_add(&known, "%s%s", i ? ", " : "", option(tables, i)->name);
-    int nearest = text_nearest(key, option_name, tables);
-    int code = error_set(error, ERR_USAGE, "%s has no option '%s'%s%s%s; it has: %s", owner, key,
-                         nearest >= 0 ? " (did you mean " : "",
-                         nearest >= 0 ? option(tables, (size_t)nearest)->name : "",
-                         nearest >= 0 ? "?)" : "", known.data);
-    text_free(&known);
-    return code;
+    return text_unknown(error, key, option_name, tables, "%s has no option", owner);
 }
 
 /* `pair` is key=value. */

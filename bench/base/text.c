@@ -209,3 +209,24 @@ int text_nearest(const char *word, const char *(*name)(void *context, size_t i),
     }
     return nearest;
 }
+
+int text_unknown(struct error *error, const char *word,
+                 const char *(*name)(void *context, size_t i), void *context, const char *format,
+                 ...)
+{
+    char before[256];
+    struct text known = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(before, sizeof before, format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; name(context, i); i++)
+        text_add(&known, "%s%s", i ? ", " : "", name(context, i));
+    const int nearest = text_nearest(word, name, context);
+    int code = error_set(error, ERR_USAGE, "%s '%s'%s%s%s; there are: %s", before, word,
+                         nearest >= 0 ? " (did you mean " : "",
+                         nearest >= 0 ? name(context, (size_t)nearest) : "",
+                         nearest >= 0 ? "?)" : "", known.data ? known.data : "none");
+    text_free(&known);
+    return code;
+}

@@ -41,4 +41,10 @@ bool text_glob(const char *pattern, const char *name);
  * to be what was meant. `name(context, i)` yields the i-th name, NULL after the last. */
 int text_nearest(const char *word, const char *(*name)(void *context, size_t i), void *context);
 
+/* Sets ERR_USAGE for a word that is none of these names: "there is no strategy 'pol' (did you mean
+ * pool?); there are: raw, pool". The format gives what stands before the word. */
+int text_unknown(struct error *error, const char *word,
+                 const char *(*name)(void *context, size_t i), void *context, const char *format,
+                 ...) __attribute__((format(printf, 5, 6)));
+
 #endif

@@ -294,10 +294,7 @@ static int list_run(const struct command_line *line)
     }
     if (found)
         return EXIT_OK;
-    int nearest = text_nearest(word, topic_name, NULL);
-    error_set(&error, ERR_USAGE, "there is no list of '%s'%s%s%s; there are: %s", word,
-              nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? topics[nearest].name : "",
-              nearest >= 0 ? "?)" : "", line->command->arguments);
+    text_unknown(&error, word, topic_name, NULL, "there is no list of");
     return report_error(&error);
 }
 

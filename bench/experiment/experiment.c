@@ -24,19 +24,6 @@ static const char *nth_name(void *context, size_t i)
     return i < EXPERIMENTS ? experiments[i]->name : NULL;
 }
 
-static int unknown(const char *name, struct error *error)
-{
-    struct text all = {0};
-    for (size_t i = 0; i < EXPERIMENTS; i++)
-        text_add(&all, "%s%s", i ? ", " : "", experiments[i]->name);
-    int nearest = text_nearest(name, nth_name, NULL);
-    error_set(error, ERR_USAGE, "there is no experiment '%s'%s%s%s; there are: %s", name,
-              nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? experiments[nearest]->name : "",
-              nearest >= 0 ? "?)" : "", all.data);
-    text_free(&all);
-    return ERR_USAGE;
-}
-
 static int verify(const struct experiment *e, struct error *error)
 {
     const char *missing = !e->plan      ? "plan"
@@ -64,7 +51,7 @@ int experiment_parse(const char *spec, const struct experiment **experiment,
     while (i < EXPERIMENTS && strcmp(experiments[i]->name, name) != 0)
         i++;
     if (i == EXPERIMENTS)
-        return unknown(name, error);
+        return text_unknown(error, name, nth_name, NULL, "there is no experiment");
     *experiment = experiments[i];
     int code = verify(*experiment, error);
     return code ? code

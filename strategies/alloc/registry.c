@@ -40,20 +40,6 @@ static const char *strategy_name(void *context, size_t i)
     return i < STRATEGY_COUNT ? strategies[i]->name : NULL;
 }
 
-static int unknown_strategy(const char *name, struct error *error)
-{
-    struct text known = {0};
-    for (size_t i = 0; i < STRATEGY_COUNT; i++)
-        text_add(&known, "%s%s", i ? ", " : "", strategies[i]->name);
-    int nearest = text_nearest(name, strategy_name, NULL);
-    int code = error_set(error, ERR_USAGE, "there is no strategy '%s'%s%s%s; there are: %s", name,
-                         nearest >= 0 ? " (did you mean " : "",
-                         nearest >= 0 ? strategies[nearest]->name : "", nearest >= 0 ? "?)" : "",
-                         known.data);
-    text_free(&known);
-    return code;
-}
-
 int allocator_parse(const char *spec, const struct allocator_ops **ops,
                     struct option_values *options, struct error *error)
 {
@@ -68,7 +54,7 @@ int allocator_parse(const char *spec, const struct allocator_ops **ops,
     while (i < STRATEGY_COUNT && strcmp(strategies[i]->name, name) != 0)
         i++;
     if (i == STRATEGY_COUNT)
-        return unknown_strategy(name, error);
+        return text_unknown(error, name, strategy_name, NULL, "there is no strategy");
     *ops = strategies[i];
     int code = allocator_check_ops(*ops, error);
     if (code)

@@ -35,21 +35,6 @@ static const char *extension_at(void *context, size_t i)
     return merge_extension_name((unsigned)i);
 }
 
-static int unknown(const char *what, const char *word, const char *(*name)(void *, size_t),
-                   struct error *error)
-{
-    struct text known = {0};
-    for (size_t i = 0; name(NULL, i); i++)
-        text_add(&known, "%s%s", i ? ", " : "", name(NULL, i));
-    int nearest = text_nearest(word, name, NULL);
-    int code = error_set(error, ERR_USAGE, "there is no %s '%s'%s%s%s; there are: %s", what, word,
-                         nearest >= 0 ? " (did you mean " : "",
-                         nearest >= 0 ? name(NULL, (size_t)nearest) : "", nearest >= 0 ? "?)" : "",
-                         known.data);
-    text_free(&known);
-    return code;
-}
-
 /* "views|disjoint" */
 static int parse_extensions(const char *list, unsigned *extensions, struct error *error)
 {
@@ -61,7 +46,8 @@ static int parse_extensions(const char *list, unsigned *extensions, struct error
         while (e < EXTENSION_COUNT && strcmp(merge_extension_name(e), word) != 0)
             e++;
         if (e == EXTENSION_COUNT)
-            return unknown("extension of merging", word, extension_at, error);
+            return text_unknown(error, word, extension_at, NULL,
+                                "there is no extension of merging");
         *extensions |= 1u << e;
         list += length;
         if (!*list)
@@ -78,7 +64,7 @@ int merge_parse(const char *text, const struct merge_set **set, unsigned *extens
     *extensions = 0;
     *set = merge_set_find(name);
     if (!*set)
-        return unknown("merge set", name, set_at, error);
+        return text_unknown(error, name, set_at, NULL, "there is no merge set");
     const char *option = text + length;
     if (!*option)
         return 0;

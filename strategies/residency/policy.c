@@ -79,20 +79,6 @@ static const char *strategy_name(void *context, size_t i)
     return i < STRATEGY_COUNT ? strategies[i].name : NULL;
 }
 
-static int unknown(const char *name, struct error *error)
-{
-    struct text known = {0};
-    for (size_t i = 0; i < STRATEGY_COUNT; i++)
-        text_add(&known, "%s%s", i ? ", " : "", strategies[i].name);
-    int nearest = text_nearest(name, strategy_name, NULL);
-    int code = error_set(error, ERR_USAGE, "there is no residency '%s'%s%s%s; there are: %s", name,
-                         nearest >= 0 ? " (did you mean " : "",
-                         nearest >= 0 ? strategies[nearest].name : "", nearest >= 0 ? "?)" : "",
-                         known.data);
-    text_free(&known);
-    return code;
-}
-
 int residency_parse(const char *spec, struct residency *residency, struct error *error)
 {
     char name[32];
@@ -105,7 +91,7 @@ int residency_parse(const char *spec, struct residency *residency, struct error 
     while (s < strategies + STRATEGY_COUNT && strcmp(s->name, name) != 0)
         s++;
     if (s == strategies + STRATEGY_COUNT)
-        return unknown(name, error);
+        return text_unknown(error, name, strategy_name, NULL, "there is no residency");
     struct option_values values;
     int code =
         options_parse(s->options, name, spec + length + (spec[length] == ':'), &values, error);

@@ -25,15 +25,15 @@ static void test_spec_errors(void **state)
         {"", "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc, tlsf, "
              "caching, stream, vmm, device_heap"},
         {"pool:leading_bit=4", "pool has no option 'leading_bit' (did you mean leading_bits?); "
-                               "it has: leading_bits, first_use, kind, handle"},
+                               "there are: leading_bits, first_use, kind, handle"},
         {"pool:leading_bits=8", "pool: option leading_bits is 8, expected a value from 0 to 7"},
         {"tagged:policy=v5", "tagged: option policy is 'v5', expected one of v1|v1c|v2|v3|v4"},
         {"bufalloc:chunks=1", "bufalloc: option chunks is 1, expected a value from 2 to 1048576"},
         {"stream:threshold=most", "stream: option threshold is 'most', expected a size such as "
                                   "64MiB, or max"},
         {"vmm:large_chunk=max", "vmm: option large_chunk is 'max', expected a size such as 64MiB"},
-        {"null:x=1", "null has no option 'x'; it has: kind, handle"},
-        {"tlsf:kinds=pinned", "tlsf has no option 'kinds' (did you mean kind?); it has: parent, "
+        {"null:x=1", "null has no option 'x'; there are: kind, handle"},
+        {"tlsf:kinds=pinned", "tlsf has no option 'kinds' (did you mean kind?); there are: parent, "
                               "strategy, dedicated, empty, kind, handle"},
         {"tagged:kind=host", "tagged: option kind is 'host', expected one of "
                              "device|pinned|coarse_svm|fine_svm|managed"},

@@ -56,16 +56,7 @@ static const char *scalar_at(void *context, size_t i)
 
 static int unknown_name(const struct scalars *s, const char *word, struct error *error)
 {
-    struct text known = {0};
-    for (size_t i = 0; i < s->count; i++)
-        text_add(&known, "%s%s", i ? ", " : "", scalar_at((void *)s, i));
-    int nearest = text_nearest(word, scalar_at, (void *)s);
-    int code = error_set(error, ERR_USAGE, "%s has no scalar '%s'%s%s%s; there are: %s",
-                         s->fun->name, word, nearest >= 0 ? " (did you mean " : "",
-                         nearest >= 0 ? scalar_at((void *)s, (size_t)nearest) : "",
-                         nearest >= 0 ? "?)" : "", known.data ? known.data : "none");
-    text_free(&known);
-    return code;
+    return text_unknown(error, word, scalar_at, (void *)s, "%s has no scalar", s->fun->name);
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -186,19 +177,9 @@ static int find_dataset(const struct entry *entry, const char *name, const struc
                         struct error *error)
 {
     *dataset = select_dataset(entry, name);
-    if (*dataset)
-        return 0;
-    void *program = (void *)entry->program;
-    struct text known = {0};
-    for (size_t i = 0; dataset_at(program, i); i++)
-        text_add(&known, "%s%s", i ? ", " : "", dataset_at(program, i));
-    int nearest = text_nearest(name, dataset_at, program);
-    int code = error_set(error, ERR_USAGE, "%s has no dataset '%s'%s%s%s; there are: %s",
-                         entry->name, name, nearest >= 0 ? " (did you mean " : "",
-                         nearest >= 0 ? dataset_at(program, (size_t)nearest) : "",
-                         nearest >= 0 ? "?)" : "", known.data ? known.data : "none");
-    text_free(&known);
-    return code;
+    return *dataset ? 0
+                    : text_unknown(error, name, dataset_at, (void *)entry->program,
+                                   "%s has no dataset", entry->name);
 }
 
 static int use_dataset(const struct entry *entry, const struct dataset *dataset,

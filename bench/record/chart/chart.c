@@ -30,21 +30,13 @@ static const char *nth_name(void *context, size_t i)
 
 int chart_find(const char *name, const struct chart **chart, struct error *error)
 {
-    struct text all = {0};
-    for (size_t i = 0; i < CHARTS; i++) {
+    for (size_t i = 0; i < CHARTS; i++)
         if (strcmp(name, charts[i]->name) == 0) {
             *chart = charts[i];
-            text_free(&all);
             return 0;
         }
-        text_add(&all, "%s%s", i ? ", " : "", charts[i]->name);
-    }
-    int nearest = text_nearest(name, nth_name, NULL);
-    error_set(error, ERR_NOT_FOUND, "there is no chart \"%s\"%s%s%s: there are %s", name,
-              nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? charts[nearest]->name : "",
-              nearest >= 0 ? "?)" : "", all.data);
-    text_free(&all);
-    return ERR_NOT_FOUND;
+    text_unknown(error, name, nth_name, NULL, "there is no chart");
+    return error->code = ERR_NOT_FOUND;
 }
 
 /* ---- subjects ---- */

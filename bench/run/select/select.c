@@ -53,16 +53,7 @@ static const char *name_at(void *names, size_t i)
 
 static int unknown(const char *what, const char *word, const struct names *all, struct error *error)
 {
-    struct text known = {0};
-    for (size_t i = 0; i < all->count; i++)
-        text_add(&known, "%s%s", i ? ", " : "", all->items[i]);
-    int nearest = text_nearest(word, name_at, (void *)all);
-    int code =
-        error_set(error, ERR_USAGE, "there is no %s '%s'%s%s%s; there are: %s", what, word,
-                  nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? all->items[nearest] : "",
-                  nearest >= 0 ? "?)" : "", known.data ? known.data : "none");
-    text_free(&known);
-    return code;
+    return text_unknown(error, word, name_at, (void *)all, "there is no %s", what);
 }
 
 /* Adds what `item` (a name, a glob or "all") stands for. */

@@ -266,17 +266,9 @@ int suite_open(const char *name_or_path, struct catalogue *catalogue, struct sui
             return suite_read(b->path, b->text, strlen(b->text), catalogue, suite, error);
     size_t length = strlen(name_or_path);
     if (length <= 5 || strcmp(name_or_path + length - 5, ".json") != 0) {
-        struct text all = {0};
-        for (const struct builtin_suite *b = builtin_suites; b->name; b++)
-            text_add(&all, "%s%s", all.length ? ", " : "", b->name);
-        int near = text_nearest(name_or_path, builtin_name, NULL);
-        int code = error_set(error, ERR_USAGE,
-                             "there is no suite '%s'%s%s%s; there are: %s, or a file (*.json)",
-                             name_or_path, near >= 0 ? " (did you mean " : "",
-                             near >= 0 ? builtin_suites[near].name : "", near >= 0 ? "?)" : "",
-                             all.data ? all.data : "none");
-        text_free(&all);
-        return code;
+        text_unknown(error, name_or_path, builtin_name, NULL, "there is no suite");
+        strncat(error->text, ", or a file (*.json)", sizeof error->text - strlen(error->text) - 1);
+        return error->code;
     }
     struct text text = {0};
     int code = text_read_file(&text, name_or_path, error);
