@@ -129,8 +129,8 @@ words=$(wc -w <"$readme")
 line=$(grep -n '^build/gamut run' "$readme" | head -n 1 | cut -d: -f1)
 [ "${line:-99}" -lt 40 ] || fail "README.md: the first run stands in line $line, not before line 40"
 # What is pasted below it has the rows and heads of what it prints: the first word of every line but the version's, and all
-# of the line that heads the columns.
-shape() { sed 's/ *$//' | awk '/^gamut / { next } $1 == "strategy" { $1 = $1; print; next } { print $1 }'; }
+# of the line that heads the columns, without "of floor", which a slow machine may print once for all rows.
+shape() { sed 's/ *$//; s/  of floor//' | awk '/^gamut / { next } $1 == "strategy" { $1 = $1; print; next } { print $1 }'; }
 block text "$readme" | shape >pasted
 GAMUT_ROUNDS=6 GAMUT_SAMPLES=1 GAMUT_MAX_SAMPLES=1 GAMUT_TIMELINE=off GAMUT_RESULTS=$dir/no_atlas bash -c "$(sed -n "${line:-1}p" "$readme")" 2>err | shape >printed
 diff -u pasted printed >different || { fail "README.md: what the run prints has another shape"; cat different >&2; }
