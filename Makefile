@@ -4,7 +4,7 @@ BUILD   ?= build
 Q       := $(if $(V),,@)# make V=1 shows the commands
 CC      ?= gcc
 OPT     ?= -O2 -g
-# Where `make install` puts things; DESTDIR stands in front of it, for whoever makes a package.
+# The folder that `make install` installs below; packagers set DESTDIR, which is put in front of it.
 PREFIX  ?= /usr/local
 CUDA_PATH ?= /usr/local/cuda
 # release, debug (allocators check themselves after every operation) or sanitize (debug with ASan and UBSan)
@@ -22,7 +22,7 @@ KERNEL_device_heap := strategies/device_heap/layout.h strategies/device_heap/ind
 KERNEL_isosurface := strategies/device_heap/layout.h bench/experiment/isosurface.kernel
 KERNEL_stall := strategies/device_heap/layout.h bench/experiment/stall.kernel
 
-# Whoever runs make without `setup` gets what is there; what is missing is said by `gamut list devices`.
+# The build leaves out the APIs whose headers are missing; `gamut list devices` names them and what to install.
 have_header = $(shell echo '\#include <$(1)>' | $(CC) $(2) -E -x c - >/dev/null 2>&1 && echo yes)
 WITH_CUDA   ?= $(call have_header,cuda.h,-I$(CUDA_PATH)/include)
 WITH_OPENCL ?= $(call have_header,CL/cl.h)
@@ -34,7 +34,7 @@ ZLIB        ?= $(call archive_or,z)
 
 CPPFLAGS += -D_GNU_SOURCE -I. -Ibench -Istrategies -Iworkloads
 CFLAGS   += -std=c11 $(OPT) -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -ffp-contract=off -MMD -MP
-# Kernels are C of the generator's making; they may not be contracted, and need not set errno or trap.
+# Kernels are generated C: products and sums must not be contracted, and nothing needs errno or traps.
 KERNEL_CFLAGS = -std=gnu11 $(KERNEL_OPT) -g1 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -DGAMUT_ENTRY=static
 KERNEL_OPT ?= -O3
 LDLIBS   += $(JANSSON) $(ZLIB) -lm -ldl -lpthread
@@ -61,7 +61,7 @@ endif
 LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(sort $(shell find bench strategies workloads -name '*.c')))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o $(KERNEL_TEXTS:%=$(BUILD)/embedded/kernel_%.o)
 EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(wildcard bench/program/*.c)) $(wildcard bench/base/*.c))
-# tests/ has the rooms of what it tests.
+# A test stands in the room of tests/ that has the name of the room it tests.
 TEST_FILES := $(sort $(shell find tests -name '*.c'))
 TEST_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter test_%,$(notdir $(f))),$(f)))
 BENCH_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter bench_%,$(notdir $(f))),$(f)))
@@ -129,27 +129,27 @@ EXECUTOR_ROOMS := bench/run/execute bench/base bench/program bench/device bench/
 $(BUILD)/tests/run/execute/test_executor_alone: $(BUILD)/tests/run/execute/test_executor_alone.o $(filter $(EXECUTOR_ROOMS:%=$(BUILD)/%/%) $(BUILD)/embedded/kernel_device_heap.o,$(LIB_OBJECTS))
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
-# This one opens devices that get lost.
+# This test opens devices that get lost.
 $(BUILD)/tests/device/test_lost_device: LDFLAGS += -Wl,--wrap=device_open -Wl,--wrap=device_open_all
 
-setup: ## install what is missing (Debian, Ubuntu); without root: print the command
+setup: ## install what is missing (Debian, Ubuntu); without root, print the command
 	@scripts/setup
 
-test: $(BUILD)/gamut $(TESTS) ## all tests
+test: $(BUILD)/gamut $(TESTS) ## run all tests
 	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(sort $(shell find tests -name 'test_*.sh'))
 
-sanitize: ## all tests under ASan and UBSan
+sanitize: ## run all tests under ASan and UBSan
 	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
 
-# libFuzzer comes with clang; where that is missing the target says so.
+# libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
 FUZZ_SECONDS ?= 60
-fuzz: $(BUILD)/tests/merge/fuzz_merge $(BUILD)/tests/device_heap/fuzz_heap ## FUZZ_COMMANDS (1000000) to each device heap, FUZZ_PROGRAMS (10000) merged, the parser for FUZZ_SECONDS (60)
+fuzz: $(BUILD)/tests/merge/fuzz_merge $(BUILD)/tests/device_heap/fuzz_heap ## send FUZZ_COMMANDS (1000000) to each device heap, merge FUZZ_PROGRAMS (10000), fuzz the parser for FUZZ_SECONDS (60)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
-regress: $(BUILD)/gamut ## BASE=FILE: is anything worse than in a result file, or than in the committed counters
+regress: $(BUILD)/gamut ## fail if a counter is worse than in the committed baselines (BASE=FILE: than in a result file)
 	@GAMUT=$(abspath $(BUILD))/gamut .ci/regress $(BASE)
 
-smoke: $(BUILD)/gamut ## every workload once, smallest data, on host and OpenCL
+smoke: $(BUILD)/gamut ## run every workload once on its smallest data, on the host and OpenCL
 	@$(BUILD)/gamut run --smoke -D host,opencl
 
 bench: $(BUILD)/gamut $(BENCHES) ## measure on the best device found, print the table, draw the charts
@@ -158,7 +158,7 @@ bench: $(BUILD)/gamut $(BENCHES) ## measure on the best device found, print the 
 plots: $(BUILD)/gamut ## draw the charts of the newest result again
 	@BUILD=$(BUILD) scripts/plots
 
-# Programs, kernels and suites are in the binary, and the manual and completions are printed by it.
+# The binary contains programs, kernels and suites, and prints the manual and the completions.
 SHARE = $(DESTDIR)$(PREFIX)/share
 INSTALLED = $(DESTDIR)$(PREFIX)/bin/gamut $(SHARE)/man/man1/gamut.1 \
             $(SHARE)/bash-completion/completions/gamut $(SHARE)/zsh/site-functions/_gamut
@@ -181,7 +181,7 @@ uninstall: ## remove what install put below PREFIX
 clean: ## remove everything that was built
 	rm -rf $(BUILD) $(BUILD)-sanitize
 
-help: ## this list
+help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
