@@ -18,87 +18,69 @@
 #include "run/select/select.h"
 #include "run/select/suite.h"
 
-/* What a list is filled with: a grid of names and prose, and text that follows it. */
-struct listing {
-    struct text_grid grid;
-    struct text after;
-};
-enum { LIST_NAME, LIST_FIRST_WORD, LIST_SECOND_WORD, LIST_PROSE, LIST_COLUMNS };
-
-static void add_row(struct listing *list, const char *name, const char *prose)
+/* The columns of a list are a name, two words of which metrics and charts have need, and prose. */
+static void add_row(struct text_grid *list, const char *name, const char *first, const char *second,
+                    const char *prose)
 {
-    text_grid_add_row(&list->grid);
-    text_grid_put(&list->grid, LIST_NAME, name);
-    text_grid_put(&list->grid, LIST_PROSE, prose);
+    text_grid_add_row(list);
+    text_grid_add(list, "%s", name);
+    text_grid_add(list, "%s", first);
+    text_grid_add(list, "%s", second);
+    text_grid_add(list, "%s", prose);
 }
 
-/* Names that are listed in one cell, with `separator` between them. */
-static void add_name(struct text *names, const char *separator, const char *name)
+static void add_prose(struct text_grid *list, const char *name, struct text *prose)
 {
-    text_add(names, "%s%s", names->length ? separator : "", name);
-}
-
-static void set_prose(struct listing *list, struct text *prose)
-{
-    text_grid_set(&list->grid, LIST_PROSE, "%s", prose->data ? prose->data : "");
+    add_row(list, name, "", "", prose->data ? prose->data : "");
     text_free(prose);
 }
 
-static int list_workloads(struct listing *list, struct error *error)
+static int list_workloads(struct text_grid *list, struct error *error)
 {
     struct catalogue catalogue;
     int code = catalogue_open(&catalogue, error);
-    if (code)
-        return code;
-    for (size_t i = 0; i < catalogue.entry_count; i++) {
-        add_row(list, catalogue.entries[i].name, "");
-        text_grid_set(&list->grid, LIST_PROSE, "%s", catalogue.entries[i].program->path);
-    }
+    for (size_t i = 0; !code && i < catalogue.entry_count; i++)
+        add_row(list, catalogue.entries[i].name, "", "", catalogue.entries[i].program->path);
     catalogue_close(&catalogue);
-    return 0;
+    return code;
 }
 
-static int list_datasets(struct listing *list, struct error *error)
+static int list_datasets(struct text_grid *list, struct error *error)
 {
     struct catalogue catalogue;
     int code = catalogue_open(&catalogue, error);
-    if (code)
-        return code;
-    for (size_t i = 0; i < catalogue.entry_count; i++) {
+    for (size_t i = 0; !code && i < catalogue.entry_count; i++) {
         const struct program *program = catalogue.entries[i].program;
         struct text names = {0};
         for (unsigned d = 0; d < program->dataset_count; d++)
-            add_name(&names, " ", program->datasets[d].name);
-        add_row(list, catalogue.entries[i].name, "");
-        set_prose(list, &names);
+            text_add(&names, "%s%s", d ? " " : "", program->datasets[d].name);
+        add_prose(list, catalogue.entries[i].name, &names);
     }
     catalogue_close(&catalogue);
-    return 0;
+    return code;
 }
 
-static void add_options(struct listing *list, const struct option_spec *options)
-{
-    for (const struct option_spec *o = options; o && o->name; o++) {
-        add_row(list, "", "");
-        text_grid_set(&list->grid, LIST_PROSE, ":%s=%s%s%s%s  %s", o->name, o->fallback,
-                      o->choices ? " (" : "", o->choices ? o->choices : "", o->choices ? ")" : "",
-                      o->help);
-    }
-}
-
-/* A strategy: what it does, where its idea is from, and its options. */
-static void add_strategy(struct listing *list, const char *name, const char *summary,
+/* What a strategy or an experiment does, where its idea is from, and its options. */
+static void add_strategy(struct text_grid *list, const char *name, const char *summary,
                          const char *origin, const struct option_spec *options)
 {
-    add_row(list, name, summary);
+    add_row(list, name, "", "", summary);
     if (origin) {
-        add_row(list, "", "");
-        text_grid_set(&list->grid, LIST_PROSE, "from: %s", origin);
+        struct text from = {0};
+        text_add(&from, "from: %s", origin);
+        add_prose(list, "", &from);
     }
-    add_options(list, options);
+    for (const struct option_spec *o = options; o && o->name; o++) {
+        struct text option = {0};
+        text_add(&option, ":%s=%s", o->name, o->fallback);
+        if (o->choices)
+            text_add(&option, " (%s)", o->choices);
+        text_add(&option, "  %s", o->help);
+        add_prose(list, "", &option);
+    }
 }
 
-static int list_strategies(struct listing *list, struct error *error)
+static int list_strategies(struct text_grid *list, struct error *error)
 {
     (void)error;
     size_t count;
@@ -109,7 +91,7 @@ static int list_strategies(struct listing *list, struct error *error)
     return 0;
 }
 
-static int list_experiments(struct listing *list, struct error *error)
+static int list_experiments(struct text_grid *list, struct error *error)
 {
     (void)error;
     size_t count;
@@ -119,7 +101,7 @@ static int list_experiments(struct listing *list, struct error *error)
     return 0;
 }
 
-static int list_residencies(struct listing *list, struct error *error)
+static int list_residencies(struct text_grid *list, struct error *error)
 {
     (void)error;
     size_t count;
@@ -129,35 +111,38 @@ static int list_residencies(struct listing *list, struct error *error)
     return 0;
 }
 
-static int list_merges(struct listing *list, struct error *error)
+/* A name below a heading: sets, passes, extensions. */
+static void add_indented(struct text_grid *list, const char *name, const char *help)
+{
+    text_grid_add_row(list);
+    text_grid_add(list, "  %s", name);
+    text_grid_skip(list, 2);
+    text_grid_add(list, "%s", help);
+}
+
+static int list_merges(struct text_grid *list, struct error *error)
 {
     (void)error;
-    add_row(list, "sets", "");
+    add_row(list, "sets", "", "", "");
     for (const struct merge_set *s = merge_sets; s->name; s++) {
         struct text passes = {0};
-        add_row(list, "", s->help);
-        text_grid_set(&list->grid, LIST_NAME, "  %s", s->name);
+        text_add(&passes, "passes:%s", *s->passes ? "" : " none");
         for (const struct merge_ops *const *pass = s->passes; *pass; pass++)
             text_add(&passes, " %s", (*pass)->name);
-        add_row(list, "", "");
-        text_grid_set(&list->grid, LIST_PROSE, "passes:%s", passes.length ? passes.data : " none");
-        text_free(&passes);
+        add_indented(list, s->name, s->help);
+        add_prose(list, "", &passes);
     }
-    add_row(list, "passes", "");
-#define X(pass)                                                                                    \
-    add_row(list, "", merge_##pass.help);                                                          \
-    text_grid_set(&list->grid, LIST_NAME, "  %s", merge_##pass.name);
+    add_row(list, "passes", "", "", "");
+#define X(pass) add_indented(list, merge_##pass.name, merge_##pass.help);
     MERGE_PASS_LIST(X)
 #undef X
-    add_row(list, "extensions", "added to a set as in coalesce:with=views|disjoint");
-    for (unsigned e = 0; e < EXTENSION_COUNT; e++) {
-        add_row(list, "", merge_extension_sentence(e));
-        text_grid_set(&list->grid, LIST_NAME, "  %s", merge_extension_name(e));
-    }
+    add_row(list, "extensions", "", "", "added to a set as in coalesce:with=views|disjoint");
+    for (unsigned e = 0; e < EXTENSION_COUNT; e++)
+        add_indented(list, merge_extension_name(e), merge_extension_sentence(e));
     return 0;
 }
 
-static int list_devices(struct listing *list, struct error *error)
+static int list_devices(struct text_grid *list, struct error *error)
 {
     struct found_device *devices;
     size_t count;
@@ -165,21 +150,24 @@ static int list_devices(struct listing *list, struct error *error)
     int code = devices_find("", false, &devices, &count, &missing, error);
     for (size_t i = 0; i < count; i++) {
         const struct device_info *d = &devices[i].info;
+        struct text about = {0};
         char memory[32];
-        add_row(list, "", "");
-        text_grid_set(&list->grid, LIST_NAME, "%s", d->id);
-        text_grid_set(&list->grid, LIST_PROSE, "%s, %s%s%s%s%s, %u units", d->name,
-                      text_bytes(memory, d->memory_bytes), *d->platform ? ", " : "", d->platform,
-                      *d->driver ? ", driver " : "", d->driver, d->compute_units);
+        text_add(&about, "%s, %s%s%s%s%s, %u units", d->name, text_bytes(memory, d->memory_bytes),
+                 *d->platform ? ", " : "", d->platform, *d->driver ? ", driver " : "", d->driver,
+                 d->compute_units);
+        add_prose(list, d->id, &about);
     }
     if (!code && missing.length)
-        text_add(&list->after, "not found:\n%s", missing.data);
+        add_row(list, "not found:", "", "", "");
+    for (char *rest = missing.data, *line; !code && rest && (line = strsep(&rest, "\n"));)
+        if (*line)
+            add_row(list, "", "", "", line);
     text_free(&missing);
     free(devices);
     return code;
 }
 
-static int list_metrics(struct listing *list, struct error *error)
+static int list_metrics(struct text_grid *list, struct error *error)
 {
     static const char *const kinds[] = {[KIND_SAMPLED] = "sampled", [KIND_EXACT] = "exact"};
     static const char *const betters[] = {
@@ -187,15 +175,12 @@ static int list_metrics(struct listing *list, struct error *error)
     (void)error;
     size_t count;
     const struct counter_info *all = counter_list(&count);
-    for (size_t i = 0; i < count; i++) {
-        add_row(list, all[i].name, all[i].help);
-        text_grid_put(&list->grid, LIST_FIRST_WORD, kinds[all[i].kind]);
-        text_grid_put(&list->grid, LIST_SECOND_WORD, betters[all[i].better]);
-    }
+    for (size_t i = 0; i < count; i++)
+        add_row(list, all[i].name, kinds[all[i].kind], betters[all[i].better], all[i].help);
     return 0;
 }
 
-static int list_suites(struct listing *list, struct error *error)
+static int list_suites(struct text_grid *list, struct error *error)
 {
     struct catalogue catalogue;
     int code = catalogue_open(&catalogue, error);
@@ -207,19 +192,17 @@ static int list_suites(struct listing *list, struct error *error)
             break;
         const json_t *rows = json_object_get(suite.json, "rows");
         for (size_t i = 0; i < json_array_size(rows); i++)
-            add_name(&names, ", ", tree_get_text(json_array_get(rows, i), "name"));
-        add_row(list, b->name, "");
-        text_grid_set(&list->grid, LIST_PROSE, "%s", tree_get_text(suite.json, "title"));
-        add_row(list, "", "");
-        text_grid_set(&list->grid, LIST_PROSE, "rows: %s", names.data ? names.data : "");
-        text_free(&names);
+            text_add(&names, "%s%s",
+                     i ? ", " : "rows: ", tree_get_text(json_array_get(rows, i), "name"));
+        add_row(list, b->name, "", "", tree_get_text(suite.json, "title"));
+        add_prose(list, "", &names);
         suite_close(&suite);
     }
     catalogue_close(&catalogue);
     return code;
 }
 
-static int list_charts(struct listing *list, struct error *error)
+static int list_charts(struct text_grid *list, struct error *error)
 {
     static const char *const of[] = {[CHART_OF_DEVICE] = "one a device",
                                      [CHART_OF_STRATEGY] = "one a strategy",
@@ -227,17 +210,17 @@ static int list_charts(struct listing *list, struct error *error)
     const struct chart *chart;
     (void)error;
     for (size_t i = 0; (chart = chart_at(i)); i++) {
-        add_row(list, chart->name, "");
-        text_grid_put(&list->grid, LIST_FIRST_WORD, of[chart->scope]);
-        text_grid_set(&list->grid, LIST_PROSE, "%s%s", chart->help,
-                      chart->on_request ? "; only when asked for" : "");
+        struct text help = {0};
+        text_add(&help, "%s%s", chart->help, chart->on_request ? "; only when asked for" : "");
+        add_row(list, chart->name, of[chart->scope], "", help.data);
+        text_free(&help);
     }
     return 0;
 }
 
 static const struct topic {
     const char *name;
-    int (*fill)(struct listing *list, struct error *error);
+    int (*fill)(struct text_grid *list, struct error *error);
 } topics[] = {
     {"workloads", list_workloads},     {"datasets", list_datasets},
     {"strategies", list_strategies},   {"merges", list_merges},
@@ -255,26 +238,18 @@ static const char *topic_name(void *context, size_t i)
 
 static int print_topic(const struct topic *topic, struct error *error)
 {
-    static const struct text_grid_column columns[LIST_COLUMNS] = {
-        [LIST_NAME] = {.title = "name"},
-        [LIST_FIRST_WORD] = {.title = ""},
-        [LIST_SECOND_WORD] = {.title = ""},
-        [LIST_PROSE] = {.title = "help", .kind = GRID_PROSE},
-    };
     struct terminal_page page;
-    struct listing list = {.grid = text_grid_of(columns, LIST_COLUMNS)};
+    struct text_grid list = text_grid_of("name|first|second|~help");
     int code = topic->fill(&list, error);
-    list.grid.no_titles = true;
-    for (size_t c = LIST_FIRST_WORD; c < LIST_PROSE; c++)
-        list.grid.column[c].hidden = !list.grid.row_count || !*list.grid.row[0].cell[c];
+    list.no_titles = true;
+    for (size_t c = 1; c <= 2; c++)
+        list.column[c].hidden = !list.row_count || !*list.row[0].cell[c];
     if (!code) {
         terminal_page_open(&page, stdout);
-        text_grid_print(&list.grid, TABLE_TEXT, &page.terminal, page.out);
-        fputs(list.after.data ? list.after.data : "", page.out);
+        text_grid_print(&list, TABLE_TEXT, &page.terminal, page.out);
         terminal_page_close(&page);
     }
-    text_free(&list.after);
-    text_grid_free(&list.grid);
+    text_grid_free(&list);
     return code;
 }
 

@@ -14,21 +14,19 @@ static const enum text_grid_mood moods[DOCTOR_STATUSES] = {
 static void add_row(struct text_grid *grid, const struct doctor_row *row)
 {
     text_grid_add_row(grid)->mood = moods[row->status];
-    text_grid_put(grid, 0, doctor_status_name(row->status));
-    text_grid_set(grid, 1, "%s%s%s", row->check, *row->subject ? " " : "", row->subject);
+    text_grid_add(grid, "%s", doctor_status_name(row->status));
+    text_grid_add(grid, "%s%s%s", row->check, *row->subject ? " " : "", row->subject);
     char *found =
         arena_printf(&grid->arena, "%s%s%s", row->found, *row->advice ? " -> " : "", row->advice);
     for (char *c = found; *c; c++) /* a compiler's log has several lines */
         *c = *c == '\n' ? ' ' : *c;
-    text_grid_put(grid, 2, found);
+    text_grid_add(grid, "%s", found);
 }
 
 void doctor_print(const struct doctor_rows *rows, FILE *out)
 {
-    static const struct text_grid_column columns[] = {
-        {.title = "status"}, {.title = "check"}, {.title = "found", .kind = GRID_PROSE}};
     const size_t failed = rows->counts[DOCTOR_FAIL], warned = rows->counts[DOCTOR_WARN];
-    struct text_grid grid = text_grid_of(columns, sizeof columns / sizeof *columns);
+    struct text_grid grid = text_grid_of("status|check|~found");
     const struct terminal terminal = terminal_of(out);
     grid.no_titles = true;
     for (size_t i = 0; i < rows->count; i++)

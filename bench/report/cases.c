@@ -10,7 +10,7 @@
 #include "record/table/experiment_table.h"
 #include "record/table/suite_table.h"
 #include "record/table/table.h"
-#include "record/table/table_cells.h"
+#include "record/table/table_grid.h"
 #include "report/sections.h"
 
 /* A table of more rows is folded until the reader opens it. */
@@ -92,62 +92,30 @@ void section_failures(const struct page *page, const struct page_file *file)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void print_cell(FILE *out, const struct table_row *row, int column)
+static void print_table(FILE *out, const struct text_grid *grid)
 {
-    const bool is_name = column < FIRST_MEASURED;
-    const char *mood = "";
-    if (column == COLUMN_SPEEDUP)
-        mood = row->change == CHANGE_BETTER ? " good" : row->change == CHANGE_WORSE ? " bad" : "";
-    else if (column == COLUMN_WALL && !row->is_ok)
-        mood = " bad";
-    html_print(out, "<td class=\"%s%s\">%s</td>", is_name ? "" : "n", mood, row->cell[column]);
-}
-
-static void print_row(FILE *out, const struct table_row *row,
-                      const struct text_grid_column *columns, bool is_first)
-{
-    fputs(row->is_mean ? "<tr class=\"mean\">" : is_first ? "<tr class=\"first\">" : "<tr>", out);
-    for (int c = 0; c < COLUMNS; c++)
-        if (!columns[c].hidden)
-            print_cell(out, row, c);
-    fputs("</tr>\n", out);
-}
-
-static void print_table(FILE *out, const struct table_cells *cells)
-{
-    struct text_grid_column columns[COLUMNS] = {{0}};
-    for (int c = 0; c < COLUMNS; c++) {
-        const enum column_place place = column_placement(cells, (enum column)c, false);
-        columns[c].title = column_titles[c];
-        columns[c].kind = c < FIRST_MEASURED ? GRID_NAME : GRID_NUMBER;
-        columns[c].hidden = place != PLACE_AS_COLUMN;
-        if (place == PLACE_ONCE)
-            columns[c].once = column_value(cells, (enum column)c, ALL_GROUPS);
-    }
-    const bool is_long = cells->row_count > OPEN_ROWS;
+    const bool is_long = grid->row_count > OPEN_ROWS;
     if (is_long)
-        html_print(out, "<details><summary>%zu rows</summary>\n", cells->row_count);
-    page_constants(out, columns, COLUMNS);
-    page_table(out, columns, COLUMNS);
-    for (size_t i = 0; i < cells->row_count; i++)
-        print_row(out, &cells->rows[i], columns,
-                  i > 0 && cells->rows[i].group != cells->rows[i - 1].group);
+        html_print(out, "<details><summary>%zu rows</summary>\n", grid->row_count);
+    page_constants(out, grid->column, grid->column_count);
+    page_table(out, grid->column, grid->column_count);
+    page_rows(out, grid, grid->row_count);
     page_table_end(out);
     fputs(is_long ? "</details>\n" : "", out);
 }
 
 void section_table(const struct page *page, const struct page_file *file)
 {
-    struct table_cells cells = table_cells_of(file->root);
+    struct text_grid grid = table_grid_of(file->root, SHAPE_PLAIN);
     struct page_capture verdict;
-    if (cells.row_count) {
+    if (grid.row_count) {
         page_section(page, file, "table", "All cases", NULL);
         table_print_verdict(file->root, page_capture(&verdict));
         page_captured(&verdict, "<p class=\"about\">", "</p>\n", page->out);
-        print_table(page->out, &cells);
+        print_table(page->out, &grid);
         fputs("</section>\n", page->out);
     }
-    table_cells_free(&cells);
+    text_grid_free(&grid);
 }
 
 void section_suite(const struct page *page, const struct page_file *file)

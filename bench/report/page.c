@@ -37,6 +37,25 @@ void page_table_end(FILE *out)
     fputs("</tbody></table></div>\n", out);
 }
 
+void page_rows(FILE *out, const struct text_grid *grid, size_t most)
+{
+    static const char *const moods[] = {
+        [GRID_PLAIN] = "", [GRID_BETTER] = "good", [GRID_WORSE] = "bad", [GRID_UNSURE] = "warn"};
+    for (size_t r = 0; r < grid->row_count && r < most; r++) {
+        const struct text_grid_row *row = &grid->row[r];
+        const bool begins = r > 0 && row->group != grid->row[r - 1].group;
+        fputs(row->is_mean ? "<tr class=\"mean\">" : begins ? "<tr class=\"first\">" : "<tr>", out);
+        for (size_t c = 0; c < grid->column_count; c++) {
+            const char *mood = c == row->mood_of ? moods[row->mood] : "";
+            const bool is_number = grid->column[c].kind == GRID_NUMBER;
+            if (!grid->column[c].hidden)
+                html_print(out, "<td class=\"%s%s%s\">%s</td>", is_number ? "n" : "",
+                           is_number && *mood ? " " : "", mood, row->cell[c]);
+        }
+        fputs("</tr>\n", out);
+    }
+}
+
 FILE *page_capture(struct page_capture *capture)
 {
     capture->stream = open_memstream(&capture->text, &capture->length);

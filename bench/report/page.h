@@ -35,6 +35,8 @@ void page_constants(FILE *out, const struct text_grid_column *columns, size_t co
 /* Begins a table: prints the titles of the columns that are not hidden. page_table_end ends it. */
 void page_table(FILE *out, const struct text_grid_column *columns, size_t count);
 void page_table_end(FILE *out);
+/* Prints the first `most` rows of a grid, between page_table and page_table_end. */
+void page_rows(FILE *out, const struct text_grid *grid, size_t most);
 
 /* Text that other rooms print for a terminal, to be put into the page. page_capture returns the
  * stream to print to; page_captured closes it, prints the text between `before` and `after` (both

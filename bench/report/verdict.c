@@ -239,22 +239,6 @@ void section_banner(const struct page *page)
 
 /* ---- what changed from the base -------------------------------------------------------------- */
 
-static void print_row(FILE *out, const struct text_grid *grid, size_t i)
-{
-    static const char *const classes[] = {
-        [GRID_PLAIN] = "", [GRID_BETTER] = "good", [GRID_WORSE] = "bad", [GRID_UNSURE] = "warn"};
-    const struct text_grid_row *row = &grid->row[i];
-    fputs("<tr>", out);
-    for (size_t c = 0; c < grid->column_count; c++)
-        if (!grid->column[c].hidden)
-            html_print(out, "<td class=\"%s\">%s</td>",
-                       c == row->mood_of                     ? classes[row->mood]
-                       : grid->column[c].kind == GRID_NUMBER ? "n"
-                                                             : "",
-                       row->cell[c]);
-    fputs("</tr>\n", out);
-}
-
 static void print_grid(FILE *out, const struct text_grid *grid)
 {
     const bool is_long = grid->row_count > ROWS_OPEN;
@@ -264,8 +248,7 @@ static void print_grid(FILE *out, const struct text_grid *grid)
                    "<details><summary>%zu rows that changed, or are gated and unsure</summary>\n",
                    grid->row_count);
     page_table(out, grid->column, grid->column_count);
-    for (size_t i = 0; i < grid->row_count && i < ROWS_MOST; i++)
-        print_row(out, grid, i);
+    page_rows(out, grid, ROWS_MOST);
     page_table_end(out);
     if (grid->row_count > ROWS_MOST)
         html_print(out, "<p>and %zu more: gamut compare prints all of them</p>\n",

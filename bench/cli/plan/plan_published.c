@@ -25,30 +25,6 @@ static const char *const verdict_keys[] = {VERDICT_LIST(NUMBER)};
 
 /* ---- for people ----------------------------------------------------------------------------- */
 
-enum column {
-    COLUMN_PROGRAM,
-    COLUMN_DATASET,
-    COLUMN_VARIANT,
-    COLUMN_FUN,
-    COLUMN_PUBLISHED,
-    COLUMN_OURS = COLUMN_PUBLISHED + PUBLISHED_BYTES,
-    COLUMN_VERDICT = COLUMN_OURS + OURS_COUNT,
-    COLUMNS = COLUMN_VERDICT + VERDICTS
-};
-#define NUMBER(name, column, title)            {title, GRID_NUMBER, 0, false, NULL},
-#define OURS(name, column, title, set, policy) {title, GRID_NUMBER, 0, false, NULL},
-/* clang-format off */
-static const struct text_grid_column columns[COLUMNS] = {
-    {"program", GRID_NAME, 0, false, NULL},
-    {"dataset", GRID_NAME, 0, false, NULL},
-    {"variant", GRID_NAME, 1, false, NULL},
-    {"ours", GRID_NAME, 0, false, NULL},
-    PUBLISHED_BYTES_LIST(NUMBER) OURS_LIST(OURS) VERDICT_LIST(NUMBER)
-};
-/* clang-format on */
-#undef NUMBER
-#undef OURS
-
 /* "3,210,820"; "-" for what is not known. */
 static char *grouped(char out[32], uint64_t bytes)
 {
@@ -68,35 +44,40 @@ static void add_row(struct text_grid *grid, const struct published_row *row)
 {
     char number[32];
     text_grid_add_row(grid);
-    text_grid_put(grid, COLUMN_PROGRAM, row->text[PUBLISHED_PROGRAM]);
-    text_grid_put(grid, COLUMN_DATASET, row->text[PUBLISHED_DATASET]);
-    text_grid_put(grid, COLUMN_VARIANT, row->text[PUBLISHED_VARIANT]);
-    text_grid_set(grid, COLUMN_FUN, "%s %s", row->text[PUBLISHED_FUN],
-                  row->text[PUBLISHED_FUN_DATASET]);
+    text_grid_add(grid, "%s", row->text[PUBLISHED_PROGRAM]);
+    text_grid_add(grid, "%s", row->text[PUBLISHED_DATASET]);
+    text_grid_add(grid, "%s", row->text[PUBLISHED_VARIANT]);
+    text_grid_add(grid, "%s %s", row->text[PUBLISHED_FUN], row->text[PUBLISHED_FUN_DATASET]);
     for (size_t b = 0; b < PUBLISHED_BYTES; b++)
-        text_grid_set(grid, COLUMN_PUBLISHED + b, "%s", grouped(number, row->bytes[b]));
+        text_grid_add(grid, "%s", grouped(number, row->bytes[b]));
     for (size_t o = 0; o < OURS_COUNT; o++)
         if (o == OURS_PLAN || o == OURS_BEST)
-            text_grid_set(grid, COLUMN_OURS + o, "%s %-10s", grouped(number, row->ours[o]),
+            text_grid_add(grid, "%s %-10s", grouped(number, row->ours[o]),
                           packing_words[row->packing[o]]);
         else
-            text_grid_set(grid, COLUMN_OURS + o, "%s", grouped(number, row->ours[o]));
+            text_grid_add(grid, "%s", grouped(number, row->ours[o]));
     for (size_t v = 0; v < VERDICTS; v++) {
         const char *verdict = published_verdict(row, (enum published_verdict)v);
-        text_grid_put(grid, COLUMN_VERDICT + v, *verdict ? verdict : "-");
+        text_grid_add(grid, "%s", *verdict ? verdict : "-");
     }
 }
 
 static void print_table(const struct published_table *table)
 {
-    struct text_grid grid = text_grid_of(columns, COLUMNS);
+#define NUMBER(name, column, title)            "|>" title
+#define OURS(name, column, title, set, policy) "|>" title
+    struct text_grid grid = text_grid_of("program|dataset|variant^1|ours" PUBLISHED_BYTES_LIST(
+        NUMBER) OURS_LIST(OURS) VERDICT_LIST(NUMBER));
+#undef NUMBER
+#undef OURS
     struct terminal_page page;
     size_t without = 0;
     terminal_page_open(&page, stdout);
     grid.indent = 2;
     grid.complete = "--format csv has all";
-    for (size_t c = COLUMN_PUBLISHED + 2; c < COLUMN_VERDICT; c++)
-        grid.column[c].drop = (unsigned)(COLUMN_VERDICT - c) + 1;
+    /* The published peaks and the verdicts stay: they are what the table is for. */
+    for (size_t c = grid.column_count - VERDICTS - 1; c > 5; c--)
+        grid.column[c].drop = (unsigned)(grid.column_count - c);
     for (size_t i = 0; i < table->count; i++)
         if (table->rows[i].has_fun)
             add_row(&grid, &table->rows[i]);
@@ -150,7 +131,7 @@ static void print_csv(const json_t *rows)
     {
         text_grid_add_row(&grid);
         for (c = 0; c < grid.column_count; c++)
-            text_grid_put_json(&grid, c, json_object_get(row, grid.column[c].title));
+            text_grid_add_json(&grid, json_object_get(row, grid.column[c].title));
     }
     text_grid_print(&grid, TABLE_CSV, NULL, stdout);
     text_grid_free(&grid);

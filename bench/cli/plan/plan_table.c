@@ -5,33 +5,6 @@
 #include "base/text.h"
 #include "record/table/text_grid.h"
 
-/* X(NAME, title, kind, drop) */
-#define COLUMN_LIST(X)                                                                             \
-    X(SET, "set", GRID_NAME, 0)                                                                    \
-    X(BLOCKS, "blocks", GRID_NUMBER, 8)                                                            \
-    X(ALLOCS, "allocations", GRID_NUMBER, 7)                                                       \
-    X(SCOPE, "peak, scope", GRID_NUMBER, 0)                                                        \
-    X(LAST_USE, "peak, last use", GRID_NUMBER, 0)                                                  \
-    X(BOUND, "lower bound", GRID_NUMBER, 1)                                                        \
-    X(GAP, "scope over it", GRID_NUMBER, 4)                                                        \
-    X(OVER_BEST, "over best", GRID_NUMBER, 2)                                                      \
-    X(COPIES, "copies", GRID_NUMBER, 3)                                                            \
-    X(ELIDED, "elided", GRID_NUMBER, 5)                                                            \
-    X(ARENA, "arena", GRID_NUMBER, 6)                                                              \
-    X(TIME, "planned in", GRID_NUMBER, 9)
-
-enum column {
-#define X(name, title, kind, drop) COLUMN_##name,
-    COLUMN_LIST(X)
-#undef X
-        COLUMNS
-};
-static const struct text_grid_column columns[COLUMNS] = {
-#define X(name, title, kind, drop) {title, kind, drop, false, NULL},
-    COLUMN_LIST(X)
-#undef X
-};
-
 static const struct {
     const char *done, *refused;
 } actions[] = {
@@ -61,64 +34,55 @@ struct copy_counts plan_copies(const struct dry_run *run)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void set_excess(struct text_grid *grid, enum column column, uint64_t bytes, uint64_t least)
+static void add_excess(struct text_grid *grid, uint64_t bytes, uint64_t least)
 {
     if (least)
-        text_grid_set(grid, column, "%+.1f %%", 100 * ((double)bytes / (double)least - 1));
+        text_grid_add(grid, "%+.1f %%", 100 * ((double)bytes / (double)least - 1));
+    else
+        text_grid_skip(grid, 1);
 }
 
-static void set_bytes(struct text_grid *grid, enum column column, uint64_t bytes)
-{
-    char size[32];
-    text_grid_set(grid, column, "%s", text_bytes(size, bytes));
-}
-
-static void set_copies(struct text_grid *grid, enum column column, uint64_t count, uint64_t bytes)
+static void add_copies(struct text_grid *grid, uint64_t count, uint64_t bytes)
 {
     char size[32];
     if (count)
-        text_grid_set(grid, column, "%llu (%s)", (unsigned long long)count,
-                      text_bytes(size, bytes));
+        text_grid_add(grid, "%llu (%s)", (unsigned long long)count, text_bytes(size, bytes));
     else
-        text_grid_put(grid, column, "0");
-}
-
-static void set_counts(struct text_grid *grid, const struct merge_report *report,
-                       const struct merge_report_row *row)
-{
-    const struct dry_run *run = &row->last_use;
-    const struct copy_counts copies = plan_copies(run);
-    text_grid_set(grid, COLUMN_ALLOCS, "%llu", (unsigned long long)run->alloc_count);
-    set_bytes(grid, COLUMN_SCOPE, row->scope.peak_requested_bytes);
-    set_bytes(grid, COLUMN_LAST_USE, run->peak_requested_bytes);
-    set_bytes(grid, COLUMN_BOUND, run->live_lower_bound_bytes);
-    set_excess(grid, COLUMN_GAP, row->scope.peak_requested_bytes, run->live_lower_bound_bytes);
-    set_excess(grid, COLUMN_OVER_BEST, run->peak_requested_bytes, report->best_bytes);
-    set_copies(grid, COLUMN_COPIES, copies.count, copies.bytes);
-    set_copies(grid, COLUMN_ELIDED, copies.elided_count, copies.elided_bytes);
+        text_grid_add(grid, "0");
 }
 
 static void add_row(struct text_grid *grid, const struct merge_report *report,
                     const struct merge_report_row *row)
 {
-    char text[32];
-    text_grid_add_row(grid);
-    for (size_t c = 0; c < COLUMNS; c++)
-        text_grid_put(grid, c, "-");
-    text_grid_put(grid, COLUMN_SET, row->set);
-    text_grid_set(grid, COLUMN_BLOCKS, "%u", row->block_count);
-    if (report->counted)
-        set_counts(grid, report, row);
+    const struct dry_run *run = &row->last_use;
+    const struct copy_counts copies = plan_copies(run);
+    char arena[32];
+    struct text_grid_row *cells = text_grid_add_row(grid);
+    text_grid_add(grid, "%s", row->set);
+    text_grid_add(grid, "%u", row->block_count);
+    if (report->counted) {
+        text_grid_add(grid, "%llu", (unsigned long long)run->alloc_count);
+        text_grid_add_bytes(grid, row->scope.peak_requested_bytes);
+        text_grid_add_bytes(grid, run->peak_requested_bytes);
+        text_grid_add_bytes(grid, run->live_lower_bound_bytes);
+        add_excess(grid, row->scope.peak_requested_bytes, run->live_lower_bound_bytes);
+        add_excess(grid, run->peak_requested_bytes, report->best_bytes);
+        add_copies(grid, copies.count, copies.bytes);
+        add_copies(grid, copies.elided_count, copies.elided_bytes);
+    }
+    cells->added = grid->column_count - 2;
     if (row->merge->packed)
-        text_grid_set(grid, COLUMN_ARENA, "%s, %s",
-                      text_bytes(text, (uint64_t)row->merge->arena_bytes),
+        text_grid_add(grid, "%s, %s", text_bytes(arena, (uint64_t)row->merge->arena_bytes),
                       row->merge->proven ? "optimal" : "not proven");
-    text_grid_set(grid, COLUMN_TIME, "%s", text_ns(text, (double)row->planning_ns));
+    cells->added = grid->column_count - 1;
+    text_grid_add_ns(grid, (double)row->planning_ns);
 }
 
 static void print_table(const struct merge_report *report, struct terminal_page *page)
 {
-    struct text_grid grid = text_grid_of(columns, COLUMNS);
+    struct text_grid grid = text_grid_of(
+        "set|>blocks^8|>allocations^7|>peak, scope|>peak, last use|>lower bound^1|>scope over it^4|"
+        ">over best^2|>copies^3|>elided^5|>arena^6|>planned in^9");
     grid.indent = 2;
     grid.complete = "--format json has all";
     for (size_t r = 0; r < report->row_count; r++)

@@ -90,23 +90,21 @@ json_t *compare_select(const json_t *comparison, enum compare_show show)
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-static const char *number_cell(struct arena *arena, const json_t *row, const char *key)
+static void add_number(struct text_grid *grid, const json_t *row, const char *key)
 {
     const json_t *value = json_object_get(row, key);
     const char *unit = tree_get_text(row, "unit");
-    char text[32];
-    if (json_is_string(value))
-        return json_string_value(value);
-    if (!json_is_number(value))
-        return "-";
     const double number = json_number_value(value);
-    if (strcmp(unit, "ns") == 0)
-        text_ns(text, number);
+    if (json_is_string(value))
+        text_grid_add(grid, "%s", json_string_value(value));
+    else if (!json_is_number(value))
+        text_grid_skip(grid, 1);
+    else if (strcmp(unit, "ns") == 0)
+        text_grid_add_ns(grid, number);
     else if (strcmp(unit, "bytes") == 0)
-        text_bytes(text, (uint64_t)number);
+        text_grid_add_bytes(grid, (uint64_t)number);
     else
-        snprintf(text, sizeof text, strcmp(unit, "ratio") == 0 ? "%.4g" : "%.0f", number);
-    return arena_copy(arena, text, strlen(text));
+        text_grid_add(grid, strcmp(unit, "ratio") == 0 ? "%.4g" : "%.0f", number);
 }
 
 /* "+1.4 %", or "x12.3" where a percentage says little. */
@@ -208,22 +206,21 @@ static void add_row(struct text_grid *grid, const json_t *comparison, const json
     const bool is_cold = strcmp(tree_get_text(row, "phase"), "cold") == 0;
     line->mood_of = LINE_VERDICT;
     line->mood = mood_of(row);
-    line->cell[LINE_FILE] = tree_get_text(json_array_get(files, file), "name");
+    text_grid_add(grid, "%s", tree_get_text(json_array_get(files, file), "name"));
     for (size_t i = 0; i < sizeof key_names / sizeof *key_names; i++)
-        line->cell[LINE_WORKLOAD + i] = tree_get_text(row, key_names[i]);
+        text_grid_add(grid, "%s", tree_get_text(row, key_names[i]));
     if (is_over_cases(row))
-        text_grid_set(grid, LINE_WORKLOAD, "all %.0f cases", tree_get_number(row, "cases"));
+        line->cell[LINE_WORKLOAD] =
+            arena_printf(arena, "all %.0f cases", tree_get_number(row, "cases"));
     if (json_object_get(row, "experiment"))
-        text_grid_set(grid, LINE_WORKLOAD, "%s %s", tree_get_text(row, "experiment"),
-                      tree_get_text(row, "row"));
-    line->cell[LINE_METRIC] = *metric ? metric : "status";
-    if (is_cold)
-        text_grid_set(grid, LINE_METRIC, "%s (cold)", metric);
-    line->cell[LINE_BASE] = number_cell(arena, row, "base");
-    line->cell[LINE_NEW] = number_cell(arena, row, "new");
-    line->cell[LINE_CHANGE] = *metric ? change_cell(arena, row) : "-";
-    line->cell[LINE_P] = *metric ? p_cell(arena, row) : "-";
-    line->cell[LINE_VERDICT] = verdict_cell(arena, comparison, row);
+        line->cell[LINE_WORKLOAD] = arena_printf(arena, "%s %s", tree_get_text(row, "experiment"),
+                                                 tree_get_text(row, "row"));
+    text_grid_add(grid, "%s%s", *metric ? metric : "status", is_cold ? " (cold)" : "");
+    add_number(grid, row, "base");
+    add_number(grid, row, "new");
+    text_grid_add(grid, "%s", *metric ? change_cell(arena, row) : "-");
+    text_grid_add(grid, "%s", *metric ? p_cell(arena, row) : "-");
+    text_grid_add(grid, "%s", verdict_cell(arena, comparison, row));
 }
 
 /* What all rows have in a column that names them; NULL where they differ. Workload and strategy
@@ -247,12 +244,9 @@ static const char *constant(const struct text_grid *grid, const json_t *rows, si
 
 struct text_grid compare_grid_of(const json_t *comparison, const json_t *rows)
 {
-    static const struct text_grid_column columns[] = {
-#define X(name, title, kind, drop) {title, kind, drop, false, NULL},
-        LINE_COLUMN_LIST(X)
-#undef X
-    };
-    struct text_grid grid = text_grid_of(columns, LINE_COLUMNS);
+    struct text_grid grid = text_grid_of(
+        "file|workload|dataset^1|merge^2|release^4|strategy|device^1|residency^3|metric|>base^6|"
+        ">new^5|>change|>p^7|~verdict");
     grid.indent = 2;
     grid.complete = "--format csv has all";
     for (size_t i = 0; i < json_array_size(rows); i++)

@@ -5,28 +5,22 @@
 #include "record/compare/compare.h"
 #include "record/table/text_grid.h"
 
-/* X(NAME, title, kind, drop): first what names a row; from BASE on, what was found. */
-#define LINE_COLUMN_LIST(X)                                                                        \
-    X(FILE, "file", GRID_NAME, 0)                                                                  \
-    X(WORKLOAD, "workload", GRID_NAME, 0)                                                          \
-    X(DATASET, "dataset", GRID_NAME, 1)                                                            \
-    X(MERGE, "merge", GRID_NAME, 2)                                                                \
-    X(RELEASE, "release", GRID_NAME, 4)                                                            \
-    X(STRATEGY, "strategy", GRID_NAME, 0)                                                          \
-    X(DEVICE, "device", GRID_NAME, 1)                                                              \
-    X(RESIDENCY, "residency", GRID_NAME, 3)                                                        \
-    X(METRIC, "metric", GRID_NAME, 0)                                                              \
-    X(BASE, "base", GRID_NUMBER, 6)                                                                \
-    X(NEW, "new", GRID_NUMBER, 5)                                                                  \
-    X(CHANGE, "change", GRID_NUMBER, 0)                                                            \
-    X(P, "p", GRID_NUMBER, 7)                                                                      \
-    X(VERDICT, "verdict", GRID_PROSE, 0)
-
+/* The columns, first those that name a row; from BASE on, what was found. */
 enum line_column {
-#define X(name, title, kind, drop) LINE_##name,
-    LINE_COLUMN_LIST(X)
-#undef X
-        LINE_COLUMNS
+    LINE_FILE,
+    LINE_WORKLOAD, /* this and the next are the members of a case's key, in their order */
+    LINE_DATASET,
+    LINE_MERGE,
+    LINE_RELEASE,
+    LINE_STRATEGY,
+    LINE_DEVICE,
+    LINE_RESIDENCY,
+    LINE_METRIC,
+    LINE_BASE,
+    LINE_NEW,
+    LINE_CHANGE,
+    LINE_P,
+    LINE_VERDICT,
 };
 
 /* The rows that `show` leaves, in the order in which they are printed. The caller owns the array. */

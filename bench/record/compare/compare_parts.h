@@ -5,7 +5,8 @@
 #include "base/arena.h"
 #include "record/compare/compare.h"
 #include "record/statistics/ranks.h"
-#include "record/table/table_cells.h"
+
+enum change { CHANGE_NONE, CHANGE_BETTER, CHANGE_WORSE };
 
 enum verdict {
 #define X(name, help) VERDICT_##name,

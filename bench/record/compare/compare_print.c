@@ -143,40 +143,31 @@ static void print_people(const json_t *comparison, const json_t *rows, enum tabl
     text_grid_free(&grid);
 }
 
-/* X(member): the members of a row that CSV has; `file` stands before, the ends of `ci` after them. */
-/* clang-format off */
-#define CSV_MEMBER_LIST(X)                                                                         \
-    X(id) CASE_KEY_ALL_LIST(X)                                                                     \
-    X(metric) X(phase) X(kind) X(unit) X(base) X(new) X(ratio) X(p) X(p_adj) X(limit) X(cases)     \
-    X(rounds_needed) X(verdict) X(effect) X(gated) X(regression) X(reason)
-/* clang-format on */
-
 static void print_csv(const json_t *comparison, const json_t *rows, FILE *out)
 {
-#define X(member) {.title = #member},
-    /* clang-format off */
-    static const struct text_grid_column columns[] = {
-        {.title = "file"},
-        CSV_MEMBER_LIST(X)
-        {.title = "ci_lo"}, {.title = "ci_hi"}, X(experiment) X(row)
-    };
-    /* clang-format on */
+#define X(member) "|" #member
+    static const char columns[] =
+        "file|id" CASE_KEY_ALL_LIST(X) "|metric|phase|kind|unit|base|new|ratio|p|p_adj|limit|cases|"
+                                       "rounds_needed|verdict|effect|gated|regression|reason|"
+                                       "ci_lo|ci_hi|experiment|row";
 #undef X
-    enum { COLUMNS = sizeof columns / sizeof *columns, FIRST_LIMIT = COLUMNS - 4 };
-    struct text_grid grid = text_grid_of(columns, COLUMNS);
+    struct text_grid grid = text_grid_of(columns);
     const json_t *files = json_object_get(comparison, "new");
     size_t i;
     json_t *row;
     json_array_foreach(rows, i, row)
     {
         const size_t file = (size_t)json_integer_value(json_object_get(row, "file"));
+        const json_t *ci = json_object_get(row, "ci");
         text_grid_add_row(&grid);
-        for (size_t c = 1; c < COLUMNS; c++)
-            text_grid_put_json(&grid, c, json_object_get(row, columns[c].title));
-        text_grid_put(&grid, 0, tree_get_text(json_array_get(files, file), "name"));
-        for (size_t c = 0; c < 2; c++)
-            text_grid_put_json(&grid, FIRST_LIMIT + c,
-                               json_array_get(json_object_get(row, "ci"), c));
+        text_grid_add(&grid, "%s", tree_get_text(json_array_get(files, file), "name"));
+        for (size_t c = 1; c < grid.column_count;
+             c++) { /* the others are called like the members */
+            const char *title = grid.column[c].title;
+            text_grid_add_json(&grid, strcmp(title, "ci_lo") == 0   ? json_array_get(ci, 0)
+                                      : strcmp(title, "ci_hi") == 0 ? json_array_get(ci, 1)
+                                                                    : json_object_get(row, title));
+        }
     }
     text_grid_print(&grid, TABLE_CSV, NULL, out);
     text_grid_free(&grid);

@@ -79,51 +79,36 @@ static void waits_text(const struct atlas_curve *curve, char out[96])
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-/* "-" where nothing was measured. */
-static void set_time(struct text_grid *grid, size_t column, const struct atlas_point *point,
-                     uint64_t ns)
+static void add_waits(struct text_grid *grid, const struct atlas_curve *curve)
 {
-    char text[32];
-    text_grid_set(grid, column, "%s", point ? text_ns(text, (double)ns) : "-");
+    char text[96];
+    waits_text(curve, text);
+    text_grid_add(grid, "%s", *text ? text : "-");
 }
-
-/* Columns of the table of methods; the sizes that are shown stand between CALL and LARGEST. */
-enum {
-    METHOD_NAME,
-    METHOD_CALL,
-    METHOD_SIZE,
-    METHOD_LARGEST = METHOD_SIZE + SHOWN,
-    METHOD_P99,
-    METHOD_FIT,
-    METHOD_FIT_ERROR,
-    METHOD_WAITS,
-    METHOD_COLUMNS
-};
 
 static void add_method(struct text_grid *grid, const struct atlas_curve *curve)
 {
     const struct atlas_point *largest = largest_of(curve), *mib = point_at(curve, 1 << 20);
-    char size[32], ns[32], waits[96];
+    char size[32], ns[32];
     struct text fit = {0};
     text_grid_add_row(grid);
-    text_grid_put(grid, METHOD_NAME, curve->method);
-    text_grid_put(grid, METHOD_CALL, curve->call);
+    text_grid_add(grid, "%s", curve->method);
+    text_grid_add(grid, "%s", curve->call);
     for (size_t i = 0; i < SHOWN; i++) {
         const struct atlas_point *point = point_at(curve, shown_bytes[i]);
-        set_time(grid, METHOD_SIZE + i, point, point ? point->p50_ns : 0);
+        text_grid_add_ns(grid, point ? (double)point->p50_ns : NAN);
     }
-    text_grid_set(grid, METHOD_LARGEST, "%s (%s)", text_ns(ns, (double)largest->p50_ns),
+    text_grid_add(grid, "%s (%s)", text_ns(ns, (double)largest->p50_ns),
                   text_bytes(size, largest->bytes));
-    set_time(grid, METHOD_P99, mib, mib ? mib->p99_ns : 0);
+    text_grid_add_ns(grid, mib ? (double)mib->p99_ns : NAN);
     atlas_fit_text(curve, &fit);
-    text_grid_set(grid, METHOD_FIT, "%s", fit.length ? fit.data : "-");
+    text_grid_add(grid, "%s", fit.length ? fit.data : "-");
     text_free(&fit);
     if (isnan(curve->fit_error))
-        text_grid_put(grid, METHOD_FIT_ERROR, "-");
+        text_grid_skip(grid, 1);
     else
-        text_grid_set(grid, METHOD_FIT_ERROR, "%.0f %%", 100 * curve->fit_error);
-    waits_text(curve, waits);
-    text_grid_set(grid, METHOD_WAITS, "%s", *waits ? waits : "-");
+        text_grid_add(grid, "%.0f %%", 100 * curve->fit_error);
+    add_waits(grid, curve);
 }
 
 static void print_grid(struct text_grid *grid, struct terminal_page *page)
@@ -138,20 +123,9 @@ static void print_grid(struct text_grid *grid, struct terminal_page *page)
 
 static void print_methods(const struct atlas *atlas, struct terminal_page *page)
 {
-    static const struct text_grid_column columns[METHOD_COLUMNS] = {
-        [METHOD_NAME] = {"method", GRID_NAME, 0, false, NULL},
-        [METHOD_CALL] = {"call", GRID_NAME, 0, false, NULL},
-        [METHOD_SIZE] = {"4 KiB", GRID_NUMBER, 5, false, NULL},
-        [METHOD_SIZE + 1] = {"1 MiB", GRID_NUMBER, 1, false, NULL},
-        [METHOD_SIZE + 2] = {"16 MiB", GRID_NUMBER, 4, false, NULL},
-        [METHOD_SIZE + 3] = {"1 GiB", GRID_NUMBER, 3, false, NULL},
-        [METHOD_LARGEST] = {"largest", GRID_NUMBER, 7, false, NULL},
-        [METHOD_P99] = {"p99 1 MiB", GRID_NUMBER, 6, false, NULL},
-        [METHOD_FIT] = {"fit a + size / b", GRID_NAME, 8, false, NULL},
-        [METHOD_FIT_ERROR] = {"fit off", GRID_NUMBER, 9, false, NULL},
-        [METHOD_WAITS] = {"waits for", GRID_PROSE, 0, false, NULL},
-    };
-    struct text_grid grid = text_grid_of(columns, METHOD_COLUMNS);
+    struct text_grid grid = text_grid_of(
+        "method|call|>4.00 KiB^5|>1.00 MiB^1|>16.0 MiB^4|>1.00 GiB^3|>largest^7|>p99 1 MiB^6|"
+        "fit a + size / b^8|>fit off^9|~waits for");
     for (size_t c = 0; c < atlas->curve_count; c++)
         if (largest_of(&atlas->curves[c]))
             add_method(&grid, &atlas->curves[c]);
@@ -160,25 +134,19 @@ static void print_methods(const struct atlas *atlas, struct terminal_page *page)
 
 static void print_commands(const struct atlas *atlas, struct terminal_page *page)
 {
-    static const struct text_grid_column columns[] = {
-        {"command", GRID_NAME, 0, false, NULL}, {"median", GRID_NUMBER, 0, false, NULL},
-        {"p10", GRID_NUMBER, 1, false, NULL},   {"p90", GRID_NUMBER, 1, false, NULL},
-        {"p99", GRID_NUMBER, 1, false, NULL},   {"waits for", GRID_PROSE, 0, false, NULL},
-    };
-    struct text_grid grid = text_grid_of(columns, sizeof columns / sizeof *columns);
+    struct text_grid grid = text_grid_of("command|>median|>p10^1|>p90^1|>p99^1|~waits for");
     for (size_t c = 0; c < atlas->curve_count; c++) {
         const struct atlas_curve *curve = &atlas->curves[c];
         const struct atlas_point *point = point_at(curve, 0);
-        char waits[96];
         if (!point)
             continue;
-        const uint64_t times[] = {point->p50_ns, point->p10_ns, point->p90_ns, point->p99_ns};
         text_grid_add_row(&grid);
-        text_grid_put(&grid, 0, curve->call);
-        for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-            set_time(&grid, 1 + i, point, times[i]);
-        waits_text(curve, waits);
-        text_grid_set(&grid, 5, "%s", *waits ? waits : "-");
+        text_grid_add(&grid, "%s", curve->call);
+        text_grid_add_ns(&grid, (double)point->p50_ns);
+        text_grid_add_ns(&grid, (double)point->p10_ns);
+        text_grid_add_ns(&grid, (double)point->p90_ns);
+        text_grid_add_ns(&grid, (double)point->p99_ns);
+        add_waits(&grid, curve);
     }
     print_grid(&grid, page);
 }
@@ -186,14 +154,8 @@ static void print_commands(const struct atlas *atlas, struct terminal_page *page
 /* One line for a curve: how long its calls take beside other live allocations. */
 static void print_live(const struct atlas *atlas, struct terminal_page *page)
 {
-    static const struct text_grid_column columns[] = {
-        {"method", GRID_NAME, 0, false, NULL},
-        {"call", GRID_NAME, 0, false, NULL},
-        {"size", GRID_NUMBER, 0, false, NULL},
-        {"median with other live allocations of the same method and size", GRID_PROSE, 0, false,
-         NULL},
-    };
-    struct text_grid grid = text_grid_of(columns, sizeof columns / sizeof *columns);
+    struct text_grid grid = text_grid_of(
+        "method|call|>size|~median with other live allocations of the same method and size");
     for (size_t c = 0; c < atlas->curve_count; c++) {
         const struct atlas_curve *curve = &atlas->curves[c];
         struct text times = {0};
@@ -209,12 +171,11 @@ static void print_live(const struct atlas *atlas, struct terminal_page *page)
                      p->sample_count ? text_ns(ns, (double)p->p50_ns) : p->skipped);
         }
         if (times.length) {
-            char size[32];
             text_grid_add_row(&grid);
-            text_grid_put(&grid, 0, curve->method);
-            text_grid_put(&grid, 1, curve->call);
-            text_grid_set(&grid, 2, "%s", text_bytes(size, bytes));
-            text_grid_set(&grid, 3, "%s", times.data);
+            text_grid_add(&grid, "%s", curve->method);
+            text_grid_add(&grid, "%s", curve->call);
+            text_grid_add_bytes(&grid, bytes);
+            text_grid_add(&grid, "%s", times.data);
         }
         text_free(&times);
     }
@@ -224,9 +185,7 @@ static void print_live(const struct atlas *atlas, struct terminal_page *page)
 /* One line for what a method does not offer, or from which size on something was left out. */
 static void print_skipped(const struct atlas *atlas, struct terminal_page *page)
 {
-    static const struct text_grid_column columns[] = {{"left out", GRID_NAME, 0, false, NULL},
-                                                      {"", GRID_PROSE, 0, false, NULL}};
-    struct text_grid grid = text_grid_of(columns, sizeof columns / sizeof *columns);
+    struct text_grid grid = text_grid_of("left out|~reason");
     for (size_t c = 0; c < atlas->curve_count; c++) {
         const struct atlas_curve *curve = &atlas->curves[c];
         const char *first = NULL;
@@ -239,11 +198,11 @@ static void print_skipped(const struct atlas *atlas, struct terminal_page *page)
         if (!first)
             continue;
         text_grid_add_row(&grid);
-        text_grid_put(&grid, 0, curve->method);
+        text_grid_add(&grid, "%s", curve->method);
         if (count > 1)
-            text_grid_set(&grid, 1, "%s, and %zu larger sizes", first, count - 1);
+            text_grid_add(&grid, "%s, and %zu larger sizes", first, count - 1);
         else
-            text_grid_put(&grid, 1, first);
+            text_grid_add(&grid, "%s", first);
     }
     print_grid(&grid, page);
 }

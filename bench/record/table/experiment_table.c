@@ -46,11 +46,11 @@ static void add_column(struct text_grid *grid, const char *name, const char *uni
     text_grid_add_column(grid, column);
 }
 
-static void set_value(struct text_grid *grid, size_t column, double value, const char *unit)
+static void add_value(struct text_grid *grid, double value, const char *unit)
 {
     struct text cell = {0};
     experiment_value_text(value, unit, &cell);
-    text_grid_set(grid, column, "%s", cell.data ? cell.data : "");
+    text_grid_add(grid, "%s", cell.data ? cell.data : "");
     text_free(&cell);
 }
 
@@ -60,17 +60,17 @@ static void add_row(struct text_grid *grid, const json_t *experiment, const json
     const json_t *rows = json_object_get(experiment, "rows");
     const char *name;
     json_t *each;
-    size_t i, column = 0;
+    size_t i;
     json_array_foreach(json_object_get(experiment, "parameters"), i, each)
     {
         const char *parameter = tree_get_text(each, "name"), *unit = tree_get_text(each, "unit");
         if (*unit)
-            set_value(grid, column++, experiment_number(row, parameter), unit);
+            add_value(grid, experiment_number(row, parameter), unit);
         else
-            text_grid_put(grid, column++, experiment_word(row, parameter));
+            text_grid_add(grid, "%s", experiment_word(row, parameter));
     }
     if (!case_is_ok(row)) {
-        cells->cells = cells->mood_of = column;
+        cells->cells = cells->mood_of = cells->added;
         cells->mood = GRID_WORSE;
         cells->remark = arena_printf(&grid->arena, "%s: %s", tree_get_text(row, "status"),
                                      tree_get_text(row, "reason"));
@@ -79,7 +79,7 @@ static void add_row(struct text_grid *grid, const json_t *experiment, const json
     json_object_foreach(json_object_get(experiment, "metrics"), name, each)
     {
         if (is_known(rows, name))
-            set_value(grid, column++, case_stat(row, name, "median"), tree_get_text(each, "unit"));
+            add_value(grid, case_stat(row, name, "median"), tree_get_text(each, "unit"));
     }
 }
 
@@ -133,36 +133,31 @@ void experiment_table_print(const json_t *experiment, enum table_format format, 
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-static const struct text_grid_column csv_columns[] = {
-    {.title = "experiment"}, {.title = "device"}, {.title = "row"},    {.title = "status"},
-    {.title = "metric"},     {.title = "rounds"}, {.title = "median"}, {.title = "ci_lo"},
-    {.title = "ci_hi"},      {.title = "min"},    {.title = "p10"},    {.title = "p90"},
-    {.title = "max"},
-};
-enum { CSV_FIRST_STAT = 5, CSV_COLUMNS = sizeof csv_columns / sizeof *csv_columns };
-
 static void add_csv_row(struct text_grid *grid, const json_t *experiment, const json_t *row,
                         const char *metric)
 {
     struct text words = {0};
     experiment_row_words(experiment, row, &words);
     text_grid_add_row(grid);
-    text_grid_put(grid, 0, tree_get_text(experiment, "name"));
-    text_grid_put(grid, 1, tree_get_text(experiment, "device"));
-    text_grid_set(grid, 2, "%s", words.data);
-    text_grid_put(grid, 3, tree_get_text(row, "status"));
-    text_grid_put(grid, 4, metric);
-    for (size_t c = CSV_FIRST_STAT; c < CSV_COLUMNS; c++) {
-        const double value = case_stat(row, metric, csv_columns[c].title);
-        if (!isnan(value))
-            text_grid_set(grid, c, "%.12g", value);
+    text_grid_add(grid, "%s", tree_get_text(experiment, "name"));
+    text_grid_add(grid, "%s", tree_get_text(experiment, "device"));
+    text_grid_add(grid, "%s", words.data);
+    text_grid_add(grid, "%s", tree_get_text(row, "status"));
+    text_grid_add(grid, "%s", metric);
+    for (size_t c = 5; c < grid->column_count; c++) { /* these are called like the statistics */
+        const double value = case_stat(row, metric, grid->column[c].title);
+        if (isnan(value))
+            text_grid_skip(grid, 1);
+        else
+            text_grid_add(grid, "%.12g", value);
     }
     text_free(&words);
 }
 
 static void print_csv(const json_t *root, FILE *out)
 {
-    struct text_grid grid = text_grid_of(csv_columns, CSV_COLUMNS);
+    struct text_grid grid = text_grid_of("experiment|device|row|status|metric|rounds|median|ci_lo|"
+                                         "ci_hi|min|p10|p90|max");
     size_t i, j;
     json_t *experiment, *row, *metric;
     const char *name;

@@ -9,18 +9,8 @@
 #include "record/table/csv.h"
 #include "record/result/result.h"
 #include "record/table/suite_table.h"
-#include "record/table/table_cells.h"
-#include "record/table/text_grid.h"
+#include "record/table/table_grid.h"
 #include "base/tree.h"
-
-/* Which columns a narrow terminal loses first; 0: none of them. */
-static const unsigned drops[COLUMNS] = {
-    [COLUMN_RESIDENCY] = 3,    [COLUMN_RELEASE] = 3,   [COLUMN_ELIDED] = 16,
-    [COLUMN_COPIES] = 9,       [COLUMN_HITS] = 10,     [COLUMN_ERROR] = 15,
-    [COLUMN_PREDICTED] = 14,   [COLUMN_FLOOR] = 13,    [COLUMN_OF_FLOOR] = 12,
-    [COLUMN_LOWER_BOUND] = 11, [COLUMN_REQUESTED] = 8, [COLUMN_OVER_BEST] = 7,
-    [COLUMN_DRIVER_CALLS] = 6, [COLUMN_RESERVED] = 5,
-};
 
 const char *table_format_name(enum table_format format)
 {
@@ -122,79 +112,10 @@ void table_print_verdict(const json_t *root, FILE *out)
         fprintf(out, "No intervals: they need at least 6 rounds.\n");
 }
 
-/* ---- the rows -------------------------------------------------------------------------------- */
-
-/* "stencil small on host: floor 3.36 ms" */
-static const char *heading_of(struct text_grid *grid, const struct table_cells *cells,
-                              const struct table_row *row)
-{
-    const char *dataset = row->cell[COLUMN_DATASET], *before = ": ", *heading;
-    struct text text = {0};
-    text_add(&text, "%s%s%s on %s", row->cell[COLUMN_WORKLOAD], *dataset ? " " : "", dataset,
-             row->cell[COLUMN_DEVICE]);
-    for (int c = 0; c < COLUMNS; c++) {
-        const char *value = column_value(cells, (enum column)c, row->group);
-        if (column_placement(cells, (enum column)c, true) == PLACE_BY_GROUP && value) {
-            text_add(&text, "%s%s %s", before, column_titles[c], value);
-            before = ", ";
-        }
-    }
-    heading = arena_copy(&grid->arena, text.data, text.length);
-    text_free(&text);
-    return heading;
-}
-
-/* A case that is not ok has its status and the reason in place of what is measured. In Markdown they
- * stand in one cell, as every row has all of them. */
-static void add_row(struct text_grid *grid, const struct table_row *row, bool markdown)
-{
-    struct text_grid_row *cells = text_grid_add_row(grid);
-    for (size_t c = 0; c < COLUMNS; c++)
-        text_grid_put(grid, c, row->cell[c]);
-    if (row->change != CHANGE_NONE) {
-        cells->mood_of = COLUMN_SPEEDUP;
-        cells->mood = row->change == CHANGE_BETTER ? GRID_BETTER : GRID_WORSE;
-    }
-    if (row->is_ok)
-        return;
-    cells->mood_of = COLUMN_WALL;
-    cells->mood = GRID_WORSE;
-    if (!markdown) {
-        cells->cells = COLUMN_WALL;
-        cells->remark = arena_printf(&grid->arena, "%s  %s", row->cell[COLUMN_WALL], row->reason);
-    } else if (*row->reason) {
-        text_grid_set(grid, COLUMN_WALL, "%s: %s", row->cell[COLUMN_WALL], row->reason);
-    }
-}
-
-static struct text_grid grid_of(const struct table_cells *cells, bool markdown)
-{
-    struct text_grid grid = {.indent = 2, .complete = "--format csv has all"};
-    for (int c = 0; c < COLUMNS; c++) {
-        const enum column_place place = column_placement(cells, (enum column)c, !markdown);
-        const struct text_grid_column column = {
-            .title = column_titles[c],
-            .kind = c < FIRST_MEASURED ? GRID_NAME : GRID_NUMBER,
-            .drop = drops[c],
-            .hidden = place != PLACE_AS_COLUMN,
-            .once = place == PLACE_ONCE ? column_value(cells, (enum column)c, ALL_GROUPS) : NULL,
-        };
-        text_grid_add_column(&grid, column);
-    }
-    for (size_t i = 0; i < cells->row_count; i++) {
-        const struct table_row *row = &cells->rows[i];
-        add_row(&grid, row, markdown);
-        if (!markdown && (i == 0 || row->group != row[-1].group))
-            grid.row[i].heading = heading_of(&grid, cells, row);
-    }
-    return grid;
-}
-
 static void print_people(const json_t *root, enum table_format format, FILE *out)
 {
     const bool markdown = format == TABLE_MARKDOWN;
-    struct table_cells cells = table_cells_of(root);
-    struct text_grid grid = grid_of(&cells, markdown);
+    struct text_grid grid = table_grid_of(root, markdown ? SHAPE_FLAT : SHAPE_GROUPED);
     struct terminal_page page;
     terminal_page_open(&page, out);
     print_preface(root, &grid, markdown ? "  \n" : "\n", page.out);
@@ -207,7 +128,6 @@ static void print_people(const json_t *root, enum table_format format, FILE *out
     terminal_page_close(&page);
     suite_table_print(root, format, out);
     text_grid_free(&grid);
-    table_cells_free(&cells);
 }
 
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error)

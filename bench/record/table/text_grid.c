@@ -1,10 +1,13 @@
 #include "record/table/text_grid.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 enum {
     LEAST_NAME = 8,   /* a name is not shortened further */
@@ -14,11 +17,21 @@ static const size_t gap = 2; /* blanks between columns */
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-struct text_grid text_grid_of(const struct text_grid_column *columns, size_t count)
+struct text_grid text_grid_of(const char *columns)
 {
     struct text_grid grid = {0};
-    for (size_t c = 0; c < count; c++)
-        text_grid_add_column(&grid, columns[c]);
+    for (const char *end; *columns; columns = *end ? end + 1 : end) {
+        struct text_grid_column column = {.kind = *columns == '>'   ? GRID_NUMBER
+                                                  : *columns == '~' ? GRID_PROSE
+                                                                    : GRID_NAME};
+        columns += column.kind != GRID_NAME;
+        end = columns + strcspn(columns, "|");
+        const size_t length = strcspn(columns, "^|");
+        column.title = arena_copy(&grid.arena, columns, length);
+        if (columns[length] == '^')
+            column.drop = (unsigned)strtoul(columns + length + 1, NULL, 10);
+        text_grid_add_column(&grid, column);
+    }
     return grid;
 }
 
@@ -48,40 +61,52 @@ struct text_grid_row *text_grid_add_row(struct text_grid *grid)
         .cells = grid->column_count,
     };
     for (size_t c = 0; c < grid->column_count; c++)
-        row->cell[c] = "";
+        row->cell[c] = grid->column[c].kind == GRID_NUMBER ? "-" : "";
     return row;
 }
 
-void text_grid_put(struct text_grid *grid, size_t column, const char *text)
+void text_grid_add(struct text_grid *grid, const char *format, ...)
 {
-    assert(grid->row_count && column < grid->column_count);
-    grid->row[grid->row_count - 1].cell[column] = text;
-}
-
-void text_grid_set(struct text_grid *grid, size_t column, const char *format, ...)
-{
-    char text[512];
+    struct text_grid_row *row = &grid->row[grid->row_count - 1];
     va_list arguments;
     va_start(arguments, format);
-    const int length = vsnprintf(text, sizeof text, format, arguments);
+    const size_t length = (size_t)vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    char *copy = arena_alloc(&grid->arena, (size_t)length + 1);
+    char *copy = arena_alloc(&grid->arena, length + 1);
     va_start(arguments, format);
-    vsnprintf(copy, (size_t)length + 1, format, arguments);
+    vsnprintf(copy, length + 1, format, arguments);
     va_end(arguments);
-    text_grid_put(grid, column, copy);
+    assert(row->added < grid->column_count);
+    row->cell[row->added++] = copy;
 }
 
-void text_grid_put_json(struct text_grid *grid, size_t column, const json_t *value)
+void text_grid_skip(struct text_grid *grid, size_t cells)
 {
-    if (json_is_string(value))
-        text_grid_put(grid, column, json_string_value(value));
-    else if (json_is_integer(value))
-        text_grid_set(grid, column, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    grid->row[grid->row_count - 1].added += cells;
+}
+
+void text_grid_add_ns(struct text_grid *grid, double ns)
+{
+    char text[32];
+    text_grid_add(grid, "%s", isnan(ns) ? "-" : text_ns(text, ns));
+}
+
+void text_grid_add_bytes(struct text_grid *grid, uint64_t bytes)
+{
+    char text[32];
+    text_grid_add(grid, "%s", text_bytes(text, bytes));
+}
+
+void text_grid_add_json(struct text_grid *grid, const json_t *value)
+{
+    if (json_is_integer(value))
+        text_grid_add(grid, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
-        text_grid_set(grid, column, "%.12g", json_real_value(value));
+        text_grid_add(grid, "%.12g", json_real_value(value));
     else if (json_is_boolean(value))
-        text_grid_put(grid, column, json_is_true(value) ? "true" : "false");
+        text_grid_add(grid, "%s", json_is_true(value) ? "true" : "false");
+    else
+        text_grid_add(grid, "%s", json_is_string(value) ? json_string_value(value) : "");
 }
 
 const char *text_grid_constant(const struct text_grid *grid, size_t column)

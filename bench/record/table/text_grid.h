@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -22,7 +23,7 @@
 
 enum text_grid_kind {
     GRID_NAME,   /* to the left */
-    GRID_NUMBER, /* to the right, where units and decimals line up */
+    GRID_NUMBER, /* to the right, where units and decimals line up; "-" where nothing was added */
     GRID_PROSE,  /* to the left, folded at a narrow terminal; only for the last column */
 };
 
@@ -37,13 +38,16 @@ struct text_grid_column {
 };
 
 struct text_grid_row {
-    const char **cell;  /* one a column, never NULL */
-    size_t cells;       /* how many are printed: all, unless a remark takes the place of the rest */
-    const char *remark; /* printed after the last cell; or NULL */
+    const char **cell;   /* one a column, never NULL */
+    size_t added;        /* how many are filled */
+    size_t cells;        /* how many are printed: all, unless the remark replaces the rest */
+    const char *remark;  /* printed after the last cell; or NULL */
     const char *heading; /* a line of its own above the row; or NULL */
     enum text_grid_mood
-        mood; /* colours the cell of column `mood_of`, or the remark if that is cut */
+        mood; /* colours column `mood_of`, or the remark where that is not printed */
     size_t mood_of;
+    size_t group; /* for the table's own use, as `is_mean` is */
+    bool is_mean;
 };
 
 struct text_grid {
@@ -54,32 +58,36 @@ struct text_grid {
     bool no_titles; /* rows alone */
     const char
         *complete;      /* where a reader finds dropped columns: "--format csv has all"; or NULL */
-    struct arena arena; /* owns what text_grid_set prints */
+    struct arena arena; /* owns cells and titles */
 };
 
-/* A grid of these columns, which are copied. Free it with text_grid_free. */
-struct text_grid text_grid_of(const struct text_grid_column *columns, size_t count);
-/* Adds a column; only while the grid has no rows. Titles are borrowed. */
+/* A grid of columns that are written as their titles with bars between: "name|>size^2|~note". '>'
+ * marks numbers, '~' prose, and '^2' how early the column is dropped. Free it with text_grid_free. */
+struct text_grid text_grid_of(const char *columns);
+/* Adds a column; only while the grid has no rows. The title is borrowed. */
 void text_grid_add_column(struct text_grid *grid, struct text_grid_column column);
 void text_grid_free(struct text_grid *grid);
 
-/* Adds a row of empty cells, to which the functions below then refer. The pointer is valid until
- * the next row. */
+/* Adds a row, to which the functions below then add cells, from the first column to the last. The
+ * pointer is valid until the next row. */
 struct text_grid_row *text_grid_add_row(struct text_grid *grid);
-/* Prints a cell of the last row. */
-void text_grid_set(struct text_grid *grid, size_t column, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* A cell of the last row: a text that outlives the grid. */
-void text_grid_put(struct text_grid *grid, size_t column, const char *text);
-/* A cell of the last row: a JSON value as CSV has it; empty for null, NULL, arrays and objects. */
-void text_grid_put_json(struct text_grid *grid, size_t column, const json_t *value);
+void text_grid_add(struct text_grid *grid, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Leaves so many cells as they are: empty, or "-" for numbers. */
+void text_grid_skip(struct text_grid *grid, size_t cells);
+/* "2.31 ms"; "-" for NaN. */
+void text_grid_add_ns(struct text_grid *grid, double ns);
+/* "1.50 MiB" */
+void text_grid_add_bytes(struct text_grid *grid, uint64_t bytes);
+/* A JSON value as CSV has it; empty for null, NULL, arrays and objects. */
+void text_grid_add_json(struct text_grid *grid, const json_t *value);
 
 /* What all rows that have something in a column have there; NULL where they differ, "" where no row
  * has anything. */
 const char *text_grid_constant(const struct text_grid *grid, size_t column);
 /* Prints "all: merge none, device host" and `end`; nothing where no column is told once. */
 void text_grid_print_once(const struct text_grid *grid, const char *end, FILE *out);
-/* Prints the table. TABLE_TEXT, TABLE_MARKDOWN or TABLE_CSV. `terminal` limits and colours a
+/* Prints the table as TABLE_TEXT, TABLE_MARKDOWN or TABLE_CSV. `terminal` limits and colours a
  * TABLE_TEXT; NULL: neither. */
 void text_grid_print(const struct text_grid *grid, enum table_format format,
                      const struct terminal *terminal, FILE *out);

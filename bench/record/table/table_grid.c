@@ -1,0 +1,336 @@
+#include "record/table/table_grid.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/tree.h"
+#include "record/facts/case.h"
+#include "record/result/case_tree.h"
+
+/* X(NAME, title): first what names a row, then what was measured. '^2' says how early a narrow
+ * terminal loses the column (see text_grid_of). */
+#define COLUMN_LIST(X)                                                                             \
+    X(DEVICE, "device")                                                                            \
+    X(WORKLOAD, "workload")                                                                        \
+    X(DATASET, "dataset")                                                                          \
+    X(MERGE, "merge")                                                                              \
+    X(RELEASE, "release^3")                                                                        \
+    X(RESIDENCY, "residency^3")                                                                    \
+    X(STRATEGY, "strategy")                                                                        \
+    X(WALL, ">wall")                                                                               \
+    X(PREDICTED, ">predicted^14")                                                                  \
+    X(ERROR, ">error^15")                                                                          \
+    X(SPEEDUP, ">vs raw")                                                                          \
+    X(FLOOR, ">floor^13")                                                                          \
+    X(OF_FLOOR, ">of floor^12")                                                                    \
+    X(REQUESTED, ">requested^8")                                                                   \
+    X(OVER_BEST, ">over best^7")                                                                   \
+    X(RESERVED, ">reserved^5")                                                                     \
+    X(LOWER_BOUND, ">lower bound^11")                                                              \
+    X(DRIVER_CALLS, ">driver calls^6")                                                             \
+    X(HITS, ">hits^10")                                                                            \
+    X(COPIES, ">copies^9")                                                                         \
+    X(ELIDED, ">elided^16")
+
+enum column {
+#define X(name, title) COLUMN_##name,
+    COLUMN_LIST(X)
+#undef X
+        COLUMNS,
+    FIRST_MEASURED = COLUMN_WALL
+};
+
+/* ---- the cells of a case --------------------------------------------------------------------- */
+
+/* "4.31 ms ±0.6%": the larger half of the interval, as a part of the median. */
+static void add_wall(struct text_grid *grid, const json_t *stats)
+{
+    const double median = tree_get_number(stats, "median");
+    const double below = median - tree_get_number(stats, "ci_lo");
+    const double above = tree_get_number(stats, "ci_hi") - median;
+    char time[32];
+    if (isnan(below) || isnan(above) || median <= 0)
+        text_grid_add_ns(grid, median);
+    else
+        text_grid_add(grid, "%s ±%.1f%%", text_ns(time, median), 100 * fmax(below, above) / median);
+}
+
+/* Better and worse are what is established: the whole interval is on one side of 1. */
+static void add_speedup(struct text_grid *grid, struct text_grid_row *row, const json_t *speedup)
+{
+    const double median = tree_get_number(speedup, "median");
+    const double lo = tree_get_number(speedup, "ci_lo"), hi = tree_get_number(speedup, "ci_hi");
+    row->mood_of = COLUMN_SPEEDUP;
+    row->mood = lo > 1 ? GRID_BETTER : hi < 1 ? GRID_WORSE : GRID_PLAIN;
+    if (isnan(median))
+        text_grid_add(grid, "-");
+    else if (isnan(lo) || isnan(hi))
+        text_grid_add(grid, "%.2fx", median);
+    else
+        text_grid_add(grid, "%.2fx [%.2f, %.2f]", median, lo, hi);
+}
+
+static void add_bytes(struct text_grid *grid, double bytes)
+{
+    if (isnan(bytes))
+        text_grid_skip(grid, 1);
+    else
+        text_grid_add_bytes(grid, (uint64_t)bytes);
+}
+
+/* `format` has one number. */
+static void add_number(struct text_grid *grid, const char *format, double number)
+{
+    char text[32];
+    snprintf(text, sizeof text, format, number);
+    text_grid_add(grid, "%s", isnan(number) ? "-" : text);
+}
+
+/* NaN where there are no counts at all; a file from before a counter was there has none of it. */
+static double driver_calls(const json_t *counts)
+{
+    static const char *const names[] = {
+        "driver_alloc_count", "driver_touch_count", "driver_free_count",
+        "driver_map_count",   "driver_unmap_count", "driver_sync_count",
+    };
+    double calls = tree_get_number(counts, names[0]);
+    for (size_t i = 1; i < sizeof names / sizeof *names; i++) {
+        const double more = tree_get_number(counts, names[i]);
+        calls += isnan(more) ? 0 : more;
+    }
+    return calls;
+}
+
+/* "80", or "3 → 0" where the warm run makes fewer than the cold one. */
+static void add_driver_calls(struct text_grid *grid, const json_t *cold, const json_t *warm)
+{
+    const double first = driver_calls(cold), then = driver_calls(warm);
+    if (isnan(first) || isnan(then))
+        text_grid_skip(grid, 1);
+    else if (first == then)
+        text_grid_add(grid, "%.0f", first);
+    else
+        text_grid_add(grid, "%.0f → %.0f", first, then);
+}
+
+/* "6 (184 MiB)" over all kinds of copies. */
+static void add_copies(struct text_grid *grid, const json_t *counts, const char *prefix)
+{
+    static const char *const kinds[] = {
+#define X(name, help) #name,
+        COPY_KIND_LIST(X)
+#undef X
+    };
+    double count = 0, bytes = 0;
+    char name[64], size[32];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        snprintf(name, sizeof name, "%s_%s_count", prefix, kinds[i]);
+        count += tree_get_number(counts, name);
+        snprintf(name, sizeof name, "%s_%s_bytes", prefix, kinds[i]);
+        bytes += tree_get_number(counts, name);
+    }
+    if (isnan(count) || (count != 0 && isnan(bytes)))
+        text_grid_skip(grid, 1);
+    else if (count == 0)
+        text_grid_add(grid, "0");
+    else
+        text_grid_add(grid, "%.0f (%s)", count, text_bytes(size, (uint64_t)bytes));
+}
+
+static void add_measured(struct text_grid *grid, struct text_grid_row *row, const json_t *one_case)
+{
+    const json_t *stats = json_object_get(one_case, "stats");
+    const json_t *counters = json_object_get(one_case, "counters");
+    const json_t *cold = json_object_get(counters, "cold"),
+                 *warm = json_object_get(counters, "warm");
+    const json_t *model = json_object_get(one_case, "model");
+    const double hits = tree_get_number(warm, "hit_count");
+    const double requests = hits + tree_get_number(warm, "miss_count");
+    add_wall(grid, json_object_get(stats, "wall_ns"));
+    text_grid_add_ns(grid, tree_get_number(model, "predicted_ns"));
+    add_number(grid, "%+.1f %%", 100 * tree_get_number(model, "error"));
+    add_speedup(grid, row, json_object_get(one_case, "speedup_over_raw"));
+    text_grid_add_ns(grid, tree_get_number(one_case, "floor_ns"));
+    add_number(grid, "%.0f%%", 100 * tree_get_number(one_case, "of_floor"));
+    add_bytes(grid, case_peak(one_case, "peak_requested_bytes"));
+    add_number(grid, "%+.1f %%", 100 * (tree_get_number(one_case, "peak_over_best") - 1));
+    add_bytes(grid, case_peak(one_case, "peak_reserved_bytes"));
+    add_bytes(grid, case_peak(one_case, "live_lower_bound_bytes"));
+    add_driver_calls(grid, cold, warm);
+    add_number(grid, "%.0f%%", requests > 0 ? 100 * hits / requests : NAN);
+    add_copies(grid, warm, "copy");
+    add_copies(grid, warm, "elided");
+}
+
+static void add_failure(struct text_grid *grid, struct text_grid_row *row, const json_t *one_case,
+                        enum table_shape shape)
+{
+    const char *reason = tree_get_text(one_case, "reason");
+    char status[32];
+    snprintf(status, sizeof status, "%s", tree_get_text(one_case, "status"));
+    for (char *c = status; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    row->mood_of = COLUMN_WALL;
+    row->mood = GRID_WORSE;
+    text_grid_add(grid, "%s%s%s", status, shape == SHAPE_FLAT && *reason ? ": " : "",
+                  shape == SHAPE_FLAT ? reason : "");
+    if (shape == SHAPE_GROUPED) {
+        row->cells = COLUMN_WALL;
+        row->remark = arena_printf(&grid->arena, "%s  %s", status, reason);
+    }
+}
+
+static void add_case(struct text_grid *grid, const json_t *one_case, enum table_shape shape)
+{
+    const json_t *key = json_object_get(one_case, "key");
+    struct text_grid_row *row = text_grid_add_row(grid);
+    for (int c = 0; c < FIRST_MEASURED; c++)
+        text_grid_add(grid, "%s", tree_get_text(key, grid->column[c].title));
+    if (case_is_ok(one_case))
+        add_measured(grid, row, one_case);
+    else
+        add_failure(grid, row, one_case, shape);
+}
+
+static void add_mean(struct text_grid *grid, const json_t *mean)
+{
+    const double cases = tree_get_number(mean, "cases"), missing = tree_get_number(mean, "missing");
+    struct text_grid_row *row = text_grid_add_row(grid);
+    row->is_mean = true;
+    for (int c = 0; c < FIRST_MEASURED; c++)
+        text_grid_add(grid, "%s",
+                      c == COLUMN_WORKLOAD ? "geometric mean"
+                                           : tree_get_text(mean, grid->column[c].title));
+    for (int c = FIRST_MEASURED; c < COLUMNS; c++)
+        row->cell[c] = "";
+    if (missing > 0)
+        text_grid_add(grid, "of %.0f, %.0f missing", cases, missing);
+    else
+        text_grid_add(grid, "of %.0f", cases);
+    text_grid_skip(grid, COLUMN_SPEEDUP - COLUMN_WALL - 1);
+    add_speedup(grid, row, mean);
+}
+
+/* ---- what columns say ------------------------------------------------------------------------ */
+
+/* Cells of cases that are not ok do not count in measured columns, nor do geometric means in any. */
+static bool counts(const struct text_grid_row *row, size_t column)
+{
+    return !row->is_mean && (row->mood_of != COLUMN_WALL || column < FIRST_MEASURED);
+}
+
+/* The first cell that counts in a group; NULL where none does. */
+#define ALL_GROUPS SIZE_MAX
+static const char *value_of(const struct text_grid *grid, size_t column, size_t group)
+{
+    for (size_t r = 0; r < grid->row_count; r++) {
+        const struct text_grid_row *row = &grid->row[r];
+        if (counts(row, column) && (group == ALL_GROUPS || group == row->group))
+            return row->cell[column];
+    }
+    return NULL;
+}
+
+/* Whether the cells that count are the same in all rows, or in all rows of each group. */
+static bool is_constant(const struct text_grid *grid, size_t column, bool by_group)
+{
+    for (size_t r = 0; r < grid->row_count; r++) {
+        const struct text_grid_row *row = &grid->row[r];
+        if (counts(row, column) &&
+            strcmp(row->cell[column], value_of(grid, column, by_group ? row->group : ALL_GROUPS)) !=
+                0)
+            return false;
+    }
+    return true;
+}
+
+/* A column can only be constant in an interesting way where rows stand beside each other. */
+static bool some_group_has_two(const struct text_grid *grid, size_t column)
+{
+    size_t in_group = 0;
+    for (size_t r = 0; r < grid->row_count; r++) {
+        if (r > 0 && grid->row[r].group != grid->row[r - 1].group)
+            in_group = 0;
+        in_group += counts(&grid->row[r], column);
+        if (in_group > 1)
+            return true;
+    }
+    return false;
+}
+
+/* Hides a column that says nothing. Returns whether the headings tell what it says. */
+static bool place_column(struct text_grid *grid, size_t c, bool grouped)
+{
+    struct text_grid_column *column = &grid->column[c];
+    const char *value = value_of(grid, c, ALL_GROUPS);
+    const bool constant = is_constant(grid, c, false);
+    const bool measured = c >= FIRST_MEASURED;
+    if (c == COLUMN_STRATEGY || c == COLUMN_WALL)
+        return false;
+    column->hidden = true;
+    if ((c <= COLUMN_DATASET && grouped) || (constant && value && !*value))
+        return false; /* the heading names it, or no case has it */
+    if (measured && (!value || (constant && strcmp(value, "-") == 0)))
+        return false;
+    if (constant && (!measured || (c != COLUMN_SPEEDUP && some_group_has_two(grid, c)))) {
+        column->once = value;
+        return false;
+    }
+    column->hidden = measured && grouped && c != COLUMN_SPEEDUP && some_group_has_two(grid, c) &&
+                     is_constant(grid, c, true);
+    return column->hidden;
+}
+
+/* "stencil small on host: floor 3.36 ms" */
+static const char *heading_of(struct text_grid *grid, const struct text_grid_row *row,
+                              const bool *by_group)
+{
+    const char *dataset = row->cell[COLUMN_DATASET], *before = ": ";
+    char *heading = arena_printf(&grid->arena, "%s%s%s on %s", row->cell[COLUMN_WORKLOAD],
+                                 *dataset ? " " : "", dataset, row->cell[COLUMN_DEVICE]);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        const char *value = value_of(grid, c, row->group);
+        if (!by_group[c] || !value)
+            continue;
+        heading =
+            arena_printf(&grid->arena, "%s%s%s %s", heading, before, grid->column[c].title, value);
+        before = ", ";
+    }
+    return heading;
+}
+
+static bool same_group(const struct text_grid_row *a, const struct text_grid_row *b)
+{
+    return strcmp(a->cell[COLUMN_WORKLOAD], b->cell[COLUMN_WORKLOAD]) == 0 &&
+           strcmp(a->cell[COLUMN_DATASET], b->cell[COLUMN_DATASET]) == 0 &&
+           strcmp(a->cell[COLUMN_DEVICE], b->cell[COLUMN_DEVICE]) == 0;
+}
+
+struct text_grid table_grid_of(const json_t *root, enum table_shape shape)
+{
+#define X(name, title) title "|"
+    struct text_grid grid = text_grid_of(COLUMN_LIST(X));
+#undef X
+    bool by_group[COLUMNS];
+    size_t i;
+    json_t *each;
+    grid.indent = 2;
+    grid.complete = "--format csv has all";
+    json_array_foreach(json_object_get(root, "cases"), i, each) add_case(&grid, each, shape);
+    json_array_foreach(json_object_get(root, "summary"), i, each)
+    {
+        if (tree_get_number(each, "cases") + tree_get_number(each, "missing") > 1)
+            add_mean(&grid, each); /* a mean over one case repeats the case */
+    }
+    for (size_t r = 1; r < grid.row_count; r++)
+        grid.row[r].group = grid.row[r - 1].group + !same_group(&grid.row[r], &grid.row[r - 1]);
+    for (size_t c = 0; c < COLUMNS; c++)
+        by_group[c] = place_column(&grid, c, shape == SHAPE_GROUPED);
+    for (size_t r = 0; r < grid.row_count && shape == SHAPE_GROUPED; r++)
+        if (r == 0 || grid.row[r].group != grid.row[r - 1].group)
+            grid.row[r].heading = heading_of(&grid, &grid.row[r], by_group);
+    return grid;
+}
