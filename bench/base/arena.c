@@ -30,6 +30,14 @@ void *must_realloc(void *old, size_t bytes)
     return must(realloc(old, bytes ? bytes : 1));
 }
 
+void *must_grow(void *items, unsigned count, unsigned *capacity, size_t each)
+{
+    if (count < *capacity)
+        return items;
+    *capacity = *capacity ? 2 * *capacity : 16;
+    return must_realloc(items, *capacity * each);
+}
+
 void *arena_alloc(struct arena *a, size_t bytes)
 {
     const size_t unit = sizeof(max_align_t);
@@ -44,6 +52,17 @@ void *arena_alloc(struct arena *a, size_t bytes)
     char *p = (char *)chunk->data + chunk->used;
     chunk->used += bytes;
     return memset(p, 0, bytes);
+}
+
+void *arena_grow(struct arena *a, void *items, unsigned count, unsigned *capacity, size_t each)
+{
+    if (count < *capacity)
+        return items;
+    *capacity = *capacity ? 2 * *capacity : 4;
+    void *grown = arena_alloc(a, *capacity * each);
+    if (count)
+        memcpy(grown, items, count * each);
+    return grown;
 }
 
 char *arena_copy(struct arena *a, const char *text, size_t length)

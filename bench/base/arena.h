@@ -12,6 +12,8 @@ struct arena {
 /* Zeroed memory aligned for any type, owned by the arena. The process ends with a message when the
  * host is out of memory: nothing that uses an arena could go on without it. */
 void *arena_alloc(struct arena *a, size_t bytes);
+/* `items`, or a copy of them in the arena, with room for one more than `count` of `each` bytes. */
+void *arena_grow(struct arena *a, void *items, unsigned count, unsigned *capacity, size_t each);
 char *arena_copy(struct arena *a, const char *text, size_t length); /* adds the final NUL */
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *a);
@@ -19,5 +21,8 @@ void arena_free(struct arena *a);
 /* The same promise for what does not live in an arena. */
 void *must_alloc(size_t bytes); /* zeroed */
 void *must_realloc(void *old, size_t bytes);
+/* `items`, moved if they must be, with room for one more than `count` of `each` bytes. The new
+ * room is not zeroed. */
+void *must_grow(void *items, unsigned count, unsigned *capacity, size_t each);
 
 #endif

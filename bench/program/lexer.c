@@ -241,20 +241,10 @@ void parse_nest(struct parser *p)
         parser_fail(p, p->token.at, "this is nested more than %d deep", NESTING_MAX);
 }
 
-void *parser_grow(struct parser *p, void *items, unsigned count, unsigned *capacity, size_t each)
-{
-    if (count < *capacity)
-        return items;
-    *capacity = *capacity ? *capacity * 2 : 4;
-    void *grown = arena_alloc(&p->program->arena, *capacity * each);
-    if (count)
-        memcpy(grown, items, count * each);
-    return grown;
-}
-
 void ints_push(struct parser *p, struct ints *list, int value)
 {
-    list->data = parser_grow(p, list->data, list->count, &list->capacity, sizeof *list->data);
+    list->data = arena_grow(&p->program->arena, list->data, list->count, &list->capacity,
+                            sizeof *list->data);
     list->data[list->count++] = value;
 }
 

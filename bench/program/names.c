@@ -98,10 +98,7 @@ int fun_add_name(struct program *program, struct fun *fun, const char *text,
         unique = arena_printf(&program->arena, "%s_%u", text, digits++);
     }
     struct name_table *t = fun->table;
-    if (fun->name_count == t->name_capacity) {
-        t->name_capacity = t->name_capacity ? t->name_capacity * 2 : 32;
-        fun->names = must_realloc(fun->names, t->name_capacity * sizeof *fun->names);
-    }
+    fun->names = must_grow(fun->names, fun->name_count, &t->name_capacity, sizeof *fun->names);
     int number = (int)fun->name_count;
     fun->names[number] = *properties;
     fun->names[number].text = unique;

@@ -340,7 +340,8 @@ static struct literal parse_literal(struct parser *p)
     parse_nest(p);
     unsigned capacity = 0;
     while (!parser_at(p, "]")) {
-        value.items = parser_grow(p, value.items, value.count, &capacity, sizeof *value.items);
+        value.items = arena_grow(&p->program->arena, value.items, value.count, &capacity,
+                                 sizeof *value.items);
         struct literal item = parse_literal(p);
         if (value.count && !item.scalar != !value.items[0].scalar)
             parser_fail(p, item.at, "a list holds either numbers or lists, not both");
@@ -362,7 +363,7 @@ static void parse_settings(struct parser *p, struct setting **settings, unsigned
     unsigned capacity = 0;
     parser_expect(p, "{", "before the values");
     while (!parser_at(p, "}")) {
-        *settings = parser_grow(p, *settings, *count, &capacity, sizeof **settings);
+        *settings = arena_grow(&p->program->arena, *settings, *count, &capacity, sizeof **settings);
         struct setting *s = &(*settings)[*count];
         *s = (struct setting){.at = p->token.at, .scalar = NO_NAME};
         s->name = parse_new_name(p, "the name of a parameter or result");
@@ -440,15 +441,17 @@ static void parse_item(struct parser *p)
     struct program *g = p->program;
     if (parser_take(p, "fun")) {
         unsigned capacity = g->fun_count;
-        g->funs = parser_grow(p, g->funs, g->fun_count, &capacity, sizeof *g->funs);
+        g->funs = arena_grow(&p->program->arena, g->funs, g->fun_count, &capacity, sizeof *g->funs);
         parse_fun(p, &g->funs[g->fun_count++]);
     } else if (parser_take(p, "dataset")) {
         unsigned capacity = g->dataset_count;
-        g->datasets = parser_grow(p, g->datasets, g->dataset_count, &capacity, sizeof *g->datasets);
+        g->datasets = arena_grow(&p->program->arena, g->datasets, g->dataset_count, &capacity,
+                                 sizeof *g->datasets);
         parse_dataset(p, &g->datasets[g->dataset_count++]);
     } else if (parser_take(p, "code")) {
         unsigned capacity = g->code_count;
-        g->codes = parser_grow(p, g->codes, g->code_count, &capacity, sizeof *g->codes);
+        g->codes =
+            arena_grow(&p->program->arena, g->codes, g->code_count, &capacity, sizeof *g->codes);
         struct code *code = &g->codes[g->code_count++];
         parser_raw_block(p, &code->text, &code->length, &code->at);
     } else {

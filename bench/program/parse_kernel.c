@@ -178,8 +178,8 @@ static void note(struct parser *p, struct ints *list, int name)
 static struct access *add_access(struct scan *s)
 {
     struct kernel *k = s->k;
-    k->accesses =
-        parser_grow(s->p, k->accesses, k->access_count, &s->access_capacity, sizeof *k->accesses);
+    k->accesses = arena_grow(&s->p->program->arena, k->accesses, k->access_count,
+                             &s->access_capacity, sizeof *k->accesses);
     return &k->accesses[k->access_count++];
 }
 
@@ -269,7 +269,8 @@ static size_t scan_each(struct scan *s, size_t keyword, size_t word_end)
             break;
         close += n ? n : 1;
     }
-    k->eaches = parser_grow(s->p, k->eaches, k->each_count, &s->each_capacity, sizeof *k->eaches);
+    k->eaches = arena_grow(&s->p->program->arena, k->eaches, k->each_count, &s->each_capacity,
+                           sizeof *k->eaches);
     k->eaches[k->each_count++] = (struct each){keyword, open, close};
     s->each_open_until = close;
     return open + 1;

@@ -60,8 +60,6 @@ int parse_use(struct parser *p, const struct token *t); /* the name in scope, or
 int parse_take_use(struct parser *p, enum name_kind kind, const char *what);
 void parse_scope(struct parser *p, int name, bool in_scope); /* brings it into scope, or out */
 void parse_nest(struct parser *p);                           /* one level deeper; fails too deep */
-/* `items`, or a copy of them in the arena, with room for one more than `count`. */
-void *parser_grow(struct parser *p, void *items, unsigned count, unsigned *capacity, size_t each);
 void ints_push(struct parser *p, struct ints *list, int value);
 
 /* parse_expression.c */

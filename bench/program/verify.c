@@ -58,10 +58,7 @@ static int find_family(struct families *f, int family)
 /* The array begins a family, `depth` loops deep. */
 static void families_begin(struct families *f, int array, unsigned depth, bool foreign)
 {
-    if (f->count == f->capacity) {
-        f->capacity = f->capacity ? f->capacity * 2 : 64;
-        f->items = must_realloc(f->items, f->capacity * sizeof *f->items);
-    }
+    f->items = must_grow(f->items, f->count, &f->capacity, sizeof *f->items);
     int family = (int)f->count++;
     f->items[family] = (struct family){.parent = family, .depth = depth, .foreign = foreign};
     f->of[array] = family;
@@ -75,10 +72,7 @@ static void families_add(struct families *f, int array, int whole)
 
 static void set_consumed(struct families *f, int family, struct place at)
 {
-    if (f->change_count == f->change_capacity) {
-        f->change_capacity = f->change_capacity ? f->change_capacity * 2 : 64;
-        f->changes = must_realloc(f->changes, f->change_capacity * sizeof *f->changes);
-    }
+    f->changes = must_grow(f->changes, f->change_count, &f->change_capacity, sizeof *f->changes);
     f->changes[f->change_count++] = (struct family_change){family, f->items[family].consumed};
     f->items[family].consumed = at;
 }

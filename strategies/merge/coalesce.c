@@ -732,10 +732,7 @@ struct candidates {
 
 static void add_candidate(struct candidates *list, struct stm *s, unsigned piece, int source)
 {
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 64;
-        list->items = must_realloc(list->items, list->capacity * sizeof *list->items);
-    }
+    list->items = must_grow(list->items, list->count, &list->capacity, sizeof *list->items);
     list->items[list->count] = (struct candidate){.stm = s,
                                                   .piece = piece,
                                                   .source = source,

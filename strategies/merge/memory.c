@@ -34,10 +34,8 @@ void spans_add(struct spans *s, unsigned first, unsigned last)
         if (s->items[to].last > last)
             last = s->items[to].last;
     }
-    if (from == to && s->count == s->capacity) {
-        s->capacity = s->capacity ? 2 * s->capacity : 4;
-        s->items = must_realloc(s->items, s->capacity * sizeof *s->items);
-    }
+    if (from == to)
+        s->items = must_grow(s->items, s->count, &s->capacity, sizeof *s->items);
     memmove(s->items + from + 1, s->items + to, (s->count - to) * sizeof *s->items);
     s->items[from] = (struct span){first, last};
     s->count = s->count - (to - from) + 1;
@@ -172,10 +170,7 @@ static void close_over(void *context, int memory)
         received(c->m->outline, memory, close_over, c);
         return;
     }
-    if (c->count == c->capacity) {
-        c->capacity = c->capacity ? 2 * c->capacity : 16;
-        c->found = must_realloc(c->found, c->capacity * sizeof *c->found);
-    }
+    c->found = must_grow(c->found, c->count, &c->capacity, sizeof *c->found);
     c->found[c->count++] = memory;
 }
 

@@ -49,10 +49,7 @@ const char *merge_extension_sentence(unsigned extension)
 
 void merge_note(struct merge *m, const struct merge_event *event)
 {
-    if (m->event_count == m->event_capacity) {
-        m->event_capacity = m->event_capacity ? 2 * m->event_capacity : 64;
-        m->events = must_realloc(m->events, m->event_capacity * sizeof *m->events);
-    }
+    m->events = must_grow(m->events, m->event_count, &m->event_capacity, sizeof *m->events);
     m->events[m->event_count] = *event;
     m->events[m->event_count++].pass = m->pass;
 }

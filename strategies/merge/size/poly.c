@@ -55,10 +55,7 @@ int poly_intern_atom(struct polys *ps, const struct atom *atom)
     int *slot = atom_slot(ps, atom);
     if (*slot)
         return *slot - 1;
-    if (ps->atom_count == ps->atom_capacity) {
-        ps->atom_capacity = ps->atom_capacity ? 2 * ps->atom_capacity : 64;
-        ps->atoms = must_realloc(ps->atoms, ps->atom_capacity * sizeof *ps->atoms);
-    }
+    ps->atoms = must_grow(ps->atoms, ps->atom_count, &ps->atom_capacity, sizeof *ps->atoms);
     struct atom *a = &ps->atoms[ps->atom_count];
     *a = *atom;
     if (a->op != EXPR_NAME) {
