@@ -239,10 +239,7 @@ static void list_arrays(const struct reuser *r, int block, struct array_list *li
     for (unsigned e = 0; e <= of->existential_count; e++) {
         const struct memory *in = e ? &r->a.map->of[of->existentials[e - 1]] : of;
         for (unsigned i = 0; i < in->array_count; i++) {
-            if (list->count == list->capacity) {
-                list->capacity = list->capacity ? 2 * list->capacity : 16;
-                list->items = must_realloc(list->items, list->capacity * sizeof *list->items);
-            }
+            list->items = must_grow(list->items, list->count, &list->capacity, sizeof *list->items);
             list->items[list->count++] = in->arrays[i];
         }
     }
@@ -389,10 +386,7 @@ static bool pays(struct reuser *r, const struct block_class *k, int block)
 
 static void add_member(struct block_class *k, int block)
 {
-    if (k->member_count == k->member_capacity) {
-        k->member_capacity = k->member_capacity ? 2 * k->member_capacity : 4;
-        k->members = must_realloc(k->members, k->member_capacity * sizeof *k->members);
-    }
+    k->members = must_grow(k->members, k->member_count, &k->member_capacity, sizeof *k->members);
     k->members[k->member_count++] = block;
 }
 
@@ -448,56 +442,69 @@ static int64_t cost(const struct reuser *r, const struct block_class *k, int blo
     return bytes > k->known_bytes ? (bytes - k->known_bytes) * 2 : k->known_bytes - bytes;
 }
 
-static void place_block(struct reuser *r, int block)
+/* Why a block joins no class: the reason that came nearest to fitting, and with which class's block.
+ */
+struct near_miss {
+    enum merge_condition refused;
+    int block; /* NO_NAME: no class was looked at */
+    const char *detail;
+};
+
+/* The class that the block joins: the first that fits, or with `by_bytes` the one of least cost.
+ * NULL: none fits, and *miss says why. */
+static struct block_class *find_class(struct reuser *r, int block, bool *grows,
+                                      struct near_miss *miss)
 {
-    const struct memory *of = &r->a.map->of[block];
     struct block_class *best = NULL;
-    bool best_grows = false;
-    enum merge_condition nearest = CONDITION_interference;
-    int nearest_block = NO_NAME;
-    const char *detail = NULL;
-    if (of->escapes && merge_checks(r->a.m, CONDITION_escapes)) {
-        nearest = CONDITION_escapes;
-        goto alone;
-    }
     for (unsigned i = 0; i < r->class_count; i++) {
         struct block_class *k = &r->classes[i];
-        bool grows;
+        bool enlarges;
         r->detail = NULL;
-        enum merge_condition refused = fits(r, k, block, &grows);
-        if (refused && (nearest_block == NO_NAME || nearness(refused) > nearness(nearest))) {
-            nearest = refused;
-            nearest_block = k->block;
-            detail = r->detail;
-        }
-        if (refused || (best && cost(r, k, block, grows) >= cost(r, best, block, best_grows)))
+        enum merge_condition refused = fits(r, k, block, &enlarges);
+        if (refused && (miss->block == NO_NAME || nearness(refused) > nearness(miss->refused)))
+            *miss = (struct near_miss){refused, k->block, r->detail};
+        if (refused || (best && cost(r, k, block, enlarges) >= cost(r, best, block, *grows)))
             continue;
         best = k;
-        best_grows = grows;
+        *grows = enlarges;
         if (!merge_extends(r->a.m, EXTENSION_by_bytes))
             break;
     }
     if (best && !pays(r, best, block)) {
-        nearest = CONDITION_no_gain;
-        nearest_block = best->block;
-        detail = NULL;
+        *miss = (struct near_miss){CONDITION_no_gain, best->block, NULL};
         best = NULL;
     }
-alone:
-    if (!best && nearest_block == NO_NAME && nearest != CONDITION_escapes) {
-        begin_class(r, block); /* the first of all */
-        return;
-    }
-    merge_note(r->a.m,
-               &(struct merge_event){.action = MERGE_REUSED,
-                                     .refused = best ? MERGE_ALLOWED : nearest,
-                                     .at = of->alloc->at,
-                                     .array = of->array_count ? of->arrays[0] : NO_NAME,
-                                     .from = block,
-                                     .into = best ? best->block : nearest_block,
-                                     .detail = best ? (best_grows ? "enlarged" : NULL) : detail});
-    if (best)
-        join_class(r, best, block, best_grows);
+    return best;
+}
+
+static void note_reuse(struct reuser *r, int block, const struct block_class *k, bool grows,
+                       const struct near_miss *miss)
+{
+    const struct memory *of = &r->a.map->of[block];
+    merge_note(r->a.m, &(struct merge_event){.action = MERGE_REUSED,
+                                             .refused = k ? MERGE_ALLOWED : miss->refused,
+                                             .at = of->alloc->at,
+                                             .array = of->array_count ? of->arrays[0] : NO_NAME,
+                                             .from = block,
+                                             .into = k ? k->block : miss->block,
+                                             .detail = !k      ? miss->detail
+                                                       : grows ? "enlarged"
+                                                               : NULL});
+}
+
+static void assign_block(struct reuser *r, int block)
+{
+    struct near_miss miss = {CONDITION_interference, NO_NAME, NULL};
+    struct block_class *k = NULL;
+    bool grows = false, escapes = r->a.map->of[block].escapes;
+    if (escapes && merge_checks(r->a.m, CONDITION_escapes))
+        miss.refused = CONDITION_escapes;
+    else
+        k = find_class(r, block, &grows, &miss);
+    if (k || miss.block != NO_NAME || miss.refused == CONDITION_escapes)
+        note_reuse(r, block, k, grows, &miss);
+    if (k)
+        join_class(r, k, block, grows);
     else
         begin_class(r, block);
 }
@@ -528,7 +535,7 @@ static int run(struct merge *m, struct error *error)
         if (of->kind == MEMORY_PARAMETER)
             begin_class(&r, block);
         else
-            place_block(&r, block);
+            assign_block(&r, block);
     }
     resize(&r);
     merge_replace_blocks(m, r.into);
