@@ -18,9 +18,9 @@ WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst 
 SUITES    := $(sort $(wildcard suites/*.json))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
 KERNEL_TEXTS := device_heap isosurface stall
-KERNEL_device_heap := strategies/device_heap/layout.h strategies/device_heap/index.kernel strategies/device_heap/heap.kernel strategies/device_heap/walk.kernel
-KERNEL_isosurface := strategies/device_heap/layout.h bench/experiment/isosurface.kernel
-KERNEL_stall := strategies/device_heap/layout.h bench/experiment/stall.kernel
+KERNEL_device_heap := strategies/device_heap/heap_layout.h strategies/device_heap/index.kernel strategies/device_heap/heap.kernel strategies/device_heap/walk.kernel
+KERNEL_isosurface := strategies/device_heap/heap_layout.h bench/experiment/isosurface.kernel
+KERNEL_stall := strategies/device_heap/heap_layout.h bench/experiment/stall.kernel
 
 # The build leaves out the APIs whose headers are missing; `gamut list devices` names them and what to install.
 have_header = $(shell echo '\#include <$(1)>' | $(CC) $(2) -E -x c - >/dev/null 2>&1 && echo yes)

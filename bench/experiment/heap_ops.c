@@ -18,8 +18,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "device_heap/device_heap.h"
-#include "device_heap/kernels.h"
+#include "device_heap/heap.h"
+#include "device_heap/heap_kernels.h"
 #include "experiment/heap_churn.h"
 #include "experiment/list.h"
 

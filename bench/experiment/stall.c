@@ -19,7 +19,7 @@
 #include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/clock.h"
-#include "device_heap/device_heap.h"
+#include "device_heap/heap.h"
 #include "experiment/kernels.h"
 #include "experiment/list.h"
 #include "run/atlas/atlas_bench.h"

@@ -27,7 +27,7 @@
 #include "base/kernel_language.h"
 #include "program/program.h"
 
-/* What the kernels know of a heap (its layout.h has all of it): the words of a slot that say where
+/* What the kernels know of a heap (its heap_layout.h has all of it): the words of a slot that say where
  * the block is, (index * stride) words into the arena, and the bits of the index's first word that
  * say that something was refused. */
 enum {

@@ -4,7 +4,7 @@
 #define GAMUT_ALLOC_SOURCE_HEAP_H
 
 #include "alloc/source.h"
-#include "device_heap/layout.h"
+#include "device_heap/heap_layout.h"
 
 struct source_heap_options {
     enum device_heap_policy policy;

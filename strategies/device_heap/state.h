@@ -3,8 +3,8 @@
 #define GAMUT_DEVICE_HEAP_STATE_H
 
 #include "base/text.h"
-#include "device_heap/device_heap.h"
-#include "device_heap/kernels.h"
+#include "device_heap/heap.h"
+#include "device_heap/heap_kernels.h"
 
 /* A batch of so many is collected without asking the host for memory. */
 enum { COMMAND_BYTES = COMMAND_WORDS * 4, BATCH_COMMANDS = 256 };

@@ -2,7 +2,7 @@
  * before the first request that finds no room. */
 #include <stdio.h>
 
-#include "device_heap/device_heap.h"
+#include "device_heap/heap.h"
 #include "experiment/heap_churn.h"
 
 enum { SEEDS = 5, ARENA_WORDS = 8 << 20 };

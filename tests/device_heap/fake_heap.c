@@ -4,7 +4,7 @@
 
 #include "alloc/source_heap.h"
 #include "base/arena.h"
-#include "device_heap/kernels.h"
+#include "device_heap/heap_kernels.h"
 
 struct fake_heap {
     struct fake_heap *next;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_heap/device_heap.h"
+#include "device_heap/heap.h"
 #include "tests/device_heap/heap_oracle.h"
 #include "tests/device_heap/heap_stream.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "device_heap/kernels.h"
+#include "device_heap/heap_kernels.h"
 
 /* What a slot must hold. */
 struct oracle_slot {

@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "device_heap/device_heap.h"
-#include "device_heap/kernels.h"
+#include "device_heap/heap.h"
+#include "device_heap/heap_kernels.h"
 #include "tests/device/device_subjects.h"
 #include "tests/device_heap/heap_oracle.h"
 #include "tests/device_heap/heap_stream.h"

@@ -5,8 +5,8 @@
 
 #include "alloc/source_heap.h"
 #include "base/arena.h"
-#include "device_heap/device_heap.h"
-#include "device_heap/kernels.h"
+#include "device_heap/heap.h"
+#include "device_heap/heap_kernels.h"
 
 /* ---- plain memory ---- */
 

@@ -8,7 +8,7 @@
  * with and without the word.
  *
  * Blocks. `let m: mem heap = alloc(E)` is a command to the heap that the device runs
- * (device_heap.h). Where E is a multiple of a captured value, the command takes the value from the
+ * (device_heap/heap.h). Where E is a multiple of a captured value, the command takes the value from the
  * buffer. Kernels find the block by its slot (generate.h). All other statements ask where it is, and
  * wait for that.
  *
@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "device_heap/device_heap.h"
+#include "device_heap/heap.h"
 #include "run/execute/executor.h"
 #include "run/execute/spaces.h"
 

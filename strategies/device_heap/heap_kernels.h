@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "device/device.h"
-#include "device_heap/layout.h"
+#include "device_heap/heap_layout.h"
 
 enum heap_kernel {
     HEAP_KERNEL_INIT,
@@ -18,7 +18,7 @@ enum heap_kernel {
 extern const char *const heap_kernel_names[HEAP_KERNELS];
 extern const struct host_kernel heap_host_kernels[HEAP_KERNELS];
 
-/* layout.h, index.kernel, heap.kernel and walk.kernel; goes behind the prelude of a language. */
+/* heap_layout.h, index.kernel, heap.kernel and walk.kernel; goes behind the prelude of a language. */
 extern const char kernel_text_device_heap[];
 
 /* A heap in memory of the host, and its kernels as functions. */

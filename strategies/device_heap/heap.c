@@ -1,5 +1,5 @@
 /* The host's side of the device heap: its memories, and looking after it. */
-#include "device_heap/device_heap.h"
+#include "device_heap/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The kernels' text, compiled as C: what the host device runs, and what mirrors a heap elsewhere.
  */
-#include "device_heap/kernels.h"
+#include "device_heap/heap_kernels.h"
 
 typedef uint32_t u32;
 typedef int32_t i32;

@@ -13,7 +13,7 @@
  *     device_heap_free(heap, slot, e);      now, although "emit" may not have begun
  *     device_heap_submit(heap, 0, 0, e);
  *
- * where the kernel does (layout.h has the words of a slot)
+ * where the kernel does (heap_layout.h has the words of a slot)
  *
  *     const uint *s = slots + 4 * slot;
  *     if (s[SLOT_BLOCK] != 0)                                  nothing was granted otherwise
@@ -32,7 +32,7 @@
  * - a slot also has count and stride, and is cleared by a free: consumers know how much was
  *   granted, double frees are noticed, and blocks can be moved;
  * - a free that joins neighbours changes an entry instead of removing all and adding one;
- * - what went wrong is in a status word that stays (layout.h). A refused command changes nothing
+ * - what went wrong is in a status word that stays (heap_layout.h). A refused command changes nothing
  *   else, and whatever is in commands, counts, slots and arena, nothing is written outside of the
  *   heap's own memories.
  */
@@ -43,7 +43,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
-#include "device_heap/layout.h"
+#include "device_heap/heap_layout.h"
 
 struct device_heap_options {
     enum device_heap_policy policy;
