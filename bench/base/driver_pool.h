@@ -27,7 +27,8 @@ struct driver_pool_ops {
                  struct error *error);
     int (*free)(void *context, uint64_t pool, unsigned queue, uint64_t memory, uint64_t bytes,
                 struct error *error);
-    /* Gives back what is spare beyond keep_bytes. Memory whose free is still queued is not spare. */
+    /* Gives back what is spare beyond keep_bytes. Memory whose free is still queued is not spare.
+     */
     int (*trim)(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error);
     /* The bytes that the driver holds for the pool, and the most since open or reset_peak. */
     int (*reserved)(void *context, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,

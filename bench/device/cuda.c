@@ -1,4 +1,5 @@
-/* NVIDIA's devices through the CUDA driver API: what there is, their memory, and several together. */
+/* NVIDIA's devices through the CUDA driver API: what there is, their memory, and several together.
+ */
 #include "device/device.h"
 #include "device/list.h"
 
@@ -383,8 +384,8 @@ static int host_free(void *context, enum driver_memory kind, uint64_t memory, ui
 
 static const struct driver_memory_ops host_memory_ops = {.alloc = host_alloc, .free = host_free};
 
-/* Pinned memory lies on the host and has one address for host and device. Kernels write to it across
- * the bus, and the host sees what they wrote once it has waited for the stream. */
+/* Pinned memory lies on the host and has one address for host and device. Kernels write to it
+ * across the bus, and the host sees what they wrote once it has waited for the stream. */
 static int load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
                 struct error *error)
 {

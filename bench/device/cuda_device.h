@@ -46,8 +46,8 @@ int cuda_stream(struct cuda_device *d, unsigned queue, CUstream *stream, struct 
 int cuda_mark(struct device *device, enum device_mark which, struct error *error);
 int cuda_elapsed_ns(struct device *device, uint64_t *ns, struct error *error);
 
-/* A profile may hold the device back. Every hook that may wait for it calls cuda_profile_open first,
- * so that it runs. */
+/* A profile may hold the device back. Every hook that may wait for it calls cuda_profile_open
+ * first, so that it runs. */
 void cuda_profile_let_go(struct cuda_device *d);
 static inline void cuda_profile_open(struct cuda_device *d)
 {

@@ -96,12 +96,12 @@ struct launch {
     unsigned rank;     /* 1 to 3 */
     unsigned group_items;
     enum kernel_form form;
-    /* Points that one thread runs: neighbours in y, or block widths apart in x if rank is 1. 0 and 1
-     * mean one. */
+    /* Points that one thread runs: neighbours in y, or block widths apart in x if rank is 1. 0 and
+     * 1 mean one. */
     unsigned batch;
     /* The rest is for device groups alone. member: index of the device that runs the launch;
-     * MEMBER_OF_CONTENTS picks the last writer of the data read (or, if nothing is read, of the data
-     * overwritten). arrays: every non-empty array used; not NULL. */
+     * MEMBER_OF_CONTENTS picks the last writer of the data read (or, if nothing is read, of the
+     * data overwritten). arrays: every non-empty array used; not NULL. */
     int member;
     unsigned array_count;
     const struct launch_array *arrays;
@@ -111,8 +111,8 @@ struct launch {
  * dimension: a CUDA grid has at most 65535 blocks in y and z, of at least 4 points in y. */
 enum { NEAR_X_MAX = 1 << 30, NEAR_Y_MAX = 65535 * 4, NEAR_Z_MAX = 65535 };
 
-/* The work-groups of a plain kernel on a GPU: the shape of one, of at most 256 and items_max points,
- * and the number of them in each dimension. */
+/* The work-groups of a plain kernel on a GPU: the shape of one, of at most 256 and items_max
+ * points, and the number of them in each dimension. */
 struct launch_grid {
     unsigned items[3];
     int64_t groups[3];
@@ -289,8 +289,8 @@ void device_enumerate(const struct device_ops *api, device_found *found, void *c
 /* Turns a selector into ids: "host", "cuda", "opencl" (its first device), "opencl:1" (by number),
  * "opencl:NVIDIA" (a part of platform or device name, any case), "opencl:*" (a pattern of ids),
  * "all", "best" (a GPU through CUDA, else a GPU through OpenCL, else any OpenCL device, else the
- * host). Calls `found` for each match in order. ERR_NOT_FOUND lists the devices that exist, and says
- * why the other APIs have none. */
+ * host). Calls `found` for each match in order. ERR_NOT_FOUND lists the devices that exist, and
+ * says why the other APIs have none. */
 int device_select(const char *selector, device_found *found, void *context, struct error *error);
 
 /* Whether "opencl:NVIDIA" or "opencl:*" means this device. */
@@ -298,8 +298,8 @@ bool device_matches(const char *selector, const struct device_info *info);
 
 /* Opens the device with this id. ERR_NOT_FOUND if no API has that name. */
 int device_open(const char *id, struct device **device, struct error *error);
-/* Opens several devices, or none if one fails. *together: they can copy from each other and wait for
- * each other's events. */
+/* Opens several devices, or none if one fails. *together: they can copy from each other and wait
+ * for each other's events. */
 int device_open_all(const char *const *ids, unsigned count, struct device **devices, bool *together,
                     struct error *error);
 /* The API that the word before ':' of a selector or an id names; NULL: none. */

@@ -292,9 +292,9 @@ static int release(struct device *device, uint64_t memory, uint64_t bytes, struc
 
 /* ---- shared virtual memory ----
  *
- * It is a pointer that host and device share, with commands of its own. Coarse-grained memory is the
- * host's only while it is mapped, so read and write map what they touch, copy, and unmap: both are
- * commands of the queue. Fine-grained memory is the host's as soon as it has waited for the queue.
+ * It is a pointer that host and device share, with commands of its own. Coarse-grained memory is
+ * the host's only while it is mapped, so read and write map what they touch, copy, and unmap: both
+ * are commands of the queue. Fine-grained memory is the host's as soon as it has waited for the queue.
  */
 
 /* Of cl.h from OpenCL 2.0 on. */
@@ -679,7 +679,7 @@ static int load(struct device *device, void *host, uint64_t memory, uint64_t off
 /* ---- several devices ----
  *
  * They share a context. A cl_mem belongs to a context, and the driver decides which device has its
- * contents. Here each is used by commands of one device alone, but for the copy from one to another.
+ * contents. Here only commands of one device use a cl_mem, except for copies to another device.
  */
 
 static int create_shared_context(const struct opencl_api *api, const char *const *ids,

@@ -4,17 +4,17 @@
  * a host mapping), in tests a fake with a capacity. Every strategy goes through source_alloc and
  * source_free, so that driver calls, bytes and time are measured by the same code for all of them.
  *
- * This header is all that most strategies use. What only some drivers offer has a table of hooks and
- * counted calls of its own:
+ * This header is all that most strategies use. What only some drivers offer has a table of hooks
+ * and counted calls of its own:
  *
  *     source_pool.h        a pool of the driver's, whose allocations are commands of a queue
  *     source_vm.h          virtual memory: addresses and the memory behind them, separately
  *     source_heap.h        heaps that the device itself runs
  *     source_sub_buffer.h  handles for parts of a memory (allocator.c makes them)
  *
- * A strategy built on one of them learns at its start whether the source has it: the call that opens
- * it returns ERR_UNSUPPORTED and the reason. Memory may also live elsewhere than on the device (enum
- * driver_memory); no strategy needs to know.
+ * A strategy built on one of them learns at its start whether the source has it: the call that
+ * opens it returns ERR_UNSUPPORTED and the reason. Memory may also live elsewhere than on the device
+ * (enum driver_memory); no strategy needs to know.
  */
 #ifndef GAMUT_ALLOC_SOURCE_H
 #define GAMUT_ALLOC_SOURCE_H
@@ -100,8 +100,8 @@ int source_free(struct source *source, uint64_t memory, uint64_t bytes);
 int source_hold(struct source *source, uint64_t bytes);
 void source_unhold(struct source *source, uint64_t bytes);
 
-/* From now on, and before the first source_alloc, memories are of this kind. ERR_UNSUPPORTED and the
- * reason where there is none. Pools and virtual memory have MEMORY_DEVICE alone. */
+/* From now on, and before the first source_alloc, memories are of this kind. ERR_UNSUPPORTED and
+ * the reason where there is none. Pools and virtual memory have MEMORY_DEVICE alone. */
 int source_use_kind(struct source *source, enum driver_memory kind);
 
 /* Waits for the commands of all queues; counted. */
@@ -115,8 +115,8 @@ int source_reset_peak(struct source *source);
 
 /* ---- for the headers of the optional tables ---- */
 
-/* ERR_UNSUPPORTED unless the source `has` the table of a feature, and its memories live on the device:
- * "X has no LACK", or "DEVICE_ALONE device memory alone". */
+/* ERR_UNSUPPORTED unless the source `has` the table of a feature, and its memories live on the
+ * device: "X has no LACK", or "DEVICE_ALONE device memory alone". */
 int source_requires(struct source *source, bool has, const char *lack, const char *device_alone);
 /* Whether that many bytes more fit into the capacity: 0, or ERR_OOM, counted as refused. */
 int source_check_capacity(struct source *source, uint64_t bytes);

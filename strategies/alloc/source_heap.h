@@ -49,7 +49,8 @@ static inline void source_heap_end(struct source *s, uint64_t kernels)
     s->heaps->end(s->context, kernels);
 }
 
-/* Makes a heap in `memory`, of arena_bytes, whose contents belong to the heap until it is closed. */
+/* Makes a heap in `memory`, of arena_bytes, whose contents belong to the heap until it is closed.
+ */
 static inline int source_heap_open(struct source *s, uint64_t kernels, uint64_t memory,
                                    unsigned queue, const struct source_heap_options *options,
                                    uint64_t *heap, uint64_t *index_bytes)

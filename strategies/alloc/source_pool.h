@@ -1,13 +1,13 @@
-/* A source's pool of the driver's: allocations and releases are commands of a queue. A source has at
- * most one open, and while it is open all memory comes from it. */
+/* A source's pool of the driver's: allocations and releases are commands of a queue. A source has
+ * at most one open, and while it is open all memory comes from it. */
 #ifndef GAMUT_ALLOC_SOURCE_POOL_H
 #define GAMUT_ALLOC_SOURCE_POOL_H
 
 #include "alloc/source.h"
 #include "base/driver_pool.h"
 
-/* The capacity, if there is one, is handed to the driver. ERR_UNSUPPORTED and the reason where there
- * is no pool. */
+/* The capacity, if there is one, is handed to the driver. ERR_UNSUPPORTED and the reason where
+ * there is no pool. */
 static inline int source_pool_open(struct source *s, const struct driver_pool_options *options)
 {
     int code =

@@ -1,15 +1,14 @@
-/* Where a buffer lives when there are several devices.
+/* Residency: where a buffer lives when there are several devices.
  *
- * A group makes one device of several: whoever uses it hands it buffers and commands as to any
- * other device, in one order, and says of each launch which member runs it. Behind a buffer stands
- * a memory on each member, a *copy*, as long as one is needed there. The strategy says when a copy
- * is made, which contents move when another member needs them, by which way, and who waits for
- * whom.
+ * A device group makes one device of several. Its user hands it buffers and commands as to any
+ * other device, in one order, and names the member that runs each launch. Each member has a memory
+ * for a buffer, a *copy*, as long as one is needed there. The strategy decides when a copy is made, which
+ * contents move when another member needs them, by which route, and who waits for whom.
  *
  * The model is PoCL's: contents have versions; a copy is current if its version is the latest one;
  * there are many readers and one writer; what has to move is found out when a command is enqueued,
- * and moves whenever events allow. Nobody ever asks of a version but whether it is the latest, so
- * what is kept is the set of members whose copies are.
+ * and moves as soon as events allow. A version is only ever compared with the latest, so only the
+ * set of members whose copies are current is stored.
  */
 #ifndef GAMUT_RESIDENCY_RESIDENCY_H
 #define GAMUT_RESIDENCY_RESIDENCY_H
@@ -20,19 +19,20 @@
 /* Members are numbered as kernels name them: DEVICE_NUMBER_MAX of program.h is the last. */
 enum { RESIDENCY_MEMBERS_MAX = 8, RESIDENCY_QUEUES_MAX = 4 };
 
-/* By which way contents go to another member. */
+/* The route on which contents go to another member. */
 enum residency_route {
     ROUTE_HOST,   /* to the host and from there */
-    ROUTE_DIRECT, /* from member to member, where there is a way */
-    ROUTE_BEST, /* likewise, unless that may move all of a memory for a part of it (peers_whole) */
+    ROUTE_DIRECT, /* from member to member, where the devices can */
+    ROUTE_BEST,   /* likewise, unless that may move a whole memory for a part of it (peers_whole) */
 };
 
 /* What a strategy decides. */
 struct residency {
-    bool eager;    /* a copy on every member from the buffer's creation; else from its first use */
-    bool by_range; /* contents are known by ranges of bytes; else a buffer's all together */
-    bool shared;   /* several copies may be current; else that of the last user alone */
-    bool discards; /* contents that mean nothing any more are not moved */
+    bool eager; /* every member has a copy from the buffer's creation; else from its first use */
+    bool
+        by_range; /* the state of contents is known by ranges of bytes; else for the whole buffer */
+    bool shared;  /* several copies may be current; else only the last user's */
+    bool discards; /* contents that are about to be replaced are not moved */
     enum residency_route route;
     bool by_events; /* queues wait for each other; else the host waits for them */
 };
@@ -50,41 +50,44 @@ int residency_parse(const char *spec, struct residency *residency, struct error 
 
 struct residency_options {
     struct residency residency;
-    /* The members can copy from each other and wait for each other's events: device_ops'
-     * open_together has opened them, or their commands are done when the calls return. */
+    /* The members can copy from each other and wait for each other's events: device_open_all said
+     * so. */
     bool together;
-    unsigned queues; /* of the group, for use_queue: not ordered among each other; 0 is 1 */
-    /* Commands of different queues that use the same bytes, one of them writing, and that nobody
-     * has ordered are ERR_PROGRAM. Who does not ask has undefined contents there, as in OpenCL. */
+    unsigned queues; /* number of the group's queues, not ordered among each other; 0 is 1 */
+    /* Return ERR_PROGRAM for commands of different queues that use the same bytes, one of them
+     * writing, without a wait in between. Without this flag the contents are then undefined, as in
+     * OpenCL. */
     bool check_order;
 };
 
-/* What a group of these is as a device. ERR_UNSUPPORTED where they can't be one. */
+/* The device_info of the group that these members make: what all of them can, and the least of what
+ * they have. ERR_UNSUPPORTED where they cannot be a group. */
 int residency_describe(const struct device_info *const *members, unsigned count,
                        struct device_info *info, struct error *error);
 
-/* Makes a group of open devices of one kernel language; they are its own from now on and are closed
- * with it, or, should this fail, at once. Member i is number i of `kernel ... on i`. Writes of the
- * host go to member 0. A command that copies or fills is run as MEMBER_OF_CONTENTS says. */
+/* Makes a group of open devices of one kernel language. The group owns them: it closes them with
+ * itself, or at once if this fails. Member i is number i of `kernel ... on i`. Writes of the host
+ * go to member 0. Copies and fills run as launches with MEMBER_OF_CONTENTS do. */
 int residency_open(struct device *const *members, unsigned count,
                    const struct residency_options *options, struct device **group,
                    struct error *error);
 
-/* No member holds more than this from now on: commands that would need more are ERR_OOM. 0: as much
- * as there is. */
+/* Limits the bytes that each member may hold from now on: commands that need more return ERR_OOM.
+ * 0: no limit. */
 void residency_limit(struct device *group, uint64_t bytes);
 
-/* Since the group was opened, over all members. Memory is that of copies, in calls of the driver;
- * a migration is what one transfer brings to a member, counted once if it goes through the host. */
+/* Counts over all members since the group was opened. alloc, free and held: the driver calls for
+ * copies and the bytes of these. A migration is what one transfer brings to a member; it counts
+ * once if it goes through the host. */
 struct residency_counts {
     uint64_t alloc_count, alloc_ns, free_count, free_ns, refused_count;
     uint64_t held_bytes, peak_held_bytes;
     uint64_t migration_count, migration_bytes;
 };
 const struct residency_counts *residency_counts(const struct device *group);
-/* The peak starts again from what is held now. */
+/* Restarts the peak from what is held now. */
 void residency_reset_peak(struct device *group);
-/* Of what is kept about contents and order: the number of broken invariants. */
+/* The number of broken invariants of copies and contents. */
 unsigned residency_check(const struct device *group);
 
 #endif

@@ -347,7 +347,7 @@ static void writers_that_nobody_has_ordered_are_found(void **state)
             if (code != (cases[i].refused ? ERR_PROGRAM : 0))
                 fail_msg("case %zu on member %u: %d %s", i, member, code, error.text);
             if (code)
-                assert_non_null(strstr(error.text, "nobody has ordered two commands: queue 1"));
+                assert_non_null(strstr(error.text, "two commands are not ordered: queue 1"));
             rig_must(r.group->ops->sync(r.group, &error), &error);
             rig_close(&r);
         }

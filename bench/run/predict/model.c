@@ -95,7 +95,7 @@ static uint64_t in_steps(uint64_t bytes, uint64_t step)
     return (bytes + step - 1) / step * step;
 }
 
-/* ---- chunks ------------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 static uint64_t pieces(uint64_t bytes)
 {
@@ -160,7 +160,7 @@ static void chunks_close(struct model_chunks *c)
     *c = (struct model_chunks){0};
 }
 
-/* ---- costs ---------------------------------------------------------------------------------- */
+/* ---- costs ----------------------------------------------------------------------------------- */
 
 /* Notes that the atlas has no such cost; the first that a run needs is the error. */
 static int replay_lack(struct replay *r, const char *what, const char *method, const char *call)
@@ -198,7 +198,8 @@ static double replay_wait(struct replay *r)
     return waited;
 }
 
-/* A call for memory that takes `ns`. It waits before, if the atlas says that it is one that does. */
+/* A call for memory that takes `ns`. It waits before, if the atlas says that it is one that does.
+ */
 static void replay_driver_call(struct replay *r, const char *method, const char *call,
                                uint64_t bytes, double ns)
 {
@@ -241,7 +242,7 @@ static double free_cost(struct replay *r, uint64_t bytes)
     return more_than(ns, more_than(use_ns, r->costs.launch_ns + r->costs.sync_ns));
 }
 
-/* ---- what the driver has just got back ------------------------------------------------------ */
+/* ---- what the driver has just got back ------------------------------------------------------- */
 
 static void remember_free(struct replay *r, uint64_t bytes)
 {
@@ -262,7 +263,7 @@ static bool take_freed(struct replay *r, uint64_t bytes)
     return false;
 }
 
-/* ---- pages ---------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 /* Cuts a small memory from a page. Returns the size by which the driver's work is priced: that of a
  * page if there had to be a new one. */
@@ -305,7 +306,7 @@ static double replay_first_use_cost(struct replay *r, struct memory *memory)
     return first > 1.05 * second ? first - second : 0;
 }
 
-/* ---- memories ----------------------------------------------------------------------------------- */
+/* ---- memories -------------------------------------------------------------------------------- */
 
 /* A memory that the source hands out, and its handle. */
 static struct memory *replay_add_memory(struct replay *r, uint64_t *handle)
@@ -330,7 +331,7 @@ static void replay_drop_memory(struct replay *r, uint64_t handle)
     r->spare = (unsigned)handle;
 }
 
-/* ---- the driver's pool -------------------------------------------------------------------------- */
+/* ---- the driver's pool ----------------------------------------------------------------------- */
 
 static const char *const releasing_method = "stream:threshold=0";
 static const char *const keeping_method = "stream:threshold=max";
@@ -467,7 +468,7 @@ static const struct driver_pool_ops replay_pool_ops = {
     .reset_peak = pool_reset_peak,
 };
 
-/* ---- virtual memory ----------------------------------------------------------------------------- */
+/* ---- virtual memory -------------------------------------------------------------------------- */
 
 static const char *const vm_method = "vmm";
 
@@ -560,7 +561,7 @@ static const struct driver_vm_ops replay_vm_ops = {
     .unmap = vm_unmap,
 };
 
-/* ---- the source --------------------------------------------------------------------------------- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct error *error)
 {
@@ -650,7 +651,7 @@ static struct source replay_source(struct replay *r)
                            .capacity_bytes = m->capacity_bytes};
 }
 
-/* ---- costs of commands ---------------------------------------------------------------------- */
+/* ---- costs of commands ----------------------------------------------------------------------- */
 
 /* What is between a launch and its end, besides the calls and the device's own time, is the way to
  * a device that is idle. */
@@ -668,7 +669,7 @@ static void read_costs(struct replay *r)
                   c->launch_ns + replay_device_cost(r, "command", "launch_device", 0) + c->sync_ns);
 }
 
-/* ---- the two clocks ------------------------------------------------------------------------- */
+/* ---- the two clocks -------------------------------------------------------------------------- */
 
 /* Gives the device a command that keeps it busy for `ns`; the call has been made. */
 static void command(struct replay *r, double ns)
@@ -693,7 +694,7 @@ static void reset_clocks(struct replay *r)
     r->lacks = false;   /* what is not timed may cost what it will */
 }
 
-/* ---- events --------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static uint64_t ns_in_source(const struct source_counts *c)
 {
@@ -839,7 +840,7 @@ static int replay_run(struct replay *r, struct case_model *prediction, bool *lac
     return code ? code : replay_part(r, t->run_end, t->event_count);
 }
 
-/* ---- the model ------------------------------------------------------------------------------ */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 struct model model_of(const struct atlas *atlas, struct device *device, uint64_t capacity_bytes)
 {

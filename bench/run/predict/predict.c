@@ -52,7 +52,7 @@ void predictor_close(struct predictor *p)
     free(p);
 }
 
-/* ---- runs that are recorded ----------------------------------------------------------------- */
+/* ---- runs that are recorded ------------------------------------------------------------------ */
 
 /* What a profile is made with. */
 struct profiling {
@@ -151,7 +151,7 @@ static int same_run(struct profiling *w, size_t events)
                      "two runs of the program did not do the same");
 }
 
-/* ---- medians over runs ---------------------------------------------------------------------- */
+/* ---- medians over runs ----------------------------------------------------------------------- */
 
 /* The lower one of two in the middle: what disturbs makes times longer. Sorts. */
 static uint64_t median(uint64_t *ns, size_t count)
@@ -201,7 +201,7 @@ static void level_calls(struct trace *t)
     free(done);
 }
 
-/* ---- a profile ------------------------------------------------------------------------------ */
+/* ---- a profile ------------------------------------------------------------------------------- */
 
 static int record_host_times(struct profiling *w)
 {
@@ -337,7 +337,7 @@ static const struct profile *profile_of(struct predictor *p,
     return f;
 }
 
-/* ---- predictions ---------------------------------------------------------------------------- */
+/* ---- predictions ----------------------------------------------------------------------------- */
 
 static struct case_model nothing(const char *why_not)
 {

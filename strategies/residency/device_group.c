@@ -1,34 +1,25 @@
-/* A group as a device: every command finds its member, brings what it uses there, waits for whom it
- * must, and takes note of what it changed. */
+/* A group of devices as one device: every command finds its member, brings what it uses there,
+ * waits for the commands that it must, and records what it changed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "residency/group.h"
+#include "residency/device_group.h"
 
 struct device_program {
     struct device_program *of[RESIDENCY_MEMBERS_MAX];
 };
 
-static struct group *self(const struct device *device)
+static struct device_group *self(const struct device *device)
 {
-    return (struct group *)device;
+    return (struct device_group *)device;
 }
 
-int group_member_said(struct group *g, unsigned member, int code, struct error *error)
-{
-    if (!code)
-        return 0;
-    g->members[member].lost |= code == ERR_DEVICE_LOST;
-    error_prefix(error, "device %u of %s (%s): ", member, g->info.id, g->members[member].id);
-    return code;
-}
-
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static int group_alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     struct buffer *b = buffer_make(g, bytes);
     int code = 0;
     for (unsigned m = 0; m < g->count && g->how.eager && !code; m++)
@@ -46,10 +37,10 @@ static int group_free(struct device *device, uint64_t memory, uint64_t bytes, st
     return buffer_destroy(self(device), buffer_of(memory), error);
 }
 
-/* Copies that are not there yet can't be made resident. */
+/* Only copies that exist are made resident. */
 static int group_touch(struct device *device, uint64_t memory, uint64_t bytes, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     const struct buffer *b = buffer_of(memory);
     int code = 0;
     for (unsigned m = 0; m < g->count && !code; m++) {
@@ -62,7 +53,7 @@ static int group_touch(struct device *device, uint64_t memory, uint64_t bytes, s
 
 static uint64_t group_free_bytes(struct device *device)
 {
-    const struct group *g = self(device);
+    const struct device_group *g = self(device);
     uint64_t least = UINT64_MAX;
     for (unsigned m = 0; m < g->count; m++) {
         uint64_t bytes = g->members[m].device->ops->free_bytes(g->members[m].device);
@@ -75,7 +66,7 @@ static uint64_t group_free_bytes(struct device *device)
 static int group_discard(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
                          struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     struct buffer *b = buffer_of(memory);
     (void)error;
     if (bytes == 0)
@@ -89,12 +80,12 @@ static int group_discard(struct device *device, uint64_t memory, uint64_t offset
     return 0;
 }
 
-/* ---- moving bytes --------------------------------------------------------------------------- */
+/* ---- moving bytes ---------------------------------------------------------------------------- */
 
 static int group_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
                       uint64_t bytes, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     struct buffer *b = buffer_of(memory);
     if (bytes == 0)
         return 0;
@@ -106,7 +97,7 @@ static int group_read(struct device *device, void *host, uint64_t memory, uint64
 static int group_write(struct device *device, uint64_t memory, uint64_t offset, const void *host,
                        uint64_t bytes, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     struct use use = {buffer_of(memory), offset, offset + bytes, USE_REPLACES};
     if (bytes == 0)
         return 0;
@@ -122,7 +113,7 @@ static int group_write(struct device *device, uint64_t memory, uint64_t offset, 
 static int group_copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
                       uint64_t from_offset, uint64_t bytes, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     struct use uses[] = {{buffer_of(from), from_offset, from_offset + bytes, USE_READS},
                          {buffer_of(to), to_offset, to_offset + bytes, USE_REPLACES}};
     if (bytes == 0)
@@ -140,7 +131,7 @@ static int group_copy(struct device *device, uint64_t to, uint64_t to_offset, ui
 static int group_fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                       uint64_t bytes, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     struct use use = {buffer_of(memory), offset, offset + bytes, USE_REPLACES};
     if (bytes == 0)
         return 0;
@@ -153,11 +144,11 @@ static int group_fill(struct device *device, uint64_t memory, uint64_t offset, u
     return command_after(g, &c, code, error);
 }
 
-/* ---- kernels -------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static void group_unbuild(struct device *device, struct device_program *program)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     for (unsigned m = 0; m < g->count; m++)
         if (program->of[m])
             g->members[m].device->ops->unbuild(g->members[m].device, program->of[m]);
@@ -167,7 +158,7 @@ static void group_unbuild(struct device *device, struct device_program *program)
 static int group_build(struct device *device, const struct kernel_source *source,
                        struct device_program **program, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     struct device_program *p = must_alloc(sizeof *p);
     int code = 0;
     /* A compiler's messages stand without the member's name in front. */
@@ -180,8 +171,8 @@ static int group_build(struct device *device, const struct kernel_source *source
     return code;
 }
 
-/* Only where a launch has more of them than any before. */
-static void make_room(struct group *g, size_t argument_count, size_t use_count)
+/* Grows only where a launch has more arguments or arrays than any before. */
+static void make_room(struct device_group *g, size_t argument_count, size_t use_count)
 {
     if (argument_count > g->argument_capacity) {
         g->arguments = must_realloc(g->arguments, argument_count * sizeof *g->arguments);
@@ -193,9 +184,9 @@ static void make_room(struct group *g, size_t argument_count, size_t use_count)
     }
 }
 
-/* The arguments with the member's memories. An argument may be a memory and an offset in one sum;
- * that of an array of no bytes is not looked at by anybody. */
-static void translate(struct group *g, unsigned member, const struct launch *launch,
+/* The arguments with the member's memories. An argument may be the sum of a memory and an offset;
+ * no kernel looks at that of an array of no bytes. */
+static void translate(struct device_group *g, unsigned member, const struct launch *launch,
                       size_t argument_count, const enum launch_arg_kind *kinds,
                       const union launch_value *arguments)
 {
@@ -215,11 +206,10 @@ static int group_launch(struct device *device, struct device_program *program, s
                         const enum launch_arg_kind *kinds, const union launch_value *arguments,
                         struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     unsigned count = launch->array_count;
     if (!launch->arrays)
-        return error_set(error, ERR_INTERNAL, "%s is not told which arrays a launch uses",
-                         g->info.id);
+        return error_set(error, ERR_INTERNAL, "%s: a launch names no arrays", g->info.id);
     make_room(g, argument_count, count);
     for (unsigned i = 0; i < count; i++) {
         const struct launch_array *a = &launch->arrays[i];
@@ -241,11 +231,11 @@ static int group_launch(struct device *device, struct device_program *program, s
     return command_after(g, &c, code, error);
 }
 
-/* ---- queues and time ------------------------------------------------------------------------ */
+/* ---- queues and time ------------------------------------------------------------------------- */
 
 static int group_sync(struct device *device, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     int code = 0;
     for (unsigned m = 0; m < g->count && !code; m++) {
         struct device *d = g->members[m].device;
@@ -258,7 +248,7 @@ static int group_sync(struct device *device, struct error *error)
 
 static int group_use_queue(struct device *device, unsigned queue, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     if (queue >= g->queues)
         return error_set(error, ERR_INTERNAL, "queue %u: this group was opened with %u", queue,
                          g->queues);
@@ -268,7 +258,7 @@ static int group_use_queue(struct device *device, unsigned queue, struct error *
 
 static int group_sync_queue(struct device *device, unsigned queue, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     int code = 0;
     for (unsigned l = 0; l < g->lane_count && !code; l++) {
         const struct lane *lane = &g->lanes[l];
@@ -283,11 +273,11 @@ static int group_sync_queue(struct device *device, unsigned queue, struct error 
     return code;
 }
 
-/* The first member's clock, if the last mark can come after all that others do; else the time that
- * members were busy: they were so one after the other. */
+/* The first member's clock, if its last mark can wait for all other members; else the sum of the
+ * members' busy times, which followed each other. */
 static int group_mark(struct device *device, enum device_mark which, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     int code = 0;
     for (unsigned l = 1; l < g->lane_count && which == MARK_END && !code; l++)
         code = order_join(g, 0, l, error);
@@ -302,7 +292,7 @@ static int group_mark(struct device *device, enum device_mark which, struct erro
 
 static int group_elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     int code = 0;
     *ns = 0;
     for (unsigned m = 0; m < (g->lane_count ? 1 : g->count) && !code; m++) {
@@ -314,11 +304,11 @@ static int group_elapsed_ns(struct device *device, uint64_t *ns, struct error *e
     return code;
 }
 
-/* ---- opening and closing -------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static void group_close(struct device *device)
 {
-    struct group *g = self(device);
+    struct device_group *g = self(device);
     while (g->first)
         buffer_destroy(g, g->first, NULL);
     order_close(g);
@@ -363,11 +353,46 @@ static const struct device_ops group_ops = {
     .queues = &group_queues,
 };
 
+int residency_describe(const struct device_info *const *members, unsigned count,
+                       struct device_info *info, struct error *error)
+{
+    *info = *members[0];
+    info->members = count;
+    info->bus_id[0] = 0;
+    for (unsigned m = 1; m < count; m++) {
+        const struct device_info *d = members[m];
+        if (d->language != info->language || d->adds_offsets != info->adds_offsets)
+            return error_set(
+                error, ERR_UNSUPPORTED,
+                "%s and %s can't be one group: their kernels are of different languages",
+                members[0]->id, d->id);
+        if (strlen(info->id) + strlen(d->id) + 2 > sizeof info->id)
+            return error_set(error, ERR_UNSUPPORTED, "a group of too many devices");
+        strcat(strcat(info->id, "+"), d->id);
+        if (d->kind != info->kind)
+            info->kind = DEVICE_OTHER;
+        if (d->memory_bytes < info->memory_bytes)
+            info->memory_bytes = d->memory_bytes;
+        if (d->max_alloc_bytes < info->max_alloc_bytes)
+            info->max_alloc_bytes = d->max_alloc_bytes;
+        if (d->alignment_bytes > info->alignment_bytes)
+            info->alignment_bytes = d->alignment_bytes;
+        if (d->max_group_items &&
+            (!info->max_group_items || d->max_group_items < info->max_group_items))
+            info->max_group_items = d->max_group_items;
+        info->compute_units += d->compute_units;
+        info->has_f64 &= d->has_f64;
+        info->can_split &= d->can_split;
+        info->peers_whole |= d->peers_whole;
+    }
+    return 0;
+}
+
 int residency_open(struct device *const *members, unsigned count,
                    const struct residency_options *options, struct device **group,
                    struct error *error)
 {
-    struct group *g = must_alloc(sizeof *g);
+    struct device_group *g = must_alloc(sizeof *g);
     const struct device_info *infos[RESIDENCY_MEMBERS_MAX];
     g->base.ops = &group_ops;
     g->how = options->residency;
