@@ -5,7 +5,7 @@
 #include "cli/recording.h"
 #include "record/compare/noise.h"
 #include "base/tree.h"
-#include "run/select/group.h"
+#include "run/select/device_group.h"
 #include "run/select/select.h"
 
 #define MOST_SAMPLES_DEFAULT "200" /* of a case and round: more change no median, only the file */
@@ -138,7 +138,8 @@ int run_flags_check(const struct command_line *line, struct error *error)
 #undef ITS_CASES
     if (!code)
         code = EXCLUDE(line, RUN_NO_SAMPLES, error, RUN_NO_SAVE, RUN_AA);
-    if (!code && line->flag[RUN_RESIDENCY].given && !group_is_named(line->flag[RUN_DEVICE].text))
+    if (!code && line->flag[RUN_RESIDENCY].given &&
+        !device_group_is_named(line->flag[RUN_DEVICE].text))
         code = error_set(error, ERR_USAGE,
                          "--residency is for a group of devices, and --device names none: "
                          "host+host, cuda:0+cuda:1");

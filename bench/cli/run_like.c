@@ -9,7 +9,7 @@
 #include "record/result/case_tree.h"
 #include "record/result/result.h"
 #include "base/tree.h"
-#include "run/select/group.h"
+#include "run/select/device_group.h"
 #include "run/rounds/devices.h"
 
 int like_open(struct like *like, const char *path, struct error *error)
@@ -145,7 +145,7 @@ static bool all_are_here(const char *group, const struct found_device *devices, 
 {
     char part[sizeof devices->info.id];
     bool all = true;
-    for (unsigned p = 0; all && group_part(group, p, part, sizeof part); p++) {
+    for (unsigned p = 0; all && device_group_member(group, p, part, sizeof part); p++) {
         all = false;
         for (size_t i = 0; i < count; i++)
             all |= strcmp(devices[i].info.id, part) == 0;
@@ -162,7 +162,8 @@ static void add_groups(const struct like *like, const struct found_device *devic
     json_t *seen = tree_object();
     for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
         const char *id = device_of(one_case);
-        if (!group_is_named(id) || json_object_get(seen, id) || !all_are_here(id, devices, count))
+        if (!device_group_is_named(id) || json_object_get(seen, id) ||
+            !all_are_here(id, devices, count))
             continue;
         text_add(ours, "%s%s", ours->length ? "," : "", id);
         tree_put(seen, id, json_true());

@@ -8,7 +8,7 @@
 #include "record/facts/context.h"
 #include "report/sections.h"
 #include "run/select/inputs.h"
-#include "run/select/merge_report.h"
+#include "run/select/merging.h"
 #include "run/select/select.h"
 
 /* As `gamut run` has it: the exact planner may choose otherwise if given another time. */

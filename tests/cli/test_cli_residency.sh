@@ -40,7 +40,7 @@ expect 0 "2 ok, 1 skipped" run --smoke -w far.mem -s raw -D host,host+host,host+
 has "SKIPPED  kernel 'third' runs on device 2, host+host has devices 0 to 1"
 
 # What is not there, and what can't be.
-expect 77 "no device matches any part of 'opencl:no-such+opencl:nor-such'" \
+expect 77 "no device matches any member of 'opencl:no-such+opencl:nor-such'" \
     run --smoke -w halo -D opencl:no-such+opencl:nor-such --no-save
 expect 0 "1 ok, 1 skipped" run --smoke -w halo -s raw -D host,host+cuda:77 --no-save
 has "SKIPPED  "

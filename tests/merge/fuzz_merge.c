@@ -22,7 +22,7 @@
 #include "tests/program/generate_program.h"
 #include "merge/merge.h"
 #include "tests/merge/merge_check.h"
-#include "run/select/dry_run.h"
+#include "run/select/merging.h"
 
 enum { SETS = 64 };
 

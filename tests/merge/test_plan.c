@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/select/dry_run.h"
+#include "run/select/merging.h"
 #include "run/select/inputs.h"
 #include "run/rounds/measure.h"
-#include "run/select/merge_report.h"
-#include "run/select/merging.h"
 #include "run/select/select.h"
 
 static const struct measure_options once = {.least_samples = 1, .most_samples = 1, .seed = 1};

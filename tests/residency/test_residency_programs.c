@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "tests/program/generate_program.h"
-#include "run/select/group.h"
+#include "run/select/device_group.h"
 #include "run/rounds/measure.h"
 #include "run/select/select.h"
 
@@ -43,7 +43,7 @@ static struct case_round run(struct measure *m, const struct entry *entry, const
 static struct measure *open_measure(const char *id, const char *residency, struct device **device)
 {
     struct error error = {0};
-    if (group_open(id, residency, device, &error))
+    if (device_group_open(id, residency, device, &error))
         fail_msg("%s: %s", id, error.text);
     return measure_open(*device);
 }
@@ -154,7 +154,7 @@ static void programs_for_two_on_pocl(void **state)
     assert_int_equal(catalogue_open(&c, &error), 0);
     for (size_t r = 0; r < sizeof residencies / sizeof *residencies; r++) {
         struct device *device;
-        int code = group_open("opencl:0+opencl:1", residencies[r], &device, &error);
+        int code = device_group_open("opencl:0+opencl:1", residencies[r], &device, &error);
         if (code == ERR_UNSUPPORTED) {
             print_message("no two OpenCL devices here: skipped: %s\n", error.text);
             catalogue_close(&c);

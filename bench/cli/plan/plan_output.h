@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "cli/plan/plan_values.h"
-#include "run/select/merge_report.h"
+#include "run/select/merging.h"
 
 /* A table of the sets, then what each of them did and what it refused. */
 void plan_print_table(const struct merge_report *report, FILE *out);

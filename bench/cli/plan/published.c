@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "cli/plan/plan_values.h"
-#include "run/select/merge_report.h"
+#include "run/select/merging.h"
 #include "run/select/select.h"
 
 #define TEXT(name, column)          column,

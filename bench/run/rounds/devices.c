@@ -7,7 +7,7 @@
 #include "base/json_rules.h"
 #include "base/tree.h"
 #include "run/rounds/process.h"
-#include "run/select/group.h"
+#include "run/select/device_group.h"
 
 /* A first call of a driver may compile for a minute. */
 static const uint64_t devices_silence_ns = 300000000000;
@@ -155,7 +155,7 @@ static int select_group(struct survey *s, const char *selector, struct error *er
     struct device_info *infos = must_alloc((s->count + 1) * sizeof *infos), group;
     for (size_t i = 0; i < s->count; i++)
         infos[i] = s->devices[i].info;
-    int code = group_select(selector, infos, s->count, &group, error);
+    int code = device_group_select(selector, infos, s->count, &group, error);
     free(infos);
     if (code)
         return code;
@@ -169,7 +169,7 @@ static int select_all(struct survey *s, const char *selectors, struct error *err
     char *list = must_alloc(strlen(selectors) + 1), *rest = strcpy(list, selectors);
     int code = 0;
     for (char *selector; !code && (selector = strsep(&rest, ","));)
-        if (group_is_named(selector))
+        if (device_group_is_named(selector))
             code = select_group(s, selector, error);
         else if (*selector)
             code = device_select(selector, note_selected, s, error);
@@ -180,9 +180,9 @@ static int select_all(struct survey *s, const char *selectors, struct error *err
 static int look_at_device(struct found_device *found, bool copy_rate, struct error *error)
 {
     struct device *device;
-    int code = group_open(found->info.id, "", &device, error);
+    int code = device_group_open(found->info.id, "", &device, error);
     if (code)
-        return group_is_named(found->info.id) && code == ERR_UNSUPPORTED ? 0 : code;
+        return device_group_is_named(found->info.id) && code == ERR_UNSUPPORTED ? 0 : code;
     found->info = *device_info(device);
     found->free_bytes = device->ops->free_bytes(device);
     /* A device that can't say how fast it copies may still run the cases, or say why it can't. */

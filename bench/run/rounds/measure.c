@@ -23,9 +23,9 @@
 #include "base/digest.h"
 #include "base/tree.h"
 #include "run/execute/execute.h"
-#include "run/select/group.h"
+#include "run/select/device_group.h"
 #include "run/select/inputs.h"
-#include "run/rounds/kept.h"
+#include "run/rounds/case_cache.h"
 #include "run/rounds/memory_log.h"
 #include "run/predict/predict.h"
 #include "run/select/requirements.h"
@@ -34,7 +34,7 @@
 
 struct measure {
     struct device *device;
-    struct kept *kept;
+    struct case_cache *cache;
     struct predictor *predictor; /* NULL: nothing is predicted */
 };
 
@@ -42,7 +42,7 @@ struct measure *measure_open(struct device *device)
 {
     struct measure *m = must_alloc(sizeof *m);
     m->device = device;
-    m->kept = kept_open(device);
+    m->cache = case_cache_open(device);
     return m;
 }
 
@@ -55,7 +55,7 @@ void measure_predict(struct measure *m, const struct atlas *atlas)
 void measure_close(struct measure *m)
 {
     predictor_close(m->predictor);
-    kept_close(m->kept);
+    case_cache_close(m->cache);
     free(m);
 }
 
@@ -68,8 +68,8 @@ struct session {
     const struct dataset *dataset;
     const struct fun *fun; /* the entry's, or what merging made of it */
     bool *has_run;         /* in this process, with right answers */
-    const struct kept_kernels *kernels;
-    struct kept_inputs *inputs;
+    const struct cached_kernels *kernels;
+    struct cached_inputs *inputs;
     struct deferred *late; /* NULL: the program defers nothing */
     struct executor *executor;
     const struct allocator_ops *strategy;
@@ -119,7 +119,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     if (code)
         return code;
     spaces_books(&s->spaces, &s->begin);
-    struct residency_counts g = group_counts(d);
+    struct residency_counts g = device_group_counts(d);
     uint64_t start = clock_ns();
     code = executor_run(s->executor, &s->error);
     if (!code)
@@ -143,7 +143,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
         code = spaces_update(&s->spaces, &s->error);
     spaces_books(&s->spaces, &s->end);
     take_counts(s, counts);
-    group_count_since(d, &g, sample, counts);
+    device_group_count_since(d, &g, sample, counts);
     return code;
 }
 
@@ -162,7 +162,7 @@ static int check_answer(struct session *s)
             digest = digest_bytes(digest, results[r].data,
                                   results[r].count * element_bytes(results[r].element));
         round->digest = digest;
-        if (kept_knows_answer(s->inputs, digest)) {
+        if (cached_answer_is_right(s->inputs, digest)) {
             if (round->check == CHECK_NONE)
                 round->check = CHECK_DIGEST;
         } else if (inputs_can_check(s->entry, s->dataset)) {
@@ -170,7 +170,7 @@ static int check_answer(struct session *s)
                                 &round->worst_error, &s->error);
             round->check = CHECK_REFERENCE;
             if (!code)
-                kept_note_answer(s->inputs, digest);
+                cached_note_answer(s->inputs, digest);
         }
     }
     for (unsigned r = 0; r < count; r++)
@@ -335,13 +335,14 @@ static int choose_fun(struct session *s)
     s->has_run = &s->inputs->has_run;
     if (!*set || strcmp(set, "none") == 0)
         return 0;
-    struct kept_merge *merged = kept_merge(s->m->kept, s->entry, s->dataset, set, s->inputs);
+    struct cached_merge *merged =
+        case_cache_merge(s->m->cache, s->entry, s->dataset, set, s->inputs);
     if (merged->status)
         s->error = merged->error;
     else
         s->fun = merged->merge->fun;
     if (!merged->status)
-        s->kernels = kept_merged_kernels(s->m->kept, s->entry, merged);
+        s->kernels = case_cache_merged_kernels(s->m->cache, s->entry, merged);
     s->has_run = &merged->has_run;
     return merged->status;
 }
@@ -354,12 +355,12 @@ static int measure_session(struct session *s, const struct measure_options *o)
     if (!code)
         code = allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error);
     if (!code)
-        code = kept_inputs(s->m->kept, s->entry, s->dataset, o->seed, o->known_digests,
-                           o->known_digest_count, &s->inputs, &s->error);
+        code = case_cache_inputs(s->m->cache, s->entry, s->dataset, o->seed, o->known_digests,
+                                 o->known_digest_count, &s->inputs, &s->error);
     if (!code)
         code = choose_fun(s);
     if (!code && !s->kernels)
-        s->kernels = kept_kernels(s->m->kept, s->entry);
+        s->kernels = case_cache_kernels(s->m->cache, s->entry);
     if (!code && (code = s->kernels->status) != 0)
         s->error = s->kernels->error;
     if (code)

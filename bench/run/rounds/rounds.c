@@ -10,7 +10,7 @@
 #include "base/json_rules.h"
 #include "base/tree.h"
 #include "record/result/case_json.h"
-#include "run/select/group.h"
+#include "run/select/device_group.h"
 
 /* ---- the parent's side ---------------------------------------------------------------------- */
 
@@ -201,7 +201,7 @@ static struct open_device *device_of(struct worker *w, const struct case_key *ke
     w->devices = must_realloc(w->devices, (w->device_count + 1) * sizeof *w->devices);
     struct open_device *d = w->devices[w->device_count++] = must_alloc(sizeof *d);
     *d = (struct open_device){.key = *key};
-    d->code = group_open(key->device, key->residency, &d->device, &d->error);
+    d->code = device_group_open(key->device, key->residency, &d->device, &d->error);
     if (d->code) {
         d->device = NULL;
         return d;

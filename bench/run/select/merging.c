@@ -1,9 +1,65 @@
 #include "run/select/merging.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "merge/merge.h"
-#include "run/select/dry_run.h"
+#include "alloc/registry.h"
+#include "base/clock.h"
+#include "run/execute/device_source.h"
+
+/* ---- dry runs -------------------------------------------------------------------------------- */
+
+/* Under `raw` every block is a memory of its own, so that no two of them overlap. Without a device
+ * spaces make no difference: one allocator serves all. */
+static int dry_run_on(struct executor *e, struct device *device, const struct arguments *scalars,
+                      struct dry_run *out, struct error *error)
+{
+    const struct allocator_ops *raw;
+    struct option_values options;
+    struct allocator allocator;
+    int code = allocator_parse("raw", &raw, &options, error);
+    struct source source = device_source(device, 0);
+    if (!code)
+        code = allocator_open(&allocator, raw, &options, &source, error);
+    if (code)
+        return code;
+    struct allocator *allocators[SPACES];
+    for (int s = 0; s < SPACES; s++)
+        allocators[s] = &allocator;
+    code = executor_begin(e, allocators, scalars, false, error);
+    struct allocator_counts before = allocator.counts;
+    if (!code)
+        code = executor_run(e, error);
+    const struct executor_counts *counts = executor_counts(e);
+    *out = (struct dry_run){
+        .peak_requested_bytes = allocator.counts.peak_requested_bytes,
+        .live_lower_bound_bytes = counts->peak_live_bytes,
+        .alloc_count = allocator.counts.alloc_count - before.alloc_count,
+        .free_count = allocator.counts.free_count - before.free_count,
+    };
+    memcpy(out->copy, counts->copy, sizeof out->copy);
+    executor_end(e);
+    allocator_close(&allocator);
+    return code;
+}
+
+int dry_run(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
+            struct dry_run *out, struct error *error)
+{
+    struct device *device;
+    struct executor *executor = NULL;
+    int code = device_null.open("null", &device, error);
+    if (code)
+        return code;
+    code = executor_open(fun, device, NULL, NULL, policy, NULL, &executor, error);
+    if (!code)
+        code = dry_run_on(executor, device, scalars, out, error);
+    executor_close(executor);
+    device->ops->close(device);
+    return code;
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
 
 static int64_t peak_bytes(void *context, const struct fun *fun)
 {
@@ -36,4 +92,90 @@ int merging_run(const struct fun *fun, const char *spec, const struct arguments 
     code = merge_run(fun, set, &options, merged, error);
     free(values);
     return code;
+}
+
+/* ---- the report ------------------------------------------------------------------------------- */
+
+static unsigned count_allocs(const struct body *body)
+{
+    unsigned count = 0;
+    for (const struct stm *s = body->first; s; s = s->next) {
+        count += s->kind == STM_ALLOC;
+        if (s->kind == STM_IF)
+            count += count_allocs(s->then) + count_allocs(s->otherwise);
+        else if (s->kind == STM_LOOP)
+            count += count_allocs(&s->loop->body);
+    }
+    return count;
+}
+
+/* The program as it is written runs with these scalars, so a merged one that does not is wrong. */
+static int count_row(struct merge_report_row *row, const struct arguments *scalars,
+                     struct error *error)
+{
+    int code = dry_run(row->merge->fun, scalars, RELEASE_LAST_USE, &row->last_use, error);
+    if (!code)
+        code = dry_run(row->merge->fun, scalars, RELEASE_SCOPE, &row->scope, error);
+    if (code) {
+        error_prefix(error, "merged by '%s' the program does not run: ", row->set);
+        error->code = code = ERR_INTERNAL;
+    }
+    return code;
+}
+
+static int make_row(struct merge_report_row *row, const struct fun *fun, const char *set,
+                    const struct arguments *scalars, bool counted, int64_t time_limit_ns,
+                    struct error *error)
+{
+    row->set = set;
+    uint64_t start = clock_ns();
+    int code = merging_run(fun, set, scalars, time_limit_ns, &row->merge, error);
+    row->planning_ns = clock_ns() - start;
+    if (code)
+        return code;
+    row->block_count = count_allocs(&row->merge->fun->body);
+    return counted ? count_row(row, scalars, error) : 0;
+}
+
+static int find_best(struct merge_report *r, const struct arguments *scalars, int64_t time_limit_ns,
+                     struct error *error)
+{
+    for (size_t i = 0; i < r->row_count; i++)
+        if (strcmp(r->rows[i].set, "best") == 0) {
+            r->best_bytes = r->rows[i].last_use.peak_requested_bytes;
+            return 0;
+        }
+    struct merge_report_row best = {0};
+    int code = make_row(&best, r->fun, "best", scalars, true, time_limit_ns, error);
+    r->best_bytes = best.last_use.peak_requested_bytes;
+    merge_free(best.merge);
+    return code;
+}
+
+int merge_report_make(const struct fun *fun, const struct arguments *scalars,
+                      const char *const *sets, size_t set_count, int64_t time_limit_ns,
+                      struct merge_report *report, struct error *error)
+{
+    *report = (struct merge_report){.fun = fun};
+    report->rows = must_alloc((set_count + 1) * sizeof *report->rows);
+    struct dry_run unmerged;
+    report->counted =
+        scalars && !dry_run(fun, scalars, RELEASE_LAST_USE, &unmerged, &report->not_counted);
+    int code = 0;
+    for (size_t i = 0; i < set_count && !code; i++)
+        code = make_row(&report->rows[report->row_count++], fun, sets[i], scalars, report->counted,
+                        time_limit_ns, error);
+    if (!code && report->counted)
+        code = find_best(report, scalars, time_limit_ns, error);
+    if (code)
+        merge_report_free(report);
+    return code;
+}
+
+void merge_report_free(struct merge_report *report)
+{
+    for (size_t i = 0; i < report->row_count; i++)
+        merge_free(report->rows[i].merge);
+    free(report->rows);
+    *report = (struct merge_report){0};
 }

@@ -1,14 +1,61 @@
-/* Merging with what a run knows: the scalars' values, and dry runs to choose by. */
+/* Programs without a device: dry runs, merging with the values that a run knows, and a report of
+ * what merge sets do to a fun. */
 #ifndef GAMUT_RUN_MERGING_H
 #define GAMUT_RUN_MERGING_H
 
 #include "merge/merge.h"
-#include "workload.h"
+#include "run/execute/execute.h"
 
-/* Merges a copy of `fun` as the set `spec` says (merge/merge.h). `scalars`: see dry_run.h; NULL:
- * nothing is known, and the passes that need numbers do nothing. `time_limit_ns` is the exact
- * planner's, 0 for its default. An error of merge_parse or merge_run. */
+/* ---- a dry run: the executor on a device that does nothing ---- */
+
+/* Each member as the counter of its name in record/facts/counters.h; `copy` has all kinds. */
+struct dry_run {
+    uint64_t peak_requested_bytes, live_lower_bound_bytes;
+    uint64_t alloc_count, free_count;
+    struct copy_counts copy[COPY_KINDS];
+};
+
+/* Runs `fun` and counts. `scalars` has the values, by name, of the fun's scalar parameters and of the
+ * scalars that it reads from arrays. Successive reads consume successive values; the last value is
+ * used for all further reads. A scalar that only kernels use needs no value; ERR_USAGE names the
+ * first other one that is missing. ERR_PROGRAM as in a real run. */
+int dry_run(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
+            struct dry_run *out, struct error *error);
+
+/* ---- merging ---- */
+
+/* Merges a copy of `fun` as the set `spec` (merge/merge.h) says. `scalars` as for dry_run, which
+ * the set `best` chooses by; NULL: no value is known, and passes that need numbers do nothing.
+ * `time_limit_ns` is the exact planner's, 0 for its default. The caller frees *merged with
+ * merge_free. Returns an error of merge_parse or merge_run. */
 int merging_run(const struct fun *fun, const char *spec, const struct arguments *scalars,
                 int64_t time_limit_ns, struct merge **merged, struct error *error);
+
+/* ---- a report: decisions and, for given sizes, bytes and copies ---- */
+
+struct merge_report_row {
+    const char *set; /* as the caller named it */
+    struct merge *merge;
+    unsigned block_count;           /* allocations in the text of the merged program */
+    struct dry_run last_use, scope; /* only if the report is `counted` */
+    uint64_t planning_ns;
+};
+
+struct merge_report {
+    const struct fun *fun; /* as it is written */
+    size_t row_count;
+    struct merge_report_row *rows;
+    bool counted;             /* all scalars that runs need were given */
+    struct error not_counted; /* else: which one is missing; "" if `scalars` was NULL */
+    uint64_t best_bytes;      /* peak at last use under the set `best`; only if counted */
+};
+
+/* Reports on each of `sets`, specs of merge/merge.h. They, `fun` and `scalars` (NULL: decisions only)
+ * must outlive the report. ERR_INTERNAL where a merged program does not run. */
+int merge_report_make(const struct fun *fun, const struct arguments *scalars,
+                      const char *const *sets, size_t set_count, int64_t time_limit_ns,
+                      struct merge_report *report, struct error *error);
+/* Frees what it holds. */
+void merge_report_free(struct merge_report *report);
 
 #endif

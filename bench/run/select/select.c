@@ -6,7 +6,7 @@
 #include "alloc/registry.h"
 #include "base/text.h"
 #include "merge/merge.h"
-#include "run/select/group.h"
+#include "run/select/device_group.h"
 
 /* Millions of allocations and no computation: it measures the allocators' own cost, takes longer
  * than all others together, and its speed-ups are not those of a program. */

@@ -11,7 +11,7 @@
 
 #include "tests/alloc/fake_source.h"
 #include "run/execute/execute.h"
-#include "run/select/group.h"
+#include "run/select/device_group.h"
 #include "run/select/inputs.h"
 #include "run/rounds/measure.h"
 #include "run/select/merging.h"
@@ -148,7 +148,7 @@ static struct device *open_device(const char *selector)
         snprintf(id, sizeof id, "%s", selector);
     else if (device_select(selector, take_first, id, &error) || !*id)
         return NULL;
-    if (group_open(id, "", &device, &error))
+    if (device_group_open(id, "", &device, &error))
         fail_msg("%s", error.text);
     return device;
 }

@@ -1,25 +1,25 @@
-#include "run/select/group.h"
+#include "run/select/device_group.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 
-bool group_is_named(const char *selector)
+bool device_group_is_named(const char *selector)
 {
     return strchr(selector, '+');
 }
 
 /* ---- which devices -------------------------------------------------------------------------- */
 
-bool group_part(const char *selector, unsigned number, char *part, size_t size)
+bool device_group_member(const char *selector, unsigned number, char *member, size_t size)
 {
     for (; number > 0 && selector; number--) {
         selector = strchr(selector, '+');
         selector += selector ? 1 : 0;
     }
     if (selector)
-        snprintf(part, size, "%.*s", (int)strcspn(selector, "+"), selector);
+        snprintf(member, size, "%.*s", (int)strcspn(selector, "+"), selector);
     return selector;
 }
 
@@ -32,8 +32,8 @@ static const struct device_info *of_id(const char *id, const struct device_info 
     return NULL;
 }
 
-/* The first match that is not among those chosen. */
-static const struct device_info *next_match(const char *part, const struct device_info *devices,
+/* The first matching device that is not chosen yet. */
+static const struct device_info *next_match(const char *member, const struct device_info *devices,
                                             size_t count, const struct device_info *const *chosen,
                                             unsigned chosen_count)
 {
@@ -41,27 +41,27 @@ static const struct device_info *next_match(const char *part, const struct devic
         bool taken = false;
         for (unsigned c = 0; c < chosen_count; c++)
             taken |= chosen[c] == &devices[i];
-        if (!taken && (strcmp(part, devices[i].api) == 0 || device_matches(part, &devices[i])))
+        if (!taken && (strcmp(member, devices[i].api) == 0 || device_matches(member, &devices[i])))
             return &devices[i];
     }
     return NULL;
 }
 
-int group_select(const char *selector, const struct device_info *devices, size_t count,
-                 struct device_info *group, struct error *error)
+int device_group_select(const char *selector, const struct device_info *devices, size_t count,
+                        struct device_info *group, struct error *error)
 {
     const struct device_info *chosen[RESIDENCY_MEMBERS_MAX + 1], *here[RESIDENCY_MEMBERS_MAX + 1];
-    char part[128], ids[sizeof group->id] = "";
+    char member[128], ids[sizeof group->id] = "";
     unsigned members = 0, here_count = 0;
-    for (; group_part(selector, members, part, sizeof part); members++) {
+    for (; device_group_member(selector, members, member, sizeof member); members++) {
         if (members == RESIDENCY_MEMBERS_MAX)
             return error_set(error, ERR_USAGE, "'%s': a group has at most %d devices", selector,
                              RESIDENCY_MEMBERS_MAX);
-        const struct device_info *found = of_id(part, devices, count);
-        chosen[members] = found ? found : next_match(part, devices, count, chosen, members);
+        const struct device_info *found = of_id(member, devices, count);
+        chosen[members] = found ? found : next_match(member, devices, count, chosen, members);
         if (chosen[members])
             here[here_count++] = chosen[members];
-        const char *id = chosen[members] ? chosen[members]->id : part;
+        const char *id = chosen[members] ? chosen[members]->id : member;
         if (strlen(ids) + strlen(id) + 2 > sizeof ids)
             return error_set(error, ERR_USAGE, "'%s': too long", selector);
         strcat(strcat(ids, members ? "+" : ""), id);
@@ -69,7 +69,8 @@ int group_select(const char *selector, const struct device_info *devices, size_t
     if (!here_count)
         return error_set(
             error, ERR_NOT_FOUND,
-            "no device matches any part of '%s'; gamut list devices says what there is", selector);
+            "no device matches any member of '%s'; gamut list devices says what there is",
+            selector);
     int code = residency_describe(here, here_count, group, error);
     group->members = members;
     snprintf(group->id, sizeof group->id, "%s", ids);
@@ -91,7 +92,8 @@ static int open_group(const char *id, const char *residency, struct device **dev
     char parts[RESIDENCY_MEMBERS_MAX][128];
     const char *ids[RESIDENCY_MEMBERS_MAX];
     unsigned count = 0;
-    while (count < RESIDENCY_MEMBERS_MAX && group_part(id, count, parts[count], sizeof parts[0])) {
+    while (count < RESIDENCY_MEMBERS_MAX &&
+           device_group_member(id, count, parts[count], sizeof parts[0])) {
         ids[count] = parts[count];
         count++;
     }
@@ -102,9 +104,10 @@ static int open_group(const char *id, const char *residency, struct device **dev
     return code ? code : residency_open(devices, count, &options, device, error);
 }
 
-int group_open(const char *id, const char *residency, struct device **device, struct error *error)
+int device_group_open(const char *id, const char *residency, struct device **device,
+                      struct error *error)
 {
-    if (!group_is_named(id))
+    if (!device_group_is_named(id))
         return device_open(id, device, error);
     int code = open_group(id, residency, device, error);
     if (code != ERR_NOT_FOUND)
@@ -115,14 +118,14 @@ int group_open(const char *id, const char *residency, struct device **device, st
 
 /* ---- counts --------------------------------------------------------------------------------- */
 
-struct residency_counts group_counts(const struct device *device)
+struct residency_counts device_group_counts(const struct device *device)
 {
     return device_info(device)->members > 1 ? *residency_counts(device)
                                             : (struct residency_counts){0};
 }
 
-void group_count_since(const struct device *device, const struct residency_counts *before,
-                       struct sample *sample, struct exact_counts *counts)
+void device_group_count_since(const struct device *device, const struct residency_counts *before,
+                              struct sample *sample, struct exact_counts *counts)
 {
     if (device_info(device)->members < 2)
         return;

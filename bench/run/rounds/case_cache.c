@@ -1,4 +1,4 @@
-#include "run/rounds/kept.h"
+#include "run/rounds/case_cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,9 @@
 struct built {
     struct built *next;
     const struct program *program;
-    const struct fun *written; /* of kernels for what merging made of it; NULL: the program's own */
-    struct kept_kernels kernels;
+    const struct fun
+        *written; /* for kernels of a merged program: the fun that was merged; else NULL */
+    struct cached_kernels kernels;
 };
 
 struct prepared {
@@ -19,38 +20,38 @@ struct prepared {
     const struct entry *entry;
     const struct dataset *dataset;
     uint64_t seed;
-    struct kept_inputs inputs;
+    struct cached_inputs inputs;
 };
 
 struct merged {
     struct merged *next;
-    const struct kept_kernels *kernels; /* once somebody has asked */
+    const struct cached_kernels *kernels; /* NULL until they are asked for */
     const struct entry *entry;
     const struct dataset *dataset;
     char set[sizeof((struct case_key *)NULL)->merge];
-    struct kept_merge merge;
+    struct cached_merge merge;
 };
 
-struct kept {
+struct case_cache {
     struct device *device;
     struct built *built;
     struct merged *merged;
-    struct prepared *prepared; /* last used first */
+    struct prepared *prepared; /* the last used first */
 };
 
-/* Inputs of other cases are kept as long as all together stay below this. */
-static const size_t kept_input_bytes = (size_t)2 << 30;
+/* All inputs together stay below this; those of the current case are kept in any case. */
+static const size_t cached_input_bytes = (size_t)2 << 30;
 
-struct kept *kept_open(struct device *device)
+struct case_cache *case_cache_open(struct device *device)
 {
-    struct kept *k = must_alloc(sizeof *k);
+    struct case_cache *k = must_alloc(sizeof *k);
     k->device = device;
     return k;
 }
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
-/* Compilers name the line of the body; not all of them show it. */
+/* Adds the source line that a compiler's message names: not all compilers show it. */
 static void add_body_line(const struct program *program, struct error *error)
 {
     char mark[256];
@@ -68,9 +69,9 @@ static void add_body_line(const struct program *program, struct error *error)
     }
 }
 
-/* `out` has the text. */
-static void build(struct kept *k, const struct program *program, const struct builtin *builtin,
-                  struct kept_kernels *out)
+/* Builds out->kernels, which are generated. */
+static void build_kernels(struct case_cache *k, const struct program *program,
+                          const struct builtin *builtin, struct cached_kernels *out)
 {
     const struct device_info *info = device_info(k->device);
     bool compiled_in = info->language == KERNEL_HOST_C && builtin &&
@@ -86,14 +87,14 @@ static void build(struct kept *k, const struct program *program, const struct bu
         add_body_line(program, &out->error);
 }
 
-static void unbuild(struct kept *k, struct kept_kernels *kernels)
+static void unbuild(struct case_cache *k, struct cached_kernels *kernels)
 {
     if (kernels->code)
         k->device->ops->unbuild(k->device, kernels->code);
     kernels_free(&kernels->kernels);
 }
 
-const struct kept_kernels *kept_kernels(struct kept *k, const struct entry *entry)
+const struct cached_kernels *case_cache_kernels(struct case_cache *k, const struct entry *entry)
 {
     for (struct built *b = k->built; b; b = b->next)
         if (b->program == entry->program && !b->written)
@@ -102,13 +103,13 @@ const struct kept_kernels *kept_kernels(struct kept *k, const struct entry *entr
     *b = (struct built){.next = k->built, .program = entry->program};
     k->built = b;
     program_generate(entry->program, device_info(k->device)->language, &b->kernels.kernels);
-    build(k, entry->program, entry->builtin, &b->kernels);
+    build_kernels(k, entry->program, entry->builtin, &b->kernels);
     return &b->kernels;
 }
 
-/* Kernels for what merging made of the entry's fun. Most sets make the same of it. */
-static const struct kept_kernels *build_merged(struct kept *k, const struct entry *entry,
-                                               const struct program *merged)
+/* The kernels of a merged program. Most merge sets leave the same text, which is built once. */
+static const struct cached_kernels *build_merged(struct case_cache *k, const struct entry *entry,
+                                                 const struct program *merged)
 {
     struct kernels kernels;
     program_generate(merged, device_info(k->device)->language, &kernels);
@@ -123,11 +124,11 @@ static const struct kept_kernels *build_merged(struct kept *k, const struct entr
                         .written = entry->fun,
                         .kernels = {.kernels = kernels}};
     k->built = b;
-    build(k, entry->program, entry->builtin, &b->kernels);
+    build_kernels(k, entry->program, entry->builtin, &b->kernels);
     return &b->kernels;
 }
 
-/* Does merging move what kernels have to find otherwise then? */
+/* Whether an array's memory is in a device heap after merging only, or before it only. */
 static bool moves_to_heap(const struct fun *merged, const struct fun *written)
 {
     for (unsigned n = 0; n < merged->name_count; n++) {
@@ -138,12 +139,13 @@ static bool moves_to_heap(const struct fun *merged, const struct fun *written)
     return false;
 }
 
-const struct kept_kernels *kept_merged_kernels(struct kept *k, const struct entry *entry,
-                                               const struct kept_merge *merge)
+const struct cached_kernels *case_cache_merged_kernels(struct case_cache *k,
+                                                       const struct entry *entry,
+                                                       const struct cached_merge *merge)
 {
     struct merged *m = (struct merged *)((char *)merge - offsetof(struct merged, merge));
     if (!moves_to_heap(merge->merge->fun, entry->fun))
-        return kept_kernels(k, entry);
+        return case_cache_kernels(k, entry);
     if (!m->kernels)
         m->kernels = build_merged(k, entry, merge->merge->program);
     return m->kernels;
@@ -158,13 +160,13 @@ static void free_prepared(struct prepared *p)
     free(p);
 }
 
-static void evict(struct kept *k, const struct prepared *keep)
+static void evict(struct case_cache *k, const struct prepared *keep)
 {
     size_t bytes = 0;
     for (struct prepared **link = &k->prepared; *link;) {
         struct prepared *p = *link;
         bytes += p->inputs.inputs.bytes;
-        if (p != keep && bytes > kept_input_bytes) {
+        if (p != keep && bytes > cached_input_bytes) {
             *link = p->next;
             free_prepared(p);
         } else {
@@ -173,9 +175,9 @@ static void evict(struct kept *k, const struct prepared *keep)
     }
 }
 
-int kept_inputs(struct kept *k, const struct entry *entry, const struct dataset *dataset,
-                uint64_t seed, const uint64_t *answers, size_t answer_count,
-                struct kept_inputs **inputs, struct error *error)
+int case_cache_inputs(struct case_cache *k, const struct entry *entry,
+                      const struct dataset *dataset, uint64_t seed, const uint64_t *answers,
+                      size_t answer_count, struct cached_inputs **inputs, struct error *error)
 {
     struct prepared **link = &k->prepared;
     while (*link &&
@@ -187,7 +189,7 @@ int kept_inputs(struct kept *k, const struct entry *entry, const struct dataset 
     } else {
         p = must_alloc(sizeof *p);
         *p = (struct prepared){.entry = entry, .dataset = dataset, .seed = seed};
-        struct kept_inputs *i = &p->inputs;
+        struct cached_inputs *i = &p->inputs;
         int code = inputs_make(entry, dataset, seed, &i->inputs, error);
         if (code) {
             free(p);
@@ -196,7 +198,7 @@ int kept_inputs(struct kept *k, const struct entry *entry, const struct dataset 
         i->program_digest = program_digest(entry->fun);
         i->inputs_digest = inputs_digest(entry->fun, &i->inputs);
         for (size_t a = 0; a < answer_count; a++)
-            kept_note_answer(i, answers[a]);
+            cached_note_answer(i, answers[a]);
     }
     p->next = k->prepared;
     k->prepared = p;
@@ -205,7 +207,7 @@ int kept_inputs(struct kept *k, const struct entry *entry, const struct dataset 
     return 0;
 }
 
-bool kept_knows_answer(const struct kept_inputs *inputs, uint64_t digest)
+bool cached_answer_is_right(const struct cached_inputs *inputs, uint64_t digest)
 {
     for (size_t i = 0; i < inputs->answer_count; i++)
         if (inputs->answers[i] == digest)
@@ -213,7 +215,7 @@ bool kept_knows_answer(const struct kept_inputs *inputs, uint64_t digest)
     return false;
 }
 
-void kept_note_answer(struct kept_inputs *inputs, uint64_t digest)
+void cached_note_answer(struct cached_inputs *inputs, uint64_t digest)
 {
     inputs->answers =
         must_realloc(inputs->answers, (inputs->answer_count + 1) * sizeof *inputs->answers);
@@ -222,9 +224,9 @@ void kept_note_answer(struct kept_inputs *inputs, uint64_t digest)
 
 /* ---- merging -------------------------------------------------------------------------------- */
 
-struct kept_merge *kept_merge(struct kept *k, const struct entry *entry,
-                              const struct dataset *dataset, const char *set,
-                              const struct kept_inputs *inputs)
+struct cached_merge *case_cache_merge(struct case_cache *k, const struct entry *entry,
+                                      const struct dataset *dataset, const char *set,
+                                      const struct cached_inputs *inputs)
 {
     for (struct merged *m = k->merged; m; m = m->next)
         if (m->entry == entry && m->dataset == dataset && strcmp(m->set, set) == 0)
@@ -238,7 +240,7 @@ struct kept_merge *kept_merge(struct kept *k, const struct entry *entry,
     return &m->merge;
 }
 
-void kept_close(struct kept *k)
+void case_cache_close(struct case_cache *k)
 {
     while (k->built) {
         struct built *next = k->built->next;

@@ -1,0 +1,62 @@
+/* What cases of one process share: built kernels, inputs with the answers known to be right for
+ * them, and merged programs. Everything that is returned is owned by the cache and valid until
+ * case_cache_close, unless said otherwise. */
+#ifndef GAMUT_RUN_CASE_CACHE_H
+#define GAMUT_RUN_CASE_CACHE_H
+
+#include "device/device.h"
+#include "program/generate.h"
+#include "run/select/catalogue.h"
+#include "run/select/inputs.h"
+#include "run/select/merging.h"
+
+/* The caller closes it before the device. */
+struct case_cache *case_cache_open(struct device *device);
+/* Frees everything in it. */
+void case_cache_close(struct case_cache *cache);
+
+struct cached_kernels {
+    struct kernels kernels;
+    struct device_program *code;
+    int status; /* error code of the build, whose message is in `error`; 0: built */
+    struct error error;
+};
+/* The kernels of the entry's program as it is written. */
+const struct cached_kernels *case_cache_kernels(struct case_cache *cache,
+                                                const struct entry *entry);
+
+struct cached_inputs {
+    struct inputs inputs;
+    uint64_t program_digest, inputs_digest;
+    size_t answer_count;
+    uint64_t *answers; /* digests of answers that are known to be right */
+    bool has_run; /* the unmerged program has run in this process and its answers were correct */
+};
+/* The inputs of a dataset. `answers`, which are copied when the inputs are made, are known to be
+ * right. *inputs is valid until the next call. Errors as of inputs_make. */
+int case_cache_inputs(struct case_cache *cache, const struct entry *entry,
+                      const struct dataset *dataset, uint64_t seed, const uint64_t *answers,
+                      size_t answer_count, struct cached_inputs **inputs, struct error *error);
+/* Whether an answer with this digest is known to be right. */
+bool cached_answer_is_right(const struct cached_inputs *inputs, uint64_t digest);
+/* Notes that it is. */
+void cached_note_answer(struct cached_inputs *inputs, uint64_t digest);
+
+struct cached_merge {
+    struct merge *merge; /* NULL if it failed */
+    int status;          /* 0, or the code of `error` */
+    struct error error;
+    bool has_run; /* the merged program has run in this process and its answers were correct */
+};
+/* What a merge set makes of an entry for a dataset, whose inputs these are. */
+struct cached_merge *case_cache_merge(struct case_cache *cache, const struct entry *entry,
+                                      const struct dataset *dataset, const char *set,
+                                      const struct cached_inputs *inputs);
+/* The kernels of a merged program: the entry's own, unless merging has moved arrays into a device
+ * heap, where kernels find them differently. `merge` comes from case_cache_merge and has not
+ * failed. */
+const struct cached_kernels *case_cache_merged_kernels(struct case_cache *cache,
+                                                       const struct entry *entry,
+                                                       const struct cached_merge *merge);
+
+#endif
