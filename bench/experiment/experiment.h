@@ -17,7 +17,7 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "device/device.h"
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 
 enum { EXPERIMENT_API_VERSION = 1 };
 

@@ -6,7 +6,7 @@
 #include "base/tree.h"
 #include "record/facts/case.h"
 #include "record/result/case_tree.h"
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 #include "record/table/experiment_table.h"
 #include "record/table/suite_table.h"
 #include "record/table/table.h"

@@ -13,7 +13,7 @@
 #include "tests/record/result/experiment_fixture.h"
 #include "tests/base/golden.h"
 #include "record/result/case_tree.h"
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 #include "record/table/experiment_table.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"

@@ -14,7 +14,7 @@
 
 #include "experiment/experiment_rounds.h"
 #include "record/result/case_tree.h"
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"
 #include "run/rounds/process.h"

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/tree.h"
 #include "record/chart/gnuplot.h"
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 
 /* A chart's `detail`: the experiment that it shows. */
 struct shown {

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "record/compare/compare_parts.h"
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 #include "base/tree.h"
 
 struct differ {

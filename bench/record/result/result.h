@@ -61,7 +61,7 @@ void result_set_devices(struct result *result, const struct record_device *devic
 void result_add_round(struct result *result, const struct case_round *round);
 /* Files an atlas under its device, in the place of what was known before. */
 void result_set_atlas(struct result *result, const struct atlas *atlas);
-/* Files an experiment (record/result/experiment.h), whose reference it takes, in the place of the one of
+/* Files an experiment (record/result/experiment_result.h), whose reference it takes, in the place of the one of
  * its name and device. */
 void result_set_experiment(struct result *result, json_t *experiment);
 void result_finish(struct result *result, enum run_status status);

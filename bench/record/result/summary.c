@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "record/result/case_tree.h"
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 #include "record/result/result.h"
 #include "record/result/rounds_tree.h"
 #include "record/statistics/statistics.h"

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "record/result/case_tree.h"
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 #include "record/table/text_grid.h"
 
 /* A metric of which no row knows anything has no column. */

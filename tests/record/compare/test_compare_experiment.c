@@ -12,7 +12,7 @@
 
 #include "tests/record/compare/compare_fixture.h"
 #include "tests/base/golden.h"
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 #include "record/result/old_words.h"
 #include "base/tree.h"
 

@@ -1,6 +1,6 @@
 #include "tests/record/result/experiment_fixture.h"
 
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 #include "base/tree.h"
 
 json_t *experiment_fixture_round(const char *status, unsigned round, const char *digest,

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/tree.h"
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 #include "record/result/result.h"
 
 static json_t *load(const char *path)

@@ -3,8 +3,8 @@
  * case has. Of names and numbers alone, like the rest of record/; bench/experiment/ says how the
  * numbers come about, results/README.md what is in the file.
  */
-#ifndef GAMUT_RECORD_EXPERIMENT_H
-#define GAMUT_RECORD_EXPERIMENT_H
+#ifndef GAMUT_RECORD_EXPERIMENT_RESULT_H
+#define GAMUT_RECORD_EXPERIMENT_RESULT_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "record/result/experiment.h"
+#include "record/result/experiment_result.h"
 
 #include <math.h>
 #include <stdlib.h>
