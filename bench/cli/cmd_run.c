@@ -258,7 +258,7 @@ static int round_ended(void *context, const struct items_state *state, struct er
 {
     struct run *run = context;
     progress_round(&run->progress, state);
-    result_set_part(&run->result, state->round + 1);
+    result_set_session(&run->result, state->round + 1);
     return save(run, error);
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "record/facts/atlas.h"
-#include "record/result/newest.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "record/result/newest.h"
+#include "record/result/result.h"
 #include "record/compare/noise.h"
 #include "base/tree.h"
 

@@ -17,7 +17,7 @@
 #include "doctor/doctor.h"
 #include "record/chart/gnuplot.h"
 #include "record/compare/noise.h"
-#include "record/result/newest.h"
+#include "record/result/result.h"
 #include "run/rounds/devices.h"
 
 /* ---- devices --------------------------------------------------------------------------------- */

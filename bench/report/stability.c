@@ -34,7 +34,7 @@ static struct spread spread_of(const json_t *one)
     const size_t rounds = json_array_size(json_object_get(one, "rounds"));
     double *numbers = must_alloc((rounds + 1) * sizeof *numbers);
     double *medians = must_alloc((rounds + 1) * sizeof *medians);
-    const size_t count = result_round_medians(one, "wall_ns", numbers, medians);
+    const size_t count = case_round_medians(one, "wall_ns", numbers, medians);
     for (size_t i = 0; i < count && i < ROUNDS_MOST; i++) {
         const double ratio = medians[i] / median;
         if (!isfinite(ratio))

@@ -58,7 +58,7 @@ if command -v python3 >/dev/null; then
 fi
 expect 0 "3 rounds" run --add again.json --rounds 3
 grep -q '^"rounds": 5,' again.json || fail "--add: rounds are not counted"
-grep -q '^"parts": \[{.*"rounds":2},{.*"rounds":3}\]' again.json || fail "--add: no second part"
+grep -q '^"sessions": \[{.*"rounds":2},{.*"rounds":3}\]' again.json || fail "--add: no second session"
 grep -q '"stats":{"wall_ns":{"rounds":5,' again.json || fail "--add: stats are not of all rounds"
 expect 0 "" plot again.json --out charts
 # A name that ends in .gz is of a compressed file; whatever reads a result reads it.

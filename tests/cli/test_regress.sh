@@ -78,7 +78,7 @@ for file in base new third; do
     [ "$(grep -c '"rounds":1' turns/$file.json)" -ge 1 ] && grep -q '^"rounds": 4,' turns/$file.json ||
         { echo "FAILED: $file.json has not four rounds in parts" >&2; failures=$((failures + 1)); }
 done
-starts() { grep '^"parts":' turns/$1.json | grep -o '"started_at":"[^"]*"' | sed "s/$/ $1/"; }
+starts() { grep '^"sessions":' turns/$1.json | grep -o '"started_at":"[^"]*"' | sed "s/$/ $1/"; }
 order=$({ starts base; starts new; starts third; } | sort | sed 's/.* //' | tr '\n' ' ')
 [ "$order" = "base new third third new base base new third third new base " ] ||
     { echo "FAILED: the order of turns: $order" >&2; failures=$((failures + 1)); }

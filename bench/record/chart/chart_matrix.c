@@ -250,7 +250,7 @@ static const json_t *unmerged_of(const json_t *root, const json_t *one_case)
 static void merging_of_case(const json_t *root, const json_t *cell, double number[])
 {
     const json_t *unmerged = cell ? unmerged_of(root, cell) : NULL;
-    const struct statistics time = result_ratio(cell, unmerged);
+    const struct statistics time = case_ratio(cell, unmerged);
     const double bytes = case_peak(unmerged, requested);
     number[0] = time.median;
     number[1] = time.ci_lo;

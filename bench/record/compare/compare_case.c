@@ -281,8 +281,8 @@ bool compare_samples(struct comparer *c, const json_t *base, const json_t *fresh
     double *const value[2] = {c->numbers, c->numbers + base_most};
     double *const round[2] = {c->numbers + most, c->numbers + most + base_most};
     double *const room = c->numbers + 2 * most;
-    count[0] = result_round_medians(base, info->name, round[0], value[0]);
-    count[1] = result_round_medians(fresh, info->name, round[1], value[1]);
+    count[0] = case_round_medians(base, info->name, round[0], value[0]);
+    count[1] = case_round_medians(fresh, info->name, round[1], value[1]);
     gate = gate && gate->is_set ? gate : NULL;
     if (count[0] == 0 && count[1] == 0)
         return false;

@@ -15,7 +15,6 @@
 #include "record/result/case_tree.h"
 #include "record/compare/compare_parts.h"
 #include "record/result/experiment_result.h"
-#include "record/result/rounds_tree.h"
 #include "base/tree.h"
 
 /* ---- metrics -------------------------------------------------------------------------------- */

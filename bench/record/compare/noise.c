@@ -24,7 +24,7 @@ static double case_floor(struct rank_table *table, const json_t *one_case, const
 {
     const size_t most = json_array_size(json_object_get(one_case, "rounds"));
     double *round = must_alloc(2 * most * sizeof *round), *value = round + most;
-    const size_t count = result_round_medians(one_case, metric, round, value);
+    const size_t count = case_round_medians(one_case, metric, round, value);
     const size_t block = count / NOISE_BLOCKS;
     double floor = block < NOISE_LEAST_ROUNDS ? NAN : 0;
     for (size_t i = 0; i < count; i++) {
@@ -237,12 +237,12 @@ double noise_floor(const json_t *root, const json_t *one_case, const char *metri
 
 /* ---- runs that alternated ------------------------------------------------------------------- */
 
-static const json_t *parts_of(const json_t *root)
+static const json_t *sessions_of(const json_t *root)
 {
-    return json_object_get(json_object_get(root, "run"), "parts");
+    return json_object_get(json_object_get(root, "run"), "sessions");
 }
 
-/* Are there at most a quarter of the rounds of `of` between two parts of `other`? Parts stand in
+/* Are there at most a quarter of the rounds of `of` between two sessions of `other`? Sessions stand in
  * the order of time. */
 static bool is_interrupted_often(const json_t *of, const json_t *other)
 {
@@ -263,7 +263,7 @@ static bool is_interrupted_often(const json_t *of, const json_t *other)
 
 bool noise_alternated(const json_t *a, const json_t *b)
 {
-    const json_t *x = parts_of(a), *y = parts_of(b);
+    const json_t *x = sessions_of(a), *y = sessions_of(b);
     return json_array_size(x) > 1 && json_array_size(y) > 1 && is_interrupted_often(x, y) &&
            is_interrupted_often(y, x);
 }

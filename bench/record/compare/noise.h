@@ -40,7 +40,7 @@ size_t noise_take(json_t *root, const json_t *other);
  * (record/compare/way.h): what is known of it, else of its device. NaN where nothing is. */
 double noise_floor(const json_t *root, const json_t *one_case, const char *metric);
 
-/* Did the rounds of the two runs alternate? Told from `run.parts`, which a run has to which rounds
+/* Did the rounds of the two runs alternate? Told from `run.sessions`, which a run has to which rounds
  * were added: no more than a quarter of a run's rounds follow each other without one of the other's
  * between them. */
 bool noise_alternated(const json_t *a, const json_t *b);

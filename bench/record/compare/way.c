@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "record/result/case_json.h"
+#include "record/result/case_tree.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 
@@ -82,7 +83,7 @@ static struct series series_of(const json_t *one_case, const char *metric, struc
     const size_t most = json_array_size(json_object_get(one_case, "rounds"));
     struct series s = {.round = arena_alloc(arena, most * sizeof(double)),
                        .fastest = arena_alloc(arena, most * sizeof(double))};
-    s.count = result_round_fastest(one_case, metric, s.round, s.fastest);
+    s.count = case_round_fastest(one_case, metric, s.round, s.fastest);
     return s;
 }
 

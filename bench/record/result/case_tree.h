@@ -1,18 +1,29 @@
-/* What many readers of a result want to know of one of its cases. */
+/* A case in a result's tree, or a row of an experiment: what it says, and what follows from its
+ * rounds. Both have `status`, `reason`, `warnings`, `stats` and `rounds`; a round has `round`,
+ * `status`, `reason` and `samples`.
+ *
+ * The samples of one process are not independent, so every number over rounds starts from one median
+ * a round, and intervals are over rounds. */
 #ifndef GAMUT_RECORD_CASE_TREE_H
 #define GAMUT_RECORD_CASE_TREE_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Is the status of a case (or of a round) this one? */
+#include "record/facts/case.h"
+#include "record/statistics/statistics.h"
+
+/* ---- what it says ---- */
+
+/* Does a case, row or round have this status? */
+bool case_has_status(const json_t *one_case, enum case_status status);
 bool case_is_ok(const json_t *one_case);
 bool case_is_skipped(const json_t *one_case);
 
-/* The most of the cold and the warm run of a counter; NaN where it is not known. */
+/* The larger value of a counter in the cold and the warm run; NaN if unknown or the case is not ok. */
 double case_peak(const json_t *one_case, const char *name);
 
-/* A number of stats.<metric>: "median", "ci_lo", …; NaN where it is not known. */
+/* A number of stats.<metric>: "median", "ci_lo", …; NaN if unknown. */
 double case_stat(const json_t *one_case, const char *metric, const char *name);
 
 /* Do two cases of the device differ in this member of their keys? */
@@ -20,5 +31,30 @@ bool case_keys_differ(const json_t *root, const char *device, const char *member
 
 /* The case's key as words: "canny medium cuda:0 none last-use pool". Returns `out`. */
 char *case_words(char out[512], const json_t *one_case);
+
+/* ---- its rounds ---- */
+
+/* The median of a sampled metric in each round where it is known. Both arrays have room for one
+ * number a round. Returns how many there are: 0 unless the case is ok. */
+size_t case_round_medians(const json_t *one_case, const char *metric, double *round_number,
+                          double *median);
+/* The same with the fastest run of each round. */
+size_t case_round_fastest(const json_t *one_case, const char *metric, double *round_number,
+                          double *fastest);
+/* The wall time of one case over that of another, one ratio of medians for each round that both have.
+ * count 0 if a case is NULL or not ok. */
+struct statistics case_ratio(const json_t *over, const json_t *under);
+
+/* ---- what follows from them ---- */
+
+/* The statistics of one metric over rounds; NULL if it was never known. The caller owns them. */
+json_t *case_metric_stats(const json_t *rounds, const char *metric);
+/* Adds rounds, median, ci_lo, ci_hi and ci_level to an object. */
+void case_put_interval(json_t *out, const struct statistics *s);
+/* Sets status and reason to those of the worst round. Skipped rounds count only if all rounds were
+ * skipped (then it returns true); otherwise they are reported as a warning. */
+bool case_judge(json_t *one);
+/* Adds a warning, unless there is one with this code and subject. */
+void case_warn(json_t *one, const char *code, const char *subject, const char *detail);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "record/result/case_tree.h"
-#include "record/result/rounds_tree.h"
 #include "base/tree.h"
 
 static json_t *parameter_to_json(const struct experiment_parameter *p)
@@ -116,7 +115,7 @@ static void compare_digest(const json_t *root, const json_t *experiment, json_t 
 {
     const json_t *of, *first = first_with_digest(root, experiment, &of);
     const json_t *digest = json_object_get(round, "digest");
-    if (!rounds_round_was(round, CASE_ok) || !json_is_string(digest))
+    if (!case_has_status(round, CASE_ok) || !json_is_string(digest))
         return;
     if (!first) {
         tree_put(row, "digest", tree_share(round, "digest"));
@@ -150,7 +149,7 @@ static void compare_exact(const json_t *experiment, json_t *row, const json_t *r
         const json_t *now = json_object_get(json_object_get(round, "samples"), name);
         if (strcmp(tree_get_text(metric, "kind"), "exact") == 0 && (before || now) &&
             !json_equal(before, now))
-            rounds_warn(row, "not-deterministic", name, "differs between rounds");
+            case_warn(row, "not-deterministic", name, "differs between rounds");
     }
 }
 
@@ -169,11 +168,11 @@ static void summarise_row(const json_t *experiment, json_t *row)
     json_t *stats = tree_object();
     const char *name;
     json_t *metric;
-    rounds_judge(row);
+    case_judge(row);
     if (case_is_ok(row))
         json_object_foreach(json_object_get(experiment, "metrics"), name, metric)
         {
-            json_t *of_metric = rounds_metric_stats(json_object_get(row, "rounds"), name);
+            json_t *of_metric = case_metric_stats(json_object_get(row, "rounds"), name);
             if (of_metric)
                 tree_put(stats, name, of_metric);
         }

@@ -1,6 +1,7 @@
 #include "record/result/result.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,7 @@
 #include "base/gzip_file.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "record/result/result_parts.h"
-#include "record/result/rounds_tree.h"
+#include "record/result/case_tree.h"
 #include "base/tree.h"
 
 static const char *const run_status_names[] = {"complete", "partial", "interrupted"};
@@ -26,6 +26,24 @@ static json_t *metrics(void)
     for (size_t i = 0; i < count; i++)
         tree_put(all, list[i].name, counter_to_json(&list[i]));
     return all;
+}
+
+/* The time is to the millisecond: by it the sessions of two files are put in order. */
+static json_t *new_session(void)
+{
+    struct timespec now;
+    struct tm utc;
+    char seconds[32];
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
+    struct text at = {0};
+    text_add(&at, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
+    json_t *part = tree_object();
+    tree_put(part, "started_at", tree_text(at.data));
+    tree_put(part, "rounds", tree_count(0));
+    text_free(&at);
+    return part;
 }
 
 static json_t *run_facts(const struct result_run *run, uint64_t started_ns)
@@ -50,9 +68,9 @@ static json_t *run_facts(const struct result_run *run, uint64_t started_ns)
     tree_put(facts, "options", run->options ? json_deep_copy(run->options) : tree_object());
     tree_put(facts, "rounds", tree_count(run->rounds));
     tree_put(facts, "status", tree_text(run_status_names[RUN_PARTIAL]));
-    json_t *parts = tree_array();
-    tree_append(parts, result_new_part());
-    tree_put(facts, "parts", parts);
+    json_t *sessions = tree_array();
+    tree_append(sessions, new_session());
+    tree_put(facts, "sessions", sessions);
     return facts;
 }
 
@@ -221,7 +239,7 @@ static void compare_counters(json_t *one_case, const char *phase, json_t *first,
         snprintf(detail, sizeof detail,
                  "%s was %" JSON_INTEGER_FORMAT " first and %" JSON_INTEGER_FORMAT " in round %u",
                  subject, json_integer_value(value), json_integer_value(other), round);
-        rounds_warn(one_case, "not-deterministic", subject, detail);
+        case_warn(one_case, "not-deterministic", subject, detail);
         tree_put(differing, name, json_incref(other));
     }
     if (json_object_size(differing))
@@ -254,11 +272,11 @@ static void merge_good_round(json_t *one_case, json_t *json, unsigned round)
     json_decref(others);
     json_t *spaces = json_object_get(one_case, "spaces");
     if (spaces && !json_equal(spaces, json_object_get(json, "spaces")))
-        rounds_warn(one_case, "not-deterministic", "spaces",
-                    "what its memory spaces hold differs between rounds");
+        case_warn(one_case, "not-deterministic", "spaces",
+                  "what its memory spaces hold differs between rounds");
     if (!json_equal(json_object_get(one_case, "digest"), json_object_get(json, "digest")))
-        rounds_warn(one_case, "not-deterministic", "digest",
-                    "the answer's bits differ between rounds, each within what the check allows");
+        case_warn(one_case, "not-deterministic", "digest",
+                  "the answer's bits differ between rounds, each within what the check allows");
 }
 
 void result_add_round(struct result *result, const struct case_round *round)
@@ -316,6 +334,91 @@ void result_path(const json_t *root, const char *folder, struct text *path)
     text_add(path, "-%.12s%s.json", *rev ? rev : "unknown",
              json_is_true(json_object_get(tool, "git_dirty")) ? "-dirty" : "");
 }
+
+/* ---- more rounds ----------------------------------------------------------------------------- */
+
+/* What makes two builds different ones. */
+static int check_same_tool(const json_t *root, struct error *error)
+{
+    static const char *const facts[] = {"version", "git_rev", "git_dirty",
+                                        "build",   "cflags",  "compiler"};
+    const json_t *theirs = json_object_get(json_object_get(root, "context"), "tool");
+    json_t *ours = context_tool();
+    int code = 0;
+    for (size_t i = 0; !code && i < sizeof facts / sizeof *facts; i++)
+        if (!json_equal(json_object_get(theirs, facts[i]), json_object_get(ours, facts[i]))) {
+            char *was = json_dumps(json_object_get(theirs, facts[i]), JSON_ENCODE_ANY);
+            char *is = json_dumps(json_object_get(ours, facts[i]), JSON_ENCODE_ANY);
+            code = error_set(error, ERR_USAGE,
+                             "it is of another build (%s %s, this one has %s): one result has "
+                             "rounds of one build; --like makes a result of its own",
+                             facts[i], was ? was : "unknown", is ? is : "unknown");
+            free(was);
+            free(is);
+        }
+    json_decref(ours);
+    return code;
+}
+
+unsigned result_rounds(const json_t *root)
+{
+    const json_t *one_case, *round;
+    unsigned count = 0;
+    for (size_t i = 0; (one_case = json_array_get(json_object_get(root, "cases"), i)); i++)
+        for (size_t j = 0; (round = json_array_get(json_object_get(one_case, "rounds"), j)); j++) {
+            const unsigned next = (unsigned)tree_get_number(round, "round") + 1;
+            count = next > count ? next : count;
+        }
+    return count;
+}
+
+json_t *result_without_rounds(json_t *root)
+{
+    result_summarise(root); /* statuses follow from rounds */
+    json_t *copy = json_deep_copy(root), *one_case;
+    size_t i;
+    json_array_foreach(json_object_get(copy, "cases"), i, one_case)
+    {
+        json_array_clear(json_object_get(one_case, "rounds"));
+        json_object_del(one_case, "memory"); /* it has times too */
+    }
+    return copy;
+}
+
+int result_continue(struct result *result, json_t *root, unsigned rounds, struct error *error)
+{
+    *result = (struct result){.root = root, .started_ns = clock_ns()};
+    json_t *run = json_object_get(root, "run"), *sessions = json_object_get(run, "sessions");
+    const double earlier = tree_get_number(run, "duration_ns");
+    result->earlier_ns = earlier > 0 ? (uint64_t)earlier : 0;
+    int code = check_same_tool(root, error);
+    if (code)
+        return code;
+    if (!sessions) {
+        /* Of an older format. */
+        json_t *first = tree_object();
+        tree_put(first, "started_at", tree_share(run, "started_at"));
+        tree_put(first, "rounds", tree_count(result_rounds(root)));
+        sessions = tree_array();
+        tree_append(sessions, first);
+        tree_put(run, "sessions", sessions);
+    }
+    tree_append(sessions, new_session());
+    json_t *all_rounds = tree_count(result_rounds(root) + rounds);
+    tree_put(json_object_get(run, "options"), "rounds", json_incref(all_rounds));
+    tree_put(run, "rounds", all_rounds);
+    tree_put(run, "status", tree_text("partial"));
+    tree_put(json_object_get(root, "schema"), "version", tree_text(RESULT_SCHEMA_VERSION));
+    return 0;
+}
+
+void result_set_session(struct result *result, unsigned rounds)
+{
+    const json_t *sessions = json_object_get(json_object_get(result->root, "run"), "sessions");
+    tree_put(json_array_get(sessions, json_array_size(sessions) - 1), "rounds", tree_count(rounds));
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 enum { PRINT_FLAGS = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(12) };
 
@@ -395,18 +498,19 @@ int result_print(const json_t *root, FILE *out, struct error *error)
 /* Makes the folders that lead to `path`. */
 static int make_folders(const char *path, struct error *error)
 {
-    int rc = 0;
+    int code = 0;
     struct text part = {0};
     text_add(&part, "%s", path);
-    for (char *slash = part.data + 1; rc == 0 && *slash && (slash = strchr(slash, '/')); slash++) {
+    for (char *slash = part.data + 1; code == 0 && *slash && (slash = strchr(slash, '/'));
+         slash++) {
         *slash = 0;
         if (mkdir(part.data, 0777) != 0 && errno != EEXIST)
-            rc = error_set(error, ERR_IO, "the folder %s could not be made: %s", part.data,
-                           strerror(errno));
+            code = error_set(error, ERR_IO, "the folder %s could not be made: %s", part.data,
+                             strerror(errno));
         *slash = '/';
     }
     text_free(&part);
-    return rc;
+    return code;
 }
 
 int result_write(struct result *result, const char *path, struct error *error)
@@ -415,20 +519,71 @@ int result_write(struct result *result, const char *path, struct error *error)
     tree_put(run, "duration_ns", tree_count(result->earlier_ns + clock_ns() - result->started_ns));
     result_summarise(result->root);
 
-    int rc = make_folders(path, error);
-    if (rc)
-        return rc;
+    int code = make_folders(path, error);
+    if (code)
+        return code;
     char *bytes = NULL;
     size_t length = 0;
     FILE *memory = open_memstream(&bytes, &length);
-    rc = memory ? result_print(result->root, memory, error)
-                : error_set(error, ERR_HOST_MEMORY, "%s could not be written: %s", path,
-                            strerror(errno));
-    if (memory && fclose(memory) != 0 && rc == 0)
-        rc =
+    code = memory ? result_print(result->root, memory, error)
+                  : error_set(error, ERR_HOST_MEMORY, "%s could not be written: %s", path,
+                              strerror(errno));
+    if (memory && fclose(memory) != 0 && code == 0)
+        code =
             error_set(error, ERR_HOST_MEMORY, "%s could not be written: %s", path, strerror(errno));
-    if (rc == 0)
-        rc = gzip_replace_file(path, bytes, length, error);
+    if (code == 0)
+        code = gzip_replace_file(path, bytes, length, error);
     free(bytes);
-    return rc;
+    return code;
+}
+
+/* ---- the newest files ------------------------------------------------------------------------ */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Names begin with the time. */
+static int newest_first(const void *a, const void *b)
+{
+    return -strcmp(base_name(*(char *const *)a), base_name(*(char *const *)b));
+}
+
+/* Most result files lack the member, and have many megabytes of samples: each member of the root
+ * begins a line, so that this one is found without reading the rest as JSON. */
+static json_t *load_with(const char *path, const char *member)
+{
+    struct text text = {0}, line = {0};
+    json_t *root = NULL;
+    text_add(&line, "\n\"%s\": [", member);
+    if (gzip_read_file(&text, path, RESULT_MOST_BYTES, NULL) == 0 && strstr(text.data, line.data))
+        result_parse(path, &text, &root, NULL);
+    text_free(&text);
+    text_free(&line);
+    return root;
+}
+
+void newest_results(const char *results, const char *member,
+                    bool (*take)(void *context, const char *path, const json_t *root),
+                    void *context)
+{
+    static const char *const suffixes[] = {"json", "json.gz"};
+    glob_t files = {0};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        struct text pattern = {0};
+        text_add(&pattern, "%s/*/*.%s", results, suffixes[i]);
+        glob(pattern.data, GLOB_NOSORT | (i ? GLOB_APPEND : 0), NULL, &files);
+        text_free(&pattern);
+    }
+    if (files.gl_pathc)
+        qsort(files.gl_pathv, files.gl_pathc, sizeof *files.gl_pathv, newest_first);
+    bool has_all = false;
+    for (size_t i = 0; i < files.gl_pathc && !has_all; i++) {
+        json_t *root = load_with(files.gl_pathv[i], member);
+        has_all = root && take(context, files.gl_pathv[i], root);
+        json_decref(root);
+    }
+    globfree(&files);
 }

@@ -30,7 +30,7 @@ enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
 struct result {
     json_t *root;
     uint64_t started_ns; /* of clock_ns */
-    uint64_t earlier_ns; /* that were spent on the rounds of earlier parts */
+    uint64_t earlier_ns; /* duration of the earlier sessions */
 };
 
 struct result_run {
@@ -45,15 +45,15 @@ struct result_run {
  * is too large. */
 int result_create(struct result *result, const struct result_run *run, struct error *error);
 /* Goes on with a result that was loaded, whose reference it takes: `rounds` more will be added, as
- * another entry of `run.parts`. ERR_USAGE where this is not the build that made it. */
+ * another entry of `run.sessions`. ERR_USAGE where this is not the build that made it. */
 int result_continue(struct result *result, json_t *root, unsigned rounds, struct error *error);
 /* A copy with every case's status and counters, without rounds, what follows from them, and
  * `memory`. The caller owns it. */
 json_t *result_without_rounds(json_t *root);
 /* How many rounds it has. */
 unsigned result_rounds(const json_t *root);
-/* Notes that so many rounds of this part are done. */
-void result_set_part(struct result *result, unsigned rounds);
+/* Notes that this many rounds of the session are done. */
+void result_set_session(struct result *result, unsigned rounds);
 /* `devices`: all that were found on the machine; those not marked `used` only count for the
  * machine's id. Call it before the first result_path; a second call replaces the first. */
 void result_set_devices(struct result *result, const struct record_device *devices, size_t count);
@@ -83,9 +83,19 @@ void result_path(const json_t *root, const char *folder, struct text *path);
 int result_load(const char *path, json_t **root, struct error *error);
 /* Likewise, with the file's contents in `text`. `path` is for messages. */
 int result_parse(const char *path, const struct text *text, json_t **root, struct error *error);
+/* Replaces words of older formats in a tree that was read: before 1.6 "method" was "way", and
+ * "sessions" was "parts". result_parse calls it. Accepts any JSON value. */
+void result_renew_words(json_t *root);
 /* Checks that a tree is a result of major version 1 with everything in it that readers rely on;
  * unknown keys are no fault. */
 int result_validate(const json_t *root, struct error *error);
+
+/* Hands out each result file below the folder `results` whose root has this member, newest first by
+ * its name, until `take` says that it has all it wants. A file that can't be read is passed over.
+ * `root` is borrowed. */
+void newest_results(const char *results, const char *member,
+                    bool (*take)(void *context, const char *path, const json_t *root),
+                    void *context);
 
 /* The worst status of all cases (CASE_ok if there are none), and how many cases have which. */
 enum case_status result_worst_status(const json_t *root);
@@ -100,15 +110,5 @@ int result_print(const json_t *root, FILE *out, struct error *error);
  * geometric means in `summary`. Called by result_write; for a tree that is printed without having
  * been written, call it yourself. */
 void result_summarise(json_t *root);
-/* The rounds of a case and the median of a sampled metric in each, for those where it is known;
- * both have room for as many as the case has rounds. Returns how many: 0 unless the case is ok. */
-size_t result_round_medians(const json_t *one_case, const char *metric, double *round_number,
-                            double *median);
-/* Likewise, the fastest run of each round in the place of the median. */
-size_t result_round_fastest(const json_t *one_case, const char *metric, double *round_number,
-                            double *fastest);
-/* The wall time of a case over that of another: one ratio for each round that both have, of the
- * rounds' medians. Of none, count 0, where a case is NULL or not ok. */
-struct statistics result_ratio(const json_t *over, const json_t *under);
 
 #endif

@@ -7,12 +7,12 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "record/facts/case.h"
-#include "record/result/result.h"
+#include "record/result/case_tree.h"
 #include "base/tree.h"
 
-static const char *const key_parts[] = {"device", "workload", "dataset",
-                                        "merge",  "release",  "strategy"};
-enum { KEY_PARTS = sizeof key_parts / sizeof *key_parts };
+static const char *const key_members[] = {"device", "workload", "dataset",
+                                          "merge",  "release",  "strategy"};
+enum { KEY_MEMBERS = sizeof key_members / sizeof *key_members };
 
 void suite_result_set(json_t *root, const char *name, const json_t *suite)
 {
@@ -23,15 +23,15 @@ void suite_result_set(json_t *root, const char *name, const json_t *suite)
 
 /* ---- pairs of cases ------------------------------------------------------------------------- */
 
-static const char *compared_part(const json_t *suite)
+static const char *compared_member(const json_t *suite)
 {
-    const char *part = json_object_iter_key(json_object_iter(json_object_get(suite, "compare")));
-    return part ? part : "";
+    const char *member = json_object_iter_key(json_object_iter(json_object_get(suite, "compare")));
+    return member ? member : "";
 }
 
 static const char *side(const json_t *suite, size_t which)
 {
-    const json_t *pair = json_object_get(json_object_get(suite, "compare"), compared_part(suite));
+    const json_t *pair = json_object_get(json_object_get(suite, "compare"), compared_member(suite));
     const char *value = json_string_value(json_array_get(pair, which));
     return value ? value : "";
 }
@@ -39,30 +39,30 @@ static const char *side(const json_t *suite, size_t which)
 /* Whether a case is the first side of a row's pair. */
 static bool is_first(const json_t *suite, const json_t *row, const json_t *key)
 {
-    const char *part = compared_part(suite);
-    if (strcmp(tree_get_text(key, part), side(suite, 0)) != 0)
+    const char *member = compared_member(suite);
+    if (strcmp(tree_get_text(key, member), side(suite, 0)) != 0)
         return false;
-    for (size_t p = 0; p < KEY_PARTS; p++) {
-        const char *named = tree_get_text(row, key_parts[p]);
-        if (*named && strcmp(named, tree_get_text(key, key_parts[p])) != 0)
+    for (size_t p = 0; p < KEY_MEMBERS; p++) {
+        const char *named = tree_get_text(row, key_members[p]);
+        if (*named && strcmp(named, tree_get_text(key, key_members[p])) != 0)
             return false;
     }
     return !json_object_get(row, "missing");
 }
 
-/* The case that differs from `first` in the compared part alone; NULL where there is none. */
+/* The case that differs from `first` in the compared member alone; NULL where there is none. */
 static const json_t *second_of(const json_t *root, const json_t *suite, const json_t *first)
 {
-    const char *part = compared_part(suite);
+    const char *member = compared_member(suite);
     size_t i;
     json_t *other;
     json_array_foreach(json_object_get(root, "cases"), i, other)
     {
         const json_t *a = json_object_get(first, "key"), *b = json_object_get(other, "key");
-        bool same = strcmp(tree_get_text(b, part), side(suite, 1)) == 0;
-        for (size_t p = 0; p < KEY_PARTS; p++)
-            same &= strcmp(key_parts[p], part) == 0 ||
-                    strcmp(tree_get_text(a, key_parts[p]), tree_get_text(b, key_parts[p])) == 0;
+        bool same = strcmp(tree_get_text(b, member), side(suite, 1)) == 0;
+        for (size_t p = 0; p < KEY_MEMBERS; p++)
+            same &= strcmp(key_members[p], member) == 0 ||
+                    strcmp(tree_get_text(a, key_members[p]), tree_get_text(b, key_members[p])) == 0;
         if (same)
             return other;
     }
@@ -70,12 +70,6 @@ static const json_t *second_of(const json_t *root, const json_t *suite, const js
 }
 
 /* ---- what a row says ------------------------------------------------------------------------ */
-
-static double wall_of(const json_t *one_case)
-{
-    return tree_get_number(json_object_get(json_object_get(one_case, "stats"), "wall_ns"),
-                           "median");
-}
 
 static double predicted_of(const json_t *one_case)
 {
@@ -111,19 +105,9 @@ static const char *verdict_of(double published, const struct statistics *s)
 static void put_status(json_t *entry, const json_t *first, const json_t *second)
 {
     static const char *const keys[] = {"status", "reason"};
-    const bool first_is_ok = strcmp(tree_get_text(first, "status"), case_status_name(CASE_ok)) == 0;
-    const json_t *worse = first_is_ok && second ? second : first;
+    const json_t *worse = case_is_ok(first) && second ? second : first;
     for (size_t k = 0; k < 2; k++)
         tree_put(entry, keys[k], tree_share(worse, keys[k]));
-}
-
-static void put_interval(json_t *out, const struct statistics *s)
-{
-    tree_put(out, "rounds", tree_count(s->count));
-    tree_put(out, "median", tree_number(s->median));
-    tree_put(out, "ci_lo", tree_number(s->ci_lo));
-    tree_put(out, "ci_hi", tree_number(s->ci_hi));
-    tree_put(out, "ci_level", tree_number(s->ci_level));
 }
 
 static json_t *interval_or_null(const struct statistics *s)
@@ -131,7 +115,7 @@ static json_t *interval_or_null(const struct statistics *s)
     if (!s->count)
         return json_null();
     json_t *out = tree_object();
-    put_interval(out, s);
+    case_put_interval(out, s);
     return out;
 }
 
@@ -139,18 +123,18 @@ static json_t *measured(const json_t *suite, const json_t *row, const json_t *fi
                         const json_t *second)
 {
     const json_t *key = json_object_get(first, "key");
-    const struct statistics s = result_ratio(first, second);
+    const struct statistics s = case_ratio(first, second);
     const double published = is_claimed(row, key) ? tree_get_number(row, "published") : NAN;
     const char *verdict = verdict_of(published, &s);
     json_t *out = tree_object();
-    for (size_t p = 0; p < KEY_PARTS; p++)
-        if (strcmp(key_parts[p], compared_part(suite)) != 0)
-            tree_put(out, key_parts[p], tree_share(key, key_parts[p]));
+    for (size_t p = 0; p < KEY_MEMBERS; p++)
+        if (strcmp(key_members[p], compared_member(suite)) != 0)
+            tree_put(out, key_members[p], tree_share(key, key_members[p]));
     put_status(out, first, second);
     tree_put(out, "first", tree_share(first, "id"));
     tree_put(out, "second", tree_share(second, "id"));
-    tree_put(out, "first_wall_ns", tree_number(wall_of(first)));
-    tree_put(out, "second_wall_ns", tree_number(wall_of(second)));
+    tree_put(out, "first_wall_ns", tree_number(case_stat(first, "wall_ns", "median")));
+    tree_put(out, "second_wall_ns", tree_number(case_stat(second, "wall_ns", "median")));
     tree_put(out, "ratio", interval_or_null(&s));
     tree_put(out, "predicted_ratio", tree_number(predicted_of(first) / predicted_of(second)));
     tree_put(out, "published", tree_number(published));

@@ -9,7 +9,6 @@
 #include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
 #include "record/result/result.h"
-#include "record/result/rounds_tree.h"
 #include "record/statistics/statistics.h"
 #include "record/result/suite_result.h"
 #include "base/tree.h"
@@ -30,12 +29,12 @@ struct row {
 static void judge(json_t *one_case)
 {
     json_t *rounds = json_object_get(one_case, "rounds"), *round, *least_checked = NULL;
-    const bool all_skipped = rounds_judge(one_case);
+    const bool all_skipped = case_judge(one_case);
     double worst_error = NAN;
     size_t i;
     json_array_foreach(rounds, i, round)
     {
-        if (!all_skipped && rounds_round_was(round, CASE_skipped))
+        if (!all_skipped && case_has_status(round, CASE_skipped))
             continue;
         double error = tree_get_number(round, "worst_error");
         if (isnan(worst_error) || error > worst_error)
@@ -95,7 +94,7 @@ static void describe_case(json_t *one_case)
     for (size_t i = 0; good && i < count; i++) {
         if (list[i].kind != KIND_SAMPLED)
             continue;
-        json_t *metric = rounds_metric_stats(json_object_get(one_case, "rounds"), list[i].name);
+        json_t *metric = case_metric_stats(json_object_get(one_case, "rounds"), list[i].name);
         if (metric)
             tree_put(stats, list[i].name, metric);
     }
@@ -104,75 +103,6 @@ static void describe_case(json_t *one_case)
     tree_put(one_case, "model", model_stats(json_object_get(one_case, "rounds"), wall_ns));
     tree_put(one_case, "speedup_over_raw", json_null());
     tree_put(one_case, "peak_over_best", json_null());
-}
-
-/* One number for each round of a case that was ok and knows the metric. */
-static size_t round_values(const json_t *one_case, const char *metric, double *round_number,
-                           double *value, double (*of_samples)(double *values, size_t count))
-{
-    const json_t *rounds = json_object_get(one_case, "rounds");
-    json_t *round;
-    size_t i, n = 0, room = 0;
-    if (!case_is_ok(one_case))
-        return 0;
-    double *values = NULL;
-    json_array_foreach(rounds, i, round)
-    {
-        const json_t *samples = json_object_get(json_object_get(round, "samples"), metric);
-        const size_t most = json_array_size(samples);
-        if (most > room) {
-            room = 2 * most;
-            values = must_realloc(values, room * sizeof *values);
-        }
-        const size_t count = rounds_known_values(round, metric, values);
-        if (!count)
-            continue;
-        round_number[n] = tree_get_number(round, "round");
-        value[n++] = of_samples(values, count);
-    }
-    free(values);
-    return n;
-}
-
-size_t result_round_medians(const json_t *one_case, const char *metric, double *round_number,
-                            double *median)
-{
-    return round_values(one_case, metric, round_number, median, statistics_median);
-}
-
-static double least(double *values, size_t count)
-{
-    double out = values[0];
-    for (size_t i = 1; i < count; i++)
-        out = fmin(out, values[i]);
-    return out;
-}
-
-size_t result_round_fastest(const json_t *one_case, const char *metric, double *round_number,
-                            double *fastest)
-{
-    return round_values(one_case, metric, round_number, fastest, least);
-}
-
-struct statistics result_ratio(const json_t *over, const json_t *under)
-{
-    const size_t a_most = json_array_size(json_object_get(over, "rounds"));
-    const size_t b_most = json_array_size(json_object_get(under, "rounds"));
-    double *round = must_alloc((a_most + b_most) * sizeof *round);
-    double *wall_ns = must_alloc((a_most + b_most) * sizeof *wall_ns);
-    double *ratio = must_alloc(a_most * sizeof *ratio);
-    const size_t a = result_round_medians(over, "wall_ns", round, wall_ns);
-    const size_t b = result_round_medians(under, "wall_ns", round + a, wall_ns + a);
-    size_t count = 0;
-    for (size_t i = 0; i < a; i++)
-        for (size_t j = a; j < a + b; j++)
-            if (round[i] == round[j] && wall_ns[j] > 0)
-                ratio[count++] = wall_ns[i] / wall_ns[j];
-    const struct statistics s = statistics_of(ratio, count);
-    free(round);
-    free(wall_ns);
-    free(ratio);
-    return s;
 }
 
 static struct row row_of(json_t *one_case)
@@ -193,7 +123,7 @@ static struct row row_of(json_t *one_case)
         .speedup_round = must_alloc(most * sizeof(double)),
         .speedup = must_alloc(most * sizeof(double)),
     };
-    row.round_count = result_round_medians(one_case, "wall_ns", row.round, row.wall_ns);
+    row.round_count = case_round_medians(one_case, "wall_ns", row.round, row.wall_ns);
     return row;
 }
 
@@ -238,7 +168,7 @@ static void put_speedup(struct row *row)
     struct statistics s = statistics_of(row->speedup, row->speedup_count);
     json_t *out = tree_object();
     tree_put(out, "baseline", tree_share(base->json, "id"));
-    rounds_put_interval(out, &s);
+    case_put_interval(out, &s);
     tree_put(row->json, "speedup_over_raw", out);
 }
 
@@ -337,7 +267,7 @@ static json_t *geometric_mean(const struct row *first, const struct row *rows, s
         tree_put(out, "residency", tree_text(first->residency));
     tree_put(out, "cases", tree_count(included));
     tree_put(out, "missing", tree_count(missing));
-    rounds_put_interval(out, &s);
+    case_put_interval(out, &s);
     free(means);
     free(values);
     return out;

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "record/result/result.h"
-#include "record/result/old_words.h"
 #include "base/gzip_file.h"
 #include "base/json_rules.h"
 #include "base/tree.h"
@@ -24,10 +23,10 @@ static const struct json_rule rules[] = {
     {"run.options", RULE_OBJECT},
     {"run.rounds", RULE_INTEGER},
     {"run.status", RULE_TEXT},
-    {"run.parts", RULE_ARRAY | RULE_ABSENT},
-    {"run.parts[]", RULE_OBJECT},
-    {"run.parts[].started_at", RULE_TEXT},
-    {"run.parts[].rounds", RULE_INTEGER},
+    {"run.sessions", RULE_ARRAY | RULE_ABSENT},
+    {"run.sessions[]", RULE_OBJECT},
+    {"run.sessions[].started_at", RULE_TEXT},
+    {"run.sessions[].rounds", RULE_INTEGER},
     {"context", RULE_OBJECT},
     {"context.tool", RULE_OBJECT},
     {"context.tool.version", RULE_TEXT},
@@ -255,10 +254,10 @@ static int check_atlases(const json_t *atlases, struct error *error)
     json_array_foreach(atlases, i, each)
     {
         struct atlas atlas;
-        int rc = atlas_from_json(each, &atlas, error);
-        if (rc) {
+        int code = atlas_from_json(each, &atlas, error);
+        if (code) {
             error_prefix(error, "atlas[%zu]: ", i);
-            return rc;
+            return code;
         }
         atlas_free(&atlas);
         for (size_t j = 0; j < i; j++)
@@ -310,9 +309,9 @@ static int check_experiments(const json_t *experiments, struct error *error)
     json_t *each;
     json_array_foreach(experiments, i, each)
     {
-        int rc = check_rows(each, i, error);
-        if (rc)
-            return rc;
+        int code = check_rows(each, i, error);
+        if (code)
+            return code;
         for (size_t j = 0; j < i; j++) {
             const json_t *other = json_array_get(experiments, j);
             if (json_equal(json_object_get(each, "name"), json_object_get(other, "name")) &&
@@ -327,17 +326,56 @@ static int check_experiments(const json_t *experiments, struct error *error)
 
 int result_validate(const json_t *root, struct error *error)
 {
-    int rc = json_is_object(root) ? check_version(root, error) : 0;
-    if (rc == 0)
-        rc = json_check(root, rules, error);
+    int code = json_is_object(root) ? check_version(root, error) : 0;
+    if (code == 0)
+        code = json_check(root, rules, error);
     json_t *seen = tree_object();
-    if (rc == 0)
-        rc = check_cases(json_object_get(root, "cases"), seen, error);
+    if (code == 0)
+        code = check_cases(json_object_get(root, "cases"), seen, error);
     json_decref(seen);
-    if (rc == 0)
-        rc = check_experiments(json_object_get(root, "experiments"), error);
-    return rc ? rc : check_atlases(json_object_get(root, "atlas"), error);
+    if (code == 0)
+        code = check_experiments(json_object_get(root, "experiments"), error);
+    return code ? code : check_atlases(json_object_get(root, "atlas"), error);
 }
+
+/* ---- old words ------------------------------------------------------------------------------- */
+
+static void renew_key(json_t *object, const char *old, const char *new)
+{
+    json_t *value = json_object_get(object, old);
+    if (value && !json_object_get(object, new)) {
+        tree_put(object, new, json_incref(value));
+        json_object_del(object, old);
+    }
+}
+
+static void renew_experiment(json_t *experiment)
+{
+    size_t i;
+    json_t *each;
+    json_array_foreach(json_object_get(experiment, "parameters"), i, each)
+    {
+        if (strcmp(tree_get_text(each, "name"), "way") == 0)
+            tree_put(each, "name", tree_text("method"));
+    }
+    json_array_foreach(json_object_get(experiment, "rows"), i, each)
+        renew_key(json_object_get(each, "key"), "way", "method");
+}
+
+void result_renew_words(json_t *root)
+{
+    size_t i, j;
+    json_t *each, *curve;
+    renew_key(json_object_get(root, "run"), "parts", "sessions");
+    json_array_foreach(json_object_get(root, "atlas"), i, each)
+    {
+        json_array_foreach(json_object_get(each, "curves"), j, curve)
+            renew_key(curve, "way", "method");
+    }
+    json_array_foreach(json_object_get(root, "experiments"), i, each) renew_experiment(each);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 int result_parse(const char *path, const struct text *text, json_t **root, struct error *error)
 {
@@ -347,22 +385,22 @@ int result_parse(const char *path, const struct text *text, json_t **root, struc
         return error_set(error, ERR_PARSE, "%s:%d:%d: %s", path, where.line, where.column,
                          where.text);
     result_renew_words(*root);
-    int rc = result_validate(*root, error);
-    if (rc) {
+    int code = result_validate(*root, error);
+    if (code) {
         error_prefix(error, "%s: ", path);
         json_decref(*root);
         *root = NULL;
     }
-    return rc;
+    return code;
 }
 
 int result_load(const char *path, json_t **root, struct error *error)
 {
     struct text text = {0};
     *root = NULL;
-    int rc = gzip_read_file(&text, path, RESULT_MOST_BYTES, error);
-    if (rc == 0)
-        rc = result_parse(path, &text, root, error);
+    int code = gzip_read_file(&text, path, RESULT_MOST_BYTES, error);
+    if (code == 0)
+        code = result_parse(path, &text, root, error);
     text_free(&text);
-    return rc;
+    return code;
 }

@@ -13,7 +13,7 @@
 #include "tests/record/compare/compare_fixture.h"
 #include "tests/base/golden.h"
 #include "record/result/experiment_result.h"
-#include "record/result/old_words.h"
+#include "record/result/result.h"
 #include "base/tree.h"
 
 /* An experiment of two methods; "worst" is always the same, "heap" as this says. */

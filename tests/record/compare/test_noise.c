@@ -179,7 +179,7 @@ static void add_part(json_t *root, const char *at, unsigned rounds)
     json_t *part = tree_object();
     tree_put(part, "started_at", tree_text(at));
     tree_put(part, "rounds", tree_count(rounds));
-    tree_append(json_object_get(json_object_get(root, "run"), "parts"), part);
+    tree_append(json_object_get(json_object_get(root, "run"), "sessions"), part);
 }
 
 /* `order`: one character a round, which run it belongs to. */
@@ -188,7 +188,7 @@ static bool alternated(const char *order)
     json_t *root[2];
     for (int i = 0; i < 2; i++) {
         json_t *run = tree_object();
-        tree_put(run, "parts", tree_array());
+        tree_put(run, "sessions", tree_array());
         root[i] = tree_object();
         tree_put(root[i], "run", run);
     }
@@ -204,7 +204,7 @@ static bool alternated(const char *order)
     return is;
 }
 
-static void what_alternated_is_told_by_its_parts(void **state)
+static void what_alternated_is_told_by_its_sessions(void **state)
 {
     (void)state;
     assert_true(alternated("abababababab"));
@@ -232,7 +232,7 @@ static const char *verdict(bool base_knows, bool fresh_knows, bool in_turns)
         add_case(&runs[i], "restless", ns, 10);
         if (i ? fresh_knows : base_knows)
             noise_take(runs[i].root, aa.root);
-        json_array_clear(json_object_get(json_object_get(runs[i].root, "run"), "parts"));
+        json_array_clear(json_object_get(json_object_get(runs[i].root, "run"), "sessions"));
         for (int p = 0; in_turns && p < 10; p++) {
             char at[64];
             snprintf(at, sizeof at, "2026-01-01T00:00:%02d.000Z", 2 * p + i);
@@ -273,7 +273,7 @@ int main(void)
         cmocka_unit_test(all_cases_together_have_a_floor_of_their_own),
         cmocka_unit_test(too_few_rounds_have_no_floor),
         cmocka_unit_test(a_floor_is_taken_over_on_the_same_machine_only),
-        cmocka_unit_test(what_alternated_is_told_by_its_parts),
+        cmocka_unit_test(what_alternated_is_told_by_its_sessions),
         cmocka_unit_test(below_the_floor_nothing_is_established),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

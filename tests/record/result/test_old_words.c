@@ -23,7 +23,7 @@ static json_t *load(const char *path)
 static void a_kept_experiment_has_methods(void **state)
 {
     (void)state;
-    json_t *root = load("results/6827db66/20261121T193539Z-6733acbf8b57.json");
+    json_t *root = load("results/6827db66/20261121T193539Z-6733acbf8b57.json.gz");
     const json_t *experiment = json_array_get(json_object_get(root, "experiments"), 0);
     size_t i, heaps = 0;
     json_t *row;
@@ -45,7 +45,7 @@ static void a_kept_experiment_has_methods(void **state)
 static void a_kept_atlas_has_methods(void **state)
 {
     (void)state;
-    json_t *root = load("results/6827db66/20261121T182536Z-890706878df1.json");
+    json_t *root = load("results/6827db66/20261121T182536Z-890706878df1.json.gz");
     struct atlas atlas;
     struct error error = {0};
     assert_int_equal(atlas_of_result(root, "cuda:0", &atlas, &error), 0);
@@ -55,11 +55,25 @@ static void a_kept_atlas_has_methods(void **state)
     json_decref(root);
 }
 
+/* The sessions of a run were its parts. */
+static void a_kept_run_has_sessions(void **state)
+{
+    (void)state;
+    json_t *root = load("results/6827db66/20261121T182743Z-890706878df1.json.gz");
+    const json_t *run = json_object_get(root, "run");
+    const json_t *sessions = json_object_get(run, "sessions");
+    assert_int_equal(json_array_size(sessions), 1);
+    assert_int_equal(tree_get_number(json_array_get(sessions, 0), "rounds"), 6);
+    assert_null(json_object_get(run, "parts"));
+    json_decref(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kept_experiment_has_methods),
         cmocka_unit_test(a_kept_atlas_has_methods),
+        cmocka_unit_test(a_kept_run_has_sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

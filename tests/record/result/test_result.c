@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "record/result/newest.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"

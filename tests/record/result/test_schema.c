@@ -98,6 +98,25 @@ static void produced_files_are_valid(void **state)
     }
 }
 
+/* `run.sessions` was `run.parts` before 1.6. */
+static void sessions_have_had_another_name(void **state)
+{
+    (void)state;
+    struct result result = record_fixture(1);
+    json_t *run = json_object_get(result.root, "run");
+    json_t *sessions = tree_share(run, "sessions");
+    assert_int_equal(json_array_size(sessions), 1);
+    tree_put(run, "parts", json_incref(sessions));
+    json_object_del(run, "sessions");
+    assert_true(is_valid(result_schema, result.root));
+    json_object_del(json_array_get(sessions, 0), "rounds");
+    assert_false(is_valid(result_schema, result.root));
+    tree_put(run, "sessions", sessions);
+    json_object_del(run, "parts");
+    assert_false(is_valid(result_schema, result.root));
+    result_free(&result);
+}
+
 /* A result with a suite, and what a row may not say. */
 static void suites_are_valid(void **state)
 {
@@ -364,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(produced_files_are_valid),
+        cmocka_unit_test(sessions_have_had_another_name),
         cmocka_unit_test(suites_are_valid),
         cmocka_unit_test(spaces_are_valid),
         cmocka_unit_test(memory_is_valid),
