@@ -27,6 +27,43 @@ int execute_layout(struct executor *e, const struct name *n, bool but_rows, stru
     return code;
 }
 
+int execute_slice(struct executor *e, const struct stm *stm, const struct layout *whole,
+                  struct layout *part)
+{
+    *part = (struct layout){.offset = whole->offset};
+    for (unsigned d = 0; d < stm->slice_rank; d++) {
+        const struct slice_dim *dim = &stm->slice[d];
+        int64_t start = 0, length = whole->shape[d], step = 1;
+        int code = dim->start ? execute_size(e, dim->start, &start) : 0;
+        if (!code && dim->fixed)
+            length = 1;
+        if (!code && dim->length)
+            code = execute_size(e, dim->length, &length);
+        if (!code && dim->step)
+            code = execute_size(e, dim->step, &step);
+        if (code)
+            return code;
+        int64_t reach;
+        bool outside = length < 0 || __builtin_mul_overflow(length - 1, step, &reach) ||
+                       __builtin_add_overflow(start, reach, &reach);
+        if (!outside && length > 0)
+            outside =
+                start < 0 || start >= whole->shape[d] || reach < 0 || reach >= whole->shape[d];
+        if (outside)
+            return execute_fail(e, stm->at,
+                                "dimension %u has %lld elements; from %lld, %lld of them "
+                                "by steps of %lld, are not all inside",
+                                d, (long long)whole->shape[d], (long long)start, (long long)length,
+                                (long long)step);
+        part->offset += length > 0 ? start * whole->stride[d] : 0;
+        if (!dim->fixed) {
+            part->shape[part->rank] = length;
+            part->stride[part->rank++] = step * whole->stride[d];
+        }
+    }
+    return 0;
+}
+
 static int no_block(struct executor *e, const struct name *n)
 {
     return execute_fail(e, n->at, "'%s' is in block '%s', which is not allocated", n->text,

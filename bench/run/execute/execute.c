@@ -216,7 +216,7 @@ static int run_view(struct executor *e, const struct step *s)
         break;
     default: {
         struct layout part;
-        code = move_slice_layout(e, stm, from, &part);
+        code = execute_slice(e, stm, from, &part);
         fits = !code && layout_same_shape(out, &part);
     }
     }
@@ -246,20 +246,6 @@ static int run_step(struct executor *e, const struct step *s)
         return run_scalar(e, stm);
     case STM_ALLOC:
         return blocks_alloc(e, stm->outs[0], stm->expr, stm->at);
-    case STM_KERNEL:
-        return launch_kernel(e, s);
-    case STM_ELEMENT:
-        return move_element(e, s);
-    case STM_COPY:
-        return move_copy(e, s);
-    case STM_CONCAT:
-        return move_concat(e, s);
-    case STM_UPDATE:
-        return move_update(e, s);
-    case STM_REPLICATE:
-        return move_fill(e, s);
-    case STM_IOTA:
-        return move_iota(e, s);
     case STM_SCRATCH:
         return execute_bind_passed(e, stm->outs[0]);
     case STM_IF:
@@ -268,8 +254,13 @@ static int run_step(struct executor *e, const struct step *s)
         return run_loop(e, s);
     case STM_ASSERT:
         return run_assert(e, stm);
-    default:
+    case STM_ALIAS:
+    case STM_RESHAPE:
+    case STM_REARRANGE:
+    case STM_SLICE:
         return run_view(e, s);
+    default:
+        return launch_statement(e, s);
     }
 }
 
@@ -296,28 +287,14 @@ static void prepare_scope(struct executor *e, struct scope *scope)
         struct step_state *state = s->state = arena_alloc(&e->arena, sizeof *state);
         const struct stm *stm = s->stm;
         unsigned values = stm->kind == STM_LOOP ? stm->loop->param_count : stm->out_count;
-        switch (stm->kind) {
-        case STM_KERNEL:
-            launch_prepare(e, s);
-            break;
-        case STM_COPY:
-        case STM_CONCAT:
-        case STM_UPDATE:
-        case STM_REPLICATE:
-        case STM_IOTA:
-            state->kernel = move_find_kernel(e, stm);
-            break;
-        case STM_IF:
-        case STM_LOOP:
-            state->passed = arena_alloc(&e->arena, values * sizeof *state->passed);
-            for (unsigned i = 0; i < stm->out_count; i++)
-                state->passes_arrays |= e->fun->names[stm->outs[i]].kind == NAME_ARRAY;
-            prepare_scope(e, s->then);
-            prepare_scope(e, s->otherwise);
-            break;
-        default:
-            break;
-        }
+        launch_prepare(e, s);
+        if (stm->kind != STM_IF && stm->kind != STM_LOOP)
+            continue;
+        state->passed = arena_alloc(&e->arena, values * sizeof *state->passed);
+        for (unsigned i = 0; i < stm->out_count; i++)
+            state->passes_arrays |= e->fun->names[stm->outs[i]].kind == NAME_ARRAY;
+        prepare_scope(e, s->then);
+        prepare_scope(e, s->otherwise);
     }
 }
 

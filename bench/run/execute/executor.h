@@ -1,40 +1,41 @@
-/* Inside the executor: the state that its files share. Not for others. */
+/* Inside the executor: the state that its files share. Only an implementation of deferred.h includes
+ * it from elsewhere. */
 #ifndef GAMUT_RUN_EXECUTOR_H
 #define GAMUT_RUN_EXECUTOR_H
 
+#include "run/execute/array_layout.h"
 #include "run/execute/deferred.h"
 #include "run/execute/execute.h"
-#include "run/execute/array_layout.h"
 #include "run/execute/liveness.h"
 #include "run/execute/trace.h"
 
 enum { NO_BLOCK = -1 };
 
-/* An array that is bound: its layout counts elements from the start of the memory. */
+/* An array that is bound to a name. */
 struct array_state {
     uint64_t memory;
-    struct layout layout;
+    struct layout layout; /* in elements from the start of the memory */
     struct heap_array heap;
 };
 
-/* A block and how many hold it. `uses` counts the holders by the last-use rule, whatever the
- * policy. */
+/* A block that names hold. */
 struct held_block {
     struct block block;
-    struct allocator *allocator; /* that it is from */
-    uint64_t requested;
+    struct allocator *allocator; /* that gave it */
+    uint64_t requested;          /* bytes */
     const char *tag;
-    unsigned holders, uses;
-    int next_free;
-    bool in_heap; /* the device's heap: `block` then has a memory, and an offset once located */
+    unsigned holders; /* references by the release policy: with the last one the block is freed */
+    unsigned uses;    /* references by the last-use rule, whatever the policy */
+    int next_free;    /* of a spare one: the next, or NO_BLOCK */
+    bool in_heap; /* the device's heap gave it: `block` has a memory, and an offset once located */
     struct heap_block heap;
 };
 
-/* A value on its way from one name to another: an initial value, a result. */
+/* A value being passed between names: a loop's initial value or a body's result. */
 struct passed {
     union scalar scalar;
-    struct linear_size linear; /* of a scalar that is not known yet */
-    int lacks;
+    struct linear_size linear; /* of a scalar that the host does not know yet */
+    int lacks;                 /* of a scalar in a dry run: as in struct executor */
     struct array_state array;
     int block;
 };
@@ -46,8 +47,8 @@ struct step_state {
     enum launch_arg_kind *kinds;
     union launch_value *arguments;
     struct launched_array *launched; /* the arrays of the statement's kernel */
-    bool uses_heap;                  /* some of them are in a heap of the device */
-    struct launch_array *used;       /* the same for a group of devices; NULL: it is none */
+    bool uses_heap;                  /* some of them are in the device's heap */
+    struct launch_array *used;       /* room for as many; NULL unless on a group of devices */
     struct passed *passed;           /* of an if or a loop: a value for each result */
     bool passes_arrays;
 };
@@ -56,9 +57,9 @@ struct step_state {
 struct launched_array {
     const struct array_state *state;
     unsigned element_bytes;
-    unsigned thread_rank; /* dimensions of its layout that are those of the threads */
+    unsigned thread_rank; /* the first dimensions of its layout, which are those of the threads */
     bool written;
-    bool fresh;   /* what its elements were before means nothing */
+    bool fresh;   /* a fresh array: the kernel does not see what its elements were before */
     bool in_heap; /* the kernel finds it by its slot */
 };
 
@@ -68,9 +69,9 @@ struct executor {
     struct device *device;
     struct device_program *built;
     const struct kernels *kernels;
-    bool has_variants;    /* the device compiles kernels for what a launch takes for granted */
-    bool adds_offsets;    /* see device_info */
-    bool is_device_group; /* of devices */
+    bool has_variants; /* the device compiles a kernel anew for what a launch takes for granted */
+    bool adds_offsets; /* see device_info */
+    bool is_device_group;
     enum release_policy policy;
     struct arena arena;
     struct scope *root;
@@ -81,16 +82,16 @@ struct executor {
     int *block_of, *use_of;
     unsigned char *kinds;  /* enum name_kind, close together: names themselves are large */
     unsigned char *spaces; /* enum space, of memories */
-    bool *has_arrays;      /* of a memory: is some array in it by this name? */
-    /* Of a dry run: the scalar without a value that this one follows from, or NO_NAME. NULL: this
-     * is no dry run. */
+    bool *has_arrays;      /* of memories: is there an array in it? */
+    /* Of scalars in a dry run: the scalar without a value that this one follows from, or NO_NAME.
+     * NULL unless this is a dry run. */
     int *lacks;
-    unsigned *reads; /* of a dry run: how often a scalar has been read from an array */
+    unsigned *reads; /* in a dry run: how often a scalar has been read from an array */
     unsigned dry_iterations;
     const struct arguments *arguments;
 
     struct held_block *blocks;
-    int free_block;
+    int free_block; /* the first spare one */
     unsigned block_capacity;
 
     struct allocator *allocators[SPACES];
@@ -102,7 +103,8 @@ struct executor {
     struct error *error;
 };
 
-/* evaluate.c: the lowest file of the executor */
+/* ---- evaluate.c: expressions; the lowest file of the executor ---- */
+
 /* Sets the error to ERR_PROGRAM with the message and the position `at`, and returns it. */
 int execute_fail(struct executor *e, struct place at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -115,8 +117,7 @@ int execute_need(struct executor *e, int name);
 /* The size of a block for `name`, which may not be negative. */
 int execute_block_bytes(struct executor *e, int name, const struct expr *size, struct place at,
                         int64_t *bytes);
-/* Scalars of a dry run; not called in any other run. */
-/* The first mention in `expr` of a scalar without a value, or NULL. */
+/* The first mention in `expr` of a scalar without a value, or NULL. These four are for dry runs. */
 const struct expr *dry_scalar_in(const struct executor *e, const struct expr *expr);
 /* Does the scalar `name`, bound to `expr`, have no value because one in `expr` has none? Notes it. */
 bool dry_scalar_follows(struct executor *e, int name, const struct expr *expr);
@@ -126,36 +127,67 @@ void dry_scalar_read(struct executor *e, int name);
  * iterations. */
 int dry_iteration(struct executor *e, const struct stm *loop);
 
-/* bind.c */
+/* ---- blocks.c: references on blocks ---- */
+
+/* `name = alloc(size)`: the name gets a fresh block, and lets go of what it held. */
+int blocks_alloc(struct executor *e, int name, const struct expr *size, struct place at);
+/* The name holds the block, and takes over one reference from the caller. */
+void blocks_hold(struct executor *e, int name, int block);
+void blocks_add_reference(struct executor *e, int block);
+/* The last statement that uses the name has run. The policy decides whether it lets go. */
+int blocks_last_use(struct executor *e, int name);
+/* The name lets go of its block, whatever the policy. */
+int blocks_let_go(struct executor *e, int name);
+void blocks_free_all(struct executor *e);
+/* The allocators of all spaces give back what is spare. */
+int blocks_trim(struct executor *e);
+/* Is the name's memory in a heap that the device runs? */
+static inline bool blocks_in_heap(const struct executor *e, int memory)
+{
+    return e->deferred && memory != NO_NAME && e->fun->names[memory].space == SPACE_HEAP;
+}
+/* Most names hold nothing when they are to let go. This finds it out without a call. */
+static inline bool blocks_holds(const struct executor *e, int name)
+{
+    return e->block_of[name] != NO_BLOCK || e->use_of[name] != NO_BLOCK;
+}
+
+/* ---- bind.c: arrays in their blocks ---- */
+
 /* Binds an array that the host will use: computes its layout from its type and checks that it stays
  * in its block. */
 int execute_bind_array(struct executor *e, int name);
 /* Binds an array that only kernels will use; in the device's heap perhaps without its location. */
 int execute_bind_passed(struct executor *e, int name);
-/* The same for an array in a block whose offset and size are as known as they need to be. */
+/* Binds an array by what is known of its block. */
 int execute_bind_plain(struct executor *e, int name);
 /* Shape and index function of a name, in numbers; with `but_rows` shape[0] stays 0. */
 int execute_layout(struct executor *e, const struct name *name, bool but_rows,
                    struct layout *layout);
+/* The part of `whole` that the slice of a statement names. */
+int execute_slice(struct executor *e, const struct stm *stm, const struct layout *whole,
+                  struct layout *part);
 /* Are the two the same elements in the same order? `b`, perhaps a copy, is brought up to date. */
 int execute_same_place(struct executor *e, const struct array_state *a, struct array_state *b,
                        bool *same);
 
-/* blocks.c: references on blocks */
-int blocks_alloc(struct executor *e, int name, const struct expr *bytes, struct place at);
-void blocks_hold(struct executor *e, int name, int block); /* takes over one reference */
-void blocks_add_reference(struct executor *e, int block);
-/* Is the name's memory in a heap that the device runs? Never in a dry run. */
-static inline bool blocks_in_heap(const struct executor *e, int memory)
-{
-    return e->deferred && memory != NO_NAME && e->fun->names[memory].space == SPACE_HEAP;
-}
-int blocks_last_use(struct executor *e, int name); /* the policy decides what that means */
-int blocks_let_go(struct executor *e, int name);   /* whatever the policy */
-void blocks_free_all(struct executor *e);
-int blocks_trim(struct executor *e); /* of all spaces: gives back what is spare */
+/* ---- launch.c: kernels, and statements that move data ---- */
 
-/* The program has waited for bytes of the device. */
+/* When the executor is opened: what the step needs to run. */
+void launch_prepare(struct executor *e, struct step *s);
+/* Runs a statement that launches, moves or reads. */
+int launch_statement(struct executor *e, const struct step *s);
+/* Launches a kernel that moves data (generate.h) over the shape of `to`; `element` is the type of
+ * `to` and of `value`. `from` and `value` may be NULL. */
+int launch_move(struct executor *e, unsigned kernel, enum element element,
+                const struct array_state *to, const struct array_state *from,
+                const union scalar *value, struct place at);
+/* The fastest variant of the kernel that a launch of these arrays can have. `launch` has the extents
+ * of the device's index space, `extents` those of the kernel, outermost first. */
+enum kernel_form launch_variant(const struct executor *e, const struct launch *launch,
+                                const int64_t *extents, const struct launched_array *arrays,
+                                unsigned count);
+/* Counts that the program has waited for bytes of the device. */
 static inline void execute_count_readback(struct executor *e, uint64_t bytes)
 {
     e->counts.readback_count++;
@@ -163,68 +195,12 @@ static inline void execute_count_readback(struct executor *e, uint64_t bytes)
     e->counts.copy[COPY_host_device].bytes += bytes;
 }
 
-static inline unsigned execute_find_kernel(const struct executor *e, const char *name)
-{
-    return e->kernels ? kernels_find(e->kernels, name) : 0;
-}
+/* ---- array_log.c: what the listener of a trace hears of arrays ---- */
 
-/* Names mostly hold nothing when they are told to let go: found out without a call. */
-static inline bool blocks_holds(const struct executor *e, int name)
-{
-    return e->block_of[name] != NO_BLOCK || e->use_of[name] != NO_BLOCK;
-}
-
-/* array_log.c: tells the listener of the trace which arrays a statement has used and filled */
+/* After a statement: which arrays it has used and filled. */
 void array_log_statement(struct executor *e, const struct stm *stm);
 void array_log_one(struct executor *e, int name, bool fresh);
-void array_log_results(struct executor *e); /* somebody will read them */
-
-/* move.c: statements that move data */
-unsigned move_find_kernel(const struct executor *e, const struct stm *s);
-/* The part of `whole` that the slice of a statement names. */
-int move_slice_layout(struct executor *e, const struct stm *stm, const struct layout *whole,
-                      struct layout *part);
-/* Launches a kernel that moves data (generate.h) over to's shape; `element` is to's type. `from`
- * and `value` (of that type) may be NULL. */
-int move_launch(struct executor *e, unsigned kernel, enum element element,
-                const struct array_state *to, const struct array_state *from,
-                const union scalar *value, struct place at);
-int move_copy(struct executor *e, const struct step *s);
-int move_concat(struct executor *e, const struct step *s);
-int move_update(struct executor *e, const struct step *s);
-int move_fill(struct executor *e, const struct step *s);
-int move_iota(struct executor *e, const struct step *s);
-int move_element(struct executor *e, const struct step *s);
-
-/* launch.c */
-/* The fastest variant of the kernel that a launch of these arrays can have. `launch` has the extents
- * of the device's index space, `extents` those of the kernel, outermost first. */
-enum kernel_form launch_variant(const struct executor *e, const struct launch *launch,
-                                const int64_t *extents, const struct launched_array *arrays,
-                                unsigned count);
-void launch_prepare(struct executor *e, struct step *s);
-int launch_kernel(struct executor *e, const struct step *s);
-/* A kernel about to be launched. */
-struct kernel_call {
-    unsigned kernel; /* its number */
-    unsigned rank, group_items;
-    int64_t extents[RANK_MAX]; /* outermost first */
-    unsigned array_count;
-    const struct launched_array *arrays;
-    struct launch_array *used; /* room for as many, or NULL */
-    int member;                /* as in struct launch */
-    unsigned argument_count;
-    const enum launch_arg_kind *kinds;
-    const union launch_value *arguments;
-    struct place at;
-};
-/* Launches it; nothing if an extent is 0. */
-int launch_call(struct executor *e, const struct kernel_call *call);
-/* Writes memory, offset and strides of an array behind the arguments there are. */
-void launch_add_array(const struct executor *e, enum launch_arg_kind *kinds,
-                      union launch_value *arguments, unsigned *count,
-                      const struct launched_array *array);
-void launch_add_scalar(enum launch_arg_kind *kinds, union launch_value *arguments, unsigned *count,
-                       enum element element, union scalar value);
+/* At the end of a run: its results are used. */
+void array_log_results(struct executor *e);
 
 #endif

@@ -1,51 +1,71 @@
-/* Kernel launches: the argument list that generate.h describes, the index space, and the variant of
- * the kernel, which is chosen by how large its indices get and whether its arrays overlap. */
+/* What a run gives the device to do: kernels of the program, and statements that move data.
+ *
+ * A launch has the argument list that generate.h describes, and runs the fastest variant of its
+ * kernel: which one depends on how large its indices get and on whether its arrays overlap.
+ *
+ * A copy between the same bytes in the same order is left out and counted. One between places that
+ * overlap otherwise is an error. All others are the driver's plain copy where both sides are
+ * contiguous, and a kernel where they are not. */
+#include <string.h>
+
 #include "run/execute/executor.h"
 
-static enum launch_arg_kind scalar_kind(enum element element)
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+/* A kernel about to be launched. */
+struct kernel_call {
+    unsigned kernel; /* its number */
+    unsigned rank, group_items;
+    int64_t extents[RANK_MAX]; /* outermost first */
+    unsigned array_count;
+    const struct launched_array *arrays;
+    struct launch_array *used; /* room for as many, or NULL */
+    int member;                /* as in struct launch */
+    unsigned argument_count;   /* of those that are there */
+    enum launch_arg_kind *kinds;
+    union launch_value *arguments;
+    struct place at;
+};
+
+static void add_i64(struct kernel_call *call, int64_t value)
+{
+    call->kinds[call->argument_count] = ARG_I64;
+    call->arguments[call->argument_count++].i64 = value;
+}
+
+static void add_memory(struct kernel_call *call, uint64_t memory)
+{
+    call->kinds[call->argument_count] = ARG_MEMORY;
+    call->arguments[call->argument_count++].memory = memory;
+}
+
+/* Memory, offset and strides of an array, and its slot if it has one. */
+static void add_array(const struct executor *e, struct kernel_call *call,
+                      const struct launched_array *launched)
+{
+    const struct array_state *array = launched->state;
+    const int64_t offset = array->layout.offset - (launched->in_heap ? array->heap.base : 0);
+    const uint64_t bytes = (uint64_t)offset * launched->element_bytes;
+    add_memory(call, array->memory + (e->adds_offsets && array->memory ? bytes : 0));
+    add_i64(call, e->adds_offsets ? 0 : offset);
+    for (unsigned d = 0; d < array->layout.rank; d++)
+        add_i64(call, array->layout.stride[d]);
+    if (!launched->in_heap)
+        return;
+    add_memory(call, e->deferred->heap.slots);
+    add_i64(call, (int64_t)array->heap.slot * KERNEL_SLOT_WORDS);
+    add_memory(call, e->deferred->heap.index);
+}
+
+static void add_scalar(struct kernel_call *call, enum element element, union scalar value)
 {
     static const enum launch_arg_kind kinds[] = {
         [ELEMENT_bool] = ARG_BOOL, [ELEMENT_u8] = ARG_U8,   [ELEMENT_i32] = ARG_I32,
         [ELEMENT_u32] = ARG_U32,   [ELEMENT_i64] = ARG_I64, [ELEMENT_f32] = ARG_F32,
         [ELEMENT_f64] = ARG_F64,
     };
-    return kinds[element];
-}
-
-void launch_add_array(const struct executor *e, enum launch_arg_kind *kinds,
-                      union launch_value *arguments, unsigned *count,
-                      const struct launched_array *launched)
-{
-    const struct array_state *array = launched->state;
-    const int64_t offset = array->layout.offset - (launched->in_heap ? array->heap.base : 0);
-    uint64_t added =
-        e->adds_offsets && array->memory ? (uint64_t)offset * launched->element_bytes : 0;
-    unsigned n = *count;
-    kinds[n] = ARG_MEMORY;
-    arguments[n++].memory = array->memory + added;
-    kinds[n] = ARG_I64;
-    arguments[n++].i64 = e->adds_offsets ? 0 : offset;
-    for (unsigned d = 0; d < array->layout.rank; d++) {
-        kinds[n] = ARG_I64;
-        arguments[n++].i64 = array->layout.stride[d];
-    }
-    if (launched->in_heap) {
-        const struct heap_view *heap = &e->deferred->heap;
-        kinds[n] = ARG_MEMORY;
-        arguments[n++].memory = heap->slots;
-        kinds[n] = ARG_I64;
-        arguments[n++].i64 = (int64_t)array->heap.slot * KERNEL_SLOT_WORDS;
-        kinds[n] = ARG_MEMORY;
-        arguments[n++].memory = heap->index;
-    }
-    *count = n;
-}
-
-void launch_add_scalar(enum launch_arg_kind *kinds, union launch_value *arguments, unsigned *count,
-                       enum element element, union scalar value)
-{
-    kinds[*count] = scalar_kind(element);
-    union launch_value *a = &arguments[(*count)++];
+    call->kinds[call->argument_count] = kinds[element];
+    union launch_value *a = &call->arguments[call->argument_count++];
     switch (element) {
 #define X(name, type, bytes, field)                                                                \
     case ELEMENT_##name:                                                                           \
@@ -56,53 +76,6 @@ void launch_add_scalar(enum launch_arg_kind *kinds, union launch_value *argument
     default:
         break;
     }
-}
-
-static bool is_written(const struct kernel *k, int array)
-{
-    for (unsigned i = 0; i < k->access_count; i++)
-        if (k->accesses[i].array == array && k->accesses[i].written)
-            return true;
-    return false;
-}
-
-/* Does the kernel make a new array of it? */
-static bool is_fresh(const struct executor *e, const struct stm *s, int array)
-{
-    for (unsigned o = 0; o < s->out_count; o++)
-        if (s->outs[o] == array)
-            return s->kernel->taken_over[o] == NO_NAME;
-    return e->fun->names[array].thread_rank > 0;
-}
-
-void launch_prepare(struct executor *e, struct step *s)
-{
-    const struct kernel *k = s->stm->kernel;
-    struct step_state *state = s->state;
-    unsigned count = k->scalar_count + k->rank;
-    for (unsigned i = 0; i < k->array_count; i++) {
-        const struct name *n = &e->fun->names[k->arrays[i]];
-        count += 2 + n->thread_rank + n->rank;
-        if (blocks_in_heap(e, n->memory)) {
-            count += KERNEL_SLOT_ARGUMENTS;
-            state->uses_heap = true;
-        }
-    }
-    state->kernel = execute_find_kernel(e, k->name);
-    state->argument_count = count;
-    state->kinds = arena_alloc(&e->arena, count * sizeof *state->kinds);
-    state->arguments = arena_alloc(&e->arena, count * sizeof *state->arguments);
-    state->launched = arena_alloc(&e->arena, k->array_count * sizeof *state->launched);
-    if (e->is_device_group)
-        state->used = arena_alloc(&e->arena, k->array_count * sizeof *state->used);
-    for (unsigned i = 0; i < k->array_count; i++)
-        state->launched[i] = (struct launched_array){
-            .state = &e->arrays[k->arrays[i]],
-            .element_bytes = (unsigned)element_bytes(e->fun->names[k->arrays[i]].element),
-            .thread_rank = e->fun->names[k->arrays[i]].thread_rank,
-            .written = is_written(k, k->arrays[i]),
-            .fresh = is_fresh(e, s->stm, k->arrays[i]),
-            .in_heap = blocks_in_heap(e, e->fun->names[k->arrays[i]].memory)};
 }
 
 /* ---- which variant of a kernel runs ----------------------------------------------------------- */
@@ -239,7 +212,8 @@ static int enqueue(struct executor *e, const struct kernel_call *call, const str
                                   call->kinds, call->arguments, e->error);
 }
 
-int launch_call(struct executor *e, const struct kernel_call *call)
+/* Launches it; nothing if an extent is 0. */
+static int launch_call(struct executor *e, const struct kernel_call *call)
 {
     struct launch launch = {.extent = {1, 1, 1}, .group_items = call->group_items};
     for (unsigned d = 0; d < call->rank; d++)
@@ -267,6 +241,55 @@ int launch_call(struct executor *e, const struct kernel_call *call)
         error_prefix(e->error, "kernel '%s' (%s:%u): ", e->kernels->names[call->kernel],
                      e->program->path, call->at.line);
     return code;
+}
+
+/* ---- kernels of the program ------------------------------------------------------------------ */
+
+static bool is_written(const struct kernel *k, int array)
+{
+    for (unsigned i = 0; i < k->access_count; i++)
+        if (k->accesses[i].array == array && k->accesses[i].written)
+            return true;
+    return false;
+}
+
+/* Does the kernel make a new array of it? */
+static bool is_fresh(const struct executor *e, const struct stm *s, int array)
+{
+    for (unsigned o = 0; o < s->out_count; o++)
+        if (s->outs[o] == array)
+            return s->kernel->taken_over[o] == NO_NAME;
+    return e->fun->names[array].thread_rank > 0;
+}
+
+static void prepare_kernel(struct executor *e, struct step *s)
+{
+    const struct kernel *k = s->stm->kernel;
+    struct step_state *state = s->state;
+    unsigned count = k->scalar_count + k->rank;
+    for (unsigned i = 0; i < k->array_count; i++) {
+        const struct name *n = &e->fun->names[k->arrays[i]];
+        count += 2 + n->thread_rank + n->rank;
+        if (blocks_in_heap(e, n->memory)) {
+            count += KERNEL_SLOT_ARGUMENTS;
+            state->uses_heap = true;
+        }
+    }
+    state->kernel = e->kernels ? kernels_find(e->kernels, k->name) : 0;
+    state->argument_count = count;
+    state->kinds = arena_alloc(&e->arena, count * sizeof *state->kinds);
+    state->arguments = arena_alloc(&e->arena, count * sizeof *state->arguments);
+    state->launched = arena_alloc(&e->arena, k->array_count * sizeof *state->launched);
+    if (e->is_device_group)
+        state->used = arena_alloc(&e->arena, k->array_count * sizeof *state->used);
+    for (unsigned i = 0; i < k->array_count; i++)
+        state->launched[i] = (struct launched_array){
+            .state = &e->arrays[k->arrays[i]],
+            .element_bytes = (unsigned)element_bytes(e->fun->names[k->arrays[i]].element),
+            .thread_rank = e->fun->names[k->arrays[i]].thread_rank,
+            .written = is_written(k, k->arrays[i]),
+            .fresh = is_fresh(e, s->stm, k->arrays[i]),
+            .in_heap = blocks_in_heap(e, e->fun->names[k->arrays[i]].memory)};
 }
 
 /* The place that a result takes over must be the result's own. */
@@ -302,7 +325,7 @@ static int bind_arrays(struct executor *e, const struct stm *s)
     return 0;
 }
 
-int launch_kernel(struct executor *e, const struct step *s)
+static int launch_kernel(struct executor *e, const struct step *s)
 {
     const struct kernel *k = s->stm->kernel;
     struct step_state *state = s->state;
@@ -311,12 +334,6 @@ int launch_kernel(struct executor *e, const struct step *s)
         code = e->deferred->ops->launch(e, s);
     if (code)
         return code;
-    unsigned count = 0;
-    for (unsigned i = 0; i < k->array_count; i++)
-        launch_add_array(e, state->kinds, state->arguments, &count, &state->launched[i]);
-    for (unsigned i = 0; i < k->scalar_count; i++)
-        launch_add_scalar(state->kinds, state->arguments, &count,
-                          e->fun->names[k->scalars[i]].element, e->values[k->scalars[i]]);
     struct kernel_call call = {.kernel = state->kernel,
                                .rank = k->rank,
                                .group_items = k->group_items,
@@ -327,15 +344,306 @@ int launch_kernel(struct executor *e, const struct step *s)
                                .kinds = state->kinds,
                                .arguments = state->arguments,
                                .at = k->at};
+    for (unsigned i = 0; i < k->array_count; i++)
+        add_array(e, &call, &state->launched[i]);
+    for (unsigned i = 0; i < k->scalar_count; i++)
+        add_scalar(&call, e->fun->names[k->scalars[i]].element, e->values[k->scalars[i]]);
     for (unsigned d = 0; d < k->rank; d++) {
         if (e->lacks && dry_scalar_in(e, k->extents[d]))
             return 0; /* how often it runs changes no memory */
         code = execute_size(e, k->extents[d], &call.extents[d]);
         if (code)
             return code;
-        state->kinds[count] = ARG_I64;
-        state->arguments[count++].i64 = call.extents[d];
+        add_i64(&call, call.extents[d]);
     }
-    call.argument_count = count;
     return launch_call(e, &call);
+}
+
+/* ---- statements that move data --------------------------------------------------------------- */
+
+static size_t bytes_of(const struct executor *e, int array)
+{
+    return element_bytes(e->fun->names[array].element);
+}
+
+int launch_move(struct executor *e, unsigned kernel, enum element element,
+                const struct array_state *to, const struct array_state *from,
+                const union scalar *value, struct place at)
+{
+    enum launch_arg_kind kinds[5 + 3 * RANK_MAX];
+    union launch_value arguments[5 + 3 * RANK_MAX];
+    const unsigned bytes = (unsigned)element_bytes(element);
+    const struct launched_array arrays[] = {
+        {.state = to, .element_bytes = bytes, .written = true, .fresh = true},
+        {.state = from, .element_bytes = bytes}};
+    struct launch_array used[2];
+    struct kernel_call call = {.kernel = kernel,
+                               .rank = to->layout.rank,
+                               .array_count = from ? 2 : 1,
+                               .arrays = arrays,
+                               .used = e->is_device_group ? used : NULL,
+                               .member = MEMBER_OF_CONTENTS,
+                               .kinds = kinds,
+                               .arguments = arguments,
+                               .at = at};
+    for (unsigned i = 0; i < call.array_count; i++)
+        add_array(e, &call, &arrays[i]);
+    if (value)
+        add_scalar(&call, element, *value);
+    for (unsigned d = 0; d < to->layout.rank; d++)
+        add_i64(&call, to->layout.shape[d]);
+    memcpy(call.extents, to->layout.shape, sizeof call.extents);
+    return launch_call(e, &call);
+}
+
+static int launch_mover(struct executor *e, const struct step *s, const struct array_state *to,
+                        const struct array_state *from, const union scalar *value)
+{
+    const struct step_state *state = s->state;
+    return launch_move(e, state->kernel, e->fun->names[s->stm->outs[0]].element, to, from, value,
+                       s->stm->at);
+}
+
+static int plain_copy(struct executor *e, const struct array_state *to,
+                      const struct array_state *from, size_t each, uint64_t bytes)
+{
+    trace_begin_command(e->trace);
+    int code =
+        e->device->ops->copy(e->device, to->memory, (uint64_t)to->layout.offset * each,
+                             from->memory, (uint64_t)from->layout.offset * each, bytes, e->error);
+    trace_copy(e->trace, to->memory, from->memory, bytes);
+    return code;
+}
+
+static int move(struct executor *e, const struct step *s, enum copy_kind kind,
+                const struct array_state *to, const struct array_state *from)
+{
+    struct copy_counts *counts = &e->counts.copy[kind];
+    size_t each = bytes_of(e, s->stm->outs[0]);
+    uint64_t bytes = (uint64_t)layout_count(&to->layout) * each;
+    if (bytes == 0)
+        return 0;
+    if (to->memory == from->memory) {
+        if (layout_equal(&to->layout, &from->layout)) {
+            counts->elided_count++;
+            counts->elided_bytes += bytes;
+            return 0;
+        }
+        if (layout_overlap(&to->layout, &from->layout))
+            return execute_fail(e, s->stm->at, "a copy between two places that overlap");
+    }
+    counts->count++;
+    counts->bytes += bytes;
+    if (layout_contiguous(&to->layout) && layout_contiguous(&from->layout))
+        return plain_copy(e, to, from, each, bytes);
+    return launch_mover(e, s, to, from, NULL);
+}
+
+static int check_shape(struct executor *e, const struct layout *a, const struct layout *b,
+                       struct place at, const char *what)
+{
+    if (layout_same_shape(a, b))
+        return 0;
+    return execute_fail(e, at, "%s: the shapes differ (%lld elements and %lld)", what,
+                        (long long)layout_count(a), (long long)layout_count(b));
+}
+
+static int move_copy(struct executor *e, const struct step *s)
+{
+    const struct stm *stm = s->stm;
+    int code = execute_bind_array(e, stm->outs[0]);
+    if (code)
+        return code;
+    struct array_state *to = &e->arrays[stm->outs[0]], *from = &e->arrays[stm->array];
+    code = check_shape(e, &to->layout, &from->layout, stm->at, "copy");
+    if (code)
+        return code;
+    enum copy_kind kind = stm->loop_carried                  ? COPY_loop_carried
+                          : layout_contiguous(&from->layout) ? COPY_defensive
+                                                             : COPY_layout;
+    return move(e, s, kind, to, from);
+}
+
+static int move_concat(struct executor *e, const struct step *s)
+{
+    const struct stm *stm = s->stm;
+    int out = stm->outs[0];
+    int code = execute_bind_array(e, out);
+    struct array_state part = e->arrays[out];
+    int64_t outer = 0;
+    for (unsigned i = 0; i < stm->piece_count && !code; i++) {
+        const struct array_state *piece = &e->arrays[stm->pieces[i].array];
+        part.layout.shape[0] = piece->layout.shape[0];
+        part.layout.offset = e->arrays[out].layout.offset + outer * part.layout.stride[0];
+        outer += piece->layout.shape[0];
+        if (outer > e->arrays[out].layout.shape[0])
+            break;
+        code = check_shape(e, &part.layout, &piece->layout, stm->at, "concat");
+        if (!code)
+            code = move(e, s, COPY_concat, &part, piece);
+    }
+    if (!code && outer != e->arrays[out].layout.shape[0])
+        code = execute_fail(e, stm->at,
+                            "concat: the pieces have %lld or more rows together, '%s' "
+                            "has %lld",
+                            (long long)outer, e->fun->names[out].text,
+                            (long long)e->arrays[out].layout.shape[0]);
+    return code;
+}
+
+static int fill(struct executor *e, const struct step *s, const struct array_state *to)
+{
+    union scalar value = {.i64 = 0};
+    bool unknown = e->lacks && dry_scalar_in(e, s->stm->expr);
+    int code = unknown ? 0 : execute_evaluate(e, s->stm->expr, &value);
+    return code ? code : launch_mover(e, s, to, NULL, &value);
+}
+
+static int move_update(struct executor *e, const struct step *s)
+{
+    const struct stm *stm = s->stm;
+    int code = execute_bind_array(e, stm->outs[0]);
+    if (code)
+        return code;
+    struct array_state part = {.memory = e->arrays[stm->outs[0]].memory};
+    const struct array_state *whole = &e->arrays[stm->array];
+    if (whole->memory != part.memory ||
+        !layout_equal(&whole->layout, &e->arrays[stm->outs[0]].layout))
+        return execute_fail(e, stm->at,
+                            "'%s' is updated in place but does not lie in the place of "
+                            "'%s'",
+                            e->fun->names[stm->outs[0]].text, e->fun->names[stm->array].text);
+    code = execute_slice(e, stm, &whole->layout, &part.layout);
+    if (code)
+        return code;
+    if (stm->value != NO_NAME) {
+        const struct array_state *value = &e->arrays[stm->value];
+        code = check_shape(e, &part.layout, &value->layout, stm->at, "with");
+        return code ? code : move(e, s, COPY_in_place, &part, value);
+    }
+    if (part.layout.rank == 0) { /* one element: a space of one thread */
+        part.layout.rank = 1;
+        part.layout.shape[0] = part.layout.stride[0] = 1;
+    }
+    return fill(e, s, &part);
+}
+
+static int move_fill(struct executor *e, const struct step *s)
+{
+    int code = execute_bind_array(e, s->stm->outs[0]);
+    return code ? code : fill(e, s, &e->arrays[s->stm->outs[0]]);
+}
+
+static int move_iota(struct executor *e, const struct step *s)
+{
+    int code = execute_bind_array(e, s->stm->outs[0]);
+    return code ? code : launch_mover(e, s, &e->arrays[s->stm->outs[0]], NULL, NULL);
+}
+
+/* In pinned memory it is the host's to load once the device has been waited for. */
+static bool is_loaded(const struct executor *e, int array)
+{
+    return e->spaces[e->fun->names[array].memory] == SPACE_PINNED;
+}
+
+static int read_element(struct executor *e, const struct stm *stm, size_t bytes, bool *deferred)
+{
+    const struct device_ops *ops = e->device->ops;
+    const struct array_state *array = &e->arrays[stm->array];
+    struct layout element;
+    int code = execute_slice(e, stm, &array->layout, &element);
+    if (code)
+        return code;
+    union scalar value = {.i64 = 0};
+    if (e->deferred)
+        code = e->deferred->ops->read(e, stm, array->memory, element.offset, deferred);
+    if (code || *deferred)
+        return code;
+    trace_begin_call(e->trace);
+    code = (is_loaded(e, stm->array) ? ops->load : ops->read)(
+        e->device, &value, array->memory, (uint64_t)element.offset * bytes, bytes, e->error);
+    trace_read(e->trace, array->memory, bytes);
+    e->values[stm->outs[0]] = value;
+    return code;
+}
+
+static int move_element(struct executor *e, const struct step *s)
+{
+    const struct stm *stm = s->stm;
+    size_t bytes = bytes_of(e, stm->array);
+    bool deferred = false;
+    int code = 0;
+    if (e->lacks)
+        dry_scalar_read(e, stm->outs[0]);
+    else
+        code = read_element(e, stm, bytes, &deferred);
+    if (code || deferred)
+        return code;
+    if (is_loaded(e, stm->array))
+        e->counts.readback_count++;
+    else
+        execute_count_readback(e, bytes);
+    return 0;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+/* The number of the kernel that moves data for the statement; 0 if it needs none. */
+static unsigned find_mover(const struct executor *e, const struct stm *s)
+{
+    char name[KERNEL_NAME_MAX];
+    const struct name *out = &e->fun->names[s->outs[0]];
+    unsigned kept = 0;
+    switch (s->kind) {
+    case STM_COPY:
+    case STM_CONCAT:
+        kernel_copy_name(name, out->rank, element_bytes(out->element));
+        break;
+    case STM_REPLICATE:
+        kernel_fill_name(name, out->element, out->rank);
+        break;
+    case STM_IOTA:
+        kernel_iota_name(name, out->element);
+        break;
+    case STM_UPDATE:
+        for (unsigned d = 0; d < s->slice_rank; d++)
+            kept += !s->slice[d].fixed;
+        if (s->value != NO_NAME)
+            kernel_copy_name(name, kept, element_bytes(out->element));
+        else
+            kernel_fill_name(name, out->element, kept ? kept : 1);
+        break;
+    default:
+        return 0;
+    }
+    return kernels_find(e->kernels, name);
+}
+
+void launch_prepare(struct executor *e, struct step *s)
+{
+    struct step_state *state = s->state;
+    if (s->stm->kind == STM_KERNEL)
+        prepare_kernel(e, s);
+    else if (e->kernels && s->stm->out_count)
+        state->kernel = find_mover(e, s->stm);
+}
+
+int launch_statement(struct executor *e, const struct step *s)
+{
+    switch (s->stm->kind) {
+    case STM_KERNEL:
+        return launch_kernel(e, s);
+    case STM_ELEMENT:
+        return move_element(e, s);
+    case STM_COPY:
+        return move_copy(e, s);
+    case STM_CONCAT:
+        return move_concat(e, s);
+    case STM_UPDATE:
+        return move_update(e, s);
+    case STM_REPLICATE:
+        return move_fill(e, s);
+    default:
+        return move_iota(e, s);
+    }
 }

@@ -206,7 +206,7 @@ static int put_value(struct executor *e, uint64_t place, uint64_t memory, int64_
         return 0;
     to.layout.offset = (int64_t)(place / bytes);
     from.layout.offset = index;
-    return move_launch(e, l->copy_kernels[bytes], element, &to, &from, NULL, at);
+    return launch_move(e, l->copy_kernels[bytes], element, &to, &from, NULL, at);
 }
 
 /* In pinned memory the host loads the element, once it has waited for the device: nothing is
