@@ -273,8 +273,6 @@ static int list_run(const struct command_line *line)
     return report_error(&error);
 }
 
-static const struct flag flags[] = {{NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL}};
-
 const struct command command_list = {
     .name = "list",
     .summary = "say what there is: workloads, datasets, strategies, merges, residencies, suites, "
@@ -282,7 +280,7 @@ const struct command command_list = {
     .arguments = "[workloads|datasets|strategies|merges|residencies|suites|experiments|devices|"
                  "metrics|charts]",
     .most_positionals = 1,
-    .flags = flags,
+    .flags = flags_none,
     .notes = "What can't be used is listed with the reason. Strategy options are set as in\n"
              "tagged:policy=v4; the values shown are the defaults.\n",
     .run = list_run,

@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 
+const struct flag flags_none[1] = {{NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL}};
+
 static size_t flag_count(const struct flag *flags)
 {
     size_t n = 0;

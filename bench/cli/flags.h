@@ -65,6 +65,8 @@ struct command_line {
     const char *positional[POSITIONALS_MAX];
     int argc; /* of the whole process */
     char **argv;
+    const struct command *const *commands; /* all there are, in the order of the help */
+    size_t command_count;
     struct arena arena; /* owns joined lists; main frees it */
 };
 
@@ -76,6 +78,9 @@ struct command {
     const char *notes;                           /* printed after the flags, or NULL */
     int (*run)(const struct command_line *line); /* returns an exit code */
 };
+
+/* The table of a command without flags. */
+extern const struct flag flags_none[1];
 
 /* Reads the words after the command's name, and the environment: --least-free is also read from
  * GAMUT_LEAST_FREE, the command line wins. ERR_USAGE names the nearest flag and what exists. */

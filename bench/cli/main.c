@@ -11,20 +11,23 @@
 #include "run/rounds/process.h"
 #include "run/rounds/rounds.h"
 
+static const struct command *const commands[] = {
+#define X(name) &command_##name,
+    COMMAND_LIST(X)
+#undef X
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
 static const char *command_name(void *context, size_t i)
 {
-    size_t count;
-    const struct command *const *commands = commands_all(&count);
     (void)context;
-    return i < count ? commands[i]->name : NULL;
+    return i < COMMANDS ? commands[i]->name : NULL;
 }
 
 static void help(FILE *out)
 {
-    size_t count;
-    const struct command *const *commands = commands_all(&count);
     fprintf(out, "%s\n\nusage: gamut COMMAND [...]\n\ncommands:\n", commands_summary);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\ngamut COMMAND --help says more; gamut --version names the build.\n\n"
           "Data goes to stdout, everything else to stderr. Exit codes:\n",
@@ -47,14 +50,12 @@ static void version(void)
 
 static int unknown_command(const char *word)
 {
-    size_t count;
-    const struct command *const *commands = commands_all(&count);
     int nearest = text_nearest(word, command_name, NULL);
     fprintf(stderr, "gamut: there is no command '%s'", word);
     if (nearest >= 0)
         fprintf(stderr, " (did you mean %s?)", commands[nearest]->name);
     fputs("; there are:", stderr);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < COMMANDS; i++)
         fprintf(stderr, " %s", commands[i]->name);
     fputc('\n', stderr);
     return EXIT_INPUT;
@@ -72,7 +73,8 @@ static int run_command(const struct command *command, int argc, char **argv)
             flags_help(command, stdout);
             return EXIT_OK;
         }
-    struct command_line line = {.argc = argc, .argv = argv};
+    struct command_line line = {
+        .argc = argc, .argv = argv, .commands = commands, .command_count = COMMANDS};
     struct error error = {0};
     int exit_code = flags_parse(command, argc - 2, argv + 2, &line, &error) ? report_error(&error)
                                                                             : command->run(&line);
@@ -107,9 +109,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "worker") == 0)
         return worker_main(jobs);
-    size_t count;
-    const struct command *const *commands = commands_all(&count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i]->name, argv[1]) == 0)
             return run_command(commands[i], argc, argv);
     return unknown_command(argv[1]);

@@ -70,7 +70,7 @@ while read -r command; do
 done <commands
 
 # ---- completion
-bash "$here/tests/cli/completion.bash" "$share/bash-completion/completions/gamut" || fail "bash's completion"
+PATH=$(dirname "$installed"):$PATH bash "$here/tests/cli/completion.bash" "$share/bash-completion/completions/gamut" || fail "bash's completion"
 if command -v zsh >/dev/null; then
     zsh -n "$share/zsh/site-functions/_gamut" || fail "zsh's completion"
 else
