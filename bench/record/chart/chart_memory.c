@@ -29,26 +29,21 @@ static int memory_panels_make(const struct chart *chart, const struct chart_subj
                               size_t most, struct memory_panels *panels, struct error *error)
 {
     const struct naming naming = naming_of(of);
-    size_t i;
-    json_t *one_case;
-    *panels = (struct memory_panels){0};
-    json_array_foreach(json_object_get(of->root, "cases"), i, one_case)
-    {
-        const json_t *key = json_object_get(one_case, "key");
+    const json_t *one_case;
+    *panels = (struct memory_panels){.panel = must_alloc(most * sizeof *panels->panel)};
+    for (size_t i = 0; (one_case = case_next(of, &i));) {
         const json_t *memory = json_object_get(one_case, "memory");
-        if (!memory || !case_is_of(key, of))
-            continue;
-        if (panels->count == most) {
+        if (memory && panels->count == most) {
             panels->left_out++;
-            continue;
+        } else if (memory) {
+            struct memory_panel *panel = &panels->panel[panels->count++];
+            panel->memory = memory;
+            naming_column(&naming, true, json_object_get(one_case, "key"), &panel->title);
         }
-        panels->panel = must_realloc(panels->panel, (panels->count + 1) * sizeof *panels->panel);
-        struct memory_panel *panel = &panels->panel[panels->count++];
-        *panel = (struct memory_panel){.memory = memory};
-        naming_column(&naming, true, key, &panel->title);
     }
     if (panels->count)
         return 0;
+    free(panels->panel);
     return error_set(error, ERR_NOT_FOUND,
                      "the chart %s shows what `gamut run --timeline on` records, and no case of "
                      "%s/%s on %s has it",

@@ -1,22 +1,21 @@
-/* Time against memory, a panel a workload: which ways to run are worth choosing. A case is on the
- * front if no other of its panel is at least as good in both and better in one.
+/* Time against memory, a panel a workload: which configurations are worth choosing. A case is on the
+ * front if no other case of its panel is at least as good in both and better in one.
  *
- * Times are over the fastest of the panel, peaks of reserved memory over its least live lower
- * bound: merge sets have bounds of their own, and would be told apart by nothing otherwise.
+ * Times are over the fastest of the panel, peaks of reserved memory over the least live lower bound
+ * of the panel: merge sets have bounds of their own, and over these they would all look alike.
  *
  * Block 0: panel and label. Then two blocks a panel: its points and its front by time,
  *     time memory strategy on_front name
- * where strategy is a number in `series` from 1 on, and name what the strategy is combined with,
- * if there is room for it.
+ * where `strategy` is a number in `series` from 1 on, and `name` says what the strategy is combined
+ * with, if there is room for it.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "record/chart/matrix.h"
-#include "record/chart/gnuplot.h"
 #include "base/tree.h"
+#include "record/chart/gnuplot.h"
 
 enum { PANELS_MOST = 48 };
 
@@ -51,8 +50,7 @@ static int by_time(const void *a, const void *b)
     return (p->memory > q->memory) - (p->memory < q->memory);
 }
 
-/* Names of points so near to each other that they would cover each other are left out, but for the
- * first. */
+/* Leaves out the name of a point that would cover the name of an earlier one. */
 static void thin_names(struct panel *panel)
 {
     double most_time = 1, most_memory = 1;
@@ -70,7 +68,7 @@ static void thin_names(struct panel *panel)
         }
 }
 
-/* Makes times and bytes relative, and finds the front. */
+/* Divides times and bytes, and finds the front. */
 static void finish_panel(struct panel *panel, double fastest, double bound)
 {
     for (size_t i = 0; i < panel->count; i++) {
@@ -90,7 +88,6 @@ static void finish_panel(struct panel *panel, double fastest, double bound)
 static void add_point(struct panel *panel, const json_t *one_case, const struct naming *naming,
                       size_t strategy)
 {
-    const json_t *key = json_object_get(one_case, "key");
     struct text name = {0};
     struct point point = {.time = case_stat(one_case, "wall_ns", "median"),
                           .memory = case_peak(one_case, "peak_reserved_bytes"),
@@ -98,11 +95,20 @@ static void add_point(struct panel *panel, const json_t *one_case, const struct 
     if (!(point.time > 0) || !(point.memory > 0))
         return;
     if (naming->merge || naming->release || naming->residency)
-        naming_column(naming, false, key, &name);
+        naming_column(naming, false, json_object_get(one_case, "key"), &name);
     snprintf(point.name, sizeof point.name, "%s", name.data ? name.data : "");
     text_free(&name);
     panel->point = must_realloc(panel->point, (panel->count + 1) * sizeof point);
     panel->point[panel->count++] = point;
+}
+
+static bool is_in_panel(const struct naming *naming, const json_t *one_case, const char *label)
+{
+    struct text own = {0};
+    naming_row(naming, json_object_get(one_case, "key"), &own);
+    const bool is_it = strcmp(own.data, label) == 0;
+    text_free(&own);
+    return is_it;
 }
 
 static void fill_panel(const struct chart_subject *of, size_t p, struct pareto *pareto)
@@ -110,23 +116,15 @@ static void fill_panel(const struct chart_subject *of, size_t p, struct pareto *
     const struct naming naming = naming_of(of);
     struct panel *panel = &pareto->panel[p];
     double fastest = NAN, bound = NAN;
-    size_t i;
-    json_t *one_case;
-    json_array_foreach(json_object_get(of->root, "cases"), i, one_case)
-    {
-        const json_t *key = json_object_get(one_case, "key");
-        struct text label = {0};
-        if (!case_is_of(key, of))
-            continue;
-        naming_row(&naming, key, &label);
+    const json_t *one_case;
+    for (size_t i = 0; (one_case = case_next(of, &i));) {
+        const char *strategy = tree_get_text(json_object_get(one_case, "key"), "strategy");
         const double least = case_peak(one_case, "live_lower_bound_bytes");
-        if (strcmp(label.data, pareto->panels.name[p]) == 0 && least > 0) {
-            add_point(panel, one_case, &naming,
-                      labels_add(&pareto->strategies, tree_get_text(key, "strategy")) + 1);
-            fastest = fmin(fastest, case_stat(one_case, "wall_ns", "median"));
-            bound = fmin(bound, least);
-        }
-        text_free(&label);
+        if (!(least > 0) || !is_in_panel(&naming, one_case, pareto->panels.name[p]))
+            continue;
+        add_point(panel, one_case, &naming, labels_add(&pareto->strategies, strategy) + 1);
+        fastest = fmin(fastest, case_stat(one_case, "wall_ns", "median"));
+        bound = fmin(bound, least);
     }
     finish_panel(panel, fastest, bound);
 }
@@ -136,15 +134,12 @@ static void find_panels(const struct chart_subject *of, struct pareto *pareto)
 {
     const struct naming naming = naming_of(of);
     struct labels seen = {0};
-    size_t i;
-    json_t *one_case;
-    json_array_foreach(json_object_get(of->root, "cases"), i, one_case)
-    {
-        const json_t *key = json_object_get(one_case, "key");
+    const json_t *one_case;
+    for (size_t i = 0; (one_case = case_next(of, &i));) {
         struct text label = {0};
-        if (!case_is_of(key, of) || !case_is_ok(one_case))
+        if (!case_is_ok(one_case))
             continue;
-        naming_row(&naming, key, &label);
+        naming_row(&naming, json_object_get(one_case, "key"), &label);
         const size_t before = seen.count;
         if (labels_add(&seen, label.data) < before)
             labels_add(&pareto->panels, label.data);

@@ -1,26 +1,26 @@
 /* Whether a run can be trusted: the time of each case in each round over its median of all rounds,
- * against when it was measured. Drift bends all of them, a disturbance lifts those of one moment,
- * and a case that is noisy by nature scatters alone.
+ * in the order of measurement. Drift bends all of them, a disturbance lifts those of one moment, and
+ * a case that is noisy by nature scatters alone.
  *
  * Block 0, a line a round, of all its cases:
  *     round median p10 p90
  * Then a block a strategy:
  *     when deviation spread_lo spread_hi name
- * where `when` is the round and, as its fraction, the place within its order; deviation is 0 for
- * the case's own median; the spread is from p10 to p90 of the round's samples of the case; and the
- * farthest few of all have names. Clocks are not in the file, so they are not in the chart.
+ * where `when` is the round and, as its fraction, the position within the round; `deviation` is 0
+ * for the case's own median; the spread is from p10 to p90 of the round's samples of the case; and
+ * the few that are farthest have names. The file does not record clock rates, so that the chart
+ * cannot show them.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "record/chart/matrix.h"
+#include "base/tree.h"
 #include "record/chart/gnuplot.h"
 #include "record/statistics/statistics.h"
-#include "base/tree.h"
 
-/* So many of the farthest have names, if they are this far. */
+/* The farthest marks have names, if they are this far off. */
 enum { NAMED = 6 };
 static const double far_off = 0.05;
 
@@ -149,14 +149,10 @@ static int stability_write(const struct chart *chart, const struct chart_subject
 {
     struct stability all = {0};
     int code = 0;
-    size_t i;
-    json_t *one_case;
-    json_array_foreach(json_object_get(of->root, "cases"), i, one_case)
-    {
-        if (case_is_of(json_object_get(one_case, "key"), of))
-            add_marks(&all, one_case);
-    }
-    for (i = 0; i < all.count; i++)
+    const json_t *one_case;
+    for (size_t i = 0; (one_case = case_next(of, &i));)
+        add_marks(&all, one_case);
+    for (size_t i = 0; i < all.count; i++)
         all.mark[i].when /= (double)all.slots;
     if (all.rounds < 2) {
         code = error_set(error, ERR_NOT_FOUND,

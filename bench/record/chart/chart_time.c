@@ -1,28 +1,26 @@
-/* Where the time of a run goes: a row for each case, the parts of its wall time side by side.
+/* Where the time of a run goes: a row for each case, the portions of its wall time side by side.
  *
- * Only what the file knows is a part: times of driver calls are measured on the host's clock; on
- * the host device so is the time inside kernels and copies, which elsewhere passes on a clock of
- * its own, in parallel. A free that waits for kernels takes their time; where there is a model of
- * the case, what it takes for waiting is a part of its own, as is the strategy's own time. What is
- * left is the rest. The parts are medians of their own, so they can be a little more than the
- * whole.
+ * Only what the file knows is a portion. Driver calls are timed on the host's clock. Kernels and
+ * copies are, too, on the host device; elsewhere they pass on a clock of their own, in parallel. A
+ * free that waits for kernels takes their time; where there is a model of the case, the waiting is a
+ * portion of its own, as is the strategy's own time. What is left is the rest. Each portion is a
+ * median of its own, so that their sum can be a little more than the whole.
  *
  * Block 0: row, its label, the wall time as text, and where that stands (-1: the name of a
- * workload). One block a part:
+ * workload). One block a portion, over the slowest case of the workload:
  *     row from to ns
- * as parts of the slowest case of the workload; and a last one, of how long the device was at work
- * by the model: row of_slowest ns.
+ * and a last one, of how long the device was at work by the model: row of_slowest ns.
  */
 #include <math.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "record/chart/matrix.h"
-#include "record/chart/gnuplot.h"
+#include "base/arena.h"
 #include "base/tree.h"
+#include "record/chart/gnuplot.h"
 
 /* X(name, title): in the order of the stack. */
-#define PART_LIST(X)                                                                               \
+#define PORTION_LIST(X)                                                                            \
     X(KERNELS, "kernels, copies")                                                                  \
     X(ALLOC, "driver alloc")                                                                       \
     X(FREE, "driver free")                                                                         \
@@ -31,16 +29,16 @@
     X(STRATEGY, "strategy (model)")                                                                \
     X(REST, "rest")
 
-enum part {
-#define X(name, title) PART_##name,
-    PART_LIST(X)
+enum portion {
+#define X(name, title) PORTION_##name,
+    PORTION_LIST(X)
 #undef X
-        PARTS
+        PORTIONS
 };
 
 static const char *const titles[] = {
 #define X(name, title) title,
-    PART_LIST(X)
+    PORTION_LIST(X)
 #undef X
 };
 
@@ -57,207 +55,190 @@ static double known(double ns)
     return ns > 0 ? ns : 0;
 }
 
-/* The parts of a case's median wall time, in ns. */
-static void split(const struct chart_subject *of, const json_t *one_case, double part[PARTS])
+/* Splits a case's median wall time, in ns. */
+static void split_time(const struct chart_subject *of, const json_t *one_case, double ns[PORTIONS])
 {
     const json_t *model = json_object_get(one_case, "model");
     const double wall = case_stat(one_case, "wall_ns", "median");
     double sum = 0;
-    part[PART_KERNELS] = is_host(of) ? known(case_stat(one_case, "device_ns", "median")) : 0;
-    part[PART_ALLOC] = known(case_stat(one_case, "driver_alloc_ns", "median"));
-    part[PART_FREE] = known(case_stat(one_case, "driver_free_ns", "median"));
-    part[PART_TOUCH] = known(case_stat(one_case, "driver_touch_ns", "median"));
-    part[PART_STRATEGY] = known(tree_get_number(model, "allocator_ns"));
-    /* Frees are what waits; the model may think that more of it is waiting than was measured. */
-    part[PART_WAITING] = fmin(known(tree_get_number(model, "waiting_ns")), part[PART_FREE]);
-    part[PART_FREE] -= part[PART_WAITING];
-    part[PART_REST] = 0;
-    for (int p = 0; p < PARTS; p++)
-        sum += part[p];
-    part[PART_REST] = known(wall - sum);
+    ns[PORTION_KERNELS] = is_host(of) ? known(case_stat(one_case, "device_ns", "median")) : 0;
+    ns[PORTION_ALLOC] = known(case_stat(one_case, "driver_alloc_ns", "median"));
+    ns[PORTION_FREE] = known(case_stat(one_case, "driver_free_ns", "median"));
+    ns[PORTION_TOUCH] = known(case_stat(one_case, "driver_touch_ns", "median"));
+    ns[PORTION_STRATEGY] = known(tree_get_number(model, "allocator_ns"));
+    /* Only frees wait; the model may have them wait for longer than they were measured to take. */
+    ns[PORTION_WAITING] = fmin(known(tree_get_number(model, "waiting_ns")), ns[PORTION_FREE]);
+    ns[PORTION_FREE] -= ns[PORTION_WAITING];
+    ns[PORTION_REST] = 0;
+    for (int p = 0; p < PORTIONS; p++)
+        sum += ns[p];
+    ns[PORTION_REST] = known(wall - sum);
 }
 
 /* ---- rows: one for the workload's name, then its cases ---- */
 
-static double slowest_of(const struct matrix *matrix, size_t cluster)
-{
-    double slowest = NAN;
-    for (size_t s = 0; s < matrix->columns.count; s++)
-        slowest = fmax(slowest, case_stat(matrix_cell(matrix, cluster, s), "wall_ns", "median"));
-    return slowest;
-}
-
-/* Where rows stand: groups, of a workload each, below each other in one to three columns. */
-struct rows {
-    size_t count, columns;
-    size_t per_column; /* row r is in column r / per_column */
+struct row {
+    const char *label;      /* borrowed from the matrix */
+    const json_t *one_case; /* NULL: the row is a workload's name */
+    double slowest;         /* wall time of the slowest case of the workload */
+    double ns[PORTIONS];    /* all 0 where the case has no time */
+    size_t column, above;   /* its place in the picture: `above` rows stand above it */
 };
 
-/* Calls `use` for each row, in order; one_case is NULL where the row is a workload's name. */
-typedef void use_row(const struct chart_subject *of, size_t row, const char *label,
-                     const json_t *one_case, double slowest, int part, FILE *out);
+/* The rows stand below each other in one to three columns. */
+struct rows {
+    size_t count, columns, per_column;
+    struct row *row;
+    bool has[PORTIONS]; /* some case has it; the others need no place in the legend */
+};
 
-static size_t group_rows(const struct matrix *matrix, size_t cluster)
+static void add_row(struct rows *rows, const char *label, const json_t *one_case, double slowest)
 {
-    size_t rows = 1;
-    for (size_t s = 0; s < matrix->columns.count; s++) {
-        const json_t *cell = matrix_cell(matrix, cluster, s);
-        rows += cell && !case_is_skipped(cell);
-    }
-    return rows;
+    rows->row[rows->count++] =
+        (struct row){.label = label, .one_case = one_case, .slowest = slowest};
 }
 
-/* A group begins a new column where more than half of it would stand below the even share. */
-static bool begins_column(size_t above, size_t group, size_t share)
+static void add_workload(struct rows *rows, const struct matrix *matrix, size_t r)
 {
-    return above > 0 && above + group / 2 > share;
+    double slowest = NAN;
+    for (size_t c = 0; c < matrix->columns.count; c++)
+        slowest = fmax(slowest, case_stat(matrix_cell(matrix, r, c), "wall_ns", "median"));
+    add_row(rows, matrix->rows.name[r], NULL, slowest);
+    for (size_t c = 0; c < matrix->columns.count; c++) {
+        const json_t *cell = matrix_cell(matrix, r, c);
+        if (!cell || case_is_skipped(cell))
+            continue;
+        add_row(rows, matrix->columns.name[c], cell, slowest);
+        double *ns = rows->row[rows->count - 1].ns;
+        if (!isnan(case_stat(cell, "wall_ns", "median")))
+            split_time(matrix->of, cell, ns);
+        for (int p = 0; p < PORTIONS; p++)
+            rows->has[p] |= ns[p] > 0;
+    }
+}
+
+/* Keeps a workload's rows together. They begin a new column where more than half of them would
+ * stand below the even share. */
+static void place_rows(struct rows *rows)
+{
+    const size_t columns = rows->count <= 62 ? 1 : rows->count <= 124 ? 2 : 3;
+    const size_t share = (rows->count + columns - 1) / columns;
+    size_t column = 0, above = 0;
+    for (size_t i = 0, end; i < rows->count; i = end) {
+        for (end = i + 1; end < rows->count && rows->row[end].one_case; end++)
+            ;
+        if (column + 1 < columns && above > 0 && above + (end - i) / 2 > share) {
+            column++;
+            above = 0;
+        }
+        for (size_t r = i; r < end; r++) {
+            rows->row[r].column = column;
+            rows->row[r].above = above++;
+        }
+        rows->per_column = above > rows->per_column ? above : rows->per_column;
+    }
+    rows->columns = column + 1;
 }
 
 static struct rows rows_of(const struct matrix *matrix)
 {
-    struct rows rows = {.columns = 1};
-    for (size_t c = 0; c < matrix->rows.count; c++)
-        rows.count += group_rows(matrix, c);
-    const size_t columns = rows.count <= 62 ? 1 : rows.count <= 124 ? 2 : 3;
-    size_t above = 0, share = (rows.count + columns - 1) / columns;
-    for (size_t c = 0; c < matrix->rows.count; c++) {
-        const size_t group = group_rows(matrix, c);
-        if (rows.columns < columns && begins_column(above, group, share)) {
-            rows.columns++;
-            above = 0;
-        }
-        above += group;
-        rows.per_column = above > rows.per_column ? above : rows.per_column;
-    }
+    struct rows rows = {0};
+    rows.row = must_alloc(matrix->rows.count * (matrix->columns.count + 1) * sizeof *rows.row);
+    for (size_t r = 0; r < matrix->rows.count; r++)
+        add_workload(&rows, matrix, r);
+    place_rows(&rows);
     return rows;
 }
 
-static void each_row(const struct matrix *matrix, const struct rows *rows, use_row *use, int part,
-                     FILE *out)
+/* ---- data ---- */
+
+static size_t number_of(const struct rows *rows, const struct row *row)
 {
-    const size_t share = (rows->count + rows->columns - 1) / rows->columns;
-    size_t column = 0, above = 0;
-    for (size_t c = 0; c < matrix->rows.count; c++) {
-        const double slowest = slowest_of(matrix, c);
-        if (column + 1 < rows->columns && begins_column(above, group_rows(matrix, c), share)) {
-            column++;
-            above = 0;
-        }
-        size_t row = column * rows->per_column + above;
-        use(matrix->of, row++, matrix->rows.name[c], NULL, slowest, part, out);
-        for (size_t s = 0; s < matrix->columns.count; s++) {
-            const json_t *cell = matrix_cell(matrix, c, s);
-            if (cell && !case_is_skipped(cell))
-                use(matrix->of, row++, matrix->columns.name[s], cell, slowest, part, out);
-        }
-        above += group_rows(matrix, c);
-    }
+    return row->column * rows->per_column + row->above;
 }
 
-static void print_label(const struct chart_subject *of, size_t row, const char *label,
-                        const json_t *one_case, double slowest, int part, FILE *out)
+static void print_label(const struct rows *rows, const struct row *row, FILE *out)
 {
-    const double wall = case_stat(one_case, "wall_ns", "median");
+    const double wall = case_stat(row->one_case, "wall_ns", "median");
     char time[32];
-    (void)of, (void)part;
-    if (!one_case) {
-        fprintf(out, "%zu \"%s\" \"\" -1\n", row, label);
+    fprintf(out, "%zu \"%s\" \"", number_of(rows, row), row->label);
+    if (!row->one_case) {
+        fputs("\" -1\n", out);
     } else if (isnan(wall)) {
-        fprintf(out, "%zu \"%s\" \"", row, label);
-        gnuplot_status(one_case, wall, out);
+        gnuplot_status(row->one_case, wall, out);
         fputs("\" 0\n", out);
     } else {
-        fprintf(out, "%zu \"%s\" \"%s\" %.6g\n", row, label, text_ns(time, wall), wall / slowest);
+        fprintf(out, "%s\" %.6g\n", text_ns(time, wall), wall / row->slowest);
     }
 }
 
-static void print_part(const struct chart_subject *of, size_t row, const char *label,
-                       const json_t *one_case, double slowest, int part, FILE *out)
+static void print_portion(const struct rows *rows, const struct row *row, int portion, FILE *out)
 {
-    double parts[PARTS], before = 0;
-    (void)label;
-    if (!one_case || isnan(case_stat(one_case, "wall_ns", "median")))
-        return;
-    split(of, one_case, parts);
-    for (int p = 0; p < part; p++)
-        before += parts[p];
-    if (parts[part] > 0)
-        fprintf(out, "%zu %.6g %.6g %.0f\n", row, before / slowest,
-                (before + parts[part]) / slowest, parts[part]);
+    double before = 0;
+    for (int p = 0; p < portion; p++)
+        before += row->ns[p];
+    if (row->ns[portion] > 0)
+        fprintf(out, "%zu %.6g %.6g %.0f\n", number_of(rows, row), before / row->slowest,
+                (before + row->ns[portion]) / row->slowest, row->ns[portion]);
 }
 
-static void print_device(const struct chart_subject *of, size_t row, const char *label,
-                         const json_t *one_case, double slowest, int part, FILE *out)
+/* How long the device was at work, by the model; NaN where there is none. */
+static double model_ns(const struct chart_subject *of, const struct row *row)
 {
-    const double ns = tree_get_number(json_object_get(one_case, "model"), "device_ns");
-    (void)label, (void)part;
-    if (one_case && ns > 0 && !is_host(of))
-        fprintf(out, "%zu %.6g %.0f\n", row, ns / slowest, ns);
+    const json_t *model = json_object_get(row->one_case, "model");
+    return is_host(of) ? NAN : tree_get_number(model, "device_ns");
 }
 
-/* ---- the chart ---- */
-
-/* Which parts any case has; the others need no place in the legend. */
-static void find_parts(const struct matrix *matrix, bool has[PARTS])
+static void print_rows(const struct chart_subject *of, const struct rows *rows, FILE *out)
 {
-    for (size_t c = 0; c < matrix->rows.count; c++)
-        for (size_t s = 0; s < matrix->columns.count; s++) {
-            const json_t *cell = matrix_cell(matrix, c, s);
-            double part[PARTS];
-            if (isnan(case_stat(cell, "wall_ns", "median")))
-                continue;
-            split(matrix->of, cell, part);
-            for (int p = 0; p < PARTS; p++)
-                has[p] |= part[p] > 0;
-        }
-}
-
-static void print_rows(const struct matrix *matrix, const struct rows *rows, const bool has[PARTS],
-                       FILE *out)
-{
-    fprintf(out, "# gamut time on %s\n# row label time from\n", matrix->of->device);
-    each_row(matrix, rows, print_label, 0, out);
-    for (int p = 0; p < PARTS; p++)
-        if (has[p]) {
-            fprintf(out, "\n\n# %s: row from to ns\n", titles[p]);
-            each_row(matrix, rows, print_part, p, out);
-        }
+    fprintf(out, "# gamut time on %s\n# row label time from\n", of->device);
+    for (size_t i = 0; i < rows->count; i++)
+        print_label(rows, &rows->row[i], out);
+    for (int p = 0; p < PORTIONS; p++) {
+        if (!rows->has[p])
+            continue;
+        fprintf(out, "\n\n# %s: row from to ns\n", titles[p]);
+        for (size_t i = 0; i < rows->count; i++)
+            print_portion(rows, &rows->row[i], p, out);
+    }
     fputs("\n\n# device at work (model): row of_slowest ns\n", out);
-    each_row(matrix, rows, print_device, 0, out);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *row = &rows->row[i];
+        const double ns = model_ns(of, row);
+        if (ns > 0)
+            fprintf(out, "%zu %.6g %.0f\n", number_of(rows, row), ns / row->slowest, ns);
+    }
     fputs("NaN NaN NaN\n", out);
 }
 
-static const char *title_of(const struct chart_subject *of, enum part part, const bool has[PARTS])
+static const char *title_of(const struct chart_subject *of, enum portion portion, bool has_waiting)
 {
     if (is_host(of))
-        return titles[part];
-    if (part == PART_FREE && !has[PART_WAITING])
+        return titles[portion];
+    if (portion == PORTION_FREE && !has_waiting)
         return "driver free, waiting for kernels included";
-    return part == PART_REST ? "kernels, copies and the rest" : titles[part];
+    return portion == PORTION_REST ? "kernels, copies and the rest" : titles[portion];
 }
 
-static void add_variables(const struct matrix *matrix, const struct rows *rows,
-                          const bool has[PARTS], struct text *out)
+static void add_variables(const struct matrix *matrix, const struct rows *rows, struct text *out)
 {
-    struct labels parts = {0};
+    struct labels names = {0};
     struct text numbers = {0};
     bool has_model = false;
-    for (int p = 0; p < PARTS; p++)
-        if (has[p]) {
-            labels_add(&parts, title_of(matrix->of, (enum part)p, has));
+    for (int p = 0; p < PORTIONS; p++)
+        if (rows->has[p]) {
+            labels_add(&names, title_of(matrix->of, (enum portion)p, rows->has[PORTION_WAITING]));
             text_add(&numbers, "%s%d", numbers.length ? " " : "", p + 1);
         }
-    for (size_t c = 0; c < matrix->rows.count * matrix->columns.count; c++)
-        has_model |=
-            !isnan(tree_get_number(json_object_get(matrix->cell[c], "model"), "device_ns"));
+    for (size_t i = 0; i < rows->count; i++)
+        has_model |= !isnan(model_ns(matrix->of, &rows->row[i]));
     gnuplot_matrix_variables(matrix, out);
-    gnuplot_labels(out, "parts", &parts);
+    gnuplot_labels(out, "parts", &names);
     gnuplot_variable(out, "part_numbers", numbers.data ? numbers.data : "");
     gnuplot_number(out, "across", (double)rows->columns);
     gnuplot_number(out, "per_column", (double)rows->per_column);
-    gnuplot_variable(out, "marks",
-                     has_model && !is_host(matrix->of) ? "device at work (model)" : "");
-    labels_free(&parts);
+    gnuplot_variable(out, "marks", has_model ? "device at work (model)" : "");
+    labels_free(&names);
     text_free(&numbers);
 }
 
@@ -265,15 +246,13 @@ static int time_write(const struct chart *chart, const struct chart_subject *of,
                       struct text *variables, struct error *error)
 {
     struct matrix matrix;
-    bool has[PARTS] = {false};
     int code = matrix_make(chart->name, of, &(struct matrix_rules){0}, &matrix, error);
     if (code)
         return code;
-    const struct rows rows = rows_of(&matrix);
-    find_parts(&matrix, has);
-    if (!has[PART_REST])
+    struct rows rows = rows_of(&matrix);
+    if (!rows.has[PORTION_REST])
         code = error_set(error, ERR_NOT_FOUND, "no case on %s has a time for the chart %s",
-                         of->device, chart_time.name);
+                         of->device, chart->name);
     else if (rows.count > ROWS_MOST)
         code =
             error_set(error, ERR_USAGE,
@@ -281,9 +260,10 @@ static int time_write(const struct chart *chart, const struct chart_subject *of,
                       "choose some with -w and -s",
                       chart->name, of->device, rows.count, ROWS_MOST);
     if (code == 0) {
-        print_rows(&matrix, &rows, has, data);
-        add_variables(&matrix, &rows, has, variables);
+        print_rows(of, &rows, data);
+        add_variables(&matrix, &rows, variables);
     }
+    free(rows.row);
     matrix_free(&matrix);
     return code;
 }
