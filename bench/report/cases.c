@@ -18,14 +18,6 @@ enum { OPEN_ROWS = 120, WARNINGS_MOST = 500 };
 
 /* ---- not ok, or with a warning --------------------------------------------------------------- */
 
-static size_t count_failures(const json_t *cases)
-{
-    size_t i, count = 0;
-    json_t *each;
-    json_array_foreach(cases, i, each) count += !case_is_ok(each);
-    return count;
-}
-
 static void print_failures(FILE *out, const json_t *cases)
 {
     static const struct text_grid_column columns[] = {
@@ -46,14 +38,6 @@ static void print_failures(FILE *out, const json_t *cases)
                            tree_get_text(each, "reason"));
         }
     page_table_end(out);
-}
-
-static size_t count_warnings(const json_t *cases)
-{
-    size_t i, count = 0;
-    json_t *each;
-    json_array_foreach(cases, i, each) count += json_array_size(json_object_get(each, "warnings"));
-    return count;
 }
 
 static void print_warnings(FILE *out, const json_t *cases, size_t count)
@@ -78,7 +62,13 @@ static void print_warnings(FILE *out, const json_t *cases, size_t count)
 void section_failures(const struct page *page, const struct page_file *file)
 {
     const json_t *cases = json_object_get(file->root, "cases");
-    const size_t failures = count_failures(cases), warnings = count_warnings(cases);
+    size_t i, failures = 0, warnings = 0;
+    json_t *each;
+    json_array_foreach(cases, i, each)
+    {
+        failures += !case_is_ok(each);
+        warnings += json_array_size(json_object_get(each, "warnings"));
+    }
     if (!failures && !warnings)
         return;
     page_section(page, file, "failed", "Discarded and failed",

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/text.h"
 #include "base/tree.h"
+#include "record/chart/matrix.h"
 #include "record/facts/context.h"
 #include "report/sections.h"
 #include "run/select/inputs.h"
@@ -22,9 +24,8 @@ struct merged_program {
 };
 
 struct merged_programs {
-    size_t count;
+    struct labels names; /* "workload\ndataset" */
     struct merged_program *programs;
-    json_t *index; /* "workload\ndataset" -> position */
 };
 
 static void add_set(struct merged_program *program, const char *set)
@@ -36,32 +37,26 @@ static void add_set(struct merged_program *program, const char *set)
         program->sets[program->set_count++] = set;
 }
 
-static void add_key(struct merged_programs *all, const json_t *key)
-{
-    const char *workload = tree_get_text(key, "workload"), *dataset = tree_get_text(key, "dataset");
-    if (strcmp(tree_get_text(key, "merge"), "none") == 0)
-        return;
-    struct text name = {0};
-    text_add(&name, "%s\n%s", workload, dataset);
-    const json_t *known = json_object_get(all->index, name.data);
-    const size_t i = known ? (size_t)json_integer_value(known) : all->count;
-    if (!known) {
-        tree_put(all->index, name.data, tree_count(i));
-        all->programs = must_realloc(all->programs, ++all->count * sizeof *all->programs);
-        all->programs[i] = (struct merged_program){.workload = workload, .dataset = dataset};
-    }
-    add_set(&all->programs[i], tree_get_text(key, "merge"));
-    text_free(&name);
-}
-
 static struct merged_programs programs_of(const json_t *root)
 {
-    struct merged_programs all = {.index = tree_object()};
-    size_t i;
-    json_t *each;
-    json_array_foreach(json_object_get(root, "cases"), i, each)
-        add_key(&all, json_object_get(each, "key"));
-    json_decref(all.index);
+    const json_t *cases = json_object_get(root, "cases"), *one_case;
+    struct merged_programs all = {0};
+    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
+        const json_t *key = json_object_get(one_case, "key");
+        struct merged_program program = {.workload = tree_get_text(key, "workload"),
+                                         .dataset = tree_get_text(key, "dataset")};
+        struct text name = {0};
+        if (case_is_unmerged(one_case))
+            continue;
+        text_add(&name, "%s\n%s", program.workload, program.dataset);
+        const size_t known = all.names.count, p = labels_add(&all.names, name.data);
+        text_free(&name);
+        if (p == known) {
+            all.programs = must_realloc(all.programs, (known + 1) * sizeof program);
+            all.programs[p] = program;
+        }
+        add_set(&all.programs[p], tree_get_text(key, "merge"));
+    }
     return all;
 }
 
@@ -119,12 +114,11 @@ static void print_set(FILE *out, const struct merge_report *report, size_t i,
                i ? "" : program->workload, i ? "" : program->dataset, row->set,
                (size_t)row->block_count);
     print_counts(out, report, row);
-    html_print(out,
-               "<td class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td><td "
-               "class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"w\">",
-               count_done(row->merge, MERGE_HOISTED), count_done(row->merge, MERGE_COALESCED),
-               count_done(row->merge, MERGE_REUSED), count_done(row->merge, MERGE_PACKED),
-               count_done(row->merge, MERGE_MOVED));
+    static const enum merge_action actions[] = {MERGE_HOISTED, MERGE_COALESCED, MERGE_REUSED,
+                                                MERGE_PACKED, MERGE_MOVED};
+    for (size_t a = 0; a < sizeof actions / sizeof *actions; a++)
+        html_print(out, "<td class=\"n\">%zu</td>", count_done(row->merge, actions[a]));
+    fputs("<td class=\"w\">", out);
     print_refusals(out, row->merge, met);
     fputs("</td></tr>\n", out);
 }
@@ -173,7 +167,7 @@ static void print_programs(FILE *out, const struct catalogue *catalogue,
                                                       {.title = "moved", .kind = GRID_NUMBER},
                                                       {.title = "refused"}};
     page_table(out, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; i < all->names.count; i++) {
         struct error error = {0};
         if (plan_program(out, catalogue, &all->programs[i], met, &error))
             html_print(out,
@@ -222,7 +216,7 @@ void section_plans(const struct page *page, const struct page_file *file)
     struct catalogue catalogue = {0};
     struct error error = {0};
     bool met[CONDITION_COUNT] = {false};
-    if (!all.count)
+    if (!all.names.count)
         return;
     page_section(
         page, file, "plans", "What merging decided",
@@ -239,5 +233,6 @@ void section_plans(const struct page *page, const struct page_file *file)
     }
     catalogue_close(&catalogue);
     free(all.programs);
+    labels_free(&all.names);
     fputs("</section>\n", page->out);
 }

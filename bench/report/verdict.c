@@ -5,75 +5,103 @@
 
 #include "base/text.h"
 #include "base/tree.h"
+#include "record/compare/compare_grid.h"
 #include "record/facts/case.h"
 #include "record/result/case_tree.h"
-#include "record/compare/compare_grid.h"
 #include "record/result/result.h"
 #include "report/sections.h"
 
 /* The page is for reading; `gamut compare` prints all rows. */
 enum { NAMED_MOST = 12, ROWS_MOST = 400, ROWS_OPEN = 60 };
 
-/* Names the cases with a status, worst first, as far as there is room. */
-static void name_failures(const struct page *page, size_t total)
-{
-    size_t named = 0;
-    fputs("<ul>\n", page->out);
-    for (int status = CASE_STATUSES - 1; status > CASE_skipped; status--)
-        for (size_t f = 0; f < page->file_count; f++) {
-            size_t i;
-            json_t *each;
-            json_array_foreach(json_object_get(page->files[f].root, "cases"), i, each)
-            {
-                char words[512];
-                if (strcmp(tree_get_text(each, "status"),
-                           case_status_name((enum case_status)status)) != 0 ||
-                    named++ >= NAMED_MOST)
-                    continue;
-                const char *reason = tree_get_text(each, "reason");
-                html_print(page->out, "<li><strong>%s</strong>: %s", tree_get_text(each, "status"),
-                           case_words(words, each));
-                if (*reason)
-                    html_print(page->out, " <span class=\"soft\">%s</span>", reason);
-                fputs("</li>\n", page->out);
-            }
-        }
-    if (total > NAMED_MOST)
-        html_print(page->out, "<li>and %zu more, below</li>\n", total - NAMED_MOST);
-    fputs("</ul>\n", page->out);
-}
+struct verdict {
+    size_t counts[CASE_STATUSES]; /* of the cases */
+    size_t cases, failed, unchecked;
+    size_t atlases, rows, failed_rows; /* rows are those of experiments */
+};
 
-static void count_cases(const struct page *page, size_t counts[CASE_STATUSES], size_t *unchecked)
+static void count_rows(const json_t *experiments, struct verdict *v)
 {
-    memset(counts, 0, CASE_STATUSES * sizeof *counts);
-    *unchecked = 0;
-    for (size_t f = 0; f < page->file_count; f++) {
-        const json_t *root = page->files[f].root;
-        size_t of_file[CASE_STATUSES], i;
-        json_t *each;
-        result_status_counts(root, of_file);
-        for (int s = 0; s < CASE_STATUSES; s++)
-            counts[s] += of_file[s];
-        json_array_foreach(json_object_get(root, "cases"), i, each) *unchecked +=
-            case_is_ok(each) &&
-            strcmp(tree_get_text(each, "check"), case_check_name(CHECK_NONE)) == 0;
+    size_t i, j;
+    json_t *experiment, *row;
+    json_array_foreach(experiments, i, experiment)
+        json_array_foreach(json_object_get(experiment, "rows"), j, row)
+    {
+        v->rows++;
+        v->failed_rows += !case_is_ok(row) && !case_is_skipped(row);
     }
 }
 
-static void print_counts(FILE *out, const size_t counts[CASE_STATUSES], size_t total,
-                         size_t unchecked)
+static struct verdict verdict_of(const struct page *page)
+{
+    struct verdict v = {0};
+    for (size_t f = 0; f < page->file_count; f++) {
+        const json_t *root = page->files[f].root;
+        size_t counts[CASE_STATUSES], i;
+        json_t *each;
+        result_status_counts(root, counts);
+        for (int s = 0; s < CASE_STATUSES; s++) {
+            v.counts[s] += counts[s];
+            v.cases += counts[s];
+            v.failed += s > CASE_skipped ? counts[s] : 0;
+        }
+        json_array_foreach(json_object_get(root, "cases"), i, each)
+        {
+            const char *check = tree_get_text(each, "check");
+            v.unchecked += case_is_ok(each) && strcmp(check, case_check_name(CHECK_NONE)) == 0;
+        }
+        v.atlases += json_array_size(json_object_get(root, "atlas"));
+        count_rows(json_object_get(root, "experiments"), &v);
+    }
+    return v;
+}
+
+/* ---- the banner ------------------------------------------------------------------------------ */
+
+static void name_failure(FILE *out, const json_t *one_case)
+{
+    const char *reason = tree_get_text(one_case, "reason");
+    char words[512];
+    html_print(out, "<li><strong>%s</strong>: %s", tree_get_text(one_case, "status"),
+               case_words(words, one_case));
+    if (*reason)
+        html_print(out, " <span class=\"soft\">%s</span>", reason);
+    fputs("</li>\n", out);
+}
+
+/* Names the cases that failed, worst first, as far as there is room. */
+static void name_failures(const struct page *page, size_t failed)
+{
+    size_t named = 0, i;
+    json_t *each;
+    fputs("<ul>\n", page->out);
+    for (int status = CASE_STATUSES - 1; status > CASE_skipped; status--)
+        for (size_t f = 0; f < page->file_count; f++)
+            json_array_foreach(json_object_get(page->files[f].root, "cases"), i, each)
+            {
+                const char *name = case_status_name((enum case_status)status);
+                if (strcmp(tree_get_text(each, "status"), name) == 0 && named++ < NAMED_MOST)
+                    name_failure(page->out, each);
+            }
+    if (failed > NAMED_MOST)
+        html_print(page->out, "<li>and %zu more, below</li>\n", failed - NAMED_MOST);
+    fputs("</ul>\n", page->out);
+}
+
+static void print_counts(FILE *out, const struct verdict *v)
 {
     const char *before = "";
-    html_print(out, "<p>%zu case%s: ", total, total == 1 ? "" : "s");
+    html_print(out, "<p>%zu case%s: ", v->cases, v->cases == 1 ? "" : "s");
     for (int s = 0; s < CASE_STATUSES; s++)
-        if (counts[s]) {
-            html_print(out, "%s%zu %s", before, counts[s], case_status_name((enum case_status)s));
+        if (v->counts[s]) {
+            html_print(out, "%s%zu %s", before, v->counts[s],
+                       case_status_name((enum case_status)s));
             before = ", ";
         }
     fputs(".", out);
-    if (unchecked)
-        html_print(out, " %zu answer%s not checked: the program has no reference.", unchecked,
-                   unchecked == 1 ? " was" : "s were");
+    if (v->unchecked)
+        html_print(out, " %zu answer%s not checked: the program has no reference.", v->unchecked,
+                   v->unchecked == 1 ? " was" : "s were");
     fputs("</p>\n", out);
 }
 
@@ -93,41 +121,7 @@ static void open_banner(FILE *out, const char *mood, const char *mark, const cha
                mark, word);
 }
 
-/* ---- the banner without a base: did the cases go well? --------------------------------------- */
-
-struct verdict {
-    size_t counts[CASE_STATUSES], unchecked, total, failed, atlases, rows, failed_rows;
-};
-
-static void count_rows(const json_t *experiments, struct verdict *v)
-{
-    size_t i, j;
-    json_t *experiment, *row;
-    json_array_foreach(experiments, i, experiment)
-    {
-        json_array_foreach(json_object_get(experiment, "rows"), j, row)
-        {
-            v->rows++;
-            v->failed_rows += !case_is_ok(row) && !case_is_skipped(row);
-        }
-    }
-}
-
-static struct verdict verdict_of(const struct page *page)
-{
-    struct verdict v = {0};
-    count_cases(page, v.counts, &v.unchecked);
-    for (int s = 0; s < CASE_STATUSES; s++) {
-        v.total += v.counts[s];
-        v.failed += s > CASE_skipped ? v.counts[s] : 0;
-    }
-    for (size_t f = 0; f < page->file_count; f++) {
-        v.atlases += json_array_size(json_object_get(page->files[f].root, "atlas"));
-        count_rows(json_object_get(page->files[f].root, "experiments"), &v);
-    }
-    return v;
-}
-
+/* The banner without a base: did the cases go well? */
 static void open_for_cases(FILE *out, const struct verdict *v)
 {
     if (v->failed)
@@ -144,8 +138,6 @@ static void open_for_cases(FILE *out, const struct verdict *v)
     else
         open_banner(out, "warn", "!", "Nothing was run");
 }
-
-/* ---- the banner with a base ------------------------------------------------------------------ */
 
 static void open_for_comparison(FILE *out, const json_t *comparison)
 {
@@ -229,8 +221,8 @@ void section_banner(const struct page *page)
     } else {
         open_for_cases(page->out, &v);
     }
-    if (v.total)
-        print_counts(page->out, v.counts, v.total, v.unchecked);
+    if (v.cases)
+        print_counts(page->out, &v);
     if (v.failed)
         name_failures(page, v.failed);
     print_unfinished(page);

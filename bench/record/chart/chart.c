@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "record/chart/gnuplot.h"
 #include "base/tree.h"
+#include "record/chart/gnuplot.h"
 
 static const struct chart *const charts[] = {
 #define X(name) &chart_##name,
@@ -130,6 +130,7 @@ int chart_write(const struct chart *chart, const struct chart_subject *of, FILE 
 
 /* A chart in memory. A chart that cannot be made leaves nothing on disk. */
 struct drawing {
+    struct text name;   /* of its files, without an ending */
     struct text data;   /* of the .dat */
     struct text script; /* of the .gp */
 };
@@ -138,6 +139,7 @@ static int make_drawing(const struct chart *chart, const struct chart_subject *o
                         const char *scripts, struct drawing *drawing, struct error *error)
 {
     struct text variables = {0};
+    add_file_name(chart, of, &drawing->name);
     FILE *data = open_memstream(&drawing->data.data, &drawing->data.length);
     if (!data)
         return error_set(error, ERR_HOST_MEMORY, "no memory for the chart %s", chart->name);
@@ -149,71 +151,64 @@ static int make_drawing(const struct chart *chart, const struct chart_subject *o
     return code;
 }
 
-/* Puts the files into the folder, and runs gnuplot there. */
-static int draw_in(const char *folder, const char *name, const struct drawing *drawing,
-                   const struct chart_options *options, struct text *base, struct error *error)
+/* Puts the files into the folder and runs gnuplot there. Where the chart goes to the terminal alone,
+ * `in_passing`, the files are removed again. */
+static int draw_in(const char *folder, bool in_passing, const struct drawing *drawing,
+                   const struct chart_options *options, struct error *error)
 {
     struct text data = {0}, script = {0};
-    text_add(base, "%s/%s", folder, name);
-    text_add(&data, "%s.dat", base->data);
-    text_add(&script, "%s.gp", base->data);
+    text_add(&data, "%s/%s.dat", folder, drawing->name.data);
+    text_add(&script, "%s/%s.gp", folder, drawing->name.data);
     int code = text_write_file(&drawing->data, data.data, error);
     if (code == 0)
         code = text_write_file(&drawing->script, script.data, error);
     if (code == 0)
-        code = gnuplot_run(folder, name, options->terminals, options->columns, error);
+        code = gnuplot_run(folder, drawing->name.data, options->terminals, options->columns, error);
+    if (in_passing) {
+        unlink(data.data);
+        unlink(script.data);
+    }
     text_free(&data);
     text_free(&script);
     return code;
 }
 
-/* For a chart that goes to the terminal alone: draws it in a folder that is removed again. */
-static int draw_in_passing(const char *name, const struct drawing *drawing,
-                           const struct chart_options *options, struct error *error)
+/* Makes the folder of a chart: a new one in the system's folder for temporary files, or the one of
+ * the options, which may exist. */
+static int make_folder(bool in_passing, const struct chart_options *options, struct text *folder,
+                       struct error *error)
 {
-    static const char *const endings[] = {".dat", ".gp"};
-    struct text folder = {0}, base = {0};
     const char *parent = getenv("TMPDIR");
-    text_add(&folder, "%s/gamut-chart-XXXXXX", parent && *parent ? parent : "/tmp");
-    if (!mkdtemp(folder.data)) {
-        error_set(error, ERR_IO, "%s could not be made: %s", folder.data, strerror(errno));
-        text_free(&folder);
-        return ERR_IO;
-    }
-    int code = draw_in(folder.data, name, drawing, options, &base, error);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        struct text path = {0};
-        text_add(&path, "%s%s", base.data, endings[i]);
-        unlink(path.data);
-        text_free(&path);
-    }
-    rmdir(folder.data);
-    text_free(&folder);
-    text_free(&base);
-    return code;
+    if (in_passing)
+        text_add(folder, "%s/gamut-chart-XXXXXX", parent && *parent ? parent : "/tmp");
+    else
+        text_add(folder, "%s", options->folder);
+    if (in_passing ? mkdtemp(folder->data) != NULL
+                   : mkdir(folder->data, 0777) == 0 || errno == EEXIST)
+        return 0;
+    return error_set(error, ERR_IO, "the folder %s could not be made: %s", folder->data,
+                     strerror(errno));
 }
 
 int chart_draw(const struct chart *chart, const struct chart_subject *of,
                const struct chart_options *options, struct text *made, struct error *error)
 {
+    const bool in_passing = strcmp(options->terminals, "dumb") == 0;
     struct drawing drawing = {0};
-    struct text name = {0}, base = {0};
-    add_file_name(chart, of, &name);
+    struct text folder = {0};
     int code = make_drawing(chart, of, options->scripts, &drawing, error);
-    if (code == 0 && strcmp(options->terminals, "dumb") == 0) {
-        code = draw_in_passing(name.data, &drawing, options, error);
-    } else if (code == 0) {
-        if (mkdir(options->folder, 0777) != 0 && errno != EEXIST)
-            code = error_set(error, ERR_IO, "the folder %s could not be made: %s", options->folder,
-                             strerror(errno));
-        if (code == 0)
-            code = draw_in(options->folder, name.data, &drawing, options, &base, error);
+    if (code == 0)
+        code = make_folder(in_passing, options, &folder, error);
+    if (code == 0) {
+        code = draw_in(folder.data, in_passing, &drawing, options, error);
+        if (in_passing)
+            rmdir(folder.data);
+        else if (code == 0 && made)
+            text_add(made, "%s/%s", folder.data, drawing.name.data);
     }
-    if (code == 0 && made && base.length)
-        text_add(made, "%s", base.data);
+    text_free(&drawing.name);
     text_free(&drawing.data);
     text_free(&drawing.script);
-    text_free(&name);
-    text_free(&base);
+    text_free(&folder);
     return code;
 }
