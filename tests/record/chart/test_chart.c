@@ -329,7 +329,7 @@ static void charts_by_name(void **state)
     }
     assert_int_equal(chart_find("peak-memory", &chart, &error), ERR_NOT_FOUND);
     assert_non_null(strstr(error.text, "did you mean peak_memory?"));
-    assert_non_null(strstr(error.text, "there are speedup, peak_memory, "));
+    assert_non_null(strstr(error.text, "there are: speedup, peak_memory, "));
     assert_int_equal(chart_find("zzzzzzzz", &chart, &error), ERR_NOT_FOUND);
     assert_null(strstr(error.text, "did you mean"));
 }
