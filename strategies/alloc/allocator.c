@@ -65,8 +65,8 @@ void allocator_close(struct allocator *allocator)
     }
 }
 
-/* A broken invariant is best met at the call that broke it; walking everything after every call is
- * for builds that are not timed. */
+/* Debug builds check after every call, so that a broken invariant is found where it was broken.
+ * Timed builds do not. */
 static inline void debug_check(const struct allocator *allocator)
 {
 #ifdef GAMUT_DEBUG
@@ -77,7 +77,7 @@ static inline void debug_check(const struct allocator *allocator)
 #endif
 }
 
-/* Grows with every request that reaches the driver, and with every one that its limit refuses. */
+/* Grows with every request that reaches the driver or is refused for the capacity. */
 static inline uint64_t asked(const struct source *source)
 {
     return source->counts.alloc_count + source->counts.refused_count;
@@ -106,8 +106,8 @@ static int make_instance(struct allocator *allocator, unsigned queue)
     return *state ? 0 : allocator->ops->init(source, &allocator->options, state);
 }
 
-/* What the other queues' instances hold goes back to the source, which waits or defers; only then
- * may this queue have it. */
+/* Trims the instances of the other queues and asks again. Their memory passes through the source,
+ * which waits or defers: only then may this queue have it. */
 static int ask_again(struct allocator *allocator, const struct alloc_request *request,
                      struct block *block)
 {
@@ -157,7 +157,7 @@ static int create_sub_buffer(struct allocator *allocator, struct block *block)
                                     &block->sub_buffer);
 }
 
-/* The block stays without a handle: it goes, and for want of memory so does all that is spare. */
+/* No sub-buffer could be made for the block: frees it, and for want of memory all that is spare. */
 static int fail_sub_buffer(struct allocator *allocator, const struct alloc_request *request,
                            const struct block *block, int code)
 {

@@ -1,7 +1,8 @@
-/* The interface of an allocator strategy, and the harness's way of calling one.
+/* The interface of an allocator strategy, and the service through which the harness calls one.
  *
- * A strategy is one file that leans on this header, source.h and bench/base/ alone, so that it can
- * be lifted into a runtime. It fills in one `const struct allocator_ops` and stands in list.h.
+ * A strategy is one file that uses this header, the source*.h headers and bench/base/ alone, so
+ * that it can be lifted into a runtime: its head comment names the files that it needs. It fills in
+ * one `const struct allocator_ops` and has a line in list.h. registry.h finds it by name.
  */
 #ifndef GAMUT_ALLOC_ALLOCATOR_H
 #define GAMUT_ALLOC_ALLOCATOR_H
@@ -17,15 +18,17 @@ enum { ALLOCATOR_API_VERSION = 2, ALLOCATOR_QUEUES_MAX = 32 };
 
 /* Memory handed out: `size` bytes at `offset` of a memory of the source. */
 struct block {
-    uint64_t memory;     /* the source's handle; 0 in a block of no bytes */
-    uint64_t offset;     /* bytes; 0 unless the source can split */
-    uint64_t size;       /* bytes granted, at least what was requested */
-    void *node;          /* the strategy's own, untouched by everybody else */
-    unsigned queue;      /* of the request; filled in by allocator_alloc, like the next */
-    uint64_t sub_buffer; /* the handle that the source has made for it; 0: none */
+    uint64_t memory; /* the source's handle; 0 in a block of no bytes */
+    uint64_t offset; /* bytes; 0 unless the source can split */
+    uint64_t size;   /* bytes granted, at least what was requested */
+    void *node;      /* the strategy's own; nothing else touches it */
+    /* allocator_alloc fills in these two; a runtime that calls a strategy directly may ignore them.
+     */
+    unsigned queue;      /* the request's */
+    uint64_t sub_buffer; /* the handle that the source has made for the block; 0: none */
 };
 
-/* What commands name: the part that stands for the block, or its memory and the offset in that. */
+/* How commands name the block: by its sub-buffer, or else by its memory and the offset in that. */
 static inline uint64_t block_memory(const struct block *block)
 {
     return block->sub_buffer ? block->sub_buffer : block->memory;
@@ -37,23 +40,24 @@ static inline uint64_t block_offset(const struct block *block)
 
 struct alloc_request {
     uint64_t size;      /* bytes, at least 1 */
-    uint64_t alignment; /* of offset, in bytes: a power of two, at most the source's */
+    uint64_t alignment; /* alignment of the block's offset, in bytes: a power of two, at most the
+                         * source's */
     const char *tag;    /* the statically unique label of the allocation site; compare by pointer */
     unsigned queue;     /* the in-order queue whose commands use the block; below
-                         * ALLOCATOR_QUEUES_MAX. Who lets another queue use it waits for that queue
-                         * before the free. */
+                         * ALLOCATOR_QUEUES_MAX. A caller that lets another queue use it waits for
+                         * that queue before the free. */
 };
 
 /* A block is freed while commands of its queue may still use it. The next owner on the same queue
- * comes after them; commands of other queues are in no order with them. So freed memory must not
- * reach another queue unless somebody waited. How a strategy sees to that: */
+ * comes after them; commands of other queues are not ordered with them. So freed memory must not
+ * reach another queue without a wait. How a strategy ensures that: */
 enum queue_safety {
-    QUEUES_APART,  /* it knows of one queue only: each queue has an instance of it. What an instance
-                    * holds reaches another queue through the source alone */
+    QUEUES_APART,  /* each queue has an instance of the strategy, which knows of one queue only.
+                    * What an instance holds reaches another queue through the source alone */
     QUEUES_WITHIN, /* one instance, which hands a block out again only on the queue it came from */
-    QUEUES_SOURCE, /* one instance, which holds nothing: all that is freed goes to the source, which
+    QUEUES_SOURCE, /* one instance, which holds nothing: all freed memory goes to the source, which
                     * waits for commands that use it, defers, or keeps the order itself */
-    QUEUES_UNSAFE, /* it does not; only for what is harness_only */
+    QUEUES_UNSAFE, /* not safe across queues; only for harness_only strategies */
 };
 
 struct allocator_ops {
@@ -63,10 +67,10 @@ struct allocator_ops {
     const char *origin;                /* whose policy this is */
     const struct option_spec *options; /* NULL-terminated table, or NULL */
     enum queue_safety queues;          /* the default, QUEUES_APART, is safe for any strategy */
-    bool harness_only;                 /* (optional) measures the harness: run only when named */
+    bool harness_only; /* (optional) it measures the harness, and runs only when it is named */
 
-    /* Required. Creates the strategy's state over a source that outlives it and that only
-     * instances of the same strategy share. On failure it leaves the reason in source->error. */
+    /* Required. Creates the strategy's state over a source that outlives it and that only instances
+     * of the same strategy share. On failure the reason is in source->error. */
     int (*init)(struct source *source, const struct option_values *options, void **state);
     /* Required. 0 or a negative code. When the source answers ERR_OOM the strategy gives back what
      * it holds and asks again; only then does it fail. Live blocks are not touched by that. */
@@ -78,14 +82,14 @@ struct allocator_ops {
     int (*trim)(void *state);
     /* Required. The number of broken invariants: 0 in a sound state. Not timed, may be slow. */
     unsigned (*check)(const void *state);
-    /* Required. Bytes it holds from the source by its own books, live blocks included. Not timed.
+    /* Required. Bytes it holds from the source by its own count, live blocks included. Not timed.
      */
     uint64_t (*reserved)(const void *state);
     /* Required. Gives everything back; blocks still live are the caller's leak. */
     void (*fini)(void *state);
 };
 
-/* What the harness counts around a strategy, the same for all. */
+/* What allocator.c counts around every strategy. */
 struct allocator_counts {
     uint64_t alloc_count, free_count;
     uint64_t hit_count;                             /* served without asking the source */
@@ -98,10 +102,12 @@ struct allocator {
     const struct allocator_ops *ops;
     struct option_values options;
     struct source *source;
-    bool makes_sub_buffers;             /* each block gets a handle of its own */
-    void *states[ALLOCATOR_QUEUES_MAX]; /* by queue, made at its first request; else only [0] */
+    bool makes_sub_buffers; /* each block gets a handle of its own */
+    /* Instances by queue, made at its first request; only [0] unless they are QUEUES_APART. */
+    void *states[ALLOCATOR_QUEUES_MAX];
     struct allocator_counts counts;
-    /* Of several that serve one program, each a memory space of it, together; NULL: it is alone. */
+    /* Sums over the allocators of one program, each of which serves one of its memory spaces; NULL:
+     * the allocator is alone. */
     struct allocator_counts *total;
 };
 
@@ -112,20 +118,25 @@ enum allocator_option { ALLOCATOR_KIND, ALLOCATOR_HANDLE };
  * lacks a required hook, and one that is unsafe and not harness_only. */
 int allocator_check_ops(const struct allocator_ops *ops, struct error *error);
 
-/* What the options ask of the source comes first: ERR_UNSUPPORTED where it cannot. */
+/* Opens `allocator` over `source`, which must outlive it. First applies the common options (kind,
+ * handle) to the source; ERR_UNSUPPORTED if it cannot satisfy them. options == NULL: all zero. */
 int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
                    const struct option_values *options, struct source *source, struct error *error);
+/* Ends all instances, which give back what they hold. */
 void allocator_close(struct allocator *allocator);
 
 /* A request of 0 bytes succeeds with a block of no memory and does not reach the strategy. When the
- * queue's instance is out of memory, the others are trimmed and it is asked again. On failure the
- * source's error says why. `requested_bytes` of the free is that of the alloc. */
+ * queue's instance is out of memory, the others are trimmed and it is asked again. 0, ERR_OOM or
+ * another negative code; the source's error then says why. */
 int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
                     struct block *block);
+/* `tag` and `requested_bytes` are those of the alloc. The block is gone even if the driver
+ * complains. */
 int allocator_free(struct allocator *allocator, const struct block *block, const char *tag,
                    uint64_t requested_bytes);
+/* Gives the spare memory of all instances back to the source. */
 int allocator_trim(struct allocator *allocator);
-/* Broken invariants of all instances, and one more if their books and the source's differ. */
+/* Broken invariants of all instances, and one more if their bytes and the source's differ. */
 unsigned allocator_check(const struct allocator *allocator);
 
 #endif

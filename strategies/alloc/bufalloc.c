@@ -6,19 +6,19 @@
  *   2. Appending cuts a chunk from the start of the sentinel, aligned up; the pad before it is lost
  *      until its neighbours merge. It needs a spare descriptor.
  *   3. Recycling takes the first free chunk that is large enough. It is handed out whole, not
- * split: a small request can take a large chunk (split=yes mends that).
+ *      split: a small request can take a large chunk (split=yes mends that).
  *   4. strategy=wasteful appends, and recycles where it cannot; tight recycles first.
  *   5. free merges the chunk with a free chunk before it and one after it, pads included. A chunk
  *      that merges with the sentinel becomes the sentinel.
  *   6. Regions are tried in the order in which they were made.
  *
- * Why: fast, and little fragmentation where largish chunks are allocated and freed together.
- * Source: PoCL, lib/CL/devices/bufalloc.c. Departures: PoCL's devices have fixed regions, and a
- * request that none can serve fails. Here it makes another region, of `region` bytes or of its own
- * size if that is more; if the source refuses, wholly free regions are released, then smaller
- * regions are tried, half the size each time down to the request. PoCL passes both merges in one
- * expression, whose order the compiler chooses; here both neighbours always merge. Chunks start at
- * the source's alignment.
+ * Why: it is fast, and fragments little where largish chunks are allocated and freed together. Use
+ * it for few, large allocations of similar lifetimes. Source: PoCL, lib/CL/devices/bufalloc.c.
+ * Departures: PoCL's devices have fixed regions, and a request that none can serve fails. Here such
+ * a request makes another region, of `region` bytes or of its own size if that is more; if the
+ * source refuses, wholly free regions are released, then smaller regions are tried, half the size
+ * each time down to the request. PoCL passes both merges in one expression, whose order the
+ * compiler chooses; here both neighbours always merge. Chunks start at the source's alignment.
  *
  * Queues: a chunk may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. What is released
@@ -67,12 +67,13 @@ static const struct option_spec bufalloc_options[] = {
                          .type = OPTION_CHOICE,
                          .fallback = "wasteful",
                          .choices = "wasteful|tight",
-                         .help = "append before recycling free chunks, or the other way round"},
+                         .help =
+                             "wasteful: append before recycling free chunks; tight: recycle first"},
     [OPTION_SPLIT] = {.name = "split",
                       .type = OPTION_CHOICE,
                       .fallback = "no",
                       .choices = "no|yes",
-                      .help = "give a free chunk whole, or keep what is left of it"},
+                      .help = "no: hand out a free chunk whole; yes: keep what is left of it"},
     [OPTION_CHUNKS] = {.name = "chunks",
                        .type = OPTION_COUNT,
                        .fallback = "1024",
@@ -141,7 +142,7 @@ static struct chunk *append(const struct bufalloc *b, struct region *r, uint64_t
     return c;
 }
 
-/* Makes what is behind the first `size` bytes a free chunk of its own. */
+/* Makes what follows the first `size` bytes a free chunk of its own. */
 static void split(const struct bufalloc *b, struct chunk *c, uint64_t size)
 {
     uint64_t rest_start = align_up(b, c->start + size);

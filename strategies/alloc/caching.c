@@ -4,20 +4,21 @@
  *      one of d steps between two powers of two.
  *   2. A segment is one memory of the source, cut into blocks. Requests of up to 1 MiB use segments
  *      of 2 MiB and the small pool; below 10 MiB, segments of 20 MiB and the large pool; others a
- *      segment of their own size rounded up to 2 MiB, and the large pool. A queue has its own
- * pools.
+ *      segment of their own size rounded up to 2 MiB, and the large pool. Each queue has its own
+ *      pools.
  *   3. alloc takes the smallest free block of the queue's pool that is large enough; of equals, the
- *      one of the oldest segment, lowest offset first. If there is none, a new segment is asked
- * for.
+ *      one of the oldest segment, lowest offset first. If there is none, the source is asked for a
+ *      new segment.
  *   4. The block is split if what is left has at least 512 bytes (small pool) or more than 1 MiB
  *      (large pool). Else it is handed out whole.
  *   5. free joins the block with free neighbours of its segment. Nothing is released otherwise.
- *   6. max_split=m: blocks of m bytes and more are oversize. They are not split; requests below m
- *      do not get one; requests from m on get none that is larger than they by 20 MiB or more.
- *   7. Refused: with max_split, the smallest oversize block of the queue that is large enough is
- *      released, or else the largest ones until their sum is; and the source asked again. Then all
- *      wholly free segments of all queues are released, large pools first, smallest first; and the
- *      source asked again. Then the request fails, even where a smaller segment would do.
+ *   6. max_split=m: blocks of m bytes and more are oversize. They are not split. Requests below
+ *      m do not get one; other requests do not get one that exceeds them by 20 MiB or more.
+ *   7. If the source refuses: with max_split, the smallest oversize block of the queue that is
+ *      large enough is released, or else the largest ones until their sum is, and the source is
+ *      asked again. Then all wholly free segments of all queues are released, large pools first,
+ *      smallest first, and the source is asked again. Then the request fails, even where a smaller
+ *      segment would do.
  *
  * Why: a driver's free waits for the device, so memory is kept; two pools keep small blocks from
  * breaking up large ones. Source: PyTorch, c10/cuda/CUDACachingAllocator.cpp, without expandable
@@ -81,7 +82,7 @@ static const struct option_spec caching_options[] = {
     [OPTION_MAX_SPLIT] = {.name = "max_split",
                           .type = OPTION_BYTES,
                           .fallback = "0",
-                          .help = "blocks from here on are not split; 0: all may be"},
+                          .help = "blocks of this size and above are not split; 0: all may be"},
     [OPTION_SMALL_SEGMENT] = {.name = "small_segment",
                               .type = OPTION_BYTES,
                               .fallback = "2MiB",

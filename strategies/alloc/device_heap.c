@@ -1,27 +1,27 @@
-/* device_heap: a heap that the device looks after itself, driven from the host.
+/* device_heap: a heap that the device runs itself, driven from the host.
  *
  *   1. Memory comes in arenas of `arena` bytes; a request above half of that gets an arena of its
  *      own size. In each of them the device keeps a heap (strategies/device_heap): who gets which
  *      part is decided by a kernel, by one of four policies.
  *   2. alloc is a command of the block's queue, given to the newest arena that has as many bytes
- *      free by the host's count. The host has to know the place, because it hands it to kernels.
- *      With learn=readback it reads the place back, and so waits for all that was queued before:
- *      what the heap was invented to avoid is measured here. With learn=mirror it runs the same
- *      commands on a copy of the books; the same happens to the same words, so the places are the
- *      same, and it waits for nothing.
+ *      free by the host's count. The host has to know the block's place, because it hands it to
+ *      kernels. With learn=readback it reads the place back, and so waits for all that was queued
+ *      before: the wait that the heap was invented to avoid is measured here. With learn=mirror it
+ *      runs the same commands on a copy of the heap's words, gets the same places, and does not
+ *      wait.
  *   3. free is a command too. It goes with the next alloc of its arena: one launch for both.
  *   4. If the arenas have no room, a further one is asked for. If the driver refuses, one of half
  *      the size, and so on down to what the request needs; then rule 5, and once more.
  *   5. trim gives arenas back in which nothing is live.
  *
- * Why: programs whose sizes only the device knows use the heap without the host; that is no
- * business of an allocator strategy (see the experiments). This one says what the same heap costs
- * where the host could have done it alone.
+ * Why: programs whose sizes only the device knows use the heap without the host; the experiments
+ * measure that. This strategy shows what the same heap costs where the host could have done the
+ * work alone.
  *
  * Source: the heap of the Arterra game, and TLSF.
  *
- * Queues: a free is behind the commands that use the block, an alloc behind the free, all on one
- * queue: each queue has an instance with arenas of its own. They reach another queue by rule 5,
+ * Queues: a free comes after the commands that use the block, an alloc after the free, all on one
+ * queue: each queue has an instance with arenas of its own. Memory reaches another queue by rule 5,
  * through the driver.
  *
  * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
@@ -68,16 +68,20 @@ static const struct option_spec device_heap_options[] = {
                        .fallback = "tlsf",
                        .choices = "larger|smaller|best|tlsf",
                        .help = "which free block serves a request; larger is as published"},
-    [OPTION_LEARN] = {.name = "learn",
-                      .type = OPTION_CHOICE,
-                      .fallback = "readback",
-                      .choices = "readback|mirror",
-                      .help = "how the host learns the place: it waits, or repeats what happens"},
-    [OPTION_PADDING] = {.name = "padding",
-                        .type = OPTION_CHOICE,
-                        .fallback = "tight",
-                        .choices = "seed|tight",
-                        .help = "an element more for alignment, as published, or what it takes"},
+    [OPTION_LEARN] =
+        {.name = "learn",
+         .type = OPTION_CHOICE,
+         .fallback = "readback",
+         .choices = "readback|mirror",
+         .help =
+             "how the host learns a block's place: it waits for it, or repeats the device's work"},
+    [OPTION_PADDING] =
+        {.name = "padding",
+         .type = OPTION_CHOICE,
+         .fallback = "tight",
+         .choices = "seed|tight",
+         .help =
+             "seed: an element more for alignment, as published; tight: only what alignment needs"},
     [OPTION_ARENA] = {.name = "arena",
                       .type = OPTION_BYTES,
                       .fallback = "256MiB",
@@ -89,7 +93,7 @@ static const struct option_spec device_heap_options[] = {
                        .fallback = "4096",
                        .least = 1,
                        .most = 1 << 24,
-                       .help = "blocks that an arena can have"},
+                       .help = "most live blocks of an arena"},
     {0},
 };
 
@@ -304,7 +308,7 @@ static void device_heap_fini(void *state)
 const struct allocator_ops allocator_device_heap = {
     .version = ALLOCATOR_API_VERSION,
     .name = "device_heap",
-    .summary = "a heap that the device looks after, commanded and asked by the host",
+    .summary = "a heap that the device runs, commanded and queried by the host",
     .origin = "the Arterra game's heap in shaders; TLSF on its blocks",
     .options = device_heap_options,
     .queues = QUEUES_APART,

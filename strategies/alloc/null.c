@@ -6,8 +6,8 @@
  *   3. A refused request releases everything if no block is live, and asks again.
  *
  * Why: an alloc and a free are a few instructions, so a run under null shows what everything else
- * costs. fio keeps a null engine for the same reason. Blocks overlap: the answers of real programs
- * are wrong under it. It is for programs that do not touch their memory.
+ * costs. fio keeps a null engine for the same reason. Blocks overlap, so real programs compute
+ * wrong results under it. It is for programs that do not touch their memory.
  *
  * Queues: not safe, as blocks overlap on one queue already. Memory goes back to the source only
  * when no block is live.
@@ -130,7 +130,7 @@ static void null_fini(void *state)
 const struct allocator_ops allocator_null = {
     .version = ALLOCATOR_API_VERSION,
     .name = "null",
-    .summary = "the same memory for everybody: the cost of the harness; answers are wrong under it",
+    .summary = "every request gets the same block; measures the harness itself (results are wrong)",
     .origin = "gamut",
     .queues = QUEUES_UNSAFE,
     .harness_only = true,

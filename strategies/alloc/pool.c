@@ -3,8 +3,8 @@
  *   1. A size belongs to a bin: the position of its leading one bit and the leading_bits bits after
  *      it. The block of a bin is the largest size in it, so at most 1/2^leading_bits is wasted.
  *      Powers of two fare worst: 4096 is served by 4351 bytes, and drivers round that up again.
- *   2. alloc takes the block that was freed last into the request's bin; other bins are not
- * searched.
+ *   2. alloc takes the block that was freed last into the request's bin. It does not search other
+ *      bins.
  *   3. An empty bin asks the driver for a block of the bin's size.
  *   4. If the driver is out of memory, held blocks are released one at a time, from the largest bin
  *      down, and the driver is asked again after each; with none left the request fails.
@@ -54,7 +54,8 @@ static const struct option_spec pool_options[] = {
                           .type = OPTION_CHOICE,
                           .fallback = "lazy",
                           .choices = "lazy|resident",
-                          .help = "when memory becomes resident: as the driver likes, or at alloc"},
+                          .help = "when memory becomes resident; lazy: when the driver decides; "
+                                  "resident: at allocation"},
     {0},
 };
 

@@ -1,11 +1,11 @@
 /* raw: no strategy, one driver call a request.
  *
  *   1. Every alloc asks the driver, every free gives back at once. Nothing is held.
- *   2. first_use=lazy leaves it to the driver when the memory becomes resident, which on OpenCL is
- *      at its first use; first_use=resident makes it resident inside the alloc, so that the first
- *      kernel does not pay and a lack of memory shows where it belongs.
+ *   2. With first_use=lazy the driver decides when the memory becomes resident; on OpenCL that
+ *      is at its first use. first_use=resident makes it resident inside the alloc, so that the
+ *      first kernel does not pay for it and the alloc reports a lack of memory.
  *
- * Why: it is what a program without an allocator does, and so what the others are compared with.
+ * Why: this is what a program without an allocator does; the others are compared with it.
  *
  * Queues: a block may be given back while commands of the queue still use it. The source's free
  * waits for them or defers until they are done.
@@ -29,7 +29,8 @@ static const struct option_spec raw_options[] = {
                           .type = OPTION_CHOICE,
                           .fallback = "lazy",
                           .choices = "lazy|resident",
-                          .help = "when memory becomes resident: as the driver likes, or at alloc"},
+                          .help = "when memory becomes resident; lazy: when the driver decides; "
+                                  "resident: at allocation"},
     {0},
 };
 

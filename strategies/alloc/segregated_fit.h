@@ -5,7 +5,7 @@
  * size: exact below 32 units, above in 32 steps between two powers of two. Two levels of bitmaps
  * find the next list that has any. No two free nodes are side by side.
  *
- * The books lie outside the range, so it may be memory that the host cannot reach.
+ * Nodes and lists lie outside the range, which may be memory that the host cannot reach.
  */
 #ifndef GAMUT_ALLOC_SEGREGATED_FIT_H
 #define GAMUT_ALLOC_SEGREGATED_FIT_H
@@ -42,7 +42,8 @@ struct fit_range {
 enum fit_order {
     FIT_QUICK, /* the first list all of whose nodes fit; then the tail; then the list of its own
                 * size, which is walked */
-    FIT_TIGHT, /* its own list, the tail, the list all of whose nodes fit */
+    FIT_TIGHT, /* the list of its own size; then the tail; then the first list all of whose nodes
+                * fit */
 };
 
 /* Makes a wholly free range; its nodes come from `nodes`. */

@@ -13,8 +13,8 @@
  *     source_sub_buffer.h  handles for parts of a memory (allocator.c makes them)
  *
  * A strategy built on one of them learns at its start whether the source has it: the call that
- * opens it returns ERR_UNSUPPORTED and the reason. Memory may also live elsewhere than on the device
- * (enum driver_memory); no strategy needs to know.
+ * opens it returns ERR_UNSUPPORTED and the reason. Memory may also live elsewhere than on the
+ * device (enum driver_memory); no strategy needs to know.
  */
 #ifndef GAMUT_ALLOC_SOURCE_H
 #define GAMUT_ALLOC_SOURCE_H

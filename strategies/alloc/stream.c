@@ -1,24 +1,24 @@
 /* stream: the driver's own pool, cuMemAllocAsync and cuMemFreeAsync.
  *
  *   1. Every alloc and every free is a command of the block's queue, handed to the driver's pool.
- * The strategy holds nothing; what the pool holds, and how it cuts it up, is the driver's secret.
- *   2. Memory that was freed on a queue may be handed out again on the same queue at once. On
- * another queue only as the options allow: where an event has put the two in order (follow_events),
- *      where the free turns out to be done (opportunistic), and where the driver makes the second
- *      queue wait for it (internal_dependencies).
- *   3. When somebody waits for a queue, the pool gives the driver back what it holds beyond
+ *      The strategy holds nothing. Only the driver knows what the pool holds and how it cuts it up.
+ *   2. Memory that was freed on a queue may be handed out again on the same queue at once. It
+ *      may be handed out on another queue only as the options allow: where an event has put the two
+ *      in order (follow_events), where the free turns out to be done (opportunistic), and where the
+ *      driver makes the second queue wait for it (internal_dependencies).
+ *   3. When the host waits for a queue, the pool returns to the driver what it holds beyond
  *      `threshold`. The driver's default is 0: everything goes, and the next run pays for it again.
  *      RMM and PyTorch set it to the maximum.
  *   4. If the pool is out of memory, the strategy waits for all queues, so that all frees are done,
  *      trims the pool and asks once more.
- *   5. trim waits too: what commands still use cannot go.
+ *   5. trim waits as well: memory that commands still use cannot be returned.
  *
- * Why: it is the vendor's answer to the cost of cuMemAlloc, and what all others have to beat.
+ * Why: this is the vendor's answer to the cost of cuMemAlloc, which all others have to beat.
  * Source: the CUDA driver's interface (its options are the pool's attributes); rule 4 is what
  * programs that met an early "out of memory" do about it. A pool of its own is made instead of
  * using the device's default one, so that reserved bytes are this strategy's.
  *
- * Queues: the driver keeps the order. The free of a block is a command of the block's queue, behind
+ * Queues: the driver keeps the order. The free of a block is a command of the block's queue, after
  * the commands that use it.
  *
  * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
@@ -45,7 +45,7 @@ static const struct option_spec stream_options[] = {
                           .type = OPTION_BYTES,
                           .fallback = "0",
                           .most = UINT64_MAX,
-                          .help = "bytes that the pool keeps when somebody waits, or max"},
+                          .help = "bytes that the pool keeps when the host waits, or max"},
     [OPTION_FOLLOW_EVENTS] = {.name = "follow_events",
                               .type = OPTION_CHOICE,
                               .fallback = "yes",
@@ -117,7 +117,8 @@ static int stream_free(void *state, const struct block *block, const char *tag)
     return source_pool_free(s->source, block->queue, block->memory, block->size);
 }
 
-/* The driver cannot hold less than what is live. It is asked: the count may be of another time. */
+/* The driver cannot hold less than what is live. This asks it, because the count may be out of
+ * date. */
 static unsigned stream_check(const void *state)
 {
     const struct stream *s = state;
@@ -126,7 +127,7 @@ static unsigned stream_check(const void *state)
            (s->source->counts.reserved_bytes < s->live_bytes);
 }
 
-/* The books of the pool are the driver's. */
+/* Only the driver knows what the pool holds. */
 static uint64_t stream_reserved(const void *state)
 {
     const struct stream *s = state;

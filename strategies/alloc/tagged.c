@@ -12,7 +12,7 @@
  *   v2   As v1c; a tag that has no entry takes the first one of exactly its size, whatever its tag.
  *   v3   The smallest entry that is big enough, tags ignored. The list is no longer bounded.
  *   v4   Sizes are rounded up to 4. As v3, but an entry is acceptable only if it is below 4096
- * bytes, has the request's tag, or is less than twice as big as the request.
+ *        bytes, has the request's tag, or is less than twice as big as the request.
  *
  * release=yes gives v1 rule 3 of v1c; steal=yes lets v1, v1c and v2 take the first entry of another
  * tag that their size rule accepts before the driver is asked. Both were named as improvements when

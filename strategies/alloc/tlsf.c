@@ -1,10 +1,11 @@
-/* tlsf: two-level segregated fit over big parents, with its books outside the memory.
+/* tlsf: two-level segregated fit over big parents, with its lists outside the memory.
  *
  *   1. A parent is one memory of the source, cut into nodes in the order of their addresses. The
  *      last node, the tail, was never cut or has become free up to the end. Sizes and offsets are
  *      multiples of the unit, the source's alignment.
- *   2. A parent's free nodes, but for the tail, are in lists by size: exact below 32 units, above
- * in 32 steps between two powers of two. Two levels of bitmaps find the next list that has any.
+ *   2. A parent's free nodes, except the tail, are in lists by size: exact below 32 units, above
+ *      that in 32 steps between two powers of two. Two levels of bitmaps find the next list that
+ *      has any.
  *   3. A request goes to the first list all of whose nodes fit, and takes the node freed last. What
  *      is left of the node stays free. If there is none, the tail is cut. If that is too small, the
  *      list of the request's own size is walked for a node that fits.
@@ -16,9 +17,9 @@
  *   8. Parents are nearly sorted by free bytes: one step of a bubble sort an operation.
  *   9. strategy=balanced tries the fullest parent first; min_time the emptiest; min_memory the
  *      fullest, and walks the list of the request's own size first.
- *  10. Refused a parent: empty ones are released and the source asked again; then for 1/2, 1/4, 1/8
- *      of a parent; then for a dedicated memory. Refused a dedicated memory: the parents are asked;
- *      then empty ones are released, and the source asked again.
+ *  10. If the source refuses a parent, empty ones are released and it is asked again; then for 1/2,
+ *      1/4, 1/8 of a parent; then for a dedicated memory. If it refuses a dedicated memory, the
+ *      parents are tried; then empty ones are released, and the source is asked again.
  *
  * Why: within a parent alloc and free take constant time however many blocks live, neighbours join
  * at once, and little is lost to fit. Sources: M. Masmano, I. Ripoll, A. Crespo, J. Real, "TLSF: a
@@ -73,21 +74,24 @@ static const struct option_spec tlsf_options[] = {
                        .fallback = "256MiB",
                        .least = 4096,
                        .help = "bytes of a parent; the first ones are smaller"},
-    [OPTION_STRATEGY] = {.name = "strategy",
-                         .type = OPTION_CHOICE,
-                         .fallback = "balanced",
-                         .choices = "balanced|min_time|min_memory",
-                         .help = "fullest parent first, emptiest, or fullest and tightest list"},
-    [OPTION_DEDICATED] = {.name = "dedicated",
-                          .type = OPTION_CHOICE,
-                          .fallback = "half",
-                          .choices = "half|never",
-                          .help = "which requests have a memory of their own: above half a parent"},
+    [OPTION_STRATEGY] =
+        {.name = "strategy",
+         .type = OPTION_CHOICE,
+         .fallback = "balanced",
+         .choices = "balanced|min_time|min_memory",
+         .help =
+             "which parent first: the fullest, the emptiest, or the fullest and its tightest list"},
+    [OPTION_DEDICATED] =
+        {.name = "dedicated",
+         .type = OPTION_CHOICE,
+         .fallback = "half",
+         .choices = "half|never",
+         .help = "half: requests above half a parent get a memory of their own; never: none do"},
     [OPTION_EMPTY] = {.name = "empty",
                       .type = OPTION_COUNT,
                       .fallback = "1",
                       .most = 1 << 20,
-                      .help = "empty parents that are kept"},
+                      .help = "number of empty parents that are kept"},
     {0},
 };
 

@@ -1,4 +1,4 @@
-/* vmm: expandable segments on virtual memory: addresses first, memory behind them as it is needed.
+/* vmm: expandable segments on virtual memory: addresses first, memory mapped as it is needed.
  *
  *   1. Sizes are rounded up to 512 bytes (or the source's alignment, if that is more). Up to
  *      `small` bytes (1 MiB) a request belongs to the small class, else to the large one. A class
@@ -80,7 +80,7 @@ static const struct option_spec vmm_options[] = {
     [OPTION_SMALL] = {.name = "small",
                       .type = OPTION_BYTES,
                       .fallback = "1MiB",
-                      .help = "requests up to this are of the small class"},
+                      .help = "requests up to this size belong to the small class"},
     [OPTION_SMALL_CHUNK] = {.name = "small_chunk",
                             .type = OPTION_BYTES,
                             .fallback = "2MiB",
@@ -93,7 +93,7 @@ static const struct option_spec vmm_options[] = {
                             .fallback = "20MiB",
                             .least = 1,
                             .most = UINT64_C(1) << 40,
-                            .help = "... and in the large class"},
+                            .help = "memory mapped at a time in the large class"},
     {0},
 };
 

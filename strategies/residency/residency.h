@@ -2,8 +2,8 @@
  *
  * A device group makes one device of several. Its user hands it buffers and commands as to any
  * other device, in one order, and names the member that runs each launch. Each member has a memory
- * for a buffer, a *copy*, as long as one is needed there. The strategy decides when a copy is made, which
- * contents move when another member needs them, by which route, and who waits for whom.
+ * for a buffer, a *copy*, as long as one is needed there. The strategy decides when a copy is made,
+ * which contents move when another member needs them, by which route, and who waits for whom.
  *
  * The model is PoCL's: contents have versions; a copy is current if its version is the latest one;
  * there are many readers and one writer; what has to move is found out when a command is enqueued,
