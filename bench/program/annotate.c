@@ -24,7 +24,7 @@ struct annotator {
     struct error *error;
 };
 
-static struct name *name_at(struct annotator *a, int name)
+static struct name *annotate_name(struct annotator *a, int name)
 {
     return &a->fun->names[name];
 }
@@ -63,22 +63,22 @@ static struct stm **insert(struct stm **link, struct stm *s)
 static struct stm **allocate(struct annotator *a, struct stm **link, int array, struct place at,
                              struct expr *bytes)
 {
-    int memory = add_memory_name(a, name_at(a, array)->text, SPACE_DEVICE, NULL);
+    int memory = add_memory_name(a, annotate_name(a, array)->text, SPACE_DEVICE, NULL);
     struct stm *alloc = new_statement(a, STM_ALLOC, at, memory);
     alloc->expr = bytes;
-    name_at(a, array)->memory = memory;
+    annotate_name(a, array)->memory = memory;
     return insert(link, alloc);
 }
 
 static struct stm **allocate_fresh(struct annotator *a, struct stm **link, int array,
                                    struct place at)
 {
-    return allocate(a, link, array, at, array_bytes(a->program, name_at(a, array)));
+    return allocate(a, link, array, at, array_bytes(a->program, annotate_name(a, array)));
 }
 
 static enum space space_of(struct annotator *a, int array)
 {
-    return name_at(a, name_at(a, array)->memory)->space;
+    return annotate_name(a, annotate_name(a, array)->memory)->space;
 }
 
 static bool is_plain(const struct name *array)
@@ -98,7 +98,7 @@ static int append_copy(struct annotator *a, struct stm **link, int array, const 
     n.at = at;
     int copy = fun_add_name(
         a->program, a->fun,
-        arena_printf(&a->program->arena, "%s_%s", name_at(a, array)->text, suffix), &n);
+        arena_printf(&a->program->arena, "%s_%s", annotate_name(a, array)->text, suffix), &n);
     link = allocate_fresh(a, link, copy, at);
     struct stm *s = new_statement(a, STM_COPY, at, copy);
     s->array = array;
@@ -185,8 +185,8 @@ bool program_view_index(struct program *program, const struct fun *fun, const st
 
 static int annotate_view(struct annotator *a, const struct stm *s)
 {
-    struct name *out = name_at(a, s->outs[0]);
-    const struct name *source = name_at(a, s->array);
+    struct name *out = annotate_name(a, s->outs[0]);
+    const struct name *source = annotate_name(a, s->array);
     if (out->memory != NO_NAME)
         return 0;
     out->memory = source->memory;
@@ -207,7 +207,7 @@ static struct stm **annotate_private(struct annotator *a, struct stm **link, con
 {
     struct program *program = a->program;
     struct expr *threads = expr_constant(program, 1);
-    struct name n = *name_at(a, array);
+    struct name n = *annotate_name(a, array);
     for (unsigned d = k->rank; d-- > 0;) {
         n.index.stride[d] = threads;
         threads = expr_binary(program, EXPR_MUL, k->extents[d], threads);
@@ -220,7 +220,7 @@ static struct stm **annotate_private(struct annotator *a, struct stm **link, con
     n.index.offset = expr_constant(program, 0);
     struct expr *bytes = expr_binary(program, EXPR_MUL, array_bytes(program, &n), threads);
     link = allocate(a, link, array, k->at, bytes);
-    name_at(a, array)->index = n.index;
+    annotate_name(a, array)->index = n.index;
     return link;
 }
 
@@ -228,18 +228,18 @@ static struct stm **annotate_kernel(struct annotator *a, struct stm **link, cons
 {
     const struct kernel *k = s->kernel;
     for (unsigned o = 0; o < s->out_count; o++) {
-        struct name *out = name_at(a, s->outs[o]);
+        struct name *out = annotate_name(a, s->outs[o]);
         if (out->memory != NO_NAME)
             continue;
         if (k->taken_over[o] == NO_NAME) {
             link = allocate_fresh(a, link, s->outs[o], s->at);
         } else {
-            out->memory = name_at(a, k->taken_over[o])->memory;
-            out->index = name_at(a, k->taken_over[o])->index;
+            out->memory = annotate_name(a, k->taken_over[o])->memory;
+            out->index = annotate_name(a, k->taken_over[o])->index;
         }
     }
     for (unsigned i = 0; i < k->private_count; i++)
-        if (name_at(a, k->privates[i])->memory == NO_NAME)
+        if (annotate_name(a, k->privates[i])->memory == NO_NAME)
             link = annotate_private(a, link, k, k->privates[i]);
     return link;
 }
@@ -278,21 +278,22 @@ static bool same_index(const struct name *a, const struct name *b)
 static void expose_memory(struct annotator *a, struct body *body, unsigned r)
 {
     int array = body->results[r];
-    if (!is_plain(name_at(a, array))) {
-        array = append_copy(a, end_of(body), array, name_at(a, array), "plain", body->results_at);
+    if (!is_plain(annotate_name(a, array))) {
+        array =
+            append_copy(a, end_of(body), array, annotate_name(a, array), "plain", body->results_at);
         body->results[r] = array;
     }
-    insert_int(a, &body->results, body->result_count++, r, name_at(a, array)->memory);
+    insert_int(a, &body->results, body->result_count++, r, annotate_name(a, array)->memory);
 }
 
 static void annotate_if(struct annotator *a, struct stm *s)
 {
     for (unsigned i = 0; i < s->out_count; i++) {
-        struct name *out = name_at(a, s->outs[i]);
+        struct name *out = annotate_name(a, s->outs[i]);
         if (out->kind != NAME_ARRAY || out->memory != NO_NAME)
             continue;
-        const struct name *then = name_at(a, s->then->results[i]);
-        const struct name *otherwise = name_at(a, s->otherwise->results[i]);
+        const struct name *then = annotate_name(a, s->then->results[i]);
+        const struct name *otherwise = annotate_name(a, s->otherwise->results[i]);
         if (then->memory == otherwise->memory && same_index(then, otherwise)) {
             out->memory = then->memory;
             out->index = then->index;
@@ -300,9 +301,9 @@ static void annotate_if(struct annotator *a, struct stm *s)
         }
         expose_memory(a, s->then, i);
         expose_memory(a, s->otherwise, i);
-        int memory = add_memory_name(a, name_at(a, s->outs[i])->text,
+        int memory = add_memory_name(a, annotate_name(a, s->outs[i])->text,
                                      space_of(a, s->then->results[i + 1]), NULL);
-        name_at(a, s->outs[i])->memory = memory;
+        annotate_name(a, s->outs[i])->memory = memory;
         insert_int(a, &s->outs, s->out_count++, i, memory);
         i++;
     }
@@ -332,15 +333,15 @@ static bool allocated_in(const struct body *body, int memory)
 /* May the loop's i-th array result be copied into a second block while the old value dies? */
 static bool can_double_buffer(struct annotator *a, const struct loop *l, unsigned i)
 {
-    const struct name *param = name_at(a, l->params[i]);
+    const struct name *param = annotate_name(a, l->params[i]);
     for (unsigned d = 0; d < param->rank; d++)
         if (varies(l, param->shape[d]))
             return false;
     for (unsigned r = 0; r < l->param_count; r++) {
-        const struct name *result = name_at(a, l->body.results[r]);
+        const struct name *result = annotate_name(a, l->body.results[r]);
         if (result->kind != NAME_ARRAY || allocated_in(&l->body, result->memory))
             continue;
-        if (r == i || result->memory != name_at(a, l->params[r])->memory)
+        if (r == i || result->memory != annotate_name(a, l->params[r])->memory)
             return false;
     }
     return true;
@@ -371,8 +372,8 @@ static void substitute_in_body(struct body *body, int old, int replacement)
 static void substitute_memory(struct annotator *a, struct body *body, int old, int replacement)
 {
     for (unsigned n = 0; n < a->fun->name_count; n++)
-        if (name_at(a, (int)n)->memory == old)
-            name_at(a, (int)n)->memory = replacement;
+        if (annotate_name(a, (int)n)->memory == old)
+            annotate_name(a, (int)n)->memory = replacement;
     substitute_in_body(body, old, replacement);
 }
 
@@ -383,28 +384,28 @@ static struct stm **finish_loop_array(struct annotator *a, struct stm **link, st
                                       unsigned i, bool double_buffer)
 {
     struct loop *l = s->loop;
-    int memory = name_at(a, l->params[i])->memory;
-    struct name *param = name_at(a, l->params[i]);
+    int memory = annotate_name(a, l->params[i])->memory;
+    struct name *param = annotate_name(a, l->params[i]);
     if (double_buffer) {
         int kept =
             append_copy(a, end_of(&l->body), l->body.results[i], param, "kept", l->body.results_at);
         /* The copy's own allocation moves out of the loop. */
         struct stm **at = &l->body.first;
-        while (!((*at)->kind == STM_ALLOC && (*at)->outs[0] == name_at(a, kept)->memory))
+        while (!((*at)->kind == STM_ALLOC && (*at)->outs[0] == annotate_name(a, kept)->memory))
             at = &(*at)->next;
         struct stm *alloc = *at;
         *at = alloc->next;
-        name_at(a, alloc->outs[0])->space = name_at(a, memory)->space;
+        annotate_name(a, alloc->outs[0])->space = annotate_name(a, memory)->space;
         link = insert(link, alloc);
         l->body.results[i] = kept;
     }
     expose_memory(a, &l->body, i);
-    insert_int(a, &l->init_names, l->param_count, i, name_at(a, l->init_names[i])->memory);
+    insert_int(a, &l->init_names, l->param_count, i, annotate_name(a, l->init_names[i])->memory);
     insert_expr(a, &l->init_exprs, l->param_count, i);
     insert_int(a, &l->params, l->param_count++, i, memory);
-    int out_memory =
-        add_memory_name(a, name_at(a, s->outs[i])->text, name_at(a, memory)->space, NULL);
-    name_at(a, s->outs[i])->memory = out_memory;
+    int out_memory = add_memory_name(a, annotate_name(a, s->outs[i])->text,
+                                     annotate_name(a, memory)->space, NULL);
+    annotate_name(a, s->outs[i])->memory = out_memory;
     insert_int(a, &s->outs, s->out_count++, i, out_memory);
     return link;
 }
@@ -414,19 +415,19 @@ static struct stm **annotate_loop(struct annotator *a, struct stm **link, struct
     struct loop *l = s->loop;
     bool added[256] = {false};
     for (unsigned i = 0; i < l->param_count; i++) {
-        struct name *param = name_at(a, l->params[i]);
+        struct name *param = annotate_name(a, l->params[i]);
         if (param->kind != NAME_ARRAY || param->memory != NO_NAME)
             continue;
-        if (!is_plain(name_at(a, l->init_names[i]))) {
-            int copy = append_copy(a, link, l->init_names[i], name_at(a, l->init_names[i]), "plain",
-                                   s->at);
+        if (!is_plain(annotate_name(a, l->init_names[i]))) {
+            int copy = append_copy(a, link, l->init_names[i], annotate_name(a, l->init_names[i]),
+                                   "plain", s->at);
             l->init_names[i] = copy;
             while (*link != s)
                 link = &(*link)->next;
         }
-        int memory =
-            add_memory_name(a, name_at(a, l->params[i])->text, space_of(a, l->init_names[i]), NULL);
-        name_at(a, l->params[i])->memory = memory;
+        int memory = add_memory_name(a, annotate_name(a, l->params[i])->text,
+                                     space_of(a, l->init_names[i]), NULL);
+        annotate_name(a, l->params[i])->memory = memory;
         added[i] = true;
     }
     *code = annotate_body(a, &l->body);
@@ -438,12 +439,12 @@ static struct stm **annotate_loop(struct annotator *a, struct stm **link, struct
     for (unsigned i = 0, original = 0; i < l->param_count; i++, original++) {
         if (!added[original])
             continue;
-        int own = name_at(a, l->params[i])->memory;
-        const struct name *result = name_at(a, l->body.results[i]);
+        int own = annotate_name(a, l->params[i])->memory;
+        const struct name *result = annotate_name(a, l->body.results[i]);
         if (result->memory == own && is_plain(result)) { /* only updated in place */
-            int init = name_at(a, l->init_names[i])->memory;
+            int init = annotate_name(a, l->init_names[i])->memory;
             substitute_memory(a, &l->body, own, init);
-            name_at(a, s->outs[i])->memory = init;
+            annotate_name(a, s->outs[i])->memory = init;
         } else {
             link = finish_loop_array(a, link, s, i, buffers[original]);
             i++;
@@ -465,7 +466,7 @@ static int annotate_body(struct annotator *a, struct body *body)
         case STM_REPLICATE:
         case STM_COPY:
         case STM_CONCAT:
-            if (name_at(a, s->outs[0])->memory == NO_NAME)
+            if (annotate_name(a, s->outs[0])->memory == NO_NAME)
                 link = allocate_fresh(a, link, s->outs[0], s->at);
             break;
         case STM_ALIAS:
@@ -503,11 +504,11 @@ static int annotate_body(struct annotator *a, struct body *body)
 static void annotate_params(struct annotator *a)
 {
     for (unsigned i = 0; i < a->fun->param_count; i++) {
-        struct name *n = name_at(a, a->fun->params[i]);
+        struct name *n = annotate_name(a, a->fun->params[i]);
         if (n->kind != NAME_ARRAY || n->memory != NO_NAME)
             continue;
         int memory = add_memory_name(a, n->text, SPACE_DEVICE, array_bytes(a->program, n));
-        name_at(a, a->fun->params[i])->memory = memory;
+        annotate_name(a, a->fun->params[i])->memory = memory;
         insert_int(a, &a->fun->params, a->fun->param_count++, i, memory);
         i++;
     }

@@ -44,7 +44,7 @@ static unsigned strides_of(const struct name *array)
 
 /* ---- bodies --------------------------------------------------------------------------------- */
 
-static const struct name *name_at(const struct source *s, int name)
+static const struct name *emit_name(const struct source *s, int name)
 {
     return &s->fun->names[name];
 }
@@ -53,7 +53,7 @@ static const struct name *name_at(const struct source *s, int name)
 static bool is_in_heap(const struct source *s, const struct name *array)
 {
     return !array->local && array->memory != NO_NAME &&
-           name_at(s, array->memory)->space == SPACE_HEAP;
+           emit_name(s, array->memory)->space == SPACE_HEAP;
 }
 
 /* What flat numbers of points are counted in. */
@@ -66,7 +66,7 @@ static void emit_range(struct generator *g, const struct source *s, size_t begin
 
 static void emit_local_access(struct generator *g, const struct source *s, const struct access *a)
 {
-    const struct name *n = name_at(s, a->array);
+    const struct name *n = emit_name(s, a->array);
     text_add(&g->out, "gamut_l_%s[", n->text);
     for (unsigned d = 0; d < a->rank; d++) {
         int64_t stride = 1;
@@ -81,7 +81,7 @@ static void emit_local_access(struct generator *g, const struct source *s, const
 
 static void emit_access(struct generator *g, const struct source *s, const struct access *a)
 {
-    const struct name *n = name_at(s, a->array);
+    const struct name *n = emit_name(s, a->array);
     if (n->local) {
         emit_local_access(g, s, a);
         return;
@@ -92,8 +92,8 @@ static void emit_access(struct generator *g, const struct source *s, const struc
     text_add(&g->out, host ? "gamut_p_%s[gamut_o_%s" : "gamut_p_%s[GAMUT_FROM(gamut_o_%s)", n->text,
              n->text);
     for (unsigned t = 0; t < n->thread_rank; t++) {
-        text_add(&g->out, "%s%s * %sgamut_s%u_%s", before, name_at(s, s->kernel->indices[t])->text,
-                 stride, t, n->text);
+        text_add(&g->out, "%s%s * %sgamut_s%u_%s", before,
+                 emit_name(s, s->kernel->indices[t])->text, stride, t, n->text);
     }
     for (unsigned d = 0; d < a->rank; d++) {
         text_add(&g->out, "%s(", before);
@@ -105,7 +105,7 @@ static void emit_access(struct generator *g, const struct source *s, const struc
 
 static void emit_each_open(struct generator *g, const struct source *s)
 {
-    const char *item = name_at(s, s->kernel->item)->text;
+    const char *item = emit_name(s, s->kernel->item)->text;
     if (g->language == KERNEL_HOST_C)
         text_add(&g->out, "GAMUT_ITEMS for (i32 %s = 0; %s < %u; %s++) {", item, item,
                  s->kernel->group_items, item);
@@ -196,7 +196,7 @@ static void emit_parameters(struct generator *g, const struct source *s)
 {
     const struct kernel *k = s->kernel;
     for (unsigned i = 0; i < k->array_count; i++) {
-        const struct name *n = name_at(s, k->arrays[i]);
+        const struct name *n = emit_name(s, k->arrays[i]);
         bool host = g->language == KERNEL_HOST_C, by_slot = !host && is_in_heap(s, n);
         text_add(&g->out, "%sGAMUT_GLOBAL %s *%sgamut_%s_%s, const i64 gamut_o_%s", i ? ", " : "",
                  c_type(n->element), host ? "" : "GAMUT_RESTRICT ", by_slot ? "a" : "p", n->text,
@@ -211,8 +211,8 @@ static void emit_parameters(struct generator *g, const struct source *s)
     }
     for (unsigned i = 0; i < k->scalar_count; i++) {
         bool unused = g->language != KERNEL_HOST_C && gpu_is_extent(k, k->scalars[i]);
-        text_add(&g->out, ", const %s %s%s", c_type(name_at(s, k->scalars[i])->element),
-                 unused ? "gamut_unused_" : "", name_at(s, k->scalars[i])->text);
+        text_add(&g->out, ", const %s %s%s", c_type(emit_name(s, k->scalars[i])->element),
+                 unused ? "gamut_unused_" : "", emit_name(s, k->scalars[i])->text);
     }
     for (unsigned d = 0; d < k->rank; d++)
         text_add(&g->out, ", const i64 gamut_e%u", d);
@@ -226,7 +226,7 @@ static void emit_indices(struct generator *g, const struct source *s, unsigned c
     if (count > 1)
         text_add(&g->out, "%s gamut_r = gamut_q; ", index_type(g));
     for (unsigned d = count; d-- > 0;) {
-        const char *index = name_at(s, k->indices[d])->text;
+        const char *index = emit_name(s, k->indices[d])->text;
         if (count == 1)
             text_add(&g->out, "const i32 %s = (i32)gamut_q;\n", index);
         else if (d == 0)
@@ -241,7 +241,7 @@ static void emit_indices(struct generator *g, const struct source *s, unsigned c
 static void emit_locals(struct generator *g, const struct source *s)
 {
     for (unsigned i = 0; i < s->kernel->local_count; i++) {
-        const struct name *n = name_at(s, s->kernel->locals[i]);
+        const struct name *n = emit_name(s, s->kernel->locals[i]);
         int64_t elements = 1;
         for (unsigned d = 0; d < n->rank; d++)
             elements *= n->shape[d]->value.i64;
@@ -269,7 +269,7 @@ static void emit_host_call(struct generator *g, const struct source *s, bool uni
     unsigned argument = 0;
     text_add(&g->out, "    gamut_inner_%s(", k->name);
     for (unsigned i = 0; i < k->array_count; i++) {
-        const struct name *n = name_at(s, k->arrays[i]);
+        const struct name *n = emit_name(s, k->arrays[i]);
         const unsigned slots = argument + 2 + strides_of(n);
         text_add(&g->out, "(%s *)", c_type(n->element));
         if (is_in_heap(s, n))
@@ -287,7 +287,7 @@ static void emit_host_call(struct generator *g, const struct source *s, bool uni
         argument += is_in_heap(s, n) ? KERNEL_SLOT_ARGUMENTS : 0;
     }
     for (unsigned i = 0; i < k->scalar_count; i++, argument++)
-        text_add(&g->out, "a[%u].%s, ", argument, c_type(name_at(s, k->scalars[i])->element));
+        text_add(&g->out, "a[%u].%s, ", argument, c_type(emit_name(s, k->scalars[i])->element));
     for (unsigned d = 0; d < k->rank; d++, argument++)
         text_add(&g->out, "a[%u].i64, ", argument);
     text_add(&g->out, "begin, end);\n");
@@ -303,7 +303,7 @@ static void emit_host_entry(struct generator *g, const struct source *s)
         k->name);
     unsigned argument = 0;
     for (unsigned i = 0; i < k->array_count; i++) {
-        const struct name *n = name_at(s, k->arrays[i]);
+        const struct name *n = emit_name(s, k->arrays[i]);
         argument += 2 + strides_of(n);
         if (!is_in_heap(s, n))
             continue;
@@ -314,7 +314,7 @@ static void emit_host_entry(struct generator *g, const struct source *s)
     text_add(&g->out, "  if (1");
     argument = 0;
     for (unsigned i = 0; i < k->array_count; i++) {
-        const struct name *n = name_at(s, k->arrays[i]);
+        const struct name *n = emit_name(s, k->arrays[i]);
         argument += 2 + strides_of(n);
         if (!n->thread_rank)
             text_add(&g->out, " && a[%u].i64 == 1", argument - 1);
@@ -334,7 +334,7 @@ static void emit_host_kernel(struct generator *g, const struct source *s)
              k->name);
     emit_parameters(g, s);
     text_add(&g->out, ", const i64 begin, const i64 end) {\n");
-    const char *inner = name_at(s, k->indices[k->rank - 1])->text;
+    const char *inner = emit_name(s, k->indices[k->rank - 1])->text;
     if (k->group_items) {
         text_add(&g->out, "for (i64 gamut_q = begin; gamut_q < end; gamut_q++) {\n");
         emit_indices(g, s, k->rank);
@@ -415,12 +415,12 @@ static bool emit_outer_indices(struct generator *g, const struct source *s)
 static void emit_item(struct generator *g, const struct source *s)
 {
     const struct kernel *k = s->kernel;
-    const char *inner = name_at(s, k->indices[k->rank - 1])->text;
+    const char *inner = emit_name(s, k->indices[k->rank - 1])->text;
     unsigned braces = emit_outer_indices(g, s);
     if (k->rank >= 2) {
         text_add(&g->out,
                  "GAMUT_FOR(gamut_y, GAMUT_Y, gamut_e%u) {\nconst i32 %s = (i32)gamut_y;\n",
-                 k->rank - 2, name_at(s, k->indices[k->rank - 2])->text);
+                 k->rank - 2, emit_name(s, k->indices[k->rank - 2])->text);
         braces++;
     }
     text_add(&g->out, "const i32 %s = (i32)GAMUT_X;\nif (%s < (GAMUT_INT)gamut_e%u)\n", inner,
@@ -465,8 +465,8 @@ static void emit_batch_loops(struct generator *g, const struct source *s, unsign
                              const char *step, const char *ahead)
 {
     const struct kernel *k = s->kernel;
-    const char *index = name_at(s, k->indices[d])->text;
-    const char *inner = name_at(s, k->indices[k->rank - 1])->text;
+    const char *index = emit_name(s, k->indices[d])->text;
+    const char *inner = emit_name(s, k->indices[k->rank - 1])->text;
     bool border = has_border(k);
     text_add(&g->out, "if (gamut_b%s < (i32)gamut_e%u", ahead, d);
     if (border)
@@ -501,7 +501,7 @@ static void emit_batch(struct generator *g, const struct source *s)
         emit_batch_loops(g, s, 0, "GAMUT_X_ITEMS", ahead);
         return;
     }
-    const char *inner = name_at(s, k->indices[k->rank - 1])->text;
+    const char *inner = emit_name(s, k->indices[k->rank - 1])->text;
     bool outer = emit_outer_indices(g, s);
     snprintf(ahead, sizeof ahead, " + %d", BATCH - 1);
     text_add(&g->out,
@@ -516,7 +516,7 @@ static void emit_batch(struct generator *g, const struct source *s)
 static void emit_blocks(struct generator *g, const struct source *s)
 {
     for (unsigned i = 0; i < s->kernel->array_count; i++) {
-        const struct name *n = name_at(s, s->kernel->arrays[i]);
+        const struct name *n = emit_name(s, s->kernel->arrays[i]);
         const char *type = c_type(n->element), *x = n->text;
         if (!is_in_heap(s, n))
             continue;
@@ -538,8 +538,8 @@ static void emit_gpu_kernel(struct generator *g, const struct source *s)
     emit_locals(g, s);
     for (unsigned d = 0; d < k->rank; d++)
         if (extent_scalar(k, d) != NO_NAME)
-            text_add(&g->out, "const i64 %s = gamut_e%u;\n", name_at(s, extent_scalar(k, d))->text,
-                     d);
+            text_add(&g->out, "const i64 %s = gamut_e%u;\n",
+                     emit_name(s, extent_scalar(k, d))->text, d);
     if (k->group_items) {
         text_add(&g->out, "const GAMUT_INT gamut_q = (GAMUT_INT)GAMUT_GROUP;\n");
         emit_indices(g, s, k->rank);

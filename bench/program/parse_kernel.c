@@ -146,7 +146,7 @@ static bool is_word_char(char c)
 
 /* The last character before i that is not blank, and where; 0 if there is none. Comments in between
  * are rare and then only make a message less exact. */
-static char before(const char *text, size_t i, size_t *at)
+static char char_before(const char *text, size_t i, size_t *at)
 {
     while (i > 0 && isspace((unsigned char)text[i - 1]))
         i--;
@@ -155,7 +155,7 @@ static char before(const char *text, size_t i, size_t *at)
 }
 
 /* Is what follows an assignment to what stands before? */
-static bool assigns(const char *s)
+static bool text_assigns(const char *s)
 {
     if ((s[0] == '+' && s[1] == '+') || (s[0] == '-' && s[1] == '-'))
         return true;
@@ -167,7 +167,7 @@ static bool assigns(const char *s)
            (s[0] == '>' && s[1] == '>' && s[2] == '=');
 }
 
-static void note(struct parser *p, struct ints *list, int name)
+static void note_use(struct parser *p, struct ints *list, int name)
 {
     for (unsigned i = 0; i < list->count; i++)
         if (list->data[i] == name)
@@ -234,17 +234,17 @@ static size_t scan_access(struct scan *s, int array, size_t begin, size_t word_e
         parser_fail(s->p, place_after(s->k->text_at, text, begin), message, n->text);
     }
     size_t at;
-    char c = before(text, begin, &at);
+    char c = char_before(text, begin, &at);
     bool increments = at > 0 && (c == '+' || c == '-') && text[at - 1] == c;
-    a.written = increments || assigns(text + skip_blank(text, a.end));
+    a.written = increments || text_assigns(text + skip_blank(text, a.end));
     if (c == '&' && !(at > 0 && text[at - 1] == '&')) {
         size_t unused;
-        char operand = before(text, at, &unused);
+        char operand = char_before(text, at, &unused);
         if (!is_word_char(operand) && operand != ')' && operand != ']')
             fail_at(s, at, "the address of an element of '%s' cannot be taken", n->text);
     }
     if (!n->local)
-        note(s->p, &s->arrays, array);
+        note_use(s->p, &s->arrays, array);
     *add_access(s) = a;
     for (unsigned d = 0; d < a.rank; d++) /* `x[index[i]]` */
         scan_range(s, a.index[d].begin, a.index[d].end);
@@ -280,7 +280,7 @@ static size_t scan_word(struct scan *s, size_t begin, size_t end)
 {
     const char *text = s->k->text;
     size_t length = end - begin, at;
-    char c = before(text, begin, &at);
+    char c = char_before(text, begin, &at);
     if (c == '.' || (c == '>' && at > 0 && text[at - 1] == '-'))
         return end; /* a member of a struct */
     if ((length == 6 && memcmp(text + begin, "return", 6) == 0) ||
@@ -302,7 +302,7 @@ static size_t scan_word(struct scan *s, size_t begin, size_t end)
     for (unsigned d = 0; d < s->k->rank; d++)
         own |= name == s->k->indices[d];
     if (!own)
-        note(s->p, &s->scalars, name);
+        note_use(s->p, &s->scalars, name);
     return end;
 }
 

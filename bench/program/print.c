@@ -14,7 +14,7 @@ struct printer {
     unsigned indent;
 };
 
-static void line(struct printer *p)
+static void new_line(struct printer *p)
 {
     text_add(&p->out, "\n%*s", (int)p->indent * 2, "");
 }
@@ -174,7 +174,7 @@ static void print_braced(struct printer *p, const struct body *body)
     p->indent++;
     print_body(p, body);
     p->indent--;
-    line(p);
+    new_line(p);
     text_add(&p->out, "}");
 }
 
@@ -326,7 +326,7 @@ static void print_right_side(struct printer *p, const struct stm *s)
 static void print_body(struct printer *p, const struct body *body)
 {
     for (const struct stm *s = body->first; s; s = s->next) {
-        line(p);
+        new_line(p);
         if (s->kind == STM_ASSERT) {
             text_add(&p->out, "assert ");
         } else {
@@ -336,7 +336,7 @@ static void print_body(struct printer *p, const struct body *body)
         }
         print_right_side(p, s);
     }
-    line(p);
+    new_line(p);
     text_add(&p->out, "in ");
     for (unsigned i = 0; i < body->result_count; i++)
         text_add(&p->out, "%s%s", i ? ", " : "", name_of(p, body->results[i]));

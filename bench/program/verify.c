@@ -167,7 +167,7 @@ struct verifier {
             return try_code;                                                                       \
     } while (0)
 
-static const struct name *name_at(const struct verifier *v, int n)
+static const struct name *verify_name(const struct verifier *v, int n)
 {
     return &v->fun->names[n];
 }
@@ -176,7 +176,7 @@ static const struct name *name_at(const struct verifier *v, int n)
 
 static int use_array(struct verifier *v, int array, struct place at)
 {
-    const struct name *n = name_at(v, array);
+    const struct name *n = verify_name(v, array);
     if (!v->in_scope[array] || n->kind != NAME_ARRAY)
         return FAIL(v, at, "'%s' is not an array that is in scope here", n->text);
     struct place consumed = families_get(&v->families, array)->consumed;
@@ -194,12 +194,12 @@ static int consume(struct verifier *v, int array, struct place at)
         return FAIL(v, at,
                     "'%s' may not be consumed: mark the parameter or loop variable it comes "
                     "from with '*', or copy it first",
-                    name_at(v, array)->text);
+                    verify_name(v, array)->text);
     if (f->depth < v->depth)
         return FAIL(v, at,
                     "'%s' is from outside of this loop and would be consumed in every "
                     "iteration: make it a unique loop variable",
-                    name_at(v, array)->text);
+                    verify_name(v, array)->text);
     families_consume(&v->families, array, at);
     return 0;
 }
@@ -211,7 +211,7 @@ static int check_expr(struct verifier *v, const struct expr *e, struct place at)
     if (e->op == EXPR_CONSTANT)
         return 0;
     if (e->op == EXPR_NAME) {
-        const struct name *n = name_at(v, e->name);
+        const struct name *n = verify_name(v, e->name);
         if (!v->in_scope[e->name] || n->kind != NAME_SCALAR)
             return FAIL(v, at, "'%s' is not a scalar that is in scope here", n->text);
         return 0;
@@ -222,7 +222,7 @@ static int check_expr(struct verifier *v, const struct expr *e, struct place at)
 
 static int check_memory(struct verifier *v, int memory, struct place at)
 {
-    const struct name *n = name_at(v, memory);
+    const struct name *n = verify_name(v, memory);
     if (!v->in_scope[memory] || n->kind != NAME_MEMORY)
         return FAIL(v, at, "'%s' is not a memory block that is in scope here", n->text);
     return 0;
@@ -231,7 +231,7 @@ static int check_memory(struct verifier *v, int memory, struct place at)
 /* Brings a name into scope after checking what its type mentions. */
 static int bind(struct verifier *v, int name)
 {
-    const struct name *n = name_at(v, name);
+    const struct name *n = verify_name(v, name);
     if (v->in_scope[name])
         return FAIL(v, n->at, "'%s' is bound twice", n->text);
     for (unsigned d = 0; d < n->rank; d++)
@@ -252,7 +252,7 @@ static int bind(struct verifier *v, int name)
 /* What is passed from one memory name to another is the same block. */
 static int check_same_space(struct verifier *v, int a, int b, struct place at)
 {
-    const struct name *x = name_at(v, a), *y = name_at(v, b);
+    const struct name *x = verify_name(v, a), *y = verify_name(v, b);
     if (x->kind != NAME_MEMORY || y->kind != NAME_MEMORY || x->space == y->space)
         return 0;
     return FAIL(v, at,
@@ -262,7 +262,7 @@ static int check_same_space(struct verifier *v, int a, int b, struct place at)
 
 static int check_same_type(struct verifier *v, int a, int b, struct place at)
 {
-    const struct name *x = name_at(v, a), *y = name_at(v, b);
+    const struct name *x = verify_name(v, a), *y = verify_name(v, b);
     TRY(check_same_space(v, a, b, at));
     if (x->kind != y->kind || x->rank != y->rank ||
         (x->kind != NAME_MEMORY && x->element != y->element))
@@ -272,16 +272,16 @@ static int check_same_type(struct verifier *v, int a, int b, struct place at)
 
 static int check_element(struct verifier *v, const struct stm *s, int out, int source)
 {
-    if (name_at(v, out)->element != name_at(v, source)->element)
-        return FAIL(v, s->at, "'%s' holds %s and '%s' %s", name_at(v, out)->text,
-                    element_name(name_at(v, out)->element), name_at(v, source)->text,
-                    element_name(name_at(v, source)->element));
+    if (verify_name(v, out)->element != verify_name(v, source)->element)
+        return FAIL(v, s->at, "'%s' holds %s and '%s' %s", verify_name(v, out)->text,
+                    element_name(verify_name(v, out)->element), verify_name(v, source)->text,
+                    element_name(verify_name(v, source)->element));
     return 0;
 }
 
 static int check_rank(struct verifier *v, const struct stm *s, int name, unsigned rank)
 {
-    const struct name *n = name_at(v, name);
+    const struct name *n = verify_name(v, name);
     if (n->rank != rank)
         return FAIL(v, s->at, "'%s' has %u dimension%s where there are %u", n->text, n->rank,
                     n->rank == 1 ? "" : "s", rank);
@@ -291,10 +291,11 @@ static int check_rank(struct verifier *v, const struct stm *s, int name, unsigne
 /* A view is in the memory of its source. */
 static int check_view_memory(struct verifier *v, const struct stm *s, int out, int source)
 {
-    const struct name *o = name_at(v, out), *n = name_at(v, source);
+    const struct name *o = verify_name(v, out), *n = verify_name(v, source);
     if (o->memory != NO_NAME && n->memory != NO_NAME && o->memory != n->memory)
         return FAIL(v, s->at, "'%s' is in block '%s', but it is a view of '%s', which is in '%s'",
-                    o->text, name_at(v, o->memory)->text, n->text, name_at(v, n->memory)->text);
+                    o->text, verify_name(v, o->memory)->text, n->text,
+                    verify_name(v, n->memory)->text);
     return 0;
 }
 
@@ -344,7 +345,7 @@ static int verify_view(struct verifier *v, const struct stm *s, int out)
     TRY(use_array(v, s->array, s->at));
     TRY(check_element(v, s, out, s->array));
     TRY(check_view_memory(v, s, out, s->array));
-    unsigned kept = name_at(v, s->array)->rank;
+    unsigned kept = verify_name(v, s->array)->rank;
     if (s->kind == STM_SLICE)
         TRY(check_slice(v, s, &kept));
     if (s->kind != STM_RESHAPE)
@@ -358,7 +359,7 @@ static int verify_concat(struct verifier *v, const struct stm *s, int out)
     for (unsigned i = 0; i < s->piece_count; i++) {
         TRY(use_array(v, s->pieces[i].array, s->at));
         TRY(check_element(v, s, out, s->pieces[i].array));
-        TRY(check_rank(v, s, s->pieces[i].array, name_at(v, out)->rank));
+        TRY(check_rank(v, s, s->pieces[i].array, verify_name(v, out)->rank));
     }
     families_begin(&v->families, out, v->depth, false);
     return 0;
@@ -372,7 +373,7 @@ static int verify_kernel(struct verifier *v, const struct stm *s)
     for (unsigned i = 0; i < k->scalar_count; i++)
         if (!v->in_scope[k->scalars[i]])
             return FAIL(v, k->at, "'%s' is not in scope in kernel '%s'",
-                        name_at(v, k->scalars[i])->text, k->name);
+                        verify_name(v, k->scalars[i])->text, k->name);
     for (unsigned i = 0; i < k->private_count; i++) {
         TRY(bind(v, k->privates[i]));
         families_begin(&v->families, k->privates[i], v->depth, false);
@@ -381,9 +382,9 @@ static int verify_kernel(struct verifier *v, const struct stm *s)
          i++) /* those only read come after the outs */
         TRY(use_array(v, k->arrays[i], k->at));
     for (unsigned o = 0; o < s->out_count; o++) {
-        if (name_at(v, s->outs[o])->kind != NAME_ARRAY)
+        if (verify_name(v, s->outs[o])->kind != NAME_ARRAY)
             return FAIL(v, s->at, "a kernel's results are arrays, '%s' is not",
-                        name_at(v, s->outs[o])->text);
+                        verify_name(v, s->outs[o])->text);
         if (k->taken_over[o] != NO_NAME) {
             TRY(check_same_type(v, s->outs[o], k->taken_over[o], s->at));
             TRY(check_view_memory(v, s, s->outs[o], k->taken_over[o]));
@@ -403,7 +404,7 @@ static int verify_kernel(struct verifier *v, const struct stm *s)
 static int check_passed_memory(struct verifier *v, const int *receivers, const int *values,
                                unsigned count, unsigned i, struct place at)
 {
-    const struct name *receiver = name_at(v, receivers[i]), *value = name_at(v, values[i]);
+    const struct name *receiver = verify_name(v, receivers[i]), *value = verify_name(v, values[i]);
     if (receiver->kind != NAME_ARRAY || receiver->memory == NO_NAME || value->memory == NO_NAME)
         return 0;
     int expected = receiver->memory;
@@ -412,7 +413,7 @@ static int check_passed_memory(struct verifier *v, const int *receivers, const i
             expected = values[j];
     if (value->memory != expected)
         return FAIL(v, at, "'%s' is in block '%s', expected '%s'", value->text,
-                    name_at(v, value->memory)->text, name_at(v, expected)->text);
+                    verify_name(v, value->memory)->text, verify_name(v, expected)->text);
     return 0;
 }
 
@@ -447,7 +448,7 @@ static int verify_if(struct verifier *v, const struct stm *s)
     if (code)
         return code;
     for (unsigned i = 0; i < s->out_count; i++)
-        if (name_at(v, s->outs[i])->kind == NAME_ARRAY) {
+        if (verify_name(v, s->outs[i])->kind == NAME_ARRAY) {
             families_begin(&v->families, s->outs[i], v->depth, false);
             families_join_if_alive(&v->families, s->outs[i], s->then->results[i]);
             families_join_if_alive(&v->families, s->outs[i], s->otherwise->results[i]);
@@ -459,7 +460,7 @@ static int verify_loop_entry(struct verifier *v, const struct stm *s)
 {
     const struct loop *l = s->loop;
     for (unsigned i = 0; i < l->param_count; i++) {
-        const struct name *param = name_at(v, l->params[i]);
+        const struct name *param = verify_name(v, l->params[i]);
         if (l->init_exprs[i]) {
             TRY(check_expr(v, l->init_exprs[i], s->at));
             continue;
@@ -476,7 +477,7 @@ static int verify_loop_entry(struct verifier *v, const struct stm *s)
         if (!l->init_exprs[i])
             TRY(check_passed_memory(v, l->params, l->init_names, l->param_count, i, s->at));
     for (unsigned i = 0; i < l->param_count; i++)
-        if (name_at(v, l->params[i])->unique)
+        if (verify_name(v, l->params[i])->unique)
             TRY(consume(v, l->init_names[i], s->at));
     return l->bound ? check_expr(v, l->bound, s->at) : 0;
 }
@@ -485,22 +486,22 @@ static int verify_loop_results(struct verifier *v, const struct loop *l)
 {
     TRY(check_results(v, &l->body, l->params, l->param_count));
     for (unsigned i = 0; i < l->param_count; i++) {
-        if (!name_at(v, l->params[i])->unique)
+        if (!verify_name(v, l->params[i])->unique)
             continue;
         const struct family *f = families_get(&v->families, l->body.results[i]);
         if (f->depth < v->depth || f->foreign)
             return FAIL(v, l->body.results_at,
                         "'%s' is the next value of a unique loop variable, but others may use it: "
                         "copy it first",
-                        name_at(v, l->body.results[i])->text);
+                        verify_name(v, l->body.results[i])->text);
         for (unsigned r = 0; r < l->param_count; r++)
-            if (r != i && name_at(v, l->params[r])->kind == NAME_ARRAY &&
+            if (r != i && verify_name(v, l->params[r])->kind == NAME_ARRAY &&
                 families_same(&v->families, l->body.results[r], l->body.results[i]))
                 return FAIL(v, l->body.results_at,
                             "'%s' is the next value of a unique loop variable, but '%s', the next "
                             "value of another one, may share its elements: copy it first",
-                            name_at(v, l->body.results[i])->text,
-                            name_at(v, l->body.results[r])->text);
+                            verify_name(v, l->body.results[i])->text,
+                            verify_name(v, l->body.results[r])->text);
     }
     return 0;
 }
@@ -512,9 +513,9 @@ static int verify_loop(struct verifier *v, const struct stm *s)
     v->depth++;
     for (unsigned i = 0; i < l->param_count; i++) {
         TRY(bind(v, l->params[i]));
-        if (name_at(v, l->params[i])->kind != NAME_ARRAY)
+        if (verify_name(v, l->params[i])->kind != NAME_ARRAY)
             continue;
-        bool unique = name_at(v, l->params[i])->unique;
+        bool unique = verify_name(v, l->params[i])->unique;
         families_begin(&v->families, l->params[i], v->depth, !unique);
         if (!unique)
             families_join(&v->families, l->params[i], l->init_names[i]);
@@ -532,10 +533,10 @@ static int verify_loop(struct verifier *v, const struct stm *s)
         return FAIL(v, s->at, "%u names for %u loop variables", s->out_count, l->param_count);
     for (unsigned i = 0; i < s->out_count; i++) {
         TRY(check_same_type(v, s->outs[i], l->params[i], s->at));
-        if (name_at(v, s->outs[i])->kind != NAME_ARRAY)
+        if (verify_name(v, s->outs[i])->kind != NAME_ARRAY)
             continue;
         families_begin(&v->families, s->outs[i], v->depth, false);
-        if (!name_at(v, l->params[i])->unique) {
+        if (!verify_name(v, l->params[i])->unique) {
             families_join(&v->families, s->outs[i], l->init_names[i]);
             families_join(&v->families, s->outs[i], l->body.results[i]);
         }
@@ -545,7 +546,7 @@ static int verify_loop(struct verifier *v, const struct stm *s)
 
 static int verify_fresh(struct verifier *v, const struct stm *s, int out)
 {
-    const struct name *n = name_at(v, out);
+    const struct name *n = verify_name(v, out);
     if (s->kind == STM_IOTA && (n->rank != 1 || n->element == ELEMENT_bool))
         return FAIL(v, s->at, "iota makes an array of one dimension of numbers");
     if (s->kind == STM_REPLICATE)
@@ -582,9 +583,9 @@ static int verify_single(struct verifier *v, const struct stm *s)
     int out = s->outs[0];
     if (s->out_count != 1)
         return FAIL(v, s->at, "this gives one result, there are %u names for it", s->out_count);
-    if (name_at(v, out)->kind != kind)
-        return FAIL(v, s->at, "this gives %s, '%s' is %s", kinds[kind], name_at(v, out)->text,
-                    kinds[name_at(v, out)->kind]);
+    if (verify_name(v, out)->kind != kind)
+        return FAIL(v, s->at, "this gives %s, '%s' is %s", kinds[kind], verify_name(v, out)->text,
+                    kinds[verify_name(v, out)->kind]);
     switch (s->kind) {
     case STM_SCALAR:
     case STM_ELEMENT:
@@ -631,8 +632,8 @@ static int verify_body(struct verifier *v, const struct body *body)
     for (unsigned i = 0; i < body->result_count; i++) {
         if (!v->in_scope[body->results[i]])
             return FAIL(v, body->results_at, "the result '%s' is not in scope",
-                        name_at(v, body->results[i])->text);
-        if (name_at(v, body->results[i])->kind == NAME_ARRAY)
+                        verify_name(v, body->results[i])->text);
+        if (verify_name(v, body->results[i])->kind == NAME_ARRAY)
             TRY(use_array(v, body->results[i], body->results_at));
     }
     for (const struct stm *s = body->first; s; s = s->next)
@@ -643,7 +644,7 @@ static int verify_body(struct verifier *v, const struct body *body)
 
 static int check_param_space(struct verifier *v, int param)
 {
-    const struct name *n = name_at(v, param);
+    const struct name *n = verify_name(v, param);
     if (n->kind != NAME_MEMORY || n->space == SPACE_DEVICE)
         return 0;
     return FAIL(v, n->at,
@@ -658,15 +659,15 @@ static int verify_fun(struct verifier *v)
     for (unsigned i = 0; i < fun->param_count; i++) {
         TRY(bind(v, fun->params[i]));
         TRY(check_param_space(v, fun->params[i]));
-        if (name_at(v, fun->params[i])->kind == NAME_ARRAY)
+        if (verify_name(v, fun->params[i])->kind == NAME_ARRAY)
             families_begin(&v->families, fun->params[i], v->depth,
-                           !name_at(v, fun->params[i])->unique);
+                           !verify_name(v, fun->params[i])->unique);
     }
     if (fun->traffic)
         TRY(check_expr(v, fun->traffic, fun->at));
     TRY(verify_body(v, &fun->body));
     for (unsigned i = 0; i < fun->body.result_count; i++)
-        if (name_at(v, fun->body.results[i])->kind == NAME_MEMORY)
+        if (verify_name(v, fun->body.results[i])->kind == NAME_MEMORY)
             return FAIL(v, fun->body.results_at, "the results of a fun are arrays and scalars");
     return 0;
 }

@@ -78,7 +78,7 @@ struct linked_candidate {
     struct linked_candidate *next;
 };
 
-static struct name *name_at(const struct coalescer *c, int name)
+static struct name *coalesce_name(const struct coalescer *c, int name)
 {
     return &c->a.m->fun->names[name];
 }
@@ -176,7 +176,7 @@ static enum merge_condition settle_root(struct coalescer *c, int array)
 {
     const struct outline_name *n = &c->a.o->names[array];
     c->roots[c->root_count++] = (struct root){array, n->position, n->scope};
-    return add_block(c, name_at(c, array)->memory);
+    return add_block(c, coalesce_name(c, array)->memory);
 }
 
 /* A view whose place is wanted; what place must its source have? */
@@ -184,7 +184,7 @@ static enum merge_condition settle_source(struct coalescer *c, const struct stm 
                                           const struct index_function *index)
 {
     struct program *program = c->a.m->program;
-    const struct name *out = name_at(c, s->outs[0]), *source = name_at(c, s->array);
+    const struct name *out = coalesce_name(c, s->outs[0]), *source = coalesce_name(c, s->array);
     struct index_function wanted = *index;
     struct name moved = *out, plain = *out;
     switch (s->kind) {
@@ -241,7 +241,7 @@ static enum merge_condition settle_varying(struct coalescer *c, const struct stm
                                            const struct index_function *index)
 {
     const struct loop *l = s->loop;
-    const struct name *param = name_at(c, l->params[i]);
+    const struct name *param = coalesce_name(c, l->params[i]);
     struct program *program = c->a.m->program;
     struct stm *next = places_next(c->a.m->fun, c->a.o, s, l->params[i]);
     if (!next ||
@@ -258,7 +258,7 @@ static enum merge_condition settle_varying(struct coalescer *c, const struct stm
     if (!outline_known(c->a.o, place, c->a.o->scope_at[next->first], next->first))
         return CONDITION_in_scope;
     c->varying[c->varying_count++] = (struct varying){next, place, l->init_names[i], param->memory,
-                                                      name_at(c, s->outs[i])->memory};
+                                                      coalesce_name(c, s->outs[i])->memory};
     return settle(c, l->body.results[i], index);
 }
 
@@ -268,7 +268,7 @@ static enum merge_condition settle_loop(struct coalescer *c, const struct stm *s
                                         const struct index_function *index)
 {
     const struct loop *l = s->loop;
-    const struct name *param = name_at(c, l->params[i]);
+    const struct name *param = coalesce_name(c, l->params[i]);
     bool existential = c->a.map->of[param->memory].kind == MEMORY_EXISTENTIAL &&
                        c->a.o->names[param->memory].binder == s;
     if (!existential) {
@@ -287,7 +287,7 @@ static enum merge_condition settle(struct coalescer *c, int array,
                                    const struct index_function *index)
 {
     if (has_moved(c, array)) {
-        if (same_index(c, name_at(c, array), &c->place[array], index))
+        if (same_index(c, coalesce_name(c, array), &c->place[array], index))
             return MERGE_ALLOWED;
         c->detail = "it would have to be at two offsets";
         return CONDITION_whole;
@@ -327,7 +327,7 @@ static enum merge_condition settle(struct coalescer *c, int array,
 /* ---- forth ---------------------------------------------------------------------------------- */
 
 /* The place of an array that is derived from others; false if none of these has moved. */
-static bool derive(struct coalescer *c, int array)
+static bool derive_array(struct coalescer *c, int array)
 {
     const struct outline_name *n = &c->a.o->names[array];
     const struct stm *s = n->definer ? n->definer : n->binder;
@@ -346,7 +346,7 @@ static bool derive(struct coalescer *c, int array)
     if (from == NO_NAME || !has_moved(c, from))
         return false;
     struct index_function index = c->place[from];
-    struct name source = *name_at(c, from);
+    struct name source = *coalesce_name(c, from);
     source.index = index;
     bool is_view = s->kind == STM_ALIAS || s->kind == STM_RESHAPE || s->kind == STM_REARRANGE ||
                    s->kind == STM_SLICE;
@@ -362,7 +362,7 @@ static void derive_block(struct coalescer *c, int block, bool *complete)
         const struct memory *of = &c->a.map->of[part];
         for (unsigned i = 0; i < of->array_count; i++) {
             int array = of->arrays[i];
-            if (!has_moved(c, array) && !derive(c, array)) {
+            if (!has_moved(c, array) && !derive_array(c, array)) {
                 *complete = false;
                 c->detail = c->a.m->fun->names[array].text;
             }
@@ -376,7 +376,7 @@ static enum merge_condition settle_children(struct coalescer *c, unsigned *from)
     for (; *from < c->moved_count; (*from)++) {
         int array = c->moved[*from];
         for (const struct linked_candidate *l = c->done[array]; l; l = l->next) {
-            struct name destination = *name_at(c, array);
+            struct name destination = *coalesce_name(c, array);
             struct index_function part = {0};
             destination.index = c->place[array];
             coalesce_part(c, &l->candidate, &destination, &part);
@@ -407,8 +407,8 @@ static enum merge_condition check_varying(struct coalescer *c)
         }
     /* Where their block begins is in a variable already. */
     for (unsigned i = 0; i < c->moved_count; i++)
-        if (follows(c, name_at(c, c->moved[i])->memory))
-            c->place[c->moved[i]] = name_at(c, c->moved[i])->index;
+        if (follows(c, coalesce_name(c, c->moved[i])->memory))
+            c->place[c->moved[i]] = coalesce_name(c, c->moved[i])->index;
     return MERGE_ALLOWED;
 }
 
@@ -417,7 +417,7 @@ static enum merge_condition check_existentials(struct coalescer *c)
 {
     bool shifted = false;
     for (unsigned i = 0; i < c->moved_count && !shifted; i++) {
-        const struct name *array = name_at(c, c->moved[i]);
+        const struct name *array = coalesce_name(c, c->moved[i]);
         shifted = !same_index(c, array, &array->index, &c->place[c->moved[i]]);
     }
     for (unsigned b = 0; b < c->block_count && shifted; b++)
@@ -445,7 +445,7 @@ static enum merge_condition coalesce_move(struct coalescer *c, const struct cand
     c->attempt++;
     c->moved_count = c->root_count = c->block_count = c->varying_count = 0;
     c->detail = NULL;
-    coalesce_part(c, k, name_at(c, k->destination), &part);
+    coalesce_part(c, k, coalesce_name(c, k->destination), &part);
     enum merge_condition refused = settle(c, k->source, &part);
     unsigned followed = 0;
     if (!refused)
@@ -481,7 +481,7 @@ static bool dies_here(const struct coalescer *c, const struct candidate *k, int 
 static bool is_allocated(const struct coalescer *c, const struct candidate *k,
                          const struct root *root)
 {
-    int memory = name_at(c, k->destination)->memory;
+    int memory = coalesce_name(c, k->destination)->memory;
     const struct memory *of = &c->a.map->of[memory];
     return of->position < root->position && outline_encloses(c->a.o, of->scope, root->scope);
 }
@@ -535,7 +535,7 @@ static bool access_allowed(struct coalescer *c, const struct candidate *k, const
 static bool is_untouched(struct coalescer *c, const struct candidate *k, const struct root *root)
 {
     unsigned from = made_from(c, k, root);
-    for (int part = coalesce_block(c, name_at(c, k->destination)->memory); part != NO_NAME;
+    for (int part = coalesce_block(c, coalesce_name(c, k->destination)->memory); part != NO_NAME;
          part = c->next_part[part]) {
         const struct memory *of = &c->a.map->of[part];
         unsigned low = 0, high = of->access_count;
@@ -550,7 +550,7 @@ static bool is_untouched(struct coalescer *c, const struct candidate *k, const s
             const struct access_point *access = &of->accesses[low];
             if (other_branch(c, access->position, root, from) || access_allowed(c, k, root, access))
                 continue;
-            c->detail = name_at(c, access->array)->text;
+            c->detail = coalesce_name(c, access->array)->text;
             return false;
         }
     }
@@ -562,7 +562,7 @@ static bool index_known(const struct coalescer *c, int array)
     const struct outline_name *n = &c->a.o->names[array];
     const struct index_function *index = &c->place[array];
     bool known = !index->offset || outline_known(c->a.o, index->offset, n->scope, n->position);
-    for (unsigned d = 0; index->offset && d < name_at(c, array)->rank && known; d++)
+    for (unsigned d = 0; index->offset && d < coalesce_name(c, array)->rank && known; d++)
         known = outline_known(c->a.o, index->stride[d], n->scope, n->position);
     return known;
 }
@@ -602,13 +602,13 @@ static bool exclude_each_other(const struct coalescer *c, int a, int b)
     return !meet;
 }
 
-static enum merge_condition check(struct coalescer *c, const struct candidate *k)
+static enum merge_condition check_candidate(struct coalescer *c, const struct candidate *k)
 {
-    int memory = name_at(c, k->destination)->memory;
-    int from = name_at(c, k->source)->memory;
+    int memory = coalesce_name(c, k->destination)->memory;
+    int from = coalesce_name(c, k->source)->memory;
     if (c->a.map->of[from].foreign)
         return CONDITION_foreign;
-    if (name_at(c, from)->space != name_at(c, memory)->space &&
+    if (coalesce_name(c, from)->space != coalesce_name(c, memory)->space &&
         merge_checks(c->a.m, CONDITION_space))
         return CONDITION_space;
     if (c->a.map->of[from].kind != MEMORY_EXISTENTIAL && merge_checks(c->a.m, CONDITION_last_use) &&
@@ -644,7 +644,7 @@ static enum merge_condition check(struct coalescer *c, const struct candidate *k
     }
     for (unsigned i = 0; i < c->moved_count; i++)
         if (merge_checks(c->a.m, CONDITION_in_scope) && !index_known(c, c->moved[i])) {
-            c->detail = name_at(c, c->moved[i])->text;
+            c->detail = coalesce_name(c, c->moved[i])->text;
             return CONDITION_in_scope;
         }
     return MERGE_ALLOWED;
@@ -652,9 +652,9 @@ static enum merge_condition check(struct coalescer *c, const struct candidate *k
 
 /* ---- doing it ------------------------------------------------------------------------------- */
 
-static void apply(struct coalescer *c, const struct candidate *k)
+static void apply_candidate(struct coalescer *c, const struct candidate *k)
 {
-    int memory = name_at(c, k->destination)->memory;
+    int memory = coalesce_name(c, k->destination)->memory;
     int target = coalesce_block(c, memory);
     for (unsigned i = 0; i < c->moved_count; i++)
         c->a.m->fun->names[c->moved[i]].index = c->place[c->moved[i]];
@@ -675,11 +675,11 @@ static void apply(struct coalescer *c, const struct candidate *k)
 
 /* What is alive when, with the source's blocks in the destination's. Blocks keep the sizes of those
  * they have become part of. */
-static bool pays(struct coalescer *c, const struct candidate *k)
+static bool coalesce_pays(struct coalescer *c, const struct candidate *k)
 {
     if (!c->a.m->options.veto)
         return true;
-    int target = coalesce_block(c, name_at(c, k->destination)->memory);
+    int target = coalesce_block(c, coalesce_name(c, k->destination)->memory);
     struct spans together = {0};
     int64_t target_bytes = c->a.numbers->bytes[target];
     if (target_bytes == UNKNOWN_BYTES)
@@ -704,13 +704,14 @@ static bool pays(struct coalescer *c, const struct candidate *k)
 
 static void consider(struct coalescer *c, const struct candidate *k)
 {
-    const struct name *source = name_at(c, k->source), *destination = name_at(c, k->destination);
+    const struct name *source = coalesce_name(c, k->source),
+                      *destination = coalesce_name(c, k->destination);
     int from = coalesce_block(c, source->memory), into = coalesce_block(c, destination->memory);
     if (from == into) /* it is there already, or moves within its block */
         return;
     c->detail = NULL;
-    enum merge_condition refused = check(c, k);
-    if (!refused && !pays(c, k))
+    enum merge_condition refused = check_candidate(c, k);
+    if (!refused && !coalesce_pays(c, k))
         refused = CONDITION_no_gain;
     merge_note(c->a.m, &(struct merge_event){.action = MERGE_COALESCED,
                                              .refused = refused,
@@ -720,7 +721,7 @@ static void consider(struct coalescer *c, const struct candidate *k)
                                              .into = into,
                                              .detail = c->detail});
     if (!refused)
-        apply(c, k);
+        apply_candidate(c, k);
 }
 
 /* ---- the pass ------------------------------------------------------------------------------- */

@@ -293,7 +293,7 @@ static bool comes_before(const struct equation *e, const struct poly *a, const s
 }
 
 /* Any order is sound; with large strides first most is proved. */
-static void sort(const struct equation *e, struct dim dims[], unsigned count)
+static void sort_dims(const struct equation *e, struct dim dims[], unsigned count)
 {
     for (unsigned i = 1; i < count; i++)
         for (unsigned k = i; k > 0 && comes_before(e, dims[k].stride, dims[k - 1].stride); k--) {
@@ -304,8 +304,8 @@ static void sort(const struct equation *e, struct dim dims[], unsigned count)
 }
 
 /* Step 2; false where something does not fit. `dims` has room for one more. */
-static bool spread(const struct equation *e, struct dim dims[], unsigned *count,
-                   const struct poly *distance)
+static bool spread_distance(const struct equation *e, struct dim dims[], unsigned *count,
+                            const struct poly *distance)
 {
     for (unsigned k = 0; k < *count && distance; k++) {
         const struct poly *rest;
@@ -327,8 +327,8 @@ static bool no_solution(const struct equation *e, const struct dim outer[], unsi
                         const struct poly *distance, unsigned depth);
 
 /* Step 4 for z_k, where low and high are the ends of the inner sum. */
-static bool split(const struct equation *e, const struct dim dims[], unsigned count, unsigned k,
-                  const struct poly *low, const struct poly *high, unsigned depth)
+static bool split_dim(const struct equation *e, const struct dim dims[], unsigned count, unsigned k,
+                      const struct poly *low, const struct poly *high, unsigned depth)
 {
     const struct poly *stride = dims[k].stride;
     const struct poly *reach = plus(e, plus(e, stride, 1, stride), -1, number(e, 1));
@@ -351,7 +351,7 @@ static bool no_solution(const struct equation *e, const struct dim outer[], unsi
     const struct poly *low[EQUATION_DIMS + 1], *high[EQUATION_DIMS + 1];
     for (unsigned k = 0; k < count; k++)
         dims[k] = outer[k];
-    if (!distance || count == EQUATION_DIMS || !spread(e, dims, &count, distance))
+    if (!distance || count == EQUATION_DIMS || !spread_distance(e, dims, &count, distance))
         return false;
     low[count] = high[count] = number(e, 0); /* ends of the sum of dimensions k and further in */
     for (unsigned k = count; k-- > 0;) {
@@ -364,7 +364,7 @@ static bool no_solution(const struct equation *e, const struct dim outer[], unsi
         const struct poly *reach = plus(e, dims[k].stride, -1, number(e, 1));
         if (!proved(e, plus(e, reach, 1, low[k + 1])) ||
             !proved(e, plus(e, reach, -1, high[k + 1])))
-            return split(e, dims, count, k, low[k + 1], high[k + 1], depth);
+            return split_dim(e, dims, count, k, low[k + 1], high[k + 1], depth);
     }
     return false; /* all z may be 0: a common element */
 }
@@ -411,6 +411,6 @@ bool disjoint_proved(struct sizes *s, const struct region *a, const struct regio
     unsigned count = 0;
     if (!add_region(&e, dims, &count, a, false) || !add_region(&e, dims, &count, b, true))
         return false;
-    sort(&e, dims, count);
+    sort_dims(&e, dims, count);
     return no_solution(&e, dims, count, distance, SPLIT_DEPTH);
 }

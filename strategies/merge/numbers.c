@@ -31,17 +31,17 @@ static bool evaluate(const struct walk *w, const struct expr *e, union scalar *v
     return all_known(w, e) && expr_evaluate(w->fun->program, e, w->n->values, value, &ignored) == 0;
 }
 
-static void set(struct walk *w, int name, bool known, union scalar value)
+static void set_scalar(struct walk *w, int name, bool known, union scalar value)
 {
     w->n->known[name] = known;
     w->n->values[name] = value;
 }
 
-static void define(struct walk *w, int name, const struct expr *e)
+static void define_scalar(struct walk *w, int name, const struct expr *e)
 {
     union scalar value = {.i64 = 0};
     bool known = evaluate(w, e, &value);
-    set(w, name, known, value);
+    set_scalar(w, name, known, value);
 }
 
 static void note_bytes(struct walk *w, int memory, const struct expr *e)
@@ -58,7 +58,7 @@ static void note_bytes(struct walk *w, int memory, const struct expr *e)
 static void walk_body(struct walk *w, const struct body *body);
 
 /* Scalars on their way from one list of names to another, all at once. */
-static void pass(struct walk *w, const int *from, const int *to, unsigned count)
+static void pass_scalars(struct walk *w, const int *from, const int *to, unsigned count)
 {
     struct passed {
         bool known;
@@ -69,11 +69,11 @@ static void pass(struct walk *w, const int *from, const int *to, unsigned count)
             passed[i] = (struct passed){w->n->known[from[i]], w->n->values[from[i]]};
     for (unsigned i = 0; i < count; i++)
         if (w->fun->names[to[i]].kind == NAME_SCALAR)
-            set(w, to[i], passed[i].known, passed[i].value);
+            set_scalar(w, to[i], passed[i].known, passed[i].value);
     free(passed);
 }
 
-static void forget(struct walk *w, const int *names, unsigned count)
+static void forget_scalars(struct walk *w, const int *names, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         w->n->known[names[i]] = false;
@@ -85,12 +85,12 @@ static void walk_if(struct walk *w, const struct stm *s)
     if (evaluate(w, s->expr, &condition)) {
         const struct body *taken = condition.u8 ? s->then : s->otherwise;
         walk_body(w, taken);
-        pass(w, taken->results, s->outs, s->out_count);
+        pass_scalars(w, taken->results, s->outs, s->out_count);
         return;
     }
     walk_body(w, s->then);
     walk_body(w, s->otherwise);
-    forget(w, s->outs, s->out_count);
+    forget_scalars(w, s->outs, s->out_count);
 }
 
 static void walk_loop(struct walk *w, const struct stm *s)
@@ -99,7 +99,7 @@ static void walk_loop(struct walk *w, const struct stm *s)
     union scalar bound = {.i64 = 0};
     for (unsigned i = 0; i < l->param_count; i++)
         if (l->init_exprs[i])
-            define(w, l->params[i], l->init_exprs[i]);
+            define_scalar(w, l->params[i], l->init_exprs[i]);
     bool known = l->counter != NO_NAME ? evaluate(w, l->bound, &bound) : true;
     for (int64_t i = 0; known && w->steps < STEPS_MAX; i++) {
         if (l->counter == NO_NAME && !w->n->known[l->condition]) {
@@ -109,18 +109,18 @@ static void walk_loop(struct walk *w, const struct stm *s)
         if (l->counter != NO_NAME ? i >= bound.i64 : !w->n->values[l->condition].u8)
             break;
         if (l->counter != NO_NAME)
-            set(w, l->counter, true, (union scalar){.i64 = i});
+            set_scalar(w, l->counter, true, (union scalar){.i64 = i});
         walk_body(w, &l->body);
-        pass(w, l->body.results, l->params, l->param_count);
+        pass_scalars(w, l->body.results, l->params, l->param_count);
     }
     if (!known || w->steps >= STEPS_MAX) { /* what varies is unknown then */
-        forget(w, l->params, l->param_count);
+        forget_scalars(w, l->params, l->param_count);
         if (l->counter != NO_NAME)
-            forget(w, &l->counter, 1);
+            forget_scalars(w, &l->counter, 1);
         walk_body(w, &l->body);
-        forget(w, l->params, l->param_count);
+        forget_scalars(w, l->params, l->param_count);
     }
-    pass(w, l->params, s->outs, s->out_count);
+    pass_scalars(w, l->params, s->outs, s->out_count);
 }
 
 static void walk_body(struct walk *w, const struct body *body)
@@ -129,10 +129,10 @@ static void walk_body(struct walk *w, const struct body *body)
         w->steps++;
         switch (s->kind) {
         case STM_SCALAR:
-            define(w, s->outs[0], s->expr);
+            define_scalar(w, s->outs[0], s->expr);
             break;
         case STM_ELEMENT:
-            forget(w, s->outs, 1);
+            forget_scalars(w, s->outs, 1);
             break;
         case STM_ALLOC:
             note_bytes(w, s->outs[0], s->expr);
@@ -161,7 +161,7 @@ struct numbers *numbers_new(const struct fun *fun, const union scalar *values)
         n->bytes[i] = UNKNOWN_BYTES;
     for (unsigned i = 0; values && i < fun->param_count; i++)
         if (fun->names[fun->params[i]].kind == NAME_SCALAR)
-            set(&w, fun->params[i], true, values[fun->params[i]]);
+            set_scalar(&w, fun->params[i], true, values[fun->params[i]]);
     for (unsigned i = 0; i < fun->param_count; i++)
         if (fun->names[fun->params[i]].kind == NAME_MEMORY)
             note_bytes(&w, fun->params[i], fun->names[fun->params[i]].bytes);

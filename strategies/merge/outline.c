@@ -72,7 +72,7 @@ static void bind(struct outline *o, int name, struct stm *definer, struct stm *b
     n->position = position;
 }
 
-static void place(struct outline *o, unsigned position, struct stm *s, unsigned scope)
+static void place_statement(struct outline *o, unsigned position, struct stm *s, unsigned scope)
 {
     o->at[position] = s;
     o->scope_at[position] = scope;
@@ -84,7 +84,7 @@ static void walk_stm(struct walk *w, struct stm *s, unsigned scope)
 {
     struct outline *o = w->o;
     s->first = o->position_count++;
-    place(o, s->first, s, scope);
+    place_statement(o, s->first, s, scope);
     w->position = s->first;
     outline_operands(o->fun, s, note_use, w);
     if (s->kind == STM_IF) {
@@ -104,7 +104,7 @@ static void walk_stm(struct walk *w, struct stm *s, unsigned scope)
     s->last = s->first;
     if (s->kind == STM_IF || s->kind == STM_LOOP) {
         s->last = o->position_count++;
-        place(o, s->last, s, scope);
+        place_statement(o, s->last, s, scope);
     }
     for (unsigned i = 0; i < s->out_count; i++)
         bind(o, s->outs[i], s, NULL, scope, s->last);
@@ -118,11 +118,11 @@ static void walk_body(struct walk *w, struct body *body, struct stm *owner, unsi
     *scope = (struct outline_scope){.body = body, .owner = owner, .parent = parent};
     scope->depth = owner ? o->scopes[parent].depth + 1 : 0;
     scope->begin = o->position_count++;
-    place(o, scope->begin, NULL, number);
+    place_statement(o, scope->begin, NULL, number);
     for (struct stm *s = body->first; s; s = s->next)
         walk_stm(w, s, number);
     scope->end = o->position_count++;
-    place(o, scope->end, NULL, number);
+    place_statement(o, scope->end, NULL, number);
     w->position = scope->end;
     for (unsigned r = 0; r < body->result_count; r++)
         note_use(w, body->results[r]);

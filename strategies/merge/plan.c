@@ -31,7 +31,7 @@ struct planner {
     struct pack_interval *intervals;
 };
 
-static const struct name *name_at(const struct planner *p, int name)
+static const struct name *plan_name(const struct planner *p, int name)
 {
     return &p->a.m->fun->names[name];
 }
@@ -42,13 +42,13 @@ static int64_t element_alignment(const struct planner *p, const struct memory *o
 {
     int64_t alignment = 1;
     for (unsigned i = 0; i < of->array_count; i++) {
-        int64_t bytes = (int64_t)element_bytes(name_at(p, of->arrays[i])->element);
+        int64_t bytes = (int64_t)element_bytes(plan_name(p, of->arrays[i])->element);
         alignment = bytes > alignment ? bytes : alignment;
     }
     for (unsigned e = 0; e < of->existential_count; e++) {
         const struct memory *existential = &p->a.map->of[of->existentials[e]];
         for (unsigned i = 0; i < existential->array_count; i++) {
-            int64_t bytes = (int64_t)element_bytes(name_at(p, existential->arrays[i])->element);
+            int64_t bytes = (int64_t)element_bytes(plan_name(p, existential->arrays[i])->element);
             alignment = bytes > alignment ? bytes : alignment;
         }
     }
@@ -58,7 +58,7 @@ static int64_t element_alignment(const struct planner *p, const struct memory *o
 static enum merge_condition may_be_planned(const struct planner *p, int block)
 {
     const struct memory *of = &p->a.map->of[block];
-    if (name_at(p, block)->space != SPACE_DEVICE && merge_checks(p->a.m, CONDITION_space))
+    if (plan_name(p, block)->space != SPACE_DEVICE && merge_checks(p->a.m, CONDITION_space))
         return CONDITION_space;
     if (p->a.numbers->bytes[block] == UNKNOWN_BYTES)
         return CONDITION_unknown_size;
@@ -234,7 +234,7 @@ static void move_in(struct planner *p, const struct pack_result *result)
     free(into);
 }
 
-static int run(struct merge *m, struct error *error)
+static int plan_run(struct merge *m, struct error *error)
 {
     if (!m->options.values)
         return 0;
@@ -257,5 +257,5 @@ const struct merge_ops merge_plan = {
     .version = MERGE_VERSION,
     .name = "plan",
     .help = "puts all blocks of known size at offsets of one block",
-    .run = run,
+    .run = plan_run,
 };

@@ -51,7 +51,7 @@ struct reuser {
     const char *detail;
 };
 
-static const struct name *name_at(const struct reuser *r, int name)
+static const struct name *reuse_name(const struct reuser *r, int name)
 {
     return &r->a.m->fun->names[name];
 }
@@ -59,7 +59,7 @@ static const struct name *name_at(const struct reuser *r, int name)
 static struct expr *bytes_of(const struct reuser *r, int block)
 {
     const struct memory *of = &r->a.map->of[block];
-    return of->kind == MEMORY_PARAMETER ? name_at(r, block)->bytes : of->alloc->expr;
+    return of->kind == MEMORY_PARAMETER ? reuse_name(r, block)->bytes : of->alloc->expr;
 }
 
 /* ---- meetings: positions at which both hold something --------------------------------------- */
@@ -79,7 +79,7 @@ static struct expr *bytes_of(const struct reuser *r, int block)
 /* Is array, or may it be, in a block of the class? */
 static bool in_class(const struct reuser *r, const struct block_class *k, int array)
 {
-    const struct name *n = name_at(r, array);
+    const struct name *n = reuse_name(r, array);
     if (n->kind != NAME_ARRAY || n->memory == NO_NAME)
         return false;
     const struct memory *of = &r->a.map->of[n->memory];
@@ -91,7 +91,7 @@ static bool in_class(const struct reuser *r, const struct block_class *k, int ar
 
 static bool in_block(const struct reuser *r, int block, int array)
 {
-    const struct name *n = name_at(r, array);
+    const struct name *n = reuse_name(r, array);
     return n->kind == NAME_ARRAY && n->memory != NO_NAME &&
            memory_may_be(r->a.map, n->memory, block);
 }
@@ -137,7 +137,7 @@ static enum merge_condition check_kernel(struct reuser *r, const struct block_cl
     unsigned killed_count = 0;
     enum merge_condition refused = MERGE_ALLOWED;
     for (unsigned i = s->out_count; i < kernel->array_count; i++) {
-        if (name_at(r, kernel->arrays[i])->thread_rank)
+        if (reuse_name(r, kernel->arrays[i])->thread_rank)
             continue; /* private arrays are among them */
         if (in_class(r, k, kernel->arrays[i]))
             killed[killed_count++] = kernel->arrays[i];
@@ -149,7 +149,7 @@ static enum merge_condition check_kernel(struct reuser *r, const struct block_cl
     else if (!refused && (own_private || class_private || out == NO_NAME))
         refused = CONDITION_interference;
     else if (!refused)
-        refused = analysis_in_place(&r->a, s->first, out, &name_at(r, out)->index, killed,
+        refused = analysis_in_place(&r->a, s->first, out, &reuse_name(r, out)->index, killed,
                                     killed_count, &r->detail);
     free(killed);
     return refused;
@@ -190,7 +190,7 @@ static bool accesses_by_row(const struct reuser *r, int block, const struct stm 
             continue;
         const struct stm *s = r->a.o->at[access->position];
         if (!s || s->kind != kind || !takes_row(r, s, loop) || access->array == s->value ||
-            !is_row_major(name_at(r, access->array)))
+            !is_row_major(reuse_name(r, access->array)))
             return false;
         *first = access->position < *first ? access->position : *first;
         *last = access->position > *last ? access->position : *last;
@@ -201,7 +201,7 @@ static bool accesses_by_row(const struct reuser *r, int block, const struct stm 
 
 static bool same_rows(struct reuser *r, int a, int b, unsigned position)
 {
-    const struct name *x = name_at(r, a), *y = name_at(r, b);
+    const struct name *x = reuse_name(r, a), *y = reuse_name(r, b);
     bool same = x->rank == y->rank && element_bytes(x->element) == element_bytes(y->element);
     for (unsigned d = 1; d < x->rank && same; d++)
         same = analysis_enough_bytes(&r->a, x->shape[d], y->shape[d], position) &&
@@ -259,7 +259,7 @@ static bool pair_allowed(struct reuser *r, int a, int b, unsigned position)
         return false;
     int out = r->a.o->names[a].definer == s ? a : b, killed = out == a ? b : a;
     return r->a.o->names[out].definer == s &&
-           analysis_in_place(&r->a, position, out, &name_at(r, out)->index, &killed, 1,
+           analysis_in_place(&r->a, position, out, &reuse_name(r, out)->index, &killed, 1,
                              &r->detail) == MERGE_ALLOWED;
 }
 
@@ -348,11 +348,11 @@ static bool size_fits(struct reuser *r, const struct block_class *k, int block, 
            outline_known(r->a.o, bytes, first->scope, first->position);
 }
 
-static enum merge_condition fits(struct reuser *r, const struct block_class *k, int block,
-                                 bool *grows)
+static enum merge_condition class_fits(struct reuser *r, const struct block_class *k, int block,
+                                       bool *grows)
 {
     const struct memory *first = &r->a.map->of[k->block], *own = &r->a.map->of[block];
-    if (name_at(r, k->block)->space != name_at(r, block)->space &&
+    if (reuse_name(r, k->block)->space != reuse_name(r, block)->space &&
         merge_checks(r->a.m, CONDITION_space))
         return CONDITION_space;
     if (first->position >= own->first_bound || !outline_encloses(r->a.o, first->scope, own->scope))
@@ -366,7 +366,7 @@ static enum merge_condition fits(struct reuser *r, const struct block_class *k, 
 }
 
 /* What is alive when, with the block in the class. Kept if it is asked for and pays. */
-static bool pays(struct reuser *r, const struct block_class *k, int block)
+static bool reuse_pays(struct reuser *r, const struct block_class *k, int block)
 {
     int64_t own = r->a.numbers->bytes[block], bytes = k->known_bytes;
     if (!r->a.m->options.veto || own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
@@ -434,7 +434,8 @@ static unsigned nearness(enum merge_condition c)
 }
 
 /* Less is better: how much the class would grow, then how much of it would lie idle. */
-static int64_t cost(const struct reuser *r, const struct block_class *k, int block, bool grows)
+static int64_t reuse_cost(const struct reuser *r, const struct block_class *k, int block,
+                          bool grows)
 {
     int64_t bytes = r->a.numbers->bytes[block];
     if (bytes == UNKNOWN_BYTES || k->known_bytes == UNKNOWN_BYTES)
@@ -460,17 +461,18 @@ static struct block_class *find_class(struct reuser *r, int block, bool *grows,
         struct block_class *k = &r->classes[i];
         bool enlarges;
         r->detail = NULL;
-        enum merge_condition refused = fits(r, k, block, &enlarges);
+        enum merge_condition refused = class_fits(r, k, block, &enlarges);
         if (refused && (miss->block == NO_NAME || nearness(refused) > nearness(miss->refused)))
             *miss = (struct near_miss){refused, k->block, r->detail};
-        if (refused || (best && cost(r, k, block, enlarges) >= cost(r, best, block, *grows)))
+        if (refused ||
+            (best && reuse_cost(r, k, block, enlarges) >= reuse_cost(r, best, block, *grows)))
             continue;
         best = k;
         *grows = enlarges;
         if (!merge_extends(r->a.m, EXTENSION_by_bytes))
             break;
     }
-    if (best && !pays(r, best, block)) {
+    if (best && !reuse_pays(r, best, block)) {
         *miss = (struct near_miss){CONDITION_no_gain, best->block, NULL};
         best = NULL;
     }
@@ -516,7 +518,7 @@ static void resize(struct reuser *r)
             r->a.map->of[r->classes[i].block].alloc->expr = r->classes[i].bytes;
 }
 
-static int run(struct merge *m, struct error *error)
+static int reuse_run(struct merge *m, struct error *error)
 {
     struct reuser r = {0};
     (void)error;
@@ -553,5 +555,5 @@ const struct merge_ops merge_reuse = {
     .version = MERGE_VERSION,
     .name = "reuse",
     .help = "puts arrays into the blocks of dead arrays",
-    .run = run,
+    .run = reuse_run,
 };

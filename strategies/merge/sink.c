@@ -17,7 +17,7 @@ struct sinker {
 
 #define UNUSED (~0u)
 
-static void note(struct sinker *k, int memory, unsigned position)
+static void sink_note(struct sinker *k, int memory, unsigned position)
 {
     if (memory != NO_NAME && position < k->first_use[memory])
         k->first_use[memory] = position;
@@ -33,15 +33,15 @@ static void find_uses(struct sinker *k)
             continue;
         int memory = name->kind == NAME_MEMORY ? (int)n : name->memory;
         for (unsigned u = 0; u < at->use_count; u++)
-            note(k, memory, o->uses[at->use_begin + u]);
+            sink_note(k, memory, o->uses[at->use_begin + u]);
         if (name->kind == NAME_ARRAY)
-            note(k, memory, at->definer ? at->definer->first : at->position);
+            sink_note(k, memory, at->definer ? at->definer->first : at->position);
     }
 }
 
 /* Takes the allocations out of a body; they wait at the position of the statement to come before.
  * What nothing uses is left out. */
-static void collect(struct sinker *k, unsigned scope)
+static void sink_collect(struct sinker *k, unsigned scope)
 {
     for (struct stm **link = &k->o->scopes[scope].body->first; *link;) {
         struct stm *s = *link;
@@ -75,7 +75,7 @@ static void put_back(struct sinker *k, unsigned scope)
     }
 }
 
-static int run(struct merge *m, struct error *error)
+static int sink_run(struct merge *m, struct error *error)
 {
     struct outline *o = outline_new(m->fun);
     struct sinker k = {.fun = m->fun, .o = o};
@@ -89,7 +89,7 @@ static int run(struct merge *m, struct error *error)
         k.first_use[n] = UNUSED;
     find_uses(&k);
     for (unsigned scope = 0; scope < o->scope_count; scope++)
-        collect(&k, scope);
+        sink_collect(&k, scope);
     for (unsigned scope = 0; scope < o->scope_count; scope++)
         put_back(&k, scope);
     outline_free(o);
@@ -100,5 +100,5 @@ const struct merge_ops merge_sink = {
     .version = MERGE_VERSION,
     .name = "sink",
     .help = "allocates as late as possible",
-    .run = run,
+    .run = sink_run,
 };

@@ -56,7 +56,7 @@ struct mover {
     bool *moves; /* by move set: it goes to the heap */
 };
 
-static struct name *name_at(const struct mover *p, int name)
+static struct name *moved_name(const struct mover *p, int name)
 {
     return &p->a.m->fun->names[name];
 }
@@ -85,13 +85,13 @@ static void find_sets(struct mover *p)
 }
 
 /* Notes that a block moves to `space`, or why it stays. */
-static void note(struct mover *p, int block, enum space space, enum merge_condition refused,
-                 const char *detail)
+static void note_move(struct mover *p, int block, enum space space, enum merge_condition refused,
+                      const char *detail)
 {
     const struct stm *alloc = p->a.map->of[block].alloc;
     merge_note(p->a.m, &(struct merge_event){.action = MERGE_MOVED,
                                              .refused = refused,
-                                             .at = alloc ? alloc->at : name_at(p, block)->at,
+                                             .at = alloc ? alloc->at : moved_name(p, block)->at,
                                              .array = NO_NAME,
                                              .from = block,
                                              .into = NO_NAME,
@@ -130,30 +130,30 @@ static const char *pinned_detail(struct mover *p, enum merge_condition refused, 
 {
     struct arena *arena = &p->a.m->program->arena;
     return refused == CONDITION_shared
-               ? arena_printf(arena, "'%s'", name_at(p, other)->text)
-               : arena_printf(arena, "the host reads '%s'", name_at(p, read)->text);
+               ? arena_printf(arena, "'%s'", moved_name(p, other)->text)
+               : arena_printf(arena, "the host reads '%s'", moved_name(p, read)->text);
 }
 
 /* Moves every block grouped with the array `read`; if P2 is disabled (tests), the movable ones. */
 static void move_pinned(struct mover *p, int read)
 {
-    const int set = set_of(p, name_at(p, read)->memory), other = pinned_obstacle(p, set);
+    const int set = set_of(p, moved_name(p, read)->memory), other = pinned_obstacle(p, set);
     for (unsigned n = 0; n < p->a.o->name_count; n++) {
         const struct memory *of = &p->a.map->of[n];
-        if (name_at(p, (int)n)->kind != NAME_MEMORY || set_of(p, (int)n) != set)
+        if (moved_name(p, (int)n)->kind != NAME_MEMORY || set_of(p, (int)n) != set)
             continue;
         if (of->kind == MEMORY_EXISTENTIAL) {
             if (other == NO_NAME)
-                name_at(p, (int)n)->space = SPACE_PINNED;
+                moved_name(p, (int)n)->space = SPACE_PINNED;
             continue;
         }
         enum merge_condition refused = pinned_refuses(p, (int)n);
         if (!refused && other != NO_NAME && merge_checks(p->a.m, CONDITION_shared))
             refused = CONDITION_shared;
         if (!refused || !p->early)
-            note(p, (int)n, SPACE_PINNED, refused, pinned_detail(p, refused, read, other));
+            note_move(p, (int)n, SPACE_PINNED, refused, pinned_detail(p, refused, read, other));
         if (!refused)
-            name_at(p, (int)n)->space = SPACE_PINNED;
+            moved_name(p, (int)n)->space = SPACE_PINNED;
     }
 }
 
@@ -164,8 +164,8 @@ static void move_read_by_host(struct mover *p)
         const struct stm *s = p->a.o->at[position];
         if (!s || s->kind != STM_ELEMENT || s->late)
             continue;
-        const int memory = name_at(p, s->array)->memory, set = set_of(p, memory);
-        if (done[set] || name_at(p, memory)->space != SPACE_DEVICE)
+        const int memory = moved_name(p, s->array)->memory, set = set_of(p, memory);
+        if (done[set] || moved_name(p, memory)->space != SPACE_DEVICE)
             continue;
         done[set] = true;
         move_pinned(p, s->array);
@@ -218,7 +218,7 @@ static void find_reads(struct mover *p)
         if (!s || position != s->first)
             continue;
         if (s->kind == STM_ELEMENT &&
-            name_at(p, name_at(p, s->array)->memory)->space == SPACE_DEVICE) {
+            moved_name(p, moved_name(p, s->array)->memory)->space == SPACE_DEVICE) {
             p->read_of[s->outs[0]] = s->outs[0];
         } else if (s->kind == STM_SCALAR) {
             p->read_of[s->outs[0]] = read_in(p, s->expr);
@@ -253,11 +253,12 @@ static bool is_counted(const struct mover *p, int block)
     const int read = of->alloc ? read_in(p, of->alloc->expr) : NO_NAME;
     if (read < 0)
         return false;
-    const enum element type = name_at(p, read)->element;
+    const enum element type = moved_name(p, read)->element;
     const int64_t unit = factor(p, of->alloc->expr);
     bool aligned = unit > 0 && unit % 4 == 0;
     for (unsigned i = 0; i < of->array_count; i++)
-        aligned = aligned && unit % (int64_t)element_bytes(name_at(p, of->arrays[i])->element) == 0;
+        aligned =
+            aligned && unit % (int64_t)element_bytes(moved_name(p, of->arrays[i])->element) == 0;
     return aligned && (type == ELEMENT_i32 || type == ELEMENT_u32);
 }
 
@@ -266,7 +267,8 @@ static void find_wants(struct mover *p)
     for (unsigned b = 0; b < p->a.map->block_count; b++) {
         const int block = p->a.map->blocks[b];
         const struct stm *alloc = p->a.map->of[block].alloc;
-        if (alloc && read_in(p, alloc->expr) != NO_NAME && name_at(p, block)->space == SPACE_DEVICE)
+        if (alloc && read_in(p, alloc->expr) != NO_NAME &&
+            moved_name(p, block)->space == SPACE_DEVICE)
             p->wants[set_of(p, block)] = true;
     }
 }
@@ -281,7 +283,7 @@ static bool is_wanted(const struct mover *p, int memory)
 /* May sizes stay unknown while the array is bound? */
 static bool type_needs(const struct mover *p, int array, int read)
 {
-    const struct name *n = name_at(p, array);
+    const struct name *n = moved_name(p, array);
     bool needs = false;
     if (n->kind != NAME_ARRAY)
         return false;
@@ -400,14 +402,15 @@ static struct obstacle block_obstacle(const struct mover *p, int block)
     if (read == NOT_LINEAR || (read != NO_NAME && !is_counted(p, block)))
         return (struct obstacle){CONDITION_uncounted, block, NULL};
     if (read != NO_NAME && !pays(p, read))
-        return (struct obstacle){CONDITION_needed, block, name_at(p, read)->text};
+        return (struct obstacle){CONDITION_needed, block, moved_name(p, read)->text};
     return (struct obstacle){0};
 }
 
 static bool is_in(const struct mover *p, int array, int set)
 {
-    return array != NO_NAME && name_at(p, array)->kind == NAME_ARRAY &&
-           name_at(p, array)->memory != NO_NAME && set_of(p, name_at(p, array)->memory) == set;
+    return array != NO_NAME && moved_name(p, array)->kind == NAME_ARRAY &&
+           moved_name(p, array)->memory != NO_NAME &&
+           set_of(p, moved_name(p, array)->memory) == set;
 }
 
 struct search {
@@ -439,10 +442,10 @@ static struct obstacle kernel_obstacle(const struct mover *p, const struct stm *
     for (unsigned i = 0; i < s->kernel->private_count; i++)
         if (is_in(p, s->kernel->privates[i], set))
             return (struct obstacle){CONDITION_asked, NO_NAME,
-                                     name_at(p, s->kernel->privates[i])->text};
+                                     moved_name(p, s->kernel->privates[i])->text};
     for (unsigned o = 0; o < s->out_count; o++)
         if (!is_in(p, s->outs[o], set) && s->kernel->taken_over[o] == NO_NAME)
-            return (struct obstacle){CONDITION_unwritten, NO_NAME, name_at(p, s->outs[o])->text};
+            return (struct obstacle){CONDITION_unwritten, NO_NAME, moved_name(p, s->outs[o])->text};
     return (struct obstacle){0};
 }
 
@@ -459,7 +462,7 @@ static struct obstacle use_obstacle(const struct mover *p, const struct stm *s, 
     case STM_SCRATCH:
         return (struct obstacle){0};
     default:
-        return (struct obstacle){CONDITION_asked, NO_NAME, name_at(p, array)->text};
+        return (struct obstacle){CONDITION_asked, NO_NAME, moved_name(p, array)->text};
     }
 }
 
@@ -488,11 +491,12 @@ static void note_late(struct mover *p, int block, const struct obstacle *o)
     const char *detail = o->detail ? arena_printf(arena, "'%s'", o->detail) : NULL;
     if (refused && o->block != NO_NAME && o->block != block) {
         refused = CONDITION_shared;
-        detail = arena_printf(arena, "'%s'", name_at(p, o->block)->text);
+        detail = arena_printf(arena, "'%s'", moved_name(p, o->block)->text);
     } else if (!refused && read >= 0) {
-        detail = arena_printf(arena, "the device computes its size, '%s'", name_at(p, read)->text);
+        detail =
+            arena_printf(arena, "the device computes its size, '%s'", moved_name(p, read)->text);
     }
-    note(p, block, SPACE_HEAP, refused, detail);
+    note_move(p, block, SPACE_HEAP, refused, detail);
 }
 
 static void move_late(struct mover *p, int set)
@@ -506,7 +510,7 @@ static void move_late(struct mover *p, int set)
         if (set_of(p, map->blocks[b]) == set && !(p->early && o.condition))
             note_late(p, map->blocks[b], &o);
     for (unsigned n = 0; n < p->a.o->name_count && !o.condition; n++)
-        if (name_at(p, (int)n)->kind == NAME_MEMORY && set_of(p, (int)n) == set)
+        if (moved_name(p, (int)n)->kind == NAME_MEMORY && set_of(p, (int)n) == set)
             p->a.m->fun->names[n].space = SPACE_HEAP;
 }
 

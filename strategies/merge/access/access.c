@@ -202,7 +202,7 @@ struct check {
     struct access_refusal refusal;
 };
 
-static const struct name *name_at(const struct kernel_access *ka, int name)
+static const struct name *access_name(const struct kernel_access *ka, int name)
 {
     return &ka->fun->names[name];
 }
@@ -278,7 +278,7 @@ static bool types_alias(const struct name *a, const struct name *b)
 
 static bool spelt_same_place(const struct kernel_access *ka, int out, int killed)
 {
-    const struct name *a = name_at(ka, out), *b = name_at(ka, killed);
+    const struct name *a = access_name(ka, out), *b = access_name(ka, killed);
     if (a->rank != b->rank || a->thread_rank || b->thread_rank || a->local || b->local ||
         !a->index.offset != !b->index.offset)
         return false;
@@ -329,9 +329,9 @@ static bool check_input_written(struct check *c)
 
 static bool check_size(struct check *c)
 {
-    size_t bytes = element_bytes(name_at(c->ka, c->question->out)->element);
+    size_t bytes = element_bytes(access_name(c->ka, c->question->out)->element);
     for (unsigned i = 0; i < c->question->killed_count; i++)
-        if (element_bytes(name_at(c->ka, c->question->killed[i])->element) != bytes)
+        if (element_bytes(access_name(c->ka, c->question->killed[i])->element) != bytes)
             return refuse(c, c->question->killed[i], NULL);
     return true;
 }
@@ -495,7 +495,8 @@ static bool check_order(struct check *c)
 static bool types_in_order(const struct check *c, const struct access_fact *read,
                            const struct access_fact *write)
 {
-    return types_alias(name_at(c->ka, read->access->array), name_at(c->ka, write->access->array)) ||
+    return types_alias(access_name(c->ka, read->access->array),
+                       access_name(c->ka, write->access->array)) ||
            (write->pure && read->begin == write->begin);
 }
 
@@ -583,7 +584,8 @@ enum access_order access_private_order(const struct kernel_access *ka, int a, in
 {
     if (a == b || !is_private(ka, a) || !is_private(ka, b) ||
         (access_unclear(ka) && !(switches & ACCESS_WITHOUT(TEXT))) ||
-        (!types_alias(name_at(ka, a), name_at(ka, b)) && !(switches & ACCESS_WITHOUT(TYPE))))
+        (!types_alias(access_name(ka, a), access_name(ka, b)) &&
+         !(switches & ACCESS_WITHOUT(TYPE))))
         return ACCESS_OVERLAP;
     if (all_before(ka, a, b, switches))
         return ACCESS_BEFORE;

@@ -138,7 +138,7 @@ struct guess {
     bool is_stack;
 };
 
-static void consider(struct guess *best, struct guess guess, struct random *random)
+static void consider_guess(struct guess *best, struct guess guess, struct random *random)
 {
     if (random)
         guess.chance *= 0.5 + random_unit(random);
@@ -154,8 +154,8 @@ static void consider_follow_on(struct joiner *j, unsigned boundary, struct guess
     for (int a = j->head[ENDS][boundary]; a != NONE; a = j->groups[a].next[ENDS])
         for (int b = j->head[STARTS][boundary]; b != NONE; b = j->groups[b].next[STARTS])
             if (j->groups[a].size == j->groups[b].size)
-                consider(best, (struct guess){a, b, pairs / (double)j->groups[a].size, false},
-                         random);
+                consider_guess(best, (struct guess){a, b, pairs / (double)j->groups[a].size, false},
+                               random);
 }
 
 static void consider_stacks(struct joiner *j, unsigned boundary, struct guess *best,
@@ -165,7 +165,7 @@ static void consider_stacks(struct joiner *j, unsigned boundary, struct guess *b
     for (int a = j->head[STARTS][boundary]; a != NONE; a = j->groups[a].next[STARTS])
         for (int b = j->groups[a].next[STARTS]; b != NONE; b = j->groups[b].next[STARTS])
             if (j->groups[a].boundary[ENDS] == j->groups[b].boundary[ENDS])
-                consider(best, (struct guess){a, b, stack_chance(j, a, b), true}, random);
+                consider_guess(best, (struct guess){a, b, stack_chance(j, a, b), true}, random);
 }
 
 /* Makes the best join of a chance below `most`; false if there is none. */
@@ -302,7 +302,7 @@ static bool is_done(const struct exact *e)
            clock_ns() > e->deadline_ns;
 }
 
-static struct pack_question question(const struct exact *e, int64_t capacity, uint64_t nodes)
+static struct pack_question next_question(const struct exact *e, int64_t capacity, uint64_t nodes)
 {
     return (struct pack_question){.capacity = capacity,
                                   .node_limit = nodes,
@@ -344,7 +344,7 @@ static void try_joined(struct exact *e, uint64_t nodes, struct random *random)
     for (int i = 0; i < ORDERS && verdict == PACK_GAVE_UP && !is_done(e); i++) {
         pack_order_fill(join.model.items, count, static_orders[i], order);
         struct pack_skyline *skyline = pack_skyline_open(join.model.items, count, order);
-        struct pack_question q = question(e, e->plan->lower_bound, nodes);
+        struct pack_question q = next_question(e, e->plan->lower_bound, nodes);
         q.offset = joined;
         verdict = pack_skyline_ask(skyline, &q);
         e->nodes += q.nodes;
@@ -381,20 +381,20 @@ static void ask_all(struct exact *e, int64_t capacity, uint64_t nodes)
 {
     for (int i = 0; i < ORDERS; i++) {
         if (e->use_skyline && is_open(e, capacity)) {
-            struct pack_question q = question(e, capacity, nodes);
+            struct pack_question q = next_question(e, capacity, nodes);
             const enum pack_verdict verdict = pack_skyline_ask(e->skyline[i], &q);
             take_answer(e, verdict, &q, "skyline search");
         }
         if (is_open(e, capacity)) {
             struct pack_question q =
-                question(e, capacity, e->use_skyline ? nodes / OFFSET_SHARE : nodes);
+                next_question(e, capacity, e->use_skyline ? nodes / OFFSET_SHARE : nodes);
             const enum pack_verdict verdict = pack_search_ask(e->search[i], &q);
             take_answer(e, verdict, &q, "search in order of offset");
         }
     }
 }
 
-static void climb(struct exact *e)
+static void climb_order(struct exact *e)
 {
     unsigned *order = must_alloc(e->count * sizeof *order);
     pack_order_fill(e->items, e->count, PACK_SIZE, order);
@@ -424,7 +424,7 @@ static uint64_t plan_exactly(const struct pack_item *items, unsigned count, int6
     for (unsigned round = 0; !is_done(&e); round++) {
         const uint64_t nodes = (uint64_t)FIRST_NODES << (round < 40 ? round : 40);
         if (round == CLIMB_ROUND)
-            climb(&e);
+            climb_order(&e);
         ask_all(&e, pack_max(e.enough, plan->lower_bound), nodes);
         if (round >= HALVING_ROUND)
             ask_all(&e, plan->lower_bound + (plan->height - plan->lower_bound) / 2, nodes);

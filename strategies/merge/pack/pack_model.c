@@ -74,8 +74,8 @@ static int by_hull(const void *left, const void *right)
 }
 
 /* Adds an item for each buffer that takes room; returns the events of their lives. */
-static struct event *collect(struct pack_model *model, const struct pack_buffer *buffers,
-                             size_t count, size_t *event_count)
+static struct event *collect_events(struct pack_model *model, const struct pack_buffer *buffers,
+                                    size_t count, size_t *event_count)
 {
     size_t intervals = 0;
     for (size_t i = 0; i < count; i++)
@@ -144,7 +144,7 @@ void pack_model_build(struct pack_model *model, const struct pack_buffer *buffer
 {
     *model = (struct pack_model){0};
     size_t event_count;
-    struct event *events = collect(model, buffers, count, &event_count);
+    struct event *events = collect_events(model, buffers, count, &event_count);
     number_sections(model, events, event_count);
     free(events);
     for (unsigned i = 0; i < model->count; i++) {

@@ -90,7 +90,8 @@ static ptrdiff_t cell_length(struct cell line)
 }
 
 /* Cuts a line into `cells`, which has room for `most`; *count is how many there are. */
-static int split(struct reader *r, struct cell line, struct cell *cells, size_t most, size_t *count)
+static int split_cells(struct reader *r, struct cell line, struct cell *cells, size_t most,
+                       size_t *count)
 {
     for (*count = 0;;) {
         const ptrdiff_t length = cell_length(line);
@@ -120,7 +121,7 @@ static int read_header(struct reader *r)
         most += line.text[i] == ',';
     table->header = arena_alloc(&table->arena, sizeof *table->header);
     table->header->cells = arena_alloc(&table->arena, most * sizeof(struct cell));
-    int code = split(r, line, table->header->cells, most, &table->column_count);
+    int code = split_cells(r, line, table->header->cells, most, &table->column_count);
     if (code)
         return code;
     for (int c = 0; c < COLUMN_COUNT; c++) {
@@ -200,7 +201,7 @@ static int read_rows(struct reader *r)
         struct pack_buffer *buffer = &table->buffers[table->count];
         row->line = r->line;
         row->cells = arena_alloc(&table->arena, table->column_count * sizeof *row->cells);
-        int code = split(r, line, row->cells, table->column_count, &cells);
+        int code = split_cells(r, line, row->cells, table->column_count, &cells);
         if (!code && cells != table->column_count)
             code = FAIL(r, "there are %zu cells; expected %zu, as in the first line", cells,
                         table->column_count);

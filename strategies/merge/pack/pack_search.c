@@ -61,7 +61,7 @@ struct position {
     int64_t item;
 };
 
-static void set(struct pack_search *s, int64_t *where, int64_t value)
+static void search_set(struct pack_search *s, int64_t *where, int64_t value)
 {
     if (s->undo_count == s->undo_capacity) {
         s->undo_capacity = 2 * s->undo_capacity + 1024;
@@ -71,7 +71,7 @@ static void set(struct pack_search *s, int64_t *where, int64_t value)
     *where = value;
 }
 
-static void rewind_to(struct pack_search *s, size_t mark)
+static void search_rewind(struct pack_search *s, size_t mark)
 {
     while (s->undo_count > mark) {
         const struct undo *undo = &s->undo[--s->undo_count];
@@ -109,7 +109,7 @@ static bool raise_floors(struct pack_search *s)
         int64_t least = PLACED;
         for (unsigned m = s->members.first[k]; m < s->members.first[k + 1]; m++)
             least = pack_min(least, s->least[s->members.values[m]]);
-        set(s, &s->floor[k], least);
+        search_set(s, &s->floor[k], least);
         fits = within(s, least + s->unplaced[k] - s->pad[k]);
     }
     s->dirty_count = 0;
@@ -117,25 +117,25 @@ static bool raise_floors(struct pack_search *s)
 }
 
 /* False if the rest then cannot be placed. */
-static bool place(struct pack_search *s, unsigned number)
+static bool search_place(struct pack_search *s, unsigned number)
 {
     const struct pack_item *item = &s->items[number];
     const int64_t top = s->least[number] + item->size;
     bool fits = true;
     s->offset[number] = s->least[number];
-    set(s, &s->least[number], PLACED);
+    search_set(s, &s->least[number], PLACED);
     for (unsigned r = 0; r < item->range_count; r++)
         for (unsigned k = item->ranges[r].first; k < item->ranges[r].end; k++)
-            set(s, &s->unplaced[k], s->unplaced[k] - item->size);
+            search_set(s, &s->unplaced[k], s->unplaced[k] - item->size);
     for (unsigned k = item->hull.first + 1; k < item->hull.end; k++)
-        set(s, &s->crossing[k], s->crossing[k] - 1);
+        search_set(s, &s->crossing[k], s->crossing[k] - 1);
     mark_dirty(s, item, 0);
     for (unsigned i = s->neighbours.first[number]; i < s->neighbours.first[number + 1]; i++) {
         const unsigned other = s->neighbours.values[i];
         const int64_t old = s->least[other], raised = pack_align(top, s->items[other].alignment);
         if (old >= raised)
             continue;
-        set(s, &s->least[other], raised);
+        search_set(s, &s->least[other], raised);
         fits = within(s, raised + s->items[other].size - s->items[other].pad) && fits;
         mark_dirty(s, &s->items[other], old);
     }
@@ -143,7 +143,7 @@ static bool place(struct pack_search *s, unsigned number)
 }
 
 /* The sections that the items of a position are in. */
-static struct pack_range span(const struct pack_search *s, const struct position *p)
+static struct pack_range position_span(const struct pack_search *s, const struct position *p)
 {
     struct pack_range all = {s->section_count, 0};
     for (unsigned i = p->first; i < p->end; i++) {
@@ -155,10 +155,10 @@ static struct pack_range span(const struct pack_search *s, const struct position
 }
 
 /* Rules 2 and 4: candidates lie lower than `below` and no higher than `highest`. */
-static void limits(const struct pack_search *s, const struct position *p, int64_t *below,
-                   int64_t *highest)
+static void position_limits(const struct pack_search *s, const struct position *p, int64_t *below,
+                            int64_t *highest)
 {
-    const struct pack_range all = span(s, p);
+    const struct pack_range all = position_span(s, p);
     *below = *highest = INT64_MAX;
     for (unsigned i = p->first; i < p->end; i++)
         *below = pack_min(*below, s->least[s->slice[i]] + s->items[s->slice[i]].size);
@@ -201,40 +201,41 @@ static bool is_hatless(const struct pack_search *s, unsigned number)
     return true;
 }
 
-static void swap(unsigned *a, unsigned *b)
+static void swap_numbers(unsigned *a, unsigned *b)
 {
     const unsigned t = *a;
     *a = *b;
     *b = t;
 }
 
-static enum pack_verdict solve(struct pack_search *s, struct position p);
+static enum pack_verdict search_solve(struct pack_search *s, struct position p);
 
 /* Splits a position at the first boundary that nothing unplaced crosses. */
 static enum pack_verdict solve_parts(struct pack_search *s, struct position p)
 {
-    const struct pack_range all = span(s, &p);
+    const struct pack_range all = position_span(s, &p);
     for (unsigned k = all.first + 1; k < all.end; k++) {
         if (s->crossing[k])
             continue;
         unsigned split = p.first;
         for (unsigned i = p.first; i < p.end; i++)
             if (s->items[s->slice[i]].hull.first < k)
-                swap(&s->slice[i], &s->slice[split++]);
+                swap_numbers(&s->slice[i], &s->slice[split++]);
         if (split == p.first || split == p.end)
             continue;
         const size_t mark = s->undo_count;
-        enum pack_verdict verdict = solve(s, (struct position){p.first, split, p.offset, p.item});
+        enum pack_verdict verdict =
+            search_solve(s, (struct position){p.first, split, p.offset, p.item});
         if (verdict == PACK_SOLVED)
             verdict = solve_parts(s, (struct position){split, p.end, p.offset, p.item});
         if (verdict != PACK_SOLVED)
-            rewind_to(s, mark);
+            search_rewind(s, mark);
         return verdict;
     }
-    return solve(s, p);
+    return search_solve(s, p);
 }
 
-static enum pack_verdict solve(struct pack_search *s, struct position p)
+static enum pack_verdict search_solve(struct pack_search *s, struct position p)
 {
     if (p.first == p.end)
         return PACK_SOLVED;
@@ -242,7 +243,7 @@ static enum pack_verdict solve(struct pack_search *s, struct position p)
     if (++q->nodes > q->node_limit || (q->nodes % CLOCK_EVERY == 0 && clock_ns() > q->deadline_ns))
         return PACK_GAVE_UP;
     int64_t below, highest;
-    limits(s, &p, &below, &highest);
+    position_limits(s, &p, &below, &highest);
     const size_t mark = s->undo_count;
     for (unsigned slot; (slot = next_candidate(s, &p)) != p.end;) {
         const unsigned item = s->slice[slot];
@@ -254,20 +255,20 @@ static enum pack_verdict solve(struct pack_search *s, struct position p)
             within(s, q->capacity + p.offset - highest);
             break;
         }
-        swap(&s->slice[slot], &s->slice[p.first]);
-        if (place(s, item)) {
+        swap_numbers(&s->slice[slot], &s->slice[p.first]);
+        if (search_place(s, item)) {
             const struct position rest = {p.first + 1, p.end, p.offset, p.item};
             const bool hatless = is_hatless(s, item);
             const enum pack_verdict verdict =
-                is_cut(s, &s->items[item]) ? solve_parts(s, rest) : solve(s, rest);
+                is_cut(s, &s->items[item]) ? solve_parts(s, rest) : search_solve(s, rest);
             if (verdict != PACK_IMPOSSIBLE)
                 return verdict;
             if (hatless) {
-                rewind_to(s, mark);
+                search_rewind(s, mark);
                 break;
             }
         }
-        rewind_to(s, mark);
+        search_rewind(s, mark);
     }
     return PACK_IMPOSSIBLE;
 }

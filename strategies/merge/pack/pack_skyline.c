@@ -96,7 +96,7 @@ static void change_section(struct pack_skyline *s, unsigned section, struct sect
     s->sections[section] = after;
 }
 
-static void rewind_to(struct pack_skyline *s, size_t mark)
+static void skyline_rewind(struct pack_skyline *s, size_t mark)
 {
     while (s->undo_count > mark) {
         const struct undo *undo = &s->undo[--s->undo_count];
@@ -246,7 +246,7 @@ static bool may_place(struct pack_skyline *s, unsigned number, int64_t level)
     return false;
 }
 
-static void place(struct pack_skyline *s, unsigned number, int64_t level)
+static void skyline_place(struct pack_skyline *s, unsigned number, int64_t level)
 {
     struct piece *piece = &s->pieces[number];
     piece->placed = true;
@@ -274,7 +274,7 @@ static void take_back(struct pack_skyline *s, unsigned number, unsigned list_ind
     piece->list_index = list_index;
 }
 
-static enum pack_verdict solve(struct pack_skyline *s);
+static enum pack_verdict skyline_solve(struct pack_skyline *s);
 
 static enum pack_verdict try_waste(struct pack_skyline *s, const struct branch *b)
 {
@@ -288,8 +288,8 @@ static enum pack_verdict try_waste(struct pack_skyline *s, const struct branch *
     raised.level = b->next_level;
     raised.top = WASTE;
     change_section(s, b->section, raised);
-    const enum pack_verdict verdict = solve(s);
-    rewind_to(s, mark);
+    const enum pack_verdict verdict = skyline_solve(s);
+    skyline_rewind(s, mark);
     return verdict;
 }
 
@@ -303,9 +303,9 @@ static enum pack_verdict try_pieces(struct pack_skyline *s, const struct branch 
         const unsigned number = s->cases[i], list_index = s->pieces[number].list_index;
         if (!may_place(s, number, b->level))
             continue;
-        place(s, number, b->level);
-        verdict = solve(s);
-        rewind_to(s, mark);
+        skyline_place(s, number, b->level);
+        verdict = skyline_solve(s);
+        skyline_rewind(s, mark);
         take_back(s, number, list_index);
     }
     s->case_count = base;
@@ -319,7 +319,7 @@ static bool out_of_effort(const struct pack_skyline *s)
            (q->nodes % CLOCK_EVERY == 0 && clock_ns() > q->deadline_ns);
 }
 
-static enum pack_verdict solve(struct pack_skyline *s)
+static enum pack_verdict skyline_solve(struct pack_skyline *s)
 {
     if (!s->unplaced_count) {
         for (unsigned i = 0; i < s->count; i++)
@@ -413,7 +413,7 @@ enum pack_verdict pack_skyline_ask(struct pack_skyline *s, struct pack_question 
     }
     s->unplaced_count = s->count;
     s->undo_count = s->case_count = s->depth = 0;
-    return solve(s);
+    return skyline_solve(s);
 }
 
 void pack_skyline_close(struct pack_skyline *s)

@@ -66,7 +66,7 @@ bool sizes_varies(struct sizes *s, const struct poly *p, int counter, bool *othe
 
 /* ---- normal forms --------------------------------------------------------------------------- */
 
-static const struct poly *normal(struct sizes *s, const struct poly *p, unsigned position);
+static const struct poly *normal_form(struct sizes *s, const struct poly *p, unsigned position);
 
 static const struct poly *normal_atom(struct sizes *s, int number, unsigned position)
 {
@@ -74,10 +74,10 @@ static const struct poly *normal_atom(struct sizes *s, int number, unsigned posi
     if (a.op == EXPR_NAME) {
         for (const struct rule *r = a.facts ? a.facts->rules : NULL; r; r = r->next)
             if (span_has(r->span, position))
-                return normal(s, r->value, position);
+                return normal_form(s, r->value, position);
     } else if (a.op != EXPR_CONSTANT) {
-        const struct poly *x = normal(s, a.arg[0], position);
-        const struct poly *y = a.arg[1] ? normal(s, a.arg[1], position) : NULL;
+        const struct poly *x = normal_form(s, a.arg[0], position);
+        const struct poly *y = a.arg[1] ? normal_form(s, a.arg[1], position) : NULL;
         if (x != a.arg[0] || y != a.arg[1])
             return sizes_operation(s, a.op, a.type, x, y);
     }
@@ -97,7 +97,7 @@ static const struct poly *make_normal(struct sizes *s, const struct poly *p, uns
     return sum ? sum : p; /* too large: as it was, which is the same number */
 }
 
-static const struct poly *normal(struct sizes *s, const struct poly *p, unsigned position)
+static const struct poly *normal_form(struct sizes *s, const struct poly *p, unsigned position)
 {
     unsigned world = s->world_at[position];
     if (p->normal_in != world) {
@@ -111,7 +111,7 @@ static const struct poly *normal(struct sizes *s, const struct poly *p, unsigned
 
 const struct poly *sizes_normal(struct sizes *s, const struct poly *p, unsigned position)
 {
-    return normal(s, p, position < s->last_position ? position : s->last_position);
+    return normal_form(s, p, position < s->last_position ? position : s->last_position);
 }
 
 bool sizes_equal(struct sizes *s, const struct poly *a, const struct poly *b, unsigned position)
@@ -426,7 +426,7 @@ static void file_bound(struct sizes *s, int atom, int64_t c, const struct poly *
 
 static void learn_nonnegative(struct sizes *s, const struct poly *p, struct span span)
 {
-    p = normal(s, p, s->last_position);
+    p = normal_form(s, p, s->last_position);
     if (sizes_nonnegative(s, p, s->last_position))
         return;
     int latest = -1;
@@ -462,7 +462,7 @@ static void hand_over_bounds(struct sizes *s, int atom, const struct rule *rule)
 
 static void learn_zero(struct sizes *s, const struct poly *p, struct span span)
 {
-    p = normal(s, p, s->last_position);
+    p = normal_form(s, p, s->last_position);
     int chosen = -1;
     const struct poly *rest, *zero = sizes_constant(s, 0);
     for (unsigned t = 0; t < p->count; t++) {
@@ -539,12 +539,12 @@ static unsigned current_world(const struct sizes *s)
     return s->world_at[s->last_position];
 }
 
-static unsigned step(struct sizes *s)
+static unsigned size_step(struct sizes *s)
 {
     return next_position(s, current_world(s));
 }
 
-static void bind(struct sizes *s, int name)
+static void bind_name(struct sizes *s, int name)
 {
     struct size_name *n = sizes_name(s, name);
     n->bound = true;
@@ -566,7 +566,7 @@ static void learn_shape(struct sizes *s, int array, struct span span)
 static void bind_all(struct sizes *s, const int *names, unsigned count, struct span span)
 {
     for (unsigned i = 0; i < count; i++)
-        bind(s, names[i]);
+        bind_name(s, names[i]);
     for (unsigned i = 0; i < count; i++)
         learn_shape(s, names[i], span);
 }
@@ -574,7 +574,7 @@ static void bind_all(struct sizes *s, const int *names, unsigned count, struct s
 /* 0 <= name < range, inside of span. */
 static void learn_counter(struct sizes *s, int name, const struct poly *range, struct span span)
 {
-    bind(s, name);
+    bind_name(s, name);
     sizes_name(s, name)->range = range;
     const struct poly *value = sizes_of_name(s, name);
     const struct poly *below = poly_add(&s->polys, range, -1, value);
@@ -611,13 +611,13 @@ static unsigned *enter(struct sizes *s)
 {
     unsigned *end = arena_alloc(&s->polys.arena, sizeof *end);
     *end = UINT32_MAX;
-    step(s);
+    size_step(s);
     return end;
 }
 
 static void leave(struct sizes *s, unsigned *end, unsigned world_before)
 {
-    *end = step(s);
+    *end = size_step(s);
     next_position(s, world_before);
 }
 
@@ -685,14 +685,14 @@ static void walk_kernel(struct sizes *s, const struct stm *stm, struct span span
         sizes_name(s, k->indices[d])->is_index = true;
     }
     if (k->item != NO_NAME)
-        bind(s, k->item);
+        bind_name(s, k->item);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 static void walk_statement(struct sizes *s, const struct stm *stm, const unsigned *end)
 {
-    remember_position(s, stm, step(s));
+    remember_position(s, stm, size_step(s));
     if (stm->kind == STM_IF)
         walk_if(s, stm);
     else if (stm->kind == STM_LOOP)
@@ -701,7 +701,7 @@ static void walk_statement(struct sizes *s, const struct stm *stm, const unsigne
     if (stm->kind == STM_KERNEL) {
         walk_kernel(s, stm, span);
     } else if (stm->kind == STM_ASSERT) {
-        span.from = step(s);
+        span.from = size_step(s);
         learn_assertion(s, stm->expr, true, span);
     } else {
         if (stm->kind == STM_SCALAR) {
@@ -746,7 +746,7 @@ static void walk_all(struct sizes *s)
     *end = UINT32_MAX;
     bind_all(s, fun->params, fun->param_count, (struct span){0, end});
     walk_body(s, &fun->body, end);
-    *end = step(s);
+    *end = size_step(s);
 }
 
 struct sizes *sizes_open(struct program *program, const struct fun *fun, unsigned without)
