@@ -29,7 +29,7 @@
 
 #include "merge/analysis.h"
 #include "merge/list.h"
-#include "merge/places.h"
+#include "merge/offsets.h"
 
 /* A copy of a part: `stm` copies its source to a part of its destination. */
 struct candidate {
@@ -235,7 +235,7 @@ static unsigned number_of(const int *list, unsigned count, int name)
     return i;
 }
 
-/* The loop's result moves into an offset; a variable of the loop says where it begins (places.h).
+/* The loop's result moves into an offset; a variable of the loop says where it begins (offsets.h).
  */
 static enum merge_condition settle_varying(struct coalescer *c, const struct stm *s, unsigned i,
                                            const struct index_function *index)
@@ -243,7 +243,7 @@ static enum merge_condition settle_varying(struct coalescer *c, const struct stm
     const struct loop *l = s->loop;
     const struct name *param = coalesce_name(c, l->params[i]);
     struct program *program = c->a.m->program;
-    struct stm *next = places_next(c->a.m->fun, c->a.o, s, l->params[i]);
+    struct stm *next = offsets_next(c->a.m->fun, c->a.o, s, l->params[i]);
     if (!next ||
         (merge_checks(c->a.m, CONDITION_whole) && !same_strides(c, param, &param->index, index))) {
         c->detail =
@@ -800,7 +800,7 @@ static void make_variable(struct merge *m)
                 any = wanted[memory] = wanted[s->loop->params[r]] = true;
     }
     if (any)
-        places_make_variable(m, o, map, wanted);
+        offsets_make_variable(m, o, map, wanted);
     free(wanted);
     free(list.items);
     memory_map_free(map);

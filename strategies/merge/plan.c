@@ -18,7 +18,7 @@
 #include "merge/analysis.h"
 #include "merge/list.h"
 #include "merge/pack/pack.h"
-#include "merge/places.h"
+#include "merge/offsets.h"
 
 enum { WIDEST_ALIGNMENT = 256 };
 static const int64_t default_time_limit_ns = 1000000000;
@@ -207,7 +207,7 @@ static void move_in(struct planner *p, const struct pack_result *result)
     int *into = must_alloc((m->fun->name_count + 1) * sizeof *into);
     unsigned names = m->fun->name_count;
     for (unsigned n = 0; n < names; n++) {
-        offset[n] = NOT_PLACED;
+        offset[n] = NO_OFFSET;
         into[n] = (int)n;
     }
     for (unsigned i = 0; i < p->count; i++) {
@@ -219,7 +219,7 @@ static void move_in(struct planner *p, const struct pack_result *result)
                                             .from = p->blocks[i],
                                             .into = arena});
     }
-    places_pass_on(m, p->a.o, p->a.map, offset);
+    offsets_pass_on(m, p->a.o, p->a.map, offset);
     into = must_realloc(into, (m->fun->name_count + 1) * sizeof *into);
     for (unsigned n = names; n < m->fun->name_count; n++)
         into[n] = (int)n;

@@ -1,30 +1,30 @@
-#include "merge/places.h"
+#include "merge/offsets.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct places {
+struct offsets {
     struct merge *m;
     const struct outline *o;
     const struct memory_map *map;
     const int64_t *offset;
     unsigned name_count; /* before any was added */
-    int *scalar;         /* by memory name, of existentials: the place in bytes, or NO_NAME */
+    int *scalar;         /* by memory name, of existentials: where it begins, or NO_NAME */
 };
 
-static struct fun *fun_of(const struct places *p)
+static struct fun *fun_of(const struct offsets *p)
 {
     return p->m->fun;
 }
 
-static bool varies(const struct places *p, int memory)
+static bool varies(const struct offsets *p, int memory)
 {
     return memory < (int)p->name_count && p->scalar[memory] != NO_NAME;
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static struct expr *name_expr(const struct places *p, int name)
+static struct expr *name_expr(const struct offsets *p, int name)
 {
     struct expr *e = arena_alloc(&p->m->program->arena, sizeof *e);
     *e = (struct expr){.op = EXPR_NAME, .type = ELEMENT_i64, .name = name};
@@ -32,15 +32,15 @@ static struct expr *name_expr(const struct places *p, int name)
 }
 
 /* The byte at which `memory` begins. */
-static struct expr *place_of(const struct places *p, int memory)
+static struct expr *begin_of(const struct offsets *p, int memory)
 {
     if (varies(p, memory))
         return name_expr(p, p->scalar[memory]);
     int64_t offset = p->offset[memory];
-    return expr_constant(p->m->program, offset == NOT_PLACED ? 0 : offset);
+    return expr_constant(p->m->program, offset == NO_OFFSET ? 0 : offset);
 }
 
-static int add_scalar(const struct places *p, const char *base, const char *suffix)
+static int add_scalar(const struct offsets *p, const char *base, const char *suffix)
 {
     struct name n = {.kind = NAME_SCALAR, .element = ELEMENT_i64, .memory = NO_NAME};
     n.at = fun_of(p)->at;
@@ -49,9 +49,9 @@ static int add_scalar(const struct places *p, const char *base, const char *suff
 }
 
 /* A name with the place of what a body gives, bound at its end where it has none yet. */
-static int place_name(const struct places *p, struct body *body, int memory)
+static int begin_name(const struct offsets *p, struct body *body, int memory)
 {
-    struct expr *place = place_of(p, memory);
+    struct expr *place = begin_of(p, memory);
     if (place->op == EXPR_NAME)
         return place->name;
     int name = add_scalar(p, fun_of(p)->names[memory].text, "at");
@@ -69,61 +69,58 @@ static int place_name(const struct places *p, struct body *body, int memory)
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-/* In front, since the types of the arrays that follow mention it. */
-static void prepend(const struct places *p, int **list, unsigned count, int value)
+/* The list with one more value in front, since the types of the arrays that follow mention it. */
+static void *prepend(const struct offsets *p, const void *list, unsigned count, const void *value,
+                     size_t each)
 {
-    int *grown = arena_alloc(&p->m->program->arena, (count + 1) * sizeof *grown);
+    char *grown = arena_alloc(&p->m->program->arena, (count + 1) * each);
+    memcpy(grown, value, each);
     if (count)
-        memcpy(grown + 1, *list, count * sizeof *grown);
-    grown[0] = value;
-    *list = grown;
+        memcpy(grown + each, list, count * each);
+    return grown;
 }
 
-static void prepend_expr(const struct places *p, struct expr ***list, unsigned count,
-                         struct expr *value)
+static void prepend_name(const struct offsets *p, int **list, unsigned count, int name)
 {
-    struct expr **grown = arena_alloc(&p->m->program->arena, (count + 1) * sizeof *grown);
-    if (count)
-        memcpy(grown + 1, *list, count * sizeof *grown);
-    grown[0] = value;
-    *list = grown;
+    *list = prepend(p, *list, count, &name, sizeof name);
 }
 
 /* ---- branches and loops --------------------------------------------------------------------- */
 
-static void pass_on_if(const struct places *p, struct stm *s)
+static void pass_on_if(const struct offsets *p, struct stm *s)
 {
     for (unsigned i = 0; i < s->out_count; i++) {
         int out = s->outs[i];
         if (fun_of(p)->names[out].kind != NAME_MEMORY || !varies(p, out))
             continue;
-        int then = place_name(p, s->then, s->then->results[i]);
-        int otherwise = place_name(p, s->otherwise, s->otherwise->results[i]);
-        prepend(p, &s->then->results, s->then->result_count++, then);
-        prepend(p, &s->otherwise->results, s->otherwise->result_count++, otherwise);
-        prepend(p, &s->outs, s->out_count++, p->scalar[out]);
+        int then = begin_name(p, s->then, s->then->results[i]);
+        int otherwise = begin_name(p, s->otherwise, s->otherwise->results[i]);
+        prepend_name(p, &s->then->results, s->then->result_count++, then);
+        prepend_name(p, &s->otherwise->results, s->otherwise->result_count++, otherwise);
+        prepend_name(p, &s->outs, s->out_count++, p->scalar[out]);
         i++;
     }
 }
 
-static void pass_on_loop(const struct places *p, struct stm *s)
+static void pass_on_loop(const struct offsets *p, struct stm *s)
 {
     struct loop *l = s->loop;
     for (unsigned i = 0; i < l->param_count; i++) {
         int param = l->params[i], out = s->outs[i];
         if (fun_of(p)->names[param].kind != NAME_MEMORY || !varies(p, param))
             continue;
-        int next = place_name(p, &l->body, l->body.results[i]);
-        prepend_expr(p, &l->init_exprs, l->param_count, place_of(p, l->init_names[i]));
-        prepend(p, &l->init_names, l->param_count, NO_NAME);
-        prepend(p, &l->body.results, l->body.result_count++, next);
-        prepend(p, &l->params, l->param_count++, p->scalar[param]);
-        prepend(p, &s->outs, s->out_count++, p->scalar[out]);
+        int next = begin_name(p, &l->body, l->body.results[i]);
+        const struct expr *init = begin_of(p, l->init_names[i]);
+        l->init_exprs = prepend(p, l->init_exprs, l->param_count, &init, sizeof init);
+        prepend_name(p, &l->init_names, l->param_count, NO_NAME);
+        prepend_name(p, &l->body.results, l->body.result_count++, next);
+        prepend_name(p, &l->params, l->param_count++, p->scalar[param]);
+        prepend_name(p, &s->outs, s->out_count++, p->scalar[out]);
         i++;
     }
 }
 
-static void pass_on_body(const struct places *p, struct body *body)
+static void pass_on_body(const struct offsets *p, struct body *body)
 {
     for (struct stm *s = body->first; s; s = s->next) {
         if (s->kind == STM_IF) {
@@ -139,10 +136,10 @@ static void pass_on_body(const struct places *p, struct body *body)
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
-static void move_array(const struct places *p, struct name *array)
+static void move_array(const struct offsets *p, struct name *array)
 {
     struct program *program = p->m->program;
-    struct expr *place = place_of(p, array->memory);
+    struct expr *place = begin_of(p, array->memory);
     struct expr *each = expr_constant(program, (int64_t)element_bytes(array->element));
     if (place->op != EXPR_CONSTANT)
         place = each->value.i64 == 1 ? place : expr_binary(program, EXPR_DIV, place, each);
@@ -157,14 +154,14 @@ static void move_array(const struct places *p, struct name *array)
     array->index = moved;
 }
 
-static void add_scalars(struct places *p, const bool *wanted)
+static void add_scalars(struct offsets *p, const bool *wanted)
 {
     p->scalar = must_alloc((p->name_count + 1) * sizeof *p->scalar);
     for (unsigned n = 0; n < p->name_count; n++)
         p->scalar[n] = wanted[n] ? add_scalar(p, fun_of(p)->names[n].text, "at") : NO_NAME;
 }
 
-static void pass_on(struct places *p, const bool *wanted)
+static void pass_on(struct offsets *p, const bool *wanted)
 {
     add_scalars(p, wanted);
     pass_on_body(p, &fun_of(p)->body);
@@ -174,34 +171,34 @@ static void pass_on(struct places *p, const bool *wanted)
     free(p->scalar);
 }
 
-void places_pass_on(struct merge *m, const struct outline *o, const struct memory_map *map,
-                    const int64_t *offset)
+void offsets_pass_on(struct merge *m, const struct outline *o, const struct memory_map *map,
+                     const int64_t *offset)
 {
-    struct places p = {.m = m, .o = o, .map = map, .offset = offset, .name_count = o->name_count};
+    struct offsets p = {.m = m, .o = o, .map = map, .offset = offset, .name_count = o->name_count};
     bool *wanted = must_alloc(p.name_count + 1);
     for (unsigned n = 0; n < p.name_count; n++) {
         const struct memory *of = &map->of[n];
         if (m->fun->names[n].kind != NAME_MEMORY || of->kind != MEMORY_EXISTENTIAL)
             continue;
         for (unsigned a = 0; a < of->actual_count; a++)
-            wanted[n] |= offset[of->actuals[a]] != NOT_PLACED && offset[of->actuals[a]] != 0;
+            wanted[n] |= offset[of->actuals[a]] != NO_OFFSET && offset[of->actuals[a]] != 0;
     }
     pass_on(&p, wanted);
     free(wanted);
 }
 
-void places_make_variable(struct merge *m, const struct outline *o, const struct memory_map *map,
-                          const bool *wanted)
+void offsets_make_variable(struct merge *m, const struct outline *o, const struct memory_map *map,
+                           const bool *wanted)
 {
-    struct places p = {.m = m, .o = o, .map = map, .name_count = o->name_count};
+    struct offsets p = {.m = m, .o = o, .map = map, .name_count = o->name_count};
     int64_t *offset = must_alloc((p.name_count + 1) * sizeof *offset);
     p.offset = offset;
     pass_on(&p, wanted);
     free(offset);
 }
 
-struct stm *places_next(const struct fun *fun, const struct outline *o, const struct stm *loop,
-                        int param)
+struct stm *offsets_next(const struct fun *fun, const struct outline *o, const struct stm *loop,
+                         int param)
 {
     const struct expr *place = fun->names[param].index.offset;
     if (place && place->op == EXPR_DIV)
