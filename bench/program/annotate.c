@@ -39,7 +39,8 @@ static int add_memory_name(struct annotator *a, const char *base, enum space spa
     return fun_add_name(a->program, a->fun, arena_printf(&a->program->arena, "%s_mem", base), &n);
 }
 
-static struct stm *new_statement(struct annotator *a, enum stm_kind kind, struct place at, int out)
+static struct stm *new_statement(struct annotator *a, enum stm_kind kind, struct source_position at,
+                                 int out)
 {
     struct stm *s = arena_alloc(&a->program->arena, sizeof *s);
     s->kind = kind;
@@ -60,8 +61,8 @@ static struct stm **insert(struct stm **link, struct stm *s)
 }
 
 /* Gives `array` a block of its own of `bytes`, allocated in front of *link. */
-static struct stm **allocate(struct annotator *a, struct stm **link, int array, struct place at,
-                             struct expr *bytes)
+static struct stm **allocate(struct annotator *a, struct stm **link, int array,
+                             struct source_position at, struct expr *bytes)
 {
     int memory = add_memory_name(a, annotate_name(a, array)->text, SPACE_DEVICE, NULL);
     struct stm *alloc = new_statement(a, STM_ALLOC, at, memory);
@@ -71,7 +72,7 @@ static struct stm **allocate(struct annotator *a, struct stm **link, int array, 
 }
 
 static struct stm **allocate_fresh(struct annotator *a, struct stm **link, int array,
-                                   struct place at)
+                                   struct source_position at)
 {
     return allocate(a, link, array, at, array_bytes(a->program, annotate_name(a, array)));
 }
@@ -89,7 +90,7 @@ static bool is_plain(const struct name *array)
 /* Appends to the list at *link a copy of `array` with the shape of `like`, in a block of its own.
  */
 static int append_copy(struct annotator *a, struct stm **link, int array, const struct name *like,
-                       const char *suffix, struct place at)
+                       const char *suffix, struct source_position at)
 {
     struct name n = *like;
     n.unique = false;

@@ -8,7 +8,7 @@
 #include "program/names.h"
 #include "program/parser.h"
 
-struct place place_after(struct place at, const char *text, size_t offset)
+struct source_position position_after(struct source_position at, const char *text, size_t offset)
 {
     for (size_t i = 0; i < offset; i++) {
         at.column++;
@@ -22,7 +22,7 @@ struct place place_after(struct place at, const char *text, size_t offset)
 
 static void skip(struct parser *p, size_t bytes)
 {
-    p->cursor_at = place_after(p->cursor_at, p->cursor, bytes);
+    p->cursor_at = position_after(p->cursor_at, p->cursor, bytes);
     p->cursor += bytes;
 }
 
@@ -128,11 +128,12 @@ size_t c_literal_length(const char *s)
     return 0;
 }
 
-void parser_raw_block(struct parser *p, const char **text, size_t *length, struct place *at)
+void parser_raw_block(struct parser *p, const char **text, size_t *length,
+                      struct source_position *at)
 {
     if (!parser_at(p, "{"))
         parser_unexpected(p, "'{' before C text");
-    struct place open = p->token.at;
+    struct source_position open = p->token.at;
     const char *start = p->cursor, *s = start;
     *at = p->cursor_at;
     for (unsigned depth = 1;; s++) {
@@ -166,7 +167,7 @@ void parser_unexpected(struct parser *p, const char *expected)
     parser_fail(p, p->token.at, "expected %s, found %s", expected, found);
 }
 
-void parser_fail(struct parser *p, struct place at, const char *format, ...)
+void parser_fail(struct parser *p, struct source_position at, const char *format, ...)
 {
     char message[512];
     va_list arguments;
@@ -204,7 +205,8 @@ void parse_scope(struct parser *p, int name, bool in_scope)
     p->in_scope[name] = in_scope;
 }
 
-int parse_bind(struct parser *p, const char *text, struct place at, const struct name *properties)
+int parse_bind(struct parser *p, const char *text, struct source_position at,
+               const struct name *properties)
 {
     int old = fun_find(p->fun, text, strlen(text));
     if (old != NO_NAME && (p->in_scope[old] || !p->fun->names[old].scoped || !properties->scoped))
@@ -260,8 +262,8 @@ const char *program_line(const struct program *program, unsigned number)
     return line;
 }
 
-int program_error(const struct program *program, struct error *error, int code, struct place at,
-                  const char *format, ...)
+int program_error(const struct program *program, struct error *error, int code,
+                  struct source_position at, const char *format, ...)
 {
     char message[600];
     va_list arguments;

@@ -15,7 +15,7 @@ static void scope_all(struct parser *p, const int *names, unsigned count, bool i
 
 static int parse_binding(struct parser *p, const char *what)
 {
-    struct place at = p->token.at;
+    struct source_position at = p->token.at;
     char *text = parse_new_name(p, what);
     struct name n = parse_type(p, 0);
     if (n.kind == NAME_MEMORY && n.bytes)
@@ -81,7 +81,7 @@ static void parse_array_expression(struct parser *p, struct stm *s)
 
 static void parse_late(struct parser *p, struct stm *s)
 {
-    struct place at = p->token.at;
+    struct source_position at = p->token.at;
     parse_array_expression(p, s);
     if (s->kind != STM_ELEMENT)
         parser_fail(p, at, "expected one element after 'late', as in 'late x[i]'");
@@ -109,7 +109,7 @@ static void parse_rearrange(struct parser *p, struct stm *s)
     s->kind = STM_REARRANGE;
     parser_expect(p, "(", "and a permutation after 'rearrange'");
     unsigned count = 0;
-    struct place at = p->token.at;
+    struct source_position at = p->token.at;
     do {
         if (p->token.kind != TOKEN_INTEGER || p->token.length != 1 || count == RANK_MAX)
             parser_unexpected(p, "the number of a dimension");
@@ -189,7 +189,7 @@ static void parse_loop(struct parser *p, struct stm *s)
     l->counter = l->condition = NO_NAME;
     parse_loop_params(p, l);
     if (parser_take(p, "for")) {
-        struct place at = p->token.at;
+        struct source_position at = p->token.at;
         char *counter = parse_new_name(p, "the name of the loop's counter");
         parser_expect(p, "<", "between the counter and the number of iterations");
         scope_all(p, l->params, l->param_count, false);
@@ -200,7 +200,7 @@ static void parse_loop(struct parser *p, struct stm *s)
         l->counter = parse_bind(p, counter, at, &n);
     } else {
         parser_expect(p, "while", "or 'for' after the loop's variables");
-        struct place at = p->token.at;
+        struct source_position at = p->token.at;
         l->condition = parse_take_use(p, NAME_SCALAR, "the bool that keeps the loop running");
         bool found = false;
         for (unsigned i = 0; i < l->param_count; i++)
@@ -419,7 +419,7 @@ static void parse_fun(struct parser *p, struct fun *fun)
     struct ints params = {0};
     parser_expect(p, "(", "before the parameters");
     while (!parser_at(p, ")")) {
-        struct place at = p->token.at;
+        struct source_position at = p->token.at;
         char *text = parse_new_name(p, "the name of a parameter");
         struct name n = parse_type(p, 0);
         if (n.kind == NAME_MEMORY && !n.bytes)

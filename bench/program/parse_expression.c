@@ -27,7 +27,8 @@ static bool element_from_word(const char *text, size_t length, enum element *ele
     return false;
 }
 
-static struct expr *new_at(struct parser *p, enum expr_op op, enum element type, struct place at)
+static struct expr *new_at(struct parser *p, enum expr_op op, enum element type,
+                           struct source_position at)
 {
     struct expr *e = arena_alloc(&p->program->arena, sizeof *e);
     *e = (struct expr){.op = op, .type = type, .at = at};
@@ -89,8 +90,8 @@ static void require_number(struct parser *p, const struct expr *e, const char *o
         parser_fail(p, e->at, "%s needs a number, this is a bool", operator);
 }
 
-static struct expr *make_binary(struct parser *p, enum expr_op op, struct place at, struct expr *a,
-                                struct expr *b)
+static struct expr *make_binary(struct parser *p, enum expr_op op, struct source_position at,
+                                struct expr *a, struct expr *b)
 {
     const char *text = operators[op].text;
     if (op == EXPR_AND || op == EXPR_OR) {
@@ -123,7 +124,7 @@ static struct expr *make_binary(struct parser *p, enum expr_op op, struct place 
     return e;
 }
 
-static struct expr *parse_call(struct parser *p, enum expr_op op, struct place at)
+static struct expr *parse_call(struct parser *p, enum expr_op op, struct source_position at)
 {
     parser_expect(p, "(", "after the name of a function");
     struct expr *a = parse_expression(p);
@@ -181,7 +182,7 @@ static struct expr *parse_word(struct parser *p)
 
 static struct expr *parse_primary(struct parser *p)
 {
-    struct place at = p->token.at;
+    struct source_position at = p->token.at;
     if (p->token.kind == TOKEN_INTEGER || p->token.kind == TOKEN_REAL)
         return parse_number(p);
     if (parser_take(p, "(")) {
@@ -231,7 +232,7 @@ static struct expr *parse_binary(struct parser *p, unsigned least)
         enum expr_op op = operator_at(p);
         if (op == EXPR_OPS || expr_binding(op) < least)
             return a;
-        struct place at = p->token.at;
+        struct source_position at = p->token.at;
         parser_advance(p);
         a = make_binary(p, op, at, a, parse_binary(p, expr_binding(op) + 1));
     }

@@ -11,13 +11,13 @@ static int bind_thread_scalar(struct parser *p, const char *what)
 {
     struct name n = {
         .kind = NAME_SCALAR, .element = ELEMENT_i32, .memory = NO_NAME, .scoped = true};
-    struct place at = p->token.at;
+    struct source_position at = p->token.at;
     return parse_bind(p, parse_new_name(p, what), at, &n);
 }
 
 static void parse_device(struct parser *p, struct kernel *k)
 {
-    struct place at = p->token.at;
+    struct source_position at = p->token.at;
     struct expr *number = parse_typed(p, ELEMENT_i64, "the number of a device");
     if (number->op != EXPR_CONSTANT || number->value.i64 < 0 ||
         number->value.i64 > DEVICE_NUMBER_MAX)
@@ -59,7 +59,7 @@ static void parse_private(struct parser *p, struct kernel *k)
 {
     struct ints names = {0};
     do {
-        struct place at = p->token.at;
+        struct source_position at = p->token.at;
         char *text = parse_new_name(p, "the name of a private array");
         struct name n = parse_type(p, k->rank);
         if (n.kind != NAME_ARRAY || n.unique)
@@ -77,7 +77,7 @@ static void parse_locals(struct parser *p, struct kernel *k)
 {
     struct ints names = {0};
     do {
-        struct place at = p->token.at;
+        struct source_position at = p->token.at;
         char *text = parse_new_name(p, "the name of a local array");
         struct name n = parse_type(p, 0);
         if (n.kind != NAME_ARRAY || n.unique || n.memory != NO_NAME)
@@ -97,7 +97,7 @@ static void parse_group(struct parser *p, struct kernel *k)
 {
     k->item = bind_thread_scalar(p, "the name of the item in its group");
     parser_expect(p, "<", "between the item and the size of the group");
-    struct place at = p->token.at;
+    struct source_position at = p->token.at;
     struct expr *items = parse_typed(p, ELEMENT_i64, "the size of a group");
     if (items->op != EXPR_CONSTANT || items->value.i64 < 1 || items->value.i64 > 1024)
         parser_fail(p, at, "the size of a group is a constant from 1 to 1024");
@@ -119,7 +119,7 @@ struct scan {
 
 static _Noreturn void fail_at(struct scan *s, size_t offset, const char *message, const char *name)
 {
-    parser_fail(s->p, place_after(s->k->text_at, s->k->text, offset), message, name);
+    parser_fail(s->p, position_after(s->k->text_at, s->k->text, offset), message, name);
 }
 
 /* The length of what can be passed over at s: space, a comment, a string; 0 where C goes on. */
@@ -231,7 +231,7 @@ static size_t scan_access(struct scan *s, int array, size_t begin, size_t word_e
         char message[200];
         snprintf(message, sizeof message, "'%%s' has %u dimension%s, here it is given %u ind%s",
                  n->rank, n->rank == 1 ? "" : "s", a.rank, a.rank == 1 ? "ex" : "ices");
-        parser_fail(s->p, place_after(s->k->text_at, text, begin), message, n->text);
+        parser_fail(s->p, position_after(s->k->text_at, text, begin), message, n->text);
     }
     size_t at;
     char c = char_before(text, begin, &at);

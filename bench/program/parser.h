@@ -12,7 +12,7 @@ struct token {
     enum token_kind kind;
     const char *text;
     size_t length;
-    struct place at;
+    struct source_position at;
 };
 
 enum { NESTING_MAX = 200 }; /* of bodies and expressions: the parser recurses */
@@ -23,7 +23,7 @@ struct parser {
     bool *in_scope;  /* by name number */
     unsigned in_scope_capacity;
     const char *cursor; /* behind `token` */
-    struct place cursor_at;
+    struct source_position cursor_at;
     struct token token; /* the next one, not yet taken */
     unsigned nesting;
     struct error *error;
@@ -43,18 +43,20 @@ bool parser_take(struct parser *p, const char *text);     /* takes it if it is *
 /* Takes it, or fails: "expected 'TEXT' WHY, found …". */
 void parser_expect(struct parser *p, const char *text, const char *why);
 /* Takes `{`, everything to the matching `}` read by the rules of C, and the `}`. */
-void parser_raw_block(struct parser *p, const char **text, size_t *length, struct place *at);
+void parser_raw_block(struct parser *p, const char **text, size_t *length,
+                      struct source_position *at);
 /* Sets the error and leaves program_parse; `expected` completes "expected …, found …". */
-_Noreturn void parser_fail(struct parser *p, struct place at, const char *format, ...)
+_Noreturn void parser_fail(struct parser *p, struct source_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 _Noreturn void parser_unexpected(struct parser *p, const char *expected);
 /* The position `offset` bytes after `at` in the text. */
-struct place place_after(struct place at, const char *text, size_t offset);
+struct source_position position_after(struct source_position at, const char *text, size_t offset);
 
 /* lexer.c: names */
 char *parse_new_name(struct parser *p, const char *what); /* takes a word that may be a name */
 /* Binds a new name, in scope from here on; fails if it is bound already. Returns its number. */
-int parse_bind(struct parser *p, const char *text, struct place at, const struct name *properties);
+int parse_bind(struct parser *p, const char *text, struct source_position at,
+               const struct name *properties);
 int parse_use(struct parser *p, const struct token *t); /* the name in scope, or NO_NAME */
 /* Takes a name in scope of this kind, or fails; `what` is what was expected. */
 int parse_take_use(struct parser *p, enum name_kind kind, const char *what);

@@ -18,7 +18,8 @@
 #include "base/error.h"
 #include "program/element.h"
 
-struct place {
+/* A position in the text of a program. */
+struct source_position {
     unsigned line, column; /* from 1 */
 };
 
@@ -66,7 +67,7 @@ struct expr {
     enum expr_op op;
     enum element type;
     bool untyped; /* a literal, or made of literals: takes the type that is needed */
-    struct place at;
+    struct source_position at;
     union {
         union scalar value;  /* EXPR_CONSTANT */
         int name;            /* EXPR_NAME */
@@ -105,7 +106,7 @@ enum { NO_NAME = -1 };
 /* What is known of a name. Numbers of names are dense: 0 to fun->name_count - 1. */
 struct name {
     const char *text;
-    struct place at;
+    struct source_position at;
     enum name_kind kind;
     enum element element; /* of a scalar or an array */
     unsigned rank;        /* of an array */
@@ -154,7 +155,7 @@ struct body {
     struct stm *first;
     unsigned result_count;
     int *results;
-    struct place at, results_at;
+    struct source_position at, results_at;
 };
 
 struct piece {
@@ -178,7 +179,7 @@ struct kernel;
 struct stm {
     struct stm *next;
     enum stm_kind kind;
-    struct place at;
+    struct source_position at;
     unsigned first, last; /* for whoever numbers statements; the program itself does not use them */
     unsigned out_count;
     int *outs;
@@ -220,7 +221,7 @@ enum { DEVICE_NUMBER_MAX = 7 }; /* of `on` */
 struct kernel {
     struct kernel *next; /* in fun->kernels */
     const char *name;    /* unique in the program */
-    struct place at;
+    struct source_position at;
     unsigned on; /* the number of the device that runs it, among those of a group; 0 unless said */
     unsigned rank;
     int indices[RANK_MAX]; /* i32 scalars */
@@ -235,7 +236,7 @@ struct kernel {
 
     const char *text; /* between the braces */
     size_t length;
-    struct place text_at;
+    struct source_position text_at;
     /* Found in the text: */
     unsigned access_count;
     struct access *accesses;
@@ -253,7 +254,7 @@ struct name_table;
 
 struct fun {
     const char *name;
-    struct place at;
+    struct source_position at;
     unsigned param_count;
     int *params;
     struct expr *traffic; /* or NULL */
@@ -267,27 +268,27 @@ struct fun {
 
 /* A value in a dataset: a scalar expression or a list of values. */
 struct literal {
-    struct place at;
+    struct source_position at;
     struct expr *scalar; /* NULL: a list */
     unsigned count;
     struct literal *items;
 };
 struct setting {
     const char *name;
-    struct place at;
+    struct source_position at;
     int scalar; /* the setting's number among the dataset's names, or NO_NAME for a list */
     struct literal value;
 };
 struct dataset {
     const char *name;
-    struct place at;
+    struct source_position at;
     unsigned setting_count, expect_count;
     struct setting *settings, *expects;
     struct fun *names; /* owns the names that the expressions use; it has no body */
 };
 
 struct code {
-    struct place at;
+    struct source_position at;
     const char *text;
     size_t length;
 };
@@ -347,8 +348,9 @@ uint64_t program_digest(const struct fun *fun);
 const char *program_line(const struct program *program, unsigned number);
 
 /* Formats "path:line:column: message", the line and a caret under the column. */
-int program_error(const struct program *program, struct error *error, int code, struct place at,
-                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+int program_error(const struct program *program, struct error *error, int code,
+                  struct source_position at, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* The length of the comment, string or character of C that starts at s; 0 where none does. */
 size_t c_literal_length(const char *s);

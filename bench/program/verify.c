@@ -17,15 +17,15 @@
  */
 struct family {
     int parent;
-    unsigned depth;        /* loops around its beginning */
-    bool foreign;          /* a parameter or loop variable that is not unique is in it */
-    struct place consumed; /* line 0: not yet */
+    unsigned depth;                  /* loops around its beginning */
+    bool foreign;                    /* a parameter or loop variable that is not unique is in it */
+    struct source_position consumed; /* line 0: not yet */
 };
 
 /* What was known of a family before it was consumed. */
 struct family_change {
     int family;
-    struct place before;
+    struct source_position before;
 };
 
 struct families {
@@ -70,7 +70,7 @@ static void families_add(struct families *f, int array, int whole)
     f->of[array] = find_family(f, f->of[whole]);
 }
 
-static void set_consumed(struct families *f, int family, struct place at)
+static void set_consumed(struct families *f, int family, struct source_position at)
 {
     f->changes = must_grow(f->changes, f->change_count, &f->change_capacity, sizeof *f->changes);
     f->changes[f->change_count++] = (struct family_change){family, f->items[family].consumed};
@@ -110,7 +110,7 @@ static void families_join_if_alive(struct families *f, int out, int result)
         own->depth = given->depth;
 }
 
-static void families_consume(struct families *f, int array, struct place at)
+static void families_consume(struct families *f, int array, struct source_position at)
 {
     set_consumed(f, find_family(f, f->of[array]), at);
 }
@@ -174,19 +174,19 @@ static const struct name *verify_name(const struct verifier *v, int n)
 
 /* ---- uniqueness ----------------------------------------------------------------------------- */
 
-static int use_array(struct verifier *v, int array, struct place at)
+static int use_array(struct verifier *v, int array, struct source_position at)
 {
     const struct name *n = verify_name(v, array);
     if (!v->in_scope[array] || n->kind != NAME_ARRAY)
         return FAIL(v, at, "'%s' is not an array that is in scope here", n->text);
-    struct place consumed = families_get(&v->families, array)->consumed;
+    struct source_position consumed = families_get(&v->families, array)->consumed;
     if (consumed.line)
         return FAIL(v, at, "'%s' was consumed in line %u and cannot be used any more", n->text,
                     consumed.line);
     return 0;
 }
 
-static int consume(struct verifier *v, int array, struct place at)
+static int consume(struct verifier *v, int array, struct source_position at)
 {
     TRY(use_array(v, array, at));
     const struct family *f = families_get(&v->families, array);
@@ -206,7 +206,7 @@ static int consume(struct verifier *v, int array, struct place at)
 
 /* ---- scopes and types ----------------------------------------------------------------------- */
 
-static int check_expr(struct verifier *v, const struct expr *e, struct place at)
+static int check_expr(struct verifier *v, const struct expr *e, struct source_position at)
 {
     if (e->op == EXPR_CONSTANT)
         return 0;
@@ -220,7 +220,7 @@ static int check_expr(struct verifier *v, const struct expr *e, struct place at)
     return e->arg[1] ? check_expr(v, e->arg[1], at) : 0;
 }
 
-static int check_memory(struct verifier *v, int memory, struct place at)
+static int check_memory(struct verifier *v, int memory, struct source_position at)
 {
     const struct name *n = verify_name(v, memory);
     if (!v->in_scope[memory] || n->kind != NAME_MEMORY)
@@ -250,7 +250,7 @@ static int bind(struct verifier *v, int name)
 }
 
 /* What is passed from one memory name to another is the same block. */
-static int check_same_space(struct verifier *v, int a, int b, struct place at)
+static int check_same_space(struct verifier *v, int a, int b, struct source_position at)
 {
     const struct name *x = verify_name(v, a), *y = verify_name(v, b);
     if (x->kind != NAME_MEMORY || y->kind != NAME_MEMORY || x->space == y->space)
@@ -260,7 +260,7 @@ static int check_same_space(struct verifier *v, int a, int b, struct place at)
                 x->text, space_name(x->space), y->text, space_name(y->space));
 }
 
-static int check_same_type(struct verifier *v, int a, int b, struct place at)
+static int check_same_type(struct verifier *v, int a, int b, struct source_position at)
 {
     const struct name *x = verify_name(v, a), *y = verify_name(v, b);
     TRY(check_same_space(v, a, b, at));
@@ -402,7 +402,7 @@ static int verify_kernel(struct verifier *v, const struct stm *s)
 /* The memory of the i-th array among values that are passed on (results, initial values): that of
  * the receiver directly, or the value passed on where the receiver's memory is received as well. */
 static int check_passed_memory(struct verifier *v, const int *receivers, const int *values,
-                               unsigned count, unsigned i, struct place at)
+                               unsigned count, unsigned i, struct source_position at)
 {
     const struct name *receiver = verify_name(v, receivers[i]), *value = verify_name(v, values[i]);
     if (receiver->kind != NAME_ARRAY || receiver->memory == NO_NAME || value->memory == NO_NAME)

@@ -95,7 +95,7 @@ struct merge_event {
     const char *pass;
     enum merge_action action;
     enum merge_condition refused; /* MERGE_ALLOWED: it was done */
-    struct place at;
+    struct source_position at;
     int array;        /* the one that moves, or whose allocation moves; NO_NAME: the block itself */
     int from, into;   /* blocks; NO_NAME where there is none */
     enum space space; /* of MERGE_MOVED: where to */

@@ -270,7 +270,7 @@ int shadow_launch(struct machine *m, const struct stm *s)
     m->steps_left = r.steps_left;
     m->kernel = NULL;
     if (r.failure)
-        return shadow_fail(m, (struct place){r.failure_line, 1}, "kernel '%s': %s", k->name,
-                           r.failure);
+        return shadow_fail(m, (struct source_position){r.failure_line, 1}, "kernel '%s': %s",
+                           k->name, r.failure);
     return 0;
 }

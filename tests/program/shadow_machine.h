@@ -81,14 +81,14 @@ struct machine {
     } while (0)
 
 /* shadow_memory.c */
-int shadow_fail(struct machine *m, struct place at, const char *format, ...)
+int shadow_fail(struct machine *m, struct source_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool shadow_checks(const struct machine *m, enum shadow_violation violation);
 void shadow_violate(struct machine *m, enum shadow_violation violation, int array,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 int shadow_evaluate(struct machine *m, const struct expr *expr, union scalar *value);
 int shadow_size(struct machine *m, const struct expr *expr, int64_t *size);
-int shadow_alloc(struct machine *m, int name, int64_t bytes, struct place at);
+int shadow_alloc(struct machine *m, int name, int64_t bytes, struct source_position at);
 /* Evaluates shape and index function of a name and finds its block; the contents stay to be set. */
 int shadow_bind(struct machine *m, int name);
 uint32_t *shadow_ids(struct machine *m, int64_t count); /* all 0 */

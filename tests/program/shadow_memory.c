@@ -9,7 +9,7 @@
 
 /* ---- saying so ------------------------------------------------------------------------------ */
 
-int shadow_fail(struct machine *m, struct place at, const char *format, ...)
+int shadow_fail(struct machine *m, struct source_position at, const char *format, ...)
 {
     char message[500];
     va_list arguments;
@@ -90,7 +90,7 @@ int shadow_size(struct machine *m, const struct expr *expr, int64_t *size)
 
 /* ---- blocks and arrays ---------------------------------------------------------------------- */
 
-int shadow_alloc(struct machine *m, int name, int64_t bytes, struct place at)
+int shadow_alloc(struct machine *m, int name, int64_t bytes, struct source_position at)
 {
     const int64_t most = (int64_t)1 << 28;
     if (bytes < 0 || bytes > most)

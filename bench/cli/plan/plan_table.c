@@ -156,7 +156,7 @@ static bool is_about(const struct fun *fun, const struct merge_event *e, const c
     return false;
 }
 
-static void print_source_line(const struct fun *fun, struct place at, FILE *out)
+static void print_source_line(const struct fun *fun, struct source_position at, FILE *out)
 {
     const char *line = program_line(fun->program, at.line);
     if (line)

@@ -32,7 +32,7 @@ static int ask_again(struct executor *e, struct allocator *allocator,
     return code ? code : allocator_alloc(allocator, request, block);
 }
 
-static int no_allocator(struct executor *e, int name, struct place at)
+static int no_allocator(struct executor *e, int name, struct source_position at)
 {
     const struct name *n = &e->fun->names[name];
     return program_error(e->program, e->error, ERR_UNSUPPORTED, at,
@@ -43,7 +43,8 @@ static int no_allocator(struct executor *e, int name, struct place at)
 /* ---- a block of its own --------------------------------------------------------------------- */
 
 /* Asks the allocator of the name's space for block `b`, and accounts for what it got. */
-static int blocks_ask(struct executor *e, int name, const struct expr *size, struct place at, int b)
+static int blocks_ask(struct executor *e, int name, const struct expr *size,
+                      struct source_position at, int b)
 {
     struct held_block *held = &e->blocks[b];
     struct allocator *allocator = e->allocators[e->spaces[name]];
@@ -96,7 +97,7 @@ static int blocks_clear(struct executor *e, int name, const struct held_block *h
     return code;
 }
 
-int blocks_alloc(struct executor *e, int name, const struct expr *size, struct place at)
+int blocks_alloc(struct executor *e, int name, const struct expr *size, struct source_position at)
 {
     int code = blocks_holds(e, name) ? blocks_let_go(e, name) : 0;
     if (code)

@@ -74,7 +74,7 @@ struct deferred_ops {
     /* ---- blocks in the device's heap ---- */
     /* `name = alloc(size)`: fills in `block`. */
     int (*alloc)(struct executor *e, int name, struct held_block *block, const struct expr *size,
-                 struct place at);
+                 struct source_position at);
     /* The last use of the block has passed. */
     int (*end_use)(struct executor *e, const struct held_block *block);
     /* The last reference to the block is gone: frees it. */

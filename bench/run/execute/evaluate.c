@@ -8,7 +8,7 @@
 
 #include "run/execute/executor.h"
 
-int execute_fail(struct executor *e, struct place at, const char *format, ...)
+int execute_fail(struct executor *e, struct source_position at, const char *format, ...)
 {
     char message[500];
     va_list arguments;
@@ -61,7 +61,7 @@ void dry_scalar_read(struct executor *e, int name)
         e->values[name] = given->scalar;
 }
 
-static int refuse(struct executor *e, int name, struct place at)
+static int refuse(struct executor *e, int name, struct source_position at)
 {
     int lacking = e->lacks[name];
     const struct name *n = &e->fun->names[lacking];
@@ -118,8 +118,8 @@ int execute_size(struct executor *e, const struct expr *expr, int64_t *size)
     return code;
 }
 
-int execute_block_bytes(struct executor *e, int name, const struct expr *size, struct place at,
-                        int64_t *bytes)
+int execute_block_bytes(struct executor *e, int name, const struct expr *size,
+                        struct source_position at, int64_t *bytes)
 {
     int code = execute_size(e, size, bytes);
     if (!code && *bytes < 0)

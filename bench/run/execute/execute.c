@@ -42,7 +42,7 @@ static void pick_up(struct executor *e, int name, struct passed *p)
 }
 
 /* Binds a name to what was picked up; memories must come before the arrays in them. */
-static int put_down(struct executor *e, int name, struct passed *p, struct place at)
+static int put_down(struct executor *e, int name, struct passed *p, struct source_position at)
 {
     if (e->kinds[name] == NAME_MEMORY) {
         blocks_hold(e, name, p->block);
@@ -59,7 +59,7 @@ static int put_down(struct executor *e, int name, struct passed *p, struct place
 }
 
 static int put_down_all(struct executor *e, const int *names, const struct step_state *state,
-                        unsigned count, struct place at)
+                        unsigned count, struct source_position at)
 {
     int code = 0;
     /* Arrays last: their types mention the others. */

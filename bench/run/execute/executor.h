@@ -106,7 +106,7 @@ struct executor {
 /* ---- evaluate.c: expressions; the lowest file of the executor ---- */
 
 /* Sets the error to ERR_PROGRAM with the message and the position `at`, and returns it. */
-int execute_fail(struct executor *e, struct place at, const char *format, ...)
+int execute_fail(struct executor *e, struct source_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The value of an expression. ERR_USAGE where a dry run has no value for a scalar in it. */
 int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value);
@@ -115,8 +115,8 @@ int execute_size(struct executor *e, const struct expr *expr, int64_t *size);
 /* Waits, if need be, until the host knows the scalar `name`. */
 int execute_need(struct executor *e, int name);
 /* The size of a block for `name`, which may not be negative. */
-int execute_block_bytes(struct executor *e, int name, const struct expr *size, struct place at,
-                        int64_t *bytes);
+int execute_block_bytes(struct executor *e, int name, const struct expr *size,
+                        struct source_position at, int64_t *bytes);
 /* The first mention in `expr` of a scalar without a value, or NULL. These four are for dry runs. */
 const struct expr *dry_scalar_in(const struct executor *e, const struct expr *expr);
 /* Does the scalar `name`, bound to `expr`, have no value because one in `expr` has none? Notes it. */
@@ -130,7 +130,7 @@ int dry_iteration(struct executor *e, const struct stm *loop);
 /* ---- blocks.c: references on blocks ---- */
 
 /* `name = alloc(size)`: the name gets a fresh block, and lets go of what it held. */
-int blocks_alloc(struct executor *e, int name, const struct expr *size, struct place at);
+int blocks_alloc(struct executor *e, int name, const struct expr *size, struct source_position at);
 /* The name holds the block, and takes over one reference from the caller. */
 void blocks_hold(struct executor *e, int name, int block);
 void blocks_add_reference(struct executor *e, int block);
@@ -181,7 +181,7 @@ int launch_statement(struct executor *e, const struct step *s);
  * `to` and of `value`. `from` and `value` may be NULL. */
 int launch_move(struct executor *e, unsigned kernel, enum element element,
                 const struct array_state *to, const struct array_state *from,
-                const union scalar *value, struct place at);
+                const union scalar *value, struct source_position at);
 /* The fastest variant of the kernel that a launch of these arrays can have. `launch` has the extents
  * of the device's index space, `extents` those of the kernel, outermost first. */
 enum kernel_form launch_variant(const struct executor *e, const struct launch *launch,

@@ -24,7 +24,7 @@ struct kernel_call {
     unsigned argument_count;   /* of those that are there */
     enum launch_arg_kind *kinds;
     union launch_value *arguments;
-    struct place at;
+    struct source_position at;
 };
 
 static void add_i64(struct kernel_call *call, int64_t value)
@@ -368,7 +368,7 @@ static size_t bytes_of(const struct executor *e, int array)
 
 int launch_move(struct executor *e, unsigned kernel, enum element element,
                 const struct array_state *to, const struct array_state *from,
-                const union scalar *value, struct place at)
+                const union scalar *value, struct source_position at)
 {
     enum launch_arg_kind kinds[5 + 3 * RANK_MAX];
     union launch_value arguments[5 + 3 * RANK_MAX];
@@ -440,7 +440,7 @@ static int move(struct executor *e, const struct step *s, enum copy_kind kind,
 }
 
 static int check_shape(struct executor *e, const struct layout *a, const struct layout *b,
-                       struct place at, const char *what)
+                       struct source_position at, const char *what)
 {
     if (layout_same_shape(a, b))
         return 0;

@@ -195,7 +195,7 @@ static uint64_t place_of(const struct late *l, uint64_t serial)
  * without late elements, whose buffer the host never reads. By a kernel: NVIDIA's OpenCL takes 15 us
  * to enqueue a copy of some bytes, and 4 us for a launch. */
 static int put_value(struct executor *e, uint64_t place, uint64_t memory, int64_t index,
-                     enum element element, struct place at)
+                     enum element element, struct source_position at)
 {
     const struct late *l = late_of(e);
     const unsigned bytes = (unsigned)element_bytes(element);
@@ -715,7 +715,7 @@ static bool is_counted(const struct late *l, int name, const struct linear_size 
 }
 
 static int alloc_known(struct executor *e, int name, struct held_block *block,
-                       const struct expr *expr, struct place at)
+                       const struct expr *expr, struct source_position at)
 {
     const int64_t unit = KNOWN_STRIDE_WORDS * WORD_BYTES;
     int64_t bytes, count;
@@ -734,7 +734,7 @@ static int alloc_known(struct executor *e, int name, struct held_block *block,
 }
 
 static int late_alloc(struct executor *e, int name, struct held_block *block,
-                      const struct expr *size, struct place at)
+                      const struct expr *size, struct source_position at)
 {
     struct late *l = late_of(e);
     int code = make_room(e);

@@ -16,7 +16,8 @@ struct maker {
     struct error *error;
 };
 
-static int fail(const struct maker *m, struct place at, const char *what, const char *name)
+static int fail(const struct maker *m, struct source_position at, const char *what,
+                const char *name)
 {
     return program_error(m->entry->program, m->error, ERR_USAGE, at, "'%s' of dataset '%s': %s",
                          name, m->dataset->name, what);
