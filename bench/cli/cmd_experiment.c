@@ -94,7 +94,7 @@ static int check_words(const struct session *s, struct error *error)
                                                      s->line->flag[EXPERIMENT_STRATEGY].text};
     char strategy[EXPERIMENT_WORD_MAX];
     int code = 0;
-    for (size_t i = 0; !code && experiment_strategy(&settings, i, strategy); i++) {
+    for (size_t i = 0; !code && experiment_strategy(&settings, true, i, strategy); i++) {
         const struct allocator_ops *ops;
         struct option_values options;
         code = allocator_parse(strategy, &ops, &options, error);

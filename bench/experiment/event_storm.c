@@ -312,22 +312,15 @@ enum objects { EVENTS, QUEUES, OBJECTS };
 static const char *const object_names[] = {"events", "queues"};
 static const char driver_name[] = "driver";
 
-static unsigned find(const char *const *names, const char *name)
-{
-    unsigned i = 0;
-    while (strcmp(names[i], name) != 0)
-        i++;
-    return i;
-}
-
 static int records_storm(struct storm_state *s, const struct experiment_row *row,
                          struct experiment_record *record, struct error *error)
 {
     const uint64_t *value = s->settings.options.value;
-    const bool of_queues = find(object_names, row->word[PARAMETER_OBJECTS]) == QUEUES;
+    const bool of_queues =
+        experiment_find_word(object_names, row->word[PARAMETER_OBJECTS]) == QUEUES;
     const struct event_storm storm = {
-        .source = find(record_source_names, row->word[PARAMETER_RECORDS]),
-        .threads = find(storm_threads_names, row->word[PARAMETER_THREADS]),
+        .source = experiment_find_word(record_source_names, row->word[PARAMETER_RECORDS]),
+        .threads = experiment_find_word(storm_threads_names, row->word[PARAMETER_THREADS]),
         .thread_count = (unsigned)value[STORM_EACH_COUNT],
         .depends = (unsigned)value[STORM_DEPENDS],
         .commands = of_queues ? value[STORM_COMMANDS] : 0,
@@ -361,8 +354,9 @@ static int measure(void *state, const struct experiment_row *row, struct experim
 {
     struct storm_state *s = state;
     if (strcmp(row->word[PARAMETER_RECORDS], driver_name) == 0)
-        return driver_storm(s, find(object_names, row->word[PARAMETER_OBJECTS]) == QUEUES,
-                            row->number[PARAMETER_LIVE], record, error);
+        return driver_storm(
+            s, experiment_find_word(object_names, row->word[PARAMETER_OBJECTS]) == QUEUES,
+            row->number[PARAMETER_LIVE], record, error);
     return records_storm(s, row, record, error);
 }
 
@@ -370,9 +364,9 @@ static void add_row(struct experiment_plan *plan, enum objects objects, const ch
                     enum storm_threads threads, uint64_t live)
 {
     struct experiment_row *row = experiment_add_row(plan);
-    snprintf(row->word[PARAMETER_OBJECTS], EXPERIMENT_WORD_MAX, "%s", object_names[objects]);
-    snprintf(row->word[PARAMETER_RECORDS], EXPERIMENT_WORD_MAX, "%s", records);
-    snprintf(row->word[PARAMETER_THREADS], EXPERIMENT_WORD_MAX, "%s", storm_threads_names[threads]);
+    experiment_put_word(row, PARAMETER_OBJECTS, object_names[objects]);
+    experiment_put_word(row, PARAMETER_RECORDS, records);
+    experiment_put_word(row, PARAMETER_THREADS, storm_threads_names[threads]);
     row->number[PARAMETER_LIVE] = live;
 }
 

@@ -1,10 +1,10 @@
-/* An experiment: a measurement that no .mem program can express, because sizes are known to the
- * device alone, or the host works beside a queue. It uses device, allocators and kernels of its own
- * directly. What it measures is a table: a row for each combination of its parameters.
+/* An experiment: a measurement that no .mem program can express, because only the device knows a
+ * size, or because the host works while the device does. It uses device, allocators and its own
+ * kernels directly. It measures a table: a row for each combination of its parameters.
  *
- * An experiment is one file (or a few) that fills in one `const struct experiment` and stands in
- * list.h. The harness does the rest: options, devices, rounds in fresh processes, rows in an order
- * shuffled anew for each round, the result file, the table.
+ * An experiment is one file (or a few) that fills in one `const struct experiment` and is listed in
+ * list.h. The harness does the rest: options, devices, rounds in fresh processes, an order of rows
+ * that is shuffled for each round, the result file, the table.
  */
 #ifndef GAMUT_EXPERIMENT_EXPERIMENT_H
 #define GAMUT_EXPERIMENT_EXPERIMENT_H
@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "alloc/allocator.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/text.h"
@@ -27,15 +28,14 @@ enum {
     EXPERIMENT_WORD_MAX = 128,
 };
 
-/* What it is run with. */
 struct experiment_settings {
-    struct option_values options; /* by the experiment's own table */
+    struct option_values options; /* of the experiment's own table */
     const char *strategies;       /* allocators, "raw,pool:leading_bits=2"; checked */
     uint64_t seed;
     uint64_t capacity_bytes; /* sources refuse beyond this; 0: the driver decides */
 };
 
-/* A value for each parameter, in the order of the experiment's table. */
+/* The key of a row: a value for each parameter, in the order of the experiment's table. */
 struct experiment_row {
     char word[EXPERIMENT_PARAMETERS_MAX][EXPERIMENT_WORD_MAX]; /* "" where it is a number */
     uint64_t number[EXPERIMENT_PARAMETERS_MAX];
@@ -46,18 +46,18 @@ struct experiment_plan {
     struct experiment_row *rows; /* owned */
 };
 
-/* What one row gives in one round. */
+/* The samples of one row in one round. */
 struct experiment_record {
     size_t metric_count;
     struct {
         size_t count, room;
         double *values;
     } metric[EXPERIMENT_METRICS_MAX];
-    char digest[17]; /* hexadecimal, of the answer; "" for none: see experiment_add_round */
+    char digest[17]; /* of the answer, hexadecimal; "" for none: see experiment_add_round */
 };
 
-/* Of a list of metrics X(name, unit, kind, better, help): `metrics`, their table, and their numbers
- * METRIC_name, of which there are METRICS. */
+/* For a list of metrics X(name, unit, kind, better, help) defines their table `metrics` and their
+ * numbers METRIC_name, of which there are METRICS. */
 #define EXPERIMENT_METRIC_NUMBER(name, unit, kind, better, help) METRIC_##name,
 #define EXPERIMENT_METRIC_INFO(name, unit, kind, better, help)                                     \
     {#name, UNIT_##unit, KIND_##kind, BETTER_##better, help},
@@ -71,45 +71,57 @@ struct experiment {
     const char *summary;                           /* one line for `gamut list` */
     const struct option_spec *options;             /* up to a NULL name, or NULL */
     const struct experiment_parameter *parameters; /* up to a NULL name; at least one */
-    /* KIND_EXACT: the same in every round. At most EXPERIMENT_METRICS_MAX. */
+    /* At most EXPERIMENT_METRICS_MAX. KIND_EXACT: every round has the same value. */
     const struct counter_info *metrics;
     size_t metric_count;
 
-    /* Adds the rows for these settings, always the same ones. No device is open. */
+    /* Adds the rows for these settings: the same rows at every call. No device is open. */
     int (*plan)(const struct experiment_settings *settings, struct experiment_plan *plan,
                 struct error *error);
-    /* Prepares a device: kernels, calibration. On failure it leaves nothing behind. */
+    /* Prepares a device: kernels, calibration. On failure nothing is held. */
     int (*open)(struct device *device, const struct experiment_settings *settings, void **state,
                 struct error *error);
-    /* Measures a row and checks its answer. 0; ERR_UNSUPPORTED: the row is skipped, and why;
-     * ERR_WRONG; ERR_OOM; other codes: an error. What was taken before a failure is dropped. Rows
-     * come in any order, and each finds the device as open left it. */
+    /* Measures a row and checks its answer. ERR_UNSUPPORTED: the row is skipped, for the reason in
+     * the message; ERR_WRONG; ERR_OOM; any other code is an error. Samples taken before a failure
+     * are dropped. Rows come in any order, and each finds the device as open left it. */
     int (*measure)(void *state, const struct experiment_row *row, struct experiment_record *record,
                    struct error *error);
-    void (*close)(void *state);
+    void (*close)(void *state); /* frees `state` */
 };
 
 /* The experiments that exist, in the order of list.h. */
 const struct experiment *const *experiment_list(size_t *count);
 
-/* "isosurface:cells=32:frames=500". ERR_USAGE with what there is. */
+/* Finds the experiment of "isosurface:cells=32:frames=500" and reads its options. ERR_USAGE names
+ * what there is. */
 int experiment_parse(const char *spec, const struct experiment **experiment,
                      struct option_values *options, struct error *error);
 
 /* ---- for plan ---- */
 
-/* A new row, all zeros; valid until the next call. */
+/* Adds a row of zeros; valid until the next call. */
 struct experiment_row *experiment_add_row(struct experiment_plan *plan);
+/* Sets the word of a parameter. */
+void experiment_put_word(struct experiment_row *row, size_t parameter, const char *word);
+/* Frees the rows. */
 void experiment_plan_free(struct experiment_plan *plan);
-/* The i-th strategy of the settings, copied to `out`. False after the last. */
-bool experiment_strategy(const struct experiment_settings *settings, size_t i,
+/* Copies the i-th strategy of the settings to `out`; "-" alone where no allocator is used. False
+ * after the last. */
+bool experiment_strategy(const struct experiment_settings *settings, bool uses_allocator, size_t i,
                          char out[EXPERIMENT_WORD_MAX]);
 
 /* ---- for measure ---- */
 
-/* Files a sample of a metric, by its place in the table; NaN (unknown) is dropped. A metric of
- * which nothing was taken is unknown. */
+/* The number of a word that is one of `names`. */
+unsigned experiment_find_word(const char *const *names, const char *word);
+/* Opens an allocator by its strategy over `source`, which must outlive it. On failure
+ * allocator->ops is NULL. Errors of allocator_parse and allocator_open. */
+int experiment_open_allocator(struct allocator *allocator, const char *strategy,
+                              struct source *source, struct error *error);
+/* Files a sample of a metric, by its number in the table. NaN (unknown) is dropped; a metric without
+ * samples is unknown. */
 void experiment_take(struct experiment_record *record, size_t metric, double value);
+/* Frees the samples. */
 void experiment_record_free(struct experiment_record *record);
 
 /* ---- as a result has it ---- */
@@ -117,6 +129,7 @@ void experiment_record_free(struct experiment_record *record);
 /* {"cells": 32, …, "strategies": "raw,pool", "capacity_bytes", "seed"}; the caller owns it. */
 json_t *experiment_options_to_json(const struct experiment *experiment,
                                    const struct experiment_settings *settings);
+/* {"method": "heap", "spin_ns": 5000}; the caller owns it. */
 json_t *experiment_key_to_json(const struct experiment *experiment,
                                const struct experiment_row *row);
 

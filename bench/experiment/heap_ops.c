@@ -152,10 +152,7 @@ static int submit(struct run *r, uint32_t commands, struct error *error)
 
 static enum device_heap_policy policy_of(const struct experiment_row *row)
 {
-    unsigned policy = 0;
-    while (strcmp(device_heap_policy_names[policy], row->word[PARAMETER_POLICY]) != 0)
-        policy++;
-    return policy;
+    return experiment_find_word(device_heap_policy_names, row->word[PARAMETER_POLICY]);
 }
 
 /* All blocks, and then each of them replaced once on average. */
@@ -373,8 +370,7 @@ static int plan(const struct experiment_settings *settings, struct experiment_pl
     for (unsigned policy = 0; policy < DEVICE_HEAP_POLICIES; policy++)
         for (uint64_t live = least; live <= settings->options.value[OPS_LIVE_MOST]; live *= 10) {
             struct experiment_row *row = experiment_add_row(out);
-            snprintf(row->word[PARAMETER_POLICY], EXPERIMENT_WORD_MAX, "%s",
-                     device_heap_policy_names[policy]);
+            experiment_put_word(row, PARAMETER_POLICY, device_heap_policy_names[policy]);
             row->number[PARAMETER_LIVE] = live;
         }
     return 0;

@@ -61,14 +61,6 @@ static int open_utilisation(struct device *device, const struct experiment_setti
     return 0;
 }
 
-static unsigned find(const char *const *names, const char *name)
-{
-    unsigned i = 0;
-    while (strcmp(names[i], name) != 0)
-        i++;
-    return i;
-}
-
 static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
                    struct error *error)
 {
@@ -76,9 +68,9 @@ static int measure(void *state, const struct experiment_row *row, struct experim
     const struct experiment_settings *settings = &s->settings;
     const uint64_t seeds = settings->options.value[UTILISATION_SEEDS];
     struct heap_churn churn = {
-        .sizes = find(heap_size_names, row->word[PARAMETER_SIZES]),
-        .policy = find(device_heap_policy_names, row->word[PARAMETER_POLICY]),
-        .padding = find(padding_names, row->word[PARAMETER_PADDING]),
+        .sizes = experiment_find_word(heap_size_names, row->word[PARAMETER_SIZES]),
+        .policy = experiment_find_word(device_heap_policy_names, row->word[PARAMETER_POLICY]),
+        .padding = experiment_find_word(padding_names, row->word[PARAMETER_PADDING]),
         .arena_words = (uint32_t)settings->options.value[UTILISATION_WORDS],
         .stride_words = (uint32_t)settings->options.value[UTILISATION_STRIDE],
     };
@@ -113,12 +105,9 @@ static int plan(const struct experiment_settings *settings, struct experiment_pl
             for (unsigned padding = both ? DEVICE_HEAP_SEED : DEVICE_HEAP_TIGHT;
                  padding <= DEVICE_HEAP_TIGHT; padding++) {
                 struct experiment_row *row = experiment_add_row(out);
-                snprintf(row->word[PARAMETER_SIZES], EXPERIMENT_WORD_MAX, "%s",
-                         heap_size_names[sizes]);
-                snprintf(row->word[PARAMETER_POLICY], EXPERIMENT_WORD_MAX, "%s",
-                         device_heap_policy_names[policy]);
-                snprintf(row->word[PARAMETER_PADDING], EXPERIMENT_WORD_MAX, "%s",
-                         padding_names[padding]);
+                experiment_put_word(row, PARAMETER_SIZES, heap_size_names[sizes]);
+                experiment_put_word(row, PARAMETER_POLICY, device_heap_policy_names[policy]);
+                experiment_put_word(row, PARAMETER_PADDING, padding_names[padding]);
             }
     return 0;
 }

@@ -380,25 +380,17 @@ static int measure(void *state, const struct experiment_row *row, struct experim
 
 /* ---- the rows -------------------------------------------------------------------------------- */
 
-static void add_row(struct experiment_plan *plan, const char *method, const char *strategy)
-{
-    struct experiment_row *row = experiment_add_row(plan);
-    snprintf(row->word[PARAMETER_METHOD], EXPERIMENT_WORD_MAX, "%s", method);
-    snprintf(row->word[PARAMETER_STRATEGY], EXPERIMENT_WORD_MAX, "%s", strategy);
-}
-
 static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
                 struct error *error)
 {
     char strategy[EXPERIMENT_WORD_MAX];
     (void)error;
-    for (const struct isosurface_method *const *method = isosurface_methods; *method; method++) {
-        if (!(*method)->uses_allocator)
-            add_row(out, (*method)->name, "-");
-        for (size_t i = 0; (*method)->uses_allocator && experiment_strategy(settings, i, strategy);
-             i++)
-            add_row(out, (*method)->name, strategy);
-    }
+    for (const struct isosurface_method *const *m = isosurface_methods; *m; m++)
+        for (size_t i = 0; experiment_strategy(settings, (*m)->uses_allocator, i, strategy); i++) {
+            struct experiment_row *row = experiment_add_row(out);
+            experiment_put_word(row, PARAMETER_METHOD, (*m)->name);
+            experiment_put_word(row, PARAMETER_STRATEGY, strategy);
+        }
     return 0;
 }
 

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -351,8 +350,6 @@ int march_open(struct marcher *marcher, const struct isosurface_method *method,
                const char *strategy, const struct isosurface_field *field, uint32_t window,
                uint32_t layers, struct march *m, struct error *error)
 {
-    const struct allocator_ops *ops;
-    struct option_values values;
     int code = 0;
     *m = (struct march){.marcher = marcher,
                         .field = *field,
@@ -363,13 +360,8 @@ int march_open(struct marcher *marcher, const struct isosurface_method *method,
     m->source = device_source(marcher->device, marcher->capacity_bytes);
     m->chunks = must_alloc((size_t)window * window * window * sizeof *m->chunks);
     m->counts = must_alloc((size_t)window * window * sizeof *m->counts);
-    if (method->uses_allocator) {
-        code = allocator_parse(strategy, &ops, &values, error);
-        if (!code)
-            code = allocator_open(&m->allocator, ops, &values, &m->source, error);
-        if (code)
-            m->allocator.ops = NULL;
-    }
+    if (method->uses_allocator)
+        code = experiment_open_allocator(&m->allocator, strategy, &m->source, error);
     return code || !method->open ? code : method->open(m, error);
 }
 

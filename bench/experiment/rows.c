@@ -1,4 +1,4 @@
-/* The services that experiments call: rows, samples, and both as a result has them. */
+/* The services that experiments call: rows, samples, allocators. */
 #include "experiment/experiment.h"
 
 #include <math.h>
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/tree.h"
 
@@ -23,10 +24,10 @@ void experiment_plan_free(struct experiment_plan *plan)
     *plan = (struct experiment_plan){0};
 }
 
-bool experiment_strategy(const struct experiment_settings *settings, size_t i,
+bool experiment_strategy(const struct experiment_settings *settings, bool uses_allocator, size_t i,
                          char out[EXPERIMENT_WORD_MAX])
 {
-    const char *at = settings->strategies ? settings->strategies : "";
+    const char *at = !uses_allocator ? "-" : settings->strategies ? settings->strategies : "";
     for (; *at; at += strspn(at, ",")) {
         const size_t length = strcspn(at, ",");
         if (i-- == 0) {
@@ -36,6 +37,32 @@ bool experiment_strategy(const struct experiment_settings *settings, size_t i,
         at += length;
     }
     return false;
+}
+
+int experiment_open_allocator(struct allocator *allocator, const char *strategy,
+                              struct source *source, struct error *error)
+{
+    const struct allocator_ops *ops;
+    struct option_values values;
+    int code = allocator_parse(strategy, &ops, &values, error);
+    if (!code)
+        code = allocator_open(allocator, ops, &values, source, error);
+    if (code)
+        allocator->ops = NULL;
+    return code;
+}
+
+void experiment_put_word(struct experiment_row *row, size_t parameter, const char *word)
+{
+    snprintf(row->word[parameter], EXPERIMENT_WORD_MAX, "%s", word);
+}
+
+unsigned experiment_find_word(const char *const *names, const char *word)
+{
+    unsigned i = 0;
+    while (strcmp(names[i], word) != 0)
+        i++;
+    return i;
 }
 
 void experiment_take(struct experiment_record *record, size_t metric, double value)

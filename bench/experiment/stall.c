@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "device_heap/heap.h"
@@ -168,14 +167,8 @@ static double sum(double spin_ns, double host_work_ns)
 
 static int readback_open(struct run *r, struct error *error)
 {
-    const struct allocator_ops *ops;
-    struct option_values values;
-    int code = allocator_parse(r->row->word[PARAMETER_STRATEGY], &ops, &values, error);
-    if (!code)
-        code = allocator_open(&r->allocator, ops, &values, &r->source, error);
-    if (code)
-        r->allocator.ops = NULL;
-    return code;
+    return experiment_open_allocator(&r->allocator, r->row->word[PARAMETER_STRATEGY], &r->source,
+                                     error);
 }
 
 static int free_slot(struct run *r, unsigned place, struct error *error)
@@ -424,8 +417,8 @@ static void add_rows(struct experiment_plan *plan, const char *method, const cha
     for (size_t i = 0; i < sizeof spins / sizeof *spins; i++)
         for (size_t j = 0; j < sizeof works / sizeof *works; j++) {
             struct experiment_row *row = experiment_add_row(plan);
-            snprintf(row->word[PARAMETER_METHOD], EXPERIMENT_WORD_MAX, "%s", method);
-            snprintf(row->word[PARAMETER_STRATEGY], EXPERIMENT_WORD_MAX, "%s", strategy);
+            experiment_put_word(row, PARAMETER_METHOD, method);
+            experiment_put_word(row, PARAMETER_STRATEGY, strategy);
             row->number[PARAMETER_SPIN] = spins[i];
             row->number[PARAMETER_WORK] = works[j];
         }
@@ -437,13 +430,10 @@ static int plan(const struct experiment_settings *settings, struct experiment_pl
     const uint64_t longest_ns = settings->options.value[STALL_LONGEST] * 1000;
     char strategy[EXPERIMENT_WORD_MAX];
     (void)error;
-    for (size_t w = 0; w < METHODS; w++) {
-        if (!methods[w].uses_allocator)
-            add_rows(out, methods[w].name, "-", longest_ns);
-        for (size_t i = 0; methods[w].uses_allocator && experiment_strategy(settings, i, strategy);
+    for (size_t m = 0; m < METHODS; m++)
+        for (size_t i = 0; experiment_strategy(settings, methods[m].uses_allocator, i, strategy);
              i++)
-            add_rows(out, methods[w].name, strategy, longest_ns);
-    }
+            add_rows(out, methods[m].name, strategy, longest_ns);
     return 0;
 }
 

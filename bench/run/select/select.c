@@ -8,17 +8,17 @@
 #include "merge/merge.h"
 #include "run/select/device_group.h"
 
-/* Millions of allocations and no computation: it measures the allocators' own cost, takes longer
- * than all others together, and its speed-ups are not those of a program. */
+/* Millions of allocations and no computation: this workload measures the allocators' own cost, takes
+ * longer than all others together, and its speed-ups are not those of a program. */
 static const char left_out_by_default[] = "churn";
 
-/* Small enough for two cores, large enough for a GPU: what is run where no dataset is named. */
+/* The datasets where none is named: small enough for two cores, large enough for a GPU. */
 static const char default_dataset_cpu[] = "small", default_dataset_gpu[] = "medium";
 static const char smallest_dataset[] = "smoke";
 
 const struct named_help release_policies[] = {
-    {"last-use", "a block is let go after its last user"},
-    {"scope", "a block is let go where its scope ends, or when its name is allocated anew"},
+    {"last-use", "a block is freed after its last user"},
+    {"scope", "a block is freed where its scope ends, or when its name is allocated anew"},
     {NULL, NULL}};
 
 /* ---- lists of names ------------------------------------------------------------------------ */
@@ -80,15 +80,6 @@ static int match_list(struct selection *s, const char *what, const char *list,
             return code;
     }
     return chosen->count ? 0 : error_set(error, ERR_USAGE, "no %s is named", what);
-}
-
-static int match_help(struct selection *s, const char *what, const char *list,
-                      const struct named_help *table, struct names *chosen, struct error *error)
-{
-    struct names all = {0};
-    for (; table->name; table++)
-        add_name(s, &all, table->name);
-    return match_list(s, what, list, &all, chosen, error);
 }
 
 /* ---- workloads ----------------------------------------------------------------------------- */
@@ -169,34 +160,47 @@ static int select_workloads(struct selection *s, const char *list, struct catalo
     return 0;
 }
 
-/* ---- strategies and residencies ------------------------------------------------------------ */
-
-typedef int check_spec(const char *spec, struct error *error);
+/* ---- strategies, residencies and merge sets: names with options ------------------------------ */
 
 static int check_strategy(const char *spec, struct error *error)
 {
     const struct allocator_ops *ops;
     struct option_values values;
-    if (strlen(spec) >= sizeof((struct case_key *)NULL)->strategy)
-        return error_set(error, ERR_USAGE, "the strategy '%s' is too long", spec);
     return allocator_parse(spec, &ops, &values, error);
 }
 
 static int check_residency(const char *spec, struct error *error)
 {
     struct residency residency;
-    if (strlen(spec) >= sizeof((struct case_key *)NULL)->residency)
-        return error_set(error, ERR_USAGE, "the residency '%s' is too long", spec);
     return residency_parse(spec, &residency, error);
 }
 
-/* Replaces the first "key=a|b" by each of its alternatives in turn, and so on with what is left. */
-static int expand(struct selection *s, const char *spec, check_spec *check, struct names *names,
-                  struct error *error)
+static int check_merge(const char *spec, struct error *error)
 {
-    const char *bar = strchr(spec, '|');
+    const struct merge_set *set;
+    unsigned extensions;
+    return merge_parse(spec, &set, &extensions, error);
+}
+
+static const struct spec_kind {
+    const char *what;
+    size_t size; /* of the text in a case's key */
+    int (*check)(const char *spec, struct error *error);
+    bool expands; /* "key=a|b" stands for two of them */
+} strategy_kind = {"strategy", sizeof((struct case_key *)NULL)->strategy, check_strategy, true},
+  residency_kind = {"residency", sizeof((struct case_key *)NULL)->residency, check_residency, true},
+  merge_kind = {"merge set", sizeof((struct case_key *)NULL)->merge, check_merge, false};
+
+/* Adds a spec. Replaces the first "key=a|b" by each of its alternatives in turn, and so on with what
+ * is left. */
+static int add_spec(struct selection *s, const struct spec_kind *kind, const char *spec,
+                    struct names *names, struct error *error)
+{
+    const char *bar = kind->expands ? strchr(spec, '|') : NULL;
     if (!bar) {
-        int code = check(spec, error);
+        int code = strlen(spec) < kind->size
+                       ? kind->check(spec, error)
+                       : error_set(error, ERR_USAGE, "the %s '%s' is too long", kind->what, spec);
         if (!code)
             add_name(s, names, spec);
         return code;
@@ -207,10 +211,9 @@ static int expand(struct selection *s, const char *spec, check_spec *check, stru
     const char *end = begin + strcspn(begin, ":");
     for (const char *at = begin; at <= end;) {
         size_t length = strcspn(at, "|:");
-        int code = expand(
-            s,
-            arena_printf(&s->arena, "%.*s%.*s%s", (int)(begin - spec), spec, (int)length, at, end),
-            check, names, error);
+        const char *one =
+            arena_printf(&s->arena, "%.*s%.*s%s", (int)(begin - spec), spec, (int)length, at, end);
+        int code = add_spec(s, kind, one, names, error);
         if (code)
             return code;
         at += length + 1;
@@ -218,34 +221,40 @@ static int expand(struct selection *s, const char *spec, check_spec *check, stru
     return 0;
 }
 
-static int select_strategies(struct selection *s, const char *list, struct error *error)
+/* `all` are the names that there are; "all" means `usual`. */
+static int select_specs(struct selection *s, const struct spec_kind *kind, const char *list,
+                        const struct names *all, const struct names *usual, struct names *chosen,
+                        struct error *error)
 {
-    size_t count;
-    const struct allocator_ops *const *ops = allocator_list(&count);
-    struct names all = {0};
-    for (size_t i = 0; i < count; i++)
-        add_name(s, &all, ops[i]->name);
     const char *item;
     while ((item = next_item(s, &list))) {
         size_t length = strcspn(item, ":");
         const char *name = arena_copy(&s->arena, item, length);
         struct names matched = {0};
-        int code = 0;
-        if (strcmp(name, "all") == 0) {
-            /* A row that measures the harness would read as a contender beside the others. */
-            for (size_t i = 0; i < count; i++)
-                if (!ops[i]->harness_only)
-                    add_name(s, &matched, ops[i]->name);
-        } else {
-            code = match(s, "strategy", name, &all, &matched, error);
-        }
+        int code =
+            match(s, kind->what, name, strcmp(name, "all") == 0 ? usual : all, &matched, error);
         for (size_t i = 0; !code && i < matched.count; i++)
-            code = expand(s, arena_printf(&s->arena, "%s%s", matched.items[i], item + length),
-                          check_strategy, &s->strategies, error);
+            code =
+                add_spec(s, kind, arena_printf(&s->arena, "%s%s", matched.items[i], item + length),
+                         chosen, error);
         if (code)
             return code;
     }
-    return s->strategies.count ? 0 : error_set(error, ERR_USAGE, "no strategy is named");
+    return chosen->count ? 0 : error_set(error, ERR_USAGE, "no %s is named", kind->what);
+}
+
+static int select_strategies(struct selection *s, const char *list, struct error *error)
+{
+    size_t count;
+    const struct allocator_ops *const *ops = allocator_list(&count);
+    struct names all = {0}, usual = {0};
+    for (size_t i = 0; i < count; i++) {
+        add_name(s, &all, ops[i]->name);
+        /* A row that measures the harness would look like a contender. */
+        if (!ops[i]->harness_only)
+            add_name(s, &usual, ops[i]->name);
+    }
+    return select_specs(s, &strategy_kind, list, &all, &usual, &s->strategies, error);
 }
 
 static int select_residencies(struct selection *s, const char *list, struct error *error)
@@ -255,48 +264,15 @@ static int select_residencies(struct selection *s, const char *list, struct erro
     struct names all = {0};
     for (size_t i = 0; i < count; i++)
         add_name(s, &all, strategies[i].name);
-    const char *item;
-    while ((item = next_item(s, &list))) {
-        size_t length = strcspn(item, ":");
-        struct names matched = {0};
-        int code =
-            match(s, "residency", arena_copy(&s->arena, item, length), &all, &matched, error);
-        for (size_t i = 0; !code && i < matched.count; i++)
-            code = expand(s, arena_printf(&s->arena, "%s%s", matched.items[i], item + length),
-                          check_residency, &s->residencies, error);
-        if (code)
-            return code;
-    }
-    return s->residencies.count ? 0 : error_set(error, ERR_USAGE, "no residency is named");
+    return select_specs(s, &residency_kind, list, &all, &all, &s->residencies, error);
 }
-
-/* ---- merge sets ---------------------------------------------------------------------------- */
 
 int select_merges(struct selection *s, const char *list, struct error *error)
 {
     struct names all = {0};
     for (const struct merge_set *set = merge_sets; set->name; set++)
         add_name(s, &all, set->name);
-    const char *item;
-    while ((item = next_item(s, &list))) {
-        size_t length = strcspn(item, ":");
-        struct names matched = {0};
-        const struct merge_set *set;
-        unsigned extensions;
-        int code =
-            match(s, "merge set", arena_copy(&s->arena, item, length), &all, &matched, error);
-        for (size_t i = 0; !code && i < matched.count; i++) {
-            const char *spec = arena_printf(&s->arena, "%s%s", matched.items[i], item + length);
-            code = strlen(spec) < sizeof((struct case_key *)NULL)->merge
-                       ? merge_parse(spec, &set, &extensions, error)
-                       : error_set(error, ERR_USAGE, "the merge set '%s' is too long", spec);
-            if (!code)
-                add_name(s, &s->merges, spec);
-        }
-        if (code)
-            return code;
-    }
-    return s->merges.count ? 0 : error_set(error, ERR_USAGE, "no merge set is named");
+    return select_specs(s, &merge_kind, list, &all, &all, &s->merges, error);
 }
 
 int select_names(const struct select_request *request, struct catalogue *catalogue,
@@ -309,9 +285,12 @@ int select_names(const struct select_request *request, struct catalogue *catalog
         code = select_strategies(s, strategies ? strategies : "all", error);
     if (!code)
         code = select_merges(s, request->merges ? request->merges : "none", error);
+    struct names releases = {0};
+    for (const struct named_help *policy = release_policies; policy->name; policy++)
+        add_name(s, &releases, policy->name);
     if (!code)
-        code = match_help(s, "release policy", request->releases ? request->releases : "last-use",
-                          release_policies, &s->releases, error);
+        code = match_list(s, "release policy", request->releases ? request->releases : "last-use",
+                          &releases, &s->releases, error);
     if (!code)
         code = select_residencies(
             s, request->residencies ? request->residencies : DEFAULT_RESIDENCY, error);

@@ -1,6 +1,6 @@
-/* From the words of a command line to the list of cases. Lists are comma-separated, names may be
- * globs, "all" is "*"; a name that does not exist is ERR_USAGE with the nearest one and with what
- * exists. */
+/* From the words of a command line to the list of cases. A list is comma-separated; its names may be
+ * globs, "all" is "*". For a name that does not exist ERR_USAGE gives the nearest one and all that
+ * exist. */
 #ifndef GAMUT_RUN_SELECT_H
 #define GAMUT_RUN_SELECT_H
 
@@ -13,14 +13,14 @@
 #include "run/select/catalogue.h"
 
 struct select_request {
-    /* NULL: the default, which select.c says and explains */
+    /* NULL: the default (see select.c) */
     const char *workloads;  /* an item that ends in ".mem" is a program file: all its funs */
     const char *strategies; /* "tagged:policy=v1|v4" stands for two strategies */
     const char *merges;     /* "coalesce:with=views|disjoint" is one set with two extensions */
     const char *datasets;
     const char *releases;
-    const char *residencies; /* of groups of devices alone */
-    bool smoke;              /* where no datasets are named: the smallest of each workload */
+    const char *residencies; /* for device groups only */
+    bool smoke;              /* if no datasets are named: the smallest of each workload */
 };
 
 struct names {
@@ -28,10 +28,11 @@ struct names {
     const char **items;
 };
 
-/* The names that were asked for, in that order, and later the cases made of them. */
+/* The names that were requested, in that order, and later the cases made of them. */
 struct selection {
     struct arena arena; /* owns everything below */
-    struct names files; /* program files, to be added to another catalogue in this order */
+    struct names
+        files; /* program files, in the order in which a worker adds them to its catalogue */
     size_t entry_count;
     const struct entry **entries;
     struct names strategies, merges, releases, residencies;
@@ -41,9 +42,9 @@ struct selection {
     struct case_key *cases;
 };
 
-/* Resolves everything but the datasets, which need the devices; adds program files to the
- * catalogue, which must outlive the selection. No driver is touched. ERR_USAGE, ERR_IO or
- * ERR_PARSE; the selection is to be freed either way. */
+/* Resolves all names but the datasets', which depend on the devices. Adds program files to the
+ * catalogue, which must outlive the selection. No driver is touched. ERR_USAGE, ERR_IO or ERR_PARSE;
+ * the caller calls select_free also then. */
 int select_names(const struct select_request *request, struct catalogue *catalogue,
                  struct selection *selection, struct error *error);
 /* Makes the cases: devices x workloads x datasets x merge sets x release policies x strategies, and
@@ -51,25 +52,28 @@ int select_names(const struct select_request *request, struct catalogue *catalog
  * case of it. */
 int select_cases(struct selection *selection, const struct device_info *devices,
                  size_t device_count, struct error *error);
-/* Can this case be run: is there everything that its key names, the device aside? ERR_USAGE says
- * what there is not. */
+/* Whether everything that a case's key names exists, except for the device. ERR_USAGE names what is
+ * missing. */
 int select_check_key(const struct catalogue *catalogue, const struct case_key *key,
                      struct error *error);
+/* Frees everything that it owns. */
 void select_free(struct selection *selection);
 
-/* Checks that the word before ':' of each selector of the list is an API of this build, "all",
- * "best" or a glob; likewise each part of a group, "cuda:0+cuda:1". Whether there is such a device
- * is for device_select to find out. */
+/* Checks that the word before ':' of each selector of the list, and of each member of a device group,
+ * is an API of this build, "all", "best" or a glob. ERR_USAGE. device_select finds out whether there
+ * is such a device. */
 int select_check_devices(const char *list, struct error *error);
 
-/* The merge sets of a list into s->merges: names or globs, with options as in merge/merge.h. */
-int select_merges(struct selection *s, const char *list, struct error *error);
+/* Puts the merge sets of a list into selection->merges: names or globs, with options as in
+ * merge/merge.h. ERR_USAGE. */
+int select_merges(struct selection *selection, const char *list, struct error *error);
 
-/* By name. NULL if there is none. */
+/* The entry of a name; NULL if there is none. */
 const struct entry *select_entry(const struct catalogue *catalogue, const char *name);
-/* The same for a name that a person typed. */
+/* The same for a name from a command line: ERR_USAGE if there is none. */
 int select_workload(const struct catalogue *catalogue, const char *name, const struct entry **entry,
                     struct error *error);
+/* The dataset of a name; NULL if the entry's program has none. */
 const struct dataset *select_dataset(const struct entry *entry, const char *name);
 
 /* The release policies that exist, each with a line of help. */
