@@ -48,7 +48,6 @@ struct experiment_plan {
 
 /* The samples of one row in one round. */
 struct experiment_record {
-    size_t metric_count;
     struct {
         size_t count, room;
         double *values;

@@ -123,7 +123,7 @@ static json_t *samples_to_json(const struct experiment *e, const struct experime
 static int measure_turn(void *context, const struct items_turn *turn, json_t *done)
 {
     const struct work *w = context;
-    struct experiment_record record = {.metric_count = w->experiment->metric_count};
+    struct experiment_record record = {0};
     struct error why = {0};
     int code = turn->number < w->plan.count
                    ? w->experiment->measure(w->state, &w->plan.rows[turn->number], &record, &why)

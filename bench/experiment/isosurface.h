@@ -104,7 +104,7 @@ struct march;
 /* A method of getting memory for the triangles of a layer. A layer is in the window from its create
  * to its destroy, `window` creates later. No hook waits longer than its method has to. */
 struct isosurface_method {
-    const char *name, *help;
+    const char *name;
     bool uses_allocator;
     int (*open)(struct march *m, struct error *error); /* optional */
     /* Gets memory and enqueues the kernels that emit the layer's triangles. The kernels that count

@@ -580,7 +580,6 @@ static void worst_close(struct march *m)
 
 static const struct isosurface_method worst = {
     .name = "worst",
-    .help = "room for the most triangles that each chunk can have",
     .open = worst_open,
     .create = worst_create,
     .destroy = worst_destroy,
@@ -606,7 +605,6 @@ static int readback_create(struct march *m, uint32_t layer, struct error *error)
 
 static const struct isosurface_method readback = {
     .name = "readback",
-    .help = "read sizes back, ask an allocator for each chunk",
     .uses_allocator = true,
     .create = readback_create,
     .destroy = destroy_own,
@@ -650,7 +648,6 @@ static void scratch_close(struct march *m)
 
 static const struct isosurface_method scratch = {
     .name = "scratch",
-    .help = "emit into a worst case, read sizes back, ask an allocator, copy",
     .uses_allocator = true,
     .open = scratch_open,
     .create = scratch_create,
@@ -706,7 +703,6 @@ static int batch_locate(struct march *m, uint32_t layer, uint32_t chunk, const u
 
 static const struct isosurface_method batch = {
     .name = "batch",
-    .help = "sum up a layer, read one size back, ask an allocator once",
     .uses_allocator = true,
     .create = batch_create,
     .destroy = batch_destroy,
@@ -849,7 +845,6 @@ static int heap_locate(struct march *m, uint32_t layer, uint32_t chunk, const ui
 
 static const struct isosurface_method heap = {
     .name = "heap",
-    .help = "a heap on the device takes the sizes from there",
     .open = heap_open,
     .create = heap_create,
     .destroy = heap_destroy,

@@ -68,7 +68,7 @@ static int no_memory(struct march *m, uint32_t layer, struct error *error)
 }
 
 static const struct isosurface_method counting = {
-    .name = "counting", .help = "", .create = no_memory, .destroy = no_memory};
+    .name = "counting", .create = no_memory, .destroy = no_memory};
 
 /* A few chunks are counted by the host too. */
 static int check_counts(const struct overflow *s, const struct isosurface_field *field,

@@ -272,7 +272,7 @@ static int run_row(const char *spec, const char *method, uint64_t capacity_bytes
     assert_int_equal(experiment_parse(spec, &e, &settings.options, error), 0);
     assert_int_equal(e->plan(&settings, &plan, error), 0);
     assert_int_equal(e->open(device, &settings, &state, error), 0);
-    *record = (struct experiment_record){.metric_count = e->metric_count};
+    *record = (struct experiment_record){0};
     for (size_t i = 0; i < plan.count; i++)
         if (strcmp(plan.rows[i].word[0], method) == 0)
             code = e->measure(state, &plan.rows[i], record, error);

@@ -14,23 +14,22 @@
 
 /* ---- the parent's side ---------------------------------------------------------------------- */
 
-/* Digests of the answers to one workload and dataset that were equal to the reference. The
- * reference of a large dataset takes longer than all rounds: each distinct answer is compared with
- * it once, later rounds compare digests. */
-struct known_answers {
-    const char *workload, *dataset; /* of a key of the selection */
-    size_t count;
-    uint64_t *digests;
-};
-
 struct rounds {
     const struct selection *selection;
     const struct rounds_options *options;
     const struct rounds_watcher *watcher;
     char lost[1024]; /* a sentence: which case lost its device in this round */
-    size_t known_count;
-    struct known_answers *known;
+    json_t *known;   /* see known_name */
 };
+
+/* The digests of answers that were equal to the reference, as 16 hexadecimal digits, are an array
+ * under this name. The reference of a large dataset takes longer than all rounds: each distinct
+ * answer is compared with it once, later rounds compare digests. */
+static const char *known_name(const struct case_key *key, char name[256])
+{
+    snprintf(name, 256, "%s/%s", key->workload, key->dataset);
+    return name;
+}
 
 static const struct case_key *key_at(const struct rounds *r, const struct items_state *state,
                                      size_t position)
@@ -38,67 +37,42 @@ static const struct case_key *key_at(const struct rounds *r, const struct items_
     return &r->selection->cases[state->order[position]];
 }
 
-static void learn_answer(struct rounds *r, const struct case_key *key,
-                         const struct case_round *round)
+static void learn_answer(struct rounds *r, const struct case_round *round)
 {
+    char name[256], digest[17];
+    size_t i;
+    json_t *each, *digests = json_object_get(r->known, known_name(&round->key, name));
     if (round->status != CASE_ok || round->check != CHECK_REFERENCE)
         return;
-    struct known_answers *k = NULL;
-    for (size_t i = 0; i < r->known_count; i++)
-        if (strcmp(r->known[i].workload, round->key.workload) == 0 &&
-            strcmp(r->known[i].dataset, round->key.dataset) == 0)
-            k = &r->known[i];
-    if (!k) {
-        r->known = must_realloc(r->known, (r->known_count + 1) * sizeof *r->known);
-        k = &r->known[r->known_count++];
-        *k = (struct known_answers){.workload = key->workload, .dataset = key->dataset};
+    if (!digests) {
+        digests = tree_array();
+        tree_put(r->known, name, digests);
     }
-    for (size_t i = 0; i < k->count; i++)
-        if (k->digests[i] == round->digest)
+    snprintf(digest, sizeof digest, "%016" PRIx64, round->digest);
+    json_array_foreach(digests, i, each)
+    {
+        if (strcmp(json_string_value(each), digest) == 0)
             return;
-    k->digests = must_realloc(k->digests, (k->count + 1) * sizeof *k->digests);
-    k->digests[k->count++] = round->digest;
-}
-
-static void forget_answers(struct rounds *r)
-{
-    for (size_t i = 0; i < r->known_count; i++)
-        free(r->known[i].digests);
-    free(r->known);
-}
-
-static json_t *known_to_json(const struct known_answers *known)
-{
-    json_t *json = tree_object(), *digests = tree_array();
-    for (size_t i = 0; i < known->count; i++) {
-        char hex[20]; /* 64 bits do not fit the numbers of all JSON readers */
-        snprintf(hex, sizeof hex, "%016" PRIx64, known->digests[i]);
-        tree_append(digests, tree_text(hex));
     }
-    tree_put(json, "workload", tree_text(known->workload));
-    tree_put(json, "dataset", tree_text(known->dataset));
-    tree_put(json, "digests", digests);
-    return json;
+    tree_append(digests, tree_text(digest));
 }
 
 static json_t *job_of_rest(void *context, const struct items_state *state)
 {
     const struct rounds *r = context;
     const struct measure_options *o = &r->options->measure;
-    json_t *job = tree_object(), *files = tree_array(), *keys = tree_array(), *known = tree_array();
+    json_t *job = tree_object(), *files = tree_array(), *keys = tree_array();
     for (size_t i = 0; i < r->selection->files.count; i++)
         tree_append(files, tree_text(r->selection->files.items[i]));
     for (size_t i = state->position; i < state->in_round; i++)
         tree_append(keys, case_key_to_json(key_at(r, state, i)));
-    for (size_t i = 0; i < r->known_count; i++)
-        tree_append(known, known_to_json(&r->known[i]));
 #define X(name) tree_put(job, #name, tree_count(o->name));
     MEASURE_NUMBER_LIST(X)
 #undef X
     tree_put(job, "log_memory", json_boolean(o->log_memory));
     tree_put(job, "files", files);
     tree_put(job, "keys", keys);
-    tree_put(job, "known", known);
+    tree_put(job, "known", json_incref(r->known));
     if (r->options->atlases)
         tree_put(job, "atlases", json_incref(r->options->atlases));
     return job;
@@ -138,7 +112,7 @@ static enum case_status ended(void *context, const struct items_state *state, co
                  "not run in this round: %s/%s (%s, %s, %s) lost the device %s: %.*s",
                  key->workload, key->dataset, key->merge, key->release, key->strategy, key->device,
                  (int)strcspn(round.reason, "\n"), round.reason);
-    learn_answer(r, key, &round);
+    learn_answer(r, &round);
     r->watcher->case_ended(r->watcher->context, state, &round);
     status = round.status;
     case_round_free(&round);
@@ -154,7 +128,8 @@ static int round_ended(void *context, const struct items_state *state, struct er
 int rounds_run(const struct selection *selection, const struct rounds_options *options,
                const struct rounds_watcher *watcher, bool *interrupted, struct error *error)
 {
-    struct rounds r = {.selection = selection, .options = options, .watcher = watcher};
+    struct rounds r = {
+        .selection = selection, .options = options, .watcher = watcher, .known = tree_object()};
     const struct items_options items = {.count = selection->case_count,
                                         .rounds = options->rounds,
                                         .first_round = options->first_round,
@@ -167,7 +142,7 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
                                       .ended = ended,
                                       .round_ended = round_ended};
     int code = items_run(&items, &hooks, interrupted, error);
-    forget_answers(&r);
+    json_decref(r.known);
     return code;
 }
 
@@ -231,22 +206,13 @@ static void close_devices(struct worker *w)
  * number. */
 static size_t known_digests(const struct worker *w, const struct case_key *key, uint64_t **digests)
 {
-    size_t i, count;
-    json_t *known;
-    *digests = NULL;
-    json_array_foreach(json_object_get(w->job, "known"), i, known)
-    {
-        const json_t *all = json_object_get(known, "digests");
-        if (strcmp(tree_get_text(known, "workload"), key->workload) != 0 ||
-            strcmp(tree_get_text(known, "dataset"), key->dataset) != 0)
-            continue;
-        count = json_array_size(all);
-        *digests = must_alloc(count * sizeof **digests);
-        for (size_t d = 0; d < count; d++)
-            (*digests)[d] = strtoull(json_string_value(json_array_get(all, d)), NULL, 16);
-        return count;
-    }
-    return 0;
+    char name[256];
+    const json_t *known = json_object_get(json_object_get(w->job, "known"), known_name(key, name));
+    const size_t count = json_array_size(known);
+    *digests = must_alloc((count + 1) * sizeof **digests);
+    for (size_t d = 0; d < count; d++)
+        (*digests)[d] = strtoull(json_string_value(json_array_get(known, d)), NULL, 16);
+    return count;
 }
 
 /* Returns 0, or ERR_DEVICE_LOST: this process cannot measure any more. */
@@ -295,20 +261,21 @@ static int measure_turn(void *context, const struct items_turn *turn, json_t *do
     return lost;
 }
 
+/* clang-format off */
 static const struct json_rule job_rules[] = {
 #define X(name) {#name, RULE_COUNT},
     MEASURE_NUMBER_LIST(X)
 #undef X
-        {"files", RULE_ARRAY},
+    {"files", RULE_ARRAY},
     {"files[]", RULE_TEXT},
     {"keys", RULE_ARRAY},
     {"keys[]", RULE_OBJECT},
-    {"known", RULE_ARRAY},
-    {"known[]", RULE_OBJECT},
-    {"known[].digests", RULE_ARRAY},
-    {"known[].digests[]", RULE_TEXT},
+    {"known", RULE_OBJECT},
+    {"known{}", RULE_ARRAY},
+    {"known{}[]", RULE_TEXT},
     {NULL, 0},
 };
+/* clang-format on */
 
 int rounds_work(const json_t *job, FILE *out, struct error *error)
 {

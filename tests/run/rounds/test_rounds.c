@@ -22,16 +22,14 @@
 
 static bool knows(const json_t *job, const struct case_key *key, const char *digest)
 {
-    size_t i, d;
-    json_t *known, *other;
-    json_array_foreach(json_object_get(job, "known"), i, known)
+    char name[256];
+    size_t i;
+    json_t *each;
+    snprintf(name, sizeof name, "%s/%s", key->workload, key->dataset);
+    json_array_foreach(json_object_get(json_object_get(job, "known"), name), i, each)
     {
-        json_array_foreach(json_object_get(known, "digests"), d, other)
-        {
-            if (strcmp(tree_get_text(known, "workload"), key->workload) == 0 &&
-                strcmp(json_string_value(other), digest) == 0)
-                return true;
-        }
+        if (strcmp(json_string_value(each), digest) == 0)
+            return true;
     }
     return false;
 }
