@@ -17,19 +17,19 @@ static int decimals(double percent)
 static void tell(const json_t *noise, const char *how, const char *when)
 {
     const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
-    const char *way;
+    const char *configuration;
     json_t *floor;
-    double of_ways = NAN;
-    json_object_foreach(json_object_get(wall, "by_way"), way, floor)
+    double of_configurations = NAN;
+    json_object_foreach((json_t *)noise_configurations(wall), configuration, floor)
     {
-        of_ways = fmax(of_ways, json_number_value(floor));
+        of_configurations = fmax(of_configurations, json_number_value(floor));
     }
     double of_case = 100 * tree_get_number(wall, "floor");
     fprintf(stderr, "gamut: the noise floor of %s is %.*f %%", tree_get_text(noise, "device"),
             decimals(of_case), of_case);
-    if (!isnan(of_ways))
-        fprintf(stderr, " for a case, %.*f %% for all cases of a strategy", decimals(100 * of_ways),
-                100 * of_ways);
+    if (!isnan(of_configurations))
+        fprintf(stderr, " for a case, %.*f %% for all cases of a strategy",
+                decimals(100 * of_configurations), 100 * of_configurations);
     fprintf(stderr, "%s%s\n", how, when);
 }
 

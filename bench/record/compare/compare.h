@@ -9,7 +9,7 @@
  *   same             the interval lies within D to both sides
  *   unsure           else: with the rounds that would settle it
  *
- * Of every way to run with three cases and more (record/compare/way.h: the same but for workload and
+ * Of every way to run with three cases and more (record/compare/configuration.h: the same but for workload and
  * dataset) each gated metric has a row over all its cases too: the shift that they share
  * (record/statistics/shared_shift.h), from the fastest run of each round. It finds what single cases hide in
  * the noise of a busy machine. Nothing is divided by another strategy's time: of two strategies
@@ -88,9 +88,9 @@ struct compare_options {
 
 /* Compares each of the new files with the base, case by case and row by row of experiments. What is not comparable is no error:
  * the tree says so. ERR_USAGE for options that make no sense. The caller owns *comparison. */
-int compare_results(const struct compare_file *base, const struct compare_file *fresh,
-                    size_t fresh_count, const struct compare_options *options, json_t **comparison,
-                    struct error *error);
+int compare_results(const struct compare_file *base, const struct compare_file *candidate,
+                    size_t candidate_count, const struct compare_options *options,
+                    json_t **comparison, struct error *error);
 
 /* Compares within one file, round by round: every case with the one that has the same key but for
  * one member. `by` is "MEMBER=VALUE" ("strategy=raw"); ERR_USAGE for what the file lacks. */

@@ -118,7 +118,7 @@ static void part_text(char out[32], double ratio)
 
 static const char *change_cell(struct arena *arena, const json_t *row)
 {
-    const double base = tree_get_number(row, "base"), fresh = tree_get_number(row, "new");
+    const double base = tree_get_number(row, "base"), candidate = tree_get_number(row, "new");
     const double ratio = tree_get_number(row, "ratio");
     const json_t *ci = json_object_get(row, "ci");
     char part[32] = "", lo[32], hi[32], amount[32];
@@ -131,17 +131,17 @@ static const char *change_cell(struct arena *arena, const json_t *row)
         part_text(hi, tree_to_number(json_array_get(ci, 1)));
         return arena_printf(arena, "%s [%s, %s]", part, lo, hi);
     }
-    if (isnan(base) || isnan(fresh))
+    if (isnan(base) || isnan(candidate))
         return "-";
-    if (base == fresh)
+    if (base == candidate)
         return "0";
     if (strcmp(tree_get_text(row, "unit"), "bytes") == 0)
-        text_bytes(amount, (uint64_t)fabs(fresh - base));
+        text_bytes(amount, (uint64_t)fabs(candidate - base));
     else
         snprintf(amount, sizeof amount,
                  strcmp(tree_get_text(row, "unit"), "ratio") == 0 ? "%.4g" : "%.0f",
-                 fabs(fresh - base));
-    return arena_printf(arena, "%s%s%s%s", fresh > base ? "+" : "-", amount, *part ? ", " : "",
+                 fabs(candidate - base));
+    return arena_printf(arena, "%s%s%s%s", candidate > base ? "+" : "-", amount, *part ? ", " : "",
                         part);
 }
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "record/compare/compare_parts.h"
+#include "record/compare/compare_internal.h"
 #include "record/facts/case.h"
 #include "base/tree.h"
 
@@ -45,11 +45,12 @@ static double ratio_of(double logarithm)
 
 static double ratio(const struct compare_row *row)
 {
-    if (row->base <= 0 || row->fresh <= 0)
+    if (row->base <= 0 || row->candidate <= 0)
         return NAN;
     if (row->metric->kind == KIND_SAMPLED)
         return ratio_of(row->shift.estimate);
-    return row->fresh < row->base ? 1 / (row->base / row->fresh) : row->fresh / row->base;
+    return row->candidate < row->base ? 1 / (row->base / row->candidate)
+                                      : row->candidate / row->base;
 }
 
 static json_t *interval(const struct compare_row *row)
@@ -76,12 +77,12 @@ static void put_metric(json_t *out, const struct compare_row *row)
     tree_put(out, "kind", tree_text(is_sampled ? "sampled" : "exact"));
     tree_put(out, "unit", tree_text(counter_unit_name(row->metric->unit)));
     tree_put(out, "base", tree_number(row->base));
-    tree_put(out, "new", tree_number(row->fresh));
+    tree_put(out, "new", tree_number(row->candidate));
     tree_put(out, "ratio", tree_number(ratio(row)));
     if (is_sampled) {
         json_t *rounds = tree_array();
         tree_append(rounds, tree_count(row->base_rounds));
-        tree_append(rounds, tree_count(row->fresh_rounds));
+        tree_append(rounds, tree_count(row->candidate_rounds));
         tree_put(out, "ci", interval(row));
         tree_put(out, "p", row->has_test ? tree_number(row->shift.p) : json_null());
         tree_put(out, "p_adj", tree_number(row->p_adjusted));
@@ -120,7 +121,7 @@ static json_t *row_to_json(const struct compare_row *row)
         tree_put(out, "metric", json_null());
         tree_put(out, "kind", tree_text("status"));
         tree_put(out, "base", status_of(row->base_case));
-        tree_put(out, "new", status_of(row->fresh_case));
+        tree_put(out, "new", status_of(row->candidate_case));
     }
     tree_put(out, "verdict", tree_text(verdict_names[row->verdict]));
     tree_put(out, "effect", tree_text(effects[row->effect]));
@@ -204,7 +205,7 @@ static void put_notes(json_t *tree, const struct comparer *c)
         if (!row->has_test || !row->gate || row->cases)
             continue;
         least = least ? least : rank_least_rounds(compare_least_alpha(c, row), c->by);
-        too_few += row->base_rounds < least && row->fresh_rounds < least;
+        too_few += row->base_rounds < least && row->candidate_rounds < least;
     }
     if (too_few) {
         snprintf(text, sizeof text,
@@ -245,7 +246,7 @@ static json_t *describe_by(const struct comparer *c)
 }
 
 json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
-                     const struct compare_file *fresh, size_t fresh_count,
+                     const struct compare_file *candidate, size_t candidate_count,
                      const json_t *differences, bool is_comparable)
 {
     enum compare_outcome outcome = is_comparable ? COMPARE_ok : COMPARE_incomparable;
@@ -260,8 +261,8 @@ json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
     for (size_t i = 0; i < c->row_count; i++)
         if (has_row(c, &c->rows[i]) && !c->rows[i].cases)
             tree_append(rows, row_to_json(&c->rows[i]));
-    for (size_t i = 0; i < fresh_count; i++) {
-        tree_append(files, describe_file(&fresh[i]));
+    for (size_t i = 0; i < candidate_count; i++) {
+        tree_append(files, describe_file(&candidate[i]));
         tree_append(means, mean_of(c, i));
     }
     tree_put(tree, "schema", tree_text(COMPARE_SCHEMA));

@@ -12,7 +12,7 @@
 #include "record/statistics/shared_shift.h"
 #include "record/statistics/statistics.h"
 #include "base/tree.h"
-#include "record/compare/way.h"
+#include "record/compare/configuration.h"
 
 static const double part_of_cases = 0.95;
 
@@ -47,33 +47,36 @@ static const char *device_of(const json_t *one_case)
     return tree_get_text(json_object_get(one_case, "key"), "device");
 }
 
-/* The same of all cases of a way together (record/statistics/shared_shift.h). */
-static double way_floor(const json_t *cases, const struct way *way, const char *metric)
+/* The same of all cases of a configuration together (record/statistics/shared_shift.h). */
+static double configuration_floor(const json_t *cases, const struct configuration *configuration,
+                                  const char *metric)
 {
     struct arena arena = {0};
-    const json_t **members = arena_alloc(&arena, way->count * sizeof *members);
+    const json_t **members = arena_alloc(&arena, configuration->count * sizeof *members);
     double *values, floor = 0;
-    for (size_t c = 0; c < way->count; c++)
-        members[c] = json_array_get(cases, way->member[c]);
-    const size_t count = way_rounds(members, way->count, metric, &arena, &values);
+    for (size_t c = 0; c < configuration->count; c++)
+        members[c] = json_array_get(cases, configuration->member[c]);
+    const size_t count =
+        configuration_rounds(members, configuration->count, metric, &arena, &values);
     const size_t block = count / NOISE_BLOCKS;
-    double *two = arena_alloc(&arena, way->count * 2 * block * sizeof *two);
+    double *two = arena_alloc(&arena, configuration->count * 2 * block * sizeof *two);
     for (size_t i = 0; i < NOISE_BLOCKS; i++)
         for (size_t j = i + 1; j < NOISE_BLOCKS && block; j++) {
-            for (size_t c = 0; c < way->count; c++)
+            for (size_t c = 0; c < configuration->count; c++)
                 for (size_t r = 0; r < block; r++) {
                     two[c * 2 * block + r] = values[c * count + i * block + r];
                     two[c * 2 * block + block + r] = values[c * count + j * block + r];
                 }
-            const struct shared_rounds rounds = {way->count, block, two};
+            const struct shared_rounds rounds = {configuration->count, block, two};
             floor = fmax(floor, fabs(shared_shift_estimate(&rounds)));
         }
     arena_free(&arena);
     return block < NOISE_LEAST_ROUNDS ? NAN : expm1(floor);
 }
 
-/* Of the ways of a device with cases enough; the others have those of their cases. */
-static json_t *way_floors(const json_t *cases, const char *device, const char *metric)
+/* The floors of a device's configurations with enough cases, by id. The other configurations have
+ * the floors of their cases. */
+static json_t *configuration_floors(const json_t *cases, const char *device, const char *metric)
 {
     const size_t most = json_array_size(cases);
     const json_t **ok = must_alloc(most * sizeof *ok);
@@ -84,14 +87,15 @@ static json_t *way_floors(const json_t *cases, const char *device, const char *m
         if (case_is_ok(one_case) && strcmp(device_of(one_case), device) == 0)
             ok[i] = one_case;
     }
-    struct way *ways = way_list(ok, most, &count);
+    struct configuration *configurations = configurations_of(ok, most, &count);
     for (size_t w = 0; w < count; w++) {
-        const double floor =
-            ways[w].count < SHARED_SHIFT_LEAST_CASES ? NAN : way_floor(cases, &ways[w], metric);
+        const double floor = configurations[w].count < SHARED_SHIFT_LEAST_CASES
+                                 ? NAN
+                                 : configuration_floor(cases, &configurations[w], metric);
         if (!isnan(floor))
-            tree_put(out, tree_get_text(ways[w].key, "id"), tree_number(floor));
+            tree_put(out, tree_get_text(configurations[w].key, "id"), tree_number(floor));
     }
-    way_list_free(ways, count);
+    configurations_free(configurations, count);
     free(ok);
     return out;
 }
@@ -119,7 +123,7 @@ static json_t *metric_floors(struct rank_table *table, const json_t *cases, cons
         tree_put(out, "floor", tree_number(statistics_quantile(floors, count, part_of_cases)));
         tree_put(out, "cases", tree_count(count));
         tree_put(out, "by_case", json_incref(by_case));
-        tree_put(out, "by_way", way_floors(cases, device, metric));
+        tree_put(out, "by_configuration", configuration_floors(cases, device, metric));
     }
     json_decref(by_case);
     free(floors);
@@ -224,15 +228,21 @@ size_t noise_take(json_t *root, const json_t *other)
     return before;
 }
 
+const json_t *noise_configurations(const json_t *metric)
+{
+    const json_t *floors = json_object_get(metric, "by_configuration");
+    return floors ? floors : json_object_get(metric, "by_way");
+}
+
 double noise_floor(const json_t *root, const json_t *one_case, const char *metric)
 {
     const json_t *noise = find(json_object_get(root, "noise"), device_of(one_case));
     const json_t *known = json_object_get(json_object_get(noise, "metrics"), metric);
     const char *id = tree_get_text(one_case, "id");
-    const double of_way = tree_get_number(json_object_get(known, "by_way"), id);
-    return isnan(of_way) ? fmax(tree_get_number(known, "floor"),
-                                tree_get_number(json_object_get(known, "by_case"), id))
-                         : of_way;
+    const double of_configuration = tree_get_number(noise_configurations(known), id);
+    return isnan(of_configuration) ? fmax(tree_get_number(known, "floor"),
+                                          tree_get_number(json_object_get(known, "by_case"), id))
+                                   : of_configuration;
 }
 
 /* ---- runs that alternated ------------------------------------------------------------------- */

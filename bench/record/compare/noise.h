@@ -6,9 +6,9 @@
  * rounds alike, and looks like a change of the program. It can only be measured: an A/A run makes
  * the rounds of NOISE_BLOCKS runs in a row; the floor of a case is the largest shift (Hodges and
  * Lehmann, record/statistics/ranks.h) between two of these blocks, and the floor of a device is what 95 % of
- * its cases stay below. All cases of a way to run together (record/compare/way.h) have a floor of their own
- * by the shift that they share (record/statistics/shared_shift.h), far below. A floor holds as long as the
- * machine is as busy as it was then.
+ * its cases stay below. All cases of a configuration together (record/compare/configuration.h) have
+ * a floor of their own by the shift that they share (record/statistics/shared_shift.h), which is far
+ * lower. A floor holds as long as the machine is as busy as it was during the A/A run.
  *
  * Two runs whose rounds alternated share all of that, and need no floor.
  */
@@ -35,9 +35,13 @@ int noise_measure(json_t *root, struct error *error);
  * taken, borrowed, from the i-th on in the order of `noise`; i is its size before. */
 size_t noise_take(json_t *root, const json_t *other);
 
-/* How much of a sampled metric's value runs of this case may differ from one to the next, 0.03 for
- * 3 %, by what this file knows of it and of its device: the larger. Likewise of a way, by its key
- * (record/compare/way.h): what is known of it, else of its device. NaN where nothing is. */
+/* The floors of one metric of `noise` by configuration (files before 1.6 call it "by_way"); NULL
+ * where there are none. */
+const json_t *noise_configurations(const json_t *metric);
+
+/* By what part runs of this case may differ from one to the next in a sampled metric: 0.03 for 3 %.
+ * The floor of the case or of its device, whichever is larger; for the key of a configuration its
+ * own floor, else that of its device. NaN where the file knows none. */
 double noise_floor(const json_t *root, const json_t *one_case, const char *metric);
 
 /* Did the rounds of the two runs alternate? Told from `run.sessions`, which a run has to which rounds

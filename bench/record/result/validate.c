@@ -95,6 +95,8 @@ static const struct json_rule rules[] = {
     {"noise[].metrics{}.floor", RULE_NUMBER},
     {"noise[].metrics{}.by_case", RULE_OBJECT},
     {"noise[].metrics{}.by_case{}", RULE_NUMBER},
+    {"noise[].metrics{}.by_configuration", RULE_OBJECT | RULE_ABSENT},
+    {"noise[].metrics{}.by_configuration{}", RULE_NUMBER},
     {"noise[].metrics{}.by_way", RULE_OBJECT | RULE_ABSENT},
     {"noise[].metrics{}.by_way{}", RULE_NUMBER},
     {"suite", RULE_OBJECT | RULE_ABSENT},

@@ -12,7 +12,7 @@
 #include "record/compare/noise.h"
 #include "record/result/result.h"
 #include "base/tree.h"
-#include "record/compare/way.h"
+#include "record/compare/configuration.h"
 
 enum { BLOCK = 6 };
 
@@ -103,7 +103,7 @@ static void floor_is_the_largest_shift_between_blocks(void **state)
 }
 
 /* Four cases that share a drift of 1 % in one block, each with noise of its own: a floor of their
- * own for all of them together, which a comparison of the way takes. */
+ * own for all of them together, which a comparison of the configuration takes. */
 static void all_cases_together_have_a_floor_of_their_own(void **state)
 {
     (void)state;
@@ -127,14 +127,18 @@ static void all_cases_together_have_a_floor_of_their_own(void **state)
     const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
     const json_t *one = case_named(result.root, "a");
     size_t count;
-    struct way *ways = way_list(&one, 1, &count);
-    const double floor = noise_floor(result.root, ways[0].key, "wall_ns");
+    struct configuration *configurations = configurations_of(&one, 1, &count);
+    const double floor = noise_floor(result.root, configurations[0].key, "wall_ns");
     assert_true(fabs(floor - 0.01) < 0.002);
     assert_true(tree_get_number(wall, "floor") > 0.1);
-    assert_int_equal(json_object_size(json_object_get(wall, "by_way")), 1);
+    assert_int_equal(json_object_size(noise_configurations(wall)), 1);
+    tree_put((json_t *)wall, "by_way", json_deep_copy(json_object_get(wall, "by_configuration")));
+    json_object_del((json_t *)wall, "by_configuration"); /* as in files before 1.6 */
+    assert_true(noise_configurations(wall) == json_object_get(wall, "by_way"));
     json_object_del((json_t *)wall, "by_way"); /* as in files before 1.4 */
-    assert_true(noise_floor(result.root, ways[0].key, "wall_ns") == tree_get_number(wall, "floor"));
-    way_list_free(ways, count);
+    assert_true(noise_floor(result.root, configurations[0].key, "wall_ns") ==
+                tree_get_number(wall, "floor"));
+    configurations_free(configurations, count);
     result_free(&result);
 }
 
@@ -159,18 +163,18 @@ static void a_floor_is_taken_over_on_the_same_machine_only(void **state)
     struct error error = {0};
     static const char *const other[] = {"", "name", "driver", "machine_id"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-        struct result known = aa_run(), fresh = new_result(10);
+        struct result known = aa_run(), candidate = new_result(10);
         assert_int_equal(noise_measure(known.root, &error), 0);
         json_t *noise = json_array_get(json_object_get(known.root, "noise"), 0);
         if (*other[i])
             tree_put(noise, other[i], tree_text("another"));
-        assert_int_equal(noise_take(fresh.root, known.root), 0);
-        assert_int_equal(json_array_size(json_object_get(fresh.root, "noise")), i == 0);
+        assert_int_equal(noise_take(candidate.root, known.root), 0);
+        assert_int_equal(json_array_size(json_object_get(candidate.root, "noise")), i == 0);
         /* What is known stays. */
         if (i == 0)
-            assert_int_equal(noise_take(fresh.root, known.root), 1);
+            assert_int_equal(noise_take(candidate.root, known.root), 1);
         result_free(&known);
-        result_free(&fresh);
+        result_free(&candidate);
     }
 }
 
@@ -221,7 +225,7 @@ static void what_alternated_is_told_by_its_sessions(void **state)
 
 /* A case that is 5 % slower, in ten rounds, where the floor is known in the base, the new file or
  * neither, and where the rounds were made in turns. */
-static const char *verdict(bool base_knows, bool fresh_knows, bool in_turns)
+static const char *verdict(bool base_knows, bool candidate_knows, bool in_turns)
 {
     struct result aa = aa_run(), runs[2] = {new_result(10), new_result(10)};
     struct error error = {0};
@@ -230,7 +234,7 @@ static const char *verdict(bool base_knows, bool fresh_knows, bool in_turns)
         double ns[10];
         fill(ns, 10, i ? 1.05e6 : 1e6);
         add_case(&runs[i], "restless", ns, 10);
-        if (i ? fresh_knows : base_knows)
+        if (i ? candidate_knows : base_knows)
             noise_take(runs[i].root, aa.root);
         json_array_clear(json_object_get(json_object_get(runs[i].root, "run"), "sessions"));
         for (int p = 0; in_turns && p < 10; p++) {
@@ -240,11 +244,11 @@ static const char *verdict(bool base_knows, bool fresh_knows, bool in_turns)
         }
         result_summarise(runs[i].root);
     }
-    const struct compare_file base = {runs[0].root, "base"}, fresh = {runs[1].root, "new"};
+    const struct compare_file base = {runs[0].root, "base"}, candidate = {runs[1].root, "new"};
     const struct compare_options options = {
         .alpha = 0.05, .threshold = 0.02, .gates = gates_default(0.02)};
     json_t *comparison;
-    assert_int_equal(compare_results(&base, &fresh, 1, &options, &comparison, &error), 0);
+    assert_int_equal(compare_results(&base, &candidate, 1, &options, &comparison, &error), 0);
     static char text[32];
     const json_t *row;
     for (size_t i = 0; (row = json_array_get(json_object_get(comparison, "rows"), i)); i++)

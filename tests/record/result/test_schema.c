@@ -271,7 +271,7 @@ static void comparisons_are_valid(void **state)
         {"{\"cases\": 2}", "row"},
     };
     json_t *right = read_json("tests/golden/compare.json");
-    json_t *over_cases = read_json("tests/golden/compare_way.json");
+    json_t *over_cases = read_json("tests/golden/compare_configuration.json");
     assert_true(is_valid(compare_schema, right));
     assert_true(is_valid(compare_schema, over_cases));
     json_t *experiment = read_json("tests/golden/compare_experiment.json");

@@ -1,4 +1,4 @@
-#include "record/compare/way.h"
+#include "record/compare/configuration.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 /* ---- which cases ---------------------------------------------------------------------------- */
 
-static bool way_key(const json_t *one_case, struct case_key *key, char id[13])
+static bool configuration_key(const json_t *one_case, struct case_key *key, char id[13])
 {
     if (!one_case || case_key_from_json(json_object_get(one_case, "key"), key, NULL))
         return false;
@@ -22,52 +22,54 @@ static bool way_key(const json_t *one_case, struct case_key *key, char id[13])
     return true;
 }
 
-static struct way new_way(const struct case_key *key, const char *id)
+static struct configuration new_configuration(const struct case_key *key, const char *id)
 {
-    struct way way = {.key = tree_object()};
-    tree_put(way.key, "id", tree_text(id));
-    tree_put(way.key, "key", case_key_to_json(key));
-    return way;
+    struct configuration configuration = {.key = tree_object()};
+    tree_put(configuration.key, "id", tree_text(id));
+    tree_put(configuration.key, "key", case_key_to_json(key));
+    return configuration;
 }
 
-static void add_member(struct way *way, size_t member)
+static void add_member(struct configuration *configuration, size_t member)
 {
-    if (way->count == way->room) {
-        way->room = way->room ? 2 * way->room : 32;
-        way->member = must_realloc(way->member, way->room * sizeof *way->member);
+    if (configuration->count == configuration->room) {
+        configuration->room = configuration->room ? 2 * configuration->room : 32;
+        configuration->member = must_realloc(configuration->member,
+                                             configuration->room * sizeof *configuration->member);
     }
-    way->member[way->count++] = member;
+    configuration->member[configuration->count++] = member;
 }
 
-struct way *way_list(const json_t *const *cases, size_t count, size_t *way_count)
+struct configuration *configurations_of(const json_t *const *cases, size_t count,
+                                        size_t *configuration_count)
 {
-    json_t *places = tree_object(); /* of ways, by id */
-    struct way *ways = NULL;
+    json_t *indices = tree_object(); /* by id */
+    struct configuration *configurations = NULL;
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         struct case_key key;
         char id[13];
-        if (!way_key(cases[i], &key, id))
+        if (!configuration_key(cases[i], &key, id))
             continue;
-        if (!json_object_get(places, id)) {
-            ways = must_realloc(ways, (n + 1) * sizeof *ways);
-            ways[n] = new_way(&key, id);
-            tree_put(places, id, tree_count(n++));
+        if (!json_object_get(indices, id)) {
+            configurations = must_realloc(configurations, (n + 1) * sizeof *configurations);
+            configurations[n] = new_configuration(&key, id);
+            tree_put(indices, id, tree_count(n++));
         }
-        add_member(&ways[json_integer_value(json_object_get(places, id))], i);
+        add_member(&configurations[json_integer_value(json_object_get(indices, id))], i);
     }
-    json_decref(places);
-    *way_count = n;
-    return ways;
+    json_decref(indices);
+    *configuration_count = n;
+    return configurations;
 }
 
-void way_list_free(struct way *ways, size_t count)
+void configurations_free(struct configuration *configurations, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        json_decref(ways[i].key);
-        free(ways[i].member);
+        json_decref(configurations[i].key);
+        free(configurations[i].member);
     }
-    free(ways);
+    free(configurations);
 }
 
 /* ---- their rounds --------------------------------------------------------------------------- */
@@ -98,8 +100,8 @@ static double in_round(const struct series *s, double round, size_t guess)
     return NAN;
 }
 
-size_t way_rounds(const json_t *const *cases, size_t count, const char *metric, struct arena *arena,
-                  double **values)
+size_t configuration_rounds(const json_t *const *cases, size_t count, const char *metric,
+                            struct arena *arena, double **values)
 {
     struct series *series = arena_alloc(arena, count * sizeof *series);
     for (size_t c = 0; c < count; c++)

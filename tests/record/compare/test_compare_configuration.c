@@ -1,4 +1,4 @@
-/* The rows over all cases of a way to run: what single cases don't show, and what must not show. */
+/* The rows over all cases of a configuration: what single cases don't show, and what must not show. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,10 +69,10 @@ static json_t *make(const struct made *made)
     return result.root;
 }
 
-static json_t *compare_made(const struct made *base, const struct made *fresh)
+static json_t *compare_made(const struct made *base, const struct made *candidate)
 {
     const struct compare_options options = default_options();
-    return compare_roots(make(base), make(fresh), &options);
+    return compare_roots(make(base), make(candidate), &options);
 }
 
 /* The row over all cases of a strategy; NULL where there is none. */
@@ -110,8 +110,8 @@ static void each_strategy_is_judged_alone(void **state)
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct made base = {.seed = 1};
-        const struct made fresh = {.seed = 3, .raw = table[i].raw, .pool = table[i].pool};
-        json_t *comparison = compare_made(&base, &fresh);
+        const struct made candidate = {.seed = 3, .raw = table[i].raw, .pool = table[i].pool};
+        json_t *comparison = compare_made(&base, &candidate);
         const json_t *row = row_over(comparison, "pool");
         assert_string_equal(verdict_over(comparison, "raw"), table[i].raw_verdict);
         assert_string_equal(verdict_over(comparison, "pool"), table[i].pool_verdict);
@@ -148,8 +148,8 @@ static void swapping_mirrors_the_row(void **state)
     (void)state;
     for (uint64_t seed = 1; seed < 6; seed++) {
         const struct made base = {.seed = seed, .rounds = 6 + (unsigned)seed};
-        const struct made fresh = {.seed = 99, .rounds = 10, .pool = 0.05};
-        json_t *there = compare_made(&base, &fresh), *back = compare_made(&fresh, &base);
+        const struct made candidate = {.seed = 99, .rounds = 10, .pool = 0.05};
+        json_t *there = compare_made(&base, &candidate), *back = compare_made(&candidate, &base);
         const json_t *a = row_over(there, "pool"), *b = row_over(back, "pool");
         const json_t *ci = json_object_get(a, "ci"), *other = json_object_get(b, "ci");
         assert_true(tree_get_number(a, "ratio") > 1.04);
@@ -186,7 +186,7 @@ static void what_both_files_have_is_compared(void **state)
     (void)state;
     const struct made base = {.seed = 1};
     const struct {
-        struct made fresh;
+        struct made candidate;
         double cases, rounds;
     } table[] = {
         {{.seed = 3, .pool = 0.05}, WORKLOADS, 10},
@@ -196,7 +196,7 @@ static void what_both_files_have_is_compared(void **state)
         {{.seed = 3, .pool = 0.05, .rounds = 25, .slow_start = 11}, WORKLOADS, 10},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        json_t *comparison = compare_made(&base, &table[i].fresh);
+        json_t *comparison = compare_made(&base, &table[i].candidate);
         const json_t *row = row_over(comparison, "pool");
         const json_t *rounds = json_object_get(row, "rounds");
         assert_string_equal(tree_get_text(row, "verdict"), "slower");
@@ -234,13 +234,13 @@ static void what_was_not_measured_is_left_out(void **state)
 {
     (void)state;
     const struct compare_options options = default_options();
-    json_t *fresh = make(&(struct made){.seed = 3, .pool = 0.05}), *round;
+    json_t *candidate = make(&(struct made){.seed = 3, .pool = 0.05}), *round;
     size_t i;
-    const json_t *one = json_array_get(json_object_get(fresh, "cases"), 1);
+    const json_t *one = json_array_get(json_object_get(candidate, "cases"), 1);
     assert_string_equal(tree_get_text(json_object_get(one, "key"), "strategy"), "pool");
     json_array_foreach(json_object_get(one, "rounds"), i, round)
         json_object_del(json_object_get(round, "samples"), "wall_ns");
-    json_t *comparison = compare_roots(make(&(struct made){.seed = 1}), fresh, &options);
+    json_t *comparison = compare_roots(make(&(struct made){.seed = 1}), candidate, &options);
     assert_string_equal(verdict_over(comparison, "pool"), "slower");
     assert_true(tree_get_number(row_over(comparison, "pool"), "cases") == WORKLOADS - 1);
     json_decref(comparison);
@@ -293,7 +293,7 @@ static void within_a_file_it_is_over_all_counterparts(void **state)
     assert_true(fabs(tree_get_number(row, "ratio") - 0.92) < 0.004);
     json_decref(comparison);
     assert_int_equal(compare_within(&file, "workload=w1", &options, &comparison, NULL), 0);
-    assert_null(row_over(comparison, "pool")); /* of other workloads, not of another way */
+    assert_null(row_over(comparison, "pool")); /* other workloads, not another configuration */
     json_decref(comparison);
     json_decref(root);
 }
@@ -304,10 +304,11 @@ static void prints_as_reviewed(void **state)
     static const struct {
         enum table_format format;
         const char *name;
-    } printed[] = {{TABLE_TEXT, "compare_way.txt"}, {TABLE_JSON, "compare_way.json"}};
+    } printed[] = {{TABLE_TEXT, "compare_configuration.txt"},
+                   {TABLE_JSON, "compare_configuration.json"}};
     const struct made base = {.seed = 1, .workloads = 4};
-    const struct made fresh = {.seed = 3, .workloads = 4, .pool = 0.2};
-    json_t *roots[] = {make(&base), make(&fresh)}, *comparison;
+    const struct made candidate = {.seed = 3, .workloads = 4, .pool = 0.2};
+    json_t *roots[] = {make(&base), make(&candidate)}, *comparison;
     for (int i = 0; i < 2; i++)
         compare_fixture_settle(roots[i]);
     const struct compare_options options = default_options();
@@ -340,5 +341,5 @@ int main(void)
         cmocka_unit_test(within_a_file_it_is_over_all_counterparts),
         cmocka_unit_test(prints_as_reviewed),
     };
-    return cmocka_run_group_tests_name("compare_way", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("compare_configuration", tests, NULL, NULL);
 }

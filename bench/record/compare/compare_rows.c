@@ -1,0 +1,895 @@
+/* The rows of a comparison: those of a case, of all cases of a configuration, and of an experiment;
+ * then, by all of them together, their verdicts.
+ *
+ * A claim that something changed is made where its p, adjusted by Holm over all gated tests of its
+ * family and by the number of families, is at most alpha, and the estimate is beyond D. So the
+ * probability of one false claim or more among all gated rows is at most alpha, and D keeps out
+ * what is real but does not matter. The interval that is printed, and that decides `same`, is each
+ * row's own, at 1 - alpha: a verdict `same` cannot fail a build, and at the level of the smallest
+ * adjusted alpha a few rounds would have no interval at all. A row that is beyond D by its own
+ * interval, but not by its adjusted p, is unsure.
+ *
+ * Rows without a gate are judged by the same rule with their own p; they decide nothing.
+ *
+ * The metrics of experiments are each experiment's own:
+ *
+ *   times    those that are better lower; the first one that a row knows has the gate of wall_ns
+ *   exact    by equality; what is better lower has the gate of the counter of that name, or of the
+ *            first counter of its unit where cases have none
+ *
+ * A ratio has no gate. Other values that vary from run to run are not compared.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/text.h"
+#include "base/tree.h"
+#include "record/compare/compare_internal.h"
+#include "record/compare/configuration.h"
+#include "record/compare/noise.h"
+#include "record/result/case_tree.h"
+#include "record/result/experiment_result.h"
+#include "record/result/result.h"
+#include "record/statistics/shared_shift.h"
+
+const char *const verdict_names[VERDICTS] = {
+#define X(name, help) #name,
+    COMPARE_VERDICT_LIST(X)
+#undef X
+};
+
+static const unsigned most_rounds = 1000;
+
+static double log_limit(double part)
+{
+    return log1p(part);
+}
+
+static const char *const phases[] = {"warm", "cold"};
+
+static struct compare_row *add_row(struct comparer *c, const struct compare_row *row)
+{
+    if (c->row_count == c->row_room) {
+        c->row_room = c->row_room ? 2 * c->row_room : 256;
+        c->rows = must_realloc(c->rows, c->row_room * sizeof *c->rows);
+    }
+    c->rows[c->row_count] = *row;
+    return &c->rows[c->row_count++];
+}
+
+static struct compare_row *new_row(struct comparer *c, const json_t *base, const json_t *candidate)
+{
+    const struct compare_row row = {
+        .file = c->file,
+        .one_case = candidate ? candidate : base,
+        .experiment = c->experiment,
+        .base_case = base,
+        .candidate_case = candidate,
+        .base = NAN,
+        .candidate = NAN,
+        .p_adjusted = NAN,
+        .verdict = VERDICT_same,
+    };
+    return add_row(c, &row);
+}
+
+/* ---- exact counters ------------------------------------------------------------------------- */
+
+/* What a counter was in the rounds of a case. */
+struct range {
+    double lo, hi;
+    bool varies, is_known; /* all its values are */
+};
+
+static bool has_warnings(const json_t *one_case)
+{
+    return json_array_size(json_object_get(one_case, "warnings")) > 0;
+}
+
+static bool varies(const json_t *one_case, const char *phase, const char *name)
+{
+    size_t i;
+    json_t *warning;
+    json_array_foreach(json_object_get(one_case, "warnings"), i, warning)
+    {
+        const char *subject = tree_get_text(warning, "subject");
+        const size_t length = strlen(phase);
+        if (strcmp(tree_get_text(warning, "code"), "not-deterministic") == 0 &&
+            strncmp(subject, phase, length) == 0 && subject[length] == '.' &&
+            strcmp(subject + length + 1, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* `value` is the counter of the case, which is that of its first good round; a round says which of
+ * its own differ from it. */
+static struct range range_of(const json_t *one_case, const char *phase, const char *name,
+                             double value)
+{
+    struct range range = {value, value, false, true};
+    size_t i;
+    json_t *round;
+    if (!varies(one_case, phase, name))
+        return range;
+    range.varies = true;
+    json_array_foreach(json_object_get(one_case, "rounds"), i, round)
+    {
+        const json_t *others = json_object_get(json_object_get(round, "other_counters"), phase);
+        const double other = tree_get_number(others, name);
+        range.lo = fmin(range.lo, other);
+        range.hi = fmax(range.hi, other);
+    }
+    range.is_known = range.lo < range.hi;
+    return range;
+}
+
+static const char *range_text(struct comparer *c, const struct counter_info *info,
+                              const struct range *range)
+{
+    char lo[32], hi[32];
+    if (!range->varies)
+        return "constant";
+    if (!range->is_known)
+        return "varying";
+    text_bytes(lo, (uint64_t)range->lo);
+    text_bytes(hi, (uint64_t)range->hi);
+    if (info->unit == UNIT_BYTES && strcmp(lo, hi) != 0)
+        return arena_printf(&c->arena, "%s to %s", lo, hi);
+    return arena_printf(&c->arena, "%.0f to %.0f", range->lo, range->hi);
+}
+
+static bool is_worse(const struct counter_info *info, double base, double candidate)
+{
+    return info->better == BETTER_LOWER ? candidate > base
+                                        : info->better == BETTER_HIGHER && candidate < base;
+}
+
+static bool is_beyond(const struct gate *gate, double base, double candidate)
+{
+    const double limit = gate->amount ? (double)gate->amount : gate->part * base;
+    return fabs(candidate - base) > limit;
+}
+
+static void set_change(struct compare_row *row, double base, double candidate)
+{
+    row->verdict = candidate > base ? VERDICT_larger : VERDICT_smaller;
+    if (row->metric->better != BETTER_NEITHER)
+        row->effect = is_worse(row->metric, base, candidate) ? CHANGE_WORSE : CHANGE_BETTER;
+    row->is_regression =
+        row->gate && row->effect == CHANGE_WORSE && is_beyond(row->gate, base, candidate);
+}
+
+/* Counters that differ from round to round prove a change only where no round of one file reaches
+ * those of the other, and there are enough of them for that to be no accident. */
+static void judge_varying(struct comparer *c, struct compare_row *row, const struct range *base,
+                          const struct range *candidate)
+{
+    const bool are_known = base->is_known && candidate->is_known;
+    const size_t base_rounds = json_array_size(json_object_get(row->base_case, "rounds"));
+    const size_t candidate_rounds = json_array_size(json_object_get(row->candidate_case, "rounds"));
+    const bool are_enough =
+        base_rounds >= RANKS_LEAST_ROUNDS && candidate_rounds >= RANKS_LEAST_ROUNDS;
+    if (are_known && are_enough && candidate->lo > base->hi)
+        set_change(row, base->hi, candidate->lo);
+    else if (are_known && are_enough && candidate->hi < base->lo)
+        set_change(row, base->lo, candidate->hi);
+    else
+        row->verdict = VERDICT_unsure;
+    row->reason =
+        arena_printf(&c->arena, "not deterministic: %s in the base, %s in the new file",
+                     range_text(c, row->metric, base), range_text(c, row->metric, candidate));
+}
+
+static void compare_counter(struct comparer *c, const json_t *base, const json_t *candidate,
+                            bool is_cold, size_t i, double base_value, double candidate_value)
+{
+    size_t count;
+    const struct counter_info *info = &counter_list(&count)[i];
+    const struct gate *gate = &c->options->gates.gate[i];
+    const struct range base_range = range_of(base, phases[is_cold], info->name, base_value);
+    const struct range candidate_range =
+        range_of(candidate, phases[is_cold], info->name, candidate_value);
+    const bool any_varies = base_range.varies || candidate_range.varies;
+    if (base_value == candidate_value && !any_varies && !c->options->keep_equal) {
+        c->equal_count++;
+        c->gated_equal_count += gate->is_set;
+        return;
+    }
+    struct compare_row *row = new_row(c, base, candidate);
+    row->metric = info;
+    row->is_cold = is_cold;
+    row->gate = gate->is_set ? gate : NULL;
+    row->base = base_value;
+    row->candidate = candidate_value;
+    if (any_varies)
+        judge_varying(c, row, &base_range, &candidate_range);
+    else if (base_value != candidate_value)
+        set_change(row, base_value, candidate_value);
+}
+
+/* Whether two runs have the same counters in the same order and of the same values, as nearly all
+ * have: quicker than looking each of them up. */
+static bool are_alike(const json_t *a, const json_t *b)
+{
+    void *x = json_object_iter((json_t *)a), *y = json_object_iter((json_t *)b);
+    while (x && y && strcmp(json_object_iter_key(x), json_object_iter_key(y)) == 0 &&
+           json_is_integer(json_object_iter_value(x)) &&
+           json_is_integer(json_object_iter_value(y)) &&
+           json_integer_value(json_object_iter_value(x)) ==
+               json_integer_value(json_object_iter_value(y))) {
+        x = json_object_iter_next((json_t *)a, x);
+        y = json_object_iter_next((json_t *)b, y);
+    }
+    return !x && !y;
+}
+
+/* How many of a run's counters are gated. Runs of as many counters as the last one have the same.
+ */
+static size_t gated_members(struct comparer *c, const json_t *run)
+{
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    if (c->counted_members != json_object_size(run)) {
+        c->counted_members = json_object_size(run);
+        c->counted_gates = 0;
+        for (size_t i = 0; i < count; i++)
+            c->counted_gates +=
+                c->options->gates.gate[i].is_set && json_object_get(run, list[i].name);
+    }
+    return c->counted_gates;
+}
+
+static void compare_counters(struct comparer *c, const json_t *base, const json_t *candidate)
+{
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    const bool may_skip = !c->options->keep_equal && !has_warnings(base) &&
+                          !has_warnings(candidate) && !c->leaves_out_counters;
+    for (int is_cold = 0; is_cold < 2; is_cold++) {
+        const char *phase = phases[is_cold];
+        const json_t *a = json_object_get(json_object_get(base, "counters"), phase);
+        const json_t *b = json_object_get(json_object_get(candidate, "counters"), phase);
+        if (may_skip && are_alike(a, b)) {
+            c->equal_count += json_object_size(a);
+            c->gated_equal_count += gated_members(c, a);
+            continue;
+        }
+        for (size_t i = 0; i < count; i++) {
+            if (list[i].kind != KIND_EXACT || c->options->leave_out[i])
+                continue;
+            const double base_value = tree_get_number(a, list[i].name);
+            const double candidate_value = tree_get_number(b, list[i].name);
+            if (!isnan(base_value) && !isnan(candidate_value))
+                compare_counter(c, base, candidate, is_cold, i, base_value, candidate_value);
+            else if (isnan(base_value) != isnan(candidate_value))
+                c->lacks[isnan(candidate_value)][i] = true;
+        }
+    }
+}
+
+/* ---- sampled metrics ------------------------------------------------------------------------ */
+
+/* A call that is never made takes 0; the clock does not see less than 1 ns. */
+static void take_logarithms(double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = log(fmax(values[i], 1));
+}
+
+/* The rounds of one case in which a metric is known. */
+struct samples {
+    size_t count;
+    double *round, *value; /* of an arena */
+};
+
+static struct samples samples_of(struct arena *arena, const json_t *one_case, const char *metric)
+{
+    const size_t most = json_array_size(json_object_get(one_case, "rounds"));
+    struct samples s = {.round = arena_alloc(arena, most * sizeof *s.round),
+                        .value = arena_alloc(arena, most * sizeof *s.value)};
+    s.count = case_round_medians(one_case, metric, s.round, s.value);
+    return s;
+}
+
+/* The median of samples in any order, which stay in it. */
+static double median_of(struct arena *arena, const struct samples *s)
+{
+    double *copy = arena_alloc(arena, s->count * sizeof *copy);
+    memcpy(copy, s->value, s->count * sizeof *copy);
+    return statistics_median(copy, s->count);
+}
+
+/* The differences of the rounds that both have. Returns how many; `difference` has room for all. */
+static size_t pair_rounds(const struct samples *base, const struct samples *candidate,
+                          double *difference)
+{
+    size_t pairs = 0;
+    for (size_t i = 0; i < base->count; i++)
+        for (size_t j = 0; j < candidate->count; j++)
+            if (base->round[i] == candidate->round[j]) {
+                difference[pairs++] = candidate->value[j] - base->value[i];
+                break;
+            }
+    return pairs;
+}
+
+/* The noise floor of a metric of a case or a configuration (record/compare/noise.h) by both files,
+ * as a logarithm; 0 where none is known or needed. */
+static double noise_limit(const struct comparer *c, const json_t *one_case, const char *metric)
+{
+    double floor = 0;
+    for (int r = 0; r < 2; r++)
+        if (c->roots[r])
+            floor = fmax(floor, log_limit(noise_floor(c->roots[r], one_case, metric)));
+    return floor;
+}
+
+/* Adds the row of a time, unless one of the files lacks it and it has no gate. Returns whether the
+ * metric is known. `gate` may be NULL or not set. */
+static bool add_samples(struct comparer *c, const json_t *base_case, const json_t *candidate_case,
+                        const struct counter_info *info, const struct gate *gate)
+{
+    struct arena arena = {0};
+    struct samples base = samples_of(&arena, base_case, info->name);
+    struct samples candidate = samples_of(&arena, candidate_case, info->name);
+    const bool is_known = base.count || candidate.count;
+    gate = gate && gate->is_set ? gate : NULL;
+    if (is_known && ((base.count && candidate.count) || gate)) {
+        struct compare_row *row = new_row(c, base_case, candidate_case);
+        row->metric = info;
+        row->gate = gate;
+        row->limit = log_limit(gate ? gate->part : c->options->threshold);
+        row->floor = noise_limit(c, row->one_case, info->name);
+        row->base = median_of(&arena, &base);
+        row->candidate = median_of(&arena, &candidate);
+        take_logarithms(base.value, base.count);
+        take_logarithms(candidate.value, candidate.count);
+        if (c->by) {
+            double *difference = arena_alloc(&arena, base.count * sizeof *difference);
+            base.count = candidate.count = pair_rounds(&base, &candidate, difference);
+            row->shift = rank_shift_paired(&c->table, difference, base.count, c->options->alpha);
+        } else {
+            row->shift = rank_shift_between(&c->table, base.value, base.count, candidate.value,
+                                            candidate.count, c->options->alpha);
+        }
+        row->base_rounds = base.count;
+        row->candidate_rounds = candidate.count;
+        row->has_test = base.count >= RANKS_LEAST_ROUNDS && candidate.count >= RANKS_LEAST_ROUNDS;
+    }
+    arena_free(&arena);
+    return is_known;
+}
+
+/* ---- the case ------------------------------------------------------------------------------- */
+
+/* A strategy that a device can't run was not measured; that is no failure of a case that was. */
+static bool was_measured(const json_t *one_case)
+{
+    return one_case && !case_is_skipped(one_case);
+}
+
+/* The row of a case that is not ok in both files. */
+static void compare_failure(struct comparer *c, const json_t *base, const json_t *candidate)
+{
+    const bool base_is_ok = base && case_is_ok(base),
+               candidate_is_ok = candidate && case_is_ok(candidate);
+    if (c->by && (!was_measured(base) || !was_measured(candidate))) {
+        c->alone_count++;
+        return;
+    }
+    if (base_is_ok == candidate_is_ok && was_measured(base) == was_measured(candidate))
+        return; /* it failed, or was left out, in both */
+    struct compare_row *row = new_row(c, base, candidate);
+    if (base_is_ok || !was_measured(candidate))
+        row->verdict = was_measured(candidate) ? VERDICT_wrong : VERDICT_gone;
+    else
+        row->verdict = VERDICT_new;
+    row->effect = row->verdict == VERDICT_new ? CHANGE_NONE : CHANGE_WORSE;
+    const json_t *failed = row->verdict == VERDICT_new ? base : candidate;
+    const char *reason = tree_get_text(failed, "reason");
+    if (*reason)
+        row->reason = arena_copy(&c->arena, reason, strcspn(reason, "\n"));
+}
+
+static bool both_are_ok(struct comparer *c, const json_t *base, const json_t *candidate)
+{
+    if (!base || !candidate || !case_is_ok(base) || !case_is_ok(candidate)) {
+        compare_failure(c, base, candidate);
+        return false;
+    }
+    const char *digest = tree_get_text(base, "digest"), *other = tree_get_text(candidate, "digest");
+    c->pair_count++;
+    c->other_bits_count += *digest && *other && strcmp(digest, other) != 0;
+    return true;
+}
+
+void compare_case(struct comparer *c, const json_t *base, const json_t *candidate)
+{
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    if (!both_are_ok(c, base, candidate))
+        return;
+    for (size_t i = 0; i < count && !c->leave_out_times; i++)
+        if (list[i].kind == KIND_SAMPLED && !c->options->leave_out[i])
+            add_samples(c, base, candidate, &list[i], &c->options->gates.gate[i]);
+    compare_counters(c, base, candidate);
+}
+
+/* ---- all cases of a configuration ----------------------------------------------------------- */
+
+/* Rows of one metric in one file, as far as both cases were measured, and how it is gated. */
+struct case_pairs {
+    size_t count;
+    const json_t **base, **candidate;
+    struct compare_row row; /* any of them: rows move when more are added */
+};
+
+static struct case_pairs pairs_of(const struct comparer *c, const struct counter_info *metric)
+{
+    struct case_pairs pairs = {.base = must_alloc(c->row_count * sizeof *pairs.base),
+                               .candidate = must_alloc(c->row_count * sizeof *pairs.candidate)};
+    for (size_t i = 0; i < c->row_count; i++) {
+        const struct compare_row *row = &c->rows[i];
+        if (row->file != c->file || row->metric != metric || !row->base_rounds ||
+            !row->candidate_rounds)
+            continue;
+        pairs.row = *row;
+        pairs.base[pairs.count] = row->base_case;
+        pairs.candidate[pairs.count++] = row->candidate_case;
+    }
+    return pairs;
+}
+
+static void pairs_free(struct case_pairs *pairs)
+{
+    free(pairs->base);
+    free(pairs->candidate);
+}
+
+/* As many rounds of both files as one table. Of the file with more of them they are taken evenly:
+ * the fastest of more rounds is faster for that alone. */
+static struct shared_rounds rounds_of(struct arena *arena, const struct case_pairs *pairs,
+                                      const struct configuration *configuration, const char *metric)
+{
+    const json_t **cases = arena_alloc(arena, configuration->count * sizeof *cases);
+    double *of_set[2];
+    size_t count[2];
+    for (int set = 0; set < 2; set++) {
+        for (size_t i = 0; i < configuration->count; i++)
+            cases[i] = (set ? pairs->candidate : pairs->base)[configuration->member[i]];
+        count[set] = configuration_rounds(cases, configuration->count, metric, arena, &of_set[set]);
+    }
+    const size_t fewer = count[0] < count[1] ? count[0] : count[1];
+    double *value = arena_alloc(arena, configuration->count * 2 * fewer * sizeof *value);
+    for (size_t i = 0; i < configuration->count; i++)
+        for (size_t r = 0; r < 2 * fewer; r++) {
+            const size_t set = r / fewer, taken = r % fewer * count[set] / fewer;
+            value[i * 2 * fewer + r] = of_set[set][i * count[set] + taken];
+        }
+    return (struct shared_rounds){configuration->count, fewer, value};
+}
+
+/* `finest`: the smallest p that must be told apart. */
+static struct compare_row row_of(struct comparer *c, const struct case_pairs *pairs,
+                                 const struct configuration *configuration, double finest)
+{
+    const struct counter_info *metric = pairs->row.metric;
+    struct arena arena = {0};
+    const struct shared_rounds rounds = rounds_of(&arena, pairs, configuration, metric->name);
+    struct compare_row row = {
+        .file = c->file,
+        .cases = configuration->count,
+        .one_case = configuration->key,
+        .metric = metric,
+        .gate = pairs->row.gate,
+        .limit = pairs->row.limit,
+        .floor = noise_limit(c, configuration->key, metric->name),
+        .base = NAN,
+        .candidate = NAN,
+        .base_rounds = rounds.count,
+        .candidate_rounds = rounds.count,
+        .has_test = rounds.count >= RANKS_LEAST_ROUNDS,
+        .p_adjusted = NAN,
+        .shift = {.estimate = NAN},
+    };
+    json_array_append(c->configuration_keys, configuration->key);
+    if (row.has_test)
+        row.shift = shared_shift(&rounds, c->options->alpha, finest);
+    else if (rounds.count)
+        row.shift.estimate = shared_shift_estimate(&rounds);
+    arena_free(&arena);
+    return row;
+}
+
+static void compare_metric(struct comparer *c, const struct counter_info *metric)
+{
+    struct case_pairs pairs = pairs_of(c, metric);
+    size_t count, kept = 0;
+    struct configuration *configurations = configurations_of(pairs.candidate, pairs.count, &count);
+    for (size_t w = 0; w < count; w++)
+        kept += configurations[w].count >= SHARED_SHIFT_LEAST_CASES;
+    for (size_t w = 0; w < count; w++)
+        if (configurations[w].count >= SHARED_SHIFT_LEAST_CASES) {
+            const struct compare_row row =
+                row_of(c, &pairs, &configurations[w],
+                       c->options->alpha / (double)(2 * kept * c->file_count));
+            add_row(c, &row);
+        }
+    configurations_free(configurations, count);
+    pairs_free(&pairs);
+}
+
+void compare_configurations(struct comparer *c)
+{
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    /* Workloads or datasets beside each other are no way to run. */
+    if (c->by && (strcmp(c->by, "workload") == 0 || strcmp(c->by, "dataset") == 0))
+        return;
+    for (size_t i = 0; i < count && !c->leave_out_times; i++)
+        if (list[i].kind == KIND_SAMPLED && !c->options->leave_out[i] &&
+            (c->by || c->options->gates.gate[i].is_set))
+            compare_metric(c, &list[i]);
+}
+
+/* ---- experiments ---------------------------------------------------------------------------- */
+
+/* ---- metrics -------------------------------------------------------------------------------- */
+
+static enum counter_unit unit_of(const char *name)
+{
+    int unit = UNIT_RATIO;
+    while (unit > 0 && strcmp(counter_unit_name((enum counter_unit)unit), name) != 0)
+        unit--;
+    return (enum counter_unit)unit;
+}
+
+static struct counter_info info_of(const char *name, const json_t *metric)
+{
+    const char *better = tree_get_text(metric, "better");
+    return (struct counter_info){
+        .name = name,
+        .unit = unit_of(tree_get_text(metric, "unit")),
+        .kind = strcmp(tree_get_text(metric, "kind"), "exact") == 0 ? KIND_EXACT : KIND_SAMPLED,
+        .better = strcmp(better, "lower") == 0    ? BETTER_LOWER
+                  : strcmp(better, "higher") == 0 ? BETTER_HIGHER
+                                                  : BETTER_NEITHER,
+        .help = "",
+    };
+}
+
+/* The place in counter_list of what says for this metric whether it is compared and gated;
+ * NO_COUNTER where cases have nothing of its kind. */
+enum { NO_COUNTER = -1 };
+
+static int stand_in(const struct counter_info *info)
+{
+    const enum counter_unit unit = info->unit == UNIT_RATIO ? UNIT_COUNT : info->unit;
+    size_t count;
+    const struct counter_info *list = counter_list(&count);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == info->kind && strcmp(list[i].name, info->name) == 0)
+            return (int)i;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == info->kind && list[i].unit == unit)
+            return (int)i;
+    return NO_COUNTER;
+}
+
+static const struct gate *gate_of(const struct comparer *c, const struct counter_info *info)
+{
+    const int counter = stand_in(info);
+    const bool can_be = info->better == BETTER_LOWER && info->unit != UNIT_RATIO;
+    if (counter == NO_COUNTER || !can_be || !c->options->gates.gate[counter].is_set)
+        return NULL;
+    return &c->options->gates.gate[counter];
+}
+
+/* ---- one row -------------------------------------------------------------------------------- */
+
+/* That of the first good round; NaN where there is none. */
+static double exact_value(const json_t *row, const char *name)
+{
+    size_t i;
+    json_t *round;
+    json_array_foreach(json_object_get(row, "rounds"), i, round)
+    {
+        const json_t *values = json_object_get(json_object_get(round, "samples"), name);
+        if (json_array_size(values))
+            return tree_to_number(json_array_get(values, 0));
+    }
+    return NAN;
+}
+
+static bool metric_varies(const json_t *row, const char *name)
+{
+    size_t i;
+    json_t *warning;
+    json_array_foreach(json_object_get(row, "warnings"), i, warning)
+    {
+        if (strcmp(tree_get_text(warning, "code"), "not-deterministic") == 0 &&
+            strcmp(tree_get_text(warning, "subject"), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void compare_exact(struct comparer *c, const json_t *base, const json_t *candidate,
+                          const struct counter_info *info)
+{
+    const double before = exact_value(base, info->name), now = exact_value(candidate, info->name);
+    const bool any_varies = metric_varies(base, info->name) || metric_varies(candidate, info->name);
+    const struct gate *gate = gate_of(c, info);
+    if (isnan(before) || isnan(now))
+        return;
+    if (before == now && !any_varies && !c->options->keep_equal) {
+        c->equal_count++;
+        c->gated_equal_count += gate != NULL;
+        return;
+    }
+    struct compare_row *row = new_row(c, base, candidate);
+    row->metric = info;
+    row->gate = gate;
+    row->base = before;
+    row->candidate = now;
+    if (any_varies) {
+        row->verdict = VERDICT_unsure;
+        row->reason = "not deterministic";
+    } else if (before != now) {
+        set_change(row, before, now);
+    }
+}
+
+static void compare_row(struct comparer *c, const json_t *base, const json_t *candidate,
+                        const struct counter_info *metrics, size_t count)
+{
+    bool has_time = false;
+    if (!both_are_ok(c, base, candidate))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const struct counter_info *info = &metrics[i];
+        const int counter = stand_in(info);
+        if (counter != NO_COUNTER && c->options->leave_out[counter])
+            continue;
+        if (info->kind == KIND_EXACT)
+            compare_exact(c, base, candidate, info);
+        else if (info->unit == UNIT_NS && info->better == BETTER_LOWER && !c->leave_out_times)
+            has_time |=
+                add_samples(c, base, candidate, info, has_time ? NULL : &c->options->gates.gate[0]);
+    }
+}
+
+/* ---- experiments ---------------------------------------------------------------------------- */
+
+static const json_t *find_row(const json_t *experiment, const json_t *like)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(experiment, "rows"), i, row)
+    {
+        if (json_equal(json_object_get(row, "key"), json_object_get(like, "key")))
+            return row;
+    }
+    return NULL;
+}
+
+static const json_t *same_experiment(const json_t *root, const json_t *experiment)
+{
+    return experiment_find(root, tree_get_text(experiment, "name"),
+                           tree_get_text(experiment, "device"));
+}
+
+/* `base` may be NULL. */
+static void compare_experiment(struct comparer *c, const json_t *base, const json_t *candidate)
+{
+    const json_t *metrics = json_object_get(candidate, "metrics");
+    const char *name;
+    json_t *metric, *row;
+    size_t count = 0, i;
+    struct counter_info *infos = arena_alloc(&c->arena, json_object_size(metrics) * sizeof *infos);
+    json_object_foreach((json_t *)metrics, name, metric) infos[count++] = info_of(name, metric);
+    c->experiment = candidate;
+    json_array_foreach(json_object_get(candidate, "rows"), i, row)
+        compare_row(c, find_row(base, row), row, infos, count);
+}
+
+void compare_experiments(struct comparer *c, const json_t *base, const json_t *candidate)
+{
+    size_t i, j;
+    json_t *experiment, *row;
+    json_array_foreach(json_object_get(candidate, "experiments"), i, experiment)
+        compare_experiment(c, same_experiment(base, experiment), experiment);
+    json_array_foreach(json_object_get(base, "experiments"), i, experiment)
+    {
+        c->experiment = experiment;
+        json_array_foreach(json_object_get(experiment, "rows"), j, row)
+        {
+            if (!find_row(same_experiment(candidate, experiment), row))
+                both_are_ok(c, row, NULL);
+        }
+    }
+    c->experiment = NULL;
+}
+
+size_t compare_experiment_rows(const json_t *root)
+{
+    size_t i, count = 0;
+    json_t *experiment;
+    json_array_foreach(json_object_get(root, "experiments"), i, experiment) count +=
+        json_array_size(json_object_get(experiment, "rows"));
+    return count;
+}
+
+size_t compare_experiment_pairs(const json_t *base, const json_t *candidate)
+{
+    size_t i, j, pairs = 0;
+    json_t *experiment, *row;
+    json_array_foreach(json_object_get(candidate, "experiments"), i, experiment)
+        json_array_foreach(json_object_get(experiment, "rows"), j, row) pairs +=
+        find_row(same_experiment(base, experiment), row) != NULL;
+    return pairs;
+}
+
+void compare_put_experiment(json_t *out, const json_t *experiment, const json_t *row)
+{
+    char id[13];
+    struct text words = {0}, all = {0};
+    experiment_row_words(experiment, row, &words);
+    text_add(&all, "%s\n%s\n%s", tree_get_text(experiment, "name"),
+             tree_get_text(experiment, "device"), words.data);
+    snprintf(id, sizeof id, "%012" PRIx64, digest_bytes(0, all.data, all.length) >> 16);
+    tree_put(out, "id", tree_text(id));
+    tree_put(out, "experiment", tree_share(experiment, "name"));
+    tree_put(out, "row", tree_text(words.data));
+    tree_put(out, "device", tree_share(experiment, "device"));
+    text_free(&words);
+    text_free(&all);
+}
+
+/* ---- verdicts ------------------------------------------------------------------------------- */
+
+static bool is_gated_test(const struct compare_row *row)
+{
+    return row->has_test && row->gate;
+}
+
+/* A claim about all cases is as likely to be false as one about single cases. */
+static double families(const struct comparer *c)
+{
+    return c->family[0] && c->family[1] ? 2 : 1;
+}
+
+double compare_least_alpha(const struct comparer *c, const struct compare_row *row)
+{
+    const unsigned tests = row->gate ? c->family[row->cases > 0] : 0;
+    return c->options->alpha / (tests ? tests * families(c) : 1);
+}
+
+static void adjust_family(struct comparer *c, bool is_over_cases)
+{
+    double *p = must_alloc(2 * c->row_count * sizeof *p), *adjusted = p + c->row_count;
+    size_t count = 0;
+    for (size_t i = 0; i < c->row_count; i++)
+        if (is_gated_test(&c->rows[i]) && (c->rows[i].cases > 0) == is_over_cases)
+            p[count++] = c->rows[i].shift.p;
+    rank_holm(p, count, adjusted);
+    for (size_t i = 0; i < c->row_count; i++)
+        if (is_gated_test(&c->rows[i]) && (c->rows[i].cases > 0) == is_over_cases)
+            c->rows[i].p_adjusted = fmin(*adjusted++ * families(c), 1);
+    free(p);
+}
+
+static void adjust(struct comparer *c)
+{
+    for (size_t i = 0; i < c->row_count; i++)
+        if (is_gated_test(&c->rows[i]))
+            c->family[c->rows[i].cases > 0]++;
+    adjust_family(c, false);
+    adjust_family(c, true);
+}
+
+/* How far a normal variable is out with this probability, to both sides together. */
+static double normal_distance(double probability)
+{
+    double lo = 0, hi = 40;
+    for (int i = 0; i < 60; i++) {
+        const double middle = (lo + hi) / 2;
+        *(erfc(middle / sqrt(2)) > probability ? &lo : &hi) = middle;
+    }
+    return lo;
+}
+
+/* The rounds that would settle a row, if its estimate stays where it is: the interval shrinks with
+ * the square root of the rounds. 0 where that is more than anybody would wait for. */
+static unsigned rounds_needed(const struct comparer *c, const struct compare_row *row)
+{
+    const struct rank_shift *s = &row->shift;
+    const double alpha = c->options->alpha, size = fabs(s->estimate);
+    const double rounds = 2 / (1 / (double)row->base_rounds + 1 / (double)row->candidate_rounds);
+    const double least_alpha = compare_least_alpha(c, row);
+    const bool paired = c->by && !row->cases;
+    unsigned least = rank_least_rounds(alpha, paired);
+    double scale;
+    if (size > row->limit) {
+        const double towards_0 = s->estimate > 0 ? s->estimate - s->lo : s->hi - s->estimate;
+        scale = towards_0 / size * normal_distance(least_alpha) / normal_distance(alpha);
+        least = rank_least_rounds(least_alpha, paired);
+    } else {
+        scale = fmax((s->hi - s->estimate) / (row->limit - s->estimate),
+                     (s->estimate - s->lo) / (row->limit + s->estimate));
+    }
+    double needed = isfinite(scale) ? ceil(rounds * scale * scale) : 0;
+    needed = fmax(fmax(needed, least), fmax(ceil(rounds) + 1, RANKS_LEAST_ROUNDS));
+    /* An interval without an end says nothing of how it shrinks. */
+    const bool has_end = isfinite(s->lo) || isfinite(s->hi);
+    return needed > most_rounds || (has_end && !isfinite(scale)) ? 0 : (unsigned)needed;
+}
+
+static void set_unsure(struct comparer *c, struct compare_row *row, bool is_clear_alone)
+{
+    row->verdict = VERDICT_unsure;
+    if (row->cases && (row->base_rounds == 0 || row->candidate_rounds == 0)) {
+        row->reason = "no round has all of its cases";
+        return;
+    }
+    if (row->base_rounds == 0 || row->candidate_rounds == 0) {
+        row->reason = c->by ? "no round has both" : "not measured in one of the files";
+        return;
+    }
+    if (!row->has_test) {
+        row->rounds_needed = RANKS_LEAST_ROUNDS;
+        row->reason = arena_printf(
+            &c->arena, "needs %d rounds, has %zu", RANKS_LEAST_ROUNDS,
+            row->base_rounds < row->candidate_rounds ? row->base_rounds : row->candidate_rounds);
+        return;
+    }
+    if (fabs(row->shift.estimate) > row->limit && fabs(row->shift.estimate) <= row->floor) {
+        row->reason =
+            arena_printf(&c->arena,
+                         "not beyond the noise floor, %.3g %%: rounds in turns (gamut run "
+                         "--add) need none",
+                         100 * expm1(row->floor));
+        return;
+    }
+    row->rounds_needed = rounds_needed(c, row);
+    const char *alone = is_clear_alone ? "clear alone, not among all gated times: " : "";
+    if (row->rounds_needed)
+        row->reason =
+            arena_printf(&c->arena, "%sabout %u rounds would settle it", alone, row->rounds_needed);
+    else
+        row->reason =
+            arena_printf(&c->arena, "%smore than %u rounds would be needed", alone, most_rounds);
+}
+
+static void judge(struct comparer *c, struct compare_row *row)
+{
+    const struct rank_shift *s = &row->shift;
+    const double p = row->gate ? row->p_adjusted : s->p;
+    const bool is_beyond = fabs(s->estimate) > fmax(row->limit, row->floor);
+    if (!row->has_test) {
+        set_unsure(c, row, false);
+    } else if (is_beyond && p <= c->options->alpha) {
+        row->verdict = s->estimate > 0 ? VERDICT_slower : VERDICT_faster;
+        row->effect = s->estimate > 0 ? CHANGE_WORSE : CHANGE_BETTER;
+        row->is_regression = row->gate && row->effect == CHANGE_WORSE;
+    } else if (-row->limit < s->lo && s->hi < row->limit) {
+        row->verdict = VERDICT_same;
+    } else if (s->lo == 0 && s->hi == 0) {
+        row->verdict = VERDICT_same; /* a limit of 0, and every round as every other */
+    } else {
+        set_unsure(c, row, is_beyond && s->p <= c->options->alpha);
+    }
+}
+
+void compare_judge(struct comparer *c)
+{
+    adjust(c);
+    for (size_t i = 0; i < c->row_count; i++)
+        if (c->rows[i].metric && c->rows[i].metric->kind == KIND_SAMPLED)
+            judge(c, &c->rows[i]);
+}
