@@ -1,6 +1,7 @@
 #include "base/tree.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,15 @@ json_t *tree_object(void)
 json_t *tree_array(void)
 {
     return must(json_array());
+}
+
+json_t *tree_pack(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    json_t *json = must(json_vpack_ex(NULL, 0, format, arguments));
+    va_end(arguments);
+    return json;
 }
 
 void tree_put(json_t *object, const char *key, json_t *value)

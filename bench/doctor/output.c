@@ -41,13 +41,9 @@ void doctor_print(const struct doctor_rows *rows, FILE *out)
 
 static json_t *row_json(const struct doctor_row *row)
 {
-    json_t *json = tree_object();
-    tree_put(json, "check", tree_text(row->check));
-    tree_put(json, "subject", tree_text_or_null(row->subject));
-    tree_put(json, "status", tree_text(doctor_status_name(row->status)));
-    tree_put(json, "found", tree_text(row->found));
-    tree_put(json, "advice", tree_text_or_null(row->advice));
-    return json;
+    return tree_pack("{s:s, s:o, s:s, s:o, s:o}", "check", row->check, "subject",
+                     tree_text_or_null(row->subject), "status", doctor_status_name(row->status),
+                     "found", tree_text(row->found), "advice", tree_text_or_null(row->advice));
 }
 
 static json_t *gpu_json(const struct nvml_gpu *gpu)

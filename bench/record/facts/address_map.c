@@ -178,7 +178,7 @@ static void number_memories(const struct address_map *m, uint64_t number[MAP_BLO
 
 static json_t *blocks_to_json(const struct address_map *m, json_t *names, json_t *memories_died)
 {
-    json_t *json = tree_object(), *memory = tree_array(), *offset = tree_array();
+    json_t *memory = tree_array(), *offset = tree_array();
     json_t *bytes = tree_array(), *requested = tree_array(), *born = tree_array();
     json_t *died = tree_array(), *tag = tree_array();
     uint64_t number[MAP_BLOCKS];
@@ -193,14 +193,9 @@ static json_t *blocks_to_json(const struct address_map *m, json_t *names, json_t
         tree_append(died, death_to_json(b->died));
         tree_append(tag, place_of(names, b->tag));
     }
-    tree_put(json, "memory", memory);
-    tree_put(json, "offset_bytes", offset);
-    tree_put(json, "bytes", bytes);
-    tree_put(json, "requested_bytes", requested);
-    tree_put(json, "born", born);
-    tree_put(json, "died", died);
-    tree_put(json, "tag", tag);
-    return json;
+    return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory, "offset_bytes",
+                     offset, "bytes", bytes, "requested_bytes", requested, "born", born, "died",
+                     died, "tag", tag);
 }
 
 /* Alone in its block, an array would only repeat it. */
@@ -211,7 +206,7 @@ static bool is_alone(const struct address_map *m, const struct map_array *a)
 
 static json_t *arrays_to_json(const struct address_map *m, json_t *names)
 {
-    json_t *json = tree_object(), *block = tree_array(), *offset = tree_array();
+    json_t *block = tree_array(), *offset = tree_array();
     json_t *bytes = tree_array(), *born = tree_array(), *died = tree_array(), *name = tree_array();
     for (size_t i = 0; i < m->array_count; i++) {
         const struct map_array *a = &m->arrays[i];
@@ -224,26 +219,16 @@ static json_t *arrays_to_json(const struct address_map *m, json_t *names)
         tree_append(died, tree_count(a->died));
         tree_append(name, place_of(names, a->name));
     }
-    tree_put(json, "block", block);
-    tree_put(json, "offset_bytes", offset);
-    tree_put(json, "bytes", bytes);
-    tree_put(json, "born", born);
-    tree_put(json, "died", died);
-    tree_put(json, "name", name);
-    return json;
+    return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "block", block, "offset_bytes", offset,
+                     "bytes", bytes, "born", born, "died", died, "name", name);
 }
 
 json_t *map_to_json(const struct address_map *m)
 {
-    json_t *json = tree_object(), *names = tree_array();
-    json_t *memories = tree_object(), *died = tree_array();
-    tree_put(json, "blocks", blocks_to_json(m, names, died));
-    tree_put(memories, "died", died);
-    tree_put(json, "memories", memories);
-    tree_put(json, "arrays", arrays_to_json(m, names));
-    tree_put(json, "names", names);
-    tree_put(json, "blocks_left_out", tree_count(m->blocks_out));
-    tree_put(json, "arrays_left_out", tree_count(m->arrays_out));
-    tree_put(json, "left_out_from", death_to_json(m->left_out_from));
-    return json;
+    json_t *names = tree_array(), *died = tree_array();
+    json_t *blocks = blocks_to_json(m, names, died), *arrays = arrays_to_json(m, names);
+    return tree_pack("{s:o, s:{s:o}, s:o, s:o, s:o, s:o, s:o}", "blocks", blocks, "memories",
+                     "died", died, "arrays", arrays, "names", names, "blocks_left_out",
+                     tree_count(m->blocks_out), "arrays_left_out", tree_count(m->arrays_out),
+                     "left_out_from", death_to_json(m->left_out_from));
 }

@@ -33,10 +33,6 @@ json_t *counter_to_json(const struct counter_info *info)
     static const char *const kinds[] = {[KIND_SAMPLED] = "sampled", [KIND_EXACT] = "exact"};
     static const char *const betters[] = {
         [BETTER_LOWER] = "lower", [BETTER_HIGHER] = "higher", [BETTER_NEITHER] = "neither"};
-    json_t *json = tree_object();
-    tree_put(json, "unit", tree_text(counter_unit_name(info->unit)));
-    tree_put(json, "kind", tree_text(kinds[info->kind]));
-    tree_put(json, "better", tree_text(betters[info->better]));
-    tree_put(json, "help", tree_text(info->help));
-    return json;
+    return tree_pack("{s:s, s:s, s:s, s:s}", "unit", counter_unit_name(info->unit), "kind",
+                     kinds[info->kind], "better", betters[info->better], "help", info->help);
 }

@@ -39,19 +39,15 @@ json_t *latency_to_json(const struct latency *l)
 {
     if (l->count == 0)
         return json_null();
-    json_t *json = tree_object(), *from = tree_array(), *calls = tree_array();
+    json_t *from = tree_array(), *calls = tree_array();
     for (size_t i = 0; i < LATENCY_BUCKETS; i++)
         if (l->bucket[i]) {
             tree_append(from, tree_count(latency_bucket_ns(i)));
             tree_append(calls, tree_count(l->bucket[i]));
         }
-    tree_put(json, "count", tree_count(l->count));
-    tree_put(json, "total_ns", tree_count(l->total_ns));
-    tree_put(json, "least_ns", tree_count(l->least_ns));
-    tree_put(json, "most_ns", tree_count(l->most_ns));
-    tree_put(json, "from_ns", from);
-    tree_put(json, "calls", calls);
-    return json;
+    return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "count", tree_count(l->count), "total_ns",
+                     tree_count(l->total_ns), "least_ns", tree_count(l->least_ns), "most_ns",
+                     tree_count(l->most_ns), "from_ns", from, "calls", calls);
 }
 
 double latency_quantile(const json_t *latency, double p)

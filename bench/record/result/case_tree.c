@@ -153,11 +153,12 @@ struct statistics case_ratio(const json_t *over, const json_t *under)
 
 void case_put_interval(json_t *out, const struct statistics *s)
 {
-    tree_put(out, "rounds", tree_count(s->count));
-    tree_put(out, "median", tree_number(s->median));
-    tree_put(out, "ci_lo", tree_number(s->ci_lo));
-    tree_put(out, "ci_hi", tree_number(s->ci_hi));
-    tree_put(out, "ci_level", tree_number(s->ci_level));
+    json_t *interval =
+        tree_pack("{s:o, s:o, s:o, s:o, s:o}", "rounds", tree_count(s->count), "median",
+                  tree_number(s->median), "ci_lo", tree_number(s->ci_lo), "ci_hi",
+                  tree_number(s->ci_hi), "ci_level", tree_number(s->ci_level));
+    json_object_update(out, interval);
+    json_decref(interval);
 }
 
 /* A buffer that is large enough for all values of one metric in all rounds. */
@@ -218,17 +219,14 @@ static int severity(const char *status)
 static void tell_skipped(json_t *one, size_t skipped, const char *reason)
 {
     static const char code[] = "rounds-skipped";
-    json_t *warnings = json_object_get(one, "warnings"), *warning = tree_object();
+    json_t *warnings = json_object_get(one, "warnings");
     for (size_t i = json_array_size(warnings); i-- > 0;)
         if (strcmp(tree_get_text(json_array_get(warnings, i), "code"), code) == 0)
             json_array_remove(warnings, i); /* of fewer rounds */
     char detail[1200];
     snprintf(detail, sizeof detail, "%zu of %zu rounds, the first time: %s", skipped,
              json_array_size(json_object_get(one, "rounds")), reason);
-    tree_put(warning, "code", tree_text(code));
-    tree_put(warning, "subject", tree_text("rounds"));
-    tree_put(warning, "detail", tree_text(detail));
-    tree_append(warnings, warning);
+    case_warn(one, code, "rounds", detail);
 }
 
 bool case_judge(json_t *one)
@@ -270,9 +268,6 @@ void case_warn(json_t *one, const char *code, const char *subject, const char *d
             strcmp(tree_get_text(each, "subject"), subject) == 0)
             return;
     }
-    json_t *warning = tree_object();
-    tree_put(warning, "code", tree_text(code));
-    tree_put(warning, "subject", tree_text(subject));
-    tree_put(warning, "detail", tree_text(detail));
-    tree_append(warnings, warning);
+    tree_append(warnings, tree_pack("{s:s, s:s, s:o}", "code", code, "subject", subject, "detail",
+                                    tree_text(detail)));
 }

@@ -10,29 +10,21 @@
 
 static json_t *parameter_to_json(const struct experiment_parameter *p)
 {
-    json_t *json = tree_object();
-    tree_put(json, "name", tree_text(p->name));
-    tree_put(json, "unit", p->is_number ? tree_text(counter_unit_name(p->unit)) : json_null());
-    tree_put(json, "help", tree_text(p->help));
-    return json;
+    return tree_pack("{s:s, s:s?, s:s}", "name", p->name, "unit",
+                     p->is_number ? counter_unit_name(p->unit) : NULL, "help", p->help);
 }
 
 json_t *experiment_tree(const char *name, const char *device, const json_t *options,
                         const struct experiment_parameter *parameters,
                         const struct counter_info *metrics, size_t metric_count)
 {
-    json_t *json = tree_object(), *list = tree_array(), *infos = tree_object();
+    json_t *list = tree_array(), *infos = tree_object();
     for (const struct experiment_parameter *p = parameters; p->name; p++)
         tree_append(list, parameter_to_json(p));
     for (size_t i = 0; i < metric_count; i++)
         tree_put(infos, metrics[i].name, counter_to_json(&metrics[i]));
-    tree_put(json, "name", tree_text(name));
-    tree_put(json, "device", tree_text(device));
-    tree_put(json, "options", json_deep_copy(options));
-    tree_put(json, "parameters", list);
-    tree_put(json, "metrics", infos);
-    tree_put(json, "rows", tree_array());
-    return json;
+    return tree_pack("{s:s, s:s, s:o, s:o, s:o, s:[]}", "name", name, "device", device, "options",
+                     json_deep_copy(options), "parameters", list, "metrics", infos, "rows");
 }
 
 json_t *experiment_find(const json_t *root, const char *name, const char *device)
@@ -66,28 +58,19 @@ json_t *experiment_expect_row(json_t *experiment, const json_t *key)
         if (json_equal(json_object_get(row, "key"), key))
             return row;
     }
-    row = tree_object();
-    tree_put(row, "key", json_deep_copy(key));
-    tree_put(row, "status", tree_text(case_status_name(CASE_skipped)));
-    tree_put(row, "reason", tree_text("not measured: the run ended before its turn"));
-    tree_put(row, "digest", json_null());
-    tree_put(row, "warnings", tree_array());
-    tree_put(row, "stats", tree_object());
-    tree_put(row, "rounds", tree_array());
+    row = tree_pack("{s:o, s:s, s:s, s:n, s:[], s:{}, s:[]}", "key", json_deep_copy(key), "status",
+                    case_status_name(CASE_skipped), "reason",
+                    "not measured: the run ended before its turn", "digest", "warnings", "stats",
+                    "rounds");
     tree_append(rows, row);
     return row;
 }
 
 json_t *experiment_round(unsigned round, size_t slot, enum case_status status, const char *reason)
 {
-    json_t *json = tree_object();
-    tree_put(json, "round", tree_count(round));
-    tree_put(json, "slot", tree_count(slot));
-    tree_put(json, "status", tree_text(case_status_name(status)));
-    tree_put(json, "reason", tree_text_or_null(reason));
-    tree_put(json, "digest", json_null());
-    tree_put(json, "samples", json_null());
-    return json;
+    return tree_pack("{s:i, s:i, s:s, s:o, s:n, s:n}", "round", (int)round, "slot", (int)slot,
+                     "status", case_status_name(status), "reason", tree_text_or_null(reason),
+                     "digest", "samples");
 }
 
 /* The first row in the result whose answer should be the same; NULL: there is none yet. */
@@ -117,11 +100,7 @@ static void compare_digest(const json_t *root, const json_t *experiment, json_t 
     const json_t *digest = json_object_get(round, "digest");
     if (!case_has_status(round, CASE_ok) || !json_is_string(digest))
         return;
-    if (!first) {
-        tree_put(row, "digest", tree_share(round, "digest"));
-        return;
-    }
-    if (json_equal(digest, json_object_get(first, "digest"))) {
+    if (!first || json_equal(digest, json_object_get(first, "digest"))) {
         tree_put(row, "digest", tree_share(round, "digest"));
         return;
     }

@@ -39,11 +39,9 @@ static json_t *new_session(void)
     strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
     struct text at = {0};
     text_add(&at, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
-    json_t *part = tree_object();
-    tree_put(part, "started_at", tree_text(at.data));
-    tree_put(part, "rounds", tree_count(0));
+    json_t *session = tree_pack("{s:s, s:i}", "started_at", at.data, "rounds", 0);
     text_free(&at);
-    return part;
+    return session;
 }
 
 static json_t *run_facts(const struct result_run *run, uint64_t started_ns)
@@ -59,19 +57,11 @@ static json_t *run_facts(const struct result_run *run, uint64_t started_ns)
     for (int i = 0; i < run->argc; i++)
         tree_append(argv, tree_text(run->argv[i]));
 
-    json_t *facts = tree_object();
-    tree_put(facts, "id", tree_text(id));
-    tree_put(facts, "started_at", tree_text(started_at));
-    tree_put(facts, "duration_ns", tree_count(0));
-    tree_put(facts, "argv", argv);
-    tree_put(facts, "seed", tree_count(run->seed));
-    tree_put(facts, "options", run->options ? json_deep_copy(run->options) : tree_object());
-    tree_put(facts, "rounds", tree_count(run->rounds));
-    tree_put(facts, "status", tree_text(run_status_names[RUN_PARTIAL]));
-    json_t *sessions = tree_array();
-    tree_append(sessions, new_session());
-    tree_put(facts, "sessions", sessions);
-    return facts;
+    return tree_pack("{s:s, s:s, s:i, s:o, s:I, s:o, s:i, s:s, s:[o]}", "id", id, "started_at",
+                     started_at, "duration_ns", 0, "argv", argv, "seed", (json_int_t)run->seed,
+                     "options", run->options ? json_deep_copy(run->options) : tree_object(),
+                     "rounds", (int)run->rounds, "status", run_status_names[RUN_PARTIAL],
+                     "sessions", new_session());
 }
 
 int result_create(struct result *result, const struct result_run *run, struct error *error)
@@ -80,21 +70,11 @@ int result_create(struct result *result, const struct result_run *run, struct er
     if (run->seed >> 53)
         return error_set(error, ERR_USAGE, "the seed %" PRIu64 " is too large: use one below 2^53",
                          run->seed);
-    json_t *schema = tree_object(), *context = tree_object();
-    tree_put(schema, "name", tree_text(RESULT_SCHEMA_NAME));
-    tree_put(schema, "version", tree_text(RESULT_SCHEMA_VERSION));
-    tree_put(context, "tool", context_tool());
-    tree_put(context, "host", context_host(NULL, 0));
-    tree_put(context, "devices", tree_array());
-    tree_put(context, "env", context_env());
-
-    result->root = tree_object();
-    tree_put(result->root, "schema", schema);
-    tree_put(result->root, "run", run_facts(run, result->started_ns));
-    tree_put(result->root, "context", context);
-    tree_put(result->root, "metrics", metrics());
-    tree_put(result->root, "summary", tree_array());
-    tree_put(result->root, "cases", tree_array());
+    result->root = tree_pack("{s:{s:s, s:s}, s:o, s:{s:o, s:o, s:[], s:o}, s:o, s:[], s:[]}",
+                             "schema", "name", RESULT_SCHEMA_NAME, "version", RESULT_SCHEMA_VERSION,
+                             "run", run_facts(run, result->started_ns), "context", "tool",
+                             context_tool(), "host", context_host(NULL, 0), "devices", "env",
+                             context_env(), "metrics", metrics(), "summary", "cases");
     return 0;
 }
 
@@ -183,23 +163,15 @@ static json_t *new_case(const struct case_key *key)
 {
     char id[13];
     case_id(key, id);
-    json_t *one_case = tree_object();
-    tree_put(one_case, "id", tree_text(id));
-    tree_put(one_case, "key", case_key_to_json(key));
-    static const char *const unknown[] = {
-        "status",        "reason",      "check",         "digest",   "program_digest",
-        "inputs_digest", "worst_error", "traffic_bytes", "counters",
-    };
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-        tree_put(one_case, unknown[i], json_null());
-    tree_put(one_case, "stats", tree_object());
-    tree_put(one_case, "model", json_null());
-    tree_put(one_case, "speedup_over_raw", json_null());
-    tree_put(one_case, "peak_over_best", json_null());
-    tree_put(one_case, "floor_ns", json_null());
-    tree_put(one_case, "of_floor", json_null());
-    tree_put(one_case, "warnings", tree_array());
-    tree_put(one_case, "rounds", tree_array());
+    json_t *one_case =
+        tree_pack("{s:s, s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "id", id, "key",
+                  case_key_to_json(key), "status", "reason", "check", "digest", "program_digest",
+                  "inputs_digest", "worst_error", "traffic_bytes", "counters");
+    json_t *derived = tree_pack("{s:{}, s:n, s:n, s:n, s:n, s:n, s:[], s:[]}", "stats", "model",
+                                "speedup_over_raw", "peak_over_best", "floor_ns", "of_floor",
+                                "warnings", "rounds");
+    json_object_update(one_case, derived);
+    json_decref(derived);
     return one_case;
 }
 
@@ -254,10 +226,7 @@ static void merge_good_round(json_t *one_case, json_t *json, unsigned round)
     json_t *counters = json_object_get(one_case, "counters");
     json_t *cold = json_object_get(json, "cold"), *warm = json_object_get(json, "warm");
     if (json_is_null(counters)) {
-        counters = tree_object();
-        tree_put(counters, "cold", json_incref(cold));
-        tree_put(counters, "warm", json_incref(warm));
-        tree_put(one_case, "counters", counters);
+        tree_put(one_case, "counters", tree_pack("{s:O, s:O}", "cold", cold, "warm", warm));
         for (size_t i = 0; i < sizeof first / sizeof *first; i++)
             tree_put(one_case, first[i], tree_share(json, first[i]));
         if (json_object_get(json, "spaces"))
@@ -396,11 +365,8 @@ int result_continue(struct result *result, json_t *root, unsigned rounds, struct
         return code;
     if (!sessions) {
         /* Of an older format. */
-        json_t *first = tree_object();
-        tree_put(first, "started_at", tree_share(run, "started_at"));
-        tree_put(first, "rounds", tree_count(result_rounds(root)));
-        sessions = tree_array();
-        tree_append(sessions, first);
+        sessions = tree_pack("[{s:o, s:i}]", "started_at", tree_share(run, "started_at"), "rounds",
+                             (int)result_rounds(root));
         tree_put(run, "sessions", sessions);
     }
     tree_append(sessions, new_session());
