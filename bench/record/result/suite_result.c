@@ -144,18 +144,20 @@ static json_t *measured(const json_t *suite, const json_t *row, const json_t *fi
 
 /* ---- means over rows ------------------------------------------------------------------------ */
 
-/* What a mean is over: all that the entries of rows share but workload and dataset. */
-static bool same_way(const json_t *a, const json_t *b)
+/* A mean is over entries that share these members: they differ in workload and dataset alone. */
+static const char *const shared[] = {"device", "merge", "release", "strategy"};
+enum { SHARED = sizeof shared / sizeof *shared };
+
+static bool same_configuration(const json_t *a, const json_t *b)
 {
-    static const char *const ways[] = {"device", "merge", "release", "strategy"};
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
-        if (strcmp(tree_get_text(a, ways[w]), tree_get_text(b, ways[w])) != 0)
+    for (size_t i = 0; i < SHARED; i++)
+        if (strcmp(tree_get_text(a, shared[i]), tree_get_text(b, shared[i])) != 0)
             return false;
     return true;
 }
 
 /* The geometric means of medians and of published figures, over the rows that have both. */
-static json_t *mean_like(const json_t *rows, const json_t *way)
+static json_t *mean_like(const json_t *rows, const json_t *entry_like)
 {
     const size_t most = json_array_size(rows);
     double *ours = must_alloc(most * sizeof *ours), *theirs = must_alloc(most * sizeof *theirs);
@@ -165,16 +167,15 @@ static json_t *mean_like(const json_t *rows, const json_t *way)
     {
         const double median = tree_get_number(json_object_get(entry, "ratio"), "median");
         const double published = tree_get_number(entry, "published");
-        if (!same_way(entry, way) || isnan(median) || isnan(published))
+        if (!same_configuration(entry, entry_like) || isnan(median) || isnan(published))
             continue;
         ours[count] = median;
         theirs[count++] = published;
     }
     json_t *out = tree_object();
-    static const char *const ways[] = {"device", "merge", "release", "strategy"};
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
-        if (json_object_get(way, ways[w]))
-            tree_put(out, ways[w], tree_share(way, ways[w]));
+    for (size_t i = 0; i < SHARED; i++)
+        if (json_object_get(entry_like, shared[i]))
+            tree_put(out, shared[i], tree_share(entry_like, shared[i]));
     tree_put(out, "rows", tree_count(count));
     tree_put(out, "ours", tree_number(statistics_geometric_mean(ours, count)));
     tree_put(out, "published", tree_number(statistics_geometric_mean(theirs, count)));
@@ -191,7 +192,7 @@ static json_t *means_of(const json_t *rows)
     {
         bool known = false;
         for (size_t i = 0; i < json_array_size(means); i++)
-            known |= same_way(json_array_get(means, i), entry);
+            known |= same_configuration(json_array_get(means, i), entry);
         if (!known)
             tree_append(means, mean_like(rows, entry));
     }

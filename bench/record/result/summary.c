@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "record/result/case_json.h"
 #include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
 #include "record/result/result.h"
@@ -16,13 +17,13 @@
 /* A case and the median wall time of each of its rounds. */
 struct row {
     json_t *json;
-    const char *workload, *dataset, *merge, *release, *residency, *strategy, *device;
+    struct case_key key;
     size_t round_count;
     double *round;   /* the rounds' numbers */
     double *wall_ns; /* and their medians */
-    struct row *baseline;
+    const struct row *baseline;
     size_t speedup_count;
-    double *speedup_round, *speedup; /* of the rounds that both have */
+    double *speedup_round, *speedup; /* in the rounds that both have */
 };
 
 /* A good case is as well checked as its least checked round. */
@@ -88,7 +89,7 @@ static void describe_case(json_t *one_case)
 {
     judge(one_case);
     json_t *stats = tree_object();
-    bool good = strcmp(tree_get_text(one_case, "status"), case_status_name(CASE_ok)) == 0;
+    const bool good = case_is_ok(one_case);
     size_t count;
     const struct counter_info *list = counter_list(&count);
     for (size_t i = 0; good && i < count; i++) {
@@ -99,55 +100,51 @@ static void describe_case(json_t *one_case)
             tree_put(stats, list[i].name, metric);
     }
     tree_put(one_case, "stats", stats);
-    double wall_ns = tree_get_number(json_object_get(stats, "wall_ns"), "median");
-    tree_put(one_case, "model", model_stats(json_object_get(one_case, "rounds"), wall_ns));
+    tree_put(
+        one_case, "model",
+        model_stats(json_object_get(one_case, "rounds"), case_stat(one_case, "wall_ns", "median")));
     tree_put(one_case, "speedup_over_raw", json_null());
     tree_put(one_case, "peak_over_best", json_null());
 }
 
-static struct row row_of(json_t *one_case)
+static struct row row_of(json_t *one_case, struct arena *arena)
 {
-    const json_t *key = json_object_get(one_case, "key");
-    const size_t most = json_array_size(json_object_get(one_case, "rounds"));
+    const size_t bytes = json_array_size(json_object_get(one_case, "rounds")) * sizeof(double);
     struct row row = {
         .json = one_case,
-        .workload = tree_get_text(key, "workload"),
-        .dataset = tree_get_text(key, "dataset"),
-        .merge = tree_get_text(key, "merge"),
-        .release = tree_get_text(key, "release"),
-        .residency = tree_get_text(key, "residency"),
-        .strategy = tree_get_text(key, "strategy"),
-        .device = tree_get_text(key, "device"),
-        .round = must_alloc(most * sizeof(double)),
-        .wall_ns = must_alloc(most * sizeof(double)),
-        .speedup_round = must_alloc(most * sizeof(double)),
-        .speedup = must_alloc(most * sizeof(double)),
+        .round = arena_alloc(arena, bytes),
+        .wall_ns = arena_alloc(arena, bytes),
+        .speedup_round = arena_alloc(arena, bytes),
+        .speedup = arena_alloc(arena, bytes),
     };
+    case_key_from_json(json_object_get(one_case, "key"), &row.key, NULL);
     row.round_count = case_round_medians(one_case, "wall_ns", row.round, row.wall_ns);
     return row;
 }
 
-static bool same_group(const struct row *a, const struct row *b)
+/* Do the cases differ at most in how the program gets its memory? */
+static bool same_work(const struct case_key *a, const struct case_key *b)
 {
     return strcmp(a->workload, b->workload) == 0 && strcmp(a->dataset, b->dataset) == 0 &&
            strcmp(a->device, b->device) == 0 && strcmp(a->residency, b->residency) == 0;
 }
 
-/* What a group is compared with: one driver call per request, no merging, freed after the last use.
- * Another release policy or merge set only where the file has no such case; lower is better. */
-static int baseline_rank(const struct row *row)
+/* Cases of the same work are compared with one driver call a request, no merging, and blocks freed
+ * after the last use. A case with another release policy or merge set stands in if the file has no
+ * such case. The lowest rank wins; -1 never does. */
+static int baseline_rank(const struct case_key *key)
 {
-    if (strcmp(row->strategy, "raw") != 0)
+    if (strcmp(key->strategy, "raw") != 0)
         return -1;
-    return 2 * (strcmp(row->merge, "none") != 0) + (strcmp(row->release, "last-use") != 0);
+    return 2 * (strcmp(key->merge, "none") != 0) + (strcmp(key->release, "last-use") != 0);
 }
 
-static void find_baseline(struct row *row, struct row *rows, size_t count)
+static void find_baseline(struct row *row, const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        int rank = baseline_rank(&rows[i]);
-        if (rank >= 0 && same_group(row, &rows[i]) &&
-            (!row->baseline || rank < baseline_rank(row->baseline)))
+        const int rank = baseline_rank(&rows[i].key);
+        if (rank >= 0 && same_work(&row->key, &rows[i].key) &&
+            (!row->baseline || rank < baseline_rank(&row->baseline->key)))
             row->baseline = &rows[i];
     }
 }
@@ -166,33 +163,24 @@ static void put_speedup(struct row *row)
     if (!row->speedup_count)
         return;
     struct statistics s = statistics_of(row->speedup, row->speedup_count);
-    json_t *out = tree_object();
-    tree_put(out, "baseline", tree_share(base->json, "id"));
+    json_t *out = tree_pack("{s:o}", "baseline", tree_share(base->json, "id"));
     case_put_interval(out, &s);
     tree_put(row->json, "speedup_over_raw", out);
 }
 
-/* Bytes asked for depend on program, merge set and release policy alone: any strategy will do. NaN
- * where it is not known. */
-static double peak_requested(const struct row *row)
-{
-    const json_t *counters = json_object_get(row->json, "counters");
-    const char *const name = "peak_requested_bytes";
-    if (strcmp(tree_get_text(row->json, "status"), case_status_name(CASE_ok)) != 0)
-        return NAN;
-    return fmax(tree_get_number(json_object_get(counters, "cold"), name),
-                tree_get_number(json_object_get(counters, "warm"), name));
-}
-
+/* The requested bytes depend on program, merge set and release policy alone: any strategy will do. */
 static void put_over_best(struct row *row, const struct row *rows, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(rows[i].merge, "best") == 0 && strcmp(rows[i].release, "last-use") == 0 &&
-            same_group(row, &rows[i]) && peak_requested(&rows[i]) > 0) {
-            tree_put(row->json, "peak_over_best",
-                     tree_number(peak_requested(row) / peak_requested(&rows[i])));
+    static const char name[] = "peak_requested_bytes";
+    for (size_t i = 0; i < count; i++) {
+        const double best = case_peak(rows[i].json, name);
+        if (strcmp(rows[i].key.merge, "best") == 0 &&
+            strcmp(rows[i].key.release, "last-use") == 0 && same_work(&row->key, &rows[i].key) &&
+            best > 0) {
+            tree_put(row->json, "peak_over_best", tree_number(case_peak(row->json, name) / best));
             return;
         }
+    }
 }
 
 static double copy_rate(const json_t *root, const char *device)
@@ -209,16 +197,15 @@ static double copy_rate(const json_t *root, const char *device)
 static void put_floor(struct row *row, const json_t *root)
 {
     double traffic = tree_get_number(row->json, "traffic_bytes");
-    double rate = copy_rate(root, row->device);
-    double wall =
-        tree_get_number(json_object_get(json_object_get(row->json, "stats"), "wall_ns"), "median");
+    double rate = copy_rate(root, row->key.device);
+    double wall = case_stat(row->json, "wall_ns", "median");
     double floor_ns = rate > 0 ? traffic * 1e9 / rate : NAN;
     tree_put(row->json, "floor_ns", tree_number(floor_ns));
     tree_put(row->json, "of_floor", tree_number(wall > 0 ? floor_ns / wall : NAN));
 }
 
-/* Whether the rows differ at most in workload and dataset: what one geometric mean is about. */
-static bool same_way(const struct row *a, const struct row *b)
+/* Do the cases differ at most in workload and dataset? One geometric mean is over such cases. */
+static bool same_configuration(const struct case_key *a, const struct case_key *b)
 {
     return strcmp(a->device, b->device) == 0 && strcmp(a->merge, b->merge) == 0 &&
            strcmp(a->release, b->release) == 0 && strcmp(a->residency, b->residency) == 0 &&
@@ -240,7 +227,7 @@ static json_t *geometric_mean(const struct row *first, const struct row *rows, s
     size_t included = 0, missing = 0, mean_count = 0;
     const struct row *shortest = NULL;
     for (const struct row *row = first; row < rows + count; row++) {
-        if (!same_way(row, first))
+        if (!same_configuration(&row->key, &first->key))
             continue;
         *(row->speedup_count ? &included : &missing) += 1;
         if (row->speedup_count && (!shortest || row->speedup_count < shortest->speedup_count))
@@ -251,20 +238,18 @@ static json_t *geometric_mean(const struct row *first, const struct row *rows, s
     for (size_t r = 0; shortest && r < shortest->speedup_count; r++) {
         size_t n = 0;
         for (const struct row *row = first; row < rows + count; row++)
-            if (row->speedup_count && same_way(row, first))
+            if (row->speedup_count && same_configuration(&row->key, &first->key))
                 values[n++] = speedup_in_round(row, shortest->speedup_round[r]);
         double mean = statistics_geometric_mean(values, n);
         if (!isnan(mean))
             means[mean_count++] = mean;
     }
     struct statistics s = statistics_of(means, mean_count);
-    json_t *out = tree_object();
-    tree_put(out, "device", tree_text(first->device));
-    tree_put(out, "merge", tree_text(first->merge));
-    tree_put(out, "release", tree_text(first->release));
-    tree_put(out, "strategy", tree_text(first->strategy));
-    if (*first->residency)
-        tree_put(out, "residency", tree_text(first->residency));
+    const struct case_key *key = &first->key;
+    json_t *out = tree_pack("{s:s, s:s, s:s, s:s}", "device", key->device, "merge", key->merge,
+                            "release", key->release, "strategy", key->strategy);
+    if (*key->residency)
+        tree_put(out, "residency", tree_text(key->residency));
     tree_put(out, "cases", tree_count(included));
     tree_put(out, "missing", tree_count(missing));
     case_put_interval(out, &s);
@@ -277,11 +262,12 @@ void result_summarise(json_t *root)
 {
     json_t *cases = json_object_get(root, "cases"), *summary = tree_array(), *each;
     size_t i, count = json_array_size(cases);
-    struct row *rows = must_alloc(count * sizeof *rows);
+    struct arena arena = {0};
+    struct row *rows = arena_alloc(&arena, count * sizeof *rows);
     json_array_foreach(cases, i, each)
     {
         describe_case(each);
-        rows[i] = row_of(each);
+        rows[i] = row_of(each, &arena);
     }
     for (i = 0; i < count; i++) {
         find_baseline(&rows[i], rows, count);
@@ -292,18 +278,12 @@ void result_summarise(json_t *root)
     for (i = 0; i < count; i++) {
         bool first = true;
         for (size_t j = 0; j < i; j++)
-            first &= !same_way(&rows[i], &rows[j]);
+            first &= !same_configuration(&rows[i].key, &rows[j].key);
         if (first)
             tree_append(summary, geometric_mean(&rows[i], rows, count));
     }
     tree_put(root, "summary", summary);
     suite_result_summarise(root);
     json_array_foreach(json_object_get(root, "experiments"), i, each) experiment_summarise(each);
-    for (i = 0; i < count; i++) {
-        free(rows[i].round);
-        free(rows[i].wall_ns);
-        free(rows[i].speedup_round);
-        free(rows[i].speedup);
-    }
-    free(rows);
+    arena_free(&arena);
 }
