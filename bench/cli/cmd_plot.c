@@ -79,7 +79,7 @@ static void tell_files(const struct plot *plot, const char *base)
 static void draw_chart(struct plot *plot, const struct chart *chart)
 {
     struct chart_subject *subjects;
-    const size_t count = chart_subjects(chart, plot->root, &subjects);
+    const size_t count = chart_subjects(chart, plot->root, NULL, &subjects);
     const unsigned made_before = plot->made;
     struct error nothing = {0};
     if (count == 0)

@@ -130,32 +130,22 @@ static void draw(struct drawing *drawing, const struct chart *chart, const struc
 }
 
 /* Draws all pictures of a chart for a device; those after the first are folded. */
-static void draw_chart(struct drawing *drawing, const struct chart *chart, const char *device)
+static void draw_all(struct drawing *drawing, const struct chart *chart, const char *device)
 {
     struct chart_subject *subjects;
-    const size_t count = chart_subjects(chart, drawing->file->root, &subjects);
-    size_t of_device = 0, drawn = 0;
-    for (size_t i = 0; i < count; i++)
-        of_device += strcmp(subjects[i].device, device) == 0;
-    for (size_t i = 0; i < count && !drawing->no_gnuplot; i++) {
-        if (strcmp(subjects[i].device, device) != 0)
-            continue;
-        if (++drawn == 2)
-            html_print(drawing->out, "<details><summary>%zu more: %s</summary>\n", of_device - 1,
+    const size_t count = chart_subjects(chart, drawing->file->root, device, &subjects);
+    size_t i = 0;
+    for (; i < count && !drawing->no_gnuplot; i++) {
+        if (i == 1)
+            html_print(drawing->out, "<details><summary>%zu more: %s</summary>\n", count - 1,
                        chart->help);
         draw(drawing, chart, &subjects[i]);
     }
-    fputs(drawn > 1 ? "</details>\n" : "", drawing->out);
+    fputs(i > 1 ? "</details>\n" : "", drawing->out);
     free(subjects);
 }
 
-/* ---- charts of which there would be too many: the cases that hold most over their bound ------ */
-
-struct ranked_subject {
-    const struct chart_subject *of;
-    double excess; /* the most memory that one of its cases held, over its lower bound */
-};
-
+/* The most memory that a case of the subject held, over its lower bound. */
 static double excess_of(const struct chart_subject *of)
 {
     double excess = 0;
@@ -168,28 +158,39 @@ static double excess_of(const struct chart_subject *of)
     return excess;
 }
 
-static int by_excess(const void *a, const void *b)
+/* Draws the subjects with the most excess, the first first, and returns how many it drew. */
+static size_t draw_largest(struct drawing *drawing, const struct chart *chart,
+                           const struct chart_subject *subjects, size_t count)
 {
-    const struct ranked_subject *x = a, *y = b;
-    if (x->excess != y->excess)
-        return (x->excess < y->excess) - (x->excess > y->excess);
-    return (x->of > y->of) - (x->of < y->of); /* as in the file */
+    const size_t made_before = drawing->made;
+    double *excess = must_alloc((count + 1) * sizeof *excess);
+    for (size_t i = 0; i < count; i++)
+        excess[i] = excess_of(&subjects[i]);
+    for (size_t tried = 0; tried < count && !drawing->no_gnuplot; tried++) {
+        size_t largest = 0;
+        for (size_t i = 1; i < count; i++)
+            largest = excess[i] > excess[largest] ? i : largest;
+        if (drawing->made - made_before == SAMPLES_MOST)
+            break;
+        draw(drawing, chart, &subjects[largest]);
+        excess[largest] = -1;
+    }
+    free(excess);
+    return drawing->made - made_before;
 }
 
-static void draw_ranked(struct drawing *drawing, const struct chart *chart,
-                        const struct ranked_subject *ranked, size_t count)
+/* Of a chart that would have too many pictures, draws a few, folded. */
+static void draw_samples(struct drawing *drawing, const struct chart *chart, const char *device)
 {
     FILE *out = drawing->out;
+    struct chart_subject *subjects;
     char *figures = NULL;
     size_t length;
-    const size_t made_before = drawing->made;
+    const size_t count = chart_subjects(chart, drawing->file->root, device, &subjects);
     drawing->out = open_memstream(&figures, &length);
-    for (size_t i = 0; i < count && drawing->made - made_before < SAMPLES_MOST; i++)
-        if (!drawing->no_gnuplot)
-            draw(drawing, chart, ranked[i].of);
+    const size_t made = draw_largest(drawing, chart, subjects, count);
     fclose(drawing->out);
     drawing->out = out;
-    const size_t made = drawing->made - made_before;
     if (made) {
         html_print(out,
                    "<details><summary>%s: the %zu of %zu that hold most over the lower bound"
@@ -199,28 +200,15 @@ static void draw_ranked(struct drawing *drawing, const struct chart *chart,
         fputs("</details>\n", out);
     }
     free(figures);
-}
-
-static void draw_samples(struct drawing *drawing, const struct chart *chart, const char *device)
-{
-    struct chart_subject *subjects;
-    const size_t count = chart_subjects(chart, drawing->file->root, &subjects);
-    struct ranked_subject *ranked = must_alloc((count + 1) * sizeof *ranked);
-    size_t of_device = 0;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(subjects[i].device, device) == 0)
-            ranked[of_device++] = (struct ranked_subject){&subjects[i], excess_of(&subjects[i])};
-    qsort(ranked, of_device, sizeof *ranked, by_excess);
-    draw_ranked(drawing, chart, ranked, of_device);
-    free(ranked);
     free(subjects);
 }
 
+/* Draws every chart of a device. */
 static void draw_device(struct drawing *drawing, const char *device)
 {
     const struct chart *chart;
     for (size_t c = 0; !drawing->no_gnuplot && (chart = chart_at(c)); c++)
-        (chart->on_request ? draw_samples : draw_chart)(drawing, chart, device);
+        (chart->on_request ? draw_samples : draw_all)(drawing, chart, device);
 }
 
 /* Prints the atlas of each device in numbers. */

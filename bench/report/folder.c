@@ -16,9 +16,9 @@ static const char *const folders[] = {
 };
 enum { FOLDERS = sizeof folders / sizeof *folders, HEAD_BYTES = 4096 };
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *level)
 {
-    (void)status, (void)type, (void)place;
+    (void)status, (void)type, (void)level;
     return remove(path);
 }
 
@@ -57,7 +57,8 @@ static enum folder_state state_of(const char *out)
     return is_empty ? FOLDER_EMPTY : is_report(out) ? FOLDER_REPORT : FOLDER_OTHER;
 }
 
-/* What is called as a part of a report but is none may not be lost, whatever is forced. */
+/* A folder of another origin that is called like one of a report must not be lost, not even by
+ * force. */
 static int check_names_are_free(const char *out, struct error *error)
 {
     int code = 0;
@@ -65,11 +66,10 @@ static int check_names_are_free(const char *out, struct error *error)
         struct text path = {0};
         text_add(&path, "%s/%s", out, folders[i]);
         if (access(path.data, F_OK) == 0)
-            code =
-                error_set(error, ERR_USAGE,
-                          "%s is not of a report, and a report has something of that name: choose "
-                          "another folder",
-                          path.data);
+            code = error_set(error, ERR_USAGE,
+                             "%s does not belong to a report, and a report needs that name: choose "
+                             "another folder",
+                             path.data);
         text_free(&path);
     }
     return code;
@@ -110,8 +110,8 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
     if (state == FOLDER_OTHER && !force)
         return error_set(
             error, ERR_USAGE,
-            "%s has files in it and is no report of gamut: choose a new folder, or say "
-            "--force to add the report to what is there",
+            "%s has files in it and is no report of gamut: choose a new folder, or add the "
+            "report to these files with --force",
             out);
     int code = state == FOLDER_OTHER ? check_names_are_free(out, error) : 0;
     if (!code)
@@ -127,8 +127,8 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
     return 0;
 }
 
-/* Moves a part of the report into the folder, in the place of the one of an older report. */
-static int move(const char *work, const char *out, const char *name, struct error *error)
+/* Moves index.html or a folder of the report to `out`, where it replaces that of an older report. */
+static int folder_move(const char *work, const char *out, const char *name, struct error *error)
 {
     struct text from = {0}, to = {0};
     text_add(&from, "%s/%s", work, name);
@@ -155,9 +155,9 @@ int report_folder_finish(const char *work, const char *out, struct error *error)
     }
     int code = 0;
     for (int i = 0; i < FOLDERS && !code; i++)
-        code = move(work, out, folders[i], error);
+        code = folder_move(work, out, folders[i], error);
     if (!code)
-        code = move(work, out, "index.html", error);
+        code = folder_move(work, out, "index.html", error);
     if (!code)
         report_folder_remove(work);
     return code;

@@ -7,22 +7,22 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* What says in the head of index.html that a folder is a report. */
+/* The tag in the head of index.html by which a folder is known as a report. */
 #define REPORT_MARK "<meta name=\"generator\" content=\"gamut report\""
 
-/* What a report has beside index.html: folders. X(name, what is in it) */
+/* The folders of a report, beside its index.html. X(name, what it holds) */
 #define REPORT_FOLDER_LIST(X)                                                                      \
     X(charts, "charts, their data and the scripts that draw them")                                 \
     X(data, "the result files")
 
-/* A new, empty folder beside `out` in which the report is made; its path goes to *work. ERR_USAGE
- * where `out` is something else than a report or an empty or missing folder, unless `force`;
- * ERR_IO. Missing parents are made. */
+/* Makes a new, empty folder next to `out`, in which the report is made, and adds its path to *work.
+ * Makes missing parents of `out`. ERR_USAGE unless `out` is missing, empty or a report, or `force`
+ * is set; ERR_IO. */
 int report_folder_begin(const char *out, bool force, struct text *work, struct error *error);
-/* Puts the finished report in its place: where `out` is missing or empty by one renaming, else part
- * by part, index.html last. Nothing is removed that is not a report's. ERR_IO. */
+/* Moves the finished report to `out`: with one renaming where `out` is missing or empty, else folder
+ * by folder, index.html last. Removes nothing but an older report. ERR_IO. */
 int report_folder_finish(const char *work, const char *out, struct error *error);
-/* Removes what was made, where it could not be finished. */
+/* Removes a folder and everything in it; for a report that could not be finished. */
 void report_folder_remove(const char *work);
 
 #endif

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sequence's first byte says its length; overlong forms, surrogates and non-characters are told
- * by the value. */
-size_t html_character(const char *s)
+/* The length of the UTF-8 sequence at s, or 0 where there is none, or none of a character that HTML
+ * allows. The first byte says the length; overlong forms, surrogates and non-characters are found by
+ * their value. */
+static size_t character_length(const char *s)
 {
     const unsigned char *byte = (const unsigned char *)s;
     if (byte[0] < 0x80)
@@ -30,30 +31,17 @@ size_t html_character(const char *s)
 
 void html_text(FILE *out, const char *text)
 {
+    static const char special[] = "&<>\"'";
+    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
     while (*text) {
-        const size_t length = html_character(text);
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        case '\'':
-            fputs("&#39;", out);
-            break;
-        default:
-            if (length)
-                fwrite(text, 1, length, out);
-            else
-                fputs("\xef\xbf\xbd", out);
-        }
+        const size_t length = character_length(text);
+        const char *found = strchr(special, *text);
+        if (found)
+            fputs(entities[found - special], out);
+        else if (length)
+            fwrite(text, 1, length, out);
+        else
+            fputs("\xef\xbf\xbd", out);
         text += length ? length : 1;
     }
 }
@@ -74,7 +62,7 @@ static _Noreturn void bad_format(const char *format)
     abort();
 }
 
-/* Prints one conversion, `spec`, of those that take a number. */
+/* Prints a number by the conversion `spec`. */
 static void print_number(FILE *out, const char *spec, char conversion, va_list *arguments)
 {
     char number[512];

@@ -82,18 +82,20 @@ void section_tiles(const struct page *page, const struct page_file *file)
 
 /* ---- facts ---------------------------------------------------------------------------------- */
 
-static void fact(FILE *out, const char *name, const char *value)
+/* Prints a fact, if there is one, and frees its value. */
+static void print_fact(FILE *out, const char *name, struct text *value)
 {
-    if (*value)
-        html_print(out, "<dt>%s</dt><dd>%s</dd>\n", *name ? name : "?", value);
+    if (value->length)
+        html_print(out, "<dt>%s</dt><dd>%s</dd>\n", *name ? name : "?", value->data);
+    text_free(value);
 }
 
-static void add_bytes(struct text *out, const json_t *object, const char *member, const char *after)
+static void add_memory(struct text *out, const json_t *object)
 {
-    const double bytes = tree_get_number(object, member);
+    const double bytes = tree_get_number(object, "memory_bytes");
     char size[32];
     if (bytes > 0)
-        text_add(out, ", %s%s", text_bytes(size, (uint64_t)bytes), after);
+        text_add(out, ", %s", text_bytes(size, (uint64_t)bytes));
 }
 
 static void add_text(struct text *out, const char *before, const json_t *object, const char *member)
@@ -108,7 +110,7 @@ static void device_fact(FILE *out, const json_t *device)
     const double rate = tree_get_number(device, "copy_bytes_per_second");
     const double units = tree_get_number(device, "compute_units");
     text_add(&value, "%s", tree_get_text(device, "name"));
-    add_bytes(&value, device, "memory_bytes", "");
+    add_memory(&value, device);
     if (units > 0)
         text_add(&value, ", %.0f units", units);
     add_text(&value, ", ", device, "arch");
@@ -116,8 +118,7 @@ static void device_fact(FILE *out, const json_t *device)
     add_text(&value, ", ", device, "platform");
     if (rate > 0)
         text_add(&value, ", copies %.1f GB/s", rate / 1e9);
-    fact(out, tree_get_text(device, "id"), value.data);
-    text_free(&value);
+    print_fact(out, tree_get_text(device, "id"), &value);
 }
 
 static void host_facts(FILE *out, const json_t *host)
@@ -126,21 +127,20 @@ static void host_facts(FILE *out, const json_t *host)
     text_add(&value, "%s", tree_get_text(host, "cpu"));
     if (tree_get_number(host, "cpus") > 0)
         text_add(&value, ", %.0f cores", tree_get_number(host, "cpus"));
-    add_bytes(&value, host, "memory_bytes", "");
+    add_memory(&value, host);
     add_text(&value, ", governor ", host, "governor");
     if (!isnan(tree_get_number(host, "load1")))
         text_add(&value, ", load %.2f when it began", tree_get_number(host, "load1"));
-    fact(out, "host", value.data);
-    text_free(&value);
+    print_fact(out, "host", &value);
     text_add(&value, "%s", tree_get_text(host, "os"));
     add_text(&value, ", kernel ", host, "kernel");
     add_text(&value, ", ", host, "arch");
-    fact(out, "system", value.data);
-    text_free(&value);
-    fact(out, "machine", tree_get_text(host, "machine_id"));
+    print_fact(out, "system", &value);
+    add_text(&value, "", host, "machine_id");
+    print_fact(out, "machine", &value);
 }
 
-static void tool_facts(FILE *out, const json_t *tool)
+static void tool_fact(FILE *out, const json_t *tool)
 {
     struct text value = {0};
     const char *revision = tree_get_text(tool, "git_rev");
@@ -150,19 +150,16 @@ static void tool_facts(FILE *out, const json_t *tool)
     add_text(&value, ", ", tool, "compiler");
     add_text(&value, " ", tool, "cflags");
     add_text(&value, ", build ", tool, "build");
-    fact(out, "gamut", value.data);
-    text_free(&value);
+    print_fact(out, "gamut", &value);
 }
 
-static void run_facts(FILE *out, const json_t *root)
+static void run_fact(FILE *out, const json_t *run)
 {
-    const json_t *run = json_object_get(root, "run");
     struct text value = {0};
     text_add(&value, "%s, %.0f rounds, seed %.0f, %s", tree_get_text(run, "started_at"),
              tree_get_number(run, "rounds"), tree_get_number(run, "seed"),
              tree_get_text(run, "status"));
-    fact(out, "run", value.data);
-    text_free(&value);
+    print_fact(out, "run", &value);
 }
 
 static void environment_fact(FILE *out, const json_t *env)
@@ -209,8 +206,8 @@ void section_machine(const struct page *page, const struct page_file *file)
     json_array_foreach(json_object_get(context, "devices"), i, device)
         device_fact(page->out, device);
     host_facts(page->out, json_object_get(context, "host"));
-    tool_facts(page->out, json_object_get(context, "tool"));
-    run_facts(page->out, file->root);
+    tool_fact(page->out, json_object_get(context, "tool"));
+    run_fact(page->out, json_object_get(file->root, "run"));
     environment_fact(page->out, json_object_get(context, "env"));
     fputs("</dl>\n", page->out);
     print_doubts(page->out, file->root);
@@ -263,8 +260,7 @@ void section_reproduce(const struct page *page, const struct page_file *file)
     if (*revision)
         html_print(page->out,
                    "<p>To build the same revision:</p>\n<pre><code>git checkout %s &amp;&amp; make "
-                   "setup all"
-                   "</code></pre>\n",
+                   "setup all</code></pre>\n",
                    revision);
     if (has_cases)
         html_print(

@@ -16,16 +16,16 @@
 struct report_options {
     const char *const *files; /* result files, at least one */
     size_t file_count;
-    const char *against; /* a result file that all are compared with, or NULL */
-    const char *title;   /* NULL: made of the files' devices */
-    const char *out;     /* the folder */
-    const char *scripts; /* gnuplot's; see gnuplot_scripts */
-    bool force;          /* put it into a folder that holds other things, too */
+    const char *against; /* a result file to compare all with, or NULL */
+    const char *title;   /* NULL: the names of the first file's devices */
+    const char *out;     /* the folder of the report */
+    const char *scripts; /* the folder of gnuplot's scripts, see gnuplot_scripts */
+    bool force;          /* the folder may hold other files */
 };
 
-/* Makes the report. Nothing is in `out` before everything is done. What could not be drawn (no
- * gnuplot) is said in the page. An error of result_load, or ERR_USAGE or ERR_IO of
- * report_folder_begin. */
+/* Makes the report. `out` does not change before everything is done. Where a chart cannot be drawn,
+ * for want of gnuplot for one, the page says so. The errors of result_load, and ERR_USAGE and ERR_IO
+ * of report_folder_begin. */
 int report_make(const struct report_options *options, struct error *error);
 
 #endif

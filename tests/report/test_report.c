@@ -497,7 +497,7 @@ static void a_folder_is_a_whole_report_or_left_alone(void **state)
     assert_int_equal(report(&box, false, &error), ERR_USAGE);
     assert_non_null(strstr(error.text, "is no report of gamut"));
     assert_int_equal(report(&box, true, &error), ERR_USAGE); /* its data/ may be somebody's */
-    assert_non_null(strstr(error.text, "is not of a report"));
+    assert_non_null(strstr(error.text, "does not belong to a report"));
     assert_int_equal(run("rm -r %s/data %s/charts 2>/dev/null; grep -q '^<html>' %s/index.html",
                          box.out, box.out, box.out),
                      0);

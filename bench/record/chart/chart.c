@@ -65,14 +65,16 @@ static void add_subject(struct subjects *all, const struct chart_subject *subjec
     all->list[all->count++] = *subject;
 }
 
-size_t chart_subjects(const struct chart *chart, const json_t *root,
+size_t chart_subjects(const struct chart *chart, const json_t *root, const char *device,
                       struct chart_subject **subjects)
 {
     const json_t *devices = json_object_get(json_object_get(root, "context"), "devices");
-    const json_t *device, *one_case;
+    const json_t *each, *one_case;
     struct subjects all = {0};
-    for (size_t d = 0; (device = json_array_get(devices, d)); d++) {
-        const struct chart_subject of = {.root = root, .device = tree_get_text(device, "id")};
+    for (size_t d = 0; (each = json_array_get(devices, d)); d++) {
+        const struct chart_subject of = {.root = root, .device = tree_get_text(each, "id")};
+        if (device && strcmp(of.device, device) != 0)
+            continue;
         if (chart->scope == CHART_OF_DEVICE)
             add_subject(&all, &of);
         for (size_t i = 0; chart->scope != CHART_OF_DEVICE && (one_case = case_next(&of, &i));) {

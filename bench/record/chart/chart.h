@@ -70,9 +70,9 @@ const struct chart *chart_at(size_t i);
 int chart_find(const char *name, const struct chart **chart, struct error *error);
 
 /* Lists the subjects that a result has for a chart, in the order of the result, and returns their
- * count; the caller frees *subjects. A chart of a device has every device of the result as a
- * subject, with or without cases. */
-size_t chart_subjects(const struct chart *chart, const json_t *root,
+ * count; the caller frees *subjects. `device`: only those of this device; NULL: all. A chart of a
+ * device has every device of the result as a subject, with or without cases. */
+size_t chart_subjects(const struct chart *chart, const json_t *root, const char *device,
                       struct chart_subject **subjects);
 
 /* Writes the data of a chart to `data` and adds its variables to `variables`, as chart_draw puts

@@ -148,12 +148,17 @@ static size_t subject_count(enum chart_scope scope, const json_t *root)
 {
     const struct chart chart = {.scope = scope};
     struct chart_subject *subjects;
-    size_t count = chart_subjects(&chart, root, &subjects);
+    size_t count = chart_subjects(&chart, root, NULL, &subjects);
     for (size_t i = 0; i < count; i++) {
         assert_non_null(subjects[i].device);
         assert_true((subjects[i].strategy != NULL) == (scope == CHART_OF_STRATEGY));
         assert_true((subjects[i].workload != NULL) == (scope == CHART_OF_WORKLOAD));
     }
+    free(subjects);
+    const size_t of_host = chart_subjects(&chart, root, "host", &subjects);
+    assert_true(of_host > 0 && of_host < count);
+    for (size_t i = 0; i < of_host; i++)
+        assert_string_equal(subjects[i].device, "host");
     free(subjects);
     return count;
 }
@@ -351,7 +356,7 @@ static int draw_first(const struct chart *chart, const struct result *results, s
     int code = ERR_NOT_FOUND;
     for (size_t r = 0; r < count && code == ERR_NOT_FOUND; r++) {
         struct chart_subject *subjects;
-        assert_true(chart_subjects(chart, results[r].root, &subjects) > 0);
+        assert_true(chart_subjects(chart, results[r].root, NULL, &subjects) > 0);
         code = chart_draw(chart, &subjects[0], options, made, error);
         free(subjects);
     }
