@@ -41,6 +41,14 @@ const char *error_sentence(int code);
 int error_set(struct error *e, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Leaves the function with the code of a step that fails. */
+#define TRY(step)                                                                                  \
+    do {                                                                                           \
+        int try_code = (step);                                                                     \
+        if (try_code)                                                                              \
+            return try_code;                                                                       \
+    } while (0)
+
 /* Puts the formatted text in front of a message that is already there: where it happened. */
 void error_prefix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -144,9 +144,7 @@ static int create_context(struct cuda_device *d, struct error *error)
 static int find_number(const struct cuda_api *api, const char *id, int *number, struct error *error)
 {
     int count;
-    int code = count_devices(api, &count, error);
-    if (code)
-        return code;
+    TRY(count_devices(api, &count, error));
     uint64_t value;
     if (strncmp(id, "cuda:", 5) != 0 || !text_to_u64(id + 5, &value) || value >= (uint64_t)count)
         return error_set(error, ERR_NOT_FOUND, "'%s': the CUDA devices are cuda:0 to cuda:%d", id,
@@ -199,9 +197,8 @@ static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct
     struct cuda_device *d = cuda_self(device);
     CUdeviceptr pointer = 0;
     cuda_profile_open(d);
-    int code = cuda_use(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuMemAlloc_v2, bytes, error, &pointer, bytes);
+    TRY(cuda_use(d, error));
+    int code = CUDA_CALL(&d->api, cuMemAlloc_v2, bytes, error, &pointer, bytes);
     *memory = pointer;
     return code;
 }
@@ -210,9 +207,7 @@ static int release(struct device *device, uint64_t memory, uint64_t bytes, struc
 {
     struct cuda_device *d = cuda_self(device);
     cuda_profile_open(d);
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     return CUDA_CALL(&d->api, cuMemFree_v2, bytes, error, memory);
 }
 
@@ -230,11 +225,10 @@ static int read_memory(struct device *device, void *host, uint64_t memory, uint6
     if (bytes == 0)
         return 0;
     cuda_profile_open(d); /* also because pageable memory is copied in the call */
-    int code = cuda_use(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuMemcpyDtoHAsync_v2, bytes, error, host, memory + offset, bytes,
-                         d->stream);
-    return code ? code : finish(d, "cuStreamSynchronize after cuMemcpyDtoHAsync", bytes, error);
+    TRY(cuda_use(d, error));
+    TRY(CUDA_CALL(&d->api, cuMemcpyDtoHAsync_v2, bytes, error, host, memory + offset, bytes,
+                  d->stream));
+    return finish(d, "cuStreamSynchronize after cuMemcpyDtoHAsync", bytes, error);
 }
 
 static int write_memory(struct device *device, uint64_t memory, uint64_t offset, const void *host,
@@ -244,11 +238,10 @@ static int write_memory(struct device *device, uint64_t memory, uint64_t offset,
     if (bytes == 0)
         return 0;
     cuda_profile_open(d);
-    int code = cuda_use(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuMemcpyHtoDAsync_v2, bytes, error, memory + offset, host, bytes,
-                         d->stream);
-    return code ? code : finish(d, "cuStreamSynchronize after cuMemcpyHtoDAsync", bytes, error);
+    TRY(cuda_use(d, error));
+    TRY(CUDA_CALL(&d->api, cuMemcpyHtoDAsync_v2, bytes, error, memory + offset, host, bytes,
+                  d->stream));
+    return finish(d, "cuStreamSynchronize after cuMemcpyHtoDAsync", bytes, error);
 }
 
 static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
@@ -257,9 +250,7 @@ static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t
     struct cuda_device *d = cuda_self(device);
     if (bytes == 0)
         return 0;
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     CUresult result =
         d->api.cuMemcpyDtoDAsync_v2(to + to_offset, from + from_offset, bytes, d->stream);
     return cuda_check(&d->api, result, "cuMemcpyDtoDAsync", bytes, error);
@@ -271,9 +262,7 @@ static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t
     struct cuda_device *d = cuda_self(device);
     if (bytes == 0)
         return 0;
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     return CUDA_CALL(&d->api, cuMemsetD8Async, bytes, error, memory + offset, byte, bytes,
                      d->stream);
 }
@@ -296,11 +285,9 @@ static int alloc_pinned(struct cuda_device *d, uint64_t bytes, uint64_t *memory,
 {
     void *address = NULL;
     CUdeviceptr pointer = 0;
-    int code = CUDA_CALL(&d->api, cuMemHostAlloc, bytes, error, &address, bytes,
-                         CU_MEMHOSTALLOC_DEVICEMAP);
-    if (code)
-        return code;
-    code = CUDA_CALL(&d->api, cuMemHostGetDevicePointer_v2, bytes, error, &pointer, address, 0);
+    TRY(CUDA_CALL(&d->api, cuMemHostAlloc, bytes, error, &address, bytes,
+                  CU_MEMHOSTALLOC_DEVICEMAP));
+    int code = CUDA_CALL(&d->api, cuMemHostGetDevicePointer_v2, bytes, error, &pointer, address, 0);
     if (code)
         d->api.cuMemFreeHost(address);
     *memory = pointer;
@@ -335,10 +322,8 @@ static int alloc_managed(struct cuda_device *d, uint64_t bytes, uint64_t *memory
             CUDA_SUCCESS ||
         !offered)
         return error_set(error, ERR_UNSUPPORTED, "%s has no managed memory", d->info.name);
-    int code = check_managed_room(d, bytes, error);
-    if (code)
-        return code;
-    code =
+    TRY(check_managed_room(d, bytes, error));
+    int code =
         CUDA_CALL(&d->api, cuMemAllocManaged, bytes, error, &pointer, bytes, CU_MEM_ATTACH_GLOBAL);
     *memory = pointer;
     if (code)
@@ -356,9 +341,7 @@ static int host_alloc(void *context, enum driver_memory kind, uint64_t bytes, ui
     if (kind == MEMORY_COARSE_SVM || kind == MEMORY_FINE_SVM)
         return error_set(error, ERR_UNSUPPORTED,
                          "shared virtual memory is OpenCL's: CUDA has managed memory");
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     return kind == MEMORY_PINNED ? alloc_pinned(d, bytes, memory, host, error)
                                  : alloc_managed(d, bytes, memory, host, error);
 }
@@ -367,9 +350,7 @@ static int host_free(void *context, enum driver_memory kind, uint64_t memory, ui
                      struct error *error)
 {
     struct cuda_device *d = context;
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     if (kind == MEMORY_MANAGED) {
         d->managed_bytes -= bytes;
         cuda_profile_open(d); /* it waits */
@@ -377,7 +358,7 @@ static int host_free(void *context, enum driver_memory kind, uint64_t memory, ui
     }
     /* The driver does not promise to wait. Pinned memory has one address for host and device. */
     int synced = sync_device(context, error);
-    code =
+    int code =
         CUDA_CALL(&d->api, cuMemFreeHost, bytes, synced ? NULL : error, (void *)(uintptr_t)memory);
     return synced ? synced : code;
 }
@@ -419,10 +400,8 @@ static CUmemoryPool pool_handle(uint64_t pool)
 static int check_pools(struct cuda_device *d, uint64_t most_bytes, struct error *error)
 {
     int offered = 0;
-    int code = CUDA_CALL(&d->api, cuDeviceGetAttribute, 0, error, &offered,
-                         CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, d->device);
-    if (code)
-        return code;
+    TRY(CUDA_CALL(&d->api, cuDeviceGetAttribute, 0, error, &offered,
+                  CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, d->device));
     if (!offered)
         return error_set(error, ERR_UNSUPPORTED,
                          "%s has no stream-ordered pools (its driver denies "
@@ -529,20 +508,15 @@ static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t memo
     (void)pool; /* the driver knows whose memory it is */
     struct cuda_device *d = context;
     CUstream stream;
-    int code = cuda_use(d, error);
-    if (!code)
-        code = cuda_stream(d, queue, &stream, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuMemFreeAsync, bytes, error, memory, stream);
-    return code;
+    TRY(cuda_use(d, error));
+    TRY(cuda_stream(d, queue, &stream, error));
+    return CUDA_CALL(&d->api, cuMemFreeAsync, bytes, error, memory, stream);
 }
 
 static int pool_trim(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error)
 {
     struct cuda_device *d = context;
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     return CUDA_CALL(&d->api, cuMemPoolTrimTo, 0, error, pool_handle(pool), keep_bytes);
 }
 
@@ -565,8 +539,8 @@ static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
 {
     struct cuda_device *d = context;
     cuuint64_t zero = 0; /* the one value that the driver takes */
-    int code = cuda_use(d, error);
-    return code ? code : pool_set(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero, error);
+    TRY(cuda_use(d, error));
+    return pool_set(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero, error);
 }
 
 static const struct driver_pool_ops pool_ops = {
@@ -624,9 +598,8 @@ static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct err
 {
     struct cuda_device *d = context;
     CUdeviceptr pointer = 0;
-    int code = cuda_use(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuMemAddressReserve, bytes, error, &pointer, bytes, 0, 0, 0);
+    TRY(cuda_use(d, error));
+    int code = CUDA_CALL(&d->api, cuMemAddressReserve, bytes, error, &pointer, bytes, 0, 0, 0);
     *range = pointer;
     return code;
 }
@@ -634,9 +607,7 @@ static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct err
 static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
 {
     struct cuda_device *d = context;
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     return CUDA_CALL(&d->api, cuMemAddressFree, bytes, error, range, bytes);
 }
 
@@ -645,9 +616,8 @@ static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct erro
     struct cuda_device *d = context;
     const CUmemAllocationProp properties = chunk_properties(d);
     CUmemGenericAllocationHandle created = 0;
-    int code = cuda_use(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuMemCreate, bytes, error, &created, bytes, &properties, 0);
+    TRY(cuda_use(d, error));
+    int code = CUDA_CALL(&d->api, cuMemCreate, bytes, error, &created, bytes, &properties, 0);
     *chunk = created;
     return code;
 }
@@ -655,9 +625,7 @@ static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct erro
 static int vm_release(void *context, uint64_t chunk, uint64_t bytes, struct error *error)
 {
     struct cuda_device *d = context;
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     return CUDA_CALL(&d->api, cuMemRelease, bytes, error, chunk);
 }
 
@@ -665,9 +633,7 @@ static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk
                   struct error *error)
 {
     struct cuda_device *d = context;
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     return CUDA_CALL(&d->api, cuMemMap, bytes, error, range + offset, bytes, 0, chunk, 0);
 }
 
@@ -677,9 +643,7 @@ static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t by
     struct cuda_device *d = context;
     const CUmemAccessDesc both = {.location = location(d),
                                   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     return CUDA_CALL(&d->api, cuMemSetAccess, bytes, error, range + offset, bytes, &both, 1);
 }
 
@@ -687,9 +651,7 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
                     struct error *error)
 {
     struct cuda_device *d = context;
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     return CUDA_CALL(&d->api, cuMemUnmap, bytes, error, range + offset, bytes);
 }
 
@@ -716,9 +678,8 @@ static int enable_access(struct cuda_device *d, const struct cuda_device *peer, 
     int can = 0;
     if (d->device == peer->device)
         return 0;
-    int code = cuda_use(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuDeviceCanAccessPeer, 0, error, &can, d->device, peer->device);
+    TRY(cuda_use(d, error));
+    int code = CUDA_CALL(&d->api, cuDeviceCanAccessPeer, 0, error, &can, d->device, peer->device);
     if (code || !can)
         return code;
     CUresult result = d->api.cuCtxEnablePeerAccess(peer->context, 0);
@@ -750,9 +711,7 @@ static int peer_copy(struct device *device, uint64_t to, uint64_t to_offset, str
     struct cuda_device *d = cuda_self(device);
     if (bytes == 0)
         return 0;
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     CUresult result = d->api.cuMemcpyPeerAsync(to + to_offset, d->context, from + from_offset,
                                                cuda_self(of)->context, bytes, d->stream);
     return cuda_check(&d->api, result, "cuMemcpyPeerAsync", bytes, error);

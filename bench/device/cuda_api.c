@@ -88,13 +88,11 @@ int cuda_api_load(struct cuda_api *api, struct error *error)
     void *library = open_library("", "libcuda.so.1");
     if (!library)
         return error_set(error, ERR_UNSUPPORTED, "%s: install NVIDIA's driver", dlerror());
-    int code = look_up(api, library, cuda_functions, sizeof cuda_functions / sizeof *cuda_functions,
-                       "libcuda.so.1", error);
-    if (!code)
-        code = CUDA_CALL(api, cuInit, 0, error, 0);
-    if (!code)
-        code = CUDA_CALL(api, cuDriverGetVersion, 0, error, &api->driver_version);
-    return code ? code : load_nvrtc(api, error);
+    TRY(look_up(api, library, cuda_functions, sizeof cuda_functions / sizeof *cuda_functions,
+                "libcuda.so.1", error));
+    TRY(CUDA_CALL(api, cuInit, 0, error, 0));
+    TRY(CUDA_CALL(api, cuDriverGetVersion, 0, error, &api->driver_version));
+    return load_nvrtc(api, error);
 }
 
 /* After these the context answers nothing but the same code again. */

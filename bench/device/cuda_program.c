@@ -50,12 +50,11 @@ static int check_nvrtc(const struct cuda_device *d, nvrtcResult result, const ch
 static int choose_target(const struct cuda_device *d, struct target *target, struct error *error)
 {
     int count = 0, best = 0;
-    int code = check_nvrtc(d, d->api.nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs",
-                           error);
-    if (code)
-        return code;
+    TRY(check_nvrtc(d, d->api.nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs",
+                    error));
     int *archs = must_alloc(((size_t)count + 1) * sizeof *archs);
-    code = check_nvrtc(d, d->api.nvrtcGetSupportedArchs(archs), "nvrtcGetSupportedArchs", error);
+    int code =
+        check_nvrtc(d, d->api.nvrtcGetSupportedArchs(archs), "nvrtcGetSupportedArchs", error);
     for (int i = 0; i < count && !code; i++)
         if (archs[i] <= d->arch && archs[i] > best)
             best = archs[i];
@@ -247,15 +246,10 @@ int cuda_launch(struct device *device, struct device_program *program, size_t ke
                          argument_count, PARAMETERS_MAX);
     for (size_t i = 0; i < argument_count; i++)
         parameters[i] = (void *)&arguments[i];
-    int code = cuda_use(d, error);
-    if (!code)
-        code = build_form(d, program, launch->form, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
+    TRY(build_form(d, program, launch->form, error));
     const struct cuda_kernel *k = &program->forms[launch->form].kernels[kernel];
-    code = choose_geometry(k, launch, &g, error);
-    if (code)
-        return code;
+    TRY(choose_geometry(k, launch, &g, error));
     CUresult result =
         d->api.cuLaunchKernel(k->function, g.grid[0], g.grid[1], g.grid[2], g.block[0], g.block[1],
                               g.block[2], 0, d->stream, parameters, NULL);

@@ -29,8 +29,8 @@ int cuda_stream(struct cuda_device *d, unsigned queue, CUstream *stream, struct 
 static int use_queue(struct device *device, unsigned queue, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
-    int code = cuda_use(d, error);
-    return code ? code : cuda_stream(d, queue, &d->stream, error);
+    TRY(cuda_use(d, error));
+    return cuda_stream(d, queue, &d->stream, error);
 }
 
 static int sync_queue(struct device *device, unsigned queue, struct error *error)
@@ -68,9 +68,8 @@ static int event_create(struct device *device, uint64_t *event, struct error *er
 {
     struct cuda_device *d = cuda_self(device);
     CUevent created = NULL;
-    int code = cuda_use(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuEventCreate, 0, error, &created, CU_EVENT_DISABLE_TIMING);
+    TRY(cuda_use(d, error));
+    int code = CUDA_CALL(&d->api, cuEventCreate, 0, error, &created, CU_EVENT_DISABLE_TIMING);
     *event = (uint64_t)(uintptr_t)created;
     return code;
 }
@@ -109,9 +108,7 @@ const struct device_event_ops cuda_events = {
 int cuda_mark(struct device *device, enum device_mark which, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
-    int code = cuda_use(d, error);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
     return CUDA_CALL(&d->api, cuEventRecord, 0, error, d->marks[which], d->stream);
 }
 
@@ -119,9 +116,8 @@ int cuda_elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
     float ms = 0;
-    int code = cuda_use(d, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuEventElapsedTime, 0, error, &ms, d->marks[MARK_START],
+    TRY(cuda_use(d, error));
+    int code = CUDA_CALL(&d->api, cuEventElapsedTime, 0, error, &ms, d->marks[MARK_START],
                          d->marks[MARK_END]);
     *ns = (uint64_t)((double)ms * 1e6);
     return code;

@@ -215,14 +215,11 @@ int device_open_all(const char *const *ids, unsigned count, struct device **devi
 static int time_copy(struct device *d, uint64_t to, uint64_t from, uint64_t bytes, uint64_t *ns,
                      struct error *error)
 {
-    int code = d->ops->mark(d, MARK_START, error);
-    if (!code)
-        code = d->ops->copy(d, to, 0, from, 0, bytes, error);
-    if (!code)
-        code = d->ops->mark(d, MARK_END, error);
-    if (!code)
-        code = d->ops->sync(d, error);
-    return code ? code : d->ops->elapsed_ns(d, ns, error);
+    TRY(d->ops->mark(d, MARK_START, error));
+    TRY(d->ops->copy(d, to, 0, from, 0, bytes, error));
+    TRY(d->ops->mark(d, MARK_END, error));
+    TRY(d->ops->sync(d, error));
+    return d->ops->elapsed_ns(d, ns, error);
 }
 
 /* The best of a few copies of one memory to the other, after one that is not counted. */

@@ -408,9 +408,7 @@ static int open_chunk_file(struct host_device *d, struct error *error)
 static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct error *error)
 {
     struct host_device *d = self(context);
-    int code = open_chunk_file(d, error);
-    if (code)
-        return code;
+    TRY(open_chunk_file(d, error));
     if (!has_room(d, bytes))
         return refuse(d, "a chunk", bytes, "more than the machine has", error);
     if (ftruncate(d->chunk_file, (off_t)(d->chunk_file_bytes + bytes)) != 0)

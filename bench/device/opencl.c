@@ -200,9 +200,7 @@ static int find_number(const struct opencl_api *api, const char *id, struct foun
 {
     struct found_device list[DEVICES_MAX];
     size_t count;
-    int code = find_devices(api, list, &count, error);
-    if (code)
-        return code;
+    TRY(find_devices(api, list, &count, error));
     uint64_t value;
     if (strncmp(id, "opencl:", 7) != 0 || !text_to_u64(id + 7, &value) || value >= count)
         return error_set(error, ERR_NOT_FOUND,
@@ -381,9 +379,7 @@ static int take_back(struct opencl_device *d, uint64_t memory, uint64_t offset, 
 static int svm_read(struct opencl_device *d, void *host, uint64_t memory, uint64_t offset,
                     uint64_t bytes, struct error *error)
 {
-    int code = lend(d, memory, offset, CL_MAP_READ, bytes, error);
-    if (code)
-        return code;
+    TRY(lend(d, memory, offset, CL_MAP_READ, bytes, error));
     memcpy(host, opencl_pointer(memory, offset), bytes);
     return take_back(d, memory, offset, bytes, error);
 }
@@ -391,9 +387,7 @@ static int svm_read(struct opencl_device *d, void *host, uint64_t memory, uint64
 static int svm_write(struct opencl_device *d, uint64_t memory, uint64_t offset, const void *host,
                      uint64_t bytes, struct error *error)
 {
-    int code = lend(d, memory, offset, CL_MAP_WRITE_INVALIDATE_REGION, bytes, error);
-    if (code)
-        return code;
+    TRY(lend(d, memory, offset, CL_MAP_WRITE_INVALIDATE_REGION, bytes, error));
     memcpy(opencl_pointer(memory, offset), host, bytes);
     return take_back(d, memory, offset, bytes, error);
 }
@@ -462,10 +456,9 @@ static int write_memory(struct device *device, uint64_t memory, uint64_t offset,
 static int move_from_buffer(struct opencl_device *d, uint64_t to, uint64_t to_offset, uint64_t from,
                             uint64_t from_offset, uint64_t bytes, struct error *error)
 {
-    int code = lend(d, to, to_offset, CL_MAP_WRITE_INVALIDATE_REGION, bytes, error);
-    if (code)
-        return code;
-    code = read_memory(&d->base, opencl_pointer(to, to_offset), from, from_offset, bytes, error);
+    TRY(lend(d, to, to_offset, CL_MAP_WRITE_INVALIDATE_REGION, bytes, error));
+    int code =
+        read_memory(&d->base, opencl_pointer(to, to_offset), from, from_offset, bytes, error);
     int unmapped = take_back(d, to, to_offset, bytes, code ? NULL : error);
     return code ? code : unmapped;
 }
@@ -473,10 +466,9 @@ static int move_from_buffer(struct opencl_device *d, uint64_t to, uint64_t to_of
 static int move_to_buffer(struct opencl_device *d, uint64_t to, uint64_t to_offset, uint64_t from,
                           uint64_t from_offset, uint64_t bytes, struct error *error)
 {
-    int code = lend(d, from, from_offset, CL_MAP_READ, bytes, error);
-    if (code)
-        return code;
-    code = write_memory(&d->base, to, to_offset, opencl_pointer(from, from_offset), bytes, error);
+    TRY(lend(d, from, from_offset, CL_MAP_READ, bytes, error));
+    int code =
+        write_memory(&d->base, to, to_offset, opencl_pointer(from, from_offset), bytes, error);
     int unmapped = take_back(d, from, from_offset, bytes, code ? NULL : error);
     return code ? code : unmapped;
 }
@@ -669,9 +661,7 @@ static int load(struct device *device, void *host, uint64_t memory, uint64_t off
         return 0;
     void *mapped = d->api.clEnqueueMapBuffer(d->queue, opencl_memory(memory), CL_TRUE, CL_MAP_READ,
                                              offset, bytes, 0, NULL, NULL, &status);
-    int code = opencl_check(status, "clEnqueueMapBuffer", OPENCL_WAITS, bytes, error);
-    if (code)
-        return code;
+    TRY(opencl_check(status, "clEnqueueMapBuffer", OPENCL_WAITS, bytes, error));
     memcpy(host, mapped, bytes);
     return OPENCL_CALL(&d->api, clEnqueueUnmapMemObject, OPENCL_ASKS, bytes, error, d->queue,
                        opencl_memory(memory), mapped, 0, NULL, NULL);

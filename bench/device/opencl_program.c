@@ -283,15 +283,13 @@ int opencl_launch(struct device *device, struct device_program *program, size_t 
 {
     struct opencl_device *d = opencl_self(device);
     size_t global[3], local[3];
-    int code = build_form(d, program, launch->form, error);
-    if (code)
-        return code;
+    TRY(build_form(d, program, launch->form, error));
     struct opencl_kernel *k = &program->forms[launch->form].kernels[kernel];
     if (argument_count != k->argument_count)
         return error_set(error, ERR_INTERNAL, "a kernel of %zu parameters is given %zu arguments",
                          k->argument_count, argument_count);
-    code = match_memory(d, program->forms[launch->form].program,
-                        program->source.kernel_names[kernel], k, kinds, arguments, error);
+    int code = match_memory(d, program->forms[launch->form].program,
+                            program->source.kernel_names[kernel], k, kinds, arguments, error);
     if (!code)
         code = set_arguments(d, k, kinds, arguments, error);
     if (!code)

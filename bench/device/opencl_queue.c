@@ -100,9 +100,7 @@ static int event_wait(struct device *device, struct device *of, uint64_t event, 
     (void)of;
     if (!e->event)
         return 0;
-    int code = OPENCL_CALL(&d->api, clFlush, OPENCL_WAITS, 0, error, e->queue);
-    if (code)
-        return code;
+    TRY(OPENCL_CALL(&d->api, clFlush, OPENCL_WAITS, 0, error, e->queue));
     return OPENCL_CALL(&d->api, clEnqueueBarrierWithWaitList, OPENCL_ASKS, 0, error, d->queue, 1,
                        &e->event, NULL);
 }

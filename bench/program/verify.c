@@ -159,14 +159,6 @@ struct verifier {
 
 #define FAIL(v, at, ...) program_error((v)->program, (v)->error, ERR_PARSE, at, __VA_ARGS__)
 
-/* Leaves the function with its code when a check fails. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        int try_code = (call);                                                                     \
-        if (try_code)                                                                              \
-            return try_code;                                                                       \
-    } while (0)
-
 static const struct name *verify_name(const struct verifier *v, int n)
 {
     return &v->fun->names[n];

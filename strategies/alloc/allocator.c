@@ -41,10 +41,9 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
     *allocator = (struct allocator){.ops = ops, .source = source};
     if (options)
         allocator->options = *options;
-    int code = allocator_check_ops(ops, error);
-    if (code)
-        return code;
-    code = source_use_kind(source, (enum driver_memory)allocator->options.common[ALLOCATOR_KIND]);
+    TRY(allocator_check_ops(ops, error));
+    int code =
+        source_use_kind(source, (enum driver_memory)allocator->options.common[ALLOCATOR_KIND]);
     allocator->makes_sub_buffers = allocator->options.common[ALLOCATOR_HANDLE];
     if (!code && allocator->makes_sub_buffers)
         code = source_has_sub_buffers(source);
@@ -178,10 +177,8 @@ static int ask_for_sub_buffer(struct allocator *allocator, const struct alloc_re
     struct alloc_request aligned = *request;
     if (aligned.alignment < allocator->source->alignment)
         aligned.alignment = allocator->source->alignment;
-    int code = ask_instance(allocator, &aligned, block);
-    if (code)
-        return code;
-    code = create_sub_buffer(allocator, block);
+    TRY(ask_instance(allocator, &aligned, block));
+    int code = create_sub_buffer(allocator, block);
     if (code == ERR_OOM) {
         code = allocator_trim(allocator);
         if (!code)

@@ -254,9 +254,7 @@ static int ask_driver(struct bufalloc *b, uint64_t size, uint64_t *memory, uint6
 static int add_region(struct bufalloc *b, uint64_t size)
 {
     uint64_t memory, bytes;
-    int code = ask_driver(b, size, &memory, &bytes);
-    if (code)
-        return code;
+    TRY(ask_driver(b, size, &memory, &bytes));
     if (b->region_count == b->region_capacity) {
         b->region_capacity = b->region_capacity ? 2 * b->region_capacity : 8;
         b->regions = must_realloc(b->regions, b->region_capacity * sizeof *b->regions);

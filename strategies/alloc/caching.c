@@ -128,10 +128,8 @@ static int caching_init(struct source *source, const struct option_values *optio
                          "caching hands out parts of a memory, and this device takes only whole "
                          "ones; use pool or tagged");
     const uint64_t *value = options->value;
-    int code = refuse_options(source, value[OPTION_SMALL_SEGMENT], value[OPTION_LARGE_SEGMENT],
-                              value[OPTION_MAX_SPLIT]);
-    if (code)
-        return code;
+    TRY(refuse_options(source, value[OPTION_SMALL_SEGMENT], value[OPTION_LARGE_SEGMENT],
+                       value[OPTION_MAX_SPLIT]));
     struct caching *c = must_alloc(sizeof *c);
     c->source = source;
     c->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;

@@ -105,9 +105,7 @@ static int device_heap_init(struct source *source, const struct option_values *o
                          "device_heap hands out parts of a memory, and this device takes only "
                          "whole ones; use pool or tagged");
     uint64_t kernels;
-    int code = source_heap_begin(source, &kernels);
-    if (code)
-        return code;
+    TRY(source_heap_begin(source, &kernels));
     struct device_heap_state *d = must_alloc(sizeof *d);
     d->source = source;
     d->kernels = kernels;
@@ -159,10 +157,8 @@ static int try_arena(struct device_heap_state *d, uint64_t bytes, unsigned queue
     struct source_heap_options options = d->heap;
     struct heap_arena a = {.bytes = bytes};
     options.arena_bytes = bytes;
-    int code = source_alloc(d->source, bytes, SOURCE_LAZY, &a.memory);
-    if (code)
-        return code;
-    code =
+    TRY(source_alloc(d->source, bytes, SOURCE_LAZY, &a.memory));
+    int code =
         source_heap_open(d->source, d->kernels, a.memory, queue, &options, &a.heap, &a.index_bytes);
     if (code) {
         struct error reason = d->source->error;
@@ -210,10 +206,8 @@ static int from_arena(struct device_heap_state *d, struct heap_arena *a, uint64_
                       struct block *block)
 {
     uint64_t name, offset;
-    int code = source_heap_alloc(d->source, a->heap, !d->heap.mirror, size, d->source->alignment,
-                                 &name, &offset);
-    if (code)
-        return code;
+    TRY(source_heap_alloc(d->source, a->heap, !d->heap.mirror, size, d->source->alignment, &name,
+                          &offset));
     struct heap_block *node = slab_take(&d->blocks);
     *node = (struct heap_block){.arena = a, .name = name};
     a->live_count++;

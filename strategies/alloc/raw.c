@@ -47,9 +47,7 @@ static int raw_alloc(void *state, const struct alloc_request *request, struct bl
 {
     struct raw *r = state;
     uint64_t memory;
-    int code = source_alloc(r->source, request->size, r->first_use, &memory);
-    if (code)
-        return code;
+    TRY(source_alloc(r->source, request->size, r->first_use, &memory));
     *block = (struct block){.memory = memory, .size = request->size};
     r->live_count++;
     r->live_bytes += block->size;

@@ -56,9 +56,7 @@ int allocator_parse(const char *spec, const struct allocator_ops **ops,
     if (i == STRATEGY_COUNT)
         return text_unknown(error, name, strategy_name, NULL, "there is no strategy");
     *ops = strategies[i];
-    int code = allocator_check_ops(*ops, error);
-    if (code)
-        return code;
+    TRY(allocator_check_ops(*ops, error));
     return options_parse_common((*ops)->options, allocator_options, name,
                                 spec + length + (spec[length] == ':'), options, error);
 }

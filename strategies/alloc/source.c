@@ -69,13 +69,11 @@ static void count_given_back(struct source *s, uint64_t bytes)
 
 int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint64_t *memory)
 {
-    int code = source_check_capacity(s, bytes);
-    if (code)
-        return code;
+    TRY(source_check_capacity(s, bytes));
     uint64_t start = clock_ns();
-    code = s->kind == MEMORY_DEVICE
-               ? s->ops->alloc(s->context, bytes, memory, &s->error)
-               : s->kinds->alloc(s->context, s->kind, bytes, memory, NULL, &s->error);
+    int code = s->kind == MEMORY_DEVICE
+                   ? s->ops->alloc(s->context, bytes, memory, &s->error)
+                   : s->kinds->alloc(s->context, s->kind, bytes, memory, NULL, &s->error);
     s->counts.alloc_ns += clock_ns() - start;
     s->counts.alloc_count++;
     if (code == 0 && (flags & SOURCE_RESIDENT) && s->ops->touch) {
@@ -174,9 +172,7 @@ int source_update(struct source *s)
     if (!s->has_pool)
         return 0;
     uint64_t bytes, peak_bytes;
-    int code = s->pools->reserved(s->context, s->pool, &bytes, &peak_bytes, &s->error);
-    if (code)
-        return code;
+    TRY(s->pools->reserved(s->context, s->pool, &bytes, &peak_bytes, &s->error));
     source_set_reserved(s, bytes);
     grow_to(&s->counts.peak_reserved_bytes, peak_bytes);
     if (s->total)

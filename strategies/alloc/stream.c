@@ -72,9 +72,7 @@ static int stream_init(struct source *source, const struct option_values *option
         .allow_opportunistic = options->value[OPTION_OPPORTUNISTIC],
         .allow_internal_dependencies = options->value[OPTION_INTERNAL_DEPENDENCIES],
     };
-    int code = source_pool_open(source, &pool);
-    if (code)
-        return code;
+    TRY(source_pool_open(source, &pool));
     struct stream *s = must_alloc(sizeof *s);
     s->source = source;
     *state = s;

@@ -211,9 +211,7 @@ static int ask_driver(struct tlsf *t, uint64_t least, uint64_t *memory, uint64_t
 static int add_parent(struct tlsf *t, uint64_t size)
 {
     uint64_t memory, parent_size;
-    int code = ask_driver(t, size << t->unit_bits, &memory, &parent_size);
-    if (code)
-        return code;
+    TRY(ask_driver(t, size << t->unit_bits, &memory, &parent_size));
     if (t->parent_count == t->parent_capacity) {
         t->parent_capacity = t->parent_capacity ? 2 * t->parent_capacity : 16;
         t->parents = must_realloc(t->parents, t->parent_capacity * sizeof *t->parents);
@@ -231,9 +229,7 @@ static int add_parent(struct tlsf *t, uint64_t size)
 static int dedicated(struct tlsf *t, uint64_t bytes, struct block *block)
 {
     uint64_t memory;
-    int code = source_alloc(t->source, bytes, SOURCE_LAZY, &memory);
-    if (code)
-        return code;
+    TRY(source_alloc(t->source, bytes, SOURCE_LAZY, &memory));
     t->dedicated_bytes += bytes;
     *block = (struct block){.memory = memory, .size = bytes};
     return 0;

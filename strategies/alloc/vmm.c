@@ -202,10 +202,8 @@ static int unmap_chunks(struct vmm *v, struct segment *s, uint64_t start, uint64
 static int map_chunk(struct vmm *v, struct segment *s, uint64_t at)
 {
     uint64_t bytes = s->class->chunk_bytes, chunk;
-    int code = source_vm_create(v->source, bytes, &chunk);
-    if (code)
-        return code;
-    code = source_vm_map(v->source, s->range, at, chunk, bytes);
+    TRY(source_vm_create(v->source, bytes, &chunk));
+    int code = source_vm_map(v->source, s->range, at, chunk, bytes);
     if (code) {
         int released = source_vm_release(v->source, chunk, bytes);
         return released ? released : code;
@@ -276,10 +274,8 @@ static int vmm_trim(void *state)
     struct vmm *v = state;
     if (!can_release(&v->small) && !can_release(&v->large))
         return 0;
-    int code = source_sync(v->source);
-    if (code)
-        return code;
-    code = release_free_chunks(v, &v->small);
+    TRY(source_sync(v->source));
+    int code = release_free_chunks(v, &v->small);
     int second = release_free_chunks(v, &v->large);
     return code ? code : second;
 }
@@ -371,9 +367,7 @@ static int add_segment(struct vmm *v, struct size_class *c, uint64_t size)
 {
     uint64_t bytes = round_up(v->segment_bytes > size ? v->segment_bytes : size, c->chunk_bytes);
     uint64_t range;
-    int code = source_vm_reserve(v->source, bytes, &range);
-    if (code)
-        return code;
+    TRY(source_vm_reserve(v->source, bytes, &range));
     struct segment *s = must_alloc(sizeof *s + bytes / c->chunk_bytes * sizeof *s->chunks);
     *s = (struct segment){.class = c,
                           .next = c->segments,
@@ -408,9 +402,7 @@ static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct pie
 static int vmm_init(struct source *source, const struct option_values *options, void **state)
 {
     struct driver_vm_info info;
-    int code = source_vm_info(source, &info);
-    if (code)
-        return code;
+    TRY(source_vm_info(source, &info));
     if (!source->can_split)
         return error_set(&source->error, ERR_UNSUPPORTED,
                          "vmm hands out parts of a memory, and this device takes only whole ones; "

@@ -196,9 +196,7 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
                      struct device_heap **heap, struct error *error)
 {
     struct plan p = {0};
-    int code = plan(device_info(device), options, &p, error);
-    if (code)
-        return code;
+    TRY(plan(device_info(device), options, &p, error));
     struct device_heap *h = must_alloc(sizeof *h + p.arenas * sizeof h->arenas[0]);
     *h = (struct device_heap){.device = device,
                               .ops = device->ops,
@@ -220,7 +218,7 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
         h->arenas[i].batch_capacity = BATCH_COMMANDS;
         h->arenas[i].batch = must_alloc(BATCH_COMMANDS * COMMAND_BYTES);
     }
-    code = take_memories(h, options->arena, error);
+    int code = take_memories(h, options->arena, error);
     if (!code && h->own_kernels)
         code = device_heap_kernels_build(device, &h->kernels, error);
     if (!code)

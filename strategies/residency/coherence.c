@@ -159,11 +159,9 @@ static int wait_for(struct device_group *g, unsigned lane, unsigned other, uint6
         return host_waits(g, other, error);
     unsigned member = g->lanes[lane].member;
     struct device *d = g->members[member].device;
-    int code = order_use(g, lane, error);
-    if (code)
-        return code;
-    code = d->ops->events->wait(d, g->members[from->member].device,
-                                from->events[ticket % LANE_EVENTS], error);
+    TRY(order_use(g, lane, error));
+    int code = d->ops->events->wait(d, g->members[from->member].device,
+                                    from->events[ticket % LANE_EVENTS], error);
     if (!code)
         *known = ticket;
     return group_member_said(g, member, code, error);
@@ -557,10 +555,8 @@ static int move_by_host(struct device_group *g, const struct transfer *t, int fr
 static int move_to(struct device_group *g, const struct transfer *t, int from, unsigned to,
                    struct error *error)
 {
-    int code = g->direct && from != HOST_SHADOW ? move_directly(g, t, (unsigned)from, to, error)
-                                                : move_by_host(g, t, from, to, error);
-    if (code)
-        return code;
+    TRY(g->direct && from != HOST_SHADOW ? move_directly(g, t, (unsigned)from, to, error)
+                                         : move_by_host(g, t, from, to, error));
     for (struct piece *p = t->first; p && p->begin < t->end; p = p->next)
         p->current = g->how.shared ? p->current | bit((int)to) : bit((int)to);
     g->counts.migration_count++;

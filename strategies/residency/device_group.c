@@ -89,9 +89,8 @@ static int group_read(struct device *device, void *host, uint64_t memory, uint64
     struct buffer *b = buffer_of(memory);
     if (bytes == 0)
         return 0;
-    int code =
-        order_check(g, order_lane(g, 0, LANE_COMMANDS), b, offset, offset + bytes, false, error);
-    return code ? code : migrate_read(g, b, offset, bytes, host, error);
+    TRY(order_check(g, order_lane(g, 0, LANE_COMMANDS), b, offset, offset + bytes, false, error));
+    return migrate_read(g, b, offset, bytes, host, error);
 }
 
 static int group_write(struct device *device, uint64_t memory, uint64_t offset, const void *host,
@@ -103,10 +102,8 @@ static int group_write(struct device *device, uint64_t memory, uint64_t offset, 
         return 0;
     const struct command c = command_on(g, 0, &use, 1);
     struct device *d = g->members[0].device;
-    int code = command_before(g, &c, error);
-    if (code)
-        return code;
-    code = d->ops->write(d, use.buffer->memory[0], offset, host, bytes, error);
+    TRY(command_before(g, &c, error));
+    int code = d->ops->write(d, use.buffer->memory[0], offset, host, bytes, error);
     return command_after(g, &c, code, error);
 }
 
@@ -120,11 +117,9 @@ static int group_copy(struct device *device, uint64_t to, uint64_t to_offset, ui
         return 0;
     const struct command c = command_on(g, command_member(uses, 2), uses, 2);
     struct device *d = g->members[c.member].device;
-    int code = command_before(g, &c, error);
-    if (code)
-        return code;
-    code = d->ops->copy(d, uses[1].buffer->memory[c.member], to_offset,
-                        uses[0].buffer->memory[c.member], from_offset, bytes, error);
+    TRY(command_before(g, &c, error));
+    int code = d->ops->copy(d, uses[1].buffer->memory[c.member], to_offset,
+                            uses[0].buffer->memory[c.member], from_offset, bytes, error);
     return command_after(g, &c, code, error);
 }
 
@@ -137,10 +132,8 @@ static int group_fill(struct device *device, uint64_t memory, uint64_t offset, u
         return 0;
     const struct command c = command_on(g, command_member(&use, 1), &use, 1);
     struct device *d = g->members[c.member].device;
-    int code = command_before(g, &c, error);
-    if (code)
-        return code;
-    code = d->ops->fill(d, use.buffer->memory[c.member], offset, byte, bytes, error);
+    TRY(command_before(g, &c, error));
+    int code = d->ops->fill(d, use.buffer->memory[c.member], offset, byte, bytes, error);
     return command_after(g, &c, code, error);
 }
 
@@ -221,13 +214,11 @@ static int group_launch(struct device *device, struct device_program *program, s
         return error_set(error, ERR_UNSUPPORTED, "device %u of %s, whose last is device %u", member,
                          g->info.id, g->count - 1);
     const struct command c = command_on(g, member, g->uses, count);
-    int code = command_before(g, &c, error);
-    if (code)
-        return code;
+    TRY(command_before(g, &c, error));
     translate(g, member, launch, argument_count, kinds, arguments);
     struct device *d = g->members[member].device;
-    code = d->ops->launch(d, program->of[member], kernel, launch, argument_count, kinds,
-                          g->arguments, error);
+    int code = d->ops->launch(d, program->of[member], kernel, launch, argument_count, kinds,
+                              g->arguments, error);
     return command_after(g, &c, code, error);
 }
 

@@ -72,14 +72,6 @@ struct machine {
     unsigned last_line[SHADOW_VIOLATIONS];
 };
 
-/* Leaves the function with its code when a call fails. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        int try_code = (call);                                                                     \
-        if (try_code)                                                                              \
-            return try_code;                                                                       \
-    } while (0)
-
 /* shadow_memory.c */
 int shadow_fail(struct machine *m, struct source_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -174,11 +174,9 @@ static int give_alloc(struct source_heap *h, uint64_t bytes, uint64_t alignment,
 {
     uint32_t slot, words[SLOT_WORDS], stride = (uint32_t)(alignment / WORD_BYTES);
     uint32_t count = (uint32_t)((bytes + alignment - 1) / alignment);
-    int code = device_heap_alloc(h->heap, count, stride, &slot, error);
-    if (code)
-        return code;
+    TRY(device_heap_alloc(h->heap, count, stride, &slot, error));
     mirror_command(h, (uint32_t)HEAP_ALLOC | slot, count, stride);
-    code = device_heap_submit(h->heap, 0, 0, error);
+    int code = device_heap_submit(h->heap, 0, 0, error);
     if (!code)
         code = learn(h, slot, words, error);
     if (code || words[SLOT_BLOCK] == 0) {

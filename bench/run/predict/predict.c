@@ -130,9 +130,7 @@ static int make_room(struct profiling *w)
     unsigned blocks = executor_block_capacity(w->request->executor);
     trace_open(t, 0, 0, blocks);
     executor_record(w->request->executor, t);
-    int code = recorded_run(w, NULL, NULL);
-    if (code)
-        return code;
+    TRY(recorded_run(w, NULL, NULL));
     size_t events = t->event_count, uses = t->use_count;
     if (events > EVENTS_MAX)
         return error_set(&w->profile->error, ERR_UNSUPPORTED,
@@ -302,14 +300,10 @@ static int record(struct profiling *w)
     const struct allocator_ops *pool;
     struct option_values options;
     struct error *error = &w->profile->error;
-    int code = allocator_parse("pool", &pool, &options, error);
-    if (code)
-        return code;
+    TRY(allocator_parse("pool", &pool, &options, error));
     w->source = device_source(w->predictor->device, w->request->capacity_bytes);
-    code = allocator_open(&w->allocator, pool, &options, &w->source, error);
-    if (code)
-        return code;
-    code = make_room(w);
+    TRY(allocator_open(&w->allocator, pool, &options, &w->source, error));
+    int code = make_room(w);
     if (!code)
         code = record_host_times(w);
     if (!code)
