@@ -84,12 +84,12 @@ struct storm_state {
     struct experiment_settings settings;
 };
 
-static void close_storm(void *state)
+static void storm_close(void *state)
 {
     free(state);
 }
 
-static int open_storm(struct device *device, const struct experiment_settings *settings,
+static int storm_open(struct device *device, const struct experiment_settings *settings,
                       void **state, struct error *error)
 {
     (void)error;
@@ -349,8 +349,8 @@ static int records_storm(struct storm_state *s, const struct experiment_row *row
     return 0;
 }
 
-static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
-                   struct error *error)
+static int storm_measure(void *state, const struct experiment_row *row,
+                         struct experiment_record *record, struct error *error)
 {
     struct storm_state *s = state;
     if (strcmp(row->word[PARAMETER_RECORDS], driver_name) == 0)
@@ -360,8 +360,8 @@ static int measure(void *state, const struct experiment_row *row, struct experim
     return records_storm(s, row, record, error);
 }
 
-static void add_row(struct experiment_plan *plan, enum objects objects, const char *records,
-                    enum storm_threads threads, uint64_t live)
+static void storm_add_row(struct experiment_plan *plan, enum objects objects, const char *records,
+                          enum storm_threads threads, uint64_t live)
 {
     struct experiment_row *row = experiment_add_row(plan);
     experiment_put_word(row, PARAMETER_OBJECTS, object_names[objects]);
@@ -381,8 +381,8 @@ static int check_bytes(const struct experiment_settings *settings, struct error 
     return 0;
 }
 
-static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
-                struct error *error)
+static int storm_plan(const struct experiment_settings *settings, struct experiment_plan *out,
+                      struct error *error)
 {
     const uint64_t *value = settings->options.value;
     const uint64_t lives[] = {LEAST_LIVE, value[STORM_LIVE]};
@@ -390,11 +390,11 @@ static int plan(const struct experiment_settings *settings, struct experiment_pl
         for (int l = 0; l < (lives[1] > lives[0] ? 2 : 1); l++) {
             /* A device has few queues. */
             if (objects == EVENTS || l == 0)
-                add_row(out, objects, driver_name, STORM_ALONE, lives[l]);
+                storm_add_row(out, objects, driver_name, STORM_ALONE, lives[l]);
             for (int threads = 0; threads < STORM_THREADS; threads++)
                 for (int source = 0; source < RECORD_SOURCES; source++)
                     if (source != RECORDS_SLAB || threads != STORM_HANDED)
-                        add_row(out, objects, record_source_names[source], threads, lives[l]);
+                        storm_add_row(out, objects, record_source_names[source], threads, lives[l]);
         }
     return check_bytes(settings, error);
 }
@@ -407,8 +407,8 @@ const struct experiment experiment_event_storm = {
     .parameters = parameters,
     .metrics = metrics,
     .metric_count = METRICS,
-    .plan = plan,
-    .open = open_storm,
-    .measure = measure,
-    .close = close_storm,
+    .plan = storm_plan,
+    .open = storm_open,
+    .measure = storm_measure,
+    .close = storm_close,
 };

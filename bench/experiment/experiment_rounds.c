@@ -29,7 +29,7 @@ static json_t *job_of_task(void *context, const struct items_state *state)
     return job;
 }
 
-static void working(void *context, const struct items_state *state, bool begins)
+static void row_working(void *context, const struct items_state *state, bool begins)
 {
     const struct session *s = context;
     if (!begins)
@@ -40,8 +40,8 @@ static void working(void *context, const struct items_state *state, bool begins)
     text_free(&words);
 }
 
-static enum case_status ended(void *context, const struct items_state *state, const json_t *line,
-                              enum case_status status, const char *reason)
+static enum case_status row_ended(void *context, const struct items_state *state,
+                                  const json_t *line, enum case_status status, const char *reason)
 {
     const struct session *s = context;
     const json_t *row = s->rows[state->order[state->position]];
@@ -54,13 +54,13 @@ static enum case_status ended(void *context, const struct items_state *state, co
 }
 
 /* No row was begun: the device cannot do this experiment at all. */
-static int unable(void *context, const char *why, struct error *error)
+static int row_unable(void *context, const char *why, struct error *error)
 {
     const struct experiment_task *task = ((const struct session *)context)->task;
     return error_set(error, ERR_DEVICE, "%s on %s: %s", task->experiment->name, task->device, why);
 }
 
-static int round_ended(void *context, const struct items_state *state, struct error *error)
+static int rows_round_ended(void *context, const struct items_state *state, struct error *error)
 {
     const struct session *s = context;
     (void)state;
@@ -86,10 +86,10 @@ int experiment_run(const struct experiment_task *task, const json_t *root, json_
     const struct items_hooks hooks = {.context = &s,
                                       .kind = "experiment",
                                       .job = job_of_task,
-                                      .working = working,
-                                      .ended = ended,
-                                      .unable = unable,
-                                      .round_ended = round_ended};
+                                      .working = row_working,
+                                      .ended = row_ended,
+                                      .unable = row_unable,
+                                      .round_ended = rows_round_ended};
     *interrupted = false;
     if (!code)
         code = items_run(&options, &hooks, interrupted, error);
@@ -139,7 +139,7 @@ static int measure_turn(void *context, const struct items_turn *turn, json_t *do
     return code == ERR_DEVICE_LOST ? code : 0;
 }
 
-static int prepare(struct work *w, const json_t *job, struct error *error)
+static int work_prepare(struct work *w, const json_t *job, struct error *error)
 {
     w->settings.strategies = tree_get_text(job, "strategies");
     w->settings.seed = (uint64_t)json_integer_value(json_object_get(job, "seed"));
@@ -159,7 +159,7 @@ static int prepare(struct work *w, const json_t *job, struct error *error)
 int experiment_work(const json_t *job, FILE *out, struct error *error)
 {
     struct work w = {0};
-    int code = prepare(&w, job, error);
+    int code = work_prepare(&w, job, error);
     const int lost = code ? 0 : items_work(job, out, measure_turn, &w);
     /* Closing a lost device can hang; the end of the process closes it as well. */
     if (!lost && code != ERR_DEVICE_LOST) {

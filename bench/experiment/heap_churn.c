@@ -72,7 +72,7 @@ static void churn_close(struct churn *c)
     free(c->words);
 }
 
-static void put(uint32_t *command, uint32_t what, uint32_t count, uint32_t stride)
+static void put_command(uint32_t *command, uint32_t what, uint32_t count, uint32_t stride)
 {
     command[COMMAND_DO] = what;
     command[COMMAND_COUNT] = count;
@@ -80,8 +80,8 @@ static void put(uint32_t *command, uint32_t what, uint32_t count, uint32_t strid
 }
 
 /* One free or one allocation, whichever brings the load to `target_words`. */
-static void choose(struct churn *c, const struct heap_churn *settings, uint64_t target_words,
-                   uint32_t *command)
+static void choose_command(struct churn *c, const struct heap_churn *settings,
+                           uint64_t target_words, uint32_t *command)
 {
     if (c->live_words < target_words && c->spare_count > 0) {
         uint32_t slot = c->spare[--c->spare_count], stride = settings->stride_words;
@@ -90,13 +90,13 @@ static void choose(struct churn *c, const struct heap_churn *settings, uint64_t 
         c->words[slot] = count * stride;
         c->live[c->live_count++] = slot;
         c->live_words += c->words[slot];
-        put(command, (uint32_t)HEAP_ALLOC | slot, count, stride);
+        put_command(command, (uint32_t)HEAP_ALLOC | slot, count, stride);
     } else {
         uint32_t i = (uint32_t)random_below(&c->random, c->live_count), slot = c->live[i];
         c->live[i] = c->live[--c->live_count];
         c->spare[c->spare_count++] = slot;
         c->live_words -= c->words[slot];
-        put(command, (uint32_t)HEAP_FREE | slot, 0, 0);
+        put_command(command, (uint32_t)HEAP_FREE | slot, 0, 0);
     }
 }
 
@@ -120,7 +120,7 @@ struct heap_churn_result heap_churn_run(const struct heap_churn *settings)
         uint64_t target_words = (uint64_t)(share * settings->arena_words);
         before = c.live_words;
         for (unsigned i = 0; i < BATCH; i++)
-            choose(&c, settings, target_words, c.commands + (size_t)i * COMMAND_WORDS);
+            choose_command(&c, settings, target_words, c.commands + (size_t)i * COMMAND_WORDS);
         good = run_batch(&c);
     }
     struct heap_churn_result result = {

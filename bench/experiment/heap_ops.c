@@ -75,21 +75,21 @@ struct ops_state {
     struct device_heap_kernels *kernels;
 };
 
-static void close_ops(void *state)
+static void ops_close(void *state)
 {
     struct ops_state *s = state;
     device_heap_kernels_free(s->kernels);
     free(s);
 }
 
-static int open_ops(struct device *device, const struct experiment_settings *settings, void **state,
+static int ops_open(struct device *device, const struct experiment_settings *settings, void **state,
                     struct error *error)
 {
     struct ops_state *s = must_alloc(sizeof *s);
     *s = (struct ops_state){.device = device, .settings = *settings};
     int code = device_heap_kernels_build(device, &s->kernels, error);
     if (code)
-        close_ops(s);
+        ops_close(s);
     else
         *state = s;
     return code;
@@ -97,7 +97,7 @@ static int open_ops(struct device *device, const struct experiment_settings *set
 
 /* ---- a heap with so many live blocks ---- */
 
-struct run {
+struct ops_run {
     struct device *device;
     struct device_heap *heap;
     struct random random;
@@ -109,7 +109,7 @@ struct run {
     uint64_t commands; /* since visits were last read */
 };
 
-static void log_command(struct run *r, uint32_t what, uint32_t count)
+static void log_command(struct ops_run *r, uint32_t what, uint32_t count)
 {
     if (r->log_count == r->log_capacity) {
         r->log_capacity = r->log_capacity ? 2 * r->log_capacity : 1 << 16;
@@ -121,28 +121,28 @@ static void log_command(struct run *r, uint32_t what, uint32_t count)
     command[COMMAND_STRIDE] = count ? 1 : 0;
 }
 
-static int add_alloc(struct run *r, uint32_t place, struct error *error)
+static int add_alloc(struct ops_run *r, uint32_t index, struct error *error)
 {
     uint32_t words = heap_random_words(&r->random, SIZES_UNIFORM, r->words);
-    int code = device_heap_alloc(r->heap, words, 1, &r->slots[place], error);
-    log_command(r, (uint32_t)HEAP_ALLOC | r->slots[place], words);
+    int code = device_heap_alloc(r->heap, words, 1, &r->slots[index], error);
+    log_command(r, (uint32_t)HEAP_ALLOC | r->slots[index], words);
     return code;
 }
 
 /* A live block goes, and the next command puts another one in its place. */
-static int add_command(struct run *r, struct error *error)
+static int add_command(struct ops_run *r, struct error *error)
 {
     r->commands++;
     r->frees_next = !r->frees_next;
     if (!r->frees_next)
         return add_alloc(r, r->live - 1, error);
-    uint32_t place = (uint32_t)random_below(&r->random, r->live), slot = r->slots[place];
-    r->slots[place] = r->slots[r->live - 1];
+    uint32_t index = (uint32_t)random_below(&r->random, r->live), slot = r->slots[index];
+    r->slots[index] = r->slots[r->live - 1];
     log_command(r, (uint32_t)HEAP_FREE | slot, 0);
     return device_heap_free(r->heap, slot, error);
 }
 
-static int submit(struct run *r, uint32_t commands, struct error *error)
+static int ops_submit(struct ops_run *r, uint32_t commands, struct error *error)
 {
     int code = 0;
     for (uint32_t i = 0; i < commands && !code; i++)
@@ -156,12 +156,12 @@ static enum device_heap_policy policy_of(const struct experiment_row *row)
 }
 
 /* All blocks, and then each of them replaced once on average. */
-static int open_run(struct run *r, struct ops_state *s, const struct experiment_row *row,
-                    struct error *error)
+static int ops_open_run(struct ops_run *r, struct ops_state *s, const struct experiment_row *row,
+                        struct error *error)
 {
     const uint32_t live = (uint32_t)row->number[PARAMETER_LIVE];
     const uint32_t words = (uint32_t)s->settings.options.value[OPS_WORDS];
-    *r = (struct run){.device = s->device, .random = {live}, .live = live, .words = words};
+    *r = (struct ops_run){.device = s->device, .random = {live}, .live = live, .words = words};
     /* Two thirds full, and never so small that it cannot be. */
     const struct device_heap_options heap = {
         .policy = policy_of(row),
@@ -176,10 +176,10 @@ static int open_run(struct run *r, struct ops_state *s, const struct experiment_
         code = add_alloc(r, i, error);
     if (!code)
         code = device_heap_submit(r->heap, 0, 0, error);
-    return code ? code : submit(r, 2 * live, error);
+    return code ? code : ops_submit(r, 2 * live, error);
 }
 
-static void close_run(struct run *r)
+static void ops_close_run(struct ops_run *r)
 {
     device_heap_close(r->heap);
     free(r->slots);
@@ -189,12 +189,12 @@ static void close_run(struct run *r)
 /* ---- times ---- */
 
 /* Batches of one size behind a long one: *op_ns on the device's clock, *submit_ns on the host's. */
-static int time_batches(struct run *r, const struct batch *b, double *op_ns, double *submit_ns,
+static int time_batches(struct ops_run *r, const struct batch *b, double *op_ns, double *submit_ns,
                         struct error *error)
 {
     const struct device_ops *ops = r->device->ops;
     uint64_t device_ns = 0, host_ns = 0;
-    int code = submit(r, LONG_COMMANDS, error);
+    int code = ops_submit(r, LONG_COMMANDS, error);
     if (!code)
         code = ops->mark(r->device, MARK_START, error);
     for (uint32_t i = 0; i < b->count && !code; i++) {
@@ -216,7 +216,7 @@ static int time_batches(struct run *r, const struct batch *b, double *op_ns, dou
     return code;
 }
 
-static int time_tries(struct run *r, const struct batch *b, double *op_ns, double *submit_ns,
+static int time_tries(struct ops_run *r, const struct batch *b, double *op_ns, double *submit_ns,
                       struct error *error)
 {
     int code = 0;
@@ -231,7 +231,7 @@ static int time_tries(struct run *r, const struct batch *b, double *op_ns, doubl
 
 /* Least squares, of relative errors, of op = command + launch / batch, with a launch term for
  * either kind of batch. */
-static void fit(const double op_ns[BATCHES], double *command_ns, double launch_ns[2])
+static void ops_fit(const double op_ns[BATCHES], double *command_ns, double launch_ns[2])
 {
     double xx[2] = {0, 0}, x[2] = {0, 0}, xy[2] = {0, 0}, y = 0, n = 0;
     for (unsigned b = 0; b < BATCHES; b++) {
@@ -252,7 +252,7 @@ static void fit(const double op_ns[BATCHES], double *command_ns, double launch_n
         launch_ns[kind] = (xy[kind] - *command_ns * x[kind]) / xx[kind];
 }
 
-static int time_all(struct run *r, struct experiment_record *record, struct error *error)
+static int time_all(struct ops_run *r, struct experiment_record *record, struct error *error)
 {
     double op_ns[BATCHES], submit_ns, command_ns, launch_ns[2];
     int code = 0;
@@ -268,7 +268,7 @@ static int time_all(struct run *r, struct experiment_record *record, struct erro
     }
     if (code)
         return code;
-    fit(op_ns, &command_ns, launch_ns);
+    ops_fit(op_ns, &command_ns, launch_ns);
     experiment_take(record, METRIC_command_ns, command_ns);
     experiment_take(record, METRIC_launch_few_ns, launch_ns[0]);
     experiment_take(record, METRIC_launch_ns, launch_ns[1]);
@@ -278,7 +278,8 @@ static int time_all(struct run *r, struct experiment_record *record, struct erro
 /* ---- a row ---- */
 
 /* The device's own walk: the heap is sound, has refused nothing, and has what was not freed. */
-static int check(struct run *r, uint64_t header[HEAP_HEADER_WORDS], struct error *error)
+static int ops_check_heap(struct ops_run *r, uint64_t header[HEAP_HEADER_WORDS],
+                          struct error *error)
 {
     uint64_t report[REPORT_WORDS], broken = 0;
     char status[128];
@@ -299,8 +300,8 @@ static int check(struct run *r, uint64_t header[HEAP_HEADER_WORDS], struct error
 }
 
 /* The same commands on the host leave the same words, in the index and in the address buffer. */
-static int compare(struct run *r, const char *what, uint64_t memory, const uint32_t *expected,
-                   uint64_t words, struct error *error)
+static int ops_compare(struct ops_run *r, const char *what, uint64_t memory,
+                       const uint32_t *expected, uint64_t words, struct error *error)
 {
     uint32_t *found = must_alloc(words * sizeof *found);
     int code = r->device->ops->read(r->device, found, memory, 0, words * sizeof *found, error);
@@ -312,7 +313,7 @@ static int compare(struct run *r, const char *what, uint64_t memory, const uint3
     return code;
 }
 
-static int check_words(struct run *r, enum device_heap_policy policy, struct error *error)
+static int ops_check_words(struct ops_run *r, enum device_heap_policy policy, struct error *error)
 {
     const struct device_heap_parts parts = device_heap_parts(r->heap, 0);
     const uint64_t index_words = heap_index_words(policy, parts.capacity);
@@ -327,41 +328,41 @@ static int check_words(struct run *r, enum device_heap_policy policy, struct err
                              .padding = DEVICE_HEAP_TIGHT};
     host_heap_init(&host);
     host_heap_ops(&host, r->log, (uint32_t)r->log_count, NULL, 0);
-    int code = compare(r, "index", parts.index, host.index, index_words, error);
+    int code = ops_compare(r, "index", parts.index, host.index, index_words, error);
     if (!code)
-        code =
-            compare(r, "address buffer", device_heap_slots(r->heap), host.slots, slot_words, error);
+        code = ops_compare(r, "address buffer", device_heap_slots(r->heap), host.slots, slot_words,
+                           error);
     free(host.index);
     free(host.arena);
     free(host.slots);
     return code;
 }
 
-static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
-                   struct error *error)
+static int ops_measure(void *state, const struct experiment_row *row,
+                       struct experiment_record *record, struct error *error)
 {
-    struct run r;
+    struct ops_run r;
     uint64_t before[HEAP_HEADER_WORDS], after[HEAP_HEADER_WORDS];
-    int code = open_run(&r, state, row, error);
+    int code = ops_open_run(&r, state, row, error);
     if (!code)
-        code = check(&r, before, error);
+        code = ops_check_heap(&r, before, error);
     r.commands = 0;
     if (!code)
         code = time_all(&r, record, error);
     if (!code)
-        code = check(&r, after, error);
+        code = ops_check_heap(&r, after, error);
     if (!code)
-        code = check_words(&r, policy_of(row), error);
+        code = ops_check_words(&r, policy_of(row), error);
     if (!code) /* counters of the heap have 32 bits, and wrap */
         experiment_take(record, METRIC_visit_count,
                         (double)((uint32_t)(after[HEAP_VISITS] - before[HEAP_VISITS]) *
                                  UINT64_C(1000) / r.commands));
-    close_run(&r);
+    ops_close_run(&r);
     return code;
 }
 
-static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
-                struct error *error)
+static int ops_plan(const struct experiment_settings *settings, struct experiment_plan *out,
+                    struct error *error)
 {
     uint64_t least = settings->options.value[OPS_LIVE_MOST];
     (void)error;
@@ -384,8 +385,8 @@ const struct experiment experiment_heap_ops = {
     .parameters = parameters,
     .metrics = metrics,
     .metric_count = METRICS,
-    .plan = plan,
-    .open = open_ops,
-    .measure = measure,
-    .close = close_ops,
+    .plan = ops_plan,
+    .open = ops_open,
+    .measure = ops_measure,
+    .close = ops_close,
 };

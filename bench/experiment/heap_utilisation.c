@@ -50,7 +50,7 @@ struct utilisation_state {
     bool is_host;
 };
 
-static int open_utilisation(struct device *device, const struct experiment_settings *settings,
+static int utilisation_open(struct device *device, const struct experiment_settings *settings,
                             void **state, struct error *error)
 {
     struct utilisation_state *s = must_alloc(sizeof *s);
@@ -61,8 +61,8 @@ static int open_utilisation(struct device *device, const struct experiment_setti
     return 0;
 }
 
-static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
-                   struct error *error)
+static int utilisation_measure(void *state, const struct experiment_row *row,
+                               struct experiment_record *record, struct error *error)
 {
     const struct utilisation_state *s = state;
     const struct experiment_settings *settings = &s->settings;
@@ -95,8 +95,8 @@ static int measure(void *state, const struct experiment_row *row, struct experim
     return 0;
 }
 
-static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
-                struct error *error)
+static int utilisation_plan(const struct experiment_settings *settings, struct experiment_plan *out,
+                            struct error *error)
 {
     const bool both = settings->options.value[UTILISATION_STRIDE] > 1;
     (void)error;
@@ -120,8 +120,8 @@ const struct experiment experiment_heap_utilisation = {
     .parameters = parameters,
     .metrics = metrics,
     .metric_count = METRICS,
-    .plan = plan,
-    .open = open_utilisation,
-    .measure = measure,
+    .plan = utilisation_plan,
+    .open = utilisation_open,
+    .measure = utilisation_measure,
     .close = free,
 };

@@ -132,7 +132,7 @@ static void choose_probes(struct isosurface *s)
     }
 }
 
-static void close_isosurface(void *state)
+static void surface_close(void *state)
 {
     struct isosurface *s = state;
     marcher_close(&s->marcher);
@@ -141,8 +141,8 @@ static void close_isosurface(void *state)
     free(s);
 }
 
-static int open_isosurface(struct device *device, const struct experiment_settings *settings,
-                           void **state, struct error *error)
+static int surface_open(struct device *device, const struct experiment_settings *settings,
+                        void **state, struct error *error)
 {
     struct isosurface *s = must_alloc(sizeof *s);
     const uint64_t *value = settings->options.value;
@@ -340,8 +340,8 @@ static void take_surface(struct isosurface *s, struct experiment_record *record)
     experiment_take(record, METRIC_largest_chunk_bytes, (double)(largest * TRIANGLE_BYTES));
 }
 
-static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
-                   struct error *error)
+static int surface_measure(void *state, const struct experiment_row *row,
+                           struct experiment_record *record, struct error *error)
 {
     struct isosurface *s = state;
     const struct isosurface_method *method = isosurface_find_method(row->word[PARAMETER_METHOD]);
@@ -380,8 +380,8 @@ static int measure(void *state, const struct experiment_row *row, struct experim
 
 /* ---- the rows -------------------------------------------------------------------------------- */
 
-static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
-                struct error *error)
+static int surface_plan(const struct experiment_settings *settings, struct experiment_plan *out,
+                        struct error *error)
 {
     char strategy[EXPERIMENT_WORD_MAX];
     (void)error;
@@ -402,8 +402,8 @@ const struct experiment experiment_isosurface = {
     .parameters = parameters,
     .metrics = metrics,
     .metric_count = METRICS,
-    .plan = plan,
-    .open = open_isosurface,
-    .measure = measure,
-    .close = close_isosurface,
+    .plan = surface_plan,
+    .open = surface_open,
+    .measure = surface_measure,
+    .close = surface_close,
 };

@@ -114,14 +114,14 @@ static int count_all(struct overflow *s, struct device *device, uint32_t cells, 
     return check_counts(s, &field, cells, error);
 }
 
-static void close_overflow(void *state)
+static void overflow_close(void *state)
 {
     struct overflow *s = state;
     free(s->counts);
     free(s);
 }
 
-static int open_overflow(struct device *device, const struct experiment_settings *settings,
+static int overflow_open(struct device *device, const struct experiment_settings *settings,
                          void **state, struct error *error)
 {
     const uint64_t *value = settings->options.value;
@@ -132,7 +132,7 @@ static int open_overflow(struct device *device, const struct experiment_settings
     s->counts = must_alloc((size_t)s->layers * s->window * s->window * sizeof *s->counts);
     int code = count_all(s, device, (uint32_t)value[OPTION_CELLS], error);
     if (code)
-        close_overflow(s);
+        overflow_close(s);
     else
         *state = s;
     return code;
@@ -191,8 +191,8 @@ static double claim_ratio(const struct overflow *s, size_t k, double pool_triang
     return pow((double)above / (double)all, (double)k);
 }
 
-static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
-                   struct error *error)
+static int overflow_measure(void *state, const struct experiment_row *row,
+                            struct experiment_record *record, struct error *error)
 {
     const struct overflow *s = state;
     const size_t k = row->number[PARAMETER_CHUNKS];
@@ -211,8 +211,8 @@ static int measure(void *state, const struct experiment_row *row, struct experim
 
 /* ---- the rows -------------------------------------------------------------------------------- */
 
-static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
-                struct error *error)
+static int overflow_plan(const struct experiment_settings *settings, struct experiment_plan *out,
+                         struct error *error)
 {
     static const uint64_t percents[] = {50, 80, 100, 110, 120, 150, 200, 300, 500, 800};
     const uint64_t window = settings->options.value[OPTION_WINDOW];
@@ -234,8 +234,8 @@ const struct experiment experiment_overflow = {
     .parameters = parameters,
     .metrics = metrics,
     .metric_count = METRICS,
-    .plan = plan,
-    .open = open_overflow,
-    .measure = measure,
-    .close = close_overflow,
+    .plan = overflow_plan,
+    .open = overflow_open,
+    .measure = overflow_measure,
+    .close = overflow_close,
 };

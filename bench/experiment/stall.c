@@ -87,7 +87,7 @@ struct stall {
     uint64_t frames;    /* those that are not timed included */
 };
 
-static void close_stall(void *state)
+static void stall_close(void *state)
 {
     struct stall *s = state;
     if (s->counts)
@@ -99,7 +99,7 @@ static void close_stall(void *state)
     free(s);
 }
 
-static int open_stall(struct device *device, const struct experiment_settings *settings,
+static int stall_open(struct device *device, const struct experiment_settings *settings,
                       void **state, struct error *error)
 {
     struct stall *s = must_alloc(sizeof *s);
@@ -117,7 +117,7 @@ static int open_stall(struct device *device, const struct experiment_settings *s
     if (!code)
         code = s->ops->alloc(device, s->frames * 4, &s->counts, error);
     if (code)
-        close_stall(s);
+        stall_close(s);
     else
         *state = s;
     return code;
@@ -125,7 +125,7 @@ static int open_stall(struct device *device, const struct experiment_settings *s
 
 /* ---- a row ----------------------------------------------------------------------------------- */
 
-struct run {
+struct stall_run {
     struct stall *s;
     const struct experiment_row *row;
     struct experiment_record *record;
@@ -143,103 +143,103 @@ struct stall_method {
     const char *name;
     bool uses_allocator;
     double (*claim_ns)(double spin_ns, double host_work_ns);
-    int (*open)(struct run *r, struct error *error);
+    int (*open)(struct stall_run *r, struct error *error);
     /* Memory for the frame whose need is being computed, in the place of an earlier one's, and the
      * kernel that fills it. */
-    int (*frame)(struct run *r, uint32_t frame, struct error *error);
+    int (*frame)(struct stall_run *r, uint32_t frame, struct error *error);
     /* Not timed: where the words of a frame are. ERR_WRONG unless they are `count`. */
-    int (*locate)(struct run *r, uint32_t frame, uint32_t count, uint64_t *memory,
+    int (*locate)(struct stall_run *r, uint32_t frame, uint32_t count, uint64_t *memory,
                   uint64_t *offset_words, struct error *error);
-    void (*close)(struct run *r);
+    void (*close)(struct stall_run *r);
 };
 
-static uint32_t most_words(const struct run *r)
+static uint32_t most_words(const struct stall_run *r)
 {
     return (uint32_t)r->s->settings.options.value[STALL_WORDS];
 }
 
 /* ---- readback ---- */
 
-static double sum(double spin_ns, double host_work_ns)
+static double claim_sum(double spin_ns, double host_work_ns)
 {
     return spin_ns + host_work_ns;
 }
 
-static int readback_open(struct run *r, struct error *error)
+static int readback_open(struct stall_run *r, struct error *error)
 {
     return experiment_open_allocator(&r->allocator, r->row->word[PARAMETER_STRATEGY], &r->source,
                                      error);
 }
 
-static int free_slot(struct run *r, unsigned place, struct error *error)
+static int free_slot(struct stall_run *r, unsigned turn, struct error *error)
 {
-    const uint64_t bytes = r->bytes[place];
+    const uint64_t bytes = r->bytes[turn];
     if (!bytes)
         return 0;
-    r->bytes[place] = 0;
-    int code = allocator_free(&r->allocator, &r->block[place], "frame", bytes);
+    r->bytes[turn] = 0;
+    int code = allocator_free(&r->allocator, &r->block[turn], "frame", bytes);
     return code ? error_set(error, code, "%s", r->source.error.text) : 0;
 }
 
-static int take_slot(struct run *r, unsigned place, uint64_t bytes, struct error *error)
+static int take_slot(struct stall_run *r, unsigned turn, uint64_t bytes, struct error *error)
 {
     const struct alloc_request request = {.size = bytes, .alignment = 4, .tag = "frame"};
-    int code = free_slot(r, place, error);
+    int code = free_slot(r, turn, error);
     if (code)
         return code;
-    code = allocator_alloc(&r->allocator, &request, &r->block[place]);
+    code = allocator_alloc(&r->allocator, &request, &r->block[turn]);
     if (code)
         return error_set(error, code, "%s", r->source.error.text);
-    r->bytes[place] = bytes;
+    r->bytes[turn] = bytes;
     return 0;
 }
 
-static int readback_frame(struct run *r, uint32_t frame, struct error *error)
+static int readback_frame(struct stall_run *r, uint32_t frame, struct error *error)
 {
     struct stall *s = r->s;
-    const unsigned place = frame % LIVE_FRAMES;
+    const unsigned turn = frame % LIVE_FRAMES;
     uint32_t count;
     const uint64_t began = clock_ns();
     int code = s->ops->read(s->device, &count, s->counts, (uint64_t)frame * 4, 4, error);
     r->readback_ns = clock_ns() - began;
     if (!code)
-        code = take_slot(r, place, (uint64_t)count * 4, error);
+        code = take_slot(r, turn, (uint64_t)count * 4, error);
     r->blocked_ns = clock_ns() - began;
-    const union launch_value arguments[] = {{.memory = r->block[place].memory},
-                                            {.i64 = (int64_t)r->block[place].offset / 4},
+    const union launch_value arguments[] = {{.memory = r->block[turn].memory},
+                                            {.i64 = (int64_t)r->block[turn].offset / 4},
                                             {.u32 = frame}};
     return code ? code : kernels_launch(&s->built, KERNEL_CONSUME, count, arguments, error);
 }
 
-static int readback_locate(struct run *r, uint32_t frame, uint32_t count, uint64_t *memory,
+static int readback_locate(struct stall_run *r, uint32_t frame, uint32_t count, uint64_t *memory,
                            uint64_t *offset_words, struct error *error)
 {
-    const unsigned place = frame % LIVE_FRAMES;
-    if (r->bytes[place] != (uint64_t)count * 4)
+    const unsigned turn = frame % LIVE_FRAMES;
+    if (r->bytes[turn] != (uint64_t)count * 4)
         return error_set(error, ERR_WRONG, "frame %u has %llu bytes for %u words", frame,
-                         (unsigned long long)r->bytes[place], count);
-    *memory = r->block[place].memory;
-    *offset_words = r->block[place].offset / 4;
+                         (unsigned long long)r->bytes[turn], count);
+    *memory = r->block[turn].memory;
+    *offset_words = r->block[turn].offset / 4;
     return 0;
 }
 
-static void readback_close(struct run *r)
+static void readback_close(struct stall_run *r)
 {
     if (!r->allocator.ops)
         return;
-    for (unsigned place = 0; place < LIVE_FRAMES; place++)
-        free_slot(r, place, NULL);
+    for (unsigned turn = 0; turn < LIVE_FRAMES; turn++)
+        free_slot(r, turn, NULL);
     allocator_close(&r->allocator);
 }
 
 /* ---- heap ---- */
 
-static double longer(double spin_ns, double host_work_ns)
+static double claim_longer(double spin_ns, double host_work_ns)
 {
     return fmax(spin_ns, host_work_ns);
 }
 
-static int heap_open(struct run *r, struct error *error)
+static int heap_open(struct stall_run *r, struct error *error)
 {
     /* Room for all live frames at their worst, and as much again for what is between them. */
     const struct device_heap_options heap = {
@@ -251,26 +251,26 @@ static int heap_open(struct run *r, struct error *error)
     return device_heap_open(r->s->device, &heap, &r->heap, error);
 }
 
-static int heap_frame(struct run *r, uint32_t frame, struct error *error)
+static int heap_frame(struct stall_run *r, uint32_t frame, struct error *error)
 {
     struct stall *s = r->s;
-    const unsigned place = frame % LIVE_FRAMES;
-    int code = frame < LIVE_FRAMES ? 0 : device_heap_free(r->heap, r->slot[place], error);
+    const unsigned turn = frame % LIVE_FRAMES;
+    int code = frame < LIVE_FRAMES ? 0 : device_heap_free(r->heap, r->slot[turn], error);
     if (!code)
-        code = device_heap_alloc_counted(r->heap, frame, 1, &r->slot[place], error);
+        code = device_heap_alloc_counted(r->heap, frame, 1, &r->slot[turn], error);
     if (!code)
         code = device_heap_submit(r->heap, s->counts, frame + 1, error);
     const union launch_value arguments[] = {
         {.memory = device_heap_slots(r->heap)},
-        {.memory = device_heap_arena(r->heap, r->slot[place])},
-        {.u32 = r->slot[place]},
+        {.memory = device_heap_arena(r->heap, r->slot[turn])},
+        {.u32 = r->slot[turn]},
         {.u32 = frame},
     };
     return code ? code
                 : kernels_launch(&s->built, KERNEL_CONSUME_SLOT, most_words(r), arguments, error);
 }
 
-static int heap_locate(struct run *r, uint32_t frame, uint32_t count, uint64_t *memory,
+static int heap_locate(struct stall_run *r, uint32_t frame, uint32_t count, uint64_t *memory,
                        uint64_t *offset_words, struct error *error)
 {
     const uint32_t number = r->slot[frame % LIVE_FRAMES];
@@ -284,14 +284,14 @@ static int heap_locate(struct run *r, uint32_t frame, uint32_t count, uint64_t *
     return code;
 }
 
-static void heap_close(struct run *r)
+static void heap_close(struct stall_run *r)
 {
     device_heap_close(r->heap);
 }
 
 static const struct stall_method methods[] = {
-    {"readback", true, sum, readback_open, readback_frame, readback_locate, readback_close},
-    {"heap", false, longer, heap_open, heap_frame, heap_locate, heap_close},
+    {"readback", true, claim_sum, readback_open, readback_frame, readback_locate, readback_close},
+    {"heap", false, claim_longer, heap_open, heap_frame, heap_locate, heap_close},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -304,7 +304,7 @@ static void host_work(uint64_t ns)
         ;
 }
 
-static int frame(struct run *r, uint32_t number, struct error *error)
+static int stall_frame(struct stall_run *r, uint32_t number, struct error *error)
 {
     struct stall *s = r->s;
     const uint64_t spin_ns = r->row->number[PARAMETER_SPIN];
@@ -317,10 +317,10 @@ static int frame(struct run *r, uint32_t number, struct error *error)
     return code ? code : r->method->frame(r, number, error);
 }
 
-static int timed_frame(struct run *r, uint32_t number, struct error *error)
+static int timed_frame(struct stall_run *r, uint32_t number, struct error *error)
 {
     const uint64_t began = clock_ns();
-    int code = frame(r, number, error);
+    int code = stall_frame(r, number, error);
     const uint64_t ns = clock_ns() - began;
     experiment_take(r->record, METRIC_enqueue_ns, (double)(ns - r->blocked_ns));
     experiment_take(r->record, METRIC_blocked_ns, (double)r->blocked_ns);
@@ -329,14 +329,14 @@ static int timed_frame(struct run *r, uint32_t number, struct error *error)
     return code;
 }
 
-static int run_frames(struct run *r, struct error *error)
+static int run_frames(struct stall_run *r, struct error *error)
 {
     struct stall *s = r->s;
     const double spin_ns = (double)r->row->number[PARAMETER_SPIN];
     const double work_ns = (double)r->row->number[PARAMETER_WORK];
     int code = 0;
     for (uint32_t f = 0; f < LIVE_FRAMES && !code; f++)
-        code = frame(r, f, error);
+        code = stall_frame(r, f, error);
     if (!code)
         code = s->ops->sync(s->device, error);
     const uint64_t began = clock_ns();
@@ -350,7 +350,7 @@ static int run_frames(struct run *r, struct error *error)
     return code;
 }
 
-static int check_frame(struct run *r, uint32_t number, uint32_t *content, struct error *error)
+static int check_frame(struct stall_run *r, uint32_t number, uint32_t *content, struct error *error)
 {
     struct stall *s = r->s;
     const uint32_t count = stall_size(number, most_words(r));
@@ -366,7 +366,7 @@ static int check_frame(struct run *r, uint32_t number, uint32_t *content, struct
 }
 
 /* What the last frames left in memory, word by word. */
-static int check(struct run *r, struct error *error)
+static int stall_check(struct stall_run *r, struct error *error)
 {
     const uint32_t frames = (uint32_t)r->s->frames;
     uint32_t *content = must_alloc(most_words(r) * sizeof *content);
@@ -377,7 +377,7 @@ static int check(struct run *r, struct error *error)
     return code;
 }
 
-static void take_counts(struct run *r)
+static void take_counts(struct stall_run *r)
 {
     const struct source_counts *c = &r->source.counts;
     const uint64_t held_bytes = r->heap ? device_heap_held_bytes(r->heap) : 0;
@@ -388,11 +388,11 @@ static void take_counts(struct run *r)
                     (double)(c->peak_reserved_bytes + held_bytes));
 }
 
-static int measure(void *state, const struct experiment_row *row, struct experiment_record *record,
-                   struct error *error)
+static int stall_measure(void *state, const struct experiment_row *row,
+                         struct experiment_record *record, struct error *error)
 {
     struct stall *s = state;
-    struct run r = {.s = s, .row = row, .record = record, .method = methods};
+    struct stall_run r = {.s = s, .row = row, .record = record, .method = methods};
     while (strcmp(r.method->name, row->word[PARAMETER_METHOD]) != 0)
         r.method++;
     r.source = device_source(s->device, s->settings.capacity_bytes);
@@ -402,7 +402,7 @@ static int measure(void *state, const struct experiment_row *row, struct experim
     if (!code)
         take_counts(&r);
     if (!code)
-        code = check(&r, error);
+        code = stall_check(&r, error);
     r.method->close(&r);
     return code;
 }
@@ -424,8 +424,8 @@ static void add_rows(struct experiment_plan *plan, const char *method, const cha
         }
 }
 
-static int plan(const struct experiment_settings *settings, struct experiment_plan *out,
-                struct error *error)
+static int stall_plan(const struct experiment_settings *settings, struct experiment_plan *out,
+                      struct error *error)
 {
     const uint64_t longest_ns = settings->options.value[STALL_LONGEST] * 1000;
     char strategy[EXPERIMENT_WORD_MAX];
@@ -445,8 +445,8 @@ const struct experiment experiment_stall = {
     .parameters = parameters,
     .metrics = metrics,
     .metric_count = METRICS,
-    .plan = plan,
-    .open = open_stall,
-    .measure = measure,
-    .close = close_stall,
+    .plan = stall_plan,
+    .open = stall_open,
+    .measure = stall_measure,
+    .close = stall_close,
 };

@@ -101,7 +101,7 @@ static const struct host_kernel host_kernels[] = {
     [BENCH_SIXTEEN] = {"sixteen", host_empty},
 };
 
-static int build(struct bench *b, struct error *error)
+static int bench_build(struct bench *b, struct error *error)
 {
     const enum kernel_language language = device_info(b->device)->language;
     const struct kernel_source source = {
@@ -118,9 +118,9 @@ static int build(struct bench *b, struct error *error)
 
 /* ---- launches ---- */
 
-static int launch(struct bench *b, enum bench_kernel kernel, int64_t items, size_t count,
-                  const enum launch_arg_kind *kinds, const union launch_value *arguments,
-                  struct error *error)
+static int bench_launch(struct bench *b, enum bench_kernel kernel, int64_t items, size_t count,
+                        const enum launch_arg_kind *kinds, const union launch_value *arguments,
+                        struct error *error)
 {
     const struct launch shape = {.extent = {items, 1, 1}, .rank = 1};
     return b->ops->launch(b->device, b->program, kernel, &shape, count, kinds, arguments, error);
@@ -130,7 +130,7 @@ static int spin_iterations(struct bench *b, int64_t iterations, struct error *er
 {
     static const enum launch_arg_kind kinds[] = {ARG_MEMORY, ARG_I64};
     const union launch_value arguments[] = {{.memory = b->scratch}, {.i64 = iterations}};
-    return launch(b, BENCH_SPIN, 1, 2, kinds, arguments, error);
+    return bench_launch(b, BENCH_SPIN, 1, 2, kinds, arguments, error);
 }
 
 int bench_spin(struct bench *b, uint64_t ns, struct error *error)
@@ -143,7 +143,7 @@ int bench_touch(struct bench *b, uint64_t memory, uint64_t bytes, struct error *
     static const enum launch_arg_kind kinds[] = {ARG_MEMORY, ARG_I64};
     int64_t pages = (int64_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES);
     const union launch_value arguments[] = {{.memory = memory}, {.i64 = pages}};
-    return launch(b, BENCH_TOUCH, pages, 2, kinds, arguments, error);
+    return bench_launch(b, BENCH_TOUCH, pages, 2, kinds, arguments, error);
 }
 
 int bench_sync(struct bench *b, struct error *error)
@@ -188,7 +188,7 @@ static int time_spin(struct bench *b, int64_t iterations, uint64_t *ns, struct e
 
 /* More iterations until they take longer than what launching them costs; then the least of a few,
  * because clocks go up under load and anything else only makes it slower. */
-static int calibrate(struct bench *b, struct error *error)
+static int bench_calibrate(struct bench *b, struct error *error)
 {
     enum { TRIES = 5, LONG_NS = 4000000 };
     int64_t iterations = 1024;
@@ -211,7 +211,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static int allocate(struct bench *b, struct error *error)
+static int bench_allocate(struct bench *b, struct error *error)
 {
     const uint64_t mib = 1 << 20;
     const struct device_info *info = device_info(b->device);
@@ -241,10 +241,10 @@ int bench_open(struct bench *b, struct error *error)
     b->random.state = b->options->seed;
     b->atlas->timer_ns = (double)clock_reading_ns(NULL);
     b->launch_ns = b->launch_device_ns = NAN;
-    int code = build(b, error);
+    int code = bench_build(b, error);
     if (!code)
-        code = allocate(b, error);
-    return code ? code : calibrate(b, error);
+        code = bench_allocate(b, error);
+    return code ? code : bench_calibrate(b, error);
 }
 
 void bench_close(struct bench *b)
@@ -317,7 +317,7 @@ struct command {
 static int call_launch(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
     (void)bytes, (void)turn;
-    return launch(b, BENCH_EMPTY, 1, 0, NULL, NULL, error);
+    return bench_launch(b, BENCH_EMPTY, 1, 0, NULL, NULL, error);
 }
 
 static int call_launch_16(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
@@ -332,7 +332,7 @@ static int call_launch_16(struct bench *b, uint64_t bytes, unsigned turn, struct
         kinds[HALF + i] = ARG_I64;
         arguments[HALF + i].i64 = turn + i;
     }
-    return launch(b, BENCH_SIXTEEN, 1, 2 * HALF, kinds, arguments, error);
+    return bench_launch(b, BENCH_SIXTEEN, 1, 2 * HALF, kinds, arguments, error);
 }
 
 static int call_many_launches(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)

@@ -36,7 +36,7 @@ static void file_cell(struct bench *b, const struct cell *cell)
     }
 }
 
-static void say(struct bench *b, const char *doing, bool with_atlas)
+static void atlas_say(struct bench *b, const char *doing, bool with_atlas)
 {
     if (b->listener)
         b->listener(b->context, doing, with_atlas ? b->atlas : NULL);
@@ -149,7 +149,7 @@ static const uint64_t snapshot_ns = 1000000000;
 
 /* Whether a memory of the cell's size is free on the device; if not, cell->skipped says so. On a CPU
  * half of the free memory is left to other programs. */
-static bool fits(const struct bench *b, struct cell *cell)
+static bool cell_fits(const struct bench *b, struct cell *cell)
 {
     char size[32], left_text[32];
     uint64_t left = cell->bytes < LARGE_BYTES ? 0 : b->ops->free_bytes(b->device);
@@ -162,9 +162,9 @@ static bool fits(const struct bench *b, struct cell *cell)
 }
 
 /* Any failure but ERR_DEVICE_LOST becomes cell->skipped. */
-static int visit(struct bench *b, struct cell *cell, struct error *error)
+static int cell_visit(struct bench *b, struct cell *cell, struct error *error)
 {
-    if (cell->subject && strcmp(cell->method, "command") != 0 && !fits(b, cell))
+    if (cell->subject && strcmp(cell->method, "command") != 0 && !cell_fits(b, cell))
         return 0;
     struct error why = {0};
     uint64_t began = clock_ns();
@@ -176,7 +176,7 @@ static int visit(struct bench *b, struct cell *cell, struct error *error)
     return code == ERR_DEVICE_LOST ? error_set(error, code, "%s", why.text) : 0;
 }
 
-static void shuffle(struct random *random, size_t *order, size_t count)
+static void shuffle_cells(struct random *random, size_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         order[i] = i;
@@ -207,7 +207,7 @@ static void say_round(struct bench *b, const struct cells *cells, unsigned round
     char doing[96];
     snprintf(doing, sizeof doing, "sizes, round %u, %zu of %zu", round + 1, position, cells->count);
     file_all(b, cells);
-    say(b, doing, true);
+    atlas_say(b, doing, true);
 }
 
 static int visit_all(struct bench *b, struct cells *cells, const struct effort *effort,
@@ -221,12 +221,12 @@ static int visit_all(struct bench *b, struct cells *cells, const struct effort *
     int code = 0;
     do {
         visited = 0;
-        shuffle(&b->random, order, cells->count);
+        shuffle_cells(&b->random, order, cells->count);
         for (size_t i = 0; i < cells->count && !code; i++) {
             struct cell *cell = &cells->cell[order[i]];
             if (!wants_more(cell, effort, share_ns) || clock_ns() - began > effort->limit_ns)
                 continue;
-            code = visit(b, cell, error);
+            code = cell_visit(b, cell, error);
             visited++;
             if (clock_ns() - said > snapshot_ns) {
                 say_round(b, cells, round, i);
@@ -250,7 +250,7 @@ static int warm_up(struct bench *b, const struct cells *cells, struct error *err
             continue;
         method = cell->method;
         call = cell->calls[0];
-        code = *cell->skipped ? 0 : visit(b, cell, error);
+        code = *cell->skipped ? 0 : cell_visit(b, cell, error);
         cell->visits = 0;
         cell->spent_ns = 0;
         memset(cell->counts, 0, sizeof cell->counts);
@@ -270,7 +270,7 @@ static int measure_sizes(struct bench *b, const struct open_method *methods, siz
     for (size_t i = 0; i < cells.count; i++)
         for (size_t call = 0; call < CELL_CALLS && cells.cell[i].calls[call]; call++)
             atlas_curve_of(b->atlas, cells.cell[i].method, cells.cell[i].calls[call]);
-    say(b, "warming up", false);
+    atlas_say(b, "warming up", false);
     int code = warm_up(b, &cells, error);
     if (!code)
         code = visit_all(b, &cells, &effort, error);
@@ -294,18 +294,18 @@ static int measure_sizes(struct bench *b, const struct open_method *methods, siz
 
 enum {
     TRIES_MAX = 7,
-    PLACES = 3,
+    CONDITIONS = 3,
     TIMES_IDLE = 4,          /* the kernel takes this many times as long as the call alone */
     MOST_IDLE_NS = 20000000, /* a call that takes longer is not probed: so would the kernel */
 };
 
-/* Where the spinning kernel is. */
-enum place { IDLE, OWN_QUEUE, OTHER_QUEUE };
+/* Where the spinning kernel runs: nowhere, or in the queue of the call, or in another one. */
+enum condition { IDLE, OWN_QUEUE, OTHER_QUEUE };
 
-static void put_obstacle(struct bench *b, enum place place, uint64_t spin_ns)
+static void put_obstacle(struct bench *b, enum condition condition, uint64_t spin_ns)
 {
     b->obstacle = (struct obstacle){
-        .stands = place != IDLE, .queue = place == OTHER_QUEUE ? 1 : 0, .ns = spin_ns};
+        .stands = condition != IDLE, .queue = condition == OTHER_QUEUE ? 1 : 0, .ns = spin_ns};
     b->obstacle_error.code = 0;
 }
 
@@ -320,13 +320,13 @@ static int clear_obstacle(struct bench *b, int code, struct error *error)
 }
 
 /* One life of a memory, with the obstacle in the way of each call of alloc and then of free. */
-static int life(struct bench *b, enum place place, uint64_t spin_ns, struct cell *cell,
-                struct error *error)
+static int visit_life(struct bench *b, enum condition condition, uint64_t spin_ns,
+                      struct cell *cell, struct error *error)
 {
     const struct open_method *o = cell->subject;
     const struct method *method = o->method;
     struct method_block block = {.bytes = cell->bytes};
-    put_obstacle(b, place, spin_ns);
+    put_obstacle(b, condition, spin_ns);
     int code = clear_obstacle(b, method_alloc(b, o, &block, error), error);
     if (code)
         return code;
@@ -337,8 +337,8 @@ static int life(struct bench *b, enum place place, uint64_t spin_ns, struct cell
     code = bench_touch(b, block.memory, block.bytes, error);
     if (!code)
         code = bench_sync(b, error);
-    put_obstacle(b, place, spin_ns);
-    if (place == OWN_QUEUE && method->free_while_used) {
+    put_obstacle(b, condition, spin_ns);
+    if (condition == OWN_QUEUE && method->free_while_used) {
         b->obstacle.use = block.memory;
         b->obstacle.use_bytes = block.bytes;
     }
@@ -361,12 +361,12 @@ static void life_cell(const struct open_method *open, uint64_t bytes, struct cel
     method_name_steps(method->free, cell, count);
 }
 
-static int visit_at(struct bench *b, enum place place, uint64_t spin_ns, struct cell *cell,
+static int visit_at(struct bench *b, enum condition condition, uint64_t spin_ns, struct cell *cell,
                     struct error *error)
 {
     if (!cell->run)
-        return life(b, place, spin_ns, cell, error);
-    put_obstacle(b, place, spin_ns);
+        return visit_life(b, condition, spin_ns, cell, error);
+    put_obstacle(b, condition, spin_ns);
     return clear_obstacle(b, cell->run(b, cell, error), error);
 }
 
@@ -388,16 +388,15 @@ static int spin_time(struct bench *b, uint64_t asked_ns, double *ns, struct erro
     return code;
 }
 
-static void file_probes(struct bench *b, const struct cell places[PLACES], double spin_ns)
+static void file_probes(struct bench *b, const struct cell cells[CONDITIONS], double spin_ns)
 {
-    for (size_t call = 0; places[0].calls[call]; call++) {
-        struct atlas_curve *curve =
-            atlas_curve_of(b->atlas, places[0].method, places[0].calls[call]);
+    for (size_t call = 0; cells[0].calls[call]; call++) {
+        struct atlas_curve *curve = atlas_curve_of(b->atlas, cells[0].method, cells[0].calls[call]);
         atlas_add_probe(curve, &(struct atlas_probe){
-                                   .bytes = places[0].bytes,
-                                   .idle_ns = cell_median(&places[IDLE], call),
-                                   .own_queue_ns = cell_median(&places[OWN_QUEUE], call),
-                                   .other_queue_ns = cell_median(&places[OTHER_QUEUE], call),
+                                   .bytes = cells[0].bytes,
+                                   .idle_ns = cell_median(&cells[IDLE], call),
+                                   .own_queue_ns = cell_median(&cells[OWN_QUEUE], call),
+                                   .other_queue_ns = cell_median(&cells[OTHER_QUEUE], call),
                                    .spin_ns = spin_ns,
                                });
         atlas_finish_curve(curve);
@@ -405,39 +404,40 @@ static void file_probes(struct bench *b, const struct cell places[PLACES], doubl
 }
 
 /* ERR_DEVICE_LOST alone is an error: a size that the method refuses has no probe. */
-static int probe(struct bench *b, const struct cell *model, struct error *error)
+static int probe_cell(struct bench *b, const struct cell *model, struct error *error)
 {
     const unsigned tries = b->options->quick ? 3 : TRIES_MAX;
     uint64_t spin_ns = b->options->quick ? 2000000 : 5000000;
-    struct cell places[PLACES];
+    struct cell cells[CONDITIONS];
     struct error why = {0};
     char doing[96];
     snprintf(doing, sizeof doing, "what calls wait for: %s %s", model->method, model->calls[0]);
-    say(b, doing, false);
+    atlas_say(b, doing, false);
     double real_spin_ns = NAN;
     int code = 0;
-    for (int place = 0; place < PLACES; place++) {
-        places[place] = *model;
-        cell_open(&places[place], tries + 1);
+    for (int c = 0; c < CONDITIONS; c++) {
+        cells[c] = *model;
+        cell_open(&cells[c], tries + 1);
     }
-    code = visit_at(b, IDLE, 0, &places[IDLE], &why); /* the first one is not like the rest */
+    code = visit_at(b, IDLE, 0, &cells[IDLE], &why); /* the first one is not like the rest */
     double longest_ns = 0;
     for (size_t call = 0; !code && call < CELL_CALLS && model->calls[call]; call++)
-        longest_ns = fmax(longest_ns, cell_median(&places[IDLE], call));
+        longest_ns = fmax(longest_ns, cell_median(&cells[IDLE], call));
     if (longest_ns * TIMES_IDLE > (double)spin_ns)
         spin_ns = (uint64_t)(longest_ns * TIMES_IDLE);
     bool is_too_long = longest_ns > MOST_IDLE_NS;
-    memset(places[IDLE].counts, 0, sizeof places[IDLE].counts);
+    memset(cells[IDLE].counts, 0, sizeof cells[IDLE].counts);
     if (!code && !is_too_long)
         code = spin_time(b, spin_ns, &real_spin_ns, &why);
-    for (unsigned i = 0; i < tries * PLACES && !code && !is_too_long; i++) {
-        enum place place = (enum place)((i + i / PLACES) % PLACES); /* each place first in turn */
-        code = visit_at(b, place, spin_ns, &places[place], &why);
+    for (unsigned i = 0; i < tries * CONDITIONS && !code && !is_too_long; i++) {
+        enum condition condition =
+            (enum condition)((i + i / CONDITIONS) % CONDITIONS); /* each is first in turn */
+        code = visit_at(b, condition, spin_ns, &cells[condition], &why);
     }
     if (!code && !is_too_long)
-        file_probes(b, places, real_spin_ns);
-    for (int place = 0; place < PLACES; place++)
-        cell_close(&places[place]);
+        file_probes(b, cells, real_spin_ns);
+    for (int c = 0; c < CONDITIONS; c++)
+        cell_close(&cells[c]);
     return code == ERR_DEVICE_LOST ? error_set(error, code, "%s", why.text) : 0;
 }
 
@@ -459,7 +459,7 @@ static int probe_commands(struct bench *b, uint64_t bytes, struct error *error)
     int code = 0;
     for (size_t i = 0; i < count && !code; i++)
         if (is_worth_a_probe(cells[i].calls[0]))
-            code = probe(b, &cells[i], error);
+            code = probe_cell(b, &cells[i], error);
     return code;
 }
 
@@ -472,7 +472,7 @@ static int measure_waits(struct bench *b, const struct open_method *methods, siz
         return 0;
     int code = probe_commands(b, 0, error);
     for (size_t s = 0; s < size_count && !code; s++) {
-        say(b, "what calls wait for", true);
+        atlas_say(b, "what calls wait for", true);
         code = probe_commands(b, all_sizes[s], error);
         for (size_t i = 0; i < method_count && !code; i++) {
             const struct open_method *open = &methods[i];
@@ -484,7 +484,7 @@ static int measure_waits(struct bench *b, const struct open_method *methods, siz
                 bytes > device_info(b->device)->memory_bytes / 8)
                 continue;
             life_cell(open, bytes, &cell);
-            code = probe(b, &cell, error);
+            code = probe_cell(b, &cell, error);
         }
     }
     return code;
@@ -508,7 +508,7 @@ struct crowd {
 };
 
 /* Allocates until there are `wanted` blocks, the time is over, or the device refuses. */
-static int grow(struct crowd *c, size_t wanted, struct error *error)
+static int crowd_grow(struct crowd *c, size_t wanted, struct error *error)
 {
     while (c->count < wanted && !*c->why_fewer) {
         struct error why = {0};
@@ -550,7 +550,7 @@ static int measure_at(struct crowd *c, size_t wanted, struct error *error)
         .method = c->method->method->name, .calls = {"alloc", "free"}, .bytes = c->bytes};
     struct error why = {0};
     size_t before = c->count;
-    int code = grow(c, wanted, error);
+    int code = crowd_grow(c, wanted, error);
     if (code)
         return code;
     if (c->count > before) { /* perhaps fewer than wanted */
@@ -573,7 +573,7 @@ static int measure_at(struct crowd *c, size_t wanted, struct error *error)
 }
 
 /* Gives up where freeing takes too long: the process ends soon, and its memory with it. */
-static int disperse(struct crowd *c, struct error *error)
+static int crowd_disperse(struct crowd *c, struct error *error)
 {
     const uint64_t began = clock_ns();
     int code = bench_sync(c->b, error);
@@ -593,14 +593,14 @@ static int measure_live_counts(struct bench *b, const struct open_method *method
         struct crowd c = {.b = b, .method = &methods[i], .bytes = SMALL_BYTES};
         char doing[96];
         snprintf(doing, sizeof doing, "live allocations: %s", methods[i].method->name);
-        say(b, doing, true);
+        atlas_say(b, doing, true);
         if (c.bytes < c.method->least_bytes)
             c.bytes = c.method->least_bytes;
         c.blocks = must_alloc(counts[steps - 1] * sizeof *c.blocks);
         c.until_ns = clock_ns() + patience_ns;
         for (size_t step = 0; step < steps && !code; step++)
             code = measure_at(&c, counts[step], error);
-        int freed = disperse(&c, code ? NULL : error);
+        int freed = crowd_disperse(&c, code ? NULL : error);
         code = code ? code : freed;
         free(c.blocks);
     }
@@ -629,7 +629,7 @@ int atlas_measure(struct device *device, const struct atlas_options *options,
     struct open_method methods[METHODS_MAX];
     size_t method_count = 0;
     take_facts(device_info(device), atlas);
-    say(&b, "building kernels", false);
+    atlas_say(&b, "building kernels", false);
     int code = bench_open(&b, error);
     if (!code)
         code = commands_prepare(&b, error);

@@ -290,7 +290,8 @@ enum {
     METHOD_CALLS,
 };
 
-static int use(struct bench *b, const struct method_block *block, uint64_t *ns, struct error *error)
+static int use_block(struct bench *b, const struct method_block *block, uint64_t *ns,
+                     struct error *error)
 {
     uint64_t began = clock_ns();
     int code = bench_touch(b, block->memory, block->bytes, error);
@@ -322,7 +323,7 @@ static int first_life(struct bench *b, struct cell *cell, struct error *error)
     struct method_block allocated = block;
     code = bench_sync(b, error);
     for (int i = 0; i < 2 && !code; i++)
-        code = use(b, &block, &use_ns[i], error);
+        code = use_block(b, &block, &use_ns[i], error);
     int freed = method_free(b, o, &block, code ? NULL : error);
     if (code || freed)
         return code ? code : freed;
@@ -345,7 +346,7 @@ static int second_life(struct bench *b, struct cell *cell, struct error *error)
     if (code)
         return code;
     uint64_t realloc_ns = method_ns(&block), reuse_ns = 0;
-    code = use(b, &block, &reuse_ns, error);
+    code = use_block(b, &block, &reuse_ns, error);
     if (!code)
         code = bench_touch(b, block.memory, block.bytes, error);
     if (!code && !o->method->free_while_used)

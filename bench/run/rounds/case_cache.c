@@ -160,7 +160,7 @@ static void free_prepared(struct prepared *p)
     free(p);
 }
 
-static void evict(struct case_cache *k, const struct prepared *keep)
+static void evict_inputs(struct case_cache *k, const struct prepared *keep)
 {
     size_t bytes = 0;
     for (struct prepared **link = &k->prepared; *link;) {
@@ -202,7 +202,7 @@ int case_cache_inputs(struct case_cache *k, const struct entry *entry,
     }
     p->next = k->prepared;
     k->prepared = p;
-    evict(k, p);
+    evict_inputs(k, p);
     *inputs = &p->inputs;
     return 0;
 }

@@ -74,7 +74,7 @@ static json_t *job_of_rest(const struct items *it)
     return job;
 }
 
-static void hear_line(struct items *it, const json_t *line)
+static void items_hear(struct items *it, const json_t *line)
 {
     const struct items_state *s = &it->state;
     const json_t *start = json_object_get(line, "start"), *done = json_object_get(line, "done");
@@ -99,7 +99,7 @@ static void hear_line(struct items *it, const json_t *line)
 }
 
 /* Listens until the worker ends, is late, or a signal comes. */
-static enum process_event listen_to(struct items *it, struct process *process)
+static enum process_event items_listen(struct items *it, struct process *process)
 {
     it->deadline_ns = clock_ns() + it->options->timeout_ns;
     for (;;) {
@@ -110,7 +110,7 @@ static enum process_event listen_to(struct items *it, struct process *process)
                          until < it->deadline_ns ? until : it->deadline_ns, &line);
         it->state.round_ns = clock_ns() - it->round_started_ns;
         if (event == PROCESS_LINE) {
-            hear_line(it, line);
+            items_hear(it, line);
             json_decref(line);
         } else if (event != PROCESS_QUIET || clock_ns() >= it->deadline_ns) {
             return event;
@@ -133,7 +133,7 @@ static int run_worker(struct items *it, struct error *error)
     int code = process_start(&process, it->hooks->kind, job_of_rest(it), error);
     if (code)
         return code;
-    enum process_event event = listen_to(it, &process);
+    enum process_event event = items_listen(it, &process);
     if (event == PROCESS_INTERRUPT)
         it->interrupted |= process_release_signals(&it->signals);
     process_end(&process, how);

@@ -78,15 +78,15 @@ static json_t *job_of_rest(void *context, const struct items_state *state)
     return job;
 }
 
-static void working(void *context, const struct items_state *state, bool begins)
+static void case_working(void *context, const struct items_state *state, bool begins)
 {
     const struct rounds *r = context;
     (void)begins;
     r->watcher->working(r->watcher->context, state, key_at(r, state, state->position));
 }
 
-static enum case_status ended(void *context, const struct items_state *state, const json_t *line,
-                              enum case_status status, const char *reason)
+static enum case_status case_ended(void *context, const struct items_state *state,
+                                   const json_t *line, enum case_status status, const char *reason)
 {
     struct rounds *r = context;
     const struct case_key *key = key_at(r, state, state->position);
@@ -119,7 +119,7 @@ static enum case_status ended(void *context, const struct items_state *state, co
     return status;
 }
 
-static int round_ended(void *context, const struct items_state *state, struct error *error)
+static int cases_round_ended(void *context, const struct items_state *state, struct error *error)
 {
     const struct rounds *r = context;
     return r->watcher->round_ended(r->watcher->context, state, error);
@@ -138,9 +138,9 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
     const struct items_hooks hooks = {.context = &r,
                                       .kind = "cases",
                                       .job = job_of_rest,
-                                      .working = working,
-                                      .ended = ended,
-                                      .round_ended = round_ended};
+                                      .working = case_working,
+                                      .ended = case_ended,
+                                      .round_ended = cases_round_ended};
     int code = items_run(&items, &hooks, interrupted, error);
     json_decref(r.known);
     return code;

@@ -16,8 +16,8 @@ struct maker {
     struct error *error;
 };
 
-static int fail(const struct maker *m, struct source_position at, const char *what,
-                const char *name)
+static int inputs_fail(const struct maker *m, struct source_position at, const char *what,
+                       const char *name)
 {
     return program_error(m->entry->program, m->error, ERR_USAGE, at, "'%s' of dataset '%s': %s",
                          name, m->dataset->name, what);
@@ -27,13 +27,13 @@ static int literal_scalar(const struct maker *m, const struct literal *l, enum e
                           const char *name, union scalar *value)
 {
     if (!l->scalar)
-        return fail(m, l->at, "expected a number, found a list", name);
+        return inputs_fail(m, l->at, "expected a number, found a list", name);
     int code = expr_evaluate(m->entry->program, l->scalar, m->dataset_values, value, m->error);
     if (code)
         return code;
     bool real = element_is_float(l->scalar->type);
     if (real && !element_is_float(type))
-        return fail(m, l->at, "expected a whole number", name);
+        return inputs_fail(m, l->at, "expected a whole number", name);
     *value = scalar_convert(*value, l->scalar->type, type);
     return 0;
 }
@@ -51,7 +51,7 @@ static int literal_array(const struct maker *m, const struct literal *l, const c
         return code;
     }
     if (l->scalar)
-        return fail(m, l->at, "expected a list", name);
+        return inputs_fail(m, l->at, "expected a list", name);
     if ((int64_t)l->count != a->shape[dim])
         return program_error(m->entry->program, m->error, ERR_USAGE, l->at,
                              "'%s' of dataset '%s': %u values where dimension %u has %lld", name,
@@ -62,7 +62,8 @@ static int literal_array(const struct maker *m, const struct literal *l, const c
     return code;
 }
 
-static const struct setting *find(const struct setting *settings, unsigned count, const char *name)
+static const struct setting *find_setting(const struct setting *settings, unsigned count,
+                                          const char *name)
 {
     for (unsigned i = 0; i < count; i++)
         if (strcmp(settings[i].name, name) == 0)
@@ -89,7 +90,7 @@ bool inputs_fit(const struct fun *fun, const struct dataset *dataset)
     for (unsigned i = 0; i < fun->param_count; i++) {
         const struct name *n = &fun->names[fun->params[i]];
         if (n->kind == NAME_SCALAR)
-            fits &= find(dataset->settings, dataset->setting_count, n->text) != NULL;
+            fits &= find_setting(dataset->settings, dataset->setting_count, n->text) != NULL;
     }
     return fits;
 }
@@ -117,7 +118,8 @@ static int shape_array(const struct maker *m, const struct name *n, const union 
             return code;
         if (size.i64 < 0 || __builtin_mul_overflow(a->count, (size_t)size.i64, &a->count) ||
             a->count > SIZE_MAX / 16)
-            return fail(m, n->at, "its size is negative or beyond what a host can hold", n->text);
+            return inputs_fail(m, n->at, "its size is negative or beyond what a host can hold",
+                               n->text);
         a->shape[d] = size.i64;
     }
     return 0;
@@ -136,7 +138,8 @@ static int make_array(const struct maker *m, const struct name *n, const union s
         return error_set(m->error, ERR_HOST_MEMORY, "no %zu bytes on the host for input '%s'",
                          bytes, n->text);
     inputs->bytes += bytes;
-    const struct setting *s = find(m->dataset->settings, m->dataset->setting_count, n->text);
+    const struct setting *s =
+        find_setting(m->dataset->settings, m->dataset->setting_count, n->text);
     const struct builtin *builtin = m->entry->builtin;
     if (s) {
         char *to = a->data;
@@ -158,9 +161,10 @@ static int make_scalars(struct maker *m, struct inputs *inputs, struct named_val
         const struct name *n = &fun->names[fun->params[i]];
         if (n->kind != NAME_SCALAR)
             continue;
-        const struct setting *s = find(m->dataset->settings, m->dataset->setting_count, n->text);
+        const struct setting *s =
+            find_setting(m->dataset->settings, m->dataset->setting_count, n->text);
         if (!s)
-            return fail(m, m->dataset->at, "it is not set", n->text);
+            return inputs_fail(m, m->dataset->at, "it is not set", n->text);
         struct named_value *v = &out[inputs->arguments.count++];
         v->name = n->text;
         v->array.element = n->element;
@@ -214,8 +218,9 @@ static int size_arrays(const struct maker *m, const union scalar *values, struct
 }
 
 /* `seed` NULL: no arrays; `sizes` NULL: nobody asks. */
-static int make(const struct entry *entry, const struct dataset *dataset, const uint64_t *seed,
-                struct input_sizes *sizes, struct inputs *inputs, struct error *error)
+static int inputs_make_parts(const struct entry *entry, const struct dataset *dataset,
+                             const uint64_t *seed, struct input_sizes *sizes, struct inputs *inputs,
+                             struct error *error)
 {
     const struct fun *fun = entry->fun;
     *inputs = (struct inputs){.arguments = {.fun = entry->fun->name, .dataset = dataset->name}};
@@ -238,20 +243,20 @@ static int make(const struct entry *entry, const struct dataset *dataset, const 
 int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
                 struct inputs *inputs, struct error *error)
 {
-    return make(entry, dataset, &seed, NULL, inputs, error);
+    return inputs_make_parts(entry, dataset, &seed, NULL, inputs, error);
 }
 
 int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
                         struct inputs *inputs, struct error *error)
 {
-    return make(entry, dataset, NULL, NULL, inputs, error);
+    return inputs_make_parts(entry, dataset, NULL, NULL, inputs, error);
 }
 
 int inputs_sizes(const struct entry *entry, const struct dataset *dataset,
                  struct input_sizes *sizes, struct error *error)
 {
     struct inputs inputs;
-    int code = make(entry, dataset, NULL, sizes, &inputs, error);
+    int code = inputs_make_parts(entry, dataset, NULL, sizes, &inputs, error);
     if (!code)
         inputs_free(&inputs);
     return code;
@@ -298,8 +303,8 @@ static double as_double(const char *at, enum element element)
     return scalar_convert(v, element, ELEMENT_f64).f64;
 }
 
-static int compare(const struct host_array *got, const struct host_array *want, const char *name,
-                   double *worst, struct error *error)
+static int compare_arrays(const struct host_array *got, const struct host_array *want,
+                          const char *name, double *worst, struct error *error)
 {
     double tolerance = got->element == ELEMENT_f32 ? 1e-5 : got->element == ELEMENT_f64 ? 1e-12 : 0;
     size_t bytes = element_bytes(got->element);
@@ -327,7 +332,7 @@ static int check_expected(const struct maker *m, const struct setting *s, const 
     if (code)
         code = error_set(m->error, ERR_WRONG, "'%s' does not have the expected shape", n->text);
     else
-        code = compare(got, &want, n->text, worst, m->error);
+        code = compare_arrays(got, &want, n->text, worst, m->error);
     free(want.data);
     return code;
 }
@@ -349,7 +354,7 @@ int inputs_check(const struct entry *entry, const struct dataset *dataset,
     unsigned checked = 0;
     for (unsigned r = 0; r < body->result_count && !code; r++) {
         const struct name *n = &entry->fun->names[body->results[r]];
-        const struct setting *s = find(dataset->expects, dataset->expect_count, n->text);
+        const struct setting *s = find_setting(dataset->expects, dataset->expect_count, n->text);
         if (s)
             code = check_expected(&m, s, n, &results[r], worst_error);
         checked += s != NULL;

@@ -45,20 +45,21 @@ static const char *next_item(struct selection *s, const char **list)
     return item;
 }
 
-static const char *name_at(void *names, size_t i)
+static const char *select_name_at(void *names, size_t i)
 {
     const struct names *n = names;
     return i < n->count ? n->items[i] : NULL;
 }
 
-static int unknown(const char *what, const char *word, const struct names *all, struct error *error)
+static int select_unknown(const char *what, const char *word, const struct names *all,
+                          struct error *error)
 {
-    return text_unknown(error, word, name_at, (void *)all, "there is no %s", what);
+    return text_unknown(error, word, select_name_at, (void *)all, "there is no %s", what);
 }
 
 /* Adds what `item` (a name, a glob or "all") stands for. */
-static int match(struct selection *s, const char *what, const char *item, const struct names *all,
-                 struct names *chosen, struct error *error)
+static int match_names(struct selection *s, const char *what, const char *item,
+                       const struct names *all, struct names *chosen, struct error *error)
 {
     const char *pattern = strcmp(item, "all") == 0 ? "*" : item;
     bool found = false;
@@ -67,7 +68,7 @@ static int match(struct selection *s, const char *what, const char *item, const 
             add_name(s, chosen, all->items[i]);
             found = true;
         }
-    return found ? 0 : unknown(what, item, all, error);
+    return found ? 0 : select_unknown(what, item, all, error);
 }
 
 static int match_list(struct selection *s, const char *what, const char *list,
@@ -75,7 +76,7 @@ static int match_list(struct selection *s, const char *what, const char *list,
 {
     const char *item;
     while ((item = next_item(s, &list))) {
-        int code = match(s, what, item, all, chosen, error);
+        int code = match_names(s, what, item, all, chosen, error);
         if (code)
             return code;
     }
@@ -114,7 +115,7 @@ int select_workload(const struct catalogue *catalogue, const char *name, const s
     struct names all = {0};
     for (size_t i = 0; i < catalogue->entry_count; i++)
         add_name(&s, &all, catalogue->entries[i].name);
-    int code = unknown("workload", name, &all, error);
+    int code = select_unknown("workload", name, &all, error);
     arena_free(&s.arena);
     return code;
 }
@@ -147,7 +148,7 @@ static int select_workloads(struct selection *s, const char *list, struct catalo
     const char *item;
     while (list && (item = next_item(s, &list))) {
         int code = is_file(item) ? add_file(s, catalogue, item, &chosen, error)
-                                 : match(s, "workload", item, &all, &chosen, error);
+                                 : match_names(s, "workload", item, &all, &chosen, error);
         if (code)
             return code;
     }
@@ -231,8 +232,8 @@ static int select_specs(struct selection *s, const struct spec_kind *kind, const
         size_t length = strcspn(item, ":");
         const char *name = arena_copy(&s->arena, item, length);
         struct names matched = {0};
-        int code =
-            match(s, kind->what, name, strcmp(name, "all") == 0 ? usual : all, &matched, error);
+        int code = match_names(s, kind->what, name, strcmp(name, "all") == 0 ? usual : all,
+                               &matched, error);
         for (size_t i = 0; !code && i < matched.count; i++)
             code =
                 add_spec(s, kind, arena_printf(&s->arena, "%s%s", matched.items[i], item + length),
@@ -436,7 +437,7 @@ int select_check_devices(const char *list, struct error *error)
             for (size_t i = 0; i < all.count; i++)
                 known |= strcmp(all.items[i], api) == 0;
             if (!known)
-                code = unknown("device", item, &all, error);
+                code = select_unknown("device", item, &all, error);
         }
     if (!code && items == 0)
         code = error_set(error, ERR_USAGE, "no device is named");

@@ -38,13 +38,13 @@ static const struct json_rule rules[] = {
 };
 
 /* Parts of a key, as `compare` calls them, and where a file says them otherwise. */
-static const struct part {
+static const struct axis {
     const char *name, *list; /* list: the suite's key for it, NULL: the row's key `name` */
-} parts[] = {
+} axes[] = {
     {"workload", NULL},      {"dataset", NULL},          {"merge", "merges"},
     {"release", "releases"}, {"strategy", "strategies"},
 };
-enum { PARTS = sizeof parts / sizeof *parts, PART_WORKLOAD = 0, PART_DATASET = 1 };
+enum { AXES = sizeof axes / sizeof *axes, AXIS_WORKLOAD = 0, AXIS_DATASET = 1 };
 
 /* Where in the file something is wrong: "rows[3].published". */
 struct reader {
@@ -53,10 +53,10 @@ struct reader {
     char where[160];
 };
 
-static int fail(const struct reader *r, const char *key, const char *format, ...)
+static int suite_fail(const struct reader *r, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int fail(const struct reader *r, const char *key, const char *format, ...)
+static int suite_fail(const struct reader *r, const char *key, const char *format, ...)
 {
     char what[600];
     va_list arguments;
@@ -70,73 +70,73 @@ static int fail(const struct reader *r, const char *key, const char *format, ...
 
 /* ---- what is compared ----------------------------------------------------------------------- */
 
-/* `compare` is one part of a key with its two values. */
-static int check_compare(struct reader *r, const json_t *json, const struct part **part)
+/* `compare` is one axis of a key with its two values. */
+static int check_compare(struct reader *r, const json_t *json, const struct axis **axis)
 {
     json_t *compare = json_object_get(json, "compare");
     const char *key = json_object_iter_key(json_object_iter(compare));
-    *part = NULL;
+    *axis = NULL;
     snprintf(r->where, sizeof r->where, "compare");
-    for (size_t p = 0; p < PARTS; p++)
-        if (key && strcmp(key, parts[p].name) == 0)
-            *part = &parts[p];
-    if (json_object_size(compare) != 1 || !*part)
-        return fail(r, NULL,
-                    "expected one of workload, dataset, merge, release, strategy, with "
-                    "its two values");
+    for (size_t p = 0; p < AXES; p++)
+        if (key && strcmp(key, axes[p].name) == 0)
+            *axis = &axes[p];
+    if (json_object_size(compare) != 1 || !*axis)
+        return suite_fail(r, NULL,
+                          "expected one of workload, dataset, merge, release, strategy, with "
+                          "its two values");
     const json_t *pair = json_object_get(compare, key);
     const char *first = json_string_value(json_array_get(pair, 0));
     const char *second = json_string_value(json_array_get(pair, 1));
     if (json_array_size(pair) != 2 || !first || !second || strcmp(first, second) == 0 || !*first ||
         !*second || strpbrk(first, ",*?|") || strpbrk(second, ",*?|") ||
         strcmp(first, "all") == 0 || strcmp(second, "all") == 0)
-        return fail(r, key, "expected two different names, without globs: [\"a\", \"b\"]");
+        return suite_fail(r, key, "expected two different names, without globs: [\"a\", \"b\"]");
     r->where[0] = 0;
-    if ((*part)->list && json_object_get(json, (*part)->list))
-        return fail(r, (*part)->list, "%s is what is compared: compare has its values", key);
+    if ((*axis)->list && json_object_get(json, (*axis)->list))
+        return suite_fail(r, (*axis)->list, "%s is what is compared: compare has its values", key);
     return 0;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* What a row, the suite or the comparison says of a part; NULL for nothing. The caller frees it. */
-static char *part_text(const json_t *json, const json_t *row, const struct part *part,
-                       const struct part *compared)
+/* What a row, the suite or the comparison says of an axis; NULL for nothing. The caller frees it. */
+static char *axis_text(const json_t *json, const json_t *row, const struct axis *axis,
+                       const struct axis *compared)
 {
     struct text text = {0};
-    if (part == compared) {
-        const json_t *pair = json_object_get(json_object_get(json, "compare"), part->name);
+    if (axis == compared) {
+        const json_t *pair = json_object_get(json_object_get(json, "compare"), axis->name);
         text_add(&text, "%s,%s", json_string_value(json_array_get(pair, 0)),
                  json_string_value(json_array_get(pair, 1)));
     } else {
-        const char *said = json_string_value(part->list ? json_object_get(json, part->list)
-                                                        : json_object_get(row, part->name));
+        const char *said = json_string_value(axis->list ? json_object_get(json, axis->list)
+                                                        : json_object_get(row, axis->name));
         if (said)
             text_add(&text, "%s", said);
     }
     return text.data;
 }
 
-/* A row's own parts are single names: there has to be a line in the table for each. */
-static int check_row_parts(struct reader *r, const json_t *row, const struct part *compared)
+/* A row's own axes are single names: there has to be a line in the table for each. */
+static int check_row_axes(struct reader *r, const json_t *row, const struct axis *compared)
 {
     const bool missing = json_object_get(row, "missing");
-    for (const struct part *p = parts; p < parts + PARTS; p++) {
+    for (const struct axis *p = axes; p < axes + AXES; p++) {
         const char *said = json_string_value(json_object_get(row, p->name));
         if (p->list)
             continue;
         if (missing && said)
-            return fail(r, p->name, "a row that is missing has none");
+            return suite_fail(r, p->name, "a row that is missing has none");
         if (!missing && p == compared && said)
-            return fail(r, p->name, "is what is compared: compare has its values");
+            return suite_fail(r, p->name, "is what is compared: compare has its values");
         if (!missing && p != compared && !said)
-            return fail(r, p->name, "is missing");
+            return suite_fail(r, p->name, "is missing");
         if (said && (strpbrk(said, ",*?") || strcmp(said, "all") == 0))
-            return fail(r, p->name, "expected one name, without globs");
+            return suite_fail(r, p->name, "expected one name, without globs");
     }
     const json_t *published = json_object_get(row, "published");
     if (published && !(json_number_value(published) > 0 && json_number_value(published) < 1e9))
-        return fail(r, "published", "expected a ratio above 0");
+        return suite_fail(r, "published", "expected a ratio above 0");
     return 0;
 }
 
@@ -150,36 +150,37 @@ static int check_datasets(const struct reader *r, const struct selection *s)
             size_t length = strcspn(list, ",");
             snprintf(name, sizeof name, "%.*s", (int)length, list);
             if (length >= sizeof name || !select_dataset(s->entries[e], name))
-                return fail(r, "dataset", "%s has no dataset '%s'", s->entries[e]->name, name);
+                return suite_fail(r, "dataset", "%s has no dataset '%s'", s->entries[e]->name,
+                                  name);
             list += length + (list[length] == ',');
         }
     }
     return 0;
 }
 
-static int read_row(struct reader *r, const json_t *json, json_t *row, const struct part *compared,
+static int read_row(struct reader *r, const json_t *json, json_t *row, const struct axis *compared,
                     struct catalogue *catalogue, struct selection *selection)
 {
-    int code = check_row_parts(r, row, compared);
+    int code = check_row_axes(r, row, compared);
     if (code || json_object_get(row, "missing"))
         return code;
-    char *text[PARTS];
-    for (size_t p = 0; p < PARTS; p++)
-        text[p] = part_text(json, row, &parts[p], compared);
-    const struct select_request request = {.workloads = text[PART_WORKLOAD],
-                                           .datasets = text[PART_DATASET],
+    char *text[AXES];
+    for (size_t p = 0; p < AXES; p++)
+        text[p] = axis_text(json, row, &axes[p], compared);
+    const struct select_request request = {.workloads = text[AXIS_WORKLOAD],
+                                           .datasets = text[AXIS_DATASET],
                                            .merges = text[2],
                                            .releases = text[3],
                                            .strategies = text[4]};
     code = strstr(request.workloads, ".mem")
-               ? fail(r, "workload", "program files cannot be part of a suite")
+               ? suite_fail(r, "workload", "program files cannot be part of a suite")
                : select_names(&request, catalogue, selection, r->error);
     if (code && code != ERR_PARSE)
         error_prefix(r->error, "%s: %s: ", r->path, r->where);
     if (!code)
         code = check_datasets(r, selection);
-    selection->datasets = code ? NULL : arena_printf(&selection->arena, "%s", text[PART_DATASET]);
-    for (size_t p = 0; p < PARTS; p++)
+    selection->datasets = code ? NULL : arena_printf(&selection->arena, "%s", text[AXIS_DATASET]);
+    for (size_t p = 0; p < AXES; p++)
         free(text[p]);
     return code;
 }
@@ -191,18 +192,18 @@ static int check_names(struct reader *r, const json_t *rows)
             if (strcmp(tree_get_text(json_array_get(rows, i), "name"),
                        tree_get_text(json_array_get(rows, j), "name")) == 0) {
                 snprintf(r->where, sizeof r->where, "rows[%zu]", i);
-                return fail(r, "name", "rows[%zu] has the same", j);
+                return suite_fail(r, "name", "rows[%zu] has the same", j);
             }
     return 0;
 }
 
 static int read_rows(struct reader *r, struct suite *suite, struct catalogue *catalogue)
 {
-    const struct part *compared;
+    const struct axis *compared;
     json_t *rows = json_object_get(suite->json, "rows");
     int code = check_compare(r, suite->json, &compared);
     if (!code && json_array_size(rows) == 0)
-        code = fail(r, "rows", "there are none");
+        code = suite_fail(r, "rows", "there are none");
     if (code)
         return code;
     suite->rows = must_alloc(json_array_size(rows) * sizeof *suite->rows);
@@ -244,7 +245,7 @@ int suite_read(const char *path, const char *text, size_t length, struct catalog
     if (code)
         error_prefix(error, "%s: ", path);
     else if (strcmp(tree_get_text(suite->json, "format"), format_name) != 0)
-        code = fail(&r, "format", "expected \"%s\"", format_name);
+        code = suite_fail(&r, "format", "expected \"%s\"", format_name);
     if (!code)
         code = read_rows(&r, suite, catalogue);
     if (code)
