@@ -1,6 +1,6 @@
-# Where blocks lie (y) for how long (x): a panel for each way to run. A block that several arrays share is a
-# frame with the arrays in it; what two of them that live at the same time have in common is hatched. Grey is
-# held and not used.
+# Where blocks lie (y) and how long they live (x): a panel for each configuration. A frame is a block that
+# several arrays share, with the arrays in it. Hatching marks bytes that two arrays use at the same time. Grey
+# is memory that is held and not used.
 
 panels = words(series)
 panel_height = 300

@@ -1,5 +1,5 @@
-# What each method of getting memory costs by size, on a device: alloc, first use, free. Medians, with
-# bands from p10 to p90; the legend has the fit a + size / b.
+# What each method of getting memory costs by size: a panel each for alloc, first use and free. Lines are
+# medians, bands go from p10 to p90, and the legend has the fit a + size / b.
 
 load "terminal.gp"
 
@@ -8,7 +8,7 @@ panels = words(titles)
 
 load "atlas_axes.gp"
 
-# One range of times for all panels, so that they can be compared; the blocks are its data.
+# All panels have the same range of times, so that they can be compared.
 stats data using 2 name "TIME" nooutput
 low = 10 ** floor(log10(TIME_min))
 high = 10 ** ceil(log10(TIME_max))
@@ -29,7 +29,7 @@ draw = "set multiplot layout 1, panels margins 0.05, 0.985, 0.38, 0.94 spacing 0
     }; \
     unset multiplot"
 
-# On a terminal a panel is a page, and a method a character.
+# On a terminal each panel is a page, and each method is drawn with a character of its own.
 draw_text = "set key below Left reverse noenhanced maxcols 1; \
     do for [p = 1:panels] { \
         set title word(titles, p); \

@@ -1,4 +1,4 @@
-# What charts of an atlas share: sizes and times on logarithmic axes, and a colour a method.
+# Shared by the charts of an atlas: sizes and times on logarithmic axes, and a colour for each method.
 
 set border 3 lc rgb "#404040"
 set tics nomirror out
@@ -14,7 +14,7 @@ set xtics ("1 KiB" 2**10, "32 KiB" 2**15, "1 MiB" 2**20, "32 MiB" 2**25, "1 GiB"
 set ytics ("1 ns" 1, "10 ns" 1e1, "100 ns" 1e2, "1 µs" 1e3, "10 µs" 1e4, "100 µs" 1e5, "1 ms" 1e6, \
     "10 ms" 1e7, "100 ms" 1e8, "1 s" 1e9, "10 s" 1e10)
 
-# Wong's palette. Methods that are strategies too have their colours (style.gp).
+# Wong's palette. A method that is a strategy, too, has the strategy's colour (colours.gp).
 colour_of(method) = method eq "raw" ? "#999999" : method eq "resident" || method eq "stream:threshold=0" ? "#000000" : \
     method eq "stream:threshold=max" ? "#CC79A7" : method eq "vmm" ? "#56B4E9" : method eq "pinned" ? "#E69F00" : \
     method eq "shared" ? "#D55E00" : method eq "malloc" ? "#009E73" : "#F0E442"

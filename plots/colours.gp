@@ -1,6 +1,6 @@
-# One colour, point type and dash a strategy in every chart, and a pattern for what it is combined with (merge
-# sets, release policies). Needs the variable series, whose words begin with a strategy; makes the arrays colour,
-# thin (the colour of lines and points), point, dash and pattern.
+# Every chart gives a strategy the same colour, point type and dash, and what it is combined with (merge set,
+# release policy) a pattern. Needs the variable series, whose words begin with a strategy. Makes the arrays
+# colour, thin (the colour of lines and points), point, dash and pattern.
 
 # Wong's palette, which people with any kind of colour blindness can tell apart. Variants of one strategy, and
 # new ones, take what is left. Pattern 3 is a plain one.
@@ -10,7 +10,8 @@ own_colour(name) = name eq "raw" ? "#999999" : name eq "pool" ? "#0072B2" : \
     name eq "vmm" ? "#56B4E9" : name eq "tlsf" ? "#D55E00" : name eq "caching" ? "#F0E442" : \
     name eq "device_heap" ? "#000000" : ""
 spare = "#56B4E9 #CC79A7 #F0E442 #0072B2 #009E73 #E69F00 #000000 #999999 #D55E00"
-# What goes with a colour, in the order of the palette; yellow is too light for lines, and has a darker shade.
+# The point and dash of each colour, in the order of the palette. Yellow is too light for lines, which get a
+# darker shade.
 palette_of_marks = "#999999 #0072B2 #E69F00 #009E73 #CC79A7 #56B4E9 #D55E00 #F0E442 #000000"
 point_types = "2 7 5 9 11 13 15 6 4"
 dash_types = "3 1 2 4 5 1 2 4 1"

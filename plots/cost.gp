@@ -1,5 +1,5 @@
-# What a memory costs by its size: alloc, first use and free on an idle device, a line a method, the legend with the
-# fit a + size / b; and a copy of as many bytes, dashed.
+# What a memory costs by its size: alloc, first use and free on an idle device. A line a method, with the fit
+# a + size / b in the legend, and dashed a copy of as many bytes.
 
 load "terminal.gp"
 

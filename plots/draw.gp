@@ -1,5 +1,5 @@
-# A panel for each row of clusters, one below the other; the key, and the caption, stand once. Needs the
-# variable chart, and the y axis set.
+# Draws a panel for each row of clusters, one below the other; the key and the caption stand once. Needs the
+# variable chart, and the range of the y axis.
 
 do for [file in terminals] {
     eval open_file(file)

@@ -1,5 +1,5 @@
-# Time of an operation of the device heap against the size of a batch, a panel for each number of live blocks; dashed
-# is the command's part, as fitted: what is above it is the launch's.
+# Time of an operation of the device heap against the size of a batch: a panel for each number of live blocks.
+# The dashed line is the fitted time of the command; what is above it is the launch.
 
 panels = words(live)
 key_height = 15 * (words(series) + 1)

@@ -1,5 +1,5 @@
-# How full an arena of the device heap gets before a request fails: the mean of the seeds, and down to the least of
-# them. A panel for each distribution of sizes.
+# How full an arena of the device heap gets before a request fails: a bar is the mean of the seeds, and its
+# whisker goes down to the least. A panel for each distribution of sizes.
 
 panels = words(sizes)
 panel_height = 260

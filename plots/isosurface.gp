@@ -1,5 +1,5 @@
-# What each method of getting memory of unknown size takes and holds: a line a method, a panel a quantity, all but the
-# first on a logarithmic axis. The black line in a bar of bytes is what was used.
+# What each method of getting memory of unknown size takes and holds: a line a method, a panel a quantity. All
+# axes but the first are logarithmic. The black line in a bar of bytes marks the bytes that were used.
 
 load "terminal.gp"
 

@@ -1,5 +1,5 @@
-# How long calls of the allocator take: the part of them (y) that takes at most so long (x, log). Panels for
-# cold and warm, alloc and free; points at p50, p99 and the longest, which the key of each panel names.
+# How long calls of the allocator take: the share of calls (y) that take at most so long (x, logarithmic). Panels
+# for alloc and free, cold and warm. Points mark p50, p99 and the longest call, and the key of each panel names them.
 
 panels = 4
 key_height = 15 * words(series)

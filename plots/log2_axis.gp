@@ -1,6 +1,6 @@
-# What log2 charts share: a first plot, which the next replaces, finds the range of the values; tick
-# marks are as fine as they need. The values are logarithms on a linear axis, because boxes on a log
-# axis would not start at 1. Needs the variable chart.
+# Shared by the charts with a log2 axis. A first plot, which the next one replaces, finds the range of the values,
+# and the tick marks are as fine as the range needs. The values are logarithms on a linear axis, because boxes on a
+# logarithmic axis would not start at 1. Needs the variable chart.
 
 set terminal dumb
 set output "/dev/null"

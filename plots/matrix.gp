@@ -1,4 +1,4 @@
-# How many times faster than raw, a row a workload, a column a way to run. Blue is better than raw.
+# How many times faster than raw: a row a workload, a column a configuration. Blue is better than raw.
 
 better = 1
 key_title = "speed-up over raw"

@@ -1,6 +1,6 @@
-# The cells of a matrix. The palette is Wong's orange and blue, which people with any kind of colour blindness can
-# tell apart, white where there is no difference; its range is logarithmic, and the same both ways. A grey print
-# shows how much; the numbers say which way. Cells without a number are hatched, and say why.
+# Draws the cells of a matrix. The palette is Wong's orange and blue, which people with any kind of colour blindness
+# can tell apart, and white where there is no difference. Its range is logarithmic and the same in both directions. A
+# grey print shows the size of a difference, the numbers its direction. Cells without a number are hatched and say why.
 
 load "terminal.gp"
 
@@ -45,7 +45,7 @@ set yrange [rows - 0.5 : -0.5]
 set x2range [-0.5 : columns_shown - 0.5]
 if (mean_row > 0 && !is_text) { set arrow 1 from -0.5, mean_row - 0.5 to columns_shown - 0.5, mean_row - 0.5 nohead lw 1.5 lc rgb "#404040" front }
 
-# Ticks of the colour box: the limits, 1, and what is half way.
+# Ticks of the colour box: the limits, 1, and the middles between them.
 tick(v) = sprintf("%.3g×", 2 ** (better * v))
 set cbtics out nomirror scale default font ",9" (tick(-limit) -limit, tick(-limit / 2) -limit / 2, "1×" 0, tick(limit / 2) limit / 2, tick(limit) limit)
 set colorbox horizontal user origin screen (left / (1.0 * width)), screen 52.0 / height size screen (190.0 / width), screen 9.0 / height

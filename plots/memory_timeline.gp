@@ -1,5 +1,5 @@
-# What a run holds of memory, event by event: a panel for each way to run. What is reserved is light, what
-# is requested dark, the lower bound dotted; where what is reserved is cut off, its most is said.
+# The memory of a run, event by event: a panel for each configuration. Reserved bytes are light, requested bytes
+# dark, and the lower bound is dotted. A title names the peak where the reserved bytes are cut off.
 
 panels = words(series)
 panel_height = 200

@@ -1,5 +1,5 @@
-# How often a pool that chunks share is too small, against its size: measured, of sizes drawn one by one, of separate
-# buffers as large as a share, and as claimed (dashed). A panel for each number of chunks.
+# How often a pool that several chunks share is too small, against its size: measured, with sizes drawn one by one,
+# with a separate buffer of its share for each chunk, and as claimed (dashed). A panel for each number of chunks.
 
 panels = words(chunks)
 key_height = 15 * 5

@@ -1,6 +1,6 @@
-# The places of panels in a grid, two or more a row, for charts of one workload; the caption below. Needs the
-# variables data, series, panels and panel_height. A chart puts what panel p shows into the variable chart;
-# panels_draw.gp draws it.
+# Lays out panels in a grid, two or more a row, for the charts of one workload, with the caption below. Needs the
+# variables data, series, panels and panel_height. A chart puts the plot command of panel p into the variable chart,
+# and panels_draw.gp draws it.
 
 load "terminal.gp"
 load "colours.gp"

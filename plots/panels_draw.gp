@@ -1,4 +1,4 @@
-# Draws the variable chart for each panel p; see panels.gp. Needs the variables heading and key, too.
+# Draws the variable chart for each panel p (panels.gp). Needs the variables heading and key.
 
 do for [file in terminals] {
     eval open_file(file)

@@ -1,5 +1,5 @@
-# Time against memory, a panel a workload: what nothing beats in both is in its strategy's colour, what something
-# beats is grey, and the steps are the front. Lower and further left is better.
+# Time against memory: a panel a workload. A point that no other beats in both has the colour of its strategy, all
+# others are grey, and the steps are the front. Lower and further left is better.
 
 load "terminal.gp"
 

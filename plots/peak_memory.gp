@@ -1,4 +1,4 @@
-# The most memory each strategy held from the driver, over what no strategy can go below.
+# The most memory that each strategy held from the driver, over the bound that no strategy can go below.
 
 load "style.gp"
 

@@ -1,12 +1,12 @@
-# What merging takes off the peak of requested bytes: bars by workload, negative where it grew, and a short line
-# at the least live lower bound of all merge sets: what is left to take off.
+# What merging takes off the peak of requested bytes: bars by workload, negative where the peak grew. A short line
+# marks the least live lower bound of all merge sets: no more than that can be taken off.
 
 load "style.gp"
 
 set ylabel "off the peak as written"
 set xzeroaxis lt 1 lc rgb "#404040" lw 1.5
 
-# A bar that would dwarf all others ends at the bottom, and says its number.
+# A bar that would dwarf all others ends at the bottom and has its number written on it.
 lowest = -1
 cut(v) = v < lowest ? lowest : v
 

@@ -1,6 +1,6 @@
-# Whether a run can be trusted: a point a case and round, its time over the case's own median, in the order of
-# measurement; the steps are the median of each round, the band from p10 to p90 of its cases. Two scales, because
-# a few that are far off would hide the rest: all of them above, what is within 10 % below.
+# Whether a run can be trusted: a point for each case and round, its time over the median of the case, in the order
+# of measurement. The steps are the median of each round, the band goes from p10 to p90 of its cases. There are two
+# scales, because a few points that are far off would hide the rest: all points above, those within 10 % below.
 
 load "terminal.gp"
 

@@ -1,6 +1,6 @@
-# What charts of bars share: size, colours, grid, and the caption that says where the numbers come from.
-# Needs the variables data, out, series and caption; see bench/record/chart/chart.h. A chart puts its plot command
-# in the variable chart; draw.gp draws it.
+# Shared by the charts of bars: size, colours, grid, and the caption that says where the numbers come from. Needs the
+# variables data, out, series and caption (bench/record/chart/chart.h). A chart puts its plot command into the
+# variable chart, and draw.gp draws it.
 
 load "terminal.gp"
 
@@ -14,8 +14,8 @@ load "colours.gp"
 box = 0.8 / count
 set boxwidth box absolute
 
-# Clusters stand in rows of panels, all with the same scale, so that a picture of 1600 pixels shows them:
-# as many a row as leave a bar 12 of them, and room for the names, the rows equally long.
+# Clusters stand in rows of panels of equal length and scale. A row holds as many of them as leave a bar 12 pixels of
+# a picture that is 1600 pixels wide, and room for the names.
 stats data index 0 using (strlen(strcol(2))) name "CLUSTER" nooutput
 clusters = CLUSTER_records
 most = int(110 / (count + 1))
@@ -32,7 +32,7 @@ slanted = !is_text && name_width > 130 / per_row
 set xrange [-0.6 : clusters - 0.4]
 if (slanted) { set xtics rotate by 18 right }
 
-# What stands left or right of a panel is not drawn: arrows would leave their ends at its border.
+# Values outside of the panel are left out: arrows would leave their ends at its border.
 first = 0
 shown = clusters
 at(x) = x > first - 0.6 && x < first + shown - 0.4 ? x : NaN

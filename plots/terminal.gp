@@ -1,5 +1,5 @@
-# What to draw into: an image that scales, one that goes everywhere, or text. A chart sets width and
-# height, in points of the SVG, and evaluates open_file(f) for each f of terminals.
+# What to draw: an image that scales, one that every program shows, or text. A chart sets width and height, in points
+# of the SVG, and evaluates open_file(f) for each f of terminals.
 
 set encoding utf8
 if (!exists("terminals")) { terminals = "svg png" }

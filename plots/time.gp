@@ -1,5 +1,6 @@
-# Where the time of a run goes: a stack for each way to run, over the slowest of its workload. Colours tell the
-# parts, not the strategies; the line across a bar is how long the device was at work, as the model has it.
+# Where the time of a run goes: a stack for each configuration, over the slowest one of its workload. Colours stand
+# for the portions of the time, not for strategies. The line across a bar is how long the device was at work, by the
+# model.
 
 load "terminal.gp"
 
@@ -9,7 +10,7 @@ unset ytics
 if (!is_text) { set grid xtics lc rgb "#dddddd" lw 1 lt 1 }
 set style fill solid 1.0 border rgb "#404040"
 
-# The parts in the order of their blocks; light and dark in turns, so that grey prints show the bounds.
+# The portions in the order of their blocks. Light and dark alternate, so that grey prints show the borders.
 part_colours = "#0072B2 #F0E442 #D55E00 #D55E00 #CC79A7 #009E73 #DDDDDD"
 part_patterns = "3 3 3 6 3 3 3"
 part_count = words(parts)

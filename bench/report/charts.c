@@ -100,7 +100,7 @@ static void print_figure(struct drawing *drawing, const char *made, const char *
     text_free(&path);
 }
 
-/* "Wall time of raw over that of each strategy, by workload, with intervals; cuda:0" */
+/* Adds "Wall time of raw over that of each strategy, by workload, with intervals; cuda:0" */
 static void add_title(const struct chart *chart, const struct chart_subject *of, struct text *out)
 {
     text_add(out, "%c%s; %s", toupper((unsigned char)chart->help[0]), chart->help + 1, of->device);
@@ -110,7 +110,8 @@ static void add_title(const struct chart *chart, const struct chart_subject *of,
         text_add(out, ", %s %s", of->workload, of->dataset);
 }
 
-static void draw(struct drawing *drawing, const struct chart *chart, const struct chart_subject *of)
+static void draw_subject(struct drawing *drawing, const struct chart *chart,
+                         const struct chart_subject *of)
 {
     const struct chart_options options = {
         .scripts = drawing->page->options->scripts, .folder = drawing->folder, .terminals = "svg"};
@@ -139,7 +140,7 @@ static void draw_all(struct drawing *drawing, const struct chart *chart, const c
         if (i == 1)
             html_print(drawing->out, "<details><summary>%zu more: %s</summary>\n", count - 1,
                        chart->help);
-        draw(drawing, chart, &subjects[i]);
+        draw_subject(drawing, chart, &subjects[i]);
     }
     fputs(i > 1 ? "</details>\n" : "", drawing->out);
     free(subjects);
@@ -172,7 +173,7 @@ static size_t draw_largest(struct drawing *drawing, const struct chart *chart,
             largest = excess[i] > excess[largest] ? i : largest;
         if (drawing->made - made_before == SAMPLES_MOST)
             break;
-        draw(drawing, chart, &subjects[largest]);
+        draw_subject(drawing, chart, &subjects[largest]);
         excess[largest] = -1;
     }
     free(excess);

@@ -122,7 +122,7 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
     mode_t mask = umask(0);
     umask(mask);
     if (!mkdtemp(work->data) || chmod(work->data, 0777 & ~mask) != 0)
-        return error_set(error, ERR_IO, "no folder could be made beside %s: %s", out,
+        return error_set(error, ERR_IO, "no folder could be made next to %s: %s", out,
                          strerror(errno));
     return 0;
 }

@@ -30,7 +30,7 @@ struct page {
 void page_section(const struct page *page, const struct page_file *file, const char *id,
                   const char *title, const char *about);
 
-/* Prints what all rows have in common: the columns that are told once. Nothing if there are none. */
+/* Prints the columns that say the same in all rows; nothing if there are none. */
 void page_constants(FILE *out, const struct text_grid_column *columns, size_t count);
 /* Begins a table: prints the titles of the columns that are not hidden. page_table_end ends it. */
 void page_table(FILE *out, const struct text_grid_column *columns, size_t count);

@@ -1,5 +1,5 @@
-/* What the merge sets of a result decided, and what they refused and why: planned anew, for the
- * sizes of the datasets, which needs no device. A file keeps no decisions. */
+/* What the merge sets of a result decided, and what they refused and why. A file keeps no decisions,
+ * so that they are made again for the sizes of the datasets, which needs no device. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +13,10 @@
 #include "run/select/merging.h"
 #include "run/select/select.h"
 
-/* As `gamut run` has it: the exact planner may choose otherwise if given another time. */
+/* The time limit of `gamut run`: with another one the exact planner may choose otherwise. */
 enum { SETS_MOST = 32, DEFAULT_TIME_LIMIT = 0 };
 
-/* A program of the file that was run merged, and how. */
+/* A program of the file that was run under merge sets. */
 struct merged_program {
     const char *workload, *dataset;
     size_t set_count;
@@ -62,7 +62,7 @@ static struct merged_programs programs_of(const json_t *root)
 
 /* ---- a program ------------------------------------------------------------------------------ */
 
-/* "C3 ×4, R1 ×12"; marks in `met` what has to be explained. */
+/* Prints the conditions that refused, "C3×4, R1×12", and marks them in `met`. */
 static void print_refusals(FILE *out, const struct merge *merge, bool met[CONDITION_COUNT])
 {
     size_t counts[CONDITION_COUNT] = {0};
@@ -178,7 +178,7 @@ static void print_programs(FILE *out, const struct catalogue *catalogue,
     page_table_end(out);
 }
 
-static void explain(FILE *out, const bool met[CONDITION_COUNT])
+static void explain_refusals(FILE *out, const bool met[CONDITION_COUNT])
 {
     bool any = false;
     for (int c = MERGE_ALLOWED + 1; c < CONDITION_COUNT; c++)
@@ -229,7 +229,7 @@ void section_plans(const struct page *page, const struct page_file *file)
         html_print(page->out, "<p class=\"bad\">%s</p>\n", error.text);
     } else {
         print_programs(page->out, &catalogue, &all, met);
-        explain(page->out, met);
+        explain_refusals(page->out, met);
     }
     catalogue_close(&catalogue);
     free(all.programs);

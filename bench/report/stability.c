@@ -68,7 +68,7 @@ static int by_measure(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static struct ranked *rank(const json_t *cases, size_t *count)
+static struct ranked *rank_cases(const json_t *cases, size_t *count)
 {
     struct ranked *ranked = must_alloc((json_array_size(cases) + 1) * sizeof *ranked);
     size_t i;
@@ -84,7 +84,7 @@ static struct ranked *rank(const json_t *cases, size_t *count)
     return ranked;
 }
 
-/* The rounds from left to right, the median of the case as a line. */
+/* Draws the rounds from left to right, and the median of the case as a line. */
 static void print_strip(FILE *out, const struct spread *spread)
 {
     const double width = 150, height = 26, room = fmax(spread->range, 0.02);
@@ -140,7 +140,7 @@ void section_stability(const struct page *page, const struct page_file *file)
         {.title = "±", .kind = GRID_NUMBER},     {.title = "median deviation", .kind = GRID_NUMBER},
         {.title = "range", .kind = GRID_NUMBER}, {.title = "rounds"}};
     size_t count;
-    struct ranked *ranked = rank(json_object_get(file->root, "cases"), &count);
+    struct ranked *ranked = rank_cases(json_object_get(file->root, "cases"), &count);
     if (count && tree_get_number(json_object_get(file->root, "run"), "rounds") > 1) {
         page_section(page, file, "stability", "Stability",
                      "A round is a fresh process, and its dot is the median of its samples. Dots "

@@ -73,8 +73,8 @@ static struct sandbox make_sandbox(void)
     return box;
 }
 
-static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int run(const char *format, ...)
+static int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int shell(const char *format, ...)
 {
     char command[1024];
     va_list arguments;
@@ -137,14 +137,14 @@ static void check_page(const struct sandbox *box)
     static const char *const forbidden[] = {"<script",     "<link",   "<iframe",     "<object",
                                             "<embed",      "@import", "href=\"http", "url(http",
                                             "javascript:", "<base",   "<form"};
-    if (run("command -v tidy >/dev/null") != 0)
+    if (shell("command -v tidy >/dev/null") != 0)
         fail_msg("tidy is not installed: run make setup");
     /* tidy is older than the attribute loading of an image. */
-    assert_int_equal(run("tidy -q -e --drop-empty-elements no --warn-proprietary-attributes no "
-                         "'%s/index.html' >&2",
-                         box->out),
+    assert_int_equal(shell("tidy -q -e --drop-empty-elements no --warn-proprietary-attributes no "
+                           "'%s/index.html' >&2",
+                           box->out),
                      0);
-    assert_int_equal(run("tidy -xml -q -e '%s/index.html' >&2", box->out), 0);
+    assert_int_equal(shell("tidy -xml -q -e '%s/index.html' >&2", box->out), 0);
     char *page = read_page(box);
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
         if (strstr(page, forbidden[i]))
@@ -198,7 +198,7 @@ static size_t check_charts(const struct sandbox *box)
         assert_int_equal(
             sscanf(at, " loading=\"lazy\" width=\"%u\" height=\"%u\"/>", &width, &height), 2);
         assert_true(width > 100 && height > 100);
-        assert_int_equal(run("tidy -xml -q -e '%s' >&2", path), 0);
+        assert_int_equal(shell("tidy -xml -q -e '%s' >&2", path), 0);
         assert_int_equal(text_read_file(&svg, path, NULL), 0);
         assert_non_null(strstr(svg.data, "(prefers-color-scheme:dark)"));
         assert_null(strstr(svg.data, "<script"));
@@ -362,9 +362,9 @@ static void charts_are_images_of_the_page(void **state)
     assert_null(strstr(page, "could not be put in"));
     assert_non_null(strstr(page, "<h1>two &lt;files&gt;</h1>"));
     assert_int_equal(
-        run("test -s %s/data/result.json -a -s %s/data/f2-result.json", box.out, box.out), 0);
-    assert_int_equal(run("cmp -s %s %s/data/result.json", box.file, box.out), 0);
-    assert_int_equal(run("ls %s/charts/f1/*.dat >/dev/null", box.out), 0);
+        shell("test -s %s/data/result.json -a -s %s/data/f2-result.json", box.out, box.out), 0);
+    assert_int_equal(shell("cmp -s %s %s/data/result.json", box.file, box.out), 0);
+    assert_int_equal(shell("ls %s/charts/f1/*.dat >/dev/null", box.out), 0);
     check_links(&box);
     free(page);
     result_free(&result);
@@ -463,8 +463,8 @@ static void the_verdict_is_that_of_compare(void **state)
 
 static void assert_only(const struct sandbox *box, const char *names)
 {
-    if (run("cd %s && test \"$(ls -A | tr '\\n' ' ')\" = '%s'", box->folder, names) != 0) {
-        run("ls -A %s >&2", box->folder);
+    if (shell("cd %s && test \"$(ls -A | tr '\\n' ' ')\" = '%s'", box->folder, names) != 0) {
+        shell("ls -A %s >&2", box->folder);
         fail_msg("expected %s", names);
     }
 }
@@ -485,27 +485,28 @@ static void a_folder_is_a_whole_report_or_left_alone(void **state)
     assert_only(&box, "report result.json ");
 
     /* Somebody's own file in a report stays where it is. */
-    assert_int_equal(run("echo mine >%s/notes.txt && touch %s/data/old.json", box.out, box.out), 0);
+    assert_int_equal(shell("echo mine >%s/notes.txt && touch %s/data/old.json", box.out, box.out),
+                     0);
     path = hide_gnuplot();
     assert_int_equal(report(&box, false, &error), 0);
     show_gnuplot(path);
     assert_int_equal(
-        run("grep -q mine %s/notes.txt && test ! -e %s/data/old.json", box.out, box.out), 0);
+        shell("grep -q mine %s/notes.txt && test ! -e %s/data/old.json", box.out, box.out), 0);
 
     /* Something else is no report. */
-    assert_int_equal(run("echo '<html>' >%s/index.html", box.out), 0);
+    assert_int_equal(shell("echo '<html>' >%s/index.html", box.out), 0);
     assert_int_equal(report(&box, false, &error), ERR_USAGE);
     assert_non_null(strstr(error.text, "is no report of gamut"));
     assert_int_equal(report(&box, true, &error), ERR_USAGE); /* its data/ may be somebody's */
     assert_non_null(strstr(error.text, "does not belong to a report"));
-    assert_int_equal(run("rm -r %s/data %s/charts 2>/dev/null; grep -q '^<html>' %s/index.html",
-                         box.out, box.out, box.out),
+    assert_int_equal(shell("rm -r %s/data %s/charts 2>/dev/null; grep -q '^<html>' %s/index.html",
+                           box.out, box.out, box.out),
                      0);
     path = hide_gnuplot();
     assert_int_equal(report(&box, true, &error), 0);
     show_gnuplot(path);
     assert_int_equal(
-        run("grep -q mine %s/notes.txt && grep -q generator %s/index.html", box.out, box.out), 0);
+        shell("grep -q mine %s/notes.txt && grep -q generator %s/index.html", box.out, box.out), 0);
     assert_only(&box, "report result.json ");
     result_free(&result);
     remove_sandbox(&box);
@@ -516,20 +517,20 @@ static void a_failure_leaves_nothing(void **state)
     (void)state;
     struct sandbox box = make_sandbox();
     struct error error = {0};
-    assert_int_equal(run("echo '{' >%s", box.file), 0);
+    assert_int_equal(shell("echo '{' >%s", box.file), 0);
     assert_int_equal(report(&box, false, &error), ERR_PARSE);
     assert_non_null(strstr(error.text, box.file));
     assert_only(&box, "result.json ");
 
     struct result result = record_fixture(1);
     write_result(&box, result.root);
-    assert_int_equal(run("echo 1 >%s", box.out), 0); /* a file is in the way */
+    assert_int_equal(shell("echo 1 >%s", box.out), 0); /* a file is in the way */
     assert_int_equal(report(&box, true, &error), ERR_IO);
     assert_non_null(strstr(error.text, box.out));
     assert_only(&box, "report result.json ");
 
     /* A folder where the page is to go: seen only when everything is made. */
-    assert_int_equal(run("rm %s && mkdir -p %s/index.html", box.out, box.out), 0);
+    assert_int_equal(shell("rm %s && mkdir -p %s/index.html", box.out, box.out), 0);
     char *path = hide_gnuplot();
     assert_int_equal(report(&box, true, &error), ERR_IO);
     show_gnuplot(path);

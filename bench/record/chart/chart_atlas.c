@@ -5,13 +5,13 @@
 #include "record/chart/gnuplot.h"
 #include "record/table/atlas_table.h"
 
-/* Points that were measured with no other memory alive. */
+/* Was it measured, and with no other memory alive? */
 static bool is_shown(const struct atlas_point *point)
 {
     return point->sample_count > 0 && point->live_count == 0 && point->bytes > 0;
 }
 
-/* Less than a nanosecond has no place on a logarithmic axis. */
+/* A logarithmic axis has no 0. */
 static unsigned long long at_least_1(uint64_t ns)
 {
     return ns ? ns : 1;

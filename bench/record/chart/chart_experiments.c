@@ -28,7 +28,7 @@ static int check_any(const struct chart *chart, const struct chart_subject *of, 
     return count ? 0 : experiment_missing(shown->name, of->device, shown->options, error);
 }
 
-/* The first row that is ok from the *i-th on; NULL after the last. *i becomes the place after it. */
+/* The first row that is ok from the *i-th on; NULL after the last. *i becomes the index after it. */
 static const json_t *next_row(const json_t *experiment, size_t *i)
 {
     const json_t *row;

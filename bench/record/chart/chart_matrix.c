@@ -37,7 +37,7 @@ static size_t print_bars(const struct bars *bars, const struct matrix *m, FILE *
     for (size_t c = 0; c < m->columns.count; c++) {
         fprintf(out, "\n\n# %s\n# x %s status\n", m->columns.name[c], bars->numbers);
         for (size_t r = 0; r < m->rows.count; r++) {
-            /* The bars of a row fill 0.8 of its place. */
+            /* The bars of a row fill 0.8 of its width. */
             const double offset = ((double)c - (double)(m->columns.count - 1) / 2) * 0.8;
             double number[NUMBERS_MOST];
             bars->of_cell(m, r, c, number);
@@ -145,7 +145,7 @@ const struct chart chart_peak_memory = {
  * at last use. The bytes asked for are the same under every strategy, so one case of them stands
  * for all. `reduction` is 1 - peak / peak of the program as written. `bound` is what it would be at
  * the least live lower bound that any merge set of the file has for the program: the bound of a
- * merge set itself is no aim, for what the set merged lives as long as the longest part. */
+ * merge set itself is no aim, because merged arrays live as long as the longest-lived of them. */
 
 static const char requested[] = "peak_requested_bytes";
 

@@ -144,7 +144,7 @@ static void print_timeline(const struct memory_panel *panel, FILE *out)
             panel->title.data);
     for (size_t i = 0; i < points; i++)
         print_timeline_point(timeline, i, memory_column(timeline, "step", i), out);
-    if (points) /* what is held at the end is held until then */
+    if (points) /* the last point holds until the end */
         print_timeline_point(timeline, points - 1, tree_get_number(panel->memory, "steps"), out);
 }
 
@@ -169,7 +169,7 @@ static int timeline_write(const struct chart *chart, const struct chart_subject 
     }
     for (size_t i = 0; i < panels.count; i++)
         print_timeline(&panels.panel[i], data);
-    /* One allocator that reserves much more than all need would leave the others flat. */
+    /* An allocator that reserves much more than any program needs would leave the others flat. */
     const double shown = reserved > 3 * requested ? 2 * requested : reserved;
     memory_panels_variables(&panels, of, "", variables);
     memory_axis_variables(shown, variables);
@@ -207,7 +207,7 @@ struct box {
 /* A memory from its first block until the driver has it back. */
 struct extent {
     double born, died, bytes;
-    double base; /* where it is put; NaN: not yet */
+    double base; /* its address in the picture; NaN: not yet known */
 };
 
 struct layout {
@@ -249,7 +249,7 @@ static void find_extents(struct layout *l)
     }
 }
 
-/* The lowest place from `base` on that no memory has that lives at the same time. */
+/* The lowest address at which no other memory lies that lives at the same time. */
 static double base_for(const struct layout *l, const struct extent *e)
 {
     double base = 0;
@@ -259,14 +259,14 @@ static double base_for(const struct layout *l, const struct extent *e)
                           other->base < base + e->bytes && base < other->base + other->bytes;
         if (in_the_way) {
             base = other->base + other->bytes;
-            i = (size_t)-1; /* from the start again: it may have jumped into another */
+            i = (size_t)-1; /* from the start again: it may lie in another one there */
         }
     }
     return base;
 }
 
-/* In the order of their births. */
-static void place_memories(struct layout *l)
+/* Gives each memory an address, in the order of their births. */
+static void stack_memories(struct layout *l)
 {
     for (size_t n = 0; n < l->memory_count; n++) {
         struct extent *next = NULL;
@@ -289,7 +289,7 @@ static struct layout *layout_of(const json_t *memory)
     l->block_count = blocks < MAP_BLOCKS ? blocks : MAP_BLOCKS;
     l->array_count = arrays < MAP_ARRAYS ? arrays : MAP_ARRAYS;
     find_extents(l);
-    place_memories(l);
+    stack_memories(l);
     for (size_t i = 0; i < l->block_count; i++) {
         size_t m = memory_index(b, "memory", i);
         double from =
@@ -317,7 +317,7 @@ static bool has_arrays(const struct layout *l, size_t block)
     return false;
 }
 
-/* A label where the box has room for it. */
+/* Prints a box, with its label if there is room for it. */
 static void print_box(const struct box *box, double steps, double top, size_t colour,
                       const char *label, FILE *out)
 {
@@ -327,7 +327,7 @@ static void print_box(const struct box *box, double steps, double top, size_t co
             colour, fits ? label : "");
 }
 
-/* The first box lies outside the picture: gnuplot wants some data. */
+/* Begins a block with a box outside of the picture: gnuplot refuses a block without data. */
 static void begin_boxes(const struct memory_panel *panel, const char *what, FILE *out)
 {
     fprintf(out, "\n\n# %s: %s\n# born died from to colour label\n-2 -1 -2 -1 1 \"\"\n",
@@ -451,15 +451,15 @@ static const json_t *histogram_of(const struct memory_panel *panel, int d)
     return json_object_get(json_object_get(latency, distributions[d].phase), distributions[d].call);
 }
 
-/* The part of the calls below the end of each bucket; a line for its beginning where the bucket
- * before is empty, so that the curve stands still there. */
+/* The share of the calls below the end of each bucket. Where the bucket before is empty, a line for
+ * the beginning of the bucket keeps the curve level in between. */
 static void print_distribution(const json_t *h, FILE *out)
 {
     const json_t *from = json_object_get(h, "from_ns"), *calls = json_object_get(h, "calls");
     const double count = tree_get_number(h, "count"), most_ns = tree_get_number(h, "most_ns");
     double sum = 0, reached_ns = NAN;
     if (!json_is_object(h))
-        fputs("0.001 0\n", out); /* left of what is shown */
+        fputs("0.001 0\n", out); /* left of the picture */
     else
         fprintf(out, "%.0f 0\n", fmax(1, tree_get_number(h, "least_ns")));
     for (size_t i = 0; i < json_array_size(from); i++) {

@@ -129,7 +129,7 @@ static void fill_panel(const struct chart_subject *of, size_t p, struct pareto *
     finish_panel(panel, fastest, bound);
 }
 
-/* Labels of the panels that have a choice to show: two good cases or more. */
+/* Finds the panels that have a choice to show: two cases or more that are ok. */
 static void find_panels(const struct chart_subject *of, struct pareto *pareto)
 {
     const struct naming naming = naming_of(of);

@@ -42,7 +42,7 @@ static const char *const titles[] = {
 #undef X
 };
 
-/* More rows than this are more than a picture can show. */
+/* A picture cannot show more rows. */
 enum { ROWS_MOST = 420 };
 
 static bool is_host(const struct chart_subject *of)
@@ -50,7 +50,7 @@ static bool is_host(const struct chart_subject *of)
     return strcmp(of->device, "host") == 0;
 }
 
-static double known(double ns)
+static double or_zero(double ns)
 {
     return ns > 0 ? ns : 0;
 }
@@ -61,18 +61,18 @@ static void split_time(const struct chart_subject *of, const json_t *one_case, d
     const json_t *model = json_object_get(one_case, "model");
     const double wall = case_stat(one_case, "wall_ns", "median");
     double sum = 0;
-    ns[PORTION_KERNELS] = is_host(of) ? known(case_stat(one_case, "device_ns", "median")) : 0;
-    ns[PORTION_ALLOC] = known(case_stat(one_case, "driver_alloc_ns", "median"));
-    ns[PORTION_FREE] = known(case_stat(one_case, "driver_free_ns", "median"));
-    ns[PORTION_TOUCH] = known(case_stat(one_case, "driver_touch_ns", "median"));
-    ns[PORTION_STRATEGY] = known(tree_get_number(model, "allocator_ns"));
+    ns[PORTION_KERNELS] = is_host(of) ? or_zero(case_stat(one_case, "device_ns", "median")) : 0;
+    ns[PORTION_ALLOC] = or_zero(case_stat(one_case, "driver_alloc_ns", "median"));
+    ns[PORTION_FREE] = or_zero(case_stat(one_case, "driver_free_ns", "median"));
+    ns[PORTION_TOUCH] = or_zero(case_stat(one_case, "driver_touch_ns", "median"));
+    ns[PORTION_STRATEGY] = or_zero(tree_get_number(model, "allocator_ns"));
     /* Only frees wait; the model may have them wait for longer than they were measured to take. */
-    ns[PORTION_WAITING] = fmin(known(tree_get_number(model, "waiting_ns")), ns[PORTION_FREE]);
+    ns[PORTION_WAITING] = fmin(or_zero(tree_get_number(model, "waiting_ns")), ns[PORTION_FREE]);
     ns[PORTION_FREE] -= ns[PORTION_WAITING];
     ns[PORTION_REST] = 0;
     for (int p = 0; p < PORTIONS; p++)
         sum += ns[p];
-    ns[PORTION_REST] = known(wall - sum);
+    ns[PORTION_REST] = or_zero(wall - sum);
 }
 
 /* ---- rows: one for the workload's name, then its cases ---- */
@@ -82,14 +82,14 @@ struct row {
     const json_t *one_case; /* NULL: the row is a workload's name */
     double slowest;         /* wall time of the slowest case of the workload */
     double ns[PORTIONS];    /* all 0 where the case has no time */
-    size_t column, above;   /* its place in the picture: `above` rows stand above it */
+    size_t column, above;   /* where it stands: below `above` rows of its column */
 };
 
 /* The rows stand below each other in one to three columns. */
 struct rows {
     size_t count, columns, per_column;
     struct row *row;
-    bool has[PORTIONS]; /* some case has it; the others need no place in the legend */
+    bool has[PORTIONS]; /* some case has it; only those stand in the legend */
 };
 
 static void add_row(struct rows *rows, const char *label, const json_t *one_case, double slowest)

@@ -32,7 +32,7 @@ bool case_is_unmerged(const json_t *one_case);
  * to its strategy, workload and dataset where they are set? */
 bool case_is_of(const json_t *key, const struct chart_subject *of);
 /* The first case of the subject from the *i-th of the result on; NULL after the last. *i becomes
- * the place after it, so that a loop starts with 0 and calls this again and again. */
+ * the index after it, so that a loop starts with 0 and calls this again and again. */
 const json_t *case_next(const struct chart_subject *of, size_t *i);
 
 /* Which members of a key differ between the cases of a device, and are worth naming. */
