@@ -133,7 +133,7 @@ static int list_merges(struct text_grid *list, struct error *error)
         add_prose(list, "", &passes);
     }
     add_row(list, "passes", "", "", "");
-#define X(pass) add_indented(list, merge_##pass.name, merge_##pass.help);
+#define X(name, help) add_indented(list, #name, help);
     MERGE_PASS_LIST(X)
 #undef X
     add_row(list, "extensions", "", "", "added to a set as in coalesce:with=views|disjoint");

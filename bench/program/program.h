@@ -180,7 +180,9 @@ struct stm {
     struct stm *next;
     enum stm_kind kind;
     struct source_position at;
-    unsigned first, last; /* for whoever numbers statements; the program itself does not use them */
+    /* Numbers that analyses give to statements; nothing in bench/program uses them. */
+    unsigned first, last;   /* merge/outline.h */
+    unsigned size_position; /* merge/size/size.h */
     unsigned out_count;
     int *outs;
     struct expr *expr; /* also the condition of an if, the scalar value of an update (else NULL) */

@@ -35,7 +35,7 @@ static const struct kernel_access *kernel_at(struct analysis *all, unsigned posi
 static unsigned sizes_at(struct analysis *all, unsigned position)
 {
     const struct stm *s = all->o->at[position];
-    return s ? sizes_position(all->sizes, s) : 0;
+    return s ? s->size_position : 0;
 }
 
 /* ---- in place ------------------------------------------------------------------------------- */

@@ -85,7 +85,7 @@ static void adopt(struct merge *m, struct merge *from)
     free(from);
 }
 
-static int best_run(struct merge *m, struct error *error)
+int merge_run_best(struct merge *m, struct error *error)
 {
     struct merge *best = NULL;
     int64_t best_peak = 0;
@@ -116,10 +116,3 @@ static int best_run(struct merge *m, struct error *error)
     adopt(m, best);
     return 0;
 }
-
-const struct merge_ops merge_best = {
-    .version = MERGE_VERSION,
-    .name = "best",
-    .help = "tries several methods and takes the one that needs the least memory",
-    .run = best_run,
-};

@@ -845,31 +845,17 @@ static void run_over(struct merge *m, bool updates_only)
     arena_free(&c.arena);
 }
 
-static int run_coalesce(struct merge *m, struct error *error)
+int merge_run_coalesce(struct merge *m, struct error *error)
 {
     (void)error;
     run_over(m, false);
     return 0;
 }
 
-const struct merge_ops merge_coalesce = {
-    .version = MERGE_VERSION,
-    .name = "coalesce",
-    .help = "makes the source of a copy where it would be copied to",
-    .run = run_coalesce,
-};
-
 /* In-place lowering, what the thesis's compiler did before: only `y = x with [s] <- t`. */
-static int run_inplace(struct merge *m, struct error *error)
+int merge_run_inplace(struct merge *m, struct error *error)
 {
     (void)error;
     run_over(m, true);
     return 0;
 }
-
-const struct merge_ops merge_inplace = {
-    .version = MERGE_VERSION,
-    .name = "inplace",
-    .help = "makes the value of an update directly in the updated array",
-    .run = run_inplace,
-};

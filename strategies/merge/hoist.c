@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "merge/list.h"
-#include "merge/merge.h"
 #include "merge/outline.h"
 
 struct hoister {
@@ -252,28 +251,14 @@ static int hoist(struct merge *m, void (*find)(struct hoister *h))
     return 0;
 }
 
-static int run_hoist(struct merge *m, struct error *error)
+int merge_run_hoist(struct merge *m, struct error *error)
 {
     (void)error;
     return hoist(m, find_wanted);
 }
 
-const struct merge_ops merge_hoist = {
-    .version = MERGE_VERSION,
-    .name = "hoist",
-    .help = "allocates the destinations of copies early",
-    .run = run_hoist,
-};
-
-static int run_hoist_sizes(struct merge *m, struct error *error)
+int merge_run_hoist_sizes(struct merge *m, struct error *error)
 {
     (void)error;
     return hoist(m, find_wanted_sizes);
 }
-
-const struct merge_ops merge_hoist_sizes = {
-    .version = MERGE_VERSION,
-    .name = "hoist_sizes",
-    .help = "computes the sizes of blocks early",
-    .run = run_hoist_sizes,
-};

@@ -4,21 +4,21 @@
 
 #include "merge/pass.h"
 
-/* X(name): struct merge_ops merge_NAME */
+/* X(name, help): the pass is the function merge_run_NAME of a file of its own. */
+/* clang-format off */
 #define MERGE_PASS_LIST(X)                                                                         \
-    X(hoist)                                                                                       \
-    X(inplace)                                                                                     \
-    X(coalesce)                                                                                    \
-    X(spaces_early)                                                                                \
-    X(hoist_sizes)                                                                                 \
-    X(reuse)                                                                                       \
-    X(sink)                                                                                        \
-    X(plan)                                                                                        \
-    X(best)                                                                                        \
-    X(spaces)
+    X(hoist, "allocates the destinations of copies early")                                         \
+    X(inplace, "makes the value of an update directly in the updated array")                       \
+    X(coalesce, "makes the source of a copy where it would be copied to")                          \
+    X(spaces_early, "moves memories to other spaces before reuse and plan, where an extension asks for that")\
+    X(hoist_sizes, "computes the sizes of blocks early")                                           \
+    X(reuse, "puts arrays into the blocks of dead arrays")                                         \
+    X(sink, "allocates as late as possible")                                                       \
+    X(plan, "puts all blocks of known size at offsets of one block")                               \
+    X(best, "tries several methods and takes the one that needs the least memory")                 \
+    X(spaces, "moves memories to other spaces, where an extension asks for that")
 
 /* X(text, extensions, help, passes...); `spaces` is the last of each. */
-/* clang-format off */
 #define MERGE_SET_LIST(X)                                                                          \
     X("none", 0, "the program as it is written",                                                   \
       &merge_spaces)                                                                               \
@@ -40,7 +40,10 @@
       &merge_best, &merge_spaces)
 /* clang-format on */
 
-#define X(name) extern const struct merge_ops merge_##name;
+/* Returns 0, or ERR_INTERNAL for what must not happen. */
+#define X(name, help)                                                                              \
+    int merge_run_##name(struct merge *m, struct error *error);                                    \
+    extern const struct merge_ops merge_##name;
 MERGE_PASS_LIST(X)
 #undef X
 

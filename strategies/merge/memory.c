@@ -203,23 +203,18 @@ static void find_actuals(struct memory_map *m)
 static void find_existentials(struct memory_map *m)
 {
     const struct fun *fun = m->outline->fun;
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (unsigned n = 0; n < fun->name_count; n++) {
-            const struct memory *of = &m->of[n];
-            if (fun->names[n].kind != NAME_MEMORY || of->kind != MEMORY_EXISTENTIAL)
-                continue;
-            for (unsigned a = 0; a < of->actual_count; a++) {
-                struct memory *block = &m->of[of->actuals[a]];
-                if (pass == 1 && !block->existentials) {
-                    block->existentials = arena_alloc(&m->arena, block->existential_count *
-                                                                     sizeof *block->existentials);
-                    block->existential_count = 0;
-                }
-                if (pass == 1)
-                    block->existentials[block->existential_count] = (int)n;
-                block->existential_count++;
-            }
+    for (unsigned n = 0; n < fun->name_count; n++) {
+        const struct memory *of = &m->of[n];
+        if (fun->names[n].kind != NAME_MEMORY || of->kind != MEMORY_EXISTENTIAL)
+            continue;
+        for (unsigned a = 0; a < of->actual_count; a++) {
+            struct memory *block = &m->of[of->actuals[a]];
+            block->existentials =
+                arena_grow(&m->arena, block->existentials, block->existential_count,
+                           &block->existential_capacity, sizeof *block->existentials);
+            block->existentials[block->existential_count++] = (int)n;
         }
+    }
 }
 
 bool memory_may_be(const struct memory_map *m, int e, int b)
@@ -228,7 +223,7 @@ bool memory_may_be(const struct memory_map *m, int e, int b)
     return bsearch(&b, of->actuals, of->actual_count, sizeof b, by_number) != NULL;
 }
 
-static void find_kinds(struct memory_map *m, unsigned how)
+static void find_kinds(struct memory_map *m, unsigned flags)
 {
     const struct outline *o = m->outline;
     const struct fun *fun = o->fun;
@@ -247,7 +242,7 @@ static void find_kinds(struct memory_map *m, unsigned how)
     }
     for (unsigned i = 0; i < fun->param_count; i++) {
         const struct name *p = &fun->names[fun->params[i]];
-        if (p->kind == NAME_ARRAY && !p->unique && !(how & MEMORY_ALL_OURS))
+        if (p->kind == NAME_ARRAY && !p->unique && !(flags & MEMORY_ALL_OURS))
             m->of[p->memory].foreign = true;
     }
 }
@@ -277,23 +272,18 @@ static void find_escapes(struct memory_map *m)
 static void list_arrays(struct memory_map *m)
 {
     const struct fun *fun = m->outline->fun;
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (unsigned n = 0; n < fun->name_count; n++) {
-            const struct name *array = &fun->names[n];
-            if (array->kind != NAME_ARRAY || array->memory == NO_NAME || array->local)
-                continue;
-            struct memory *of = &m->of[array->memory];
-            if (pass == 1 && !of->arrays) {
-                of->arrays = arena_alloc(&m->arena, of->array_count * sizeof *of->arrays);
-                of->array_count = 0;
-            }
-            unsigned bound = m->outline->names[n].position;
-            if (pass == 1)
-                of->arrays[of->array_count] = (int)n;
-            if (of->array_count == 0 || bound < of->first_bound)
-                of->first_bound = bound;
-            of->array_count++;
-        }
+    for (unsigned n = 0; n < fun->name_count; n++) {
+        const struct name *array = &fun->names[n];
+        if (array->kind != NAME_ARRAY || array->memory == NO_NAME || array->local)
+            continue;
+        struct memory *of = &m->of[array->memory];
+        const unsigned bound = m->outline->names[n].position;
+        if (of->array_count == 0 || bound < of->first_bound)
+            of->first_bound = bound;
+        of->arrays = arena_grow(&m->arena, of->arrays, of->array_count, &of->array_capacity,
+                                sizeof *of->arrays);
+        of->arrays[of->array_count++] = (int)n;
+    }
 }
 
 static void find_spans(struct memory_map *m)
@@ -318,7 +308,6 @@ static void find_spans(struct memory_map *m)
 struct accesses {
     struct memory_map *m;
     unsigned position;
-    bool counting;
 };
 
 static void note_access(void *context, int array)
@@ -330,9 +319,9 @@ static void note_access(void *context, int array)
     const struct memory *of = &a->m->of[n->memory];
     for (unsigned i = 0; i < of->actual_count; i++) {
         struct memory *block = &a->m->of[of->actuals[i]];
-        if (!a->counting)
-            block->accesses[block->access_count] = (struct access_point){a->position, array};
-        block->access_count++;
+        block->accesses = arena_grow(&a->m->arena, block->accesses, block->access_count,
+                                     &block->access_capacity, sizeof *block->accesses);
+        block->accesses[block->access_count++] = (struct access_point){a->position, array};
     }
 }
 
@@ -340,39 +329,31 @@ static void find_accesses(struct memory_map *m)
 {
     const struct outline *o = m->outline;
     struct accesses a = {.m = m};
-    for (unsigned pass = 0; pass < 2; pass++) {
-        a.counting = pass == 0;
-        for (unsigned n = 0; n < o->fun->name_count && pass == 1; n++) {
-            struct memory *of = &m->of[n];
-            of->accesses = arena_alloc(&m->arena, of->access_count * sizeof *of->accesses);
-            of->access_count = 0;
+    for (unsigned p = 0; p < o->position_count; p++) {
+        const struct stm *s = o->at[p];
+        if (!s || s->first != p)
+            continue;
+        a.position = p;
+        switch (s->kind) {
+        case STM_IF:
+        case STM_LOOP:
+        case STM_ALIAS:
+        case STM_RESHAPE:
+        case STM_REARRANGE:
+        case STM_SLICE:
+        case STM_SCRATCH:
+            break; /* these touch no element */
+        default:
+            outline_operands(o->fun, s, note_access, &a);
+            for (unsigned i = 0; i < s->out_count; i++)
+                note_access(&a, s->outs[i]);
+            for (unsigned i = 0; s->kernel && i < s->kernel->private_count; i++)
+                note_access(&a, s->kernel->privates[i]);
         }
-        for (unsigned p = 0; p < o->position_count; p++) {
-            const struct stm *s = o->at[p];
-            if (!s || s->first != p)
-                continue;
-            a.position = p;
-            switch (s->kind) {
-            case STM_IF:
-            case STM_LOOP:
-            case STM_ALIAS:
-            case STM_RESHAPE:
-            case STM_REARRANGE:
-            case STM_SLICE:
-            case STM_SCRATCH:
-                break; /* these touch no element */
-            default:
-                outline_operands(o->fun, s, note_access, &a);
-                for (unsigned i = 0; i < s->out_count; i++)
-                    note_access(&a, s->outs[i]);
-                for (unsigned i = 0; s->kernel && i < s->kernel->private_count; i++)
-                    note_access(&a, s->kernel->privates[i]);
-            }
-        }
-        a.position = o->scopes[0].end;
-        for (unsigned r = 0; r < o->fun->body.result_count; r++)
-            note_access(&a, o->fun->body.results[r]);
     }
+    a.position = o->scopes[0].end;
+    for (unsigned r = 0; r < o->fun->body.result_count; r++)
+        note_access(&a, o->fun->body.results[r]);
 }
 
 static void order_blocks(struct memory_map *m)
@@ -401,13 +382,13 @@ static void order_blocks(struct memory_map *m)
     free(next);
 }
 
-struct memory_map *memory_map_new(const struct outline *o, unsigned how)
+struct memory_map *memory_map_new(const struct outline *o, unsigned flags)
 {
     struct memory_map *m = must_alloc(sizeof *m);
     m->outline = o;
-    m->by_branch = how & MEMORY_BY_BRANCH;
+    m->by_branch = flags & MEMORY_BY_BRANCH;
     m->of = arena_alloc(&m->arena, o->fun->name_count * sizeof *m->of);
-    find_kinds(m, how);
+    find_kinds(m, flags);
     find_actuals(m);
     find_existentials(m);
     find_escapes(m);

@@ -1,11 +1,11 @@
-/* Which blocks there are, what may be in them, and when: memory aliases, last uses and the times at
- * which each block holds something that is still needed.
+/* The blocks of a program: which arrays may be in each, and when each holds values that are still
+ * needed.
  *
- * Times are spans of positions (outline.h). An array is alive from where it is made to its last
- * use; what a loop uses from outside is alive to the loop's end, since the next iteration reads it
- * again. A block may be alive several times, with nothing of value in between. Since every name is
- * bound once and bodies are nested, one look at the last use of each name is enough: there is no
- * fixpoint.
+ * Times are spans of positions (outline.h). An array is alive from the statement that makes it to
+ * its last use. An array that a loop uses from outside is alive to the loop's end, because the next
+ * iteration reads it again. A block may be alive several times, and hold nothing of value in
+ * between. Every name is bound once and bodies are nested, so one look at the last use of each name
+ * is enough: no fixpoint is needed.
  */
 #ifndef GAMUT_MERGE_MEMORY_H
 #define GAMUT_MERGE_MEMORY_H
@@ -28,54 +28,59 @@ struct access_point {
     int array;
 };
 
+/* What is known of a memory name. An *actual* block is allocated or a parameter; an *existential* one
+ * is what a loop or a branch passes on: one of several actual blocks. */
 struct memory {
     enum memory_kind kind;
-    bool foreign; /* a parameter's that is not unique: its contents are the caller's */
+    bool foreign; /* the block of a parameter that is not unique: its contents are the caller's */
     bool escapes; /* a loop passes it to its next iteration, where it is allocated anew */
     struct stm *alloc;
-    unsigned scope, position; /* of the allocation */
-    unsigned actual_count;    /* of an existential: the blocks it may be; else itself */
+    unsigned scope, position; /* where it is allocated or bound */
+    unsigned actual_count;    /* the actual blocks that it may be: for an actual block, itself */
     int *actuals;
-    unsigned existential_count; /* of an actual block: the existentials that it may be */
+    unsigned existential_count, existential_capacity; /* the existentials that may be this block */
     int *existentials;
-    unsigned array_count; /* the arrays in it, by this name */
+    unsigned array_count, array_capacity; /* the arrays whose type names this memory */
     int *arrays;
-    unsigned first_bound; /* the position at which the first of them is bound */
-    /* of actual blocks, all names that may be it together: */
+    unsigned first_bound; /* the position at which the first of these arrays is bound */
+    /* For actual blocks, counting all arrays that may be in them: */
     struct spans spans;
-    unsigned access_count; /* statements that read or write it: ascending */
+    unsigned access_count, access_capacity; /* statements that read or write it, ascending */
     struct access_point *accesses;
 };
 
 struct memory_map {
     struct arena arena;
     const struct outline *outline;
-    bool by_branch;       /* does an array that one branch uses last die at once in the other? */
+    bool by_branch;       /* MEMORY_BY_BRANCH */
     unsigned block_count; /* actual blocks, in the order of their first use */
     int *blocks;
     struct memory *of; /* by name number */
 };
 
-/* Bits of what memory_map_new is told. */
+/* Flags for memory_map_new. */
 enum {
-    MEMORY_BY_BRANCH = 1, /* what one branch uses last is dead at once in the other */
-    MEMORY_ALL_OURS = 2,  /* the caller does not need what it gave: for tests */
+    MEMORY_BY_BRANCH = 1, /* an array that one branch uses last is dead at once in the other */
+    MEMORY_ALL_OURS = 2,  /* the caller does not need its arrays after the run: for tests */
 };
-struct memory_map *memory_map_new(const struct outline *o, unsigned how);
+/* The map of the fun that `o` outlines; `flags` are those above. `o` must outlive it. Free with
+ * memory_map_free, which takes NULL. */
+struct memory_map *memory_map_new(const struct outline *o, unsigned flags);
 void memory_map_free(struct memory_map *m);
 /* May the memory name `e` denote the block `b`? */
 bool memory_may_be(const struct memory_map *m, int e, int b);
 
-/* When the contents of one array are needed. The spans are the caller's (spans_free). */
+/* Adds when the contents of one array are needed. The caller frees `spans` (spans_free). */
 void memory_array_spans(const struct memory_map *m, int array, struct spans *spans);
 
 void spans_free(struct spans *s);
-void spans_add(struct spans *to, unsigned first, unsigned last); /* joins what touches */
+/* Adds the positions `first` to `last`; spans that overlap become one. */
+void spans_add(struct spans *to, unsigned first, unsigned last);
 void spans_join(struct spans *to, const struct spans *from);
-/* The next position from `from` on at which both are alive: the span *first to *last in which they
- * are. False where there is none. */
+/* Finds the first position from `from` on at which both are alive: *meeting is the span in which
+ * they are. False if there is none. */
 bool spans_meet(const struct spans *a, const struct spans *b, unsigned from, struct span *meeting);
-/* The end of the span that `position` is in; 0 if it is in none. */
+/* The end of the span that contains `position`; 0 if none does. */
 unsigned spans_last(const struct spans *s, unsigned position);
 
 #endif

@@ -8,6 +8,10 @@
 #include "base/text.h"
 #include "merge/list.h"
 
+#define X(name, help) const struct merge_ops merge_##name = {#name, help, merge_run_##name};
+MERGE_PASS_LIST(X)
+#undef X
+
 #define X(text, extensions, help, ...)                                                             \
     {text, help, (const struct merge_ops *const[]){__VA_ARGS__, NULL}, extensions},
 const struct merge_set merge_sets[] = {MERGE_SET_LIST(X){NULL, NULL, NULL, 0}};

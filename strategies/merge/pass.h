@@ -6,8 +6,6 @@
 
 #include "program/program.h"
 
-enum { MERGE_VERSION = 1 };
-
 /* Why two blocks may not become one. Tests turn a condition off by its name, to see that it is
  * needed. X(name, label, sentence) */
 /* clang-format off */
@@ -131,10 +129,9 @@ struct merge {
     const char *chosen; /* by `best`: the way it went */
 };
 
-/* A pass. `run` changes m->fun and notes what it did and what it refused; ERR_INTERNAL for what
- * must not happen. It must leave a valid annotated program whatever it returns. */
+/* A pass. `run` changes m->fun, and notes what it did and what it refused. Whatever it returns, it
+ * leaves a valid annotated program. */
 struct merge_ops {
-    unsigned version;
     const char *name, *help;
     int (*run)(struct merge *m, struct error *error);
 };

@@ -234,7 +234,7 @@ static void move_in(struct planner *p, const struct pack_result *result)
     free(into);
 }
 
-static int plan_run(struct merge *m, struct error *error)
+int merge_run_plan(struct merge *m, struct error *error)
 {
     if (!m->options.values)
         return 0;
@@ -252,10 +252,3 @@ static int plan_run(struct merge *m, struct error *error)
     analysis_close(&p.a);
     return code;
 }
-
-const struct merge_ops merge_plan = {
-    .version = MERGE_VERSION,
-    .name = "plan",
-    .help = "puts all blocks of known size at offsets of one block",
-    .run = plan_run,
-};

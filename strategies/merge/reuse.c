@@ -518,7 +518,7 @@ static void resize(struct reuser *r)
             r->a.map->of[r->classes[i].block].alloc->expr = r->classes[i].bytes;
 }
 
-static int reuse_run(struct merge *m, struct error *error)
+int merge_run_reuse(struct merge *m, struct error *error)
 {
     struct reuser r = {0};
     (void)error;
@@ -550,10 +550,3 @@ static int reuse_run(struct merge *m, struct error *error)
     analysis_close(&r.a);
     return 0;
 }
-
-const struct merge_ops merge_reuse = {
-    .version = MERGE_VERSION,
-    .name = "reuse",
-    .help = "puts arrays into the blocks of dead arrays",
-    .run = reuse_run,
-};

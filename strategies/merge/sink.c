@@ -5,7 +5,6 @@
  * allocations again after its merging for the same reason.)
  */
 #include "merge/list.h"
-#include "merge/merge.h"
 #include "merge/outline.h"
 
 struct sinker {
@@ -75,7 +74,7 @@ static void put_back(struct sinker *k, unsigned scope)
     }
 }
 
-static int sink_run(struct merge *m, struct error *error)
+int merge_run_sink(struct merge *m, struct error *error)
 {
     struct outline *o = outline_new(m->fun);
     struct sinker k = {.fun = m->fun, .o = o};
@@ -95,10 +94,3 @@ static int sink_run(struct merge *m, struct error *error)
     outline_free(o);
     return 0;
 }
-
-const struct merge_ops merge_sink = {
-    .version = MERGE_VERSION,
-    .name = "sink",
-    .help = "allocates as late as possible",
-    .run = sink_run,
-};

@@ -561,31 +561,16 @@ static void move_all(struct merge *m, bool early)
     analysis_close(&p.a);
 }
 
-static int spaces_early_run(struct merge *m, struct error *error)
+int merge_run_spaces_early(struct merge *m, struct error *error)
 {
     (void)error;
     move_all(m, true);
     return 0;
 }
 
-const struct merge_ops merge_spaces_early = {
-    .version = MERGE_VERSION,
-    .name = "spaces_early",
-    .help =
-        "moves memories to other spaces before reuse and plan, where an extension asks for that",
-    .run = spaces_early_run,
-};
-
-static int spaces_run(struct merge *m, struct error *error)
+int merge_run_spaces(struct merge *m, struct error *error)
 {
     (void)error;
     move_all(m, false);
     return 0;
 }
-
-const struct merge_ops merge_spaces = {
-    .version = MERGE_VERSION,
-    .name = "spaces",
-    .help = "moves memories to other spaces, where an extension asks for that",
-    .run = spaces_run,
-};

@@ -299,7 +299,7 @@ static void test_table(void **state)
                             .b = {name_of(fun, "y"), counter, rows[i].y}};
         c->at = simulation_find(&fun->body, c->b.array);
         struct region a = region_of(s, &c->a), b = region_of(s, &c->b);
-        unsigned position = sizes_position(s, c->at);
+        unsigned position = c->at->size_position;
         c->proved = disjoint_proved(s, &a, &b, position);
         if (c->proved != (rows[i].is == DISJOINT) ||
             disjoint_proved(s, &b, &a, position) != c->proved)
@@ -378,9 +378,9 @@ static void test_regions(void **state)
     const struct poly *left = sizes_subtract(s, sizes_range(s, thread), next);
     struct region later = region_over(s, &row, thread, next, left);
     assert_region(s, later, "m*i + m; n - i - 1 by m; m by 1");
-    assert_true(disjoint_proved(s, &row, &later, sizes_position(s, launch)));
+    assert_true(disjoint_proved(s, &row, &later, launch->size_position));
     row.dim[0].extent = sizes_add(s, m, sizes_constant(s, 1));
-    assert_false(disjoint_proved(s, &row, &later, sizes_position(s, launch)));
+    assert_false(disjoint_proved(s, &row, &later, launch->size_position));
     struct region unknown = {.known = false};
     assert_region(s, region_over_all(s, &row, name_of(fun, "n")), "unknown");
     assert_false(disjoint_proved(s, &unknown, &dn, 0) || disjoint_proved(s, &dn, &unknown, 0));
@@ -473,7 +473,7 @@ static void test_random(void **state)
             *c = (struct check){.text = text, .a = subjects[0], .b = subjects[1]};
             c->at = simulation_find(&fun->body, name_of(fun, "last"));
             struct region a = region_of(s, &c->a), b = region_of(s, &c->b);
-            c->proved = disjoint_proved(s, &a, &b, sizes_position(s, c->at));
+            c->proved = disjoint_proved(s, &a, &b, c->at->size_position);
             asked++;
             if (c->proved)
                 run_checks(program, fun, c, seed * 20 + pair, 200);

@@ -21,15 +21,6 @@ const struct kernel *sizes_kernel_of(const struct sizes *s, int array)
     return (unsigned)array < s->name_capacity ? s->names[array].kernel : NULL;
 }
 
-unsigned sizes_position(const struct sizes *s, const struct stm *stm)
-{
-    for (uint64_t h = (uintptr_t)stm >> 4;; h++) {
-        const struct position_slot *slot = &s->slots[h & (s->slot_count - 1)];
-        if (!slot->stm || slot->stm == stm)
-            return slot->position;
-    }
-}
-
 /* ---- what depends on a counter -------------------------------------------------------------- */
 
 struct dependence {
@@ -594,14 +585,6 @@ static void learn_assertion(struct sizes *s, const struct expr *condition, bool 
         learn_condition(s, sizes_of(s, condition), truth, span);
 }
 
-static void remember_position(struct sizes *s, const struct stm *stm, unsigned position)
-{
-    uint64_t h = (uintptr_t)stm >> 4;
-    while (s->slots[h & (s->slot_count - 1)].stm)
-        h++;
-    s->slots[h & (s->slot_count - 1)] = (struct position_slot){stm, position};
-}
-
 /* ---- statements with bodies ----------------------------------------------------------------- */
 
 static void walk_body(struct sizes *s, const struct body *body, const unsigned *end);
@@ -690,9 +673,9 @@ static void walk_kernel(struct sizes *s, const struct stm *stm, struct span span
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static void walk_statement(struct sizes *s, const struct stm *stm, const unsigned *end)
+static void walk_statement(struct sizes *s, struct stm *stm, const unsigned *end)
 {
-    remember_position(s, stm, size_step(s));
+    stm->size_position = size_step(s);
     if (stm->kind == STM_IF)
         walk_if(s, stm);
     else if (stm->kind == STM_LOOP)
@@ -714,30 +697,13 @@ static void walk_statement(struct sizes *s, const struct stm *stm, const unsigne
 
 static void walk_body(struct sizes *s, const struct body *body, const unsigned *end)
 {
-    for (const struct stm *stm = body->first; stm; stm = stm->next)
+    for (struct stm *stm = body->first; stm; stm = stm->next)
         walk_statement(s, stm, end);
-}
-
-static unsigned count_statements(const struct body *body)
-{
-    unsigned count = 0;
-    for (const struct stm *stm = body->first; stm; stm = stm->next) {
-        count++;
-        if (stm->kind == STM_IF)
-            count += count_statements(stm->then) + count_statements(stm->otherwise);
-        else if (stm->kind == STM_LOOP)
-            count += count_statements(&stm->loop->body);
-    }
-    return count;
 }
 
 static void walk_all(struct sizes *s)
 {
     const struct fun *fun = s->fun;
-    unsigned needed = 2 * count_statements(&fun->body) + 1;
-    for (s->slot_count = 16; s->slot_count < needed;)
-        s->slot_count *= 2;
-    s->slots = must_alloc(s->slot_count * sizeof *s->slots);
     s->world_capacity = 64;
     s->world_at = must_alloc(s->world_capacity * sizeof *s->world_at);
     s->world_at[0] = s->world_count = 1;
@@ -765,6 +731,5 @@ void sizes_close(struct sizes *s)
     polys_close(&s->polys);
     free(s->names);
     free(s->world_at);
-    free(s->slots);
     free(s);
 }

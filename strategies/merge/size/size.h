@@ -29,7 +29,7 @@ enum {
     SIZES_BOUNDS = 2,  /* rule 4 */
 };
 
-/* Reads the function once. Names that it gets afterwards are opaque, and statements that are moved or
+/* Reads the function once, and numbers its statements (stm->size_position; 0 for the entry). Names that it gets afterwards are opaque, and statements that are moved or
  * added afterwards have no position: open it anew where that matters. */
 struct sizes *sizes_open(struct program *program, const struct fun *fun, unsigned without);
 void sizes_close(struct sizes *s);
@@ -44,10 +44,6 @@ const struct poly *sizes_subtract(struct sizes *s, const struct poly *a, const s
 const struct poly *sizes_multiply(struct sizes *s, const struct poly *a, const struct poly *b);
 /* a / b where it is a polynomial and leaves nothing over, else NULL. */
 const struct poly *sizes_divide(struct sizes *s, const struct poly *a, const struct poly *b);
-
-/* 0 for the entry and for a statement that was not there when the function was read. Facts that a
- * statement itself establishes before it writes (rule 4) hold at its position. */
-unsigned sizes_position(const struct sizes *s, const struct stm *stm);
 
 bool sizes_equal(struct sizes *s, const struct poly *a, const struct poly *b, unsigned position);
 bool sizes_at_least(struct sizes *s, const struct poly *a, const struct poly *b, unsigned position);

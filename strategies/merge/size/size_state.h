@@ -42,11 +42,6 @@ struct size_name {
     const struct kernel *kernel; /* of a private array */
 };
 
-struct position_slot {
-    const struct stm *stm;
-    unsigned position;
-};
-
 struct sizes {
     struct program *program;
     const struct fun *fun;
@@ -58,8 +53,6 @@ struct sizes {
     unsigned world_count; /* sets of rules that hold together; of each position: */
     unsigned *world_at;
     unsigned world_capacity;
-    unsigned slot_count; /* a power of two */
-    struct position_slot *slots;
 };
 
 static inline bool span_has(struct span span, unsigned position)

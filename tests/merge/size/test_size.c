@@ -187,7 +187,7 @@ static enum claim claimed(const char *body, unsigned without)
     const struct fun *fun = program->funs;
     struct sizes *s = sizes_open(program, fun, without);
     int qb = name_of(fun, "qb");
-    unsigned position = sizes_position(s, simulation_find(&fun->body, qb));
+    unsigned position = simulation_find(&fun->body, qb)->size_position;
     const struct poly *a = sizes_of_name(s, name_of(fun, "qa")), *b = sizes_of_name(s, qb);
     assert_true(position > 0);
     enum claim claim = sizes_equal(s, a, b, position)      ? EQUAL
@@ -434,7 +434,7 @@ static void collect(struct checker *c, struct sizes *s, const struct fun *fun,
                     const struct body *body, int scope[], unsigned count)
 {
     for (const struct stm *stm = body->first; stm; stm = stm->next) {
-        unsigned position = sizes_position(s, stm), inside = count;
+        unsigned position = stm->size_position, inside = count;
         if (stm->kind == STM_SCALAR) {
             int a = stm->outs[0];
             if (sizes_nonnegative(s, sizes_of_name(s, a), position))
