@@ -29,8 +29,10 @@ static const struct flag flags[] = {
                       "host, cuda, opencl:1, opencl:NVIDIA, all, …"},
     [ATLAS_QUICK] = {"quick", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                      "few sizes and samples: seconds instead of a minute or two"},
-    [ATLAS_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1, "of the order"},
-    [ATLAS_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json", 0, 0, "on stdout"},
+    [ATLAS_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
+                    "the seed of the order of measurements"},
+    [ATLAS_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json", 0, 0,
+                      "what is printed on stdout"},
     [ATLAS_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                    "the result file [RESULTS/<machine>/<time>-<rev>.json]"},
     [ATLAS_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
@@ -43,8 +45,8 @@ static const struct flag flags[] = {
 struct session {
     const struct command_line *line;
     struct recording recording;
-    const char *device; /* that is measured */
-    char doing[96];     /* told last */
+    const char *device; /* the one that is measured */
+    char doing[96];     /* the progress that was printed last */
     uint64_t began_ns;
     bool on_terminal;
     size_t measured, failed;
@@ -152,7 +154,7 @@ static int run_session(struct session *s)
     return s->failed ? EXIT_CASE_FAILED : s->measured ? EXIT_OK : EXIT_NOTHING_RAN;
 }
 
-static int run(const struct command_line *line)
+static int atlas_command(const struct command_line *line)
 {
     struct session s = {.line = line, .on_terminal = isatty(STDERR_FILENO)};
     int exit_code = run_session(&s);
@@ -167,7 +169,7 @@ const struct command command_atlas = {
     .flags = flags,
     .notes =
         "For each method that the device offers: alloc, first and second use, free, allocation\n"
-        "after a free; what each call waits for; the cost beside many live allocations; and\n"
+        "after a free; what each call waits for; the cost with many other allocations alive; and\n"
         "what commands cost. gamut plot draws the file.\n",
-    .run = run,
+    .run = atlas_command,
 };

@@ -25,21 +25,21 @@ enum compare_flag {
 /* clang-format off */
 static const struct flag flags[] = {
     [COMPARE_BY] = {"by", 'b', FLAG_TEXT, "MEMBER=VALUE", NULL, NULL, 0, 0,
-        "within one file: every case against the one that differs in this alone (strategy=raw)"},
+        "within one file: compare every case with the one that differs only in this (strategy=raw)"},
     [COMPARE_GATE] = {"gate", 'g', FLAG_LIST, "METRIC:LIMIT", NULL, NULL, 0, 0,
-        "what may not get worse, and by how much"},
+        "a metric that may not get worse by more than a limit"},
     [COMPARE_GATE_FILE] = {"gate-file", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-        "gates as JSON, before those of --gate"},
+        "a file with gates as JSON; those of --gate come after them"},
     [COMPARE_METRIC] = {"metric", 0, FLAG_LIST, "METRIC", NULL, NULL, 0, 0,
-        "compare these and what --gate names alone [all; with --by wall_ns,peak_reserved_bytes]"},
+        "compare only these and what --gate names [all; with --by wall_ns,peak_reserved_bytes]"},
     [COMPARE_THRESHOLD] = {"threshold", 't', FLAG_TEXT, "PART", "2%", NULL, 0, 0,
-        "changes of times up to this do not matter, where no gate says otherwise"},
+        "the largest change of a time without a gate that does not matter"},
     [COMPARE_ALPHA] = {"alpha", 0, FLAG_TEXT, "P", "0.05", NULL, 0, 0,
-        "the probability of any false claim among the gated times"},
+        "the probability of one false claim or more among the gated times"},
     [COMPARE_SHOW] = {"show", 0, FLAG_CHOICE, "WHAT", "changed", "all|changed|worst", 0, 0,
-        "which rows"},
+        "which rows are printed"},
     [COMPARE_FORMAT] = {"format", 'f', FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
-        "how"},
+        "how the comparison is printed"},
     [COMPARE_STRICT] = {"strict", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
         "exit 5 where a gated metric is unsure"},
     [COMPARE_FORCE] = {"force-compare", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
@@ -152,7 +152,7 @@ static int load_files(const struct command_line *line, json_t **roots, struct co
     return code;
 }
 
-static int run(const struct command_line *line)
+static int compare_command(const struct command_line *line)
 {
     struct compare_options options = {0};
     struct compare_file files[POSITIONALS_MAX];
@@ -195,14 +195,13 @@ const struct command command_compare = {
         "0.\n"
         "A time is slower or faster if its p, adjusted over all gated times (Holm), is at most\n"
         "alpha and its estimate is beyond the limit; same if its interval is within; else unsure.\n"
-        "A strategy as a whole is judged by a row over all its cases, which finds what none of "
-        "them\n"
-        "shows alone. Rows of experiments are compared too: the first time of each has the gate "
-        "of\n"
+        "Each strategy also has a row over all its cases, which finds changes that no single case\n"
+        "shows. Rows of experiments are compared too: the first time of each has the gate of\n"
         "wall_ns.\n"
         "\n"
         "Exit codes: 0 no gated metric is worse, 1 one is, 2 a file can't be read or an argument\n"
         "is wrong, 3 a case failed or is gone, 4 the files are not comparable, 5 (with --strict)\n"
-        "unsure. make turns every failure into 2: call gamut itself where the code matters.\n",
-    .run = run,
+        "unsure. make turns every failure into 2: where the code matters, call gamut without "
+        "make.\n",
+    .run = compare_command,
 };

@@ -312,7 +312,7 @@ static const char zsh_script[] =
     "}\n"
     "_gamut \"$@\"\n";
 
-static int completion_run(const struct command_line *line)
+static int completion_command(const struct command_line *line)
 {
     const char *shell = line->positional[0];
     struct error error = {0};
@@ -338,5 +338,5 @@ const struct command command_completion = {
     .flags = flags_none,
     .notes = "For one session of bash: source <(gamut completion bash). make install puts the\n"
              "scripts where the shells look for them. They call the gamut of the PATH.\n",
-    .run = completion_run,
+    .run = completion_command,
 };

@@ -9,13 +9,13 @@ enum doctor_format { FORMAT_TABLE, FORMAT_JSON };
 
 static const struct flag flags[] = {
     [DOCTOR_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json", 0, 0,
-                       "on stdout"},
+                       "what is printed on stdout"},
     [DOCTOR_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
                         "the folder of result files"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
-static int run(const struct command_line *line)
+static int doctor_command(const struct command_line *line)
 {
     struct doctor_facts facts;
     struct doctor_rows rows;
@@ -41,10 +41,11 @@ const struct command command_doctor = {
     .arguments = "",
     .flags = flags,
     .notes =
-        "A line a check. fail: what is measured would be wrong, or could not be kept; warn: it\n"
-        "would be noisier, or less, than it could be. Exits with 3 if a check fails. Changes\n"
-        "nothing, asks nothing, and needs no device.\n\n"
+        "Prints one line for each check. fail: measurements would be wrong, or could not be "
+        "saved.\n"
+        "warn: measurements would be noisier or fewer than they could be. The exit code is 3 if a\n"
+        "check fails. doctor changes nothing, asks nothing, and needs no device.\n\n"
         "--format json: {schema, verdict, checks: [{check, subject, status, found, advice}],\n"
         "  facts: {devices, gpus, …}}; null is unknown or none.\n",
-    .run = run,
+    .run = doctor_command,
 };

@@ -29,17 +29,18 @@ static const struct flag flags[] = {
     [EXPERIMENT_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
                            "host, cuda, opencl:1, opencl:NVIDIA, all, …"},
     [EXPERIMENT_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", "raw,pool,tlsf,stream", NULL, 0, 0,
-                             "allocators, where an experiment uses any, with their options"},
+                             "allocators with their options, for experiments that use any"},
     [EXPERIMENT_ROUNDS] = {"rounds", 'r', FLAG_COUNT, "N", "3", NULL, 1, 10000,
-                           "fresh processes; below 6 there are no intervals"},
-    [EXPERIMENT_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", "0", NULL, 0, 0,
-                              "an allocator is refused beyond this; 0: the driver decides"},
+                           "how many times all rows run, each in a new process; intervals need 6"},
+    [EXPERIMENT_MEM_LIMIT] =
+        {"mem-limit", 0, FLAG_BYTES, "SIZE", "0", NULL, 0, 0,
+         "the most device memory that an allocator may hold; 0: the driver decides"},
     [EXPERIMENT_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
-                            "for a row and round"},
+                            "the longest that a row may take in a round"},
     [EXPERIMENT_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
-                         "of the order, and of what is random in an experiment"},
+                         "the seed of the order and of random values"},
     [EXPERIMENT_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
-                           "on stdout"},
+                           "what is printed on stdout"},
     [EXPERIMENT_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                         "the result file [RESULTS/<machine>/<time>-<rev>.json]"},
     [EXPERIMENT_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
@@ -54,8 +55,8 @@ static const struct flag flags[] = {
 struct session {
     const struct command_line *line;
     struct recording recording;
-    struct experiment_task task; /* that runs */
-    uint64_t rows, failed;       /* over all that ended */
+    struct experiment_task task; /* the one that runs */
+    uint64_t rows, failed;       /* counted over all tasks that ended */
     bool on_terminal, interrupted;
 };
 
@@ -87,7 +88,7 @@ static int make_task(const struct session *s, const char *spec, struct experimen
     return experiment_parse(spec, &task->experiment, &task->settings.options, error);
 }
 
-/* Mistakes are told before anything is measured. */
+/* Finds mistakes before anything is measured. */
 static int check_words(const struct session *s, struct error *error)
 {
     const struct experiment_settings settings = {.strategies =
@@ -110,9 +111,10 @@ static int check_words(const struct session *s, struct error *error)
             struct experiment_task other;
             code = make_task(s, s->line->positional[j], &other, error);
             if (!code && other.experiment == task.experiment)
-                code = error_set(error, ERR_USAGE,
-                                 "%s is named twice: a file has one of a name and device",
-                                 task.experiment->name);
+                code = error_set(
+                    error, ERR_USAGE,
+                    "%s is named twice, but a file holds one experiment of a name and device",
+                    task.experiment->name);
         }
     }
     return code;
@@ -240,7 +242,7 @@ static int run_session(struct session *s)
     return s->interrupted ? EXIT_INTERRUPTED : s->failed ? EXIT_CASE_FAILED : EXIT_OK;
 }
 
-static int run(const struct command_line *line)
+static int experiment_command(const struct command_line *line)
 {
     struct session s = {.line = line, .on_terminal = isatty(STDERR_FILENO)};
     int exit_code = run_session(&s);
@@ -256,8 +258,8 @@ const struct command command_experiment = {
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes =
-        "Options follow the name, stall:frames=20:longest_us=5000. gamut list experiments has them "
-        "all,\n"
-        "with the defaults, which are small. gamut plot draws the file, gamut report shows it.\n",
-    .run = run,
+        "Options follow the name, stall:frames=20:longest_us=5000. gamut list experiments names "
+        "them\n"
+        "with their defaults, which are small. gamut plot draws the file, gamut report shows it.\n",
+    .run = experiment_command,
 };

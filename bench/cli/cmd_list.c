@@ -253,7 +253,7 @@ static int print_topic(const struct topic *topic, struct error *error)
     return code;
 }
 
-static int list_run(const struct command_line *line)
+static int list_command(const struct command_line *line)
 {
     const char *word = line->positional_count ? line->positional[0] : NULL;
     struct error error = {0};
@@ -275,13 +275,14 @@ static int list_run(const struct command_line *line)
 
 const struct command command_list = {
     .name = "list",
-    .summary = "say what there is: workloads, datasets, strategies, merges, residencies, suites, "
+    .summary = "list what there is: workloads, datasets, strategies, merges, residencies, suites, "
                "experiments, devices, metrics, charts",
     .arguments = "[workloads|datasets|strategies|merges|residencies|suites|experiments|devices|"
                  "metrics|charts]",
     .most_positionals = 1,
     .flags = flags_none,
-    .notes = "What can't be used is listed with the reason. Strategy options are set as in\n"
-             "tagged:policy=v4; the values shown are the defaults.\n",
-    .run = list_run,
+    .notes =
+        "A device that cannot be used is listed with the reason. Options follow a name, as in\n"
+        "tagged:policy=v4; the values shown are the defaults.\n",
+    .run = list_command,
 };

@@ -91,7 +91,7 @@ static void add_tail(struct text *page)
              flags_variable(variable, "min-time"));
 }
 
-static int man_run(const struct command_line *line)
+static int man_command(const struct command_line *line)
 {
     struct text page = {0};
     add_head(&page);
@@ -108,5 +108,5 @@ const struct command command_man = {
     .summary = "print the manual page, as man reads it: gamut man | man -l -",
     .arguments = "",
     .flags = flags_none,
-    .run = man_run,
+    .run = man_command,
 };

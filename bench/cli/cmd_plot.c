@@ -247,7 +247,7 @@ static int plot_file(struct plot *plot, const struct command_line *line, const c
     return code;
 }
 
-static int run(const struct command_line *line)
+static int plot_command(const struct command_line *line)
 {
     struct plot plot = {0};
     struct error error = {0};
@@ -281,5 +281,5 @@ const struct command command_plot = {
     .notes =
         "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout, and beside\n"
         "them the data that it shows and the script that draws it. gamut list charts names them.\n",
-    .run = run,
+    .run = plot_command,
 };

@@ -9,7 +9,7 @@ enum report_flag { REPORT_OUT, REPORT_AGAINST, REPORT_TITLE, REPORT_FORCE, REPOR
 
 static const struct flag flags[] = {
     [REPORT_OUT] = {"out", 'o', FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
-                    "the report's folder; that of an older report is replaced"},
+                    "the folder of the report; an older report in it is replaced"},
     [REPORT_AGAINST] = {"against", 0, FLAG_TEXT, "BASE", NULL, NULL, 0, 0,
                         "a result file to compare each FILE with"},
     [REPORT_TITLE] = {"title", 0, FLAG_TEXT, "TEXT", NULL, NULL, 0, 0,
@@ -21,7 +21,7 @@ static const struct flag flags[] = {
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
-static int run(const struct command_line *line)
+static int report_command(const struct command_line *line)
 {
     const struct flag_value *flag = line->flag;
     struct error error = {0};
@@ -61,5 +61,5 @@ const struct command command_report = {
     .notes =
         "The page needs no scripts and no network. Beside it are the charts with their data and\n"
         "copies of the files. The name of the page goes to stdout. Charts need gnuplot.\n",
-    .run = run,
+    .run = report_command,
 };

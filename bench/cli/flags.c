@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "record/table/text_grid.h"
 
 const struct flag flags_none[1] = {{NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL}};
 
@@ -225,24 +226,28 @@ int flags_parse(const struct command *command, int argc, char **argv, struct com
 
 void flags_help(const struct command *command, FILE *out)
 {
+    struct text_grid grid = text_grid_of("flag|~help");
+    struct terminal_page page;
+    terminal_page_open(&page, out);
+    out = page.out;
+    grid.indent = 2;
+    grid.no_titles = true;
     fprintf(out, "%s\n\nusage: gamut %s%s%s%s\n", command->summary, command->name,
             *command->arguments ? " " : "", command->arguments,
             command->flags->name ? " [flags]" : "");
     if (command->flags->name)
         fputs("\nflags:\n", out);
     for (const struct flag *f = command->flags; f->name; f++) {
-        char left[64], letter[8] = "    ";
-        if (f->letter)
-            snprintf(letter, sizeof letter, "-%c, ", f->letter);
-        snprintf(left, sizeof left, "%s--%s%s%s", letter, f->name, f->value ? " " : "",
-                 f->value ? f->value : "");
-        fprintf(out, "  %-28s %s", left, f->help);
-        if (f->choices)
-            fprintf(out, ": %s", f->choices);
-        if (f->fallback)
-            fprintf(out, " [%s]", f->fallback);
-        fputc('\n', out);
+        text_grid_add_row(&grid);
+        text_grid_add(&grid, f->letter ? "-%c, --%s%s%s" : "%c   --%s%s%s",
+                      f->letter ? f->letter : ' ', f->name, f->value ? " " : "",
+                      f->value ? f->value : "");
+        text_grid_add(&grid, "%s%s%s%s%s%s", f->help, f->choices ? ": " : "",
+                      f->choices ? f->choices : "", f->fallback ? " [" : "",
+                      f->fallback ? f->fallback : "", f->fallback ? "]" : "");
     }
+    text_grid_print(&grid, TABLE_TEXT, &page.terminal, out);
+    text_grid_free(&grid);
     if (command->flags->name) {
         char variable[64];
         fprintf(out, "\nEach flag can be set in the environment too, --%s as %s; the flag wins.\n",
@@ -250,6 +255,7 @@ void flags_help(const struct command *command, FILE *out)
     }
     if (command->notes)
         fprintf(out, "\n%s", command->notes);
+    terminal_page_close(&page);
 }
 
 int report_error(const struct error *error)

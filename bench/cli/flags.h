@@ -17,9 +17,9 @@
     X(EXIT_INPUT, 2, "a mistake on the command line, in a file or in reading or writing one")      \
     X(EXIT_CASE_FAILED, 3, "a case failed or is gone, or a check of doctor failed")                \
     X(EXIT_INCOMPARABLE, 4, "compare: the files are not of the same thing")                        \
-    X(EXIT_UNSURE, 5, "compare --strict: a gated metric may be worse or not")                      \
-    X(EXIT_NOTHING_RAN, 77, "nothing could run, for want of a device or a program")                \
-    X(EXIT_INTERRUPTED, 130, "interrupted; what was measured is kept")
+    X(EXIT_UNSURE, 5, "compare --strict: it is unsure whether a gated metric is worse")            \
+    X(EXIT_NOTHING_RAN, 77, "nothing could run: there is no device or no program for it")          \
+    X(EXIT_INTERRUPTED, 130, "interrupted; the file holds what was measured until then")
 
 enum exit_code {
 #define X(name, code, sentence) name = code,
@@ -41,10 +41,10 @@ struct flag {
     const char *name; /* long, without the dashes; NULL ends a table */
     char letter;      /* 0: none */
     enum flag_type type;
-    const char *value;    /* how the help calls it: "LIST" */
+    const char *value;    /* what the help calls the value: "LIST" */
     const char *fallback; /* the default, as a user would write it; NULL: unset */
     const char *choices;  /* FLAG_CHOICE: "a|b|c" */
-    uint64_t least, most; /* of FLAG_COUNT and FLAG_TIME (in ns); most 0: no upper bound */
+    uint64_t least, most; /* bounds of FLAG_COUNT and FLAG_TIME (in ns); most 0: no upper bound */
     const char *help;
 };
 

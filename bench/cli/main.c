@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "base/text.h"
 #include "record/facts/context.h"
+#include "record/table/text_grid.h"
 #include "base/tree.h"
 #include "experiment/experiment_rounds.h"
 #include "run/rounds/atlas_run.h"
@@ -24,17 +25,34 @@ static const char *command_name(void *context, size_t i)
     return i < COMMANDS ? commands[i]->name : NULL;
 }
 
-static void help(FILE *out)
+static void help(FILE *target)
 {
-    fprintf(out, "%s\n\nusage: gamut COMMAND [...]\n\ncommands:\n", commands_summary);
-    for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\ngamut COMMAND --help says more; gamut --version names the build.\n\n"
-          "Data goes to stdout, everything else to stderr. Exit codes:\n",
-          out);
-#define X(name, code, sentence) fprintf(out, "  %3d  %s\n", code, sentence);
+    struct text_grid commands_grid = text_grid_of("command|~summary");
+    struct text_grid codes = text_grid_of(">code|~meaning");
+    struct terminal_page page;
+    commands_grid.indent = codes.indent = 2;
+    commands_grid.no_titles = codes.no_titles = true;
+    for (size_t i = 0; i < COMMANDS; i++) {
+        text_grid_add_row(&commands_grid);
+        text_grid_add(&commands_grid, "%s", commands[i]->name);
+        text_grid_add(&commands_grid, "%s", commands[i]->summary);
+    }
+#define X(name, code, sentence)                                                                    \
+    text_grid_add_row(&codes);                                                                     \
+    text_grid_add(&codes, "%d", code);                                                             \
+    text_grid_add(&codes, "%s", sentence);
     EXIT_CODE_LIST(X)
 #undef X
+    terminal_page_open(&page, target);
+    fprintf(page.out, "%s\n\nusage: gamut COMMAND [...]\n\ncommands:\n", commands_summary);
+    text_grid_print(&commands_grid, TABLE_TEXT, &page.terminal, page.out);
+    fputs("\ngamut COMMAND --help says more; gamut --version names the build.\n\n"
+          "Data goes to stdout, everything else to stderr. Exit codes:\n",
+          page.out);
+    text_grid_print(&codes, TABLE_TEXT, &page.terminal, page.out);
+    terminal_page_close(&page);
+    text_grid_free(&commands_grid);
+    text_grid_free(&codes);
 }
 
 static void version(void)

@@ -1,4 +1,4 @@
-/* What every command that writes a result file says in it of its flags and of the devices. */
+/* Result files of commands: their flags, their devices, and where the file goes. */
 #ifndef GAMUT_CLI_RECORDING_H
 #define GAMUT_CLI_RECORDING_H
 
@@ -12,10 +12,10 @@
 /* The flags as they took effect, so that a file says how to make it again; the caller owns it. */
 json_t *record_flags(const struct flag *flags, const struct flag_value *values);
 
-/* All devices found, those selected as used. */
+/* Writes all devices that were found into the result, and marks the selected ones as used. */
 void record_devices(struct result *result, const struct found_device *devices, size_t count);
 
-/* A result file that is made by a command, where it goes, and the devices that it is of. */
+/* A result file that a command makes, its path, and the devices that it is about. */
 struct recording {
     struct result result;
     struct text path;             /* "" for none */
@@ -33,15 +33,17 @@ struct recording_facts {
     unsigned rounds;
 };
 
-/* What a command that measures devices one by one begins with: finds them, and puts a result
- * without measurements on disk. ERR_USAGE where flags contradict each other or a device is a group,
+/* Begins a command that measures devices one by one: finds them, and writes a result without
+ * measurements. ERR_USAGE where flags contradict each other or a device is a group,
  * ERR_IO where the file exists, ERR_NOT_FOUND where there is no such device. */
 int recording_open(struct recording *recording, const struct recording_facts *facts,
                    struct error *error);
+/* Writes the file as it is so far; nothing if there is no path. ERR_IO. */
 int recording_save(struct recording *recording, struct error *error);
-/* Says how the run ended, and saves. */
+/* Writes into the file how the run ended. ERR_IO. */
 int recording_finish(struct recording *recording, bool interrupted, bool failed,
                      struct error *error);
+/* Frees what recording_open made; also after it failed. */
 void recording_free(struct recording *recording);
 
 #endif

@@ -8,7 +8,7 @@
 #include "run/select/device_group.h"
 #include "run/select/select.h"
 
-#define MOST_SAMPLES_DEFAULT "200" /* of a case and round: more change no median, only the file */
+#define MOST_SAMPLES_DEFAULT "200" /* more samples a round change no median, only the file's size */
 
 const struct flag run_flags[] = {
     [RUN_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
@@ -21,7 +21,7 @@ const struct flag run_flags[] = {
     [RUN_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
                     "host, cuda, opencl:1, opencl:NVIDIA, all, cuda:0+cuda:1 (a group), …"},
     [RUN_RELEASE] = {"release", 0, FLAG_LIST, "LIST", "last-use", NULL, 0, 0,
-                     "when blocks are let go: last-use, scope"},
+                     "when a block is freed: last-use (after its last use), scope (at its end)"},
     [RUN_RESIDENCY] = {"residency", 'R', FLAG_LIST, "LIST", DEFAULT_RESIDENCY, NULL, 0, 0,
                        "where buffers live in a group of devices"},
     [RUN_SUITE] = {"suite", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
@@ -31,30 +31,30 @@ const struct flag run_flags[] = {
     [RUN_ADD] = {"add", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                  "add --rounds to a result file of this build: as --like, into the same file"},
     [RUN_ROUNDS] = {"rounds", 0, FLAG_COUNT, "N", "10", NULL, 1, 10000,
-                    "fresh processes, each of which runs every case"},
+                    "how many times all cases run, each time in a new process"},
     [RUN_SAMPLES] = {"samples", 0, FLAG_COUNT, "N", "5", NULL, 1, 1000000,
-                     "at least so many timed runs of a case in a round"},
+                     "the least number of timed runs of a case in a round"},
     [RUN_MAX_SAMPLES] = {"max-samples", 0, FLAG_COUNT, "N", MOST_SAMPLES_DEFAULT, NULL, 1, 1000000,
-                         "and at most so many"},
+                         "the largest number of timed runs of a case in a round"},
     [RUN_MIN_TIME] = {"min-time", 0, FLAG_TIME, "TIME", "100ms", NULL, 0, 0,
-                      "and until they took so long together"},
+                      "go on timing a case until its runs took this long together"},
     [RUN_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
-                  "of the inputs and of the order"},
+                  "the seed of the inputs and of the order of cases"},
     [RUN_SMOKE] = {"smoke", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                    "one round, one timed run, the smallest datasets"},
     [RUN_AA] = {"aa", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                "measure the noise floor: the rounds of four runs, compared with each other"},
+                "measure the noise floor: run the rounds four times and compare them"},
     [RUN_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
-                       "refuse to hold more of a device's memory"},
+                       "the most device memory that a strategy may hold"},
     [RUN_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
-                     "for a case in a round, checking included"},
+                     "the longest that a case may take in a round, checking included"},
     [RUN_ATLAS] = {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                   "predict by the atlas in FILE [the newest of the device in RESULTS]"},
-    [RUN_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "WHETHER", "on", "on|off", 0, 0,
-                      "look at memory and calls in 2 to 33 more runs of each case, in the first "
-                      "round; --smoke: only if given"},
+                   "predict times by the atlas in FILE [the newest of the device in RESULTS]"},
+    [RUN_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "MODE", "on", "on|off", 0, 0,
+                      "record memory over time, in 2 to 33 extra runs of each case in the first "
+                      "round; off with --smoke"},
     [RUN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
-                    "on stdout"},
+                    "what is printed on stdout"},
     [RUN_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                  "the result file [RESULTS/<machine>/<time>-<rev>.json]"},
     [RUN_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
@@ -62,13 +62,13 @@ const struct flag run_flags[] = {
                      "the folder of result files"},
     [RUN_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "write no result file"},
     [RUN_NO_SAMPLES] = {"no-samples", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-                        "write the counters alone, without rounds and times: a baseline to commit"},
+                        "write only the counters, without rounds and times: a baseline to commit"},
     [RUN_PROGRESS] = {"progress", 0, FLAG_CHOICE, "WHEN", "auto", "auto|always|never|plain", 0, 0,
-                      "on stderr"},
+                      "when progress is shown on stderr"},
     [RUN_FLAGS] = {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
-/* A number that --smoke sets unless the flag was given. */
+/* The number of a flag; `smoke` if --smoke is on and the flag was not given. */
 static uint64_t number_or(const struct command_line *line, enum run_flag flag, uint64_t smoke)
 {
     const struct flag_value *value = &line->flag[flag];

@@ -1,4 +1,4 @@
-/* The flags of `gamut run`, and what they say that needs no device. */
+/* The flags of `gamut run`, their checks, and what they ask of a run. */
 #ifndef GAMUT_CLI_RUN_FLAGS_H
 #define GAMUT_CLI_RUN_FLAGS_H
 
@@ -46,11 +46,11 @@ static inline bool run_flag_is_on(const struct command_line *line, enum run_flag
     return line->flag[flag].number != 0;
 }
 
-/* ERR_USAGE where flags contradict each other. */
+/* Checks that no two flags contradict each other. ERR_USAGE names two that do. */
 int run_flags_check(const struct command_line *line, struct error *error);
 
-/* What is measured, and how; first_round is 0. ERR_USAGE where numbers contradict each other,
- * ERR_IO where the result file exists. */
+/* Fills in what is measured and how; first_round is 0. ERR_USAGE where numbers contradict each
+ * other, ERR_IO where the result file exists. */
 int run_flags_options(const struct command_line *line, struct rounds_options *options,
                       struct error *error);
 

@@ -48,6 +48,9 @@ fits 80 list
 fits 80 plan stencil -m all
 has 'left out for width: '
 fits 80 plan stencil -m all --why next
+fits 80 run --help
+has '^    *--release'
+fits 80 --help
 fits 80 doctor
 has "$escape\\[3[123]m"
 fits 80 atlas --quick --no-save

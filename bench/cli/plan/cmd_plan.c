@@ -27,29 +27,30 @@ enum plan_level { LEVEL_SOURCE, LEVEL_IR, LEVEL_BOTH };
 
 static const struct flag flags[] = {
     [PLAN_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                    "merge sets, or all: what each of them does to the program"},
+                    "merge sets, or all: print what each of them does to the program"},
     [PLAN_DATASET] = {"dataset", 'd', FLAG_TEXT, "DATASET", NULL, NULL, 0, 0,
-                      "whose sizes are taken where none are given [smoke, or the first]"},
-    [PLAN_PRINT] = {"print", 0, FLAG_CHOICE, "LEVEL", "ir", "source|ir|both", 0, 0,
-                    "the program as it is written, with its memory (with -m: merged), or both"},
+                      "the dataset whose sizes count where none are given [smoke, or the first]"},
+    [PLAN_PRINT] =
+        {"print", 0, FLAG_CHOICE, "LEVEL", "ir", "source|ir|both", 0, 0,
+         "print the program as written (source), with its memory (ir; merged with -m), or both"},
     [PLAN_WHY] = {"why", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
-                  "only what was decided about this array or block"},
+                  "print only what was decided about this array or block"},
     [PLAN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json|csv", 0, 0,
-                     "on stdout; csv is for --published"},
+                     "what is printed on stdout; csv only with --published"},
     [PLAN_TIME_LIMIT] = {"time-limit", 0, FLAG_TIME, "TIME", "1s", NULL, 1, 0,
-                         "of the search for the least memory"},
+                         "how long the search for the least memory may take"},
     [PLAN_LIFETIMES] = {"lifetimes", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
-                        "instead of a program: offsets for these buffers"},
+                        "instead of a program: print offsets for the buffers of this file"},
     [PLAN_CAPACITY] = {"capacity", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
-                       "of --lifetimes: any plan that fits is good enough"},
+                       "with --lifetimes: stop at the first plan that fits into this"},
     [PLAN_PUBLISHED] = {"published", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
-                        "instead of a program: published peaks, and ours beside them"},
+                        "instead of a program: print published peaks and ours next to them"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
-/* The funs that a word means: all of a file, one of a workload. */
+/* The functions that an argument names: all of a file, or one workload. */
 struct choice {
     const struct program *program;
     const struct entry *entries;
@@ -62,7 +63,7 @@ static int find_program(struct catalogue *catalogue, const char *what, struct ch
     size_t length = strlen(what);
     const bool is_file =
         strchr(what, '/') || (length > 4 && strcmp(what + length - 4, ".mem") == 0);
-    if (is_file) { /* of which a built-in one may have been the model: names may be the same */
+    if (is_file) { /* its names may be those of a built-in program */
         int code = catalogue_add_file(catalogue, what, error);
         if (!code)
             *choice =
@@ -129,7 +130,7 @@ static void print_merged(const struct merge_report *report, enum plan_level leve
     }
 }
 
-/* What the numbers are for, and why there are none. */
+/* Says which sizes the numbers are for, or why there are no numbers. */
 static void tell_sizes(const struct entry *entry, const struct plan_values *values,
                        const struct merge_report *report)
 {
@@ -288,7 +289,7 @@ static int run_lifetimes(const struct command_line *line)
     return code ? report_error(&error) : EXIT_OK;
 }
 
-static int run(const struct command_line *line)
+static int plan_command(const struct command_line *line)
 {
     struct error error = {0};
     int code = check_usage(line, &error);
@@ -321,14 +322,19 @@ const struct command command_plan = {
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes =
-        "Without -m the program is printed. With it, for each set: blocks that the text has,\n"
-        "allocations of a run, the most bytes it holds under both release policies, the bytes\n"
-        "that are still to be used (lower bound) and how far above them the peak under scope\n"
-        "is, how far above that of the set best the peak at last use is, copies made and left\n"
-        "out; then what was merged and what was refused, and why. Nothing is run: scalars that\n"
-        "a program reads from an array have to be given too, where sizes or branches follow\n"
-        "from them; one that is read several times may have several values, count=7,3,0, the\n"
-        "last of which is for all later times.\n\n"
+        "Without -m, plan prints the program. With -m it prints a row for each merge set:\n"
+        "  blocks          blocks that the program's text allocates\n"
+        "  allocations     allocations of one run\n"
+        "  peak            the most bytes that a run holds, under each release policy\n"
+        "  lower bound     the most bytes that are still to be used at any time\n"
+        "  scope over it   how far the peak under scope is above the lower bound\n"
+        "  over best       how far the peak at last use is above that of the set best\n"
+        "  copies, elided  copies that a run makes and leaves out\n"
+        "Then it says what was merged, what was refused, and why. Nothing is run. A scalar that "
+        "the\n"
+        "program reads from an array has to be given if sizes or branches depend on it. If it is\n"
+        "read several times it may have several values, count=7,3,0; the last one is used for all\n"
+        "further reads.\n\n"
         "--format json: {plans: [{program, fun, dataset, scalars: {name: value}, not_counted,\n"
         "  sets: [{set, chosen, block_count, alloc_count, peak_scope_bytes, peak_last_use_bytes,\n"
         "  live_lower_bound_bytes, scope_gap, over_best, copies: {kind: {count, bytes, "
@@ -350,5 +356,5 @@ const struct command command_plan = {
         "published, best than the least published. optimal: no packing of these lifetimes is "
         "smaller.\n"
         "--format json: {published: [{...}]}, with the columns of --format csv as keys.\n",
-    .run = run,
+    .run = plan_command,
 };

@@ -1,4 +1,4 @@
-/* How `gamut plan -m` tells what merge sets do. */
+/* What `gamut plan -m` prints about merge sets. */
 #ifndef GAMUT_CLI_PLAN_OUTPUT_H
 #define GAMUT_CLI_PLAN_OUTPUT_H
 
@@ -8,20 +8,21 @@
 #include "cli/plan/plan_values.h"
 #include "run/select/merging.h"
 
-/* A table of the sets, then what each of them did and what it refused. */
+/* Prints a table of the sets, then what each set merged and what it refused. */
 void plan_print_table(const struct merge_report *report, FILE *out);
 
-/* The decisions about one array or block, in sentences. ERR_USAGE if the fun has no such name. */
+/* Prints the decisions about one array or block as sentences. ERR_USAGE if the function has no such
+ * name. */
 int plan_print_why(const struct merge_report *report, const char *name, FILE *out,
                    struct error *error);
 
-/* The same as data: what `gamut plan --help` describes. The caller's reference. */
+/* The same as JSON, as `gamut plan --help` describes it. The caller owns it. */
 json_t *plan_json(const struct merge_report *report, const struct plan_values *values);
 
-/* Copies over all kinds. */
+/* The sum of the copies of all kinds. */
 struct copy_counts plan_copies(const struct dry_run *run);
 
-/* "hoisted", … */
+/* The participle of an action: "hoisted". */
 const char *plan_action(enum merge_action action);
 
 #endif

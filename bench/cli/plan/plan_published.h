@@ -1,4 +1,4 @@
-/* `gamut plan --published`: a table of published peaks beside those of our programs. */
+/* `gamut plan --published`: published peaks next to those of gamut's own programs. */
 #ifndef GAMUT_CLI_PLAN_PUBLISHED_H
 #define GAMUT_CLI_PLAN_PUBLISHED_H
 
@@ -8,7 +8,8 @@
 
 enum plan_format { PLAN_AS_TABLE, PLAN_AS_JSON, PLAN_AS_CSV };
 
-/* Prints it to stdout, or nothing on an error: those of published_read and published_count. */
+/* Prints the table of the file at `path` to stdout. On an error, of published_read or of
+ * published_count, it prints nothing. */
 int plan_published(const char *path, enum plan_format format, int64_t time_limit_ns,
                    struct error *error);
 

@@ -10,16 +10,17 @@ struct plan_values {
     const struct arguments
         *known;          /* &arguments, or NULL: no sizes were given, there is no dataset */
     const char *dataset; /* NULL: none was used */
-    bool chosen;         /* nobody asked for that dataset */
+    bool chosen;         /* the dataset is a default, not the user's choice */
 };
 
-/* `words` are "name=value" of the fun's scalar parameters and of scalars that it reads from arrays
- * (of those also "name=first,second,…": what is read each time, the last one from then on); they go
- * before what `dataset` says (NULL: none is named). Where neither gives a parameter, the dataset
- * "smoke" or the first that fits is used. ERR_USAGE: a name or a value is not understood, or a size
- * is missing. */
+/* Collects the scalars of a function. `words` are "name=value" for its scalar parameters and for
+ * scalars that it reads from arrays; the latter may have several values, "name=first,second,…", one
+ * for each read, the last one for all further reads. Words win over `dataset` (NULL: none is named).
+ * If neither gives a parameter, the dataset "smoke" or the first that fits is used. ERR_USAGE: a name
+ * or a value is not understood, or a size is missing. */
 int plan_values_make(const struct entry *entry, const char *dataset, const char *const *words,
                      size_t word_count, struct plan_values *values, struct error *error);
+/* Frees what plan_values_make made. */
 void plan_values_free(struct plan_values *values);
 
 #endif

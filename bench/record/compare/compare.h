@@ -9,24 +9,25 @@
  *   same             the interval lies within D to both sides
  *   unsure           else: with the rounds that would settle it
  *
- * Of every way to run with three cases and more (record/compare/configuration.h: the same but for workload and
- * dataset) each gated metric has a row over all its cases too: the shift that they share
- * (record/statistics/shared_shift.h), from the fastest run of each round. It finds what single cases hide in
- * the noise of a busy machine. Nothing is divided by another strategy's time: of two strategies
- * that drift apart it would not tell which one changed, and if `raw` became faster, all others
- * would seem slower. Each strategy has its own row, the reference among them; a change of
- * everything shows in all. It is sound for files that were not made in turns too, as far as single
- * cases are: beyond the noise floor, which the way has of its own.
+ * A configuration is how a case is run (record/compare/configuration.h). Each configuration with
+ * three cases or more has a row over all its cases for each gated metric: the shift that they share
+ * (record/statistics/shared_shift.h), from the fastest run of each round. It finds changes that single
+ * cases hide in the noise of a busy machine. Times are not normalised by a reference strategy: a
+ * ratio could not tell which of the two changed, and a faster `raw` would make all others look
+ * slower. Each strategy has its own row, also the reference; a change of everything shows in all
+ * rows. The files need not have been made in turns: beyond the noise floor, of which a configuration
+ * has its own, the row is as sound as those of single cases.
  *
- * A p is adjusted over the gated tests of single cases, or over those over cases, and doubled where
- * there are both: either family has half of alpha. So many cases can't hide what all of them show.
+ * p-values are adjusted (Holm) within each family: single cases, and rows over cases. If both
+ * families exist each gets half of alpha, so an adjusted p is doubled. A large number of cases then
+ * cannot hide what all of them show.
  *
  * Rows of experiments are compared as cases are (compare_experiment.c says by which gates); they have
  * no rows over cases.
  *
- * D is the limit of the metric's gate, for a metric without one the threshold. The noise floor is
- * what the files know of it (record/compare/noise.h), nothing where their rounds were made in turns: below
- * it, no number of rounds tells a change from a drift of the machine. Ratios are judged by their
+ * D is the limit of the metric's gate, or the threshold for a metric without a gate. The noise floor
+ * is in the files (record/compare/noise.h), and is 0 if their rounds were made in turns. Below it no
+ * number of rounds can tell a change from a drift of the machine. Ratios are judged by their
  * logarithms, so 2 % more is as far as 1/1.02: swapping the two files mirrors every row.
  *
  * The result is one JSON tree (results/README.md, "Comparisons"), from which everything is printed
@@ -78,16 +79,16 @@ struct compare_file {
 };
 
 struct compare_options {
-    double alpha;     /* of any false claim that something changed, over all gated rows: 0.05 */
-    double threshold; /* of sampled metrics without a gate: 0.02 */
+    double alpha;     /* probability of one false claim or more over all gated rows: 0.05 */
+    double threshold; /* limit of sampled metrics without a gate: 0.02 */
     struct gates gates;
     bool leave_out[GATES_MAX]; /* metrics that are not compared, in the order of counter_list */
-    bool force;                /* go on with what is not comparable */
-    bool keep_equal;           /* rows also for exact counters that are equal */
+    bool force;                /* compare files that are not comparable */
+    bool keep_equal;           /* equal exact counters have rows too */
 };
 
-/* Compares each of the new files with the base, case by case and row by row of experiments. What is not comparable is no error:
- * the tree says so. ERR_USAGE for options that make no sense. The caller owns *comparison. */
+/* Compares each candidate with the base, case by case, and their experiments row by row. Files that
+ * cannot be compared are no error: the tree says so. ERR_USAGE for options that make no sense. The caller owns *comparison. */
 int compare_results(const struct compare_file *base, const struct compare_file *candidate,
                     size_t candidate_count, const struct compare_options *options,
                     json_t **comparison, struct error *error);
@@ -97,6 +98,7 @@ int compare_results(const struct compare_file *base, const struct compare_file *
 int compare_within(const struct compare_file *file, const char *by,
                    const struct compare_options *options, json_t **comparison, struct error *error);
 
+/* The outcome that a comparison's tree states. */
 enum compare_outcome compare_outcome(const json_t *comparison);
 
 /* X(NAME, word, help): which rows are printed. */
@@ -111,7 +113,7 @@ enum compare_show {
 #undef X
 };
 
-/* Prints a comparison; JSON is the tree with the rows that `show` leaves. ERR_IO. */
+/* Prints a comparison. JSON is the tree with the rows that `show` leaves. ERR_IO. */
 int compare_print(const json_t *comparison, enum table_format format, enum compare_show show,
                   FILE *out, struct error *error);
 

@@ -21,8 +21,9 @@ enum table_format {
 #undef X
         TABLE_FORMATS
 };
+/* The word that --format has for a format. */
 const char *table_format_name(enum table_format format);
-/* ERR_USAGE lists what exists. */
+/* The format that a word names. ERR_USAGE lists the formats. */
 int table_format_parse(const char *word, enum table_format *format, struct error *error);
 
 /* Prints a summarised result. A case that is not ok has its status in capitals in place of numbers.
@@ -30,8 +31,8 @@ int table_format_parse(const char *word, enum table_format *format, struct error
  * TEXT alone, on a terminal, unless NO_COLOR is set or TERM is "dumb". ERR_IO. */
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error);
 
-/* "56 cases: 54 ok, 2 skipped", how good the cost model was, and what stands in the way of
- * intervals: a line each. Part of table_print. */
+/* Prints "56 cases: 54 ok, 2 skipped", how good the cost model was, and why there are no intervals,
+ * one line each. table_print ends with it. */
 void table_print_verdict(const json_t *root, FILE *out);
 
 #endif
