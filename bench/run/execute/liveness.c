@@ -1,7 +1,6 @@
 /* One backward walk over every body with the set of memory names that are mentioned later. */
 #include "run/execute/liveness.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct set { /* of memory names, as a byte a name */
@@ -11,11 +10,12 @@ struct set { /* of memory names, as a byte a name */
 struct analysis {
     const struct fun *fun;
     struct arena *arena;
+    struct arena room; /* of the sets, which the result does not need */
 };
 
-static struct set new_set(const struct analysis *a)
+static struct set new_set(struct analysis *a)
 {
-    return (struct set){must_alloc(a->fun->name_count)};
+    return (struct set){arena_alloc(&a->room, a->fun->name_count)};
 }
 
 /* ---- what a statement mentions -------------------------------------------------------------- */
@@ -71,9 +71,9 @@ static void mention_body(const struct analysis *a, struct set *set, const struct
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-static struct names_list members(const struct analysis *a, const struct set *set)
+static struct names_list list_of(const struct analysis *a, const struct set *set)
 {
-    struct names_list list = {0};
+    struct names_list list = {.names = NULL};
     for (unsigned n = 0; n < a->fun->name_count; n++)
         list.count += set->has[n];
     list.names = arena_alloc(a->arena, list.count * sizeof *list.names);
@@ -84,59 +84,49 @@ static struct names_list members(const struct analysis *a, const struct set *set
     return list;
 }
 
+/* Moves the members of `from` that are not in `kept` to a new set. */
+static struct set take_others(struct analysis *a, struct set *from, const struct set *kept)
+{
+    struct set taken = new_set(a);
+    for (unsigned n = 0; n < a->fun->name_count; n++)
+        if (from->has[n] && !kept->has[n]) {
+            from->has[n] = 0;
+            taken.has[n] = 1;
+        }
+    return taken;
+}
+
 /* ---- the walk ------------------------------------------------------------------------------- */
 
 static struct scope *analyse(struct analysis *a, const struct body *body, const int *entering,
                              unsigned entering_count, const struct set *dying);
 
-/* The names of `released` that the loop only begins with go to step->moved. */
-static void split_moved(struct analysis *a, struct step *step, struct set *released)
-{
-    const struct loop *l = step->stm->loop;
-    struct set inside = new_set(a), moved = new_set(a);
-    mention_body(a, &inside, &l->body);
-    mention_all(a, &inside, l->params, l->param_count);
-    mention_all(a, &inside, step->stm->outs, step->stm->out_count);
-    for (unsigned n = 0; n < a->fun->name_count; n++)
-        if (released->has[n] && !inside.has[n]) {
-            released->has[n] = 0;
-            moved.has[n] = 1;
-        }
-    step->moved = members(a, &moved);
-    free(inside.has);
-    free(moved.has);
-}
-
 static void analyse_statement(struct analysis *a, struct step *step, struct set *later,
                               const struct set *releasable)
 {
     const struct stm *s = step->stm;
-    struct set mentioned = new_set(a), released = new_set(a);
+    struct set mentioned = new_set(a), released = new_set(a), kept = new_set(a);
     mention_statement(a, &mentioned, s);
     for (unsigned n = 0; n < a->fun->name_count; n++)
         released.has[n] = mentioned.has[n] && releasable->has[n] && !later->has[n];
     if (s->kind == STM_IF) {
         /* A branch lets go of what dies here at its own last use; the if's results die after it,
          * and so does a block from outside that they lie in. */
-        struct set passed = new_set(a), outs = new_set(a);
-        mention_all(a, &outs, s->outs, s->out_count);
-        for (unsigned n = 0; n < a->fun->name_count; n++)
-            passed.has[n] = released.has[n] && !outs.has[n];
-        for (unsigned n = 0; n < a->fun->name_count; n++)
-            released.has[n] = released.has[n] && outs.has[n];
-        free(outs.has);
+        mention_all(a, &kept, s->outs, s->out_count);
+        struct set passed = take_others(a, &released, &kept);
         step->then = analyse(a, s->then, NULL, 0, &passed);
         step->otherwise = analyse(a, s->otherwise, NULL, 0, &passed);
-        free(passed.has);
     } else if (s->kind == STM_LOOP) {
         step->then = analyse(a, &s->loop->body, s->loop->params, s->loop->param_count, NULL);
-        split_moved(a, step, &released);
+        mention_body(a, &kept, &s->loop->body);
+        mention_all(a, &kept, s->loop->params, s->loop->param_count);
+        mention_all(a, &kept, s->outs, s->out_count);
+        struct set moved = take_others(a, &released, &kept);
+        step->moved = list_of(a, &moved);
     }
-    step->released = members(a, &released);
+    step->released = list_of(a, &released);
     for (unsigned n = 0; n < a->fun->name_count; n++)
         later->has[n] |= mentioned.has[n];
-    free(mentioned.has);
-    free(released.has);
 }
 
 /* `entering` are the names bound at the entry, `dying` (or NULL) names from outside that die in
@@ -172,20 +162,19 @@ static struct scope *analyse(struct analysis *a, const struct body *body, const 
         analyse_statement(a, &steps[i], &later, &releasable);
     for (unsigned n = 0; n < a->fun->name_count; n++)
         unused.has[n] = unused.has[n] && !later.has[n];
-    scope->unused = members(a, &unused);
+    scope->unused = list_of(a, &unused);
     if (dying)
-        scope->entrusted = members(a, dying);
+        scope->entrusted = list_of(a, dying);
     for (unsigned n = 0; n < a->fun->name_count; n++)
         releasable.has[n] = releasable.has[n] && !(dying && dying->has[n]);
-    scope->bound = members(a, &releasable);
-    free(releasable.has);
-    free(later.has);
-    free(unused.has);
+    scope->bound = list_of(a, &releasable);
     return scope;
 }
 
 struct scope *liveness_analyse(const struct fun *fun, struct arena *arena)
 {
-    struct analysis a = {fun, arena};
-    return analyse(&a, &fun->body, fun->params, fun->param_count, NULL);
+    struct analysis a = {.fun = fun, .arena = arena};
+    struct scope *scope = analyse(&a, &fun->body, fun->params, fun->param_count, NULL);
+    arena_free(&a.room);
+    return scope;
 }

@@ -1,4 +1,5 @@
-/* Which memory names die where. */
+/* Which names of memories die where: after which statement no statement of the fun mentions the name
+ * any more, nor an array in it. */
 #ifndef GAMUT_RUN_LIVENESS_H
 #define GAMUT_RUN_LIVENESS_H
 
@@ -11,8 +12,8 @@ struct names_list {
 
 struct scope;
 
-/* A statement and the memory names whose last use it is. For a loop, `moved` are those that are
- * only its initial values: they are let go of as soon as the loop's variables hold them. */
+/* A statement. `released`: the names whose last use it is. `moved`: of a loop, those that are only its
+ * initial values; the executor releases them as soon as the loop's variables hold them. */
 struct step {
     struct step *next;
     const struct stm *stm;
@@ -21,15 +22,15 @@ struct step {
     void *state;                    /* the executor's own */
 };
 
-/* A body. `unused` die at its entry. At its end `bound`, the names that it binds, may still be
- * held, and so may `entrusted`, names from outside that die in it (a branch's). */
+/* A body. `unused`: names dead on entry. On exit two kinds may still be held: `bound`, names that the
+ * body defines, and `entrusted`, outer names whose last use is inside it (only in a branch). */
 struct scope {
     const struct body *body;
     struct step *first;
     struct names_list unused, bound, entrusted;
 };
 
-/* For the body of an annotated fun. Everything is in `arena`. */
+/* For the body of an annotated fun. Everything that is returned is in `arena`. */
 struct scope *liveness_analyse(const struct fun *fun, struct arena *arena);
 
 #endif
