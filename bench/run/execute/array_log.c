@@ -1,5 +1,5 @@
-/* Which arrays live in a block, and when: a merged program puts several into one. The executor
- * knows blocks alone; the arrays are told to the listener of a trace, in a run made for that. */
+/* Which arrays live in a block, and when: a merged program puts several into one. Events of a trace
+ * name blocks alone, so its listener hears of the arrays separately, in a run made for that. */
 #include "run/execute/executor.h"
 
 void array_log_one(struct executor *e, int name, bool fresh)
@@ -35,8 +35,8 @@ static bool is_out(const struct stm *stm, int name)
     return false;
 }
 
-/* The arrays of a kernel are those it reads, and its outs: what was in their place is not used,
- * unless they take it over. */
+/* A kernel uses the arrays that it reads. It uses what was in the place of its outs only where they
+ * take it over. */
 static void tell_used_by_kernel(struct executor *e, const struct stm *stm)
 {
     const struct kernel *k = stm->kernel;
@@ -47,7 +47,7 @@ static void tell_used_by_kernel(struct executor *e, const struct stm *stm)
         tell_used(e, k->taken_over[o]);
 }
 
-/* What a statement reads is told first: what it fills may be put in the same place. */
+/* Arrays that are read come first: those that are filled may be put in the same place. */
 void array_log_statement(struct executor *e, const struct stm *stm)
 {
     switch (stm->kind) {

@@ -113,11 +113,11 @@ int execute_bind_passed(struct executor *e, int name)
     return bind(e, name, false);
 }
 
-int execute_same_place(struct executor *e, const struct array_state *a, struct array_state *b,
-                       bool *same)
+int execute_same_place(struct executor *e, int name, struct array_state *b, bool *same)
 {
+    const struct array_state *a = &e->arrays[name];
     if (e->deferred)
-        return e->deferred->ops->same_place(e, a, b, same);
+        return e->deferred->ops->same_place(e, name, b, same);
     *same = a->memory == b->memory && layout_matches(&a->layout, &b->layout);
     return 0;
 }

@@ -81,10 +81,9 @@ struct deferred_ops {
     int (*free)(struct executor *e, struct held_block *block);
     /* Binds an array in the heap; `locate`: with its place and its shape, which the host needs. */
     int (*bind)(struct executor *e, int name, bool locate);
-    /* Are two arrays, in the heap or not, the same elements in the same order? Brings `b`, perhaps
-     * a copy of an array's state, up to date. */
-    int (*same_place)(struct executor *e, const struct array_state *a, struct array_state *b,
-                      bool *same);
+    /* Are the array `name` and `b`, in the heap or not, the same elements in the same order? Brings
+     * `b`, perhaps a copy of an array's state, up to date. */
+    int (*same_place)(struct executor *e, int name, struct array_state *b, bool *same);
 };
 
 /* The head of an implementation's own struct. */

@@ -51,7 +51,7 @@ static int put_down(struct executor *e, int name, struct passed *p, struct sourc
     bool same = false;
     int code = execute_bind_passed(e, name);
     if (!code)
-        code = execute_same_place(e, &e->arrays[name], &p->array, &same);
+        code = execute_same_place(e, name, &p->array, &same);
     if (code || same)
         return code;
     return execute_fail(e, at, "what '%s' receives has another shape or index function than '%s'",
@@ -72,22 +72,20 @@ static int put_down_all(struct executor *e, const int *names, const struct step_
     return code;
 }
 
-static int let_go_all(struct executor *e, const struct names_list *list)
+/* `let_go` is one of the two in blocks.c. */
+static inline int let_go_all(struct executor *e, const struct names_list *list,
+                             int (*let_go)(struct executor *e, int name))
 {
     int code = 0;
     for (unsigned i = 0; i < list->count && !code; i++)
         if (blocks_holds(e, list->names[i]))
-            code = blocks_let_go(e, list->names[i]);
+            code = let_go(e, list->names[i]);
     return code;
 }
 
 static int last_use_all(struct executor *e, const struct names_list *list)
 {
-    int code = 0;
-    for (unsigned i = 0; i < list->count && !code; i++)
-        if (blocks_holds(e, list->names[i]))
-            code = blocks_last_use(e, list->names[i]);
-    return code;
+    return let_go_all(e, list, blocks_last_use);
 }
 
 /* ---- statements ----------------------------------------------------------------------------- */
@@ -108,7 +106,7 @@ static int run_body(struct executor *e, const struct scope *scope, struct passed
         else
             pick_up(e, scope->body->results[i], &passed[i]);
     code = last_use_all(e, &scope->entrusted);
-    return code ? code : let_go_all(e, &scope->bound);
+    return code ? code : let_go_all(e, &scope->bound, blocks_let_go);
 }
 
 static int run_if(struct executor *e, const struct step *s)
@@ -189,7 +187,7 @@ static int run_loop(struct executor *e, const struct step *s)
         return code;
     for (unsigned i = 0; i < l->param_count; i++)
         pick_up(e, l->params[i], &state->passed[i]);
-    code = let_go_all(e, &s->then->bound);
+    code = let_go_all(e, &s->then->bound, blocks_let_go);
     return code ? code : put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
 }
 
@@ -405,7 +403,7 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
     trace_begin_call(e->trace);
     code = e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
                                  value->array.data, value->array.count * bytes, e->error);
-    trace_write(e->trace, a->memory, value->array.count * bytes);
+    trace_transfer(e->trace, TRACE_WRITE, a->memory, 0, value->array.count * bytes);
     if (trace_has_listener(e->trace))
         array_log_one(e, param, true);
     return code;

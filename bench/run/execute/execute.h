@@ -1,11 +1,11 @@
 /* The executor: the one place where program, allocator and device meet.
  *
  * It walks the annotated program and counts references on blocks. A name holds one reference on its
- * block; when it lets go is the release policy:
+ * block. The release policy says when the name lets go of it:
  *   last-use  after the last statement that mentions the name or an array in it
- *   scope     at the end of the body that binds the name, once an iteration in a loop (the thesis's
- *             compiler did so)
- * The bytes that are still to be used are counted by the last-use rule under either policy.
+ *   scope     at the end of the body that binds the name, in a loop once an iteration (as the
+ *             thesis's compiler did)
+ * Live bytes, those still to be used, are counted by the last-use rule under either policy.
  */
 #ifndef GAMUT_RUN_EXECUTE_H
 #define GAMUT_RUN_EXECUTE_H
@@ -16,8 +16,8 @@
 #include "record/facts/counters.h"
 #include "workload.h"
 
-/* Iterations after which a dry run gives up: a loop that ends when the device says so may never
- * end without one. */
+/* Iterations after which a dry run gives up: without a device, a loop that waits for a result of the
+ * device may never end. */
 enum { DRY_ITERATIONS_MAX = 4000000 };
 
 enum release_policy { RELEASE_LAST_USE, RELEASE_SCOPE };
@@ -40,29 +40,31 @@ int executor_open(const struct fun *fun, struct device *device, const struct ker
                   struct deferred *deferred, struct executor **executor, struct error *error);
 void executor_close(struct executor *executor);
 
-/* What a run counted besides what allocator and source count. */
+/* What the executor counts in a run; allocators and sources count the rest. */
 struct executor_counts {
     uint64_t live_bytes, peak_live_bytes;
     uint64_t launch_count, readback_count;
     struct copy_counts copy[COPY_KINDS];
 };
 
-/* Allocates and uploads the inputs (by parameter name; scalars, then arrays). Not timed by anybody.
- * `allocators` are those of the memory spaces, by enum space: where one is NULL, a run that asks
- * for such memory ends with ERR_UNSUPPORTED.
- * With `poison` every block of the run is filled with 0xff bytes before the program sees it, so
- * that reading what was never written shows. The counts begin at zero here. */
+/* Allocates and uploads the inputs, which `arguments` has by parameter name, and sets the counts to
+ * zero. This is no part of the timed run. `allocators` are those of the memory spaces, by enum space.
+ * Where one is NULL, a run that asks for such memory ends with ERR_UNSUPPORTED. With `poison` every
+ * block is filled with 0xff bytes before the program sees it, so that a wrong answer shows where the
+ * program reads what was never written. */
 int executor_begin(struct executor *executor, struct allocator *const allocators[SPACES],
                    const struct arguments *arguments, bool poison, struct error *error);
 /* Runs the body. Returns before the device is idle. */
 int executor_run(struct executor *executor, struct error *error);
-/* Records all runs from now on; NULL ends that. The trace needs room for so many blocks. */
+/* Records all runs that follow in a trace (trace.h) that has room for executor_block_capacity blocks;
+ * NULL ends that. */
 struct trace;
 void executor_record(struct executor *executor, struct trace *trace);
 unsigned executor_block_capacity(const struct executor *executor);
-/* The results in the order of `in`, read into host arrays that the caller owns (free data). */
+/* After executor_run: reads the results, in the order of `in`, into `results`, which has room for
+ * them. The caller frees the data of each. */
 int executor_results(struct executor *executor, struct host_array *results, struct error *error);
-/* Lets go of everything that the run still holds, also after a failure. */
+/* Frees all blocks that the run still holds, also after a failure. */
 void executor_end(struct executor *executor);
 
 const struct executor_counts *executor_counts(const struct executor *executor);

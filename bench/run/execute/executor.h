@@ -167,9 +167,9 @@ int execute_layout(struct executor *e, const struct name *name, bool but_rows,
 /* The part of `whole` that the slice of a statement names. */
 int execute_slice(struct executor *e, const struct stm *stm, const struct layout *whole,
                   struct layout *part);
-/* Are the two the same elements in the same order? `b`, perhaps a copy, is brought up to date. */
-int execute_same_place(struct executor *e, const struct array_state *a, struct array_state *b,
-                       bool *same);
+/* Are the array `name` and `b` the same elements in the same order? `b`, perhaps a copy of an array's
+ * state, is brought up to date. */
+int execute_same_place(struct executor *e, int name, struct array_state *b, bool *same);
 
 /* ---- launch.c: kernels, and statements that move data ---- */
 

@@ -299,7 +299,7 @@ static int check_taken_over(struct executor *e, const struct stm *s, unsigned o)
     if (taken == NO_NAME)
         return 0;
     bool same;
-    int code = execute_same_place(e, &e->arrays[s->outs[o]], &e->arrays[taken], &same);
+    int code = execute_same_place(e, s->outs[o], &e->arrays[taken], &same);
     if (code || same)
         return code;
     return execute_fail(e, s->at, "'%s' takes over '%s' but does not lie in the same place",
@@ -411,7 +411,7 @@ static int plain_copy(struct executor *e, const struct array_state *to,
     int code =
         e->device->ops->copy(e->device, to->memory, (uint64_t)to->layout.offset * each,
                              from->memory, (uint64_t)from->layout.offset * each, bytes, e->error);
-    trace_copy(e->trace, to->memory, from->memory, bytes);
+    trace_transfer(e->trace, TRACE_COPY, to->memory, from->memory, bytes);
     return code;
 }
 
@@ -562,7 +562,7 @@ static int read_element(struct executor *e, const struct stm *stm, size_t bytes,
     trace_begin_call(e->trace);
     code = (is_loaded(e, stm->array) ? ops->load : ops->read)(
         e->device, &value, array->memory, (uint64_t)element.offset * bytes, bytes, e->error);
-    trace_read(e->trace, array->memory, bytes);
+    trace_transfer(e->trace, TRACE_READ, 0, array->memory, bytes);
     e->values[stm->outs[0]] = value;
     return code;
 }

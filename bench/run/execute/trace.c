@@ -41,8 +41,8 @@ void trace_begin_call(struct trace *t)
         t->started_ns = clock_ns();
 }
 
-/* A device that cannot note the time of a command leaves it out, and profile_end tells so by the
- * number of its entries. */
+/* A device that cannot note the time of a command leaves it out; profile_end then returns fewer
+ * entries. */
 void trace_begin_command(struct trace *t)
 {
     if (!t)
@@ -52,7 +52,7 @@ void trace_begin_command(struct trace *t)
         t->profiled->ops->profile->start(t->profiled, NULL);
 }
 
-/* Ends a call; NULL where there is no room for it and nobody listens. */
+/* Ends a call, and returns its event; NULL if there is neither room for it nor a listener. */
 static struct trace_event *end_call(struct trace *t, enum trace_kind kind)
 {
     uint64_t now = clock_ns(), before_ns = t->started_ns - t->ended_ns;
@@ -72,7 +72,8 @@ static struct trace_event *end_call(struct trace *t, enum trace_kind kind)
     return event;
 }
 
-static void tell(struct trace *t, const struct trace_event *event, const struct block *block)
+static void tell_listener(struct trace *t, const struct trace_event *event,
+                          const struct block *block)
 {
     if (!event || !t->listener)
         return;
@@ -80,8 +81,8 @@ static void tell(struct trace *t, const struct trace_event *event, const struct 
     t->ended_ns = clock_ns();
 }
 
-/* The block that lies in a memory. Under the strategy that traces are made with each has one of its
- * own. */
+/* Adds the block that lies in a memory. Traces are made under a strategy that gives each block a
+ * memory of its own. */
 static void add_use(struct trace *t, struct trace_event *event, uint64_t memory)
 {
     if (memory == 0)
@@ -107,7 +108,7 @@ void trace_alloc(struct trace *t, unsigned block, const struct block *got,
     event->alignment = request->alignment;
     event->tag = request->tag;
     t->memory_of[block] = got ? block_memory(got) : 0;
-    tell(t, event, got);
+    tell_listener(t, event, got);
 }
 
 void trace_free(struct trace *t, unsigned block)
@@ -116,7 +117,7 @@ void trace_free(struct trace *t, unsigned block)
     if (!event)
         return;
     event->block = block;
-    tell(t, event, NULL);
+    tell_listener(t, event, NULL);
     t->memory_of[block] = 0;
 }
 
@@ -131,11 +132,11 @@ void trace_launch(struct trace *t, unsigned kernel, unsigned array_count,
     for (unsigned i = 0; i < array_count; i++)
         add_use(t, event, arrays[i].state->memory);
     t->ended_ns = clock_ns();
-    tell(t, event, NULL);
+    tell_listener(t, event, NULL);
 }
 
-static void transfer(struct trace *t, enum trace_kind kind, uint64_t to, uint64_t from,
-                     uint64_t bytes)
+void trace_transfer(struct trace *t, enum trace_kind kind, uint64_t to, uint64_t from,
+                    uint64_t bytes)
 {
     if (!t)
         return;
@@ -145,22 +146,7 @@ static void transfer(struct trace *t, enum trace_kind kind, uint64_t to, uint64_
     add_use(t, event, to);
     add_use(t, event, from);
     t->ended_ns = clock_ns();
-    tell(t, event, NULL);
-}
-
-void trace_copy(struct trace *t, uint64_t to, uint64_t from, uint64_t bytes)
-{
-    transfer(t, TRACE_COPY, to, from, bytes);
-}
-
-void trace_read(struct trace *t, uint64_t memory, uint64_t bytes)
-{
-    transfer(t, TRACE_READ, 0, memory, bytes);
-}
-
-void trace_write(struct trace *t, uint64_t memory, uint64_t bytes)
-{
-    transfer(t, TRACE_WRITE, memory, 0, bytes);
+    tell_listener(t, event, NULL);
 }
 
 void trace_array(struct trace *t, unsigned block, const char *name, uint64_t first, uint64_t bytes,

@@ -367,11 +367,12 @@ static int late_receive(struct executor *e, int name, struct linear_size linear)
     return code;
 }
 
-/* The outermost size of an array. That it fits its block was made sure of when it was bound. */
+/* The outermost size of an array, once it is known. That it fits its block was made sure of when the
+ * array was bound. */
 static int settle_rows(struct executor *e, struct array_state *a, const struct name *n)
 {
     union scalar rows;
-    if (!a->heap.rows.serial)
+    if (!a->heap.rows.serial || a->heap.rows.serial >= late_of(e)->first)
         return 0;
     int code = resolve(e, &a->heap.rows, &rows, ELEMENT_i64);
     if (!code && rows.i64 < 0)
@@ -448,7 +449,7 @@ static int settle_values(struct executor *e, bool counted)
         return code;
     trace_begin_call(e->trace);
     code = e->device->ops->read(e->device, places, l->buffer, 0, bytes, e->error);
-    trace_read(e->trace, l->buffer, bytes);
+    trace_transfer(e->trace, TRACE_READ, 0, l->buffer, bytes);
     if (code)
         return code;
     if (counted)
@@ -900,20 +901,9 @@ static int late_operands(struct executor *e, const struct stm *stm)
     return code;
 }
 
-/* With sizes that have become known since the state was copied. */
-static int refresh(struct executor *e, struct array_state *a)
+static int late_same_place(struct executor *e, int name, struct array_state *b, bool *same)
 {
-    union scalar rows = {.i64 = 0};
-    if (!a->heap.rows.serial || a->heap.rows.serial >= late_of(e)->first)
-        return 0;
-    int code = resolve(e, &a->heap.rows, &rows, ELEMENT_i64);
-    a->layout.shape[0] = rows.i64;
-    return code;
-}
-
-static int late_same_place(struct executor *e, const struct array_state *a, struct array_state *b,
-                           bool *same)
-{
+    const struct array_state *a = &e->arrays[name];
     const struct linear_size *p = &a->heap.rows, *q = &b->heap.rows;
     *same = a->memory == b->memory && a->heap.slot == b->heap.slot;
     if (!*same)
@@ -922,7 +912,7 @@ static int late_same_place(struct executor *e, const struct array_state *a, stru
     if (p->serial != q->serial || p->scale != q->scale || p->add != q->add) {
         code = late_settle(e);
         if (!code)
-            code = refresh(e, b);
+            code = settle_rows(e, b, &e->fun->names[name]);
     }
     struct layout x = a->layout, y = b->layout;
     if (p->serial) /* of both; any number of rows will do */
