@@ -103,8 +103,8 @@ static int take_image(struct cuda_device *d, nvrtcProgram program, bool machine_
         "asking for the code", error);
 }
 
-static int compile(struct cuda_device *d, const struct kernel_source *source, enum kernel_form form,
-                   char **image, struct error *error)
+static int compile_form(struct cuda_device *d, const struct kernel_source *source,
+                        enum kernel_form form, char **image, struct error *error)
 {
     char define[32];
     snprintf(define, sizeof define, "-DGAMUT_FORM=%d", (int)form);
@@ -152,7 +152,7 @@ static int build_form(struct cuda_device *d, struct device_program *p, enum kern
         return 0;
     char *image = NULL;
     struct cuda_kernel *kernels = must_alloc((p->source.kernel_count + 1) * sizeof *kernels);
-    int code = compile(d, &p->source, number, &image, error);
+    int code = compile_form(d, &p->source, number, &image, error);
     if (!code)
         code = CUDA_CALL(&d->api, cuModuleLoadData, 0, error, &form->module, image);
     for (size_t i = 0; i < p->source.kernel_count && !code; i++)

@@ -48,7 +48,7 @@ static void note_device(void *context, const struct device_info *info, const cha
     s->devices[s->count++] = *info;
 }
 
-static void ask(struct survey *s, const struct device_ops *api)
+static void survey_api(struct survey *s, const struct device_ops *api)
 {
     s->asked = api;
     device_enumerate(api, note_device, s);
@@ -149,7 +149,7 @@ int device_select(const char *selector, device_found *found, void *context, stru
     const struct device_ops *only = device_api_of(selector);
     for (size_t i = 0; i < API_COUNT; i++)
         if (!only || apis[i] == only)
-            ask(&s, apis[i]);
+            survey_api(&s, apis[i]);
 
     size_t matches = 0, position = 0;
     for (size_t i = 0; i < s.count; i++) {
@@ -166,7 +166,7 @@ int device_select(const char *selector, device_found *found, void *context, stru
     if (matches == 0) {
         for (size_t i = 0; only && i < API_COUNT; i++)
             if (apis[i] != only)
-                ask(&s, apis[i]);
+                survey_api(&s, apis[i]);
         code = not_found(&s, selector, error);
     }
     free(s.devices);

@@ -74,7 +74,7 @@ static void *address(uint64_t memory, uint64_t offset)
 /* A contiguous share [begin, end) of some work. */
 typedef void share_function(const void *work, int64_t begin, int64_t end);
 
-static void divide(int64_t count, bool team, share_function *run, const void *work)
+static void divide_work(int64_t count, bool team, share_function *run, const void *work)
 {
 #ifdef _OPENMP
     if (team) {
@@ -232,8 +232,8 @@ static bool has_room(const struct host_device *d, uint64_t bytes)
 }
 
 /* ERR_OOM; `call` is the function that has no memory, `why` its reason. */
-static int refuse(struct host_device *d, const char *call, uint64_t bytes, const char *why,
-                  struct error *error)
+static int refuse_memory(struct host_device *d, const char *call, uint64_t bytes, const char *why,
+                         struct error *error)
 {
     char asked[32], held[32], all[32], available[32];
     return error_set(error, ERR_OOM, "%s of %s: %s (%s held, %s in all, %s available now)", call,
@@ -246,10 +246,10 @@ static int alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct
 {
     struct host_device *d = self(device);
     if (!has_room(d, bytes))
-        return refuse(d, "mmap", bytes, "more than the machine has", error);
+        return refuse_memory(d, "mmap", bytes, "more than the machine has", error);
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
-        return refuse(d, "mmap", bytes, strerror(errno), error);
+        return refuse_memory(d, "mmap", bytes, strerror(errno), error);
     d->held_bytes += bytes;
     *memory = (uint64_t)(uintptr_t)pages;
     return 0;
@@ -290,7 +290,7 @@ static void transfer(struct device *device, const struct transfer *t)
         return;
     uint64_t start = clock_ns();
     int64_t pages = (int64_t)((t->bytes + PAGE_BYTES - 1) / PAGE_BYTES);
-    divide(pages, t->bytes >= WORTH_A_TEAM_BYTES, transfer_share, t);
+    divide_work(pages, t->bytes >= WORTH_A_TEAM_BYTES, transfer_share, t);
     self(device)->busy_ns += clock_ns() - start;
 }
 
@@ -305,8 +305,8 @@ static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct 
 {
     (void)device, (void)error;
     void *pages = address(memory, 0);
-    divide((int64_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES), bytes >= WORTH_A_TEAM_BYTES,
-           touch_share, &pages);
+    divide_work((int64_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES), bytes >= WORTH_A_TEAM_BYTES,
+                touch_share, &pages);
     return 0;
 }
 
@@ -363,7 +363,7 @@ static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t
  * memory, and mapping one lays the piece over the addresses. A use of bytes that are not mapped, or
  * not accessible yet, ends the program, as it should. */
 
-static int failed(const char *call, uint64_t bytes, struct error *error)
+static int call_failed(const char *call, uint64_t bytes, struct error *error)
 {
     return error_set(error, ERR_DEVICE, "%s of %llu bytes: %s", call, (unsigned long long)bytes,
                      strerror(errno));
@@ -382,7 +382,7 @@ static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct err
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void *pages = mmap(NULL, bytes, PROT_NONE, flags, -1, 0);
     if (pages == MAP_FAILED)
-        return refuse(self(context), "reserving addresses", bytes, strerror(errno), error);
+        return refuse_memory(self(context), "reserving addresses", bytes, strerror(errno), error);
     *range = (uint64_t)(uintptr_t)pages;
     return 0;
 }
@@ -390,7 +390,7 @@ static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct err
 static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
 {
     (void)context;
-    return munmap(address(range, 0), bytes) == 0 ? 0 : failed("munmap", bytes, error);
+    return munmap(address(range, 0), bytes) == 0 ? 0 : call_failed("munmap", bytes, error);
 }
 
 static int open_chunk_file(struct host_device *d, struct error *error)
@@ -410,9 +410,9 @@ static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct erro
     struct host_device *d = self(context);
     TRY(open_chunk_file(d, error));
     if (!has_room(d, bytes))
-        return refuse(d, "a chunk", bytes, "more than the machine has", error);
+        return refuse_memory(d, "a chunk", bytes, "more than the machine has", error);
     if (ftruncate(d->chunk_file, (off_t)(d->chunk_file_bytes + bytes)) != 0)
-        return refuse(d, "ftruncate", bytes, strerror(errno), error);
+        return refuse_memory(d, "ftruncate", bytes, strerror(errno), error);
     *chunk = d->chunk_file_bytes;
     d->chunk_file_bytes += bytes;
     d->held_bytes += bytes;
@@ -425,7 +425,7 @@ static int vm_release(void *context, uint64_t chunk, uint64_t bytes, struct erro
     d->held_bytes -= bytes;
     const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
     if (fallocate(d->chunk_file, mode, (off_t)chunk, (off_t)bytes) != 0)
-        return failed("fallocate", bytes, error);
+        return call_failed("fallocate", bytes, error);
     return 0;
 }
 
@@ -434,7 +434,7 @@ static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk
 {
     void *mapped = mmap(address(range, offset), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
                         self(context)->chunk_file, (off_t)chunk);
-    return mapped == MAP_FAILED ? failed("mmap", bytes, error) : 0;
+    return mapped == MAP_FAILED ? call_failed("mmap", bytes, error) : 0;
 }
 
 static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
@@ -443,7 +443,7 @@ static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t by
     (void)context;
     return mprotect(address(range, offset), bytes, PROT_READ | PROT_WRITE) == 0
                ? 0
-               : failed("mprotect", bytes, error);
+               : call_failed("mprotect", bytes, error);
 }
 
 static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
@@ -452,7 +452,7 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
     (void)context;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     void *pages = mmap(address(range, offset), bytes, PROT_NONE, flags, -1, 0);
-    return pages == MAP_FAILED ? failed("mmap", bytes, error) : 0;
+    return pages == MAP_FAILED ? call_failed("mmap", bytes, error) : 0;
 }
 
 static const struct driver_vm_ops vm_ops = {
@@ -530,7 +530,7 @@ static void kernel_share(const void *work, int64_t begin, int64_t end)
 /* Takes note of how long an item took. A team's time has its start in it, and any time can have an
  * interruption in it: a team's is believed only where it is less than what was known, another's up
  * to twice of that. Otherwise one slow start would keep a small kernel on a team for ever. */
-static void learn(struct host_kernel_state *k, double item_ns, bool team)
+static void learn_time(struct host_kernel_state *k, double item_ns, bool team)
 {
     if (k->item_ns == 0 || item_ns < k->item_ns)
         k->item_ns = item_ns;
@@ -556,9 +556,9 @@ static int launch(struct device *device, struct device_program *program, size_t 
     double guess_ns = items * (k->item_ns > 0 ? k->item_ns : 1);
     bool team = outer > 1 && guess_ns >= WORTH_A_TEAM_NS;
     uint64_t start = clock_ns();
-    divide(outer, team, kernel_share, &(struct kernel_run){k->run, arguments});
+    divide_work(outer, team, kernel_share, &(struct kernel_run){k->run, arguments});
     uint64_t ns = clock_ns() - start;
-    learn(k, (double)ns * (team ? d->threads : 1) / items, team);
+    learn_time(k, (double)ns * (team ? d->threads : 1) / items, team);
     d->busy_ns += ns;
     return 0;
 }

@@ -112,7 +112,7 @@ void host_compilers(const char *commands[4])
     }
 }
 
-static int compile(const char *name, const char *folder, struct error *error)
+static int compile_text(const char *name, const char *folder, struct error *error)
 {
     const char *chosen = getenv("CC"), *commands[4];
     host_compilers(commands);
@@ -137,7 +137,7 @@ static int compile(const char *name, const char *folder, struct error *error)
                      name);
 }
 
-static int load(const char *name, const char *folder, void **library, struct error *error)
+static int load_library(const char *name, const char *folder, void **library, struct error *error)
 {
     char path[PATH_MAX];
     path_in(path, folder, library_file);
@@ -168,9 +168,9 @@ int host_build(const char *name, const char *text, void **library, struct error 
                          strerror(errno));
     int code = write_text(folder, text, error);
     if (!code)
-        code = compile(name, folder, error);
+        code = compile_text(name, folder, error);
     if (!code)
-        code = load(name, folder, library, error);
+        code = load_library(name, folder, library, error);
     remove_folder(folder); /* what was loaded stays mapped */
     return code;
 }

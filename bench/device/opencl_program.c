@@ -53,8 +53,8 @@ static int build_failed(struct opencl_device *d, const struct kernel_source *sou
     return ERR_BUILD;
 }
 
-static int compile(struct opencl_device *d, const struct kernel_source *source,
-                   enum kernel_form form, cl_program *program, struct error *error)
+static int compile_form(struct opencl_device *d, const struct kernel_source *source,
+                        enum kernel_form form, cl_program *program, struct error *error)
 {
     cl_int status;
     *program = d->api.clCreateProgramWithSource(d->context, 1, (const char **)&source->text, NULL,
@@ -116,7 +116,7 @@ static int build_form(struct opencl_device *d, struct device_program *p, enum ke
     size_t count = p->source.kernel_count;
     if (form->program)
         return 0;
-    int code = compile(d, &p->source, number, &form->program, error);
+    int code = compile_form(d, &p->source, number, &form->program, error);
     form->kernels = must_alloc((count + 1) * sizeof *form->kernels);
     for (size_t i = 0; i < count && !code; i++)
         code = create_kernel(d, form->program, p->source.kernel_names[i], &form->kernels[i], error);

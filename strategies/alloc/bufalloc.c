@@ -143,7 +143,7 @@ static struct chunk *append(const struct bufalloc *b, struct region *r, uint64_t
 }
 
 /* Makes what follows the first `size` bytes a free chunk of its own. */
-static void split(const struct bufalloc *b, struct chunk *c, uint64_t size)
+static void split_chunk(const struct bufalloc *b, struct chunk *c, uint64_t size)
 {
     uint64_t rest_start = align_up(b, c->start + size);
     if (rest_start >= end_of(c))
@@ -168,7 +168,7 @@ static struct chunk *recycle(const struct bufalloc *b, struct region *r, uint64_
             continue;
         r->free_count--;
         if (b->split)
-            split(b, c, size);
+            split_chunk(b, c, size);
         return c;
     }
     return NULL;

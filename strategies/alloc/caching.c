@@ -216,7 +216,7 @@ static bool is_whole_segment(const struct cached *b)
     return b->size == b->segment->bytes;
 }
 
-static struct cached *find(const struct caching *c, const struct treap *pool, uint64_t size)
+static struct cached *find_block(const struct caching *c, const struct treap *pool, uint64_t size)
 {
     struct segment before_all = {.number = 0};
     struct cached least = {.size = size, .segment = &before_all};
@@ -225,7 +225,7 @@ static struct cached *find(const struct caching *c, const struct treap *pool, ui
 }
 
 /* Frees what is behind the first `size` bytes of a block that is not free. */
-static void split(struct caching *c, struct cached *b, uint64_t size)
+static void split_block(struct caching *c, struct cached *b, uint64_t size)
 {
     struct cached *rest = slab_take(&c->spare_blocks);
     *rest = (struct cached){.prev = b,
@@ -364,7 +364,7 @@ static int caching_alloc(void *state, const struct alloc_request *request, struc
     struct caching *c = state;
     uint64_t size = block_bytes(c, request->size);
     struct treap *pool = &c->pools[request->queue][pool_of(c, size)];
-    struct cached *b = find(c, pool, size);
+    struct cached *b = find_block(c, pool, size);
     if (b) {
         take_from_pool(b);
     } else {
@@ -375,7 +375,7 @@ static int caching_alloc(void *state, const struct alloc_request *request, struc
         b = make_segment(c, pool, memory, bytes);
     }
     if (should_split(c, b->size, size))
-        split(c, b, size);
+        split_block(c, b, size);
     *block = (struct block){
         .memory = b->segment->memory, .offset = b->offset, .size = b->size, .node = b};
     return 0;

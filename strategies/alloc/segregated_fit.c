@@ -129,7 +129,7 @@ struct fit_node *fit_cut(struct fit_node *n, uint64_t size)
 }
 
 /* Adds `n`, which is in no list, to the node after it. */
-static struct fit_node *join(struct fit_node *n)
+static struct fit_node *join_node(struct fit_node *n)
 {
     struct fit_node *next = n->next;
     next->start = n->start;
@@ -147,12 +147,12 @@ void fit_put_back(struct fit_node *n)
     r->free += n->size;
     if (n->prev && n->prev->is_free) {
         remove_free(n->prev);
-        n = join(n->prev);
+        n = join_node(n->prev);
     }
     if (n->next->is_free) {
         if (n->next != r->tail)
             remove_free(n->next);
-        n = join(n);
+        n = join_node(n);
     }
     if (n != r->tail)
         insert_free(n);

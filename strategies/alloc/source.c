@@ -22,7 +22,7 @@ int source_check_capacity(struct source *s, uint64_t bytes)
                      text_bytes(capacity, s->capacity_bytes));
 }
 
-static int touch(struct source *s, uint64_t memory, uint64_t bytes)
+static int touch_memory(struct source *s, uint64_t memory, uint64_t bytes)
 {
     uint64_t start = clock_ns();
     int code = s->ops->touch(s->context, memory, bytes, &s->error);
@@ -31,7 +31,7 @@ static int touch(struct source *s, uint64_t memory, uint64_t bytes)
     return code;
 }
 
-static int release(struct source *s, uint64_t memory, uint64_t bytes, struct error *error)
+static int release_memory(struct source *s, uint64_t memory, uint64_t bytes, struct error *error)
 {
     uint64_t start = clock_ns();
     int code = s->kind == MEMORY_DEVICE ? s->ops->free(s->context, memory, bytes, error)
@@ -77,9 +77,9 @@ int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint
     s->counts.alloc_ns += clock_ns() - start;
     s->counts.alloc_count++;
     if (code == 0 && (flags & SOURCE_RESIDENT) && s->ops->touch) {
-        code = touch(s, *memory, bytes);
+        code = touch_memory(s, *memory, bytes);
         if (code)
-            release(s, *memory, bytes, NULL); /* the first failure is the one to report */
+            release_memory(s, *memory, bytes, NULL); /* the first failure is the one to report */
     }
     if (code) {
         s->counts.refused_count += code == ERR_OOM;
@@ -92,7 +92,7 @@ int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint
 int source_free(struct source *s, uint64_t memory, uint64_t bytes)
 {
     count_given_back(s, bytes);
-    return release(s, memory, bytes, &s->error);
+    return release_memory(s, memory, bytes, &s->error);
 }
 
 int source_hold(struct source *s, uint64_t bytes)

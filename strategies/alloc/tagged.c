@@ -201,7 +201,7 @@ static uint32_t first_open_slot(struct tagged *t)
     return t->first_open_word * 64 + (uint32_t)__builtin_ctzll(~t->valid[t->first_open_word]);
 }
 
-static void insert(struct tagged *t, const struct block *block, const char *tag)
+static void insert_entry(struct tagged *t, const struct block *block, const char *tag)
 {
     uint32_t slot = first_open_slot(t);
     t->entries[slot] = (struct entry){.size = block->size, .memory = block->memory, .tag = tag};
@@ -212,7 +212,7 @@ static void insert(struct tagged *t, const struct block *block, const char *tag)
         set_slot_of_tag(t, tag, slot);
 }
 
-static struct entry take(struct tagged *t, uint32_t slot)
+static struct entry take_entry(struct tagged *t, uint32_t slot)
 {
     struct entry entry = t->entries[slot];
     t->valid[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
@@ -225,9 +225,9 @@ static struct entry take(struct tagged *t, uint32_t slot)
     return entry;
 }
 
-static int release(struct tagged *t, uint32_t slot)
+static int release_entry(struct tagged *t, uint32_t slot)
 {
-    struct entry entry = take(t, slot);
+    struct entry entry = take_entry(t, slot);
     return source_free(t->source, entry.memory, entry.size);
 }
 
@@ -299,7 +299,7 @@ static int choose(struct tagged *t, uint64_t size, const char *tag, uint32_t *sl
         if (t->policy == POLICY_V2)
             *slot = find_exact(t, size);
     } else if (!fits(t, t->entries[*slot].size, size)) {
-        int code = release(t, *slot);
+        int code = release_entry(t, *slot);
         if (code)
             return code;
         *slot = NO_SLOT;
@@ -313,7 +313,7 @@ static int ask_driver(struct tagged *t, uint64_t size, uint64_t *memory)
 {
     int code = source_alloc(t->source, size, SOURCE_LAZY, memory);
     while (code == ERR_OOM && t->release_on_failure && t->used > 0) {
-        code = release(t, next_valid(t, 0));
+        code = release_entry(t, next_valid(t, 0));
         if (code == 0)
             code = source_alloc(t->source, size, SOURCE_LAZY, memory);
     }
@@ -329,7 +329,7 @@ static int tagged_alloc(void *state, const struct alloc_request *request, struct
     if (code)
         return code;
     if (slot != NO_SLOT) {
-        entry = take(t, slot);
+        entry = take_entry(t, slot);
     } else {
         code = ask_driver(t, entry.size, &entry.memory);
         if (code)
@@ -347,9 +347,9 @@ static int tagged_free(void *state, const struct block *block, const char *tag)
     if (t->one_entry_per_tag) {
         uint32_t existing = slot_of_tag(t, tag);
         if (existing != NO_SLOT)
-            code = release(t, existing);
+            code = release_entry(t, existing);
     }
-    insert(t, block, tag);
+    insert_entry(t, block, tag);
     t->live_bytes -= block->size;
     return code;
 }
@@ -359,7 +359,7 @@ static int tagged_trim(void *state)
     struct tagged *t = state;
     int first_failure = 0;
     for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1)) {
-        int code = release(t, i);
+        int code = release_entry(t, i);
         if (first_failure == 0)
             first_failure = code;
     }

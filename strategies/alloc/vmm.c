@@ -137,7 +137,7 @@ static void set_state(struct piece *p, enum piece_state state)
 }
 
 /* Cuts a piece in two of the same state; the second one begins `size` bytes into it. */
-static void split(struct vmm *v, struct piece *p, uint64_t size)
+static void split_piece(struct vmm *v, struct piece *p, uint64_t size)
 {
     if (size == p->size)
         return;
@@ -168,7 +168,7 @@ static void swallow_next(struct vmm *v, struct piece *p)
 }
 
 /* Joins a piece with neighbours of its state; the result stands in its place. */
-static struct piece *join(struct vmm *v, struct piece *p)
+static struct piece *join_piece(struct vmm *v, struct piece *p)
 {
     if (p->next && p->next->state == p->state)
         swallow_next(v, p);
@@ -258,12 +258,12 @@ static int release_free_chunks(struct vmm *v, struct size_class *c)
         int code = unmap_chunks(v, p->segment, start, end);
         first_failure = first_failure ? first_failure : code;
         if (p->start < start) {
-            split(v, p, start - p->start);
+            split_piece(v, p, start - p->start);
             p = p->next;
         }
-        split(v, p, end - start);
+        split_piece(v, p, end - start);
         set_state(p, UNMAPPED);
-        join(v, p);
+        join_piece(v, p);
     }
     return first_failure;
 }
@@ -356,9 +356,9 @@ static int map_run(struct vmm *v, struct piece *first, uint64_t size)
     for (p = first; p->state != FREE || p->size < size;) {
         struct piece *unmapped = p->state == UNMAPPED ? p : p->next;
         uint64_t found = p->state == UNMAPPED ? 0 : p->size;
-        split(v, unmapped, bytes_to_map(unmapped, size - found));
+        split_piece(v, unmapped, bytes_to_map(unmapped, size - found));
         set_state(unmapped, FREE);
-        p = join(v, unmapped);
+        p = join_piece(v, unmapped);
     }
     return 0;
 }
@@ -436,7 +436,7 @@ static int vmm_alloc(void *state, const struct alloc_request *request, struct bl
         if (code)
             return code;
     }
-    split(v, p, size);
+    split_piece(v, p, size);
     set_state(p, LIVE);
     *block =
         (struct block){.memory = p->segment->range, .offset = p->start, .size = p->size, .node = p};
@@ -448,7 +448,7 @@ static int vmm_free(void *state, const struct block *block, const char *tag)
     (void)tag;
     struct piece *p = block->node;
     set_state(p, FREE);
-    join(state, p);
+    join_piece(state, p);
     return 0;
 }
 

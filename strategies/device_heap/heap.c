@@ -70,7 +70,8 @@ struct device_heap_kernels {
 
 /* ---- memories ---- */
 
-static int take(struct device_heap *h, struct heap_memory *m, uint64_t bytes, struct error *error)
+static int take_memory(struct device_heap *h, struct heap_memory *m, uint64_t bytes,
+                       struct error *error)
 {
     int code = h->ops->alloc(h->device, bytes, &m->handle, error);
     if (code)
@@ -80,7 +81,7 @@ static int take(struct device_heap *h, struct heap_memory *m, uint64_t bytes, st
     return code;
 }
 
-static void give(struct device_heap *h, struct heap_memory *m)
+static void give_memory(struct device_heap *h, struct heap_memory *m)
 {
     if (m->bytes)
         h->ops->free(h->device, m->handle, m->bytes, NULL);
@@ -91,7 +92,7 @@ static void give(struct device_heap *h, struct heap_memory *m)
 static int take_ring(struct device_heap *h, struct error *error)
 {
     uint64_t bytes = (uint64_t)h->ring_commands * COMMAND_BYTES;
-    int code = take(h, &h->commands, bytes, error);
+    int code = take_memory(h, &h->commands, bytes, error);
     if (code || !h->ops->host_memory)
         return code;
     void *host;
@@ -106,19 +107,19 @@ static int take_ring(struct device_heap *h, struct error *error)
 
 static int take_memories(struct device_heap *h, uint64_t arena, struct error *error)
 {
-    int code = take(h, &h->slots, (uint64_t)h->slot_count * SLOT_BYTES, error);
+    int code = take_memory(h, &h->slots, (uint64_t)h->slot_count * SLOT_BYTES, error);
     if (!code)
-        code = take(h, &h->report, REPORT_BYTES, error);
+        code = take_memory(h, &h->report, REPORT_BYTES, error);
     if (!code)
         code = take_ring(h, error);
     for (unsigned i = 0; i < h->arena_count && !code; i++) {
         if (arena)
             h->arenas[i].words.handle = arena; /* of no bytes: not ours to give back */
         else
-            code = take(h, &h->arenas[i].words, (uint64_t)h->words * 4, error);
+            code = take_memory(h, &h->arenas[i].words, (uint64_t)h->words * 4, error);
         if (!code)
-            code =
-                take(h, &h->arenas[i].index, heap_index_words(h->policy, h->capacity) * 4, error);
+            code = take_memory(h, &h->arenas[i].index, heap_index_words(h->policy, h->capacity) * 4,
+                               error);
     }
     return code;
 }
@@ -166,8 +167,8 @@ struct plan {
     uint64_t arenas, words, slots_each, capacity;
 };
 
-static int plan(const struct device_info *info, const struct device_heap_options *o, struct plan *p,
-                struct error *error)
+static int plan_arenas(const struct device_info *info, const struct device_heap_options *o,
+                       struct plan *p, struct error *error)
 {
     uint64_t most = words_most * 4;
     if (info->max_alloc_bytes && info->max_alloc_bytes < most)
@@ -196,7 +197,7 @@ int device_heap_open(struct device *device, const struct device_heap_options *op
                      struct device_heap **heap, struct error *error)
 {
     struct plan p = {0};
-    TRY(plan(device_info(device), options, &p, error));
+    TRY(plan_arenas(device_info(device), options, &p, error));
     struct device_heap *h = must_alloc(sizeof *h + p.arenas * sizeof h->arenas[0]);
     *h = (struct device_heap){.device = device,
                               .ops = device->ops,
@@ -239,12 +240,12 @@ void device_heap_close(struct device_heap *h)
         h->ops->host_memory->free(h->device, MEMORY_PINNED, h->pinned.handle, h->pinned.bytes,
                                   NULL);
     }
-    give(h, &h->slots);
-    give(h, &h->report);
-    give(h, &h->commands);
+    give_memory(h, &h->slots);
+    give_memory(h, &h->report);
+    give_memory(h, &h->commands);
     for (unsigned i = 0; i < h->arena_count; i++) {
-        give(h, &h->arenas[i].words);
-        give(h, &h->arenas[i].index);
+        give_memory(h, &h->arenas[i].words);
+        give_memory(h, &h->arenas[i].index);
         free(h->arenas[i].spare_slots);
         free(h->arenas[i].batch);
     }

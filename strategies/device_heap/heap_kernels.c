@@ -25,7 +25,7 @@ uint64_t heap_index_words(enum device_heap_policy policy, uint64_t capacity)
 
 /* ---- for the host device ---- */
 
-static u32 *memory(union launch_value value)
+static u32 *words_of(union launch_value value)
 {
     return (u32 *)(uintptr_t)value.memory;
 }
@@ -33,21 +33,21 @@ static u32 *memory(union launch_value value)
 static void run_init(const union launch_value *a, int64_t begin, int64_t end)
 {
     if (begin < end)
-        heap_init(memory(a[0]), memory(a[1]), memory(a[2]), a[3].u32, a[4].u32, a[5].u32, a[6].u32,
-                  a[7].u32);
+        heap_init(words_of(a[0]), words_of(a[1]), words_of(a[2]), a[3].u32, a[4].u32, a[5].u32,
+                  a[6].u32, a[7].u32);
 }
 
 static void run_ops(const union launch_value *a, int64_t begin, int64_t end)
 {
     if (begin < end)
-        heap_ops(memory(a[0]), memory(a[1]), memory(a[2]), memory(a[3]), a[4].u32, a[5].u32,
-                 a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32, memory(a[11]), a[12].u32);
+        heap_ops(words_of(a[0]), words_of(a[1]), words_of(a[2]), words_of(a[3]), a[4].u32, a[5].u32,
+                 a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32, words_of(a[11]), a[12].u32);
 }
 
 static void run_few(const union launch_value *a, int64_t begin, int64_t end)
 {
     if (begin < end)
-        heap_few(memory(a[0]), memory(a[1]), memory(a[2]), memory(a[3]), a[4].u32, a[5].u32,
+        heap_few(words_of(a[0]), words_of(a[1]), words_of(a[2]), words_of(a[3]), a[4].u32, a[5].u32,
                  a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32, a[11].u32, a[12].u32, a[13].u32,
                  a[14].u32, a[15].u32, a[16].u32, a[17].u32, a[18].u32, a[19].u32, a[20].u32,
                  a[21].u32, a[22].u32, a[23].u32, a[24].u32, a[25].u32, a[26].u32, a[27].u32,
@@ -57,14 +57,14 @@ static void run_few(const union launch_value *a, int64_t begin, int64_t end)
 static void run_check(const union launch_value *a, int64_t begin, int64_t end)
 {
     if (begin < end)
-        heap_check(memory(a[0]), memory(a[1]), memory(a[2]), memory(a[3]), a[4].u32, a[5].u32,
-                   a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32);
+        heap_check(words_of(a[0]), words_of(a[1]), words_of(a[2]), words_of(a[3]), a[4].u32,
+                   a[5].u32, a[6].u32, a[7].u32, a[8].u32, a[9].u32, a[10].u32);
 }
 
 static void run_compact(const union launch_value *a, int64_t begin, int64_t end)
 {
     if (begin < end)
-        heap_compact(memory(a[0]), memory(a[1]), memory(a[2]), a[3].u32, a[4].u32, a[5].u32,
+        heap_compact(words_of(a[0]), words_of(a[1]), words_of(a[2]), a[3].u32, a[4].u32, a[5].u32,
                      a[6].u32, a[7].u32, a[8].u32);
 }
 

@@ -160,8 +160,8 @@ static int give_free(struct source_heap *h, uint32_t slot, struct error *error)
 }
 
 /* Where the block of a slot is. */
-static int learn(struct source_heap *h, uint32_t slot, uint32_t words[SLOT_WORDS],
-                 struct error *error)
+static int learn_place(struct source_heap *h, uint32_t slot, uint32_t words[SLOT_WORDS],
+                       struct error *error)
 {
     if (!h->has_mirror)
         return device_heap_read_slot(h->heap, slot, words, error);
@@ -178,7 +178,7 @@ static int give_alloc(struct source_heap *h, uint64_t bytes, uint64_t alignment,
     mirror_command(h, (uint32_t)HEAP_ALLOC | slot, count, stride);
     int code = device_heap_submit(h->heap, 0, 0, error);
     if (!code)
-        code = learn(h, slot, words, error);
+        code = learn_place(h, slot, words, error);
     if (code || words[SLOT_BLOCK] == 0) {
         int freed = give_free(h, slot, code ? NULL : error);
         return code ? code

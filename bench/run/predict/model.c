@@ -672,7 +672,7 @@ static void read_costs(struct replay *r)
 /* ---- the two clocks -------------------------------------------------------------------------- */
 
 /* Gives the device a command that keeps it busy for `ns`; the call has been made. */
-static void command(struct replay *r, double ns)
+static void give_command(struct replay *r, double ns)
 {
     double *oldest = &r->ended_ns[r->command_count++ % QUEUE_DEPTH];
     if (*oldest > r->host_ns)
@@ -778,7 +778,7 @@ static void replay_command(struct replay *r, const struct trace_event *event)
         device_ns += first_ns;
     else
         r->host_ns += first_ns;
-    command(r, device_ns);
+    give_command(r, device_ns);
 }
 
 static int replay_event(struct replay *r, const struct trace_event *event)

@@ -66,7 +66,7 @@ struct profiling {
 };
 
 /* Never below zero; all of it where the part is unknown. */
-static uint64_t less(uint64_t ns, double part)
+static uint64_t subtract(uint64_t ns, double part)
 {
     return isnan(part) ? ns : (double)ns > part ? (uint64_t)((double)ns - part) : 0;
 }
@@ -111,7 +111,7 @@ static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
     if (!code && marked &&
         atlas_cost_ns(w->predictor->atlas, "command", "mark_device", 0, &mark_ns))
         for (unsigned i = 0; i < *count; i++)
-            ns[i] = less(ns[i], mark_ns);
+            ns[i] = subtract(ns[i], mark_ns);
     return code;
 }
 
@@ -152,7 +152,7 @@ static int same_run(struct profiling *w, size_t events)
 /* ---- medians over runs ----------------------------------------------------------------------- */
 
 /* The lower one of two in the middle: what disturbs makes times longer. Sorts. */
-static uint64_t median(uint64_t *ns, size_t count)
+static uint64_t lower_median(uint64_t *ns, size_t count)
 {
     sort_u64(ns, count);
     return ns[(count - 1) / 2];
@@ -165,7 +165,7 @@ static void medians_of_rows(uint64_t *ns, size_t count, unsigned repeats)
         uint64_t values[REPEATS_MAX];
         for (unsigned r = 0; r < repeats; r++)
             values[r] = ns[r * count + i];
-        ns[i] = median(values, repeats);
+        ns[i] = lower_median(values, repeats);
     }
 }
 
@@ -187,7 +187,7 @@ static void level_calls(struct trace *t)
                 queued < SHORT_QUEUE)
                 early[early_count++] = other->call_ns;
         }
-        uint64_t call_ns = early_count ? median(early, early_count) : UNKNOWN_NS;
+        uint64_t call_ns = early_count ? lower_median(early, early_count) : UNKNOWN_NS;
         for (size_t j = i; j < t->run_end; j++) {
             struct trace_event *other = &t->events[j];
             done[j] |= other->kind == event->kind && other->kernel == event->kernel;
@@ -226,11 +226,11 @@ static int record_host_times(struct profiling *w)
     if (!code) {
         medians_of_rows(before, count, repeats);
         medians_of_rows(call, count, repeats);
-        w->elapsed_ns = median(elapsed, repeats);
+        w->elapsed_ns = lower_median(elapsed, repeats);
         double timer_ns = w->predictor->atlas->timer_ns; /* each span has one reading in it */
         for (size_t i = 0; i < count; i++) {
-            t->events[i].before_ns = less(before[i], timer_ns);
-            t->events[i].call_ns = less(call[i], timer_ns);
+            t->events[i].before_ns = subtract(before[i], timer_ns);
+            t->events[i].call_ns = subtract(call[i], timer_ns);
         }
         level_calls(t);
     }
@@ -252,7 +252,7 @@ static void take_off_asking(uint64_t *ns, unsigned count, uint64_t elapsed_ns)
         if (sum_ns <= elapsed_ns || left == 0)
             return;
         for (unsigned i = 0; i < count; i++)
-            ns[i] = less(ns[i], (double)(sum_ns - elapsed_ns) / (double)left);
+            ns[i] = subtract(ns[i], (double)(sum_ns - elapsed_ns) / (double)left);
     }
 }
 
@@ -295,7 +295,7 @@ static int record_device_times(struct profiling *w)
     return code;
 }
 
-static int record(struct profiling *w)
+static int record_profile(struct profiling *w)
 {
     const struct allocator_ops *pool;
     struct option_values options;
@@ -327,13 +327,13 @@ static const struct profile *profile_of(struct predictor *p,
     f->next = p->profiles;
     p->profiles = f;
     struct profiling work = {.predictor = p, .request = request, .profile = f};
-    f->status = record(&work);
+    f->status = record_profile(&work);
     return f;
 }
 
 /* ---- predictions ----------------------------------------------------------------------------- */
 
-static struct case_model nothing(const char *why_not)
+static struct case_model no_prediction(const char *why_not)
 {
     struct case_model model = {.asked = true};
 #define X(name, help) model.name = UNKNOWN_NS;
@@ -348,9 +348,9 @@ int predictor_predict(struct predictor *p, const struct prediction_request *requ
 {
     for (int s = SPACE_DEVICE + 1; s < SPACES; s++)
         if (spaces_used(request->fun, (enum space)s)) {
-            *model =
-                nothing("the program has memory in another space, and the atlas knows how long "
-                        "device memory takes alone");
+            *model = no_prediction(
+                "the program has memory in another space, and the atlas knows how long "
+                "device memory takes alone");
             return 0;
         }
     const struct profile *profile = profile_of(p, request);
@@ -368,6 +368,6 @@ int predictor_predict(struct predictor *p, const struct prediction_request *requ
             replays[j - 1] = swap;
         }
     }
-    *model = code ? nothing(error.text) : replays[REPLAYS / 2];
+    *model = code ? no_prediction(error.text) : replays[REPLAYS / 2];
     return code == ERR_DEVICE_LOST ? code : 0;
 }
