@@ -306,11 +306,12 @@ static int check_managed_room(struct cuda_device *d, uint64_t bytes, struct erro
     int code = CUDA_CALL(&d->api, cuMemGetInfo_v2, 0, error, &free_bytes, &all_bytes);
     if (code || (bytes <= free_bytes && d->managed_bytes <= free_bytes - bytes))
         return code;
-    return error_set(error, ERR_OOM,
-                     "%s of managed memory beside %s: the device has %s free, and more than that "
-                     "would be paged",
-                     text_bytes(asked, bytes), text_bytes(managed, d->managed_bytes),
-                     text_bytes(left, free_bytes));
+    return error_set(
+        error, ERR_OOM,
+        "%s of managed memory in addition to %s: the device has %s free, and more than that "
+        "would be paged",
+        text_bytes(asked, bytes), text_bytes(managed, d->managed_bytes),
+        text_bytes(left, free_bytes));
 }
 
 static int alloc_managed(struct cuda_device *d, uint64_t bytes, uint64_t *memory, void **host,

@@ -17,7 +17,7 @@ struct cuda_device {
     CUstream stream;                     /* the one that commands go to */
     CUevent marks[2];
     struct cuda_profile *profile; /* NULL but between profile_begin and profile_end */
-    uint64_t managed_bytes;       /* live, whoever has their pages now */
+    uint64_t managed_bytes;       /* live, wherever their pages are */
     int arch;                     /* 90 for sm_90 */
 };
 

@@ -60,11 +60,10 @@ static int choose_target(const struct cuda_device *d, struct target *target, str
             best = archs[i];
     free(archs);
     if (!code && best == 0)
-        code =
-            error_set(error, ERR_UNSUPPORTED,
-                      "NVRTC %d.%d no longer compiles for sm_%d: install the NVRTC of an earlier "
-                      "CUDA and set CUDA_PATH to it",
-                      d->api.nvrtc_major, d->api.nvrtc_minor, d->arch);
+        code = error_set(error, ERR_UNSUPPORTED,
+                         "NVRTC %d.%d does not compile for sm_%d: install the NVRTC of an earlier "
+                         "CUDA and set CUDA_PATH to it",
+                         d->api.nvrtc_major, d->api.nvrtc_minor, d->arch);
     target->machine_code = best == d->arch;
     snprintf(target->option, sizeof target->option, "--gpu-architecture=%s_%d",
              target->machine_code ? "sm" : "compute", best);

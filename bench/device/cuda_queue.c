@@ -127,14 +127,14 @@ int cuda_elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
  *
  * A kernel that is shorter than its launch would be timed as long as the launch takes, because the
  * device, done with the first event, waits for the host. So the queue is held back by a function of
- * the host that waits until some hundred commands stand behind it, and again and again: a device
- * that has been let go works through them while the host queues the next ones behind the next gate.
+ * the host that waits until some hundred commands are queued after it: a gate. A device that passes
+ * a gate works through these commands while the host queues the next ones after the next gate.
  */
 
 enum {
-    /* Entries behind a gate. The driver's queue holds about a thousand commands, and each entry is
+    /* Entries after a gate. The driver's queue holds about a thousand commands, and each entry is
      * three of them: the call that finds it full waits for a device that waits for the host. */
-    BEHIND_A_GATE = 200,
+    ENTRIES_OF_A_GATE = 200,
     /* Should the queue be shorter, or some call wait for the device unnoticed, the gate opens by
      * itself: times are then worse, and nothing hangs. */
     GATE_SECONDS_MAX = 2,
@@ -144,7 +144,7 @@ struct cuda_profile {
     unsigned most, count;
     bool inside; /* between start and stop */
     bool closed;
-    unsigned behind; /* entries since the gate was closed */
+    unsigned entries; /* entries since the gate was closed */
     sem_t gate;
     CUevent *start, *stop;
 };
@@ -171,7 +171,7 @@ static int close_gate(struct cuda_device *d, struct error *error)
     struct cuda_profile *p = d->profile;
     CUresult result = d->api.cuLaunchHostFunc(d->stream, wait_at_gate, p);
     p->closed = result == CUDA_SUCCESS;
-    p->behind = 0;
+    p->entries = 0;
     return cuda_check(&d->api, result, "cuLaunchHostFunc", 0, error);
 }
 
@@ -220,7 +220,7 @@ static int profile_start(struct device *device, struct error *error)
     if (p->count == p->most)
         return 0;
     int code = cuda_use(d, error);
-    if (p->closed && p->behind == BEHIND_A_GATE)
+    if (p->closed && p->entries == ENTRIES_OF_A_GATE)
         cuda_profile_let_go(d);
     if (!code && !p->closed)
         code = close_gate(d, error);
@@ -241,7 +241,7 @@ static int profile_stop(struct device *device, struct error *error)
         code = CUDA_CALL(&d->api, cuEventRecord, 0, error, p->stop[p->count], d->stream);
     p->inside = false;
     p->count++;
-    p->behind++;
+    p->entries++;
     return code;
 }
 

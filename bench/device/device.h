@@ -262,7 +262,7 @@ struct device_ops {
      * is the host's, and this works for all of it. */
     int (*load)(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
                 struct error *error);
-    /* The contents of these bytes mean nothing any more. */
+    /* The contents of these bytes may be lost. */
     int (*discard)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
                    struct error *error);
     const struct device_queue_ops *queues;

@@ -27,10 +27,10 @@
 #include "device/list.h"
 
 enum {
-    /* Threads that sleep between launches are woken in about 10 us: worth it for three times that.
-     */
+    /* Threads that sleep between launches wake in about 10 us. Work of three times that is worth
+     * it. */
     WORTH_A_TEAM_NS = 30000,
-    /* From here on several threads move bytes faster than one does. */
+    /* From this size on several threads move bytes faster than one does. */
     WORTH_A_TEAM_BYTES = 1 << 20,
     PAGE_BYTES = 4096,
     FIRST_CHUNK = PAGE_BYTES, /* a chunk's handle is its offset in the chunk file, and not 0 */
@@ -527,9 +527,9 @@ static void kernel_share(const void *work, int64_t begin, int64_t end)
     k->run(k->arguments, begin, end);
 }
 
-/* Takes note of how long an item took. A team's time has its start in it, and any time can have an
- * interruption in it: a team's is believed only where it is less than what was known, another's up
- * to twice of that. Otherwise one slow start would keep a small kernel on a team for ever. */
+/* Learns how long an item takes. The time of a team includes its start, and any time may include an
+ * interruption: a team's time counts only where it is below the known one, a single thread's up to
+ * twice the known one. Otherwise one slow start would keep a small kernel on a team for ever. */
 static void learn_time(struct host_kernel_state *k, double item_ns, bool team)
 {
     if (k->item_ns == 0 || item_ns < k->item_ns)

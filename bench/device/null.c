@@ -1,7 +1,7 @@
 /* null: a device that does nothing, for dry runs and to see what the harness itself costs.
  *
- * Every memory has an address range of its own, so that places can be compared; there is nothing
- * behind it: what is read is zero. It is no API of list.h: "all" and "best" must not find it.
+ * Every memory has an address range of its own, so that places can be compared, but no bytes: reads
+ * return zeros. It is not in list.h: "all" and "best" must not find it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -75,7 +75,7 @@ enum { NVML_UNKNOWN = -1 };
 
 /* One number a fact: its name in JSON. Clocks in MHz, power in milliwatts, switches 0 or 1. The
  * application clock is the one that was asked for; a clock that was locked cannot be asked for.
- * Settings stay until somebody changes them. */
+ * Settings stay until they are changed. */
 #define NVML_SETTING_LIST(X)                                                                       \
     X(ecc)                                                                                         \
     X(mig)                                                                                         \

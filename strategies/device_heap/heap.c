@@ -434,7 +434,7 @@ static int ring_room(struct device_heap *h, uint32_t *room, struct error *error)
     return code;
 }
 
-/* Brings commands to the device: behind those that may still be read. */
+/* Brings commands to the device, after those in the ring that may still be read. */
 static int send_commands(struct device_heap *h, const uint32_t *commands, uint32_t count,
                          struct error *error)
 {

@@ -18,7 +18,7 @@ enum heap_kernel {
 extern const char *const heap_kernel_names[HEAP_KERNELS];
 extern const struct host_kernel heap_host_kernels[HEAP_KERNELS];
 
-/* heap_layout.h, index.kernel, heap.kernel and walk.kernel; goes behind the prelude of a language. */
+/* heap_layout.h, index.kernel, heap.kernel and walk.kernel; follows the prelude of a language. */
 extern const char kernel_text_device_heap[];
 
 /* A heap in memory of the host, and its kernels as functions. */
@@ -29,15 +29,15 @@ struct host_heap {
     enum device_heap_padding padding;
 };
 
-/* Words that an index of so many entries takes. */
+/* Words of an index with `capacity` entries. */
 uint64_t heap_index_words(enum device_heap_policy policy, uint64_t capacity);
 
-/* `index` and `slots` hold zeros. */
+/* The kernels as functions. `index` and `slots` hold zeros before host_heap_init. */
 void host_heap_init(const struct host_heap *heap);
 /* counts may be NULL if counts_words is 0. */
 void host_heap_ops(const struct host_heap *heap, const uint32_t *commands, uint32_t command_count,
                    const uint32_t *counts, uint32_t counts_words);
-/* Of slots [first_slot, end_slot) the arena is to know all that were granted a block. */
+/* The arena must know every slot of [first_slot, end_slot) that was granted a block. */
 void host_heap_check(const struct host_heap *heap, uint32_t first_slot, uint32_t end_slot,
                      uint32_t report[REPORT_WORDS]);
 void host_heap_compact(const struct host_heap *heap);

@@ -1,15 +1,15 @@
 /* The words that host and kernels of the device heap agree on. This text is also part of the
  * kernels' source in every language: enumerators alone, no types, no other headers.
  *
- * All that is kept are 32-bit words. Positions in an arena are words from its start. A block with
- * payload [a, a + S) has three words of tags around it:
+ * Everything is stored in 32-bit words. Positions in an arena are words from its start. A block
+ * with payload [a, a + S) has three words of tags around it:
  *
  *     a - 2   its number in the index while it is free; HEAP_ALLOCATED | its slot while it is not
  *     a - 1   S
  *     a + S   S
  *
  * so the next block begins at a + S + 3, and the one before ends at a - 3. The arena begins and
- * ends with an allocated block of no payload that belongs to nobody.
+ * ends with an allocated block of no payload that has no owner.
  */
 #ifndef GAMUT_DEVICE_HEAP_LAYOUT_H
 #define GAMUT_DEVICE_HEAP_LAYOUT_H
@@ -29,13 +29,13 @@ enum device_heap_padding {
     DEVICE_HEAP_TIGHT /* count * stride and what it takes to align the block where it lies */
 };
 
-/* The status word. Bits stay until the heap is made anew. */
+/* The status word. Bits stay set until the heap is reset. */
 enum device_heap_status {
     DEVICE_HEAP_OUT_OF_MEMORY = 1, /* no free block was large enough */
     DEVICE_HEAP_BAD_ARGUMENT = 2,  /* no such slot, command or count; a stride of 0; too many
                                     * elements for 32 bits; an arena too small to hold a block */
-    DEVICE_HEAP_CORRUPT = 4,    /* tags are not what they must be: somebody wrote out of bounds */
-    DEVICE_HEAP_INDEX_FULL = 8, /* no entry was left for a free block: it stays allocated */
+    DEVICE_HEAP_CORRUPT = 4,       /* tags were overwritten: a kernel wrote out of bounds */
+    DEVICE_HEAP_INDEX_FULL = 8,    /* no entry was left for a free block: it stays allocated */
     DEVICE_HEAP_STALE_SLOT =
         16,                 /* a free of a slot that holds nothing, an alloc into a taken one */
     DEVICE_HEAP_EMPTY = 32, /* a count of 0: granted, without memory. No failure */
@@ -63,7 +63,7 @@ enum device_heap_command {
     HEAP_ALLOCATED = 1 << 30 /* in a block's first tag */
 };
 
-/* A batch of so many commands goes with the launch itself, as arguments of the kernel. */
+/* A batch of at most this many commands goes with the launch itself, as arguments of the kernel. */
 enum { HEAP_FEW = 8 };
 
 /* An arena is at least the two blocks at its ends and one of a word between them. */

@@ -2,14 +2,14 @@
  *
  *   always     1. A copy is made at its first use. 2. One copy is current, that of the last user:
  *              whenever the device changes, the whole buffer moves, through the host, which waits.
- *   lazy       3. Who reads leaves other copies current; who writes makes the own one the only one.
+ *   lazy       3. A reader leaves other copies current; a writer makes its own copy the only one.
  *   eager      As lazy, but the copies are made with the buffer.
- *   versioned  As lazy, and 4. contents are known by ranges of bytes. 5. What a command replaces,
- *              and what a block holds when it is handed out, moves nowhere. 6. The way is from
- *              device to device where that is a good one. 7. Queues of its own, ordered by events.
+ *   versioned  As lazy, and 4. contents are known by ranges of bytes. 5. Contents that a command
+ *              replaces, and those of a new block, move nowhere. 6. The route is from device to
+ *              device where that is good. 7. Transfers have queues of their own, ordered by events.
  *
- * 4 is not PoCL's: it has one version for a buffer, however large. Allocators cut a memory into
- * blocks, so that by whole buffers a block would move because its neighbour is used.
+ * 4 is not PoCL's, which has one version for a buffer, however large. Allocators cut a memory into
+ * blocks, so with whole buffers a block would move because its neighbour is used.
  */
 #include <string.h>
 
@@ -24,11 +24,12 @@ static const struct option_spec versioned_options[] = {
                       .fallback = "range",
                       .choices = "range|memory",
                       .help = "what has a version: a range of bytes, or (as in PoCL) a memory"},
-    [OPTION_CONTENTS] = {.name = "contents",
-                         .type = OPTION_CHOICE,
-                         .fallback = "needed",
-                         .choices = "needed|all",
-                         .help = "all: also move what a command replaces or nobody has written"},
+    [OPTION_CONTENTS] =
+        {.name = "contents",
+         .type = OPTION_CHOICE,
+         .fallback = "needed",
+         .choices = "needed|all",
+         .help = "all: also move contents that a command replaces or that were never written"},
     [OPTION_ROUTE] = {.name = "route",
                       .type = OPTION_CHOICE,
                       .fallback = "best",
@@ -40,7 +41,7 @@ static const struct option_spec versioned_options[] = {
                       .type = OPTION_CHOICE,
                       .fallback = "events",
                       .choices = "events|wait",
-                      .help = "wait: the host waits, where a device would wait for another"},
+                      .help = "wait: the host waits instead of one device for another"},
     {.name = NULL}};
 
 static const struct residency_strategy strategies[] = {

@@ -11,7 +11,7 @@
 #include "base/driver_vm.h"
 #include "base/slab.h"
 
-/* Runs of a replay: a cold one, and those that are sampled come after a warm one at least. */
+/* Runs of a replay: sampled runs come after a cold and a warm one. */
 enum { RUNS = 3 };
 
 enum { PIECE_BYTES = 512 }; /* pieces are multiples of it, and so are chunks */
@@ -25,8 +25,8 @@ struct model_chunks {
     struct slab nodes;         /* of the chunks' pieces */
 };
 
-/* As many commands may wait in a queue; the next call waits for the oldest. Drivers do not say how
- * many: NVIDIA's hold 1024. It matters to what the host does meanwhile alone. */
+/* The commands that a queue holds; a call that finds it full waits for the oldest. Drivers do not
+ * report the number: NVIDIA's hold 1024. It matters only for what the host does meanwhile. */
 enum { QUEUE_DEPTH = 1024 };
 
 /* Costs of commands that have no size. */
@@ -39,11 +39,11 @@ struct command_costs {
 
 struct memory {
     uint64_t bytes;
-    const char *method; /* of the atlas, by which it was got */
-    bool used;     /* some command has used it, or what lies there now is a pool's spare piece */
-    bool again;    /* one of this size had been given back before, in this run */
-    unsigned next; /* handle of the next one that is not live */
-    struct fit_node *piece; /* of a pool's chunk, or of a page; NULL: none, or none yet */
+    const char *method;     /* of the atlas, by which it was allocated */
+    bool used;              /* a command has used it, or it is a spare piece of a pool */
+    bool again;             /* a memory of this size was given back before, in this run */
+    unsigned next;          /* handle of the next one that is not live */
+    struct fit_node *piece; /* its part of a pool's chunk or of a page; NULL: none, or none yet */
 };
 
 /* The driver's pool. */
@@ -70,7 +70,7 @@ struct replay {
     size_t memory_count, memory_capacity;
     struct memory *memories; /* handle - 1 */
     size_t freed_count, freed_capacity;
-    uint64_t *freed_bytes; /* of memories given back in this run and not given out again */
+    uint64_t *freed_bytes; /* sizes of memories given back in this run and not given out again */
     unsigned spare;        /* handle of a memory that is not live; 0: none */
 
     struct model_pool pool;
@@ -228,8 +228,9 @@ static double alloc_cost(struct replay *r, uint64_t bytes, bool again)
     return replay_cost(r, "raw", again && knows(r, "raw", "realloc") ? "realloc" : "alloc", bytes);
 }
 
-/* Of a call that finds nothing to wait for. A free behind a use that was just launched is a call in
- * the middle of work, as in a program; where it waits for the use, that is taken off. */
+/* The cost of a free that finds nothing to wait for. The atlas measures a free just after the
+ * launch of a use, in the middle of work as in a program; where it waits for the use, that is taken
+ * off. */
 static double free_cost(struct replay *r, uint64_t bytes)
 {
     if (!knows(r, "raw", "free_used") || !knows(r, "raw", "second_use"))
@@ -380,7 +381,7 @@ static int pool_open(void *context, const struct driver_pool_options *options, u
     return 0;
 }
 
-/* All pieces are free by then, or will never be asked for. */
+/* All pieces are free by then, or will never be used. */
 static int pool_close(void *context, uint64_t pool, struct error *error)
 {
     struct model_pool *p = &((struct replay *)context)->pool;
@@ -390,8 +391,8 @@ static int pool_close(void *context, uint64_t pool, struct error *error)
     return 0;
 }
 
-/* A piece that is spare is the next one's without a wait: the order of the queue takes care of it,
- * and no command finds it used for the first time. A new chunk is mapped, which the atlas has seen
+/* A spare piece is handed out again without a wait: the order of the queue makes that safe, and no
+ * command uses it for the first time. A new chunk is mapped, which the atlas has seen
  * where a pool keeps nothing. */
 static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,
                       uint64_t *handle, struct error *error)

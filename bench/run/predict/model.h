@@ -1,19 +1,20 @@
 /* The cost model: how long a case takes, without running it.
  *
  * The trace of a run (trace.h) is replayed with two clocks, the host's and that of the device's
- * queue. Its requests go to a fresh instance of the strategy, over a source that is not the driver
- * but the atlas of the device: a call costs what it costs there at that size, and where the atlas
- * says that it waits, the host's clock first goes on to where the device's is. Commands begin when
- * they have been given and the device is done with those before.
+ * queue. Its requests go to a fresh instance of the strategy. The instance's source is not the
+ * driver but the atlas of the device: a call costs what the atlas says for its size, and where the
+ * atlas says that it waits, the host's clock first advances to the device's. A command begins once
+ * it has been given and the device is done with those before it.
  *
- * Nothing in it is fitted to the case that it predicts: kernels and the program's own work come
- * from a trace that was recorded under another strategy, everything that strategies differ in from
- * the atlas and from the strategy itself. What it leaves out: that memory which lies elsewhere may
- * be slower or faster for a kernel (caches, pages), and that a driver has other things to do as
- * well. A driver's pool gives back what is spare when somebody waits, which makes that wait longer
- * and is no time of `driver_ns`. Where the atlas has a step in what memory costs, smaller memories
- * are taken to be cut from pages as large as that step: the first in a page pays for the page, and
- * the last one that goes for giving it back.
+ * Nothing in the model is fitted to the case that it predicts. Kernels and the program's own work
+ * come from a trace that was recorded under another strategy. Everything that strategies differ in
+ * comes from the atlas and from the strategy itself. The model leaves out that memory in another
+ * place may be slower or faster for a kernel (caches, pages), and that a driver has other work.
+ *
+ * A driver's pool gives back its spare memory when the host waits; this makes the wait longer, and
+ * does not count as `driver_ns`. Where the atlas has a step in the cost of memory, the model takes
+ * smaller memories to be cut from pages of that size: the first memory in a page pays for the page,
+ * and the last one that is freed pays for giving it back.
  */
 #ifndef GAMUT_RUN_MODEL_H
 #define GAMUT_RUN_MODEL_H
@@ -39,12 +40,12 @@ struct model {
     bool own_time;           /* time the strategy's own work; false: it costs nothing */
 };
 
-/* What the atlas of a device, and what the device says of itself, make of a model. */
+/* A model of a device, from its atlas and its device_info. Does not own the atlas. */
 struct model model_of(const struct atlas *atlas, struct device *device, uint64_t capacity_bytes);
 
-/* Predicts a run like those that are sampled: after the strategy has served the same run before.
- * ERR_UNSUPPORTED and what is missing where the atlas lacks a cost that the run needs; other codes
- * where the strategy fails over a source that has `capacity_bytes`. */
+/* Predicts a run like the sampled ones: after the strategy has served the same run before. Times
+ * are in nanoseconds. ERR_UNSUPPORTED and the missing cost where the atlas lacks one that the run
+ * needs; other codes where the strategy fails within capacity_bytes. */
 int model_predict(const struct model *model, const struct trace *trace,
                   const struct allocator_ops *strategy, const struct option_values *options,
                   struct case_model *prediction, struct error *error);

@@ -15,7 +15,7 @@
 enum {
     REPEATS_MAX = 5,      /* runs of each kind, of which medians are taken */
     EVENTS_MAX = 4000000, /* some 100 bytes each */
-    SHORT_QUEUE = 500,    /* commands behind which a launch never waits for a place */
+    SHORT_QUEUE = 500,    /* queued commands with which a launch never waits for a place */
     REPLAYS = 3,          /* the strategy's own work is timed in each */
 };
 static const uint64_t enough_ns = 100000000; /* for the runs of a kind */
@@ -71,7 +71,7 @@ static uint64_t subtract(uint64_t ns, double part)
     return isnan(part) ? ns : (double)ns > part ? (uint64_t)((double)ns - part) : 0;
 }
 
-/* `ns` receives the times of the commands, *count how many they are; NULL: nobody asks. */
+/* `ns` receives the times of the commands and *count their number; NULL: they are not timed. */
 static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
 {
     struct device *d = w->predictor->device;
@@ -123,7 +123,7 @@ static unsigned count_commands(const struct trace *t)
     return count;
 }
 
-/* The first run warms the allocator and says how much room a trace needs. */
+/* The first run warms the allocator and shows how much room a trace needs. */
 static int make_room(struct profiling *w)
 {
     struct trace *t = &w->profile->trace;
@@ -151,7 +151,7 @@ static int same_run(struct profiling *w, size_t events)
 
 /* ---- medians over runs ----------------------------------------------------------------------- */
 
-/* The lower one of two in the middle: what disturbs makes times longer. Sorts. */
+/* The lower one of two in the middle, because disturbances make times longer. Sorts. */
 static uint64_t lower_median(uint64_t *ns, size_t count)
 {
     sort_u64(ns, count);
@@ -169,8 +169,8 @@ static void medians_of_rows(uint64_t *ns, size_t count, unsigned repeats)
     }
 }
 
-/* A call that finds the queue full takes as long as a place in it, so that all calls of a kernel
- * count as long as those do that came early. */
+/* A call that finds the queue full waits for a place in it. So all calls of a kernel get the median
+ * time of those that came early. */
 static void level_calls(struct trace *t)
 {
     uint64_t *early = must_alloc(t->event_count * sizeof *early);
@@ -239,9 +239,9 @@ static int record_host_times(struct profiling *w)
     return code;
 }
 
-/* The commands of a run come one after the other, so that together they cannot take longer than the
- * run did when nobody asked for their times: what is above it is the asking, the same for each. */
-static void take_off_asking(uint64_t *ns, unsigned count, uint64_t elapsed_ns)
+/* The commands of a run come one after the other, so together they cannot take longer than the run
+ * did when they were not timed. What they take longer is the cost of timing, the same for each. */
+static void take_off_timing(uint64_t *ns, unsigned count, uint64_t elapsed_ns)
 {
     for (unsigned round = 0; round < 8; round++) { /* a short command has less to give */
         uint64_t sum_ns = 0, left = 0;
@@ -265,7 +265,7 @@ static int record_device_times(struct profiling *w)
     const uint64_t elapsed_ns = w->elapsed_ns;
     if (!d->ops->profile)
         return error_set(&w->profile->error, ERR_UNSUPPORTED,
-                         "the device does not tell the time of a command");
+                         "the device does not time single commands");
     uint64_t *ns = must_alloc(REPEATS_MAX * (size_t)commands * sizeof *ns);
     uint64_t spent_ns = 0;
     unsigned repeats = 0;
@@ -278,7 +278,7 @@ static int record_device_times(struct profiling *w)
             code = same_run(w, timed.event_count);
         if (!code && count != commands)
             code = error_set(&w->profile->error, ERR_UNSUPPORTED,
-                             "the device told the times of %u of %u commands", count, commands);
+                             "the device timed %u of %u commands", count, commands);
         spent_ns += w->run_ns;
         repeats++;
     }
@@ -286,7 +286,7 @@ static int record_device_times(struct profiling *w)
     *t = timed;
     if (!code) {
         medians_of_rows(ns, commands, repeats);
-        take_off_asking(ns, commands, elapsed_ns);
+        take_off_timing(ns, commands, elapsed_ns);
         for (size_t i = t->run_begin, c = 0; i < t->run_end; i++)
             if (trace_is_command(t->events[i].kind))
                 t->events[i].device_ns = ns[c++];
