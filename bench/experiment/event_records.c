@@ -16,7 +16,7 @@
 const char *const storm_threads_names[] = {"alone", "each", "handed"};
 const char *const record_source_names[] = {"fixed", "malloc", "slab", "locked"};
 
-/* ---- where records come from ------------------------------------------------------------------ */
+/* ---- where records come from ----------------------------------------------------------------- */
 
 enum record {
     EVENT_RECORD,
@@ -97,7 +97,7 @@ static void records_give(struct records *r, enum record kind, void *record)
     }
 }
 
-/* ---- objects ---------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 /* Records begin and end with their number, except nodes: taking a record that is still in use
  * overwrites its last word. */
@@ -188,7 +188,7 @@ static void give_record(struct worker *w, enum record kind, void *record)
     w->given++;
 }
 
-/* ---- queues --------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 static struct queue *create_queue(struct worker *w, uint64_t number)
 {
@@ -246,7 +246,7 @@ static void dequeue(struct worker *w, struct event *e)
     release_queue(w, q);
 }
 
-/* ---- events --------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void release_event(struct worker *w, struct event *e)
 {
@@ -328,7 +328,7 @@ static void release_all(struct worker *w)
     w->queue = NULL;
 }
 
-/* ---- one thread, and several of them -------------------------------------------------------- */
+/* ---- one thread, and several of them --------------------------------------------------------- */
 
 static void storm_alone(struct worker *w, struct event **under_way)
 {
@@ -459,7 +459,7 @@ static int storm_each(const struct event_storm *storm, struct event_storm_result
     return code;
 }
 
-/* ---- from one thread to another ------------------------------------------------------------- */
+/* ---- from one thread to another -------------------------------------------------------------- */
 
 struct hand_over {
     struct worker creator, completer;

@@ -3,10 +3,10 @@
  *
  *   An event is created with a command, and with one wait-list node for each of the events that it
  *   depends on: those created last before it. It completes after all events before it. Then its
- *   command and its wait list are freed. The event itself is freed when its last holder releases it:
- *   its queue holds it until it is complete, an event that waits for it until that one is complete,
- *   its creator until it has created as many more events as an event depends on. A fixed number of
- *   events are under way.
+ *   command and its wait list are freed. The event itself is freed when its last holder releases
+ *   it: its queue holds it until it is complete, an event that waits for it until that one is
+ *   complete, its creator until it has created as many more events as an event depends on. A fixed
+ *   number of events are under way.
  *
  *   In a storm of queues a queue is created, given a number of events, and released by its creator.
  *   It has a lock, a list of the events on it, and a part that is the driver's. Each event on it

@@ -99,7 +99,7 @@ static int storm_open(struct device *device, const struct experiment_settings *s
     return 0;
 }
 
-/* ---- the driver's events -------------------------------------------------------------------- */
+/* ---- the driver's events --------------------------------------------------------------------- */
 
 /* Calls `call` for every event, on a queue, and adds the time that takes to *ns. */
 static int for_all(struct storm_state *s, unsigned queue, const uint64_t *events, uint64_t count,
@@ -228,7 +228,7 @@ static int event_storm(struct storm_state *s, uint64_t live, struct experiment_r
     return code;
 }
 
-/* ---- the driver's queues -------------------------------------------------------------------- */
+/* ---- the driver's queues --------------------------------------------------------------------- */
 
 /* A number of queues, from their creation to their end, with the same number of events on each. */
 static int queue_batch(struct storm_state *s, const uint64_t *events, uint64_t queues,
@@ -306,7 +306,7 @@ static int driver_storm(struct storm_state *s, bool of_queues, uint64_t live,
     return of_queues ? queue_storm(s, live, record, error) : event_storm(s, live, record, error);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 enum objects { EVENTS, QUEUES, OBJECTS };
 static const char *const object_names[] = {"events", "queues"};

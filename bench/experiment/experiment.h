@@ -117,8 +117,8 @@ unsigned experiment_find_word(const char *const *names, const char *word);
  * allocator->ops is NULL. Errors of allocator_parse and allocator_open. */
 int experiment_open_allocator(struct allocator *allocator, const char *strategy,
                               struct source *source, struct error *error);
-/* Files a sample of a metric, by its number in the table. NaN (unknown) is dropped; a metric without
- * samples is unknown. */
+/* Files a sample of a metric, by its number in the table. NaN (unknown) is dropped; a metric
+ * without samples is unknown. */
 void experiment_take(struct experiment_record *record, size_t metric, double value);
 /* Frees the samples. */
 void experiment_record_free(struct experiment_record *record);

@@ -6,7 +6,7 @@
 #include "base/tree.h"
 #include "record/result/case_tree.h"
 
-/* ---- the parent's side ---------------------------------------------------------------------- */
+/* ---- the parent's side ----------------------------------------------------------------------- */
 
 struct session {
     const struct experiment_task *task;
@@ -98,7 +98,7 @@ int experiment_run(const struct experiment_task *task, const json_t *root, json_
     return code;
 }
 
-/* ---- the worker's side ---------------------------------------------------------------------- */
+/* ---- the worker's side ----------------------------------------------------------------------- */
 
 struct work {
     const struct experiment *experiment;

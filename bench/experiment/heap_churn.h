@@ -1,5 +1,6 @@
-/* Blocks of random sizes that come and go in a device heap on the host, ever more of them at a
- * time, until one finds no room: how much of an arena a policy can use, and what it costs. */
+/* Blocks of random sizes are allocated and freed in a device heap on the host, ever more of them at
+ * a time, until one finds no room. That shows how much of an arena a policy can use, and at what
+ * cost. */
 #ifndef GAMUT_EXPERIMENT_HEAP_CHURN_H
 #define GAMUT_EXPERIMENT_HEAP_CHURN_H
 
@@ -11,9 +12,9 @@
 enum heap_sizes { SIZES_UNIFORM, SIZES_LOGNORMAL, SIZES_BIMODAL, SIZES_SAME, SIZES_KINDS };
 extern const char *const heap_size_names[SIZES_KINDS];
 
-/* A size in words, at least 1. uniform: up to twice the scale; lognormal: sigma 1.2, the mean is
- * the scale; bimodal: half of them up to a 64th of the scale, 4 in 10 up to the scale, the others
- * up to 8 times it; same: the scale. */
+/* Draws a size in words, at least 1. uniform: up to twice the scale; lognormal: sigma 1.2, the mean
+ * is the scale; bimodal: half of the sizes up to a 64th of the scale, 4 in 10 up to the scale, the
+ * others up to 8 times the scale; same: the scale. */
 uint32_t heap_random_words(struct random *random, enum heap_sizes sizes, uint32_t scale_words);
 
 struct heap_churn {
@@ -26,14 +27,14 @@ struct heap_churn {
 };
 
 struct heap_churn_result {
-    double utilisation;   /* words asked for and live at the first failure, of the arena's */
-    double ns_per_op;     /* of an allocation or a free, at the loads that went before */
-    double visits_per_op; /* entries of the index looked at */
+    double utilisation;   /* requested live words at the first failure, over the arena's words */
+    double ns_per_op;     /* time of an allocation or a free, at all loads before that */
+    double visits_per_op; /* entries of the index that an operation looks at */
     uint32_t live_blocks; /* at the first failure */
 };
 
-/* Half of the arena is asked for; then blocks that are picked at random are freed and others asked
- * for, and every 20000 commands another 0.5% is asked for on top. */
+/* Fills half of the arena; then frees random blocks and allocates others, and raises the load by
+ * 0.5 % of the arena every 20000 commands. */
 struct heap_churn_result heap_churn_run(const struct heap_churn *churn);
 
 #endif

@@ -1,16 +1,17 @@
-/* What an allocation or a free costs a heap on the device, and what a batch of them costs besides.
+/* The cost of an allocation or a free in a heap on the device, and the cost of a batch of them.
  *
- * In a heap with `live` blocks, one that is picked at random is freed and another one is allocated,
- * over and over, in batches of several sizes. The batches of one size are queued behind a long
- * one, so that the device does not wait for the host between them, and timed on the device's clock.
+ * In a heap with `live` blocks a random block is freed and another one is allocated, over and over,
+ * in batches of several sizes. The batches of one size are queued after a long batch, so that the
+ * device does not wait for the host between them, and timed on the device's clock.
  *
- * The claim that is measured: one work-item that carries out commands pays for words that it
- * waits for one after the other, so that an operation takes
+ * The claim that is measured: one work-item carries out all commands and waits for one word of
+ * memory after the other, so that an operation takes
  *
  *     command + launch / batch
  *
- * and a batch of more than a few commands gains nothing. Both terms are fitted: the launch's for
- * batches whose commands are arguments of the launch (`few`), and for those that are copied first.
+ * and a batch of more than a few commands gains nothing. Both terms are fitted, the launch term
+ * twice: for batches whose commands are arguments of the launch (`few`), and for batches whose
+ * commands are copied to the device first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static const struct experiment_parameter parameters[] = {
 /* clang-format on */
 EXPERIMENT_METRICS(METRIC_LIST);
 
-/* So many batches of so many commands. */
+/* For each size of batch, the number of batches. */
 static const struct batch {
     uint32_t commands, count;
     enum metric op;
@@ -65,8 +66,8 @@ static const struct batch {
 };
 enum { BATCHES = sizeof batches / sizeof *batches, HOST_METRIC_BATCH = 64 };
 
-/* The batch in front of them lasts until they are queued. Of a few tries the least counts: whatever
- * comes between makes one slower. */
+/* The long batch lasts until the timed ones are queued. The fastest of a few tries counts: any
+ * disturbance makes a try slower. */
 enum { LONG_COMMANDS = 8192, TRIES = 3 };
 
 struct ops_state {
@@ -129,7 +130,7 @@ static int add_alloc(struct ops_run *r, uint32_t index, struct error *error)
     return code;
 }
 
-/* A live block goes, and the next command puts another one in its place. */
+/* Frees a random block; the next command allocates another one. */
 static int add_command(struct ops_run *r, struct error *error)
 {
     r->commands++;
@@ -155,7 +156,7 @@ static enum device_heap_policy policy_of(const struct experiment_row *row)
     return experiment_find_word(device_heap_policy_names, row->word[PARAMETER_POLICY]);
 }
 
-/* All blocks, and then each of them replaced once on average. */
+/* Allocates all blocks, then replaces each once on average. */
 static int ops_open_run(struct ops_run *r, struct ops_state *s, const struct experiment_row *row,
                         struct error *error)
 {
@@ -188,7 +189,8 @@ static void ops_close_run(struct ops_run *r)
 
 /* ---- times ---- */
 
-/* Batches of one size behind a long one: *op_ns on the device's clock, *submit_ns on the host's. */
+/* Times batches of one size after a long one: *op_ns on the device's clock, *submit_ns on the
+ * host's. */
 static int time_batches(struct ops_run *r, const struct batch *b, double *op_ns, double *submit_ns,
                         struct error *error)
 {
@@ -229,8 +231,8 @@ static int time_tries(struct ops_run *r, const struct batch *b, double *op_ns, d
     return code;
 }
 
-/* Least squares, of relative errors, of op = command + launch / batch, with a launch term for
- * either kind of batch. */
+/* Fits op = command + launch / batch by least squares of relative errors, with a launch term for
+ * each kind of batch. */
 static void ops_fit(const double op_ns[BATCHES], double *command_ns, double launch_ns[2])
 {
     double xx[2] = {0, 0}, x[2] = {0, 0}, xy[2] = {0, 0}, y = 0, n = 0;
@@ -277,7 +279,8 @@ static int time_all(struct ops_run *r, struct experiment_record *record, struct 
 
 /* ---- a row ---- */
 
-/* The device's own walk: the heap is sound, has refused nothing, and has what was not freed. */
+/* The device walks its heap: it is sound, has refused nothing, and has the blocks that were not
+ * freed. */
 static int ops_check_heap(struct ops_run *r, uint64_t header[HEAP_HEADER_WORDS],
                           struct error *error)
 {

@@ -1,6 +1,6 @@
-/* How much of an arena each placement policy fills before a request finds no room, and what an
- * operation costs on the host. Where blocks come to lie is the same on every device, word for word
- * (the tests see to that), so it is measured on the host, where it takes seconds. */
+/* How much of an arena each placement policy fills before a request finds no room, and the cost of
+ * an operation on the host. Blocks lie at the same offsets on every device, word for word (the
+ * tests check that), so this is measured on the host, where it takes seconds. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,14 +1,18 @@
-/* What memory for results of unknown size costs: a surface over a window of window^3 chunks of
- * cells^3 cells each. In each frame the window moves by a layer: window^2 chunks go, and as many
- * come, whose number of triangles only the device knows. isosurface_march.c has the methods.
+/* The cost of memory for results of unknown size: a surface over a window of window^3 chunks of
+ * cells^3 cells each. In each frame the window moves by a layer: window^2 chunks leave and as many
+ * enter, whose number of triangles only the device knows. isosurface_march.c has the methods.
  *
- * Before a row is timed, the same frames are run and checked: a ball against geometry and topology;
- * of every chunk, when it leaves the window, a hash of its triangles as they lie in memory, whose
- * sum is the same for all methods and devices; of some chunks chosen by the seed, count and hash
- * against a computation on the host that shares no code. What is left in the window by the timed
- * frames must be what the checked ones left.
+ * Before a row is timed, the same frames are run and checked:
  *
- * The use is that of an account of a memory heap in shader code (polygons of marching cubes).
+ *   - a ball against geometry and topology;
+ *   - every chunk that leaves the window, by a hash of its triangles in memory; the sum of the
+ *     hashes is the same for all methods and devices;
+ *   - some chunks, chosen by the seed, by count and hash against a computation on the host that
+ *     shares no code.
+ *
+ * The timed frames must leave the same triangles in the window as the checked ones.
+ *
+ * The example is that of an account of a memory heap in shader code (polygons of marching cubes).
  */
 #include <math.h>
 #include <stdio.h>
@@ -109,7 +113,7 @@ static int compare_probes(const void *a, const void *b)
     return (p->chunk > q->chunk) - (p->chunk < q->chunk);
 }
 
-/* All chunks where they are few; else as many as were asked for, some of them perhaps twice. */
+/* All chunks if there are no more than were asked for; else random ones, some perhaps twice. */
 static void choose_probes(struct isosurface *s)
 {
     const uint64_t chunks = s->window * s->window, all = (s->frames + s->window) * chunks;
@@ -221,7 +225,7 @@ static int check_probe(struct march *m, const struct probe *p, const uint32_t *c
     return code;
 }
 
-/* A layer as it lies in memory, before it leaves the window. */
+/* Checks the triangles of a layer in memory before it leaves the window. */
 static int check_layer(struct isosurface *s, struct march *m, uint32_t layer, struct error *error)
 {
     uint32_t *counts = s->counts + (size_t)layer * march_chunks(m);
@@ -232,7 +236,7 @@ static int check_layer(struct isosurface *s, struct march *m, uint32_t layer, st
     return code;
 }
 
-/* The hashes of the layers that have left the window and of those that are left in it. */
+/* Hashes of the layers that have left the window, and of the layers that are still in it. */
 struct hashes {
     uint64_t gone, left;
 };
@@ -316,7 +320,7 @@ static int timed_march(struct isosurface *s, struct march *m, struct experiment_
     return code;
 }
 
-/* What the surface is like, from the counts of the checked march. */
+/* Facts about the surface, from the counts of the checked march. */
 static void take_surface(struct isosurface *s, struct experiment_record *record)
 {
     const size_t chunks = s->window * s->window, layers = s->frames + s->window;

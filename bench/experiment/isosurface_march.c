@@ -1,5 +1,5 @@
-/* The march of the window on a device, and the methods of getting memory for triangles of which only
- * the device knows how many there are:
+/* The march of the window on a device, and the methods of getting memory for triangles of which
+ * only the device knows how many there are:
  *
  *   worst     room for the most triangles that a chunk can have, from the start
  *   readback  read the counts, ask an allocator for each chunk, emit into that
@@ -82,7 +82,7 @@ static int march_launch(struct march *m, enum march_kernel kernel, int64_t items
     return kernels_launch(&m->marcher->built, kernel, items, arguments, error);
 }
 
-/* ---- the tables of marching tetrahedra, computed rather than written down --------------------- */
+/* ---- the tables of marching tetrahedra, computed rather than written down -------------------- */
 
 enum { TETRAHEDRA = 6, CORNERS = 4, CASES = 16, CASE_BYTES = 16 };
 
@@ -245,7 +245,7 @@ void marcher_close(struct marcher *r)
         kernels_unbuild(&r->built);
 }
 
-/* ---- services of the methods ------------------------------------------------------------------ */
+/* ---- services of the methods ----------------------------------------------------------------- */
 
 /* A chunk's memory. */
 struct march_chunk {
@@ -464,7 +464,7 @@ int march_read_chunk(struct march *m, uint32_t layer, uint32_t chunk, const uint
                                                  (uint64_t)counts[chunk] * TRIANGLE_BYTES, error);
 }
 
-/* ---- what methods share ----------------------------------------------------------------------- */
+/* ---- what methods share ---------------------------------------------------------------------- */
 
 /* ERR_UNSUPPORTED where the worst case is too large for the device. It is not tried: a driver may
  * grant what it cannot back. */

@@ -5,9 +5,8 @@
  *
  *   FN void scale_item(i64 item, GAMUT_GLOBAL u32 *x, u32 by) { x[item] *= by; }
  *
- * A C file includes it after this header, for the host, and passes the text to kernels_build for the
- * other languages.
- * The types are those of program/prelude.h: i32, u32, i64, u64, u8.
+ * A C file includes it after this header, for the host, and passes the text to kernels_build for
+ * the other languages. The types are those of program/prelude.h: i32, u32, i64, u64, u8.
  */
 #ifndef GAMUT_EXPERIMENT_KERNELS_H
 #define GAMUT_EXPERIMENT_KERNELS_H
@@ -66,8 +65,8 @@ int kernels_build(struct device *device, const char *name, const char *functions
 /* Frees them. */
 void kernels_unbuild(struct kernels_built *built);
 
-/* Launches kernel number `kernel` for `items` items, 0 included. `arguments` has one for each of its
- * parameters. */
+/* Launches kernel number `kernel` for `items` items, 0 included. `arguments` has one for each of
+ * its parameters. */
 int kernels_launch(struct kernels_built *built, size_t kernel, int64_t items,
                    const union launch_value *arguments, struct error *error);
 

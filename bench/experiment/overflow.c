@@ -1,16 +1,16 @@
-/* What sharing a pool does to the chance that memory does not suffice.
+/* How sharing a pool changes the chance that memory does not suffice.
  *
- * The account of a memory heap in shader code says: of k buffers, each of which is too small with
- * chance C, some one is too small with a chance of at least C; a pool in their place is full with
- * the chance C^k only. That would hold if sizes were independent and the pool were full only where
- * every one of them is too large. What matters is how often the sizes of k chunks add up to more
- * than the pool, and chunks beside each other are alike. The sizes are those of the isosurface
- * experiment, and the chunks of a pool are neighbours there: a row of the layer, a layer, all of
- * the window in a frame.
+ * The account of a memory heap in shader code claims: if each of k buffers is too small with chance
+ * C, then at least one of them is too small with a chance of at least C, but one pool for all of
+ * them is full only with chance C^k. That would hold if sizes were independent and the pool were
+ * full only if every one of them is too large. In fact the pool is full if the sizes of k chunks
+ * add up to more than it has, and neighbouring chunks are alike. The sizes are those of the
+ * isosurface experiment, and the chunks of a pool are neighbours there: a row of a layer, a layer,
+ * all of the window in a frame.
  *
- * A pool is as large as k chunks of `percent` of the mean size. Beside the chance measured stand
- * the claimed one, C^k; that of separate buffers as large as a share, which is what the pool is
- * compared with; and that of a pool whose k sizes are drawn one by one from all there are.
+ * A pool is as large as k chunks of `percent` of the mean size. A row has the measured chance and
+ * three others: the claimed one, C^k; that of separate buffers, each as large as its share of the
+ * pool; and that of a pool whose k sizes are drawn one by one from all sizes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static int no_memory(struct march *m, uint32_t layer, struct error *error)
 static const struct isosurface_method counting = {
     .name = "counting", .create = no_memory, .destroy = no_memory};
 
-/* A few chunks are counted by the host too. */
+/* Compares the counts of a few chunks with the host's own. */
 static int check_counts(const struct overflow *s, const struct isosurface_field *field,
                         uint32_t cells, struct error *error)
 {
@@ -142,8 +142,8 @@ static int overflow_open(struct device *device, const struct experiment_settings
 
 enum { DRAWS = 20000 };
 
-/* Chunks are stored so that those of a pool are neighbours in memory, too. Pools of a part of a
- * layer stand side by side; a window moves by a layer. */
+/* The counts of a pool's chunks are neighbours in memory. Pools of a part of a layer stand side by
+ * side; a pool of several layers moves by one layer. */
 static void look_at_pools(const struct overflow *s, size_t k, double pool_triangles,
                           struct experiment_record *record)
 {

@@ -1,16 +1,16 @@
-/* What a read-back costs a host that has work of its own.
+/* The cost of a read-back to a host that has work of its own.
  *
- * A frame queues `spin` of work, then a kernel whose result says how much memory the next one
- * needs.
+ * A frame queues `spin` of work, then a kernel that computes how much memory the next kernel needs.
+ * Memory comes by one of two methods:
  *
  *   readback   the host reads that number, which waits for everything queued, asks an allocator for
  *              the memory, and queues the kernel that fills it
- *   heap       a heap on the device takes the number from there; the kernel that fills the memory
- *              looks up where it is
+ *   heap       a heap on the device takes the number from device memory; the kernel that fills the
+ *              memory looks up where it is
  *
- * and then does `host_work` of its own. The claim that is measured: a read-back makes a frame take
- * spin + host_work, because neither works while the other does; without it, it is the larger one.
- * (The account of a memory heap in shader code argues so, without numbers.)
+ * Then the host does `host_work` of its own. The claim that is measured: with a read-back a frame
+ * takes spin + host_work, because host and device wait for each other; with the heap it takes the
+ * longer of the two. (The account of a memory heap in shader code argues so, without numbers.)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -57,7 +57,9 @@ static const struct experiment_parameter parameters[] = {
 /* clang-format on */
 EXPERIMENT_METRICS(METRIC_LIST);
 
-enum { LIVE_FRAMES = 4 }; /* a frame's memory is freed so many later; as many are run first */
+enum {
+    LIVE_FRAMES = 4
+}; /* a frame's memory is freed this many frames later; the first ones warm up */
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -81,10 +83,10 @@ struct stall {
     struct experiment_settings settings;
     struct kernels_built built;
     struct atlas_options bench_options;
-    struct atlas atlas; /* the bench wants one to write into */
-    struct bench bench; /* for its calibrated spin */
-    uint64_t counts;    /* a word a frame */
-    uint64_t frames;    /* those that are not timed included */
+    struct atlas atlas; /* required by the bench */
+    struct bench bench; /* for its calibrated spin kernel */
+    uint64_t counts;    /* device memory: a word for each frame */
+    uint64_t frames;    /* including those that are not timed */
 };
 
 static void stall_close(void *state)
@@ -134,7 +136,7 @@ struct stall_run {
     struct allocator allocator;
     struct device_heap *heap;
     struct block block[LIVE_FRAMES];
-    uint64_t bytes[LIVE_FRAMES]; /* asked for; 0: not live */
+    uint64_t bytes[LIVE_FRAMES]; /* requested; 0: not live */
     uint32_t slot[LIVE_FRAMES];
     uint64_t blocked_ns, readback_ns; /* of this frame */
 };
@@ -144,10 +146,10 @@ struct stall_method {
     bool uses_allocator;
     double (*claim_ns)(double spin_ns, double host_work_ns);
     int (*open)(struct stall_run *r, struct error *error);
-    /* Memory for the frame whose need is being computed, in the place of an earlier one's, and the
-     * kernel that fills it. */
+    /* Frees the memory of the frame LIVE_FRAMES earlier, gets memory for this one, whose need is
+     * being computed, and queues the kernel that fills it. */
     int (*frame)(struct stall_run *r, uint32_t frame, struct error *error);
-    /* Not timed: where the words of a frame are. ERR_WRONG unless they are `count`. */
+    /* Not timed. Finds the words of a frame; ERR_WRONG unless there are `count`. */
     int (*locate)(struct stall_run *r, uint32_t frame, uint32_t count, uint64_t *memory,
                   uint64_t *offset_words, struct error *error);
     void (*close)(struct stall_run *r);
@@ -241,7 +243,7 @@ static double claim_longer(double spin_ns, double host_work_ns)
 
 static int heap_open(struct stall_run *r, struct error *error)
 {
-    /* Room for all live frames at their worst, and as much again for what is between them. */
+    /* Room for all live frames at their worst, and as much again for fragmentation. */
     const struct device_heap_options heap = {
         .policy = DEVICE_HEAP_TLSF,
         .padding = DEVICE_HEAP_TIGHT,
@@ -365,7 +367,7 @@ static int check_frame(struct stall_run *r, uint32_t number, uint32_t *content, 
     return code;
 }
 
-/* What the last frames left in memory, word by word. */
+/* Checks the memory of the last frames word by word. */
 static int stall_check(struct stall_run *r, struct error *error)
 {
     const uint32_t frames = (uint32_t)r->s->frames;

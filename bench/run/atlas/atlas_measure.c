@@ -42,7 +42,7 @@ static void atlas_say(struct bench *b, const char *doing, bool with_atlas)
         b->listener(b->context, doing, with_atlas ? b->atlas : NULL);
 }
 
-/* ---- what methods and commands cost, by size: cells, visited in rounds ------------------------ */
+/* ---- what methods and commands cost, by size: cells, visited in rounds ----------------------- */
 
 enum {
     SMALLEST_BYTES = 256,
@@ -147,8 +147,8 @@ static void add_commands(const struct bench *b, const struct effort *effort, str
 /* How often the points so far are reported: an interruption loses no more than this. */
 static const uint64_t snapshot_ns = 1000000000;
 
-/* Whether a memory of the cell's size is free on the device; if not, cell->skipped says so. On a CPU
- * half of the free memory is left to other programs. */
+/* Whether a memory of the cell's size is free on the device; if not, cell->skipped says so. On a
+ * CPU half of the free memory is left to other programs. */
 static bool cell_fits(const struct bench *b, struct cell *cell)
 {
     char size[32], left_text[32];
@@ -288,8 +288,8 @@ static int measure_sizes(struct bench *b, const struct open_method *methods, siz
 
 /* ---- what calls wait for ------------------------------------------------------------------------
  *
- * Each call is timed on an idle device, with a kernel of known length in its own queue, and with the
- * same kernel in another queue alone.
+ * Each call is timed on an idle device, with a kernel of known length in its own queue, and with
+ * the same kernel in another queue alone.
  */
 
 enum {
@@ -370,7 +370,8 @@ static int visit_at(struct bench *b, enum condition condition, uint64_t spin_ns,
     return clear_obstacle(b, cell->run(b, cell, error), error);
 }
 
-/* How long the kernel takes, waiting for it included, because that is what a call that waits sees. */
+/* How long the kernel takes, waiting for it included, because that is what a call that waits
+ * sees. */
 static int spin_time(struct bench *b, uint64_t asked_ns, double *ns, struct error *error)
 {
     struct cell cell = {.calls = {"spin"}};
@@ -490,7 +491,7 @@ static int measure_waits(struct bench *b, const struct open_method *methods, siz
     return code;
 }
 
-/* ---- what an allocation costs while many others are alive -------------------------------------- */
+/* ---- what an allocation costs while many others are alive ------------------------------------ */
 
 enum { SMALL_BYTES = 4096, PAIRS = 50 };
 
@@ -607,7 +608,7 @@ static int measure_live_counts(struct bench *b, const struct open_method *method
     return code;
 }
 
-/* ---- the atlas ---------------------------------------------------------------------------------- */
+/* ---- the atlas ------------------------------------------------------------------------------- */
 
 static void take_facts(const struct device_info *info, struct atlas *atlas)
 {

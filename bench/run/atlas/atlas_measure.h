@@ -1,10 +1,10 @@
-/* Measuring an atlas: what each method of getting memory costs on a device, by size, and what its
- * calls wait for. record/facts/atlas.h says what comes out.
+/* Measures the atlas of a device (record/facts/atlas.h): what each method of getting memory costs,
+ * by size, and what its calls wait for.
  *
- * Every size of every method, and every command, is a cell. A round visits all cells in an order that
- * is shuffled anew, one cycle of calls a visit, so that what drifts hits all alike and an
- * allocation follows that of another size. Cells are visited until they have used their share of
- * the time, but at least a few times each.
+ * Every size of every method, and every command, is a cell. A round visits all cells in a shuffled
+ * order and runs one cycle of calls in each, so that whatever drifts affects all cells alike, and
+ * an allocation follows one of another size. A cell is visited until it has used its share of the
+ * time, but at least a few times.
  */
 #ifndef GAMUT_RUN_ATLAS_MEASURE_H
 #define GAMUT_RUN_ATLAS_MEASURE_H
@@ -21,11 +21,13 @@ struct atlas_options {
     uint64_t seed;
 };
 
-/* Hears how it goes, several times a second. `atlas` is NULL, or what is known by now. */
+/* Called several times a second with what is being measured. `atlas` has the points so far, or is
+ * NULL. */
 typedef void atlas_listener(void *context, const char *doing, const struct atlas *atlas);
 
-/* Fills in *atlas, which the caller frees also after an error: it then holds what was measured. A
- * method or size that the device refuses is no error, but a point that says why. */
+/* Fills in *atlas. The caller frees it also after an error: it then has the points so far. A method
+ * or size that the device refuses is not an error; it becomes a point with the reason. Errors:
+ * ERR_BUILD, ERR_OOM for the bench itself, ERR_DEVICE_LOST. */
 int atlas_measure(struct device *device, const struct atlas_options *options,
                   atlas_listener *listener, void *context, struct atlas *atlas,
                   struct error *error);

@@ -9,7 +9,7 @@
  * may compile for a minute. */
 static const uint64_t atlas_silence_ns = 180000000000;
 
-/* ---- the parent's side ---------------------------------------------------------------------- */
+/* ---- the parent's side ----------------------------------------------------------------------- */
 
 struct talk {
     struct atlas *atlas;
@@ -45,7 +45,7 @@ int atlas_run(const char *id, const struct atlas_options *options, atlas_listene
     return code;
 }
 
-/* ---- the worker's side ---------------------------------------------------------------------- */
+/* ---- the worker's side ----------------------------------------------------------------------- */
 
 static void send_atlas(void *context, const char *doing, const struct atlas *atlas)
 {

@@ -9,8 +9,8 @@
 #include "run/atlas/atlas_measure.h"
 
 /* Has a worker measure the device `id`, like atlas_measure: the caller frees *atlas also after an
- * error. The first SIGINT or SIGTERM ends it early (*interrupted; *atlas is what was known by then),
- * a second one ends the process. ERR_DEVICE where the driver hangs. */
+ * error. The first SIGINT or SIGTERM ends it early (*interrupted; *atlas is what was known by
+ * then), a second one ends the process. ERR_DEVICE where the driver hangs. */
 int atlas_run(const char *id, const struct atlas_options *options, atlas_listener *listener,
               void *context, struct atlas *atlas, bool *interrupted, struct error *error);
 

@@ -49,7 +49,7 @@ struct case_cache *case_cache_open(struct device *device)
     return k;
 }
 
-/* ---- kernels -------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 /* Adds the source line that a compiler's message names: not all compilers show it. */
 static void add_body_line(const struct program *program, struct error *error)
@@ -151,7 +151,7 @@ const struct cached_kernels *case_cache_merged_kernels(struct case_cache *k,
     return m->kernels;
 }
 
-/* ---- inputs --------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static void free_prepared(struct prepared *p)
 {
@@ -222,7 +222,7 @@ void cached_note_answer(struct cached_inputs *inputs, uint64_t digest)
     inputs->answers[inputs->answer_count++] = digest;
 }
 
-/* ---- merging -------------------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------------------- */
 
 struct cached_merge *case_cache_merge(struct case_cache *k, const struct entry *entry,
                                       const struct dataset *dataset, const char *set,

@@ -12,7 +12,7 @@
 /* A first call of a driver may compile for a minute. */
 static const uint64_t devices_silence_ns = 300000000000;
 
-/* ---- a device as JSON ----------------------------------------------------------------------- */
+/* ---- a device as JSON ------------------------------------------------------------------------ */
 
 #define X(type, name) JSON_FIELD_AS(#name, type, struct found_device, info.name)
 static const struct json_field fields[] = {
@@ -68,7 +68,7 @@ void device_to_record(const struct found_device *found, struct record_device *re
     snprintf(record->kind, sizeof record->kind, "%s", kinds[info->kind]);
 }
 
-/* ---- the parent's side ---------------------------------------------------------------------- */
+/* ---- the parent's side ----------------------------------------------------------------------- */
 
 struct found {
     struct found_device **devices;
@@ -112,7 +112,7 @@ int devices_find(const char *selectors, bool copy_rate, struct found_device **de
     return code;
 }
 
-/* ---- the worker's side ---------------------------------------------------------------------- */
+/* ---- the worker's side ----------------------------------------------------------------------- */
 
 struct survey {
     FILE *out;

@@ -59,7 +59,7 @@ void measure_close(struct measure *m)
     free(m);
 }
 
-/* ---- one run -------------------------------------------------------------------------------- */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 /* Everything that one case works with. */
 struct session {
@@ -147,7 +147,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     return code;
 }
 
-/* ---- checking ------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 /* Reads the results of the run that has just been made and compares them. */
 static int check_answer(struct session *s)
@@ -223,7 +223,7 @@ static int poisoned_run(struct session *s, uint64_t capacity_bytes)
     return code ? code : closed;
 }
 
-/* ---- sampling ------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 /* `phase` is what the run is called in files. */
 static int checked_run(struct session *s, const char *phase, struct sample *sample,
@@ -288,7 +288,7 @@ static int measure_runs(struct session *s, const struct measure_options *o)
     return code ? code : closed;
 }
 
-/* ---- what the memory does ------------------------------------------------------------------- */
+/* ---- what the memory does -------------------------------------------------------------------- */
 
 enum { LOGGED_RUNS_MAX = 32 };                     /* warm ones; */
 static const uint64_t logged_enough_ns = 20000000; /* fewer, when together they take so long */
@@ -324,7 +324,7 @@ static int log_memory(struct session *s, const struct measure_options *o)
     return code ? code : closed;
 }
 
-/* ---- the case ------------------------------------------------------------------------------- */
+/* ---- the case -------------------------------------------------------------------------------- */
 
 /* The fun that runs: the entry's own, unless a merge set is asked for. */
 static int choose_fun(struct session *s)

@@ -31,11 +31,11 @@ struct memory_log {
     struct trace trace;
     struct trace_listener listener;
     unsigned block_capacity;
-    int *row_of; /* in the map, by the executor's number of a block */
+    int *row_of; /* row in the map of each block, by the executor's number */
     unsigned runs;
-    uint64_t step;                  /* number of the event that is told */
+    uint64_t step;                  /* number of the current event */
     uint64_t first_steps;           /* events of the first run */
-    struct source_counts now, seen; /* after the event that is told, and the one before */
+    struct source_counts now, seen; /* after the current event, and after the one before */
     struct timeline timeline;
     struct address_map map;
     struct call_times cold, warm;
@@ -46,10 +46,10 @@ static bool is_first_run(const struct memory_log *log)
     return log->runs == 1;
 }
 
-/* ---- what is held --------------------------------------------------------------------------- */
+/* ---- what is held ---------------------------------------------------------------------------- */
 
-/* After a request or a release. Within a call more may have been reserved than after it; the books
- * tell if that was the most so far, and only then does it matter to a peak. */
+/* After a request or a release. More may have been reserved within the call than after it; the
+ * source's peak shows that where it was the most so far, which is all that matters to a peak. */
 static void note_bytes(struct memory_log *log)
 {
     const struct allocator_counts *blocks = spaces_blocks(log->spaces);
@@ -68,7 +68,7 @@ static void note_bytes(struct memory_log *log)
     timeline_add(&log->timeline, &point);
 }
 
-/* ---- where it lies -------------------------------------------------------------------------- */
+/* ---- where it lies --------------------------------------------------------------------------- */
 
 static void note_birth(struct memory_log *log, const struct trace_event *event,
                        const struct block *block)
@@ -80,7 +80,7 @@ static void note_birth(struct memory_log *log, const struct trace_event *event,
                                    .born = log->step,
                                    .tag = event->tag};
     int row = block->memory ? map_add_block(&log->map, &born) : MAP_NONE;
-    for (unsigned b = 0; b < log->block_capacity; b++) /* it may have been another's */
+    for (unsigned b = 0; b < log->block_capacity; b++) /* another block may have had the row */
         if (log->row_of[b] == row)
             log->row_of[b] = MAP_NONE;
     log->row_of[event->block] = row;
@@ -89,7 +89,7 @@ static void note_birth(struct memory_log *log, const struct trace_event *event,
 static void note_death(struct memory_log *log, const struct trace_event *event)
 {
     map_end_block(&log->map, log->row_of[event->block], log->step);
-    if (log->now.free_count != log->seen.free_count) /* that a memory went back means: this one */
+    if (log->now.free_count != log->seen.free_count) /* the block's memory went to the driver */
         map_end_memory(&log->map, log->row_of[event->block], log->step);
     log->row_of[event->block] = MAP_NONE;
 }
@@ -104,7 +104,7 @@ static void hear_array(void *context, unsigned block, const char *name, uint64_t
                                             log->step - 1);
 }
 
-/* ---- how long it takes ---------------------------------------------------------------------- */
+/* ---- how long it takes ----------------------------------------------------------------------- */
 
 static void note_times(struct memory_log *log, const struct trace_event *event)
 {
@@ -121,7 +121,7 @@ static void note_times(struct memory_log *log, const struct trace_event *event)
         latency_add(is_alloc ? &times->alloc_driver : &times->free_driver, driver_ns);
 }
 
-/* ---- listening ------------------------------------------------------------------------------ */
+/* ---- listening ------------------------------------------------------------------------------- */
 
 static void hear_event(void *context, const struct trace_event *event, const struct block *block)
 {
@@ -130,10 +130,10 @@ static void hear_event(void *context, const struct trace_event *event, const str
     if (log->trace.part == TRACE_AFTER)
         return;
     log->now = spaces_counts(log->spaces);
-    /* A block of no bytes asks nobody. */
+    /* A block of no bytes makes no call. */
     if (log->trace.part == TRACE_RUN && (is_alloc || is_free) && log->trace.memory_of[event->block])
         note_times(log, event);
-    spaces_update(log->spaces, NULL); /* a pool's bytes; what it cannot tell stays as it was */
+    spaces_update(log->spaces, NULL); /* a pool's bytes, as far as it reports them */
     log->now = spaces_counts(log->spaces);
     if (is_first_run(log) && (is_alloc || is_free)) {
         note_bytes(log);

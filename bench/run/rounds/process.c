@@ -21,7 +21,7 @@
  * print. */
 enum { LINES_FD = 3 };
 
-/* ---- the parent's side ---------------------------------------------------------------------- */
+/* ---- the parent's side ----------------------------------------------------------------------- */
 
 /* The job as a file that becomes the worker's stdin: unlike a pipe it takes a job of any size at
  * once, whether or not the worker lives to read it. */
@@ -245,7 +245,7 @@ int process_ask(const char *kind, json_t *job, uint64_t silence_ns,
     return 0;
 }
 
-/* ---- the worker's side ---------------------------------------------------------------------- */
+/* ---- the worker's side ----------------------------------------------------------------------- */
 
 void worker_send(FILE *out, json_t *line)
 {

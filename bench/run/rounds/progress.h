@@ -1,5 +1,5 @@
-/* Tells a person on stderr how far a run is: on a terminal one line that is written over, elsewhere
- * a plain line for each finished round. */
+/* Shows on stderr how far a run is: on a terminal one line that is overwritten, elsewhere a plain
+ * line for each finished round. */
 #ifndef GAMUT_RUN_PROGRESS_H
 #define GAMUT_RUN_PROGRESS_H
 
@@ -9,7 +9,8 @@
 
 #include "run/rounds/rounds.h"
 
-/* AUTO is LINE on a terminal that can move its cursor, and PLAIN elsewhere. */
+/* PROGRESS_AUTO is PROGRESS_ALWAYS, the line, on a terminal that can move its cursor, and
+ * PROGRESS_PLAIN elsewhere. */
 enum progress_mode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER, PROGRESS_PLAIN };
 
 struct progress {
@@ -18,22 +19,25 @@ struct progress {
     bool drawn; /* a line stands on the terminal */
     unsigned rounds;
     uint64_t drawn_ns;
-    /* The time left is judged from here: the first round has references to compute and kernels to
-     * compile, so it is left out once a second one has begun. */
+    /* The time left is estimated from here. The first round also computes references and compiles
+     * kernels, so it is left out once the second one has begun. */
     uint64_t since_ns;
     size_t done_before;
 };
 
+/* A run of `rounds` rounds begins. */
 void progress_begin(struct progress *progress, enum progress_mode mode, unsigned rounds);
+/* A case runs: draws the line, at most ten times a second. */
 void progress_working(struct progress *progress, const struct items_state *state,
                       const struct case_key *key);
+/* A round has ended: prints the plain line. */
 void progress_round(struct progress *progress, const struct items_state *state);
-/* Takes the line away, so that something else can be printed. */
+/* Erases the line, so that something else can be printed. */
 void progress_clear(struct progress *progress);
 
-/* "03:10" or "1:02:03" for a number of nanoseconds. */
+/* Writes "03:10" or "1:02:03" for a number of nanoseconds; returns `out`. */
 char *progress_duration(char out[16], uint64_t ns);
-/* The line's text, cut to `width` columns. */
+/* Adds the line's text, cut to `width` columns. */
 void progress_text(const struct progress *progress, const struct items_state *state,
                    const struct case_key *key, uint64_t now_ns, unsigned width, struct text *text);
 

@@ -12,7 +12,7 @@
 #include "record/result/case_json.h"
 #include "run/select/device_group.h"
 
-/* ---- the parent's side ---------------------------------------------------------------------- */
+/* ---- the parent's side ----------------------------------------------------------------------- */
 
 struct rounds {
     const struct selection *selection;
@@ -146,7 +146,7 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
     return code;
 }
 
-/* ---- the worker's side ---------------------------------------------------------------------- */
+/* ---- the worker's side ----------------------------------------------------------------------- */
 
 struct open_device {
     struct case_key key;   /* of its first case: device and residency count */

@@ -8,11 +8,11 @@
 #include "program/program.h"
 #include "workload.h"
 
-/* A program text and what belongs to it. */
+/* A program text that is part of this binary. */
 struct builtin {
-    const char *name;                /* the folder's */
+    const char *name;                /* of its folder */
     const char *path;                /* "workloads/stencil/stencil.mem", for messages */
-    const char *text;                /* the .mem file */
+    const char *text;                /* of the .mem file */
     const struct workload *workload; /* inputs and reference */
     const char *host_text;           /* the host C the kernels below were compiled from */
     const struct host_kernel *host_kernels;
@@ -22,7 +22,7 @@ extern const struct builtin builtin_list[];
 
 /* One runnable fun. */
 struct entry {
-    const char *name;              /* the fun's */
+    const char *name;              /* of the fun */
     const struct program *program; /* the parsed, annotated file */
     const struct fun *fun;
     const struct builtin *builtin; /* NULL: a file given at run time */
@@ -37,9 +37,10 @@ struct catalogue {
 
 /* Parses all built-in programs. They were checked by the build: a failure here is ERR_INTERNAL. */
 int catalogue_open(struct catalogue *catalogue, struct error *error);
-/* Adds the funs of a file. ERR_IO or ERR_PARSE with file:line:column, the line, what was expected.
- */
+/* Adds the funs of a program file. ERR_IO; ERR_PARSE with file:line:column, the line and what was
+ * expected, also for a name that another fun has. */
 int catalogue_add_file(struct catalogue *catalogue, const char *path, struct error *error);
+/* Frees all programs. */
 void catalogue_close(struct catalogue *catalogue);
 
 #endif

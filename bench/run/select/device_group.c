@@ -10,7 +10,7 @@ bool device_group_is_named(const char *selector)
     return strchr(selector, '+');
 }
 
-/* ---- which devices -------------------------------------------------------------------------- */
+/* ---- which devices --------------------------------------------------------------------------- */
 
 bool device_group_member(const char *selector, unsigned number, char *member, size_t size)
 {
@@ -77,7 +77,7 @@ int device_group_select(const char *selector, const struct device_info *devices,
     return code;
 }
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_group(const char *id, const char *residency, struct device **device,
                       struct error *error)
@@ -116,7 +116,7 @@ int device_group_open(const char *id, const char *residency, struct device **dev
     return error->code = ERR_UNSUPPORTED;
 }
 
-/* ---- counts --------------------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 struct residency_counts device_group_counts(const struct device *device)
 {

@@ -15,11 +15,11 @@ bool device_group_is_named(const char *selector);
  * the last. */
 bool device_group_member(const char *selector, unsigned number, char *member, size_t size);
 
-/* Resolves "cuda:0+opencl:*" among the `count` devices of this machine. A member that is an id means
- * that device, which may come twice. A member that matches several devices means the first that is
- * not in the group yet; so does an API's name, unless it is an id. A member that no device is left
- * for stays as it is: the group cannot be opened then, and its cases say so. ERR_NOT_FOUND where no
- * member means a device, ERR_USAGE for a group that is too large. */
+/* Resolves "cuda:0+opencl:*" among the `count` devices of this machine. A member that is an id
+ * means that device, which may come twice. A member that matches several devices means the first
+ * that is not in the group yet; so does an API's name, unless it is an id. A member that no device
+ * is left for stays as it is: the group cannot be opened then, and its cases say so. ERR_NOT_FOUND
+ * where no member means a device, ERR_USAGE for a group that is too large. */
 int device_group_select(const char *selector, const struct device_info *devices, size_t count,
                         struct device_info *group, struct error *error);
 

@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "base/random.h"
 
-/* ---- literals ------------------------------------------------------------------------------- */
+/* ---- literals -------------------------------------------------------------------------------- */
 
 struct maker {
     const struct entry *entry;
@@ -82,7 +82,7 @@ static int evaluate_dataset(struct maker *m)
     return code;
 }
 
-/* ---- values --------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 bool inputs_fit(const struct fun *fun, const struct dataset *dataset)
 {
@@ -217,7 +217,7 @@ static int size_arrays(const struct maker *m, const union scalar *values, struct
     return code;
 }
 
-/* `seed` NULL: no arrays; `sizes` NULL: nobody asks. */
+/* Makes the scalars; the arrays unless `seed` is NULL; *sizes unless it is NULL. */
 static int inputs_make_parts(const struct entry *entry, const struct dataset *dataset,
                              const uint64_t *seed, struct input_sizes *sizes, struct inputs *inputs,
                              struct error *error)
@@ -289,7 +289,7 @@ uint64_t inputs_digest(const struct fun *fun, const struct inputs *inputs)
     return digest ? digest : 1;
 }
 
-/* ---- checking ------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 bool inputs_can_check(const struct entry *entry, const struct dataset *dataset)
 {

@@ -1,4 +1,4 @@
-/* The values that a fun is run with: a dataset's, the workload's own, or random ones. */
+/* The values of a fun's parameters: from the dataset, from the workload's C, or random. */
 #ifndef GAMUT_RUN_INPUTS_H
 #define GAMUT_RUN_INPUTS_H
 
@@ -7,33 +7,38 @@
 struct inputs {
     struct arena arena;
     struct arguments arguments;
-    size_t bytes;         /* of all arrays */
-    double traffic_bytes; /* of one run, by the fun's `traffic`; NaN where it does not say */
+    size_t bytes;         /* size of all arrays */
+    double traffic_bytes; /* of one run, by the fun's `traffic`; NaN if it has none */
 };
 
-/* Does the dataset set every scalar parameter of the fun? */
+/* Whether the dataset sets every scalar parameter of the fun. */
 bool inputs_fit(const struct fun *fun, const struct dataset *dataset);
 
-/* ERR_USAGE with file, line and column where a value has the wrong type or shape. */
+/* Makes all values; random ones follow from `seed`. The caller frees them with inputs_free.
+ * ERR_USAGE with file, line and column where a value has the wrong type or shape;
+ * ERR_HOST_MEMORY. */
 int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
                 struct inputs *inputs, struct error *error);
-/* The scalars alone, without any array: enough for a dry run. */
+/* Makes the scalars alone, which is enough for a dry run. */
 int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
                         struct inputs *inputs, struct error *error);
-/* How much memory the arrays take, without making any. */
 struct input_sizes {
-    uint64_t total_bytes, largest_bytes; /* of all arrays, of one */
+    uint64_t total_bytes, largest_bytes; /* size of all arrays, and of the largest one */
 };
+/* Computes the sizes of the arrays without making any. */
 int inputs_sizes(const struct entry *entry, const struct dataset *dataset,
                  struct input_sizes *sizes, struct error *error);
+/* Frees them. */
 void inputs_free(struct inputs *inputs);
 
-/* Of all values with their names and shapes: the same for the same data on every machine; not 0. */
+/* A digest of all values with their names and shapes. It is the same for the same data on every
+ * machine, and never 0. */
 uint64_t inputs_digest(const struct fun *fun, const struct inputs *inputs);
 
-/* Does the program have something to compare its results with? */
+/* Whether there is a reference or an `expect` to compare results with. */
 bool inputs_can_check(const struct entry *entry, const struct dataset *dataset);
-/* Compares with the workload's reference or the dataset's `expect`. As workload.check. */
+/* Compares results with the workload's reference or the dataset's `expect`, as workload.check does:
+ * *worst_error is the largest relative error; ERR_WRONG names the first wrong element. */
 int inputs_check(const struct entry *entry, const struct dataset *dataset,
                  const struct inputs *inputs, const struct host_array *results, double *worst_error,
                  struct error *error);

@@ -94,7 +94,7 @@ int merging_run(const struct fun *fun, const char *spec, const struct arguments 
     return code;
 }
 
-/* ---- the report ------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------ */
 
 static unsigned count_allocs(const struct body *body)
 {

@@ -15,9 +15,9 @@ struct dry_run {
     struct copy_counts copy[COPY_KINDS];
 };
 
-/* Runs `fun` and counts. `scalars` has the values, by name, of the fun's scalar parameters and of the
- * scalars that it reads from arrays. Successive reads consume successive values; the last value is
- * used for all further reads. A scalar that only kernels use needs no value; ERR_USAGE names the
+/* Runs `fun` and counts. `scalars` has the values, by name, of the fun's scalar parameters and of
+ * the scalars that it reads from arrays. Successive reads consume successive values; the last value
+ * is used for all further reads. A scalar that only kernels use needs no value; ERR_USAGE names the
  * first other one that is missing. ERR_PROGRAM as in a real run. */
 int dry_run(const struct fun *fun, const struct arguments *scalars, enum release_policy policy,
             struct dry_run *out, struct error *error);
@@ -50,8 +50,8 @@ struct merge_report {
     uint64_t best_bytes;      /* peak at last use under the set `best`; only if counted */
 };
 
-/* Reports on each of `sets`, specs of merge/merge.h. They, `fun` and `scalars` (NULL: decisions only)
- * must outlive the report. ERR_INTERNAL where a merged program does not run. */
+/* Reports on each of `sets`, specs of merge/merge.h. They, `fun` and `scalars` (NULL: decisions
+ * only) must outlive the report. ERR_INTERNAL where a merged program does not run. */
 int merge_report_make(const struct fun *fun, const struct arguments *scalars,
                       const char *const *sets, size_t set_count, int64_t time_limit_ns,
                       struct merge_report *report, struct error *error);

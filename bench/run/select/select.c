@@ -8,8 +8,8 @@
 #include "merge/merge.h"
 #include "run/select/device_group.h"
 
-/* Millions of allocations and no computation: this workload measures the allocators' own cost, takes
- * longer than all others together, and its speed-ups are not those of a program. */
+/* Millions of allocations and no computation: this workload measures the allocators' own cost,
+ * takes longer than all others together, and its speed-ups are not those of a program. */
 static const char left_out_by_default[] = "churn";
 
 /* The datasets where none is named: small enough for two cores, large enough for a GPU. */
@@ -21,7 +21,7 @@ const struct named_help release_policies[] = {
     {"scope", "a block is freed where its scope ends, or when its name is allocated anew"},
     {NULL, NULL}};
 
-/* ---- lists of names ------------------------------------------------------------------------ */
+/* ---- lists of names -------------------------------------------------------------------------- */
 
 static void add_name(struct selection *s, struct names *names, const char *name)
 {
@@ -83,7 +83,7 @@ static int match_list(struct selection *s, const char *what, const char *list,
     return chosen->count ? 0 : error_set(error, ERR_USAGE, "no %s is named", what);
 }
 
-/* ---- workloads ----------------------------------------------------------------------------- */
+/* ---- workloads ------------------------------------------------------------------------------- */
 
 static bool is_file(const char *item)
 {
@@ -192,8 +192,8 @@ static const struct spec_kind {
   residency_kind = {"residency", sizeof((struct case_key *)NULL)->residency, check_residency, true},
   merge_kind = {"merge set", sizeof((struct case_key *)NULL)->merge, check_merge, false};
 
-/* Adds a spec. Replaces the first "key=a|b" by each of its alternatives in turn, and so on with what
- * is left. */
+/* Adds a spec. Replaces the first "key=a|b" by each of its alternatives in turn, and so on with
+ * what is left. */
 static int add_spec(struct selection *s, const struct spec_kind *kind, const char *spec,
                     struct names *names, struct error *error)
 {
@@ -304,7 +304,7 @@ int select_names(const struct select_request *request, struct catalogue *catalog
     return match_list(s, "dataset", s->datasets, &all, &chosen, error);
 }
 
-/* ---- cases --------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 const struct dataset *select_dataset(const struct entry *entry, const char *name)
 {
@@ -415,7 +415,7 @@ void select_free(struct selection *s)
     arena_free(&s->arena);
 }
 
-/* ---- devices ------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 int select_check_devices(const char *list, struct error *error)
 {

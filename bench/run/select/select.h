@@ -1,6 +1,6 @@
-/* From the words of a command line to the list of cases. A list is comma-separated; its names may be
- * globs, "all" is "*". For a name that does not exist ERR_USAGE gives the nearest one and all that
- * exist. */
+/* From the words of a command line to the list of cases. A list is comma-separated; its names may
+ * be globs, "all" is "*". For a name that does not exist ERR_USAGE gives the nearest one and all
+ * that exist. */
 #ifndef GAMUT_RUN_SELECT_H
 #define GAMUT_RUN_SELECT_H
 
@@ -43,8 +43,8 @@ struct selection {
 };
 
 /* Resolves all names but the datasets', which depend on the devices. Adds program files to the
- * catalogue, which must outlive the selection. No driver is touched. ERR_USAGE, ERR_IO or ERR_PARSE;
- * the caller calls select_free also then. */
+ * catalogue, which must outlive the selection. No driver is touched. ERR_USAGE, ERR_IO or
+ * ERR_PARSE; the caller calls select_free also then. */
 int select_names(const struct select_request *request, struct catalogue *catalogue,
                  struct selection *selection, struct error *error);
 /* Makes the cases: devices x workloads x datasets x merge sets x release policies x strategies, and
@@ -59,9 +59,9 @@ int select_check_key(const struct catalogue *catalogue, const struct case_key *k
 /* Frees everything that it owns. */
 void select_free(struct selection *selection);
 
-/* Checks that the word before ':' of each selector of the list, and of each member of a device group,
- * is an API of this build, "all", "best" or a glob. ERR_USAGE. device_select finds out whether there
- * is such a device. */
+/* Checks that the word before ':' of each selector of the list, and of each member of a device
+ * group, is an API of this build, "all", "best" or a glob. ERR_USAGE. device_select finds out
+ * whether there is such a device. */
 int select_check_devices(const char *list, struct error *error);
 
 /* Puts the merge sets of a list into selection->merges: names or globs, with options as in

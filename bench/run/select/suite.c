@@ -12,7 +12,7 @@
 
 static const char format_name[] = "gamut.suite/1";
 
-/* ---- what may stand in a file --------------------------------------------------------------- */
+/* ---- what may stand in a file ---------------------------------------------------------------- */
 
 enum { OPTIONAL_TEXT = RULE_TEXT | RULE_PRINTABLE | RULE_ABSENT };
 
@@ -37,16 +37,16 @@ static const struct json_rule rules[] = {
     {NULL, 0},
 };
 
-/* Parts of a key, as `compare` calls them, and where a file says them otherwise. */
+/* The axes of a key by their names in `compare`. */
 static const struct axis {
-    const char *name, *list; /* list: the suite's key for it, NULL: the row's key `name` */
+    const char *name, *list; /* `list`: the suite's key for it; NULL: a row has it, as `name` */
 } axes[] = {
     {"workload", NULL},      {"dataset", NULL},          {"merge", "merges"},
     {"release", "releases"}, {"strategy", "strategies"},
 };
 enum { AXES = sizeof axes / sizeof *axes, AXIS_WORKLOAD = 0, AXIS_DATASET = 1 };
 
-/* Where in the file something is wrong: "rows[3].published". */
+/* For messages: the part of the file that is being checked, "rows[3]". */
 struct reader {
     const char *path;
     struct error *error;
@@ -68,9 +68,9 @@ static int suite_fail(const struct reader *r, const char *key, const char *forma
                      what);
 }
 
-/* ---- what is compared ----------------------------------------------------------------------- */
+/* ---- what is compared ------------------------------------------------------------------------ */
 
-/* `compare` is one axis of a key with its two values. */
+/* Checks `compare`: one axis with its two values. */
 static int check_compare(struct reader *r, const json_t *json, const struct axis **axis)
 {
     json_t *compare = json_object_get(json, "compare");
@@ -97,9 +97,10 @@ static int check_compare(struct reader *r, const json_t *json, const struct axis
     return 0;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-/* What a row, the suite or the comparison says of an axis; NULL for nothing. The caller frees it. */
+/* The value of an axis from the comparison, the suite or the row; NULL if none has it. The caller
+ * frees it. */
 static char *axis_text(const json_t *json, const json_t *row, const struct axis *axis,
                        const struct axis *compared)
 {
@@ -117,7 +118,7 @@ static char *axis_text(const json_t *json, const json_t *row, const struct axis 
     return text.data;
 }
 
-/* A row's own axes are single names: there has to be a line in the table for each. */
+/* The axes in a row are single names, because a row is one line of the table. */
 static int check_row_axes(struct reader *r, const json_t *row, const struct axis *compared)
 {
     const bool missing = json_object_get(row, "missing");
@@ -140,7 +141,7 @@ static int check_row_axes(struct reader *r, const json_t *row, const struct axis
     return 0;
 }
 
-/* A workload that lacks one of the datasets would silently have no case. */
+/* Every workload has every dataset: otherwise it would silently have no case. */
 static int check_datasets(const struct reader *r, const struct selection *s)
 {
     for (size_t e = 0; e < s->entry_count; e++) {
@@ -216,7 +217,7 @@ static int read_rows(struct reader *r, struct suite *suite, struct catalogue *ca
     return code ? code : check_names(r, rows);
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void set_name(struct suite *suite, const char *path)
 {
@@ -291,7 +292,7 @@ void suite_close(struct suite *suite)
     *suite = (struct suite){0};
 }
 
-/* ---- what is run ---------------------------------------------------------------------------- */
+/* ---- what is run ----------------------------------------------------------------------------- */
 
 static bool list_matches(const char *list, const char *name)
 {

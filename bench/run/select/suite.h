@@ -1,10 +1,9 @@
-/* A suite: what is longer than a command line. A JSON file that names pairs of cases, and for a
- * pair what somebody published about the ratio of their times. suites/README.md describes the
- * format.
+/* A suite: a JSON file that names pairs of cases, and the published ratio of the times of a pair.
+ * suites/README.md describes the format.
  *
- * The two sides of a pair differ in one part of their key, the compared one, which is the same in
- * the whole file: the allocator ("strategy"), the form of a program ("workload"), the merge set,
- * the release policy, or the dataset.
+ * The two cases of a pair differ in one axis of their key, which is the same in the whole file: the
+ * allocator ("strategy"), the variant of a program ("workload"), the merge set, the release policy,
+ * or the dataset.
  */
 #ifndef GAMUT_RUN_SUITE_H
 #define GAMUT_RUN_SUITE_H
@@ -22,14 +21,14 @@ extern const struct builtin_suite builtin_suites[];
 
 struct suite {
     char *name, *path;
-    json_t *json; /* the file, checked; rows that were not asked for are gone */
+    json_t *json; /* the file, checked, without the rows that suite_narrow has dropped */
     size_t row_count;
-    struct selection *rows; /* of each row what it names; empty for one that is missing */
+    struct selection *rows; /* the names of each row; empty for a row with `missing` */
 };
 
 /* Reads a suite by its name, or a file by its path (it ends in ".json"), and resolves the names in
  * it. ERR_USAGE for a name that does not exist; ERR_IO; ERR_PARSE with "PATH:LINE:COLUMN: " or
- * "PATH: rows[3].published: " for what is no suite. On an error there is nothing to free. */
+ * "PATH: rows[3].published: " for a file that is no suite. On an error there is nothing to free. */
 int suite_open(const char *name_or_path, struct catalogue *catalogue, struct suite *suite,
                struct error *error);
 /* The same for a text; `path` is for messages. */
@@ -38,9 +37,11 @@ int suite_read(const char *path, const char *text, size_t length, struct catalog
 /* Keeps the rows that a comma list of globs matches; NULL: all. ERR_USAGE if none is left. */
 int suite_narrow(struct suite *suite, const char *workloads, const char *datasets,
                  struct error *error);
-/* Makes the cases of all rows on these devices, each once. */
+/* Makes the cases of all rows on these devices, each once; the caller frees `selection`. ERR_USAGE
+ * if there is none. */
 int suite_cases(struct suite *suite, const struct device_info *devices, size_t device_count,
                 struct selection *selection, struct error *error);
+/* Frees everything in it. */
 void suite_close(struct suite *suite);
 
 #endif
