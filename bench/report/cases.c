@@ -82,18 +82,6 @@ void section_failures(const struct page *page, const struct page_file *file)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void print_table(FILE *out, const struct text_grid *grid)
-{
-    const bool is_long = grid->row_count > OPEN_ROWS;
-    if (is_long)
-        html_print(out, "<details><summary>%zu rows</summary>\n", grid->row_count);
-    page_constants(out, grid->column, grid->column_count);
-    page_table(out, grid->column, grid->column_count);
-    page_rows(out, grid, grid->row_count);
-    page_table_end(out);
-    fputs(is_long ? "</details>\n" : "", out);
-}
-
 void section_table(const struct page *page, const struct page_file *file)
 {
     struct text_grid grid = table_grid_of(file->root, SHAPE_PLAIN);
@@ -102,7 +90,7 @@ void section_table(const struct page *page, const struct page_file *file)
         page_section(page, file, "table", "All cases", NULL);
         table_print_verdict(file->root, page_capture(&verdict));
         page_captured(&verdict, "<p class=\"about\">", "</p>\n", page->out);
-        print_table(page->out, &grid);
+        page_grid(page->out, &grid, OPEN_ROWS, grid.row_count, "rows");
         fputs("</section>\n", page->out);
     }
     text_grid_free(&grid);

@@ -66,12 +66,6 @@ static void print_memory(FILE *out, const json_t *one)
         fputs("–", out);
 }
 
-static bool is_baseline(const json_t *one)
-{
-    return strcmp(tree_get_text(json_object_get(one, "speedup_over_raw"), "baseline"),
-                  tree_get_text(one, "id")) == 0;
-}
-
 static void print_case(FILE *out, const json_t *one, enum measure measure)
 {
     char time[32];
@@ -83,7 +77,7 @@ static void print_case(FILE *out, const json_t *one, enum measure measure)
                    tree_get_text(one, "status"));
     } else if (measure == MEASURE_MEMORY) {
         print_memory(out, one);
-    } else if (is_baseline(one)) {
+    } else if (case_is_baseline(one)) {
         html_print(out, "<td>%s<small>baseline</small>", text_ns(time, wall));
     } else if (!json_is_object(json_object_get(one, "speedup_over_raw"))) {
         html_print(out, "<td>%s", isnan(wall) ? "–" : text_ns(time, wall));

@@ -11,17 +11,6 @@ void page_section(const struct page *page, const struct page_file *file, const c
         html_print(page->out, "<p class=\"about\">%s</p>\n", about);
 }
 
-void page_constants(FILE *out, const struct text_grid_column *columns, size_t count)
-{
-    size_t printed = 0;
-    for (size_t c = 0; c < count; c++)
-        if (columns[c].once) {
-            fputs(printed++ ? ", " : "<p class=\"about\">In all rows: ", out);
-            html_print(out, "%s %s", columns[c].title, columns[c].once);
-        }
-    fputs(printed ? "</p>\n" : "", out);
-}
-
 void page_table(FILE *out, const struct text_grid_column *columns, size_t count)
 {
     fputs("<div class=\"scroll\"><table><thead><tr>", out);
@@ -37,7 +26,18 @@ void page_table_end(FILE *out)
     fputs("</tbody></table></div>\n", out);
 }
 
-void page_rows(FILE *out, const struct text_grid *grid, size_t most)
+static void print_constants(FILE *out, const struct text_grid *grid)
+{
+    size_t printed = 0;
+    for (size_t c = 0; c < grid->column_count; c++)
+        if (grid->column[c].once) {
+            fputs(printed++ ? ", " : "<p class=\"about\">In all rows: ", out);
+            html_print(out, "%s %s", grid->column[c].title, grid->column[c].once);
+        }
+    fputs(printed ? "</p>\n" : "", out);
+}
+
+static void print_rows(FILE *out, const struct text_grid *grid, size_t most)
 {
     static const char *const moods[] = {
         [GRID_PLAIN] = "", [GRID_BETTER] = "good", [GRID_WORSE] = "bad", [GRID_UNSURE] = "warn"};
@@ -54,6 +54,18 @@ void page_rows(FILE *out, const struct text_grid *grid, size_t most)
         }
         fputs("</tr>\n", out);
     }
+}
+
+void page_grid(FILE *out, const struct text_grid *grid, size_t open, size_t most, const char *what)
+{
+    const bool is_long = grid->row_count > open;
+    print_constants(out, grid);
+    if (is_long)
+        html_print(out, "<details><summary>%zu %s</summary>\n", grid->row_count, what);
+    page_table(out, grid->column, grid->column_count);
+    print_rows(out, grid, most);
+    page_table_end(out);
+    fputs(is_long ? "</details>\n" : "", out);
 }
 
 FILE *page_capture(struct page_capture *capture)

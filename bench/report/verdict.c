@@ -231,31 +231,17 @@ void section_banner(const struct page *page)
 
 /* ---- what changed from the base -------------------------------------------------------------- */
 
-static void print_grid(FILE *out, const struct text_grid *grid)
-{
-    const bool is_long = grid->row_count > ROWS_OPEN;
-    page_constants(out, grid->column, grid->column_count);
-    if (is_long)
-        html_print(out,
-                   "<details><summary>%zu rows that changed, or are gated and unsure</summary>\n",
-                   grid->row_count);
-    page_table(out, grid->column, grid->column_count);
-    page_rows(out, grid, ROWS_MOST);
-    page_table_end(out);
-    if (grid->row_count > ROWS_MOST)
-        html_print(out, "<p>and %zu more: gamut compare prints all of them</p>\n",
-                   grid->row_count - ROWS_MOST);
-    fputs(is_long ? "</details>\n" : "", out);
-}
-
 static void print_rows(FILE *out, const json_t *comparison)
 {
     json_t *rows = compare_select(comparison, COMPARE_SHOW_CHANGED);
     struct text_grid grid = compare_grid_of(comparison, rows);
     if (grid.row_count)
-        print_grid(out, &grid);
+        page_grid(out, &grid, ROWS_OPEN, ROWS_MOST, "rows that changed, or are gated and unsure");
     else
         fputs("<p>Nothing changed, and no gated metric is unsure.</p>\n", out);
+    if (grid.row_count > ROWS_MOST)
+        html_print(out, "<p>and %zu more: gamut compare prints all of them</p>\n",
+                   grid.row_count - ROWS_MOST);
     text_grid_free(&grid);
     json_decref(rows);
 }

@@ -41,28 +41,21 @@ int chart_find(const char *name, const struct chart **chart, struct error *error
 
 /* ---- subjects ---- */
 
-struct subjects {
-    struct chart_subject *list;
-    size_t count;
-};
-
-static bool is_same(const char *a, const char *b)
+/* Adds the subject that a case belongs to, unless it is in the list. */
+static void add_subject(const struct chart *chart, struct chart_subject subject, const json_t *key,
+                        struct chart_subject **list, size_t *count)
 {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static void add_subject(struct subjects *all, const struct chart_subject *subject)
-{
-    for (size_t i = 0; i < all->count; i++) {
-        const struct chart_subject *known = &all->list[i];
-        if (is_same(known->device, subject->device) &&
-            is_same(known->strategy, subject->strategy) &&
-            is_same(known->workload, subject->workload) &&
-            is_same(known->dataset, subject->dataset))
+    for (size_t i = 0; i < *count; i++)
+        if (case_is_of(key, &(*list)[i]))
             return;
+    if (chart->scope == CHART_OF_STRATEGY) {
+        subject.strategy = tree_get_text(key, "strategy");
+    } else if (chart->scope == CHART_OF_WORKLOAD) {
+        subject.workload = tree_get_text(key, "workload");
+        subject.dataset = tree_get_text(key, "dataset");
     }
-    all->list = must_realloc(all->list, (all->count + 1) * sizeof *all->list);
-    all->list[all->count++] = *subject;
+    *list = must_realloc(*list, (*count + 1) * sizeof **list);
+    (*list)[(*count)++] = subject;
 }
 
 size_t chart_subjects(const struct chart *chart, const json_t *root, const char *device,
@@ -70,27 +63,18 @@ size_t chart_subjects(const struct chart *chart, const json_t *root, const char 
 {
     const json_t *devices = json_object_get(json_object_get(root, "context"), "devices");
     const json_t *each, *one_case;
-    struct subjects all = {0};
+    size_t count = 0;
+    *subjects = NULL;
     for (size_t d = 0; (each = json_array_get(devices, d)); d++) {
         const struct chart_subject of = {.root = root, .device = tree_get_text(each, "id")};
         if (device && strcmp(of.device, device) != 0)
             continue;
         if (chart->scope == CHART_OF_DEVICE)
-            add_subject(&all, &of);
-        for (size_t i = 0; chart->scope != CHART_OF_DEVICE && (one_case = case_next(&of, &i));) {
-            const json_t *key = json_object_get(one_case, "key");
-            struct chart_subject subject = of;
-            if (chart->scope == CHART_OF_STRATEGY) {
-                subject.strategy = tree_get_text(key, "strategy");
-            } else {
-                subject.workload = tree_get_text(key, "workload");
-                subject.dataset = tree_get_text(key, "dataset");
-            }
-            add_subject(&all, &subject);
-        }
+            add_subject(chart, of, NULL, subjects, &count);
+        for (size_t i = 0; chart->scope != CHART_OF_DEVICE && (one_case = case_next(&of, &i));)
+            add_subject(chart, of, json_object_get(one_case, "key"), subjects, &count);
     }
-    *subjects = all.list;
-    return all.count;
+    return count;
 }
 
 /* Adds a file name without its ending: "speedup-cuda-0", "merging-host-pool",

@@ -71,12 +71,6 @@ static int bars_write(const struct chart *chart, const struct chart_subject *of,
 
 /* ---- speedup: how many times faster than raw ------------------------------------------------ */
 
-static bool is_speedup_baseline(const json_t *one_case)
-{
-    const json_t *speedup = json_object_get(one_case, "speedup_over_raw");
-    return strcmp(tree_get_text(speedup, "baseline"), tree_get_text(one_case, "id")) == 0;
-}
-
 /* A case has its speed-up as a member; a mean is one itself. */
 static const json_t *speedup_of(const json_t *cell)
 {
@@ -93,7 +87,7 @@ static void speedup_numbers(const struct matrix *m, size_t row, size_t column, d
 }
 
 static const struct bars speedup_bars = {
-    .rules = {.is_baseline = is_speedup_baseline,
+    .rules = {.is_baseline = case_is_baseline,
               .has_mean = true,
               .mean_of_summary = true,
               .columns_most = BARS_MOST},

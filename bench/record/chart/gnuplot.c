@@ -124,30 +124,19 @@ void gnuplot_scripts(struct text *folder)
     text_add(folder, "%s/../share/gamut/plots", binary_folder);
 }
 
-/* The name in a line `load "NAME.gp"`, or false. */
-static bool is_load(const char *line, size_t length, struct text *name)
-{
-    static const char start[] = "load \"";
-    const size_t before = sizeof start - 1;
-    if (length < before + 2 || memcmp(line, start, before) != 0 || line[length - 1] != '"')
-        return false;
-    text_add_bytes(name, line + before, length - before - 1);
-    return true;
-}
-
+/* Adds a script, and in place of each line `load "NAME.gp"` that script. */
 static int add_script(const char *folder, const char *file, struct text *out, struct error *error)
 {
     struct text path = {0}, script = {0};
     text_add(&path, "%s/%s", folder, file);
     int code = text_read_file(&script, path.data, error);
     for (const char *line = script.data; code == 0 && line && *line;) {
-        struct text loaded = {0};
+        char loaded[64];
         const size_t length = strcspn(line, "\n");
-        if (is_load(line, length, &loaded))
-            code = add_script(folder, loaded.data, out, error);
+        if (sscanf(line, "load \"%63[^\"\n]\"", loaded) == 1)
+            code = add_script(folder, loaded, out, error);
         else
             text_add(out, "%.*s\n", (int)length, line);
-        text_free(&loaded);
         line += length + (line[length] == '\n');
     }
     text_free(&path);

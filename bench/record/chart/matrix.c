@@ -47,6 +47,12 @@ bool case_is_unmerged(const json_t *one_case)
     return is_text(json_object_get(one_case, "key"), "merge", "none");
 }
 
+bool case_is_baseline(const json_t *one_case)
+{
+    const json_t *speedup = json_object_get(one_case, "speedup_over_raw");
+    return is_text(speedup, "baseline", tree_get_text(one_case, "id"));
+}
+
 bool case_is_of(const json_t *key, const struct chart_subject *of)
 {
     return is_text(key, "device", of->device) &&

@@ -28,6 +28,8 @@ void labels_free(struct labels *labels);
 
 /* Is the merge set of the case "none"? */
 bool case_is_unmerged(const json_t *one_case);
+/* Is the case the baseline of its own speed-up over raw? */
+bool case_is_baseline(const json_t *one_case);
 /* Does the key, of a case or of an element of `summary`, belong to the subject: to its device, and
  * to its strategy, workload and dataset where they are set? */
 bool case_is_of(const json_t *key, const struct chart_subject *of);
