@@ -10,7 +10,7 @@
 #include "cli/run_flags.h"
 #include "cli/run_like.h"
 #include "cli/run_noise.h"
-#include "record/result/case_json.h"
+#include "record/facts/case.h"
 #include "record/statistics/ranks.h"
 #include "record/result/result.h"
 #include "record/result/suite_result.h"

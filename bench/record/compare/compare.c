@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "record/result/case_json.h"
+#include "record/facts/case.h"
 #include "record/compare/compare_internal.h"
 #include "record/compare/noise.h"
 #include "base/tree.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/result/case_json.h"
+#include "record/facts/case.h"
 #include "record/result/case_tree.h"
 #include "record/result/result.h"
 #include "base/tree.h"

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "record/facts/counters.h"
 
 /* X(name, help); in the order of severity, best first: a case is as bad as its worst round. */
@@ -103,5 +104,36 @@ struct case_round {
 
 /* Frees what a round owns. */
 void case_round_free(struct case_round *round);
+
+/* ---- as JSON --------------------------------------------------------------------------------- */
+
+/* The caller owns the reference; never NULL. */
+json_t *case_key_to_json(const struct case_key *key);
+/* ERR_PARSE names the text that is missing or too long. */
+int case_key_from_json(const json_t *json, struct case_key *key, struct error *error);
+/* 12 hexadecimal digits that stand for the key in files: the upper 48 bits of the FNV-1a 64 hash of
+ * "workload\ndataset\nmerge\nrelease\nstrategy\ndevice\n" and, of a group's case, "residency\n". */
+void case_id(const struct case_key *key, char out[13]);
+
+/* A round as one object: a worker sends it to its parent in a line, and a result file keeps most of
+ * it.
+ *
+ *   {"key": {"workload", "dataset", "merge", "release", "strategy", "device"[, "residency"]},
+ *    "round", "slot", "status", "reason", "check", "digest", "program_digest", "inputs_digest",
+ *    "worst_error", "traffic_bytes",
+ *    "cold": {counter: value}, "warm": {counter: value},
+ *    "cold_sample": {metric: value}, "samples": {metric: [values in the order of measurement]},
+ *    "model": {name of MODEL_LIST: value, "why_not"} or null,
+ *    "spaces": {…}                        (only if there are several)
+ *    "memory": {…}}                       (only if the memory was logged; run/rounds/memory_log.h)
+ *
+ * Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with doubles for
+ * numbers would lose bits of an integer.
+ *
+ * Every field stands there whatever the status. The caller owns the reference. */
+json_t *case_round_to_json(const struct case_round *round);
+/* The reverse. ERR_PARSE names the field that is missing or of another type; then nothing has to be
+ * freed. Else the caller calls case_round_free. */
+int case_round_from_json(const json_t *json, struct case_round *round, struct error *error);
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/json_rules.h"
+#include "base/text.h"
 #include "base/tree.h"
 
 /* The build tells what it knows; a build by hand tells nothing. */
@@ -120,6 +122,157 @@ static int read_turbo(const char *root)
     return off >= 0 ? off == 0 : on >= 0 ? on != 0 : -1;
 }
 
+/* ---- control groups -------------------------------------------------------------------------- */
+
+/* The second version has all files of a group in one folder, the first a tree for each controller.
+ * A limit that is not set reads "max" in the second and as a number beyond all memory in the first.
+ */
+struct cgroup {
+    struct text path;
+    size_t mount_length; /* of the path: where the root group is */
+};
+
+/* The first number of a file of a folder, or of its line that starts with `key`. */
+static bool cgroup_number(const struct cgroup *cgroup, const char *file, const char *key,
+                          double *out)
+{
+    struct text path = {0}, text = {0};
+    text_add(&path, "%s/%s", cgroup->path.data, file);
+    bool found = text_read_file(&text, path.data, NULL) == 0 && text.data;
+    const char *at = found ? text.data : "";
+    while (*key && *at && !(strncmp(at, key, strlen(key)) == 0 && at[strlen(key)] == ' ')) {
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+    }
+    char *end;
+    at += *at ? strlen(key) : 0;
+    double value = strtod(at, &end);
+    found = end != at && isfinite(value);
+    if (found)
+        *out = value;
+    text_free(&path);
+    text_free(&text);
+    return found;
+}
+
+/* The group of this process in a tree, below its mount. Controller "" is the second version's. */
+static bool find_group(const char *root, const char *controller, struct cgroup *cgroup)
+{
+    struct text path = {0}, text = {0};
+    char *line, *rest;
+    bool found = false;
+    text_add(&path, "%s/proc/self/cgroup", root);
+    rest = text_read_file(&text, path.data, NULL) == 0 ? text.data : NULL;
+    while (!found && rest && (line = strsep(&rest, "\n"))) { /* "4:cpu,cpuacct:/service" */
+        char *names = strchr(line, ':'), *group = names ? strchr(names + 1, ':') : NULL, *name;
+        if (!group)
+            continue;
+        *group++ = 0;
+        names++;
+        found = !*controller && !*names;
+        while (*controller && !found && (name = strsep(&names, ",")))
+            found = strcmp(name, controller) == 0;
+        if (found) {
+            text_add(&cgroup->path, "%s/sys/fs/cgroup%s%s", root, *controller ? "/" : "",
+                     controller);
+            cgroup->mount_length = cgroup->path.length;
+            text_add(&cgroup->path, "%s", strcmp(group, "/") == 0 ? "" : group);
+        }
+    }
+    text_free(&path);
+    text_free(&text);
+    return found;
+}
+
+/* One group up; false at the root. */
+static bool go_up(struct cgroup *cgroup)
+{
+    char *slash = strrchr(cgroup->path.data + cgroup->mount_length, '/');
+    if (!slash)
+        return false;
+    *slash = 0;
+    cgroup->path.length = (size_t)(slash - cgroup->path.data);
+    return true;
+}
+
+static void take_cpus(const struct cgroup *cgroup, double quota_us, double period_us,
+                      struct cgroup_limits *limits)
+{
+    double cpus = quota_us / period_us, periods, throttled;
+    if (!(cpus > 0) || cpus >= limits->cpu_quota) /* -1: no limit */
+        return;
+    limits->cpu_quota = cpus;
+    if (cgroup_number(cgroup, "cpu.stat", "nr_periods", &periods) && periods > 0 &&
+        cgroup_number(cgroup, "cpu.stat", "nr_throttled", &throttled))
+        limits->throttled_periods = throttled / periods;
+}
+
+static void take_memory(const struct cgroup *cgroup, double bytes, const char *used_file,
+                        struct cgroup_limits *limits)
+{
+    double used, cache;
+    if (bytes >= 0x1p60 || (limits->memory_bytes && bytes >= (double)limits->memory_bytes))
+        return;
+    limits->memory_bytes = (uint64_t)bytes;
+    limits->memory_used_bytes = 0;
+    if (!cgroup_number(cgroup, used_file, "", &used))
+        return;
+    if (cgroup_number(cgroup, "memory.stat", "inactive_file", &cache) ||
+        cgroup_number(cgroup, "memory.stat", "total_inactive_file", &cache))
+        used -= cache < used ? cache : used;
+    limits->memory_used_bytes = (uint64_t)used;
+}
+
+static void read_second_version(const char *root, struct cgroup_limits *limits)
+{
+    struct cgroup cgroup = {0};
+    double value, period;
+    if (find_group(root, "", &cgroup))
+        do {
+            struct text line = {0};
+            struct text path = {0};
+            text_add(&path, "%s/cpu.max", cgroup.path.data); /* "200000 100000" */
+            if (text_read_file(&line, path.data, NULL) == 0 && line.data &&
+                sscanf(line.data, "%lf %lf", &value, &period) == 2)
+                take_cpus(&cgroup, value, period, limits);
+            text_free(&path);
+            text_free(&line);
+            if (cgroup_number(&cgroup, "memory.max", "", &value))
+                take_memory(&cgroup, value, "memory.current", limits);
+        } while (go_up(&cgroup));
+    text_free(&cgroup.path);
+}
+
+static void read_first_version(const char *root, struct cgroup_limits *limits)
+{
+    struct cgroup cpu = {0}, memory = {0};
+    double value, period;
+    if (find_group(root, "cpu", &cpu))
+        do {
+            if (cgroup_number(&cpu, "cpu.cfs_quota_us", "", &value) &&
+                cgroup_number(&cpu, "cpu.cfs_period_us", "", &period))
+                take_cpus(&cpu, value, period, limits);
+        } while (go_up(&cpu));
+    if (find_group(root, "memory", &memory))
+        do {
+            if (cgroup_number(&memory, "memory.limit_in_bytes", "", &value))
+                take_memory(&memory, value, "memory.usage_in_bytes", limits);
+        } while (go_up(&memory));
+    text_free(&cpu.path);
+    text_free(&memory.path);
+}
+
+static void read_cgroups(const char *root, struct cgroup_limits *limits)
+{
+    *limits = (struct cgroup_limits){.cpu_quota = INFINITY, .throttled_periods = NAN};
+    read_second_version(root, limits);
+    read_first_version(root, limits);
+    if (isinf(limits->cpu_quota))
+        limits->cpu_quota = NAN;
+}
+
+/* ---- the host -------------------------------------------------------------------------------- */
+
 void context_read_host(const char *root, struct record_host *host)
 {
     *host = (struct record_host){.turbo = read_turbo(root), .load1 = NAN};
@@ -146,7 +299,7 @@ void context_read_host(const char *root, struct record_host *host)
     host->cpus = cpus > 0 ? (unsigned)cpus : 0;
     if (sched_getaffinity(0, sizeof usable, &usable) == 0)
         host->usable_cpus = (unsigned)CPU_COUNT(&usable);
-    cgroup_read(root, &host->limits);
+    read_cgroups(root, &host->limits);
     if (getloadavg(&host->load1, 1) != 1)
         host->load1 = NAN;
 }

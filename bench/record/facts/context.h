@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record/facts/cgroup.h"
-
 /* What a result file says about a device. Empty texts and zero numbers are unknown. */
 struct record_device {
     char id[96]; /* the `device` of a case key */
@@ -27,6 +25,15 @@ struct record_device {
     /* What an administrator has set (ECC, clocks, limits): an object of numbers, null if unknown.
      * Borrowed; NULL if nothing is known. */
     json_t *settings;
+};
+
+/* The least limits of this process's control groups (both versions of Linux's file system) and of all
+ * groups above them that can be seen. */
+struct cgroup_limits {
+    double cpu_quota;         /* CPUs' worth of time in each period; NaN: no limit, or unknown */
+    double throttled_periods; /* of all periods so far, the part in which the quota ran out; NaN */
+    uint64_t memory_bytes;    /* 0: no limit, or unknown */
+    uint64_t memory_used_bytes; /* of the group with that limit, caches of files left out */
 };
 
 /* The host's facts. "" and 0 are unknown, of limits also none; NaN and -1 likewise. */

@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "record/facts/atlas.h"
 #include "record/facts/case.h"
-#include "record/result/case_json.h"
 #include "record/facts/context.h"
 #include "record/statistics/statistics.h"
 

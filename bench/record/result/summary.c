@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "record/result/case_json.h"
+#include "record/facts/case.h"
 #include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
 #include "record/result/result.h"

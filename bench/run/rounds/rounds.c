@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/json_rules.h"
 #include "base/tree.h"
-#include "record/result/case_json.h"
+#include "record/facts/case.h"
 #include "run/select/device_group.h"
 
 /* ---- the parent's side ----------------------------------------------------------------------- */

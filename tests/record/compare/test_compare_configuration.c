@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "tests/record/compare/compare_fixture.h"
 #include "tests/base/golden.h"
-#include "record/result/case_json.h"
+#include "record/facts/case.h"
 #include "base/tree.h"
 
 enum { WORKLOADS = 24 };

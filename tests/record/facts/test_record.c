@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "record/result/case_json.h"
+#include "record/facts/case.h"
 #include "record/statistics/statistics.h"
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"

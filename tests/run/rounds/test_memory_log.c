@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "base/sort.h"
 #include "record/facts/address_map.h"
-#include "record/result/case_json.h"
+#include "record/facts/case.h"
 #include "record/facts/latency.h"
 #include "record/facts/timeline.h"
 #include "base/tree.h"
