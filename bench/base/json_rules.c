@@ -115,58 +115,44 @@ static bool is_printable(const char *text)
     return true;
 }
 
-/* The member of `parent` that a rule names: its name begins at *name. */
-static bool names_member(const struct json_rule *rule, const struct json_rule *parent,
-                         const char **name, size_t *length)
-{
-    const size_t above = strlen(parent->path);
-    if (strncmp(rule->path, parent->path, above) != 0 || rule == parent)
-        return false;
-    *name = rule->path + above + (above && rule->path[above] == '.');
-    *length = strcspn(*name, ".[{");
-    return *length && (!above || rule->path[above] == '.');
-}
-
+/* The members of an object that have rules of their own: the path of its rule, and a name. */
 struct members {
-    const struct json_rule *rules, *parent;
-    char name[64];
+    const struct json_rule *rules;
+    const char *parent;
 };
 
 static const char *member_name(void *context, size_t i)
 {
-    struct members *members = context;
-    const char *name;
-    size_t length;
-    for (const struct json_rule *rule = members->rules; rule->path; rule++)
-        if (names_member(rule, members->parent, &name, &length) && i-- == 0) {
-            snprintf(members->name, sizeof members->name, "%.*s", (int)length, name);
-            return members->name;
-        }
+    const struct members *members = context;
+    const size_t above = strlen(members->parent);
+    for (const struct json_rule *rule = members->rules; rule->path; rule++) {
+        const char *name = rule->path + above + (above > 0);
+        if (strncmp(rule->path, members->parent, above) == 0 && strlen(rule->path) > above &&
+            (!above || name[-1] == '.') && !strpbrk(name, ".[{") && i-- == 0)
+            return name;
+    }
     return NULL;
 }
 
-static int check_closed(const json_t *object, const struct json_rule *rules,
-                        const struct json_rule *parent, const struct step *step,
-                        struct error *error)
+static int check_closed(const json_t *object, const struct json_rule *rules, const char *path,
+                        const struct step *step, struct error *error)
 {
+    struct members members = {rules, path};
     const char *key, *known;
     json_t *value;
     json_object_foreach((json_t *)object, key, value)
     {
-        struct members members = {.rules = rules, .parent = parent};
         size_t i = 0;
         while ((known = member_name(&members, i)) && strcmp(known, key) != 0)
             i++;
         if (known)
             continue;
         const int near = text_nearest(key, member_name, &members);
-        struct text what = {0};
-        text_add(&what, "there is no key '%.60s'", is_printable(key) ? key : "?");
-        if (near >= 0)
-            text_add(&what, " (did you mean %s?)", member_name(&members, (size_t)near));
-        const int code = refuse(step, what.data, error);
-        text_free(&what);
-        return code;
+        char what[200];
+        snprintf(what, sizeof what, "there is no key '%.60s'%s%s%s", is_printable(key) ? key : "?",
+                 near >= 0 ? " (did you mean " : "",
+                 near >= 0 ? member_name(&members, (size_t)near) : "", near >= 0 ? "?)" : "");
+        return refuse(step, what, error);
     }
     return 0;
 }
@@ -179,7 +165,7 @@ static int check_value(const json_t *value, const struct json_rule *rules,
     const char *text = json_string_value(value);
     if (text && rule->types & RULE_PRINTABLE && (!*text || !is_printable(text)))
         return refuse(step, "the text is empty or has control characters", error);
-    return rule->types & RULE_CLOSED ? check_closed(value, rules, rule, step, error) : 0;
+    return rule->types & RULE_CLOSED ? check_closed(value, rules, rule->path, step, error) : 0;
 }
 
 /* Follows the rest of a rule's path from `value`, whose own path is `step`. */
@@ -262,66 +248,57 @@ void json_put_fields(json_t *object, const struct json_field *fields, const void
         tree_put(object, f->name, field_to_json(f, (const char *)from + f->offset));
 }
 
-static int read_text(const struct json_field *field, const json_t *value, char *out,
-                     struct step *step, struct error *error)
+/* Reads a value that has the right type. */
+static int read_field(const struct json_field *field, const json_t *value, void *out,
+                      const struct step *step, struct error *error)
 {
     const char *text = json_is_string(value) ? json_string_value(value) : "";
-    char what[96];
-    if (strlen(text) >= field->size) {
-        snprintf(what, sizeof what, "the text is too long: it has %zu bytes, %zu are allowed",
-                 strlen(text), field->size - 1);
-        return refuse(step, what, error);
-    }
-    strcpy(out, text);
-    return 0;
-}
-
-static int read_count(const struct json_field *field, const json_t *value, void *out,
-                      struct step *step, struct error *error)
-{
-    const uint64_t null = field->type == FIELD_COUNT_OR_UNKNOWN ? UINT64_MAX : 0;
-    const uint64_t n = json_is_null(value) ? null : (uint64_t)json_integer_value(value);
-    if (field->size != sizeof(unsigned)) {
-        *(uint64_t *)out = n;
-        return 0;
-    }
-    *(unsigned *)out = (unsigned)n;
-    return n > UINT32_MAX ? refuse(step, "expected a count below 2^32", error) : 0;
-}
-
-static int read_digest(const json_t *value, uint64_t *out, struct step *step, struct error *error)
-{
-    const char *text = json_is_string(value) ? json_string_value(value) : "0000000000000000";
-    *out = strspn(text, "0123456789abcdef") == 16 ? strtoull(text, NULL, 16) : 0;
-    return strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16
-               ? 0
-               : refuse(step, "expected 16 hexadecimal digits", error);
-}
-
-static int read_word(const struct json_field *field, const json_t *value, unsigned *out,
-                     struct step *step, struct error *error)
-{
-    struct text what = {0};
-    const char *word = json_string_value(value);
-    text_add(&what, "\"%.60s\" is none of ", word);
-    for (*out = 0; field->words[*out]; ++*out) {
-        text_add(&what, "%s%s", *out ? ", " : "", field->words[*out]);
-        if (strcmp(word, field->words[*out]) == 0)
-            break;
-    }
+    const uint64_t count = (uint64_t)json_integer_value(value);
+    struct text words = {0};
+    char what[64];
     int code = 0;
-    if (!field->words[*out]) {
-        *out = 0;
-        code = refuse(step, what.data, error);
+    switch (field->type) {
+    case FIELD_TEXT:
+    case FIELD_TEXT_OR_NULL:
+        snprintf(what, sizeof what, "the text is longer than %zu bytes", field->size - 1);
+        if (strlen(text) >= field->size)
+            return refuse(step, what, error);
+        memcpy(out, text, strlen(text) + 1);
+        return 0;
+    case FIELD_COUNT:
+    case FIELD_COUNT_OR_NULL:
+    case FIELD_COUNT_OR_UNKNOWN:
+        if (field->size == sizeof(uint64_t))
+            *(uint64_t *)out =
+                json_is_null(value) && field->type == FIELD_COUNT_OR_UNKNOWN ? UINT64_MAX : count;
+        else if (count <= UINT32_MAX)
+            *(unsigned *)out = (unsigned)count;
+        else
+            return refuse(step, "expected a count below 2^32", error);
+        return 0;
+    case FIELD_NUMBER:
+        *(double *)out = tree_to_number(value);
+        return *(double *)out < 0 ? refuse(step, "expected a number from 0 up, or null", error) : 0;
+    case FIELD_BOOLEAN:
+        *(bool *)out = json_is_true(value);
+        return 0;
+    case FIELD_DIGEST:
+        if (*text && (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16))
+            return refuse(step, "expected 16 hexadecimal digits", error);
+        *(uint64_t *)out = strtoull(text, NULL, 16);
+        return 0;
+    case FIELD_WORD:
+        break;
     }
-    text_free(&what);
+    text_add(&words, "\"%.60s\" is none of ", text);
+    unsigned i = 0;
+    for (; field->words[i] && strcmp(text, field->words[i]) != 0; i++)
+        text_add(&words, "%s%s", i ? ", " : "", field->words[i]);
+    *(unsigned *)out = field->words[i] ? i : 0;
+    if (!field->words[i])
+        code = refuse(step, words.data, error);
+    text_free(&words);
     return code;
-}
-
-static int read_number(const json_t *value, double *out, struct step *step, struct error *error)
-{
-    *out = tree_to_number(value);
-    return *out < 0 ? refuse(step, "expected a number from 0 up, or null", error) : 0;
 }
 
 int json_get_fields(const json_t *object, const char *path, const struct json_field *fields,
@@ -345,22 +322,10 @@ int json_get_fields(const json_t *object, const char *path, const struct json_fi
         memset((char *)to + f->offset, 0, f->size);
     for (const struct json_field *f = fields; f->name && !code; f++) {
         const json_t *value = json_object_get(object, f->name);
-        struct step step = {.parent = parent, .member = f->name, .length = strlen(f->name)};
-        void *out = (char *)to + f->offset;
-        if (!(types_of(value) & types[f->type]))
-            code = mismatch(types[f->type], value, &step, error);
-        else if (f->type == FIELD_TEXT || f->type == FIELD_TEXT_OR_NULL)
-            code = read_text(f, value, out, &step, error);
-        else if (f->type == FIELD_NUMBER)
-            code = read_number(value, out, &step, error);
-        else if (f->type == FIELD_BOOLEAN)
-            *(bool *)out = json_is_true(value);
-        else if (f->type == FIELD_DIGEST)
-            code = read_digest(value, out, &step, error);
-        else if (f->type == FIELD_WORD)
-            code = read_word(f, value, out, &step, error);
-        else
-            code = read_count(f, value, out, &step, error);
+        const struct step step = {.parent = parent, .member = f->name, .length = strlen(f->name)};
+        code = types_of(value) & types[f->type]
+                   ? read_field(f, value, (char *)to + f->offset, &step, error)
+                   : mismatch(types[f->type], value, &step, error);
     }
     return code;
 }

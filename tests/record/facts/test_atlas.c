@@ -332,7 +332,7 @@ static void what_is_no_atlas_is_refused_with_the_place(void **state)
          "curves[0].waits: \"everybody\" is none of unknown, nothing"},
         {"curves.0.method",
          "\"0123456789012345678901234567890123456789012345678901234567890123456\"",
-         "curves[0].method: the text is too long"},
+         "curves[0].method: the text is longer than 63 bytes"},
         {"curves.1.method", "\"raw\"", "curves[1].call: this method and call came before"},
         {"curves.0.fit_error", "\"1\"", "curves[0].fit_error: expected a number"},
         {"curves.0.lines", "{}", "curves[0].lines: expected an array"},
