@@ -345,6 +345,13 @@ static void amd_says_whether_turbo_is_on(void **state)
     assert_int_equal(host.turbo, 0);
 }
 
+static struct cgroup_limits read_limits(void)
+{
+    struct record_host host;
+    context_read_host(machine, &host);
+    return host.limits;
+}
+
 static void limits_of_the_second_version(void **state)
 {
     struct cgroup_limits limits;
@@ -357,7 +364,7 @@ static void limits_of_the_second_version(void **state)
     put("/sys/fs/cgroup/a/b/memory.current", "3000000\n");
     put("/sys/fs/cgroup/a/b/memory.stat", "anon 1\ninactive_file 1000000\n");
     put("/sys/fs/cgroup/a/memory.max", "9000000\n");
-    cgroup_read(machine, &limits);
+    limits = read_limits();
     assert_true(limits.cpu_quota == 1.5);
     assert_true(limits.throttled_periods == 0.25);
     assert_int_equal(limits.memory_bytes, 4000000);
@@ -365,7 +372,7 @@ static void limits_of_the_second_version(void **state)
     /* In a container the group's own folder is the root. */
     put("/proc/self/cgroup", "0::/\n");
     put("/sys/fs/cgroup/cpu.max", "50000 100000\n");
-    cgroup_read(machine, &limits);
+    limits = read_limits();
     assert_true(limits.cpu_quota == 0.5);
     assert_true(isnan(limits.throttled_periods));
     assert_int_equal(limits.memory_bytes, 0);
@@ -381,12 +388,12 @@ static void limits_of_the_first_version(void **state)
     put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
     put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "5000000\n");
     put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "1000000\n");
-    cgroup_read(machine, &limits);
+    limits = read_limits();
     assert_true(limits.cpu_quota == 2.5);
     assert_int_equal(limits.memory_bytes, 5000000);
     assert_int_equal(limits.memory_used_bytes, 1000000);
     put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
-    cgroup_read(machine, &limits);
+    limits = read_limits();
     assert_true(isnan(limits.cpu_quota));
 }
 

@@ -1,8 +1,8 @@
-/* The result file: a jansson tree that starts when a run starts and is on disk from then on.
+/* The result file. In memory it is a jansson tree; it is on disk from the start of a run on.
  *
- * results/README.md describes the format, results/schema/ holds its JSON Schema. Printing, charts
- * and comparison read the tree alone, so a file that was loaded and a run that has just ended are
- * the same thing to them.
+ * results/README.md describes the format and results/schema/ holds its JSON Schema. Tables, charts
+ * and comparisons read only the tree: a loaded file and a run that has just ended look the same to
+ * them.
  */
 #ifndef GAMUT_RECORD_RESULT_H
 #define GAMUT_RECORD_RESULT_H
@@ -22,92 +22,95 @@
 #define RESULT_SCHEMA_NAME    "gamut.result"
 #define RESULT_SCHEMA_VERSION "1.6.0"
 
-/* How a run ended; "partial" until result_finish says otherwise. */
+/* How a run ended. A result is "partial" until result_finish is called. */
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
 
 /* A result that is being made. */
 struct result {
     json_t *root;
-    uint64_t started_ns; /* of clock_ns */
+    uint64_t started_ns; /* clock_ns at the start of this session */
     uint64_t earlier_ns; /* duration of the earlier sessions */
 };
 
 struct result_run {
     int argc;
     char *const *argv;
-    uint64_t seed;   /* below 2^53, so that every JSON reader gets it whole */
+    uint64_t seed;   /* below 2^53: JSON readers that use doubles lose no bits of it */
     unsigned rounds; /* planned */
     json_t *options; /* an object of texts, numbers and booleans, or NULL; borrowed */
 };
 
-/* A result with its run, tool and environment, without devices and cases. ERR_USAGE for a seed that
- * is too large. */
+/* Makes a result with its run, tool and environment, without devices and cases. ERR_USAGE for a seed
+ * that is too large. The caller calls result_free. */
 int result_create(struct result *result, const struct result_run *run, struct error *error);
-/* Goes on with a result that was loaded, whose reference it takes: `rounds` more will be added, as
- * another entry of `run.sessions`. ERR_USAGE where this is not the build that made it. */
+/* Continues a loaded result, whose reference it takes: adds a session, in which `rounds` more rounds
+ * are planned. ERR_USAGE if another build made the result. */
 int result_continue(struct result *result, json_t *root, unsigned rounds, struct error *error);
-/* A copy with every case's status and counters, without rounds, what follows from them, and
- * `memory`. The caller owns it. */
+/* A copy with every case's status and counters, but without rounds, statistics and `memory`. The
+ * caller owns it. */
 json_t *result_without_rounds(json_t *root);
-/* How many rounds it has. */
+/* One more than the highest round number of any case. */
 unsigned result_rounds(const json_t *root);
-/* Notes that this many rounds of the session are done. */
+/* Records how many rounds of the newest session are done. */
 void result_set_session(struct result *result, unsigned rounds);
-/* `devices`: all that were found on the machine; those not marked `used` only count for the
- * machine's id. Call it before the first result_path; a second call replaces the first. */
+/* Sets the devices. `devices` are all that were found on the machine: those that are not `used` only
+ * count for the machine's id. To be called before the first result_path; a second call replaces what
+ * the first has set. */
 void result_set_devices(struct result *result, const struct record_device *devices, size_t count);
-/* Files a round under its case, which is made at its first round. Copies everything. */
+/* Adds a round to its case, and the case with its first round. Copies everything. */
 void result_add_round(struct result *result, const struct case_round *round);
-/* Files an atlas under its device, in the place of what was known before. */
+/* Sets the atlas of a device; replaces the one that the result has. Copies it. */
 void result_set_atlas(struct result *result, const struct atlas *atlas);
-/* Files an experiment (record/result/experiment_result.h), whose reference it takes, in the place of the one of
- * its name and device. */
+/* Adds an experiment (record/result/experiment_result.h), whose reference it takes; replaces the one
+ * with this name and device. */
 void result_set_experiment(struct result *result, json_t *experiment);
+/* Sets run.status. */
 void result_finish(struct result *result, enum run_status status);
-/* Recomputes what follows from the rounds (result_summarise) and replaces the file at `path`
- * atomically: a reader sees either the old or the new one. Compressed if the name ends in ".gz".
- * Makes missing folders. ERR_IO, ERR_HOST_MEMORY. */
+/* Calls result_summarise and replaces the file at `path` atomically: a reader sees either the old or
+ * the new file. Compresses it if the name ends in ".gz". Makes missing folders. ERR_IO,
+ * ERR_HOST_MEMORY. */
 int result_write(struct result *result, const char *path, struct error *error);
+/* Frees the tree. */
 void result_free(struct result *result);
 
-/* "<folder>/<machine>/<UTC yyyymmddThhmmssZ>-<rev>[-dirty].json"; rev is "unknown" without git. */
+/* Adds "<folder>/<machine>/<UTC yyyymmddThhmmssZ>-<rev>[-dirty].json" to `path`; rev is "unknown" if
+ * the tool was built without git. */
 void result_path(const json_t *root, const char *folder, struct text *path);
 
-/* What a compressed file may unpack to: fifty times the largest that was ever made. */
+/* The most bytes that a compressed file may unpack to: fifty times the largest kept file. */
 #define RESULT_MOST_BYTES ((size_t)512 << 20)
 
-/* Reads and checks a file, plain or compressed with gzip; the caller owns *root, which is NULL on
- * failure. ERR_IO; ERR_PARSE names the file and the line, or the path of the value that is not as
- * the format says. */
+/* Reads and checks a file, plain or compressed with gzip. The caller owns *root, which is NULL on
+ * failure. ERR_IO; ERR_PARSE names the file and the line, or the path of the wrong value. */
 int result_load(const char *path, json_t **root, struct error *error);
-/* Likewise, with the file's contents in `text`. `path` is for messages. */
+/* The same for contents that were read before; `path` is for messages. */
 int result_parse(const char *path, const struct text *text, json_t **root, struct error *error);
 /* Replaces words of older formats in a tree that was read: before 1.6 "method" was "way", and
  * "sessions" was "parts". result_parse calls it. Accepts any JSON value. */
 void result_renew_words(json_t *root);
-/* Checks that a tree is a result of major version 1 with everything in it that readers rely on;
- * unknown keys are no fault. */
+/* Checks that a tree is a result of major version 1 and has everything that readers rely on. Unknown
+ * keys are allowed. ERR_PARSE. */
 int result_validate(const json_t *root, struct error *error);
 
-/* Hands out each result file below the folder `results` whose root has this member, newest first by
- * its name, until `take` says that it has all it wants. A file that can't be read is passed over.
- * `root` is borrowed. */
+/* Calls `take` with each result file below the folder `results` whose root has this member, the newest
+ * first (by name), until `take` returns true. Files that cannot be read are skipped. `root` is
+ * borrowed. */
 void newest_results(const char *results, const char *member,
                     bool (*take)(void *context, const char *path, const json_t *root),
                     void *context);
 
-/* The worst status of all cases (CASE_ok if there are none), and how many cases have which. */
+/* The worst status of all cases; CASE_ok if there are none. */
 enum case_status result_worst_status(const json_t *root);
+/* How many cases have each status. */
 void result_status_counts(const json_t *root, size_t counts[CASE_STATUSES]);
 
-/* Prints the tree as a result file has it: one member, case, curve of an atlas or row of
- * an experiment a line, so that
- * files can be searched and compared by line. */
+/* Prints the tree as a result file: one member, case, curve of an atlas or row of an experiment a
+ * line, so that files can be searched and compared by line. ERR_IO. */
 int result_print(const json_t *root, FILE *out, struct error *error);
 
-/* Computes, from the rounds alone, every case's status, stats and speed-up over raw, and the
- * geometric means in `summary`. Called by result_write; for a tree that is printed without having
- * been written, call it yourself. */
+/* Computes from the rounds alone every case's status, statistics and speed-up over raw, and the
+ * geometric means in `summary`. result_write calls it; the caller does so before it prints a tree that
+ * was never written. */
 void result_summarise(json_t *root);
 
 #endif

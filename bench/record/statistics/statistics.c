@@ -24,15 +24,15 @@ double statistics_quantile(const double *sorted, size_t count, double q)
 {
     if (count == 0)
         return NAN;
-    double place = q * (double)(count - 1);
-    size_t below = (size_t)place;
+    const double position = q * (double)(count - 1);
+    const size_t below = (size_t)position;
     if (below + 1 >= count)
         return sorted[count - 1];
-    return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
+    return sorted[below] + (position - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-/* Hoare's selection: what is left of `place` is not larger, what is right of it not smaller. */
-double statistics_select(double *values, size_t count, size_t place)
+/* Hoare's selection: no value before `rank` is larger than the one there, none after it smaller. */
+double statistics_select(double *values, size_t count, size_t rank)
 {
     size_t first = 0, last = count - 1;
     while (first < last) {
@@ -49,12 +49,12 @@ double statistics_select(double *values, size_t count, size_t place)
             values[i++] = values[j];
             values[j--] = held;
         }
-        if (place <= j)
+        if (rank <= j)
             last = j;
         else
             first = j + 1;
     }
-    return values[place];
+    return values[rank];
 }
 
 double statistics_median(double *values, size_t count)

@@ -8,23 +8,25 @@ struct statistics {
     size_t count;
     double median, min, max;
     double mad; /* median absolute deviation from the median, not scaled */
-    /* A confidence interval of the median from order statistics: the narrowest pair of values,
-     * counted equally far from both ends, between which the median lies with at least 95 %. NaN for
-     * fewer than 6 values, where not even the extremes reach that. */
-    double ci_lo, ci_hi, ci_level; /* the level it really has: 0.96875 for 6 values */
+    /* A confidence interval of the median from order statistics: the narrowest pair of values, equally
+     * many places from both ends, that holds the median with at least 95 %. NaN for fewer than 6
+     * values: even the extremes do not reach that level. */
+    double ci_lo, ci_hi, ci_level; /* ci_level: the interval's true level, 0.96875 for 6 values */
 };
 
-/* Everything is NaN for count 0. The values need no order and may not be NaN. */
+/* The statistics of values in any order, none of them NaN. Everything is NaN for count 0. */
 struct statistics statistics_of(const double *values, size_t count);
 
 /* The q-quantile (0 to 1) of values in ascending order, linear between neighbours. */
 double statistics_quantile(const double *sorted, size_t count, double q);
+/* Puts values into ascending order. */
 void statistics_sort(double *values, size_t count);
-/* The value at a place (from 0) of the ascending order, and the median, without sorting: for where
- * thousands are wanted. Both rearrange the values. */
-double statistics_select(double *values, size_t count, size_t place);
-double statistics_median(double *values, size_t count); /* NaN for count 0 */
-/* NaN for count 0 or where a value is not positive. */
+/* The value with this rank (from 0) in ascending order, without sorting: callers want thousands of
+ * them. Rearranges the values. */
+double statistics_select(double *values, size_t count, size_t rank);
+/* The median, without sorting; NaN for count 0. Rearranges the values. */
+double statistics_median(double *values, size_t count);
+/* The geometric mean; NaN for count 0 or if a value is not positive. */
 double statistics_geometric_mean(const double *values, size_t count);
 
 #endif
