@@ -55,13 +55,9 @@ static int describe(const struct cuda_api *api, int number, struct device_info *
         .can_split = true,
         .adds_offsets = true,
     };
-    int code = CUDA_CALL(api, cuDeviceGet, 0, error, &device, number);
-    if (!code)
-        code = CUDA_CALL(api, cuDeviceTotalMem_v2, 0, error, &memory_bytes, device);
-    if (!code)
-        code = CUDA_CALL(api, cuDeviceGetName, 0, error, info->name, sizeof info->name, device);
-    if (code)
-        return code;
+    TRY(CUDA_CALL(api, cuDeviceGet, 0, error, &device, number));
+    TRY(CUDA_CALL(api, cuDeviceTotalMem_v2, 0, error, &memory_bytes, device));
+    TRY(CUDA_CALL(api, cuDeviceGetName, 0, error, info->name, sizeof info->name, device));
     info->memory_bytes = info->max_alloc_bytes = memory_bytes;
     info->l2_bytes = (uint64_t)attribute(api, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
     info->compute_units =
@@ -464,15 +460,11 @@ static int pool_open(void *context, const struct driver_pool_options *options, u
     properties.maxSize = most_bytes;
 #endif
     CUmemoryPool created = NULL;
-    int code = cuda_use(d, error);
-    if (!code)
-        code = check_pools(d, most_bytes, error);
-    if (!code)
-        code = CUDA_CALL(&d->api, cuMemPoolCreate, 0, error, &created, &properties);
-    if (code)
-        return code;
+    TRY(cuda_use(d, error));
+    TRY(check_pools(d, most_bytes, error));
+    TRY(CUDA_CALL(&d->api, cuMemPoolCreate, 0, error, &created, &properties));
     *pool = (uint64_t)(uintptr_t)created;
-    code = pool_set_options(d, *pool, options, error);
+    int code = pool_set_options(d, *pool, options, error);
     if (code)
         d->api.cuMemPoolDestroy(created);
     return code;

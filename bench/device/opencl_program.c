@@ -288,14 +288,10 @@ int opencl_launch(struct device *device, struct device_program *program, size_t 
     if (argument_count != k->argument_count)
         return error_set(error, ERR_INTERNAL, "a kernel of %zu parameters is given %zu arguments",
                          k->argument_count, argument_count);
-    int code = match_memory(d, program->forms[launch->form].program,
-                            program->source.kernel_names[kernel], k, kinds, arguments, error);
-    if (!code)
-        code = set_arguments(d, k, kinds, arguments, error);
-    if (!code)
-        code = choose_groups(d, k, launch, global, local, error);
-    if (code)
-        return code;
+    TRY(match_memory(d, program->forms[launch->form].program, program->source.kernel_names[kernel],
+                     k, kinds, arguments, error));
+    TRY(set_arguments(d, k, kinds, arguments, error));
+    TRY(choose_groups(d, k, launch, global, local, error));
     return OPENCL_CALL(&d->api, clEnqueueNDRangeKernel, OPENCL_ASKS, 0, error, d->queue, k->kernel,
                        launch->rank, NULL, global, local, 0, NULL, opencl_profile_event(d));
 }

@@ -482,15 +482,11 @@ static int move_directly(struct device_group *g, const struct transfer *t, unsig
     const struct transfer source = taken(g, t);
     const bool takes = g->info.peers_whole;
     uint64_t ticket;
-    int code = order_before(g, lane, t->buffer, from, source.begin, source.end, takes, error);
-    if (!code)
-        code = order_before(g, lane, t->buffer, to, t->begin, t->end, true, error);
-    if (!code)
-        code = order_use(g, lane, error);
-    if (code)
-        return code;
-    code = d->ops->peers->copy(d, t->buffer->memory[to], t->begin, g->members[from].device,
-                               t->buffer->memory[from], t->begin, t->end - t->begin, error);
+    TRY(order_before(g, lane, t->buffer, from, source.begin, source.end, takes, error));
+    TRY(order_before(g, lane, t->buffer, to, t->begin, t->end, true, error));
+    TRY(order_use(g, lane, error));
+    int code = d->ops->peers->copy(d, t->buffer->memory[to], t->begin, g->members[from].device,
+                                   t->buffer->memory[from], t->begin, t->end - t->begin, error);
     if (code)
         return group_member_said(g, code == ERR_DEVICE_LOST ? which_is_lost(g, from, to) : to, code,
                                  error);
@@ -506,12 +502,9 @@ static int fetch(struct device_group *g, const struct transfer *t, unsigned from
 {
     struct device *d = g->members[from].device;
     unsigned lane = order_lane(g, from, LANE_COMMANDS);
-    int code = order_before(g, lane, t->buffer, from, t->begin, t->end, false, error);
-    if (!code)
-        code = order_use(g, lane, error);
-    if (code)
-        return code;
-    code = d->ops->read(d, host, t->buffer->memory[from], t->begin, t->end - t->begin, error);
+    TRY(order_before(g, lane, t->buffer, from, t->begin, t->end, false, error));
+    TRY(order_use(g, lane, error));
+    int code = d->ops->read(d, host, t->buffer->memory[from], t->begin, t->end - t->begin, error);
     if (!code)
         order_completed_lane(g, lane);
     return group_member_said(g, from, code, error);
@@ -523,13 +516,10 @@ static int send_to(struct device_group *g, const struct transfer *t, unsigned to
     struct device *d = g->members[to].device;
     unsigned lane = order_lane(g, to, LANE_COMMANDS);
     uint64_t ticket;
-    int code = order_before(g, lane, t->buffer, to, t->begin, t->end, true, error);
-    if (!code)
-        code = order_use(g, lane, error);
-    if (code)
-        return code;
-    code = d->ops->write(d, t->buffer->memory[to], t->begin, t->buffer->shadow + t->begin,
-                         t->end - t->begin, error);
+    TRY(order_before(g, lane, t->buffer, to, t->begin, t->end, true, error));
+    TRY(order_use(g, lane, error));
+    int code = d->ops->write(d, t->buffer->memory[to], t->begin, t->buffer->shadow + t->begin,
+                             t->end - t->begin, error);
     if (code)
         return group_member_said(g, to, code, error);
     code = order_issued(g, lane, &ticket, error);
