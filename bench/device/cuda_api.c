@@ -12,7 +12,7 @@
 
 struct function {
     const char *name;
-    size_t place; /* in struct cuda_api */
+    size_t offset; /* in struct cuda_api */
 };
 
 #define X(name) {#name, offsetof(struct cuda_api, name)},
@@ -28,7 +28,7 @@ static int look_up(struct cuda_api *api, void *library, const struct function *f
         if (!found)
             return error_set(error, ERR_UNSUPPORTED, "%s has no %s: it is too old (11.2 is needed)",
                              what, functions[i].name);
-        memcpy((char *)api + functions[i].place, &found, sizeof found);
+        memcpy((char *)api + functions[i].offset, &found, sizeof found);
     }
     return 0;
 }

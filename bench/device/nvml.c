@@ -16,7 +16,7 @@ int nvml_load(struct nvml_api *api, struct error *error)
 {
     static const struct {
         const char *name;
-        size_t place;
+        size_t offset;
     } functions[] = {
 #define X(name, parameters) {#name, offsetof(struct nvml_api, name)},
         NVML_FUNCTION_LIST(X)
@@ -28,7 +28,7 @@ int nvml_load(struct nvml_api *api, struct error *error)
         return error_set(error, ERR_UNSUPPORTED, "%s", dlerror());
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *found = dlsym(library, functions[i].name);
-        memcpy((char *)api + functions[i].place, &found, sizeof found);
+        memcpy((char *)api + functions[i].offset, &found, sizeof found);
     }
     if (!api->nvmlInit_v2 || !api->nvmlDeviceGetCount_v2 || !api->nvmlDeviceGetHandleByIndex_v2)
         return error_set(error, ERR_UNSUPPORTED, "%s is too old: it has no nvmlInit_v2",

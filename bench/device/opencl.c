@@ -113,10 +113,9 @@ static void describe_bus(const struct opencl_api *api, cl_device_id device, char
     enum { PCI_BUS_INFO_KHR = 0x410F };
     struct {
         cl_uint domain, bus, device, function;
-    } place;
-    if (api->clGetDeviceInfo(device, PCI_BUS_INFO_KHR, sizeof place, &place, NULL) == CL_SUCCESS)
-        snprintf(bus_id, size, "%04x:%02x:%02x.%x", place.domain, place.bus, place.device,
-                 place.function);
+    } bus;
+    if (api->clGetDeviceInfo(device, PCI_BUS_INFO_KHR, sizeof bus, &bus, NULL) == CL_SUCCESS)
+        snprintf(bus_id, size, "%04x:%02x:%02x.%x", bus.domain, bus.bus, bus.device, bus.function);
 }
 
 static void describe(const struct opencl_api *api, const struct found_device *found, size_t number,

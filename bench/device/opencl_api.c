@@ -10,7 +10,7 @@
 
 struct function {
     const char *name;
-    size_t place; /* in struct opencl_api */
+    size_t offset; /* in struct opencl_api */
 };
 static const struct function functions[] = {
 #define X(name) {#name, offsetof(struct opencl_api, name)},
@@ -37,12 +37,12 @@ int opencl_api_load(struct opencl_api *api, struct error *error)
             return error_set(error, ERR_UNSUPPORTED,
                              "libOpenCL.so.1 has no %s: it is older than OpenCL 1.2",
                              functions[i].name);
-        memcpy((char *)api + functions[i].place, &function, sizeof function);
+        memcpy((char *)api + functions[i].offset, &function, sizeof function);
     }
     api->has_svm = true;
     for (size_t i = 0; i < sizeof svm_functions / sizeof *svm_functions; i++) {
         void *function = dlsym(library, svm_functions[i].name);
-        memcpy((char *)api + svm_functions[i].place, &function, sizeof function);
+        memcpy((char *)api + svm_functions[i].offset, &function, sizeof function);
         api->has_svm = api->has_svm && function;
     }
     return 0;

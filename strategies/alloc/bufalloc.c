@@ -85,10 +85,7 @@ static const struct option_spec bufalloc_options[] = {
 
 static int bufalloc_init(struct source *source, const struct option_values *options, void **state)
 {
-    if (!source->can_split)
-        return error_set(&source->error, ERR_UNSUPPORTED,
-                         "bufalloc hands out parts of a memory, and this device takes only whole "
-                         "ones; use pool or tagged");
+    TRY(source_requires_split(source, "bufalloc"));
     struct bufalloc *b = must_alloc(sizeof *b);
     b->source = source;
     b->region_bytes = options->value[OPTION_REGION];

@@ -123,10 +123,7 @@ static int refuse_options(struct source *source, uint64_t small, uint64_t large,
 
 static int caching_init(struct source *source, const struct option_values *options, void **state)
 {
-    if (!source->can_split)
-        return error_set(&source->error, ERR_UNSUPPORTED,
-                         "caching hands out parts of a memory, and this device takes only whole "
-                         "ones; use pool or tagged");
+    TRY(source_requires_split(source, "caching"));
     const uint64_t *value = options->value;
     TRY(refuse_options(source, value[OPTION_SMALL_SEGMENT], value[OPTION_LARGE_SEGMENT],
                        value[OPTION_MAX_SPLIT]));

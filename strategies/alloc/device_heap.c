@@ -100,10 +100,7 @@ static const struct option_spec device_heap_options[] = {
 static int device_heap_init(struct source *source, const struct option_values *options,
                             void **state)
 {
-    if (!source->can_split)
-        return error_set(&source->error, ERR_UNSUPPORTED,
-                         "device_heap hands out parts of a memory, and this device takes only "
-                         "whole ones; use pool or tagged");
+    TRY(source_requires_split(source, "device_heap"));
     uint64_t kernels;
     TRY(source_heap_begin(source, &kernels));
     struct device_heap_state *d = must_alloc(sizeof *d);

@@ -149,6 +149,16 @@ int source_has_sub_buffers(struct source *s)
     return 0;
 }
 
+int source_requires_split(struct source *s, const char *strategy)
+{
+    if (s->can_split)
+        return 0;
+    return error_set(&s->error, ERR_UNSUPPORTED,
+                     "%s hands out parts of a memory, and this device takes only whole ones; use "
+                     "pool or tagged",
+                     strategy);
+}
+
 int source_requires(struct source *s, bool has, const char *lack, const char *device_alone)
 {
     if (!has)

@@ -104,6 +104,10 @@ void source_unhold(struct source *source, uint64_t bytes);
  * the reason where there is none. Pools and virtual memory have MEMORY_DEVICE alone. */
 int source_use_kind(struct source *source, enum driver_memory kind);
 
+/* For strategies that hand out parts of a memory: 0, or ERR_UNSUPPORTED where the source cannot
+ * split. */
+int source_requires_split(struct source *source, const char *strategy);
+
 /* Waits for the commands of all queues; counted. */
 int source_sync(struct source *source);
 

@@ -97,10 +97,7 @@ static const struct option_spec tlsf_options[] = {
 
 static int tlsf_init(struct source *source, const struct option_values *options, void **state)
 {
-    if (!source->can_split)
-        return error_set(&source->error, ERR_UNSUPPORTED,
-                         "tlsf hands out parts of a memory, and this device takes only whole "
-                         "ones; use pool or tagged");
+    TRY(source_requires_split(source, "tlsf"));
     struct tlsf *t = must_alloc(sizeof *t);
     t->source = source;
     t->unit_bits = (unsigned)__builtin_ctzll(source->alignment);
@@ -125,7 +122,7 @@ static inline uint64_t to_units(const struct tlsf *t, uint64_t bytes)
 
 /* ---- parents ---- */
 
-static void place(struct tlsf *t, struct parent *p, size_t position)
+static void place_parent(struct tlsf *t, struct parent *p, size_t position)
 {
     t->parents[position] = p;
     p->position = position;
@@ -136,11 +133,11 @@ static void sort_step(struct tlsf *t, struct parent *p)
 {
     size_t at = p->position;
     if (at > 0 && t->parents[at - 1]->range.free > p->range.free) {
-        place(t, t->parents[at - 1], at);
-        place(t, p, at - 1);
+        place_parent(t, t->parents[at - 1], at);
+        place_parent(t, p, at - 1);
     } else if (at + 1 < t->parent_count && t->parents[at + 1]->range.free < p->range.free) {
-        place(t, t->parents[at + 1], at);
-        place(t, p, at + 1);
+        place_parent(t, t->parents[at + 1], at);
+        place_parent(t, p, at + 1);
     }
 }
 
@@ -150,7 +147,7 @@ static int release_parent(struct tlsf *t, struct parent *p)
     uint64_t memory = p->memory, bytes = p->range.size << t->unit_bits;
     t->parent_count--;
     for (size_t i = p->position; i < t->parent_count; i++)
-        place(t, t->parents[i + 1], i);
+        place_parent(t, t->parents[i + 1], i);
     fit_close(&p->range);
     slab_give(&t->spare_parents, p);
     return source_free(t->source, memory, bytes);
@@ -219,7 +216,7 @@ static int add_parent(struct tlsf *t, uint64_t size)
     struct parent *p = slab_take(&t->spare_parents);
     p->memory = memory;
     fit_open(&p->range, parent_size, &t->nodes);
-    place(t, p, t->parent_count++);
+    place_parent(t, p, t->parent_count++);
     t->empty_count++;
     return 0;
 }

@@ -403,10 +403,7 @@ static int vmm_init(struct source *source, const struct option_values *options, 
 {
     struct driver_vm_info info;
     TRY(source_vm_info(source, &info));
-    if (!source->can_split)
-        return error_set(&source->error, ERR_UNSUPPORTED,
-                         "vmm hands out parts of a memory, and this device takes only whole ones; "
-                         "use pool or tagged");
+    TRY(source_requires_split(source, "vmm"));
     struct vmm *v = must_alloc(sizeof *v);
     v->source = source;
     v->unit_bytes = source->alignment > ROUNDING_BYTES ? source->alignment : ROUNDING_BYTES;

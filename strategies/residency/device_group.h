@@ -84,9 +84,9 @@ struct device_group {
     struct use *uses;
 };
 
-static inline uint32_t bit(int place)
+static inline uint32_t bit(int member)
 {
-    return (uint32_t)1 << place;
+    return (uint32_t)1 << member;
 }
 
 static inline struct buffer *buffer_of(uint64_t handle)
