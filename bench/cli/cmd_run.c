@@ -1,27 +1,722 @@
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/arena.h"
 #include "base/text.h"
+#include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/flags.h"
 #include "cli/recording.h"
-#include "cli/run_atlas.h"
-#include "cli/run_flags.h"
-#include "cli/run_like.h"
-#include "cli/run_noise.h"
+#include "record/compare/noise.h"
+#include "record/facts/atlas.h"
 #include "record/facts/case.h"
-#include "record/statistics/ranks.h"
+#include "record/result/case_tree.h"
 #include "record/result/result.h"
 #include "record/result/suite_result.h"
+#include "record/statistics/ranks.h"
 #include "record/table/table.h"
-#include "base/tree.h"
-#include "run/select/catalogue.h"
-#include "run/rounds/progress.h"
 #include "run/rounds/devices.h"
+#include "run/rounds/progress.h"
 #include "run/rounds/rounds.h"
+#include "run/select/catalogue.h"
+#include "run/select/device_group.h"
 #include "run/select/select.h"
 #include "run/select/suite.h"
+
+/* ---- flags ---------------------------------------------------------------------------------- */
+
+enum run_flag {
+    RUN_WORKLOAD,
+    RUN_STRATEGY,
+    RUN_MERGE,
+    RUN_DATASET,
+    RUN_DEVICE,
+    RUN_RELEASE,
+    RUN_RESIDENCY,
+    RUN_SUITE,
+    RUN_LIKE,
+    RUN_ADD,
+    RUN_ROUNDS,
+    RUN_SAMPLES,
+    RUN_MAX_SAMPLES,
+    RUN_MIN_TIME,
+    RUN_SEED,
+    RUN_SMOKE,
+    RUN_AA,
+    RUN_MEM_LIMIT,
+    RUN_TIMEOUT,
+    RUN_ATLAS,
+    RUN_TIMELINE,
+    RUN_FORMAT,
+    RUN_OUT,
+    RUN_FORCE,
+    RUN_RESULTS,
+    RUN_NO_SAVE,
+    RUN_NO_SAMPLES,
+    RUN_PROGRESS,
+    RUN_FLAGS
+};
+
+extern const struct flag run_flags[RUN_FLAGS + 1];
+
+static inline bool run_flag_is_on(const struct command_line *line, enum run_flag flag)
+{
+    return line->flag[flag].number != 0;
+}
+
+#define MOST_SAMPLES_DEFAULT "200" /* more samples a round change no median, only the file's size */
+
+const struct flag run_flags[] = {
+    [RUN_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+                      "names or globs, or files (*.mem) [all but churn]"},
+    [RUN_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+                      "allocators, with options [all but null]"},
+    [RUN_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", "none", NULL, 0, 0, "merge sets"},
+    [RUN_DATASET] = {"dataset", 'd', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+                     "names or globs [small on a CPU, medium on a GPU]"},
+    [RUN_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
+                    "host, cuda, opencl:1, opencl:NVIDIA, all, cuda:0+cuda:1 (a group), …"},
+    [RUN_RELEASE] = {"release", 0, FLAG_LIST, "LIST", "last-use", NULL, 0, 0,
+                     "when a block is freed: last-use (after its last use), scope (at its end)"},
+    [RUN_RESIDENCY] = {"residency", 'R', FLAG_LIST, "LIST", DEFAULT_RESIDENCY, NULL, 0, 0,
+                       "where buffers live in a group of devices"},
+    [RUN_SUITE] = {"suite", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
+                   "the cases of a suite, or of a file (*.json); -w and -d narrow it"},
+    [RUN_LIKE] = {"like", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                  "repeat the run of a result file: its cases and options; -D narrows it"},
+    [RUN_ADD] = {"add", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                 "add --rounds to a result file of this build: as --like, into the same file"},
+    [RUN_ROUNDS] = {"rounds", 0, FLAG_COUNT, "N", "10", NULL, 1, 10000,
+                    "how many times all cases run, each time in a new process"},
+    [RUN_SAMPLES] = {"samples", 0, FLAG_COUNT, "N", "5", NULL, 1, 1000000,
+                     "the least number of timed runs of a case in a round"},
+    [RUN_MAX_SAMPLES] = {"max-samples", 0, FLAG_COUNT, "N", MOST_SAMPLES_DEFAULT, NULL, 1, 1000000,
+                         "the largest number of timed runs of a case in a round"},
+    [RUN_MIN_TIME] = {"min-time", 0, FLAG_TIME, "TIME", "100ms", NULL, 0, 0,
+                      "go on timing a case until its runs took this long together"},
+    [RUN_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
+                  "the seed of the inputs and of the order of cases"},
+    [RUN_SMOKE] = {"smoke", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                   "one round, one timed run, the smallest datasets"},
+    [RUN_AA] = {"aa", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                "measure the noise floor: run the rounds four times and compare them"},
+    [RUN_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
+                       "the most device memory that a strategy may hold"},
+    [RUN_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
+                     "the longest that a case may take in a round, checking included"},
+    [RUN_ATLAS] = {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                   "predict times by the atlas in FILE [the newest of the device in RESULTS]"},
+    [RUN_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "MODE", "on", "on|off", 0, 0,
+                      "record memory over time, in 2 to 33 extra runs of each case in the first "
+                      "round; off with --smoke"},
+    [RUN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
+                    "what is printed on stdout"},
+    [RUN_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                 "the result file [RESULTS/<machine>/<time>-<rev>.json]"},
+    [RUN_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
+    [RUN_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
+                     "the folder of result files"},
+    [RUN_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "write no result file"},
+    [RUN_NO_SAMPLES] = {"no-samples", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                        "write only the counters, without rounds and times: a baseline to commit"},
+    [RUN_PROGRESS] = {"progress", 0, FLAG_CHOICE, "WHEN", "auto", "auto|always|never|plain", 0, 0,
+                      "when progress is shown on stderr"},
+    [RUN_FLAGS] = {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+/* The number of a flag; `smoke` if --smoke is on and the flag was not given. */
+static uint64_t number_or(const struct command_line *line, enum run_flag flag, uint64_t smoke)
+{
+    const struct flag_value *value = &line->flag[flag];
+    return run_flag_is_on(line, RUN_SMOKE) && !value->given ? smoke : value->number;
+}
+
+/* The first choice of the flag is "on". */
+static bool wants_timeline(const struct command_line *line)
+{
+    const struct flag_value *value = &line->flag[RUN_TIMELINE];
+    return value->number == 0 && (value->given || !run_flag_is_on(line, RUN_SMOKE));
+}
+
+/* Fills in what is measured and how; first_round is 0. ERR_USAGE where numbers contradict each
+ * other, ERR_IO where the result file exists. */
+static int run_flags_options(const struct command_line *line, struct rounds_options *options,
+                             struct error *error)
+{
+    const struct flag_value *flag = line->flag;
+    uint64_t least = number_or(line, RUN_SAMPLES, 1), most = number_or(line, RUN_MAX_SAMPLES, 1);
+    if (most < least && flag[RUN_MAX_SAMPLES].given)
+        return error_set(error, ERR_USAGE, "--max-samples %llu is below --samples %llu",
+                         (unsigned long long)most, (unsigned long long)least);
+    const uint64_t rounds = number_or(line, RUN_ROUNDS, 1);
+    if (run_flag_is_on(line, RUN_AA) && rounds < NOISE_LEAST_ROUNDS)
+        return error_set(error, ERR_USAGE, "--aa compares runs of --rounds %d or more",
+                         NOISE_LEAST_ROUNDS);
+    *options = (struct rounds_options){
+        .rounds = (unsigned)rounds * (run_flag_is_on(line, RUN_AA) ? NOISE_BLOCKS : 1),
+        .timeout_ns = flag[RUN_TIMEOUT].number,
+        .measure = {.least_samples = (unsigned)least,
+                    .most_samples = (unsigned)(most < least ? least : most),
+                    .least_ns = number_or(line, RUN_MIN_TIME, 0),
+                    .seed = flag[RUN_SEED].number,
+                    .capacity_bytes = flag[RUN_MEM_LIMIT].number,
+                    .log_memory = wants_timeline(line)},
+    };
+    struct stat status;
+    if (flag[RUN_OUT].text && !run_flag_is_on(line, RUN_FORCE) &&
+        stat(flag[RUN_OUT].text, &status) == 0)
+        return error_set(error, ERR_IO, "%s exists: use --force to replace it, or another name",
+                         flag[RUN_OUT].text);
+    return 0;
+}
+
+static int exclude(const struct command_line *line, enum run_flag flag, const enum run_flag *others,
+                   size_t count, struct error *error)
+{
+    for (size_t i = 0; line->flag[flag].given && i < count; i++)
+        if (line->flag[others[i]].given)
+            return error_set(error, ERR_USAGE, "--%s and --%s exclude each other",
+                             run_flags[flag].name, run_flags[others[i]].name);
+    return 0;
+}
+#define EXCLUDE(line, flag, error, ...)                                                            \
+    exclude(line, flag, (const enum run_flag[]){__VA_ARGS__},                                      \
+            sizeof(const enum run_flag[]){__VA_ARGS__} / sizeof(enum run_flag), error)
+
+/* Checks that no two flags contradict each other. ERR_USAGE names two that do. */
+static int run_flags_check(const struct command_line *line, struct error *error)
+{
+#define ITS_CASES                                                                                  \
+    RUN_WORKLOAD, RUN_STRATEGY, RUN_MERGE, RUN_DATASET, RUN_RELEASE, RUN_RESIDENCY, RUN_SUITE
+    int code = EXCLUDE(line, RUN_SUITE, error, RUN_STRATEGY, RUN_MERGE, RUN_RELEASE, RUN_RESIDENCY);
+    if (!code)
+        code = EXCLUDE(line, RUN_LIKE, error, ITS_CASES);
+    if (!code)
+        code = EXCLUDE(line, RUN_ADD, error, ITS_CASES, RUN_LIKE, RUN_OUT, RUN_NO_SAVE,
+                       RUN_NO_SAMPLES, RUN_AA, RUN_SEED, RUN_SMOKE);
+#undef ITS_CASES
+    if (!code)
+        code = EXCLUDE(line, RUN_NO_SAMPLES, error, RUN_NO_SAVE, RUN_AA);
+    if (!code && line->flag[RUN_RESIDENCY].given &&
+        !device_group_is_named(line->flag[RUN_DEVICE].text))
+        code = error_set(error, ERR_USAGE,
+                         "--residency is for a group of devices, and --device names none: "
+                         "host+host, cuda:0+cuda:1");
+    return code ? code : EXCLUDE(line, RUN_OUT, error, RUN_NO_SAVE);
+}
+
+/* The flags as they took effect, with what --smoke made of them; the caller owns it. */
+static json_t *run_flags_record(const struct command_line *line,
+                                const struct rounds_options *options)
+{
+    json_t *record = record_flags(run_flags, line->flag);
+    tree_put(record, "rounds", tree_count(number_or(line, RUN_ROUNDS, 1)));
+    if (number_or(line, RUN_MIN_TIME, 0) == 0)
+        tree_put(record, "min-time", tree_text("0"));
+    tree_put(record, "samples", tree_count(options->measure.least_samples));
+    tree_put(record, "timeline", tree_text(options->measure.log_memory ? "on" : "off"));
+    tree_put(record, "max-samples", tree_count(options->measure.most_samples));
+    return record;
+}
+
+/* ---- repeating a run from its file, and adding rounds to it --------------------------------- */
+
+/* A result whose run is to be repeated. */
+struct like {
+    const char *path;
+    json_t *root;     /* NULL: none */
+    json_t *left_out; /* "reason" of each case that cannot be repeated, by its id */
+};
+
+/* ERR_IO or ERR_PARSE; ERR_USAGE where it has no cases. like_close in any case. */
+static int like_open(struct like *like, const char *path, struct error *error)
+{
+    *like = (struct like){.path = path, .left_out = tree_object()};
+    int code = result_load(path, &like->root, error);
+    if (!code && json_array_size(json_object_get(like->root, "cases")) == 0)
+        code = error_set(error, ERR_USAGE, "%s has no cases to repeat", path);
+    return code;
+}
+
+static void like_close(struct like *like)
+{
+    json_decref(like->root);
+    json_decref(like->left_out);
+    *like = (struct like){0};
+}
+
+static const json_t *options_of(const struct like *like)
+{
+    return json_object_get(json_object_get(like->root, "run"), "options");
+}
+
+/* ---- flags ---------------------------------------------------------------------------------- */
+
+/* What selects the cases, and where the result goes and how it looks: of neither depends how a case
+ * is measured. */
+static const char *const selecting[] = {"workload", "strategy", "merge", "dataset",
+                                        "device",   "release",  "suite"};
+static const char *const presenting[] = {"out",     "force",    "format",    "results",
+                                         "no-save", "progress", "atlas",     "aa",
+                                         "like",    "add",      "no-samples"};
+enum {
+    SELECTING = sizeof selecting / sizeof *selecting,
+    PRESENTING = sizeof presenting / sizeof *presenting
+};
+
+static bool is_among(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool says_how_to_measure(const char *name)
+{
+    return !is_among(selecting, SELECTING, name) && !is_among(presenting, PRESENTING, name);
+}
+
+/* Puts into the options of the new result what was selected in the file's: the cases are the same.
+ */
+static void like_selection(const struct like *like, json_t *options)
+{
+    for (size_t i = 0; i < SELECTING; i++) {
+        json_t *value = json_object_get(options_of(like), selecting[i]);
+        if (value)
+            tree_put(options, selecting[i], json_incref(value));
+        else
+            json_object_del(options, selecting[i]);
+    }
+}
+
+static const char *value_text(struct arena *arena, const json_t *value)
+{
+    if (json_is_boolean(value))
+        return json_is_true(value) ? "1" : "0";
+    if (json_is_integer(value))
+        return arena_printf(arena, "%lld", (long long)json_integer_value(value));
+    return json_is_string(value) ? json_string_value(value) : NULL;
+}
+
+/* Sets those of the command's flags that say how cases are measured (rounds, samples, seed, limits)
+ * to what they were, unless they are given. Options that this command does not know are told on
+ * stderr. */
+static int like_flags(const struct like *like, struct command_line *line, struct error *error)
+{
+    const struct flag *flags = line->command->flags;
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)options_of(like), name, value)
+    {
+        const char *text = value_text(&line->arena, value);
+        size_t i = 0;
+        if (!says_how_to_measure(name) || !text)
+            continue;
+        while (flags[i].name && strcmp(flags[i].name, name) != 0)
+            i++;
+        if (!flags[i].name) {
+            fprintf(stderr, "gamut: %s was run with --%s %s, which this gamut does not know\n",
+                    like->path, name, text);
+            continue;
+        }
+        if (line->flag[i].given)
+            continue;
+        const char *where = arena_printf(&line->arena, "%s: run.options.%s", like->path, name);
+        int code = flags_set(line, i, where, text, error);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+/* The program files that the run was given, and nothing else, into the selection. */
+static int like_files(const struct like *like, struct catalogue *catalogue,
+                      struct selection *selection, struct error *error)
+{
+    struct text files = {0};
+    const char *list = tree_get_text(options_of(like), "workload");
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        if (length > 4 && strncmp(list + length - 4, ".mem", 4) == 0)
+            text_add(&files, "%s%.*s", files.length ? "," : "", (int)length, list);
+        list += length + (list[length] == ',');
+    }
+    const struct select_request request = {.workloads = files.data};
+    int code = select_names(&request, catalogue, selection, error);
+    text_free(&files);
+    return code;
+}
+
+/* ---- devices -------------------------------------------------------------------------------- */
+
+static const char *device_of(const json_t *one_case)
+{
+    return tree_get_text(json_object_get(one_case, "key"), "device");
+}
+
+static bool has_cases_on(const struct like *like, const char *device)
+{
+    const json_t *cases = json_object_get(like->root, "cases"), *one_case;
+    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++)
+        if (strcmp(device_of(one_case), device) == 0)
+            return true;
+    return false;
+}
+
+static bool all_are_here(const char *group, const struct found_device *devices, size_t count)
+{
+    char part[sizeof devices->info.id];
+    bool all = true;
+    for (unsigned p = 0; all && device_group_member(group, p, part, sizeof part); p++) {
+        all = false;
+        for (size_t i = 0; i < count; i++)
+            all |= strcmp(devices[i].info.id, part) == 0;
+    }
+    return all;
+}
+
+/* No machine lists its groups: those that the file has cases on, each once, if all their devices
+ * are here. */
+static void add_groups(const struct like *like, const struct found_device *devices, size_t count,
+                       struct text *ours)
+{
+    const json_t *cases = json_object_get(like->root, "cases"), *one_case;
+    json_t *seen = tree_object();
+    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
+        const char *id = device_of(one_case);
+        if (!device_group_is_named(id) || json_object_get(seen, id) ||
+            !all_are_here(id, devices, count))
+            continue;
+        text_add(ours, "%s%s", ours->length ? "," : "", id);
+        tree_put(seen, id, json_true());
+    }
+    json_decref(seen);
+}
+
+static int no_device(const struct like *like, const char *selectors, struct error *error)
+{
+    return error_set(error, ERR_NOT_FOUND,
+                     "%s has no case on a device that %s%s; its cases are on %s", like->path,
+                     selectors ? "is named by --device " : "this machine has",
+                     selectors ? selectors : "",
+                     device_of(json_array_get(json_object_get(like->root, "cases"), 0)));
+}
+
+/* The devices of the file's cases that this machine has, or of these the ones that `selectors`
+ * names; as devices_find. ERR_NOT_FOUND if there is none. */
+static int like_devices(const struct like *like, const char *selectors, bool copy_rate,
+                        struct found_device **devices, size_t *count, struct error *error)
+{
+    struct text ours = {0};
+    int code = devices_find(selectors ? selectors : "", false, devices, count, NULL, error);
+    if (code)
+        return code;
+    for (size_t i = 0; i < *count; i++) {
+        const struct found_device *found = &(*devices)[i];
+        if ((found->selected || !selectors) && has_cases_on(like, found->info.id))
+            text_add(&ours, "%s%s", ours.length ? "," : "", found->info.id);
+    }
+    if (!selectors)
+        add_groups(like, *devices, *count, &ours);
+    free(*devices);
+    *devices = NULL;
+    *count = 0;
+    code = ours.length ? devices_find(ours.data, copy_rate, devices, count, NULL, error)
+                       : no_device(like, selectors, error);
+    text_free(&ours);
+    return code;
+}
+
+static bool is_selected(const struct found_device *devices, size_t count, const char *id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (devices[i].selected && strcmp(devices[i].info.id, id) == 0)
+            return true;
+    return false;
+}
+
+/* ---- cases ---------------------------------------------------------------------------------- */
+
+static void leave_out(struct like *like, const json_t *one_case, const char *reason)
+{
+    char words[512];
+    fprintf(stderr, "gamut: not repeated: %s: %s\n", case_words(words, one_case), reason);
+    tree_put(like->left_out, tree_get_text(one_case, "id"), tree_text(reason));
+}
+
+/* The cases of the file that can be run here, in its order. Of the others like->left_out says why;
+ * cases on devices that were not asked for are in neither. `only_ok`: no case that failed.
+ * ERR_NOT_FOUND if none is left. */
+static int like_cases(struct like *like, const struct catalogue *catalogue,
+                      const struct found_device *devices, size_t device_count, bool narrowed,
+                      bool only_ok, struct selection *selection, struct error *error)
+{
+    json_t *cases = json_object_get(like->root, "cases"), *one_case;
+    size_t i;
+    selection->case_count = 0;
+    selection->cases =
+        arena_alloc(&selection->arena, json_array_size(cases) * sizeof *selection->cases);
+    json_array_foreach(cases, i, one_case)
+    {
+        struct case_key key;
+        struct error why = {0};
+        int code = case_key_from_json(json_object_get(one_case, "key"), &key, error);
+        if (code)
+            return code;
+        const bool is_here = is_selected(devices, device_count, key.device);
+        if ((!is_here && narrowed) || (only_ok && !case_is_ok(one_case)))
+            continue;
+        if (!is_here)
+            leave_out(like, one_case, "this machine has no such device");
+        else if (select_check_key(catalogue, &key, &why))
+            leave_out(like, one_case, why.text);
+        else
+            selection->cases[selection->case_count++] = key;
+    }
+    return selection->case_count
+               ? 0
+               : error_set(error, ERR_NOT_FOUND, "nothing of %s can be repeated here", like->path);
+}
+
+/* ---- what is not as it was ------------------------------------------------------------------ */
+
+static const json_t *device_facts(const json_t *root, const char *id)
+{
+    const json_t *devices = json_object_get(json_object_get(root, "context"), "devices"), *device;
+    for (size_t i = 0; (device = json_array_get(devices, i)); i++)
+        if (strcmp(tree_get_text(device, "id"), id) == 0)
+            return device;
+    return NULL;
+}
+
+/* ERR_USAGE where one of the devices is not the one that the file's rounds were made on. */
+static int like_check_machine(const struct like *like, const struct found_device *devices,
+                              size_t count, struct error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct device_info *ours = &devices[i].info;
+        const json_t *theirs = device_facts(like->root, ours->id);
+        const struct {
+            const char *name, *was, *is;
+        } facts[] = {{"name", tree_get_text(theirs, "name"), ours->name},
+                     {"driver", tree_get_text(theirs, "driver"), ours->driver}};
+        for (size_t f = 0; theirs && f < sizeof facts / sizeof *facts; f++)
+            if (strcmp(facts[f].was, facts[f].is) != 0)
+                return error_set(error, ERR_USAGE,
+                                 "the %s of %s was '%s', here it is '%s': one result has rounds of "
+                                 "one device; --like makes a result of its own",
+                                 facts[f].name, ours->id, facts[f].was, facts[f].is);
+    }
+    return 0;
+}
+
+/* The case of the file with this id. */
+static const json_t *case_of(const json_t *root, const char *id)
+{
+    const json_t *cases = json_object_get(root, "cases"), *one_case;
+    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++)
+        if (strcmp(tree_get_text(one_case, "id"), id) == 0)
+            return one_case;
+    return NULL;
+}
+
+/* Tells on stderr which workloads and datasets are not what they were in the file. */
+static void like_tell_changes(const struct like *like, const json_t *fresh)
+{
+    static const struct {
+        const char *member, *sentence;
+    } facts[] = {{"program_digest", "another program"}, {"inputs_digest", "other data"}};
+    const json_t *cases = json_object_get(fresh, "cases"), *one_case;
+    json_t *told = tree_object();
+    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
+        const json_t *key = json_object_get(one_case, "key");
+        const json_t *before = case_of(like->root, tree_get_text(one_case, "id"));
+        struct text what = {0};
+        text_add(&what, "%s %s", tree_get_text(key, "workload"), tree_get_text(key, "dataset"));
+        for (size_t f = 0; f < sizeof facts / sizeof *facts; f++) {
+            const char *was = tree_get_text(before, facts[f].member);
+            const char *is = tree_get_text(one_case, facts[f].member);
+            if (*was && *is && strcmp(was, is) != 0 && !json_object_get(told, what.data)) {
+                fprintf(stderr, "gamut: %s: %s than in %s\n", what.data, facts[f].sentence,
+                        like->path);
+                tree_put(told, what.data, json_true());
+            }
+        }
+        text_free(&what);
+    }
+    json_decref(told);
+}
+
+/* ---- the atlases that a run predicts its cases by ------------------------------------------- */
+
+static bool of_same_driver(const json_t *atlas, const struct device_info *info)
+{
+    return strcmp(tree_get_text(atlas, "name"), info->name) == 0 &&
+           strcmp(tree_get_text(atlas, "driver"), info->driver) == 0;
+}
+
+/* Checked here, so that a worker need not say why it cannot use one. */
+static int take_atlas(json_t *atlases, const json_t *json, struct error *error)
+{
+    struct atlas atlas;
+    int code = atlas_from_json(json, &atlas, error);
+    if (!code)
+        tree_append(atlases, json_incref((json_t *)json));
+    atlas_free(&atlas);
+    return code;
+}
+
+/* ---- a file that was named ------------------------------------------------------------------ */
+
+static int atlases_of_file(const char *path, const struct found_device *devices, size_t count,
+                           json_t *atlases, struct error *error)
+{
+    json_t *root;
+    int code = result_load(path, &root, error);
+    if (code)
+        return code;
+    const json_t *all = json_object_get(root, "atlas");
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct device_info *info = &devices[i].info;
+        const json_t *atlas = atlas_json_find(all, info->id);
+        if (!devices[i].selected)
+            continue;
+        if (!atlas) {
+            fprintf(stderr, "gamut: %s has no atlas of %s: nothing is predicted there\n", path,
+                    info->id);
+            continue;
+        }
+        if (!of_same_driver(atlas, info))
+            fprintf(stderr,
+                    "gamut: the atlas of %s in %s was made on %s, driver %s; this is %s, "
+                    "driver %s\n",
+                    info->id, path, tree_get_text(atlas, "name"), tree_get_text(atlas, "driver"),
+                    info->name, info->driver);
+        code = take_atlas(atlases, atlas, error);
+    }
+    if (!code && json_array_size(all) == 0)
+        code = error_set(error, ERR_NOT_FOUND, "the file has no atlas: `gamut atlas` makes one");
+    if (code)
+        error_prefix(error, "%s: ", path);
+    json_decref(root);
+    return code;
+}
+
+/* ---- the newest file ------------------------------------------------------------------------ */
+
+struct search {
+    const struct found_device *devices;
+    size_t count;
+    json_t *atlases;
+    bool *has; /* for each device */
+};
+
+static bool take_missing(void *context, const char *path, const json_t *root)
+{
+    const struct search *s = context;
+    bool has_all = true;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct device_info *info = &s->devices[i].info;
+        const json_t *atlas = atlas_json_find(json_object_get(root, "atlas"), info->id);
+        if (!s->devices[i].selected || s->has[i])
+            continue;
+        s->has[i] =
+            atlas && of_same_driver(atlas, info) && take_atlas(s->atlases, atlas, NULL) == 0;
+        has_all &= s->has[i];
+        if (s->has[i])
+            fprintf(stderr, "gamut: cases on %s are predicted by the atlas in %s\n", info->id,
+                    path);
+    }
+    return has_all;
+}
+
+/* The atlases of the selected devices: those in `path`, or, where `path` is NULL, the newest of the
+ * same device and driver in the result files below `results`. Says on stderr which they are. The
+ * caller owns *atlases, an array (empty: nothing can be predicted). ERR_IO or ERR_PARSE: `path` is
+ * no result file; ERR_NOT_FOUND: there is no atlas of any of the devices in it. */
+static int run_atlases(const char *path, const char *results, const struct found_device *devices,
+                       size_t count, json_t **atlases, struct error *error)
+{
+    *atlases = tree_array();
+    if (path)
+        return atlases_of_file(path, devices, count, *atlases, error);
+    struct search search = {devices, count, *atlases, must_alloc(count * sizeof(bool))};
+    newest_results(results, "atlas", take_missing, &search);
+    free(search.has);
+    return 0;
+}
+
+/* ---- the noise floor, measured by the run or known from an earlier one ---------------------- */
+
+/* Three digits where there are so many before the point or behind it. */
+static int decimals(double percent)
+{
+    return percent < 10 ? 2 : percent < 100 ? 1 : 0;
+}
+
+/* `how`: " " or what else is to be said of it. */
+static void tell(const json_t *noise, const char *how, const char *when)
+{
+    const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
+    const char *configuration;
+    json_t *floor;
+    double of_configurations = NAN;
+    json_object_foreach((json_t *)noise_configurations(wall), configuration, floor)
+    {
+        of_configurations = fmax(of_configurations, json_number_value(floor));
+    }
+    double of_case = 100 * tree_get_number(wall, "floor");
+    fprintf(stderr, "gamut: the noise floor of %s is %.*f %%", tree_get_text(noise, "device"),
+            decimals(of_case), of_case);
+    if (!isnan(of_configurations))
+        fprintf(stderr, " for a case, %.*f %% for all cases of a strategy",
+                decimals(100 * of_configurations), 100 * of_configurations);
+    fprintf(stderr, "%s%s\n", how, when);
+}
+
+static size_t devices_of(const json_t *root)
+{
+    return json_array_size(json_object_get(json_object_get(root, "context"), "devices"));
+}
+
+static bool take_noise(void *context, const char *path, const json_t *root)
+{
+    struct result *result = context;
+    (void)path;
+    size_t i = noise_take(result->root, root);
+    const json_t *all = json_object_get(result->root, "noise"), *noise;
+    for (; (noise = json_array_get(all, i)); i++)
+        tell(noise, ", measured at ", tree_get_text(noise, "measured_at"));
+    return json_array_size(all) == devices_of(result->root);
+}
+
+/* Takes into the result the newest floor of each of its devices from the files below `results`, and
+ * says on stderr what it is and when it was measured. */
+static void run_noise_known(struct result *result, const char *results)
+{
+    newest_results(results, "noise", take_noise, result);
+}
+
+/* Measures the floor from the rounds of a finished A/A run and says what it is, or why there is
+ * none: that the cases failed is the result's own matter. */
+static void run_noise_measured(struct result *result)
+{
+    struct error error = {0};
+    const json_t *noise;
+    if (noise_measure(result->root, &error)) {
+        fprintf(stderr, "gamut: %s\n", error.text);
+        return;
+    }
+    for (size_t i = 0; (noise = json_array_get(json_object_get(result->root, "noise"), i)); i++)
+        tell(noise, ": what runs of the same build differ by", "");
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
 
 /* Everything that lives as long as a run. */
 struct run {
