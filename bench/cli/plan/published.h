@@ -94,4 +94,11 @@ int published_count(struct published_table *table, int64_t time_limit_ns, struct
 /* "fewer", "equal" or "more" bytes than published; "" where nothing was, or there is no fun. */
 const char *published_verdict(const struct published_row *row, enum published_verdict verdict);
 
+enum plan_format { PLAN_AS_TABLE, PLAN_AS_JSON, PLAN_AS_CSV };
+
+/* Prints the table of the file at `path` to stdout. On an error, of published_read or of
+ * published_count, it prints nothing. */
+int plan_published(const char *path, enum plan_format format, int64_t time_limit_ns,
+                   struct error *error);
+
 #endif

@@ -1,19 +1,268 @@
-/* A comparison as text. Everything is read from the tree. */
+/* A comparison as text, Markdown and CSV. Everything is read from the tree. */
+#include "record/compare/compare_grid.h"
+
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "record/facts/case.h"
-#include "record/compare/compare_grid.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 
-/* ---- what stands around the rows ------------------------------------------------------------ */
+/* ---- which rows ----------------------------------------------------------------------------- */
 
-static bool is_true(const json_t *object, const char *key)
+static bool is_verdict(const json_t *row, const char *verdict)
 {
-    return json_is_true(json_object_get(object, key));
+    return strcmp(tree_get_text(row, "verdict"), verdict) == 0;
 }
+
+static bool is_true(const json_t *row, const char *key)
+{
+    return json_is_true(json_object_get(row, key));
+}
+
+static bool is_over_cases(const json_t *row)
+{
+    return json_object_get(row, "cases");
+}
+
+/* What decides the outcome, the worst first; 0: it decides nothing. */
+static int severity(const json_t *row)
+{
+    if (is_verdict(row, "wrong"))
+        return 4;
+    if (is_verdict(row, "gone"))
+        return 3;
+    if (is_true(row, "regression"))
+        return 2;
+    return is_verdict(row, "unsure") && is_true(row, "gated");
+}
+
+static bool is_shown(const json_t *row, enum compare_show show)
+{
+    const bool is_exact = strcmp(tree_get_text(row, "kind"), "exact") == 0;
+    switch (show) {
+    case COMPARE_SHOW_ALL:
+        break;
+    case COMPARE_SHOW_CHANGED:
+        return !is_verdict(row, "same") &&
+               (!is_verdict(row, "unsure") || is_exact || is_true(row, "gated"));
+    case COMPARE_SHOW_WORST:
+        return severity(row) > 0;
+    }
+    return true;
+}
+
+/* How far a ratio is from 1, to either side. */
+static double distance(const json_t *row)
+{
+    const double ratio = tree_get_number(row, "ratio");
+    return ratio > 0 ? fabs(log(ratio)) : INFINITY;
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+    const int order = severity(y) - severity(x);
+    const double far_x = distance(x), far_y = distance(y);
+    if (order || far_x != far_y)
+        return order ? order : (far_x < far_y) - (far_x > far_y);
+    return strcmp(tree_get_text(x, "id"), tree_get_text(y, "id"));
+}
+
+json_t *compare_select(const json_t *comparison, enum compare_show show)
+{
+    const json_t *all = json_object_get(comparison, "rows");
+    json_t *row, *selected = tree_array();
+    const json_t **rows = must_alloc(json_array_size(all) * sizeof(json_t *));
+    size_t i, count = 0;
+    json_array_foreach(all, i, row)
+    {
+        if (is_shown(row, show))
+            rows[count++] = row;
+    }
+    if (show == COMPARE_SHOW_WORST && count)
+        qsort(rows, count, sizeof(json_t *), worst_first);
+    for (i = 0; i < count; i++)
+        tree_append(selected, json_incref((json_t *)rows[i]));
+    free(rows);
+    return selected;
+}
+
+/* ---- cells ---------------------------------------------------------------------------------- */
+
+static void add_number(struct text_grid *grid, const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+    const char *unit = tree_get_text(row, "unit");
+    const double number = json_number_value(value);
+    if (json_is_string(value))
+        text_grid_add(grid, "%s", json_string_value(value));
+    else if (!json_is_number(value))
+        text_grid_skip(grid, 1);
+    else if (strcmp(unit, "ns") == 0)
+        text_grid_add_ns(grid, number);
+    else if (strcmp(unit, "bytes") == 0)
+        text_grid_add_bytes(grid, (uint64_t)number);
+    else
+        text_grid_add(grid, strcmp(unit, "ratio") == 0 ? "%.4g" : "%.0f", number);
+}
+
+/* "+1.4 %", or "x12.3" where a percentage says little. */
+static void part_text(char out[32], double ratio)
+{
+    if (ratio >= 10)
+        snprintf(out, 32, "x%.3g", ratio);
+    else
+        snprintf(out, 32, "%+.1f %%", 100 * (ratio - 1));
+}
+
+static const char *change_cell(struct arena *arena, const json_t *row)
+{
+    const double base = tree_get_number(row, "base"), candidate = tree_get_number(row, "new");
+    const double ratio = tree_get_number(row, "ratio");
+    const json_t *ci = json_object_get(row, "ci");
+    char part[32] = "", lo[32], hi[32], amount[32];
+    if (!isnan(ratio))
+        part_text(part, ratio);
+    if (strcmp(tree_get_text(row, "kind"), "sampled") == 0) {
+        if (!json_is_array(ci))
+            return *part ? arena_copy(arena, part, strlen(part)) : "-";
+        part_text(lo, tree_to_number(json_array_get(ci, 0)));
+        part_text(hi, tree_to_number(json_array_get(ci, 1)));
+        return arena_printf(arena, "%s [%s, %s]", part, lo, hi);
+    }
+    if (isnan(base) || isnan(candidate))
+        return "-";
+    if (base == candidate)
+        return "0";
+    if (strcmp(tree_get_text(row, "unit"), "bytes") == 0)
+        text_bytes(amount, (uint64_t)fabs(candidate - base));
+    else
+        snprintf(amount, sizeof amount,
+                 strcmp(tree_get_text(row, "unit"), "ratio") == 0 ? "%.4g" : "%.0f",
+                 fabs(candidate - base));
+    return arena_printf(arena, "%s%s%s%s", candidate > base ? "+" : "-", amount, *part ? ", " : "",
+                        part);
+}
+
+static const char *p_cell(struct arena *arena, const json_t *row)
+{
+    const double adjusted = tree_get_number(row, "p_adj"), own = tree_get_number(row, "p");
+    const double p = isnan(adjusted) ? own : adjusted;
+    if (strcmp(tree_get_text(row, "kind"), "exact") == 0)
+        return "exact";
+    if (isnan(p))
+        return "-";
+    return p < 0.0001 ? "<0.0001" : arena_printf(arena, "%.4f", p);
+}
+
+static bool is_effect(const json_t *row, const char *effect)
+{
+    return strcmp(tree_get_text(row, "effect"), effect) == 0;
+}
+
+/* A sign, the word, and what a reader has to know of it. */
+static const char *verdict_cell(struct arena *arena, const json_t *comparison, const json_t *row)
+{
+    const bool has_gates = json_object_size(json_object_get(comparison, "gates")) > 0;
+    const char *sign = " ", *remark = "", *reason = tree_get_text(row, "reason");
+    if (severity(row) > 2)
+        sign = "!";
+    else if (is_verdict(row, "unsure"))
+        sign = "?";
+    else if (is_effect(row, "worse"))
+        sign = "-";
+    else if (is_effect(row, "better"))
+        sign = "+";
+    if (is_true(row, "regression"))
+        remark = ", regression";
+    else if (is_effect(row, "worse") && severity(row) == 0 && has_gates)
+        remark = is_true(row, "gated") ? ", within its limit" : ", not gated";
+    return arena_printf(arena, "%s %s%s%s%s%s", sign, tree_get_text(row, "verdict"), remark,
+                        *reason ? " (" : "", reason, *reason ? ")" : "");
+}
+
+static enum text_grid_mood mood_of(const json_t *row)
+{
+    if (severity(row) > 2 || is_effect(row, "worse"))
+        return GRID_WORSE;
+    if (is_effect(row, "better"))
+        return GRID_BETTER;
+    return is_verdict(row, "unsure") ? GRID_UNSURE : GRID_PLAIN;
+}
+
+static void add_row(struct text_grid *grid, const json_t *comparison, const json_t *row)
+{
+    static const char *const key_names[] = {
+#define X(member) #member,
+        CASE_KEY_ALL_LIST(X)
+#undef X
+    };
+    struct arena *arena = &grid->arena;
+    struct text_grid_row *line = text_grid_add_row(grid);
+    const json_t *files = json_object_get(comparison, "new");
+    const size_t file = (size_t)json_integer_value(json_object_get(row, "file"));
+    const char *metric = tree_get_text(row, "metric");
+    const bool is_cold = strcmp(tree_get_text(row, "phase"), "cold") == 0;
+    line->mood_of = LINE_VERDICT;
+    line->mood = mood_of(row);
+    text_grid_add(grid, "%s", tree_get_text(json_array_get(files, file), "name"));
+    for (size_t i = 0; i < sizeof key_names / sizeof *key_names; i++)
+        text_grid_add(grid, "%s", tree_get_text(row, key_names[i]));
+    if (is_over_cases(row))
+        line->cell[LINE_WORKLOAD] =
+            arena_printf(arena, "all %.0f cases", tree_get_number(row, "cases"));
+    if (json_object_get(row, "experiment"))
+        line->cell[LINE_WORKLOAD] = arena_printf(arena, "%s %s", tree_get_text(row, "experiment"),
+                                                 tree_get_text(row, "row"));
+    text_grid_add(grid, "%s%s", *metric ? metric : "status", is_cold ? " (cold)" : "");
+    add_number(grid, row, "base");
+    add_number(grid, row, "new");
+    text_grid_add(grid, "%s", *metric ? change_cell(arena, row) : "-");
+    text_grid_add(grid, "%s", *metric ? p_cell(arena, row) : "-");
+    text_grid_add(grid, "%s", verdict_cell(arena, comparison, row));
+}
+
+/* What all rows have in a column that names them; NULL where they differ. Workload and strategy
+ * stand in every row even if they are the same, unless no row has them (rows of experiments). A row
+ * over all cases has no dataset of its own, so it does not count for that column. */
+static const char *constant(const struct text_grid *grid, const json_t *rows, size_t column)
+{
+    const char *cell = NULL;
+    for (size_t i = 0; i < grid->row_count; i++) {
+        if (column == LINE_DATASET && is_over_cases(json_array_get(rows, i)))
+            continue;
+        if (cell && strcmp(grid->row[i].cell[column], cell) != 0)
+            return NULL;
+        cell = grid->row[i].cell[column];
+    }
+    if (!cell && grid->row_count)
+        cell = grid->row[0].cell[column];
+    const bool is_name = column == LINE_WORKLOAD || column == LINE_STRATEGY;
+    return is_name && cell && *cell ? NULL : cell;
+}
+
+struct text_grid compare_grid_of(const json_t *comparison, const json_t *rows)
+{
+    struct text_grid grid = text_grid_of(
+        "file|workload|dataset^1|merge^2|release^4|strategy|device^1|residency^3|metric|>base^6|"
+        ">new^5|>change|>p^7|~verdict");
+    grid.indent = 2;
+    grid.complete = "--format csv has all";
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        add_row(&grid, comparison, json_array_get(rows, i));
+    for (size_t c = LINE_FILE; c <= LINE_RESIDENCY; c++) {
+        const char *once = constant(&grid, rows, c);
+        grid.column[c].hidden = once;
+        grid.column[c].once = c == LINE_FILE ? NULL : once;
+    }
+    return grid;
+}
+
+/* ---- what stands around the rows ------------------------------------------------------------ */
 
 static void print_file(const char *which, const json_t *file, const char *end, FILE *out)
 {

@@ -1,5 +1,7 @@
 /* A comparison as JSON. */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "record/compare/compare_internal.h"
@@ -142,15 +144,12 @@ static json_t *describe_file(const struct compare_file *file)
 {
     const json_t *run = json_object_get(file->root, "run");
     const json_t *tool = json_object_get(json_object_get(file->root, "context"), "tool");
-    json_t *out = tree_object();
-    tree_put(out, "name", tree_text(file->name));
-    tree_put(out, "run", tree_share(run, "id"));
-    tree_put(out, "started_at", tree_share(run, "started_at"));
-    tree_put(out, "status", tree_share(run, "status"));
-    tree_put(out, "rounds", tree_share(run, "rounds"));
-    tree_put(out, "git_rev", tree_share(tool, "git_rev"));
-    tree_put(out, "git_dirty", tree_share(tool, "git_dirty"));
-    tree_put(out, "cases", tree_count(json_array_size(json_object_get(file->root, "cases"))));
+    json_t *out =
+        tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", tree_text(file->name), "run",
+                  tree_share(run, "id"), "started_at", tree_share(run, "started_at"), "status",
+                  tree_share(run, "status"), "rounds", tree_share(run, "rounds"), "git_rev",
+                  tree_share(tool, "git_rev"), "git_dirty", tree_share(tool, "git_dirty"), "cases",
+                  tree_count(json_array_size(json_object_get(file->root, "cases"))));
     if (compare_experiment_rows(file->root))
         tree_put(out, "experiment_rows", tree_count(compare_experiment_rows(file->root)));
     return out;
@@ -169,12 +168,9 @@ static json_t *mean_of(const struct comparer *c, size_t file)
         logarithms += row->shift.estimate;
         count++;
     }
-    json_t *out = tree_object();
-    tree_put(out, "file", tree_count(file));
-    tree_put(out, "metric", tree_text("wall_ns"));
-    tree_put(out, "cases", tree_count(count));
-    tree_put(out, "ratio", tree_number(count ? ratio_of(logarithms / (double)count) : NAN));
-    return out;
+    return tree_pack("{s:o, s:s, s:o, s:o}", "file", tree_count(file), "metric", "wall_ns", "cases",
+                     tree_count(count), "ratio",
+                     tree_number(count ? ratio_of(logarithms / (double)count) : NAN));
 }
 
 /* How many rows have which verdict: of all, and of the gated ones. */
@@ -192,14 +188,23 @@ static json_t *count_verdicts(const struct comparer *c, bool gated)
     return out;
 }
 
-static void put_notes(json_t *tree, const struct comparer *c)
+static void __attribute__((format(printf, 2, 3))) add_note(json_t *notes, const char *format, ...)
 {
-    size_t count;
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    tree_append(notes, tree_text(text));
+}
+
+/* What a reader has to know of the comparison as a whole, in sentences. */
+static json_t *notes_of(const struct comparer *c)
+{
+    size_t count, too_few = 0;
     const struct counter_info *list = counter_list(&count);
     json_t *notes = tree_array();
-    char text[256];
     unsigned least = 0;
-    size_t too_few = 0;
     for (size_t i = 0; i < c->row_count; i++) {
         const struct compare_row *row = &c->rows[i];
         if (!row->has_test || !row->gate || row->cases)
@@ -207,42 +212,24 @@ static void put_notes(json_t *tree, const struct comparer *c)
         least = least ? least : rank_least_rounds(compare_least_alpha(c, row), c->by);
         too_few += row->base_rounds < least && row->candidate_rounds < least;
     }
-    if (too_few) {
-        snprintf(text, sizeof text,
+    if (too_few)
+        add_note(notes,
                  "%u gated times: a change of one can be established with %u rounds and more; %zu "
                  "of them have fewer",
                  c->family[0], least, too_few);
-        tree_append(notes, tree_text(text));
-    }
     if (c->leave_out_times)
-        tree_append(notes, tree_text("times are left out: they are not comparable"));
-    if (c->alone_count) {
-        snprintf(text, sizeof text, "%zu cases have no counterpart that was run", c->alone_count);
-        tree_append(notes, tree_text(text));
-    }
-    if (c->other_bits_count) {
-        snprintf(text, sizeof text, "%zu answers differ in bits, each within what its check allows",
+        add_note(notes, "times are left out: they are not comparable");
+    if (c->alone_count)
+        add_note(notes, "%zu cases have no counterpart that was run", c->alone_count);
+    if (c->other_bits_count)
+        add_note(notes, "%zu answers differ in bits, each within what its check allows",
                  c->other_bits_count);
-        tree_append(notes, tree_text(text));
-    }
     for (size_t i = 0; i < count; i++)
         for (int side = 0; side < 2; side++)
-            if (c->lacks[side][i]) {
-                snprintf(text, sizeof text, "%s was not counted in %s: it is not compared",
-                         list[i].name, side ? "a new file" : "the base");
-                tree_append(notes, tree_text(text));
-            }
-    tree_put(tree, "notes", notes);
-}
-
-static json_t *describe_by(const struct comparer *c)
-{
-    if (!c->by)
-        return json_null();
-    json_t *by = tree_object();
-    tree_put(by, "member", tree_text(c->by));
-    tree_put(by, "value", tree_text(c->by_value));
-    return by;
+            if (c->lacks[side][i])
+                add_note(notes, "%s was not counted in %s: it is not compared", list[i].name,
+                         side ? "a new file" : "the base");
+    return notes;
 }
 
 json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
@@ -250,7 +237,7 @@ json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
                      const json_t *differences, bool is_comparable)
 {
     enum compare_outcome outcome = is_comparable ? COMPARE_ok : COMPARE_incomparable;
-    json_t *tree = tree_object(), *files = tree_array(), *means = tree_array();
+    json_t *files = tree_array(), *means = tree_array();
     json_t *rows = tree_array();
     for (size_t i = 0; i < c->row_count; i++) {
         const enum compare_outcome part = outcome_of(&c->rows[i]);
@@ -265,23 +252,16 @@ json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
         tree_append(files, describe_file(&candidate[i]));
         tree_append(means, mean_of(c, i));
     }
-    tree_put(tree, "schema", tree_text(COMPARE_SCHEMA));
-    tree_put(tree, "verdict", tree_text(outcome_names[outcome]));
-    tree_put(tree, "alpha", tree_number(c->options->alpha));
-    tree_put(tree, "threshold", tree_number(c->options->threshold));
-    tree_put(tree, "gates", gates_to_json(&c->options->gates));
-    tree_put(tree, "forced", json_boolean(c->options->force));
-    tree_put(tree, "base", describe_file(base));
-    tree_put(tree, "new", files);
-    tree_put(tree, "by", describe_by(c));
-    tree_put(tree, "context_diff", json_incref((json_t *)differences));
-    put_notes(tree, c);
-    tree_put(tree, "pairs", tree_count(c->pair_count));
-    tree_put(tree, "gated_tests", tree_count(c->family[0]));
-    tree_put(tree, "gated_tests_over_cases", tree_count(c->family[1]));
-    tree_put(tree, "verdicts", count_verdicts(c, false));
-    tree_put(tree, "gated_verdicts", count_verdicts(c, true));
-    tree_put(tree, "means", means);
-    tree_put(tree, "rows", rows);
-    return tree;
+    json_t *by =
+        c->by ? tree_pack("{s:s, s:s}", "member", c->by, "value", c->by_value) : json_null();
+    return tree_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o}",
+        "schema", COMPARE_SCHEMA, "verdict", outcome_names[outcome], "alpha",
+        tree_number(c->options->alpha), "threshold", tree_number(c->options->threshold), "gates",
+        gates_to_json(&c->options->gates), "forced", c->options->force, "base", describe_file(base),
+        "new", files, "by", by, "context_diff", differences, "notes", notes_of(c), "pairs",
+        tree_count(c->pair_count), "gated_tests", tree_count(c->family[0]),
+        "gated_tests_over_cases", tree_count(c->family[1]), "verdicts", count_verdicts(c, false),
+        "gated_verdicts", count_verdicts(c, true), "means", means, "rows", rows);
 }
