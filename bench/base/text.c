@@ -210,6 +210,16 @@ int text_nearest(const char *word, const char *(*name)(void *context, size_t i),
     return nearest;
 }
 
+bool text_next_item(const char **list, char *item, size_t size)
+{
+    if (!**list)
+        return false;
+    const size_t length = strcspn(*list, ",");
+    snprintf(item, size, "%.*s", (int)length, *list);
+    *list += length + ((*list)[length] == ',');
+    return true;
+}
+
 int text_unknown(struct error *error, const char *word,
                  const char *(*name)(void *context, size_t i), void *context, const char *format,
                  ...)

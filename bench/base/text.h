@@ -41,6 +41,10 @@ bool text_glob(const char *pattern, const char *name);
  * to be what was meant. `name(context, i)` yields the i-th name, NULL after the last. */
 int text_nearest(const char *word, const char *(*name)(void *context, size_t i), void *context);
 
+/* Copies the next item of a comma list to `item`, cut to size - 1 bytes, and moves *list past it.
+ * False at the end of the list. */
+bool text_next_item(const char **list, char *item, size_t size);
+
 /* Sets ERR_USAGE for a word that is none of these names: "there is no strategy 'pol' (did you mean
  * pool?); there are: raw, pool". The format gives what stands before the word. */
 int text_unknown(struct error *error, const char *word,

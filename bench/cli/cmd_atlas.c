@@ -53,24 +53,6 @@ struct session {
     bool interrupted;
 };
 
-static bool is_on(const struct session *s, enum atlas_flag flag)
-{
-    return s->line->flag[flag].number != 0;
-}
-
-static struct recording_facts facts_of(const struct session *s)
-{
-    const struct flag_value *flag = s->line->flag;
-    return (struct recording_facts){.line = s->line,
-                                    .devices = flag[ATLAS_DEVICE].text,
-                                    .out = flag[ATLAS_OUT].text,
-                                    .force = is_on(s, ATLAS_FORCE),
-                                    .no_save = is_on(s, ATLAS_NO_SAVE),
-                                    .results = flag[ATLAS_RESULTS].text,
-                                    .seed = flag[ATLAS_SEED].number,
-                                    .rounds = 1};
-}
-
 /* ---- one device ---- */
 
 /* One line that is written over on a terminal; elsewhere a line when something else begins. */
@@ -92,7 +74,7 @@ static void listen(void *context, const char *doing, const struct atlas *atlas)
 
 static void measure(struct session *s, const struct found_device *found)
 {
-    const struct atlas_options options = {.quick = is_on(s, ATLAS_QUICK),
+    const struct atlas_options options = {.quick = s->line->flag[ATLAS_QUICK].number != 0,
                                           .seed = s->line->flag[ATLAS_SEED].number};
     struct atlas atlas;
     struct error error = {0};
@@ -133,9 +115,8 @@ static int measure_all(struct session *s, struct error *error)
 
 static int run_session(struct session *s)
 {
-    const struct recording_facts facts = facts_of(s);
     struct error error = {0};
-    int code = recording_open(&s->recording, &facts, &error);
+    int code = recording_open(&s->recording, s->line, &error);
     if (code == ERR_NOT_FOUND) {
         report_error(&error);
         return EXIT_NOTHING_RAN;

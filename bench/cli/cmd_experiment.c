@@ -60,19 +60,6 @@ struct session {
     bool on_terminal, interrupted;
 };
 
-static struct recording_facts facts_of(const struct session *s)
-{
-    const struct flag_value *flag = s->line->flag;
-    return (struct recording_facts){.line = s->line,
-                                    .devices = flag[EXPERIMENT_DEVICE].text,
-                                    .out = flag[EXPERIMENT_OUT].text,
-                                    .force = flag[EXPERIMENT_FORCE].number != 0,
-                                    .no_save = flag[EXPERIMENT_NO_SAVE].number != 0,
-                                    .results = flag[EXPERIMENT_RESULTS].text,
-                                    .seed = flag[EXPERIMENT_SEED].number,
-                                    .rounds = (unsigned)flag[EXPERIMENT_ROUNDS].number};
-}
-
 static int make_task(const struct session *s, const char *spec, struct experiment_task *task,
                      struct error *error)
 {
@@ -220,11 +207,10 @@ static int print_at_the_end(const struct session *s, struct error *error)
 
 static int run_session(struct session *s)
 {
-    const struct recording_facts facts = facts_of(s);
     struct error error = {0};
     int code = check_words(s, &error);
     if (!code)
-        code = recording_open(&s->recording, &facts, &error);
+        code = recording_open(&s->recording, s->line, &error);
     if (code == ERR_NOT_FOUND) {
         report_error(&error);
         return EXIT_NOTHING_RAN;

@@ -134,15 +134,12 @@ static int choose_charts(const char *list, struct plot *plot, struct error *erro
     for (size_t c = 0; !plot->by_name && (chart = chart_at(c)); c++)
         if (all || !chart->on_request)
             plot->charts[count++] = chart;
-    while (plot->by_name && *list) {
-        char name[64];
-        const size_t length = strcspn(list, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, list);
+    char name[64];
+    while (plot->by_name && text_next_item(&list, name, sizeof name)) {
         if (chart_find(name, &chart, error))
             return error->code = ERR_USAGE;
         if (count + 1 < CHARTS_MOST)
             plot->charts[count++] = chart;
-        list += length + (list[length] == ',');
     }
     return 0;
 }
@@ -150,19 +147,11 @@ static int choose_charts(const char *list, struct plot *plot, struct error *erro
 /* "svg,dumb" as gnuplot's scripts read it: "svg dumb". */
 static int choose_terminals(const char *list, struct text *terminals, struct error *error)
 {
-    while (*list) {
-        const size_t length = strcspn(list, ",");
-        struct text name = {0};
-        text_add(&name, "%.*s", (int)length, list);
-        bool known = has_word("svg png dumb", name.data);
-        if (known)
-            text_add(terminals, "%s%s", terminals->length ? " " : "", name.data);
-        else
-            error_set(error, ERR_USAGE, "--term is '%s': it can be svg, png and dumb", name.data);
-        text_free(&name);
-        if (!known)
-            return ERR_USAGE;
-        list += length + (list[length] == ',');
+    char name[64];
+    while (text_next_item(&list, name, sizeof name)) {
+        if (!has_word("svg png dumb", name))
+            return error_set(error, ERR_USAGE, "--term is '%s': it can be svg, png and dumb", name);
+        text_add(terminals, "%s%s", terminals->length ? " " : "", name);
     }
     return 0;
 }
@@ -182,14 +171,10 @@ static unsigned terminal_columns(void)
 
 static bool is_listed(const char *list, const char *name)
 {
-    while (*list) {
-        char pattern[160];
-        const size_t length = strcspn(list, ",");
-        snprintf(pattern, sizeof pattern, "%.*s", (int)length, list);
+    char pattern[160];
+    while (text_next_item(&list, pattern, sizeof pattern))
         if (text_glob(pattern, name))
             return true;
-        list += length + (list[length] == ',');
-    }
     return false;
 }
 

@@ -54,14 +54,24 @@ void record_devices(struct result *result, const struct found_device *devices, s
     free(gpus);
 }
 
-static int check_file(const struct recording_facts *facts, struct error *error)
+/* The value of a flag that the command has. */
+static struct flag_value value_of(const struct command_line *line, const char *name)
 {
+    const struct flag *flag = line->command->flags;
+    while (strcmp(flag->name, name) != 0)
+        flag++;
+    return line->flag[flag - line->command->flags];
+}
+
+static int check_file(const struct command_line *line, struct error *error)
+{
+    const char *out = value_of(line, "out").text;
     struct stat status;
-    if (facts->out && facts->no_save)
+    if (out && value_of(line, "no-save").number)
         return error_set(error, ERR_USAGE, "--out and --no-save exclude each other");
-    if (facts->out && !facts->force && stat(facts->out, &status) == 0)
+    if (out && !value_of(line, "force").number && stat(out, &status) == 0)
         return error_set(error, ERR_IO, "%s exists: use --force to replace it, or another name",
-                         facts->out);
+                         out);
     return 0;
 }
 
@@ -75,39 +85,39 @@ static int check_devices(const struct recording *recording, struct error *error)
     return 0;
 }
 
-static int begin(struct recording *recording, const struct recording_facts *facts,
-                 struct error *error)
+static int begin(struct recording *recording, const struct command_line *line, struct error *error)
 {
-    const struct command_line *line = facts->line;
+    const char *out = value_of(line, "out").text;
     json_t *options = record_flags(line->command->flags, line->flag);
+    const json_t *rounds = json_object_get(options, "rounds");
     const struct result_run run = {.argc = line->argc,
                                    .argv = line->argv,
-                                   .seed = facts->seed,
-                                   .rounds = facts->rounds,
+                                   .seed = value_of(line, "seed").number,
+                                   .rounds = rounds ? (unsigned)json_integer_value(rounds) : 1,
                                    .options = options};
     int code = result_create(&recording->result, &run, error);
     json_decref(options);
     if (code)
         return code;
     record_devices(&recording->result, recording->devices, recording->device_count);
-    if (facts->out)
-        text_add(&recording->path, "%s", facts->out);
-    else if (!facts->no_save)
-        result_path(recording->result.root, facts->results, &recording->path);
+    if (out)
+        text_add(&recording->path, "%s", out);
+    else if (!value_of(line, "no-save").number)
+        result_path(recording->result.root, value_of(line, "results").text, &recording->path);
     return recording_save(recording, error);
 }
 
-int recording_open(struct recording *recording, const struct recording_facts *facts,
+int recording_open(struct recording *recording, const struct command_line *line,
                    struct error *error)
 {
     setenv("OMP_WAIT_POLICY", "passive", 0); /* as gamut run does: the same host device */
-    int code = check_file(facts, error);
+    int code = check_file(line, error);
     if (!code)
-        code = devices_find(facts->devices, false, &recording->devices, &recording->device_count,
-                            NULL, error);
+        code = devices_find(value_of(line, "device").text, false, &recording->devices,
+                            &recording->device_count, NULL, error);
     if (!code)
         code = check_devices(recording, error);
-    return code ? code : begin(recording, facts, error);
+    return code ? code : begin(recording, line, error);
 }
 
 int recording_save(struct recording *recording, struct error *error)

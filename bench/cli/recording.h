@@ -23,20 +23,11 @@ struct recording {
     size_t device_count;
 };
 
-struct recording_facts {
-    const struct command_line *line;
-    const char *devices; /* --device */
-    const char *out;     /* --out, or NULL */
-    bool force, no_save; /* --force, --no-save */
-    const char *results; /* --results */
-    uint64_t seed;
-    unsigned rounds;
-};
-
 /* Begins a command that measures devices one by one: finds them, and writes a result without
- * measurements. ERR_USAGE where flags contradict each other or a device is a group,
- * ERR_IO where the file exists, ERR_NOT_FOUND where there is no such device. */
-int recording_open(struct recording *recording, const struct recording_facts *facts,
+ * measurements. The command has the flags device, seed, out, force, results and no-save, and perhaps
+ * rounds. ERR_USAGE where flags contradict each other or a device is a group, ERR_IO where the file
+ * exists, ERR_NOT_FOUND where there is no such device. */
+int recording_open(struct recording *recording, const struct command_line *line,
                    struct error *error);
 /* Writes the file as it is so far; nothing if there is no path. ERR_IO. */
 int recording_save(struct recording *recording, struct error *error);

@@ -34,7 +34,7 @@ uint32_t heap_random_words(struct random *random, enum heap_sizes sizes, uint32_
 struct churn {
     struct host_heap heap;
     struct random random;
-    uint32_t *live, *spare, *words; /* slots that are taken, and not; what was asked for, by slot */
+    uint32_t *live, *spare, *words; /* slots in use, spare slots; requested words by slot */
     uint32_t live_count, spare_count;
     uint64_t live_words;
     uint32_t commands[BATCH * COMMAND_WORDS];
@@ -51,22 +51,17 @@ static void churn_open(struct churn *c, const struct heap_churn *settings)
                                  .padding = settings->padding},
                         .random = {settings->seed},
                         .spare_count = slots};
-    c->heap.index = must_alloc(heap_index_words(settings->policy, slots + 1) * 4);
-    c->heap.arena = must_alloc((uint64_t)settings->arena_words * 4);
-    c->heap.slots = must_alloc((uint64_t)slots * SLOT_WORDS * 4);
     c->live = must_alloc(slots * sizeof *c->live);
     c->spare = must_alloc(slots * sizeof *c->spare);
     c->words = must_alloc(slots * sizeof *c->words);
     for (uint32_t i = 0; i < slots; i++)
         c->spare[i] = slots - 1 - i;
-    host_heap_init(&c->heap);
+    host_heap_open(&c->heap);
 }
 
 static void churn_close(struct churn *c)
 {
-    free(c->heap.index);
-    free(c->heap.arena);
-    free(c->heap.slots);
+    host_heap_close(&c->heap);
     free(c->live);
     free(c->spare);
     free(c->words);

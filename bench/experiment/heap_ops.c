@@ -321,23 +321,18 @@ static int ops_check_words(struct ops_run *r, enum device_heap_policy policy, st
     const struct device_heap_parts parts = device_heap_parts(r->heap, 0);
     const uint64_t index_words = heap_index_words(policy, parts.capacity);
     const uint64_t slot_words = (uint64_t)parts.slot_count * SLOT_WORDS;
-    struct host_heap host = {.index = must_alloc(index_words * 4),
-                             .arena = must_alloc(parts.words * 4ull),
-                             .slots = must_alloc(slot_words * 4),
-                             .words = parts.words,
+    struct host_heap host = {.words = parts.words,
                              .capacity = parts.capacity,
                              .slot_count = parts.slot_count,
                              .policy = policy,
                              .padding = DEVICE_HEAP_TIGHT};
-    host_heap_init(&host);
+    host_heap_open(&host);
     host_heap_ops(&host, r->log, (uint32_t)r->log_count, NULL, 0);
     int code = ops_compare(r, "index", parts.index, host.index, index_words, error);
     if (!code)
         code = ops_compare(r, "address buffer", device_heap_slots(r->heap), host.slots, slot_words,
                            error);
-    free(host.index);
-    free(host.arena);
-    free(host.slots);
+    host_heap_close(&host);
     return code;
 }
 

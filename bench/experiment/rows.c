@@ -28,14 +28,9 @@ bool experiment_strategy(const struct experiment_settings *settings, bool uses_a
                          char out[EXPERIMENT_WORD_MAX])
 {
     const char *at = !uses_allocator ? "-" : settings->strategies ? settings->strategies : "";
-    for (; *at; at += strspn(at, ",")) {
-        const size_t length = strcspn(at, ",");
-        if (i-- == 0) {
-            snprintf(out, EXPERIMENT_WORD_MAX, "%.*s", (int)length, at);
+    while (text_next_item(&at, out, EXPERIMENT_WORD_MAX))
+        if (*out && i-- == 0)
             return true;
-        }
-        at += length;
-    }
     return false;
 }
 

@@ -2,6 +2,10 @@
  */
 #include "device_heap/heap_kernels.h"
 
+#include <stdlib.h>
+
+#include "base/arena.h"
+
 typedef uint32_t u32;
 typedef int32_t i32;
 typedef uint64_t u64;
@@ -83,6 +87,21 @@ const struct host_kernel heap_host_kernels[HEAP_KERNELS] = {
 };
 
 /* ---- for a mirror ---- */
+
+void host_heap_open(struct host_heap *h)
+{
+    h->index = must_alloc(heap_index_words(h->policy, h->capacity) * sizeof *h->index);
+    h->arena = must_alloc((uint64_t)h->words * sizeof *h->arena);
+    h->slots = must_alloc((uint64_t)h->slot_count * SLOT_WORDS * sizeof *h->slots);
+    host_heap_init(h);
+}
+
+void host_heap_close(struct host_heap *h)
+{
+    free(h->index);
+    free(h->arena);
+    free(h->slots);
+}
 
 void host_heap_init(const struct host_heap *h)
 {

@@ -32,6 +32,11 @@ struct host_heap {
 /* Words of an index with `capacity` entries. */
 uint64_t heap_index_words(enum device_heap_policy policy, uint64_t capacity);
 
+/* Allocates zeros for index, arena and slots, by the other members, and runs host_heap_init. */
+void host_heap_open(struct host_heap *heap);
+/* Frees them. */
+void host_heap_close(struct host_heap *heap);
+
 /* The kernels as functions. `index` and `slots` hold zeros before host_heap_init. */
 void host_heap_init(const struct host_heap *heap);
 /* counts may be NULL if counts_words is 0. */

@@ -80,14 +80,10 @@ static double predicted_of(const json_t *one_case)
 static bool is_claimed(const json_t *row, const json_t *key)
 {
     const char *list = tree_get_text(row, "not_under");
-    while (*list) {
-        char pattern[160];
-        size_t length = strcspn(list, ",");
-        snprintf(pattern, sizeof pattern, "%.*s", (int)length, list);
+    char pattern[160];
+    while (text_next_item(&list, pattern, sizeof pattern))
         if (text_glob(pattern, tree_get_text(key, "strategy")))
             return false;
-        list += length + (list[length] == ',');
-    }
     return json_object_get(row, "published");
 }
 

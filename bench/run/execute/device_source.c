@@ -88,16 +88,13 @@ static void open_mirror(struct source_heap *h, const struct device_heap_options 
     struct device_heap_parts parts = device_heap_parts(h->heap, 0);
     h->has_mirror = true;
     h->mirror = (struct host_heap){
-        .index = must_alloc(heap_index_words(o->policy, parts.capacity) * WORD_BYTES),
-        .arena = must_alloc((uint64_t)parts.words * WORD_BYTES),
-        .slots = must_alloc((uint64_t)parts.slot_count * SLOT_WORDS * WORD_BYTES),
         .words = parts.words,
         .capacity = parts.capacity,
         .slot_count = parts.slot_count,
         .policy = o->policy,
         .padding = o->padding,
     };
-    host_heap_init(&h->mirror);
+    host_heap_open(&h->mirror);
 }
 
 static int heap_open(void *context, uint64_t kernels, uint64_t memory, unsigned queue,
@@ -136,9 +133,7 @@ static int heap_close(void *context, uint64_t heap, struct error *error)
     (void)context, (void)error;
     struct source_heap *h = heap_of(heap);
     device_heap_close(h->heap);
-    free(h->mirror.index);
-    free(h->mirror.arena);
-    free(h->mirror.slots);
+    host_heap_close(&h->mirror);
     free(h);
     return 0;
 }

@@ -146,15 +146,11 @@ static int check_datasets(const struct reader *r, const struct selection *s)
 {
     for (size_t e = 0; e < s->entry_count; e++) {
         const char *list = s->datasets;
-        while (*list) {
-            char name[64];
-            size_t length = strcspn(list, ",");
-            snprintf(name, sizeof name, "%.*s", (int)length, list);
-            if (length >= sizeof name || !select_dataset(s->entries[e], name))
+        char name[64];
+        while (text_next_item(&list, name, sizeof name))
+            if (!select_dataset(s->entries[e], name))
                 return suite_fail(r, "dataset", "%s has no dataset '%s'", s->entries[e]->name,
                                   name);
-            list += length + (list[length] == ',');
-        }
     }
     return 0;
 }
@@ -296,15 +292,13 @@ void suite_close(struct suite *suite)
 
 static bool list_matches(const char *list, const char *name)
 {
-    while (list && *list) {
-        char pattern[128];
-        size_t length = strcspn(list, ",");
-        snprintf(pattern, sizeof pattern, "%.*s", (int)length, list);
+    char pattern[128];
+    if (!list)
+        return true;
+    while (text_next_item(&list, pattern, sizeof pattern))
         if (strcmp(pattern, "all") == 0 || text_glob(pattern, name))
             return true;
-        list += length + (list[length] == ',');
-    }
-    return !list;
+    return false;
 }
 
 static bool row_matches(const struct selection *row, const char *workloads, const char *datasets)
