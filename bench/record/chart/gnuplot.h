@@ -20,11 +20,13 @@ void gnuplot_label_block(const struct labels *labels, const char *columns, FILE 
 
 /* ---- variables: lines name='text' or name = number; of several of one name the last counts -- */
 
+/* Adds a text. Quotes in it are doubled, as gnuplot reads them, and line feeds become spaces. */
 void gnuplot_variable(struct text *out, const char *name, const char *text);
+/* Adds a number, with 12 digits. */
 void gnuplot_number(struct text *out, const char *name, double value);
-/* A list of words, each between double quotes. */
+/* Adds a list of words, each between double quotes. */
 void gnuplot_labels(struct text *out, const char *name, const struct labels *labels);
-/* The variables of a matrix: series (its columns), strategy, and note (what was skipped). */
+/* Adds the variables of a matrix: series (its columns), strategy, and note (what was skipped). */
 void gnuplot_matrix_variables(const struct matrix *matrix, struct text *out);
 /* Adds a line that says where the numbers come from: device, driver, revision, rounds, day. */
 void gnuplot_caption(const json_t *root, const char *device, struct text *out);

@@ -41,6 +41,7 @@ const json_t *case_next(const struct chart_subject *of, size_t *i);
 struct naming {
     bool dataset, merge, release, residency;
 };
+/* What differs between the cases of the subject's device, whatever else the subject has set. */
 struct naming naming_of(const struct chart_subject *of);
 /* Adds the name of a row: "canny" or "canny medium". */
 void naming_row(const struct naming *naming, const json_t *key, struct text *out);
@@ -78,11 +79,13 @@ struct matrix_rules {
  * error. */
 int matrix_make(const char *name, const struct chart_subject *of, const struct matrix_rules *rules,
                 struct matrix *matrix, struct error *error);
+/* The cell of a row and a column, which must be below the counts of their labels; NULL if empty. */
 const json_t *matrix_cell(const struct matrix *matrix, size_t row, size_t column);
 /* The number of rows without that of the mean. */
 size_t matrix_row_count(const struct matrix *matrix);
 /* Is this the row of the mean? */
 bool matrix_is_mean(const struct matrix *matrix, size_t row);
+/* Frees what matrix_make made. */
 void matrix_free(struct matrix *matrix);
 
 #endif
