@@ -36,7 +36,7 @@ union scalar {
 };
 
 const char *element_name(enum element element); /* "f32", … */
-size_t element_bytes(enum element element);
-bool element_is_float(enum element element);
+size_t element_bytes(enum element element);     /* the bytes of one element */
+bool element_is_float(enum element element);    /* f32 or f64 */
 
 #endif

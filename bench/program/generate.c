@@ -42,7 +42,7 @@ static unsigned strides_of(const struct name *array)
     return array->thread_rank + array->rank;
 }
 
-/* ---- bodies --------------------------------------------------------------------------------- */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 static const struct name *emit_name(const struct source *s, int name)
 {
@@ -166,7 +166,7 @@ static void emit_body(struct generator *g, const struct source *s)
     text_add(&g->out, "\n#line 1 \"generated after kernel %s\"\n}\n", k->name);
 }
 
-/* ---- parameters ----------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* The scalar that is the extent of dimension d and is used in the body, or NO_NAME: the compiler
  * may know that they are the same. */
@@ -250,7 +250,7 @@ static void emit_locals(struct generator *g, const struct source *s)
     }
 }
 
-/* ---- host ----------------------------------------------------------------------------------- */
+/* ---- host ------------------------------------------------------------------------------------ */
 
 /* Where the block begins that a slot says, in the arena that is argument `arena`. */
 static void emit_block(struct generator *g, unsigned arena, unsigned slots)
@@ -556,7 +556,7 @@ static void emit_gpu_kernel(struct generator *g, const struct source *s)
     text_add(&g->out, "}\n\n");
 }
 
-/* ---- kernels -------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static bool add_kernel_name(struct generator *g, const char *name)
 {

@@ -1,25 +1,31 @@
-/* Kernel source: one body, three languages.
+/* Kernel source: one body becomes OpenCL C, CUDA C or host C.
  *
- * The parameters of a generated kernel are, in this order: for each array of kernel->arrays its
- * memory, its offset (i64) and its strides (i64; thread dimensions of a private array first); then
- * kernel->scalars, of their own types; then the extents (i64), outermost first. Of an array in a
- * heap that the device runs itself the memory is the heap's arena and the offset one in the array's
- * block; behind its strides come the address buffer, the number of the first word of its slot (i64)
- * and the heap's index. Once the heap has failed such a kernel does nothing. The statements that
- * move data (copy, concat, with, replicate, iota) are kernels as well, made here for the ranks and
- * types that a program uses:
+ * A generated kernel has these parameters, in this order:
+ *
+ *   1. For each array of kernel->arrays: its memory, its offset (i64) and its strides (i64; those
+ *      of a private array begin with the thread's dimensions). For an array in a device heap the
+ *      memory is the heap's arena and the offset is one in the array's block; three more parameters
+ *      follow the strides: the address buffer, the number of the first word of the array's slot
+ *      (i64), and the heap's index. Such a kernel does nothing once the heap has refused a command.
+ *   2. kernel->scalars, of their own types.
+ *   3. The extents (i64), outermost first.
+ *
+ * Statements that move data (copy, concat, with, replicate, iota) run kernels as well. They are
+ * generated for the ranks and types that a program uses:
  *
  *   gamut_copy_<rank>_<bytes>   arrays to, from; extents; rank 1 also for late elements
  *   gamut_fill_<type>_<rank>    array to; scalar value; extents
  *   gamut_iota_<type>           array to; extent
  *
- * The text of a GPU language means something else for each enum kernel_form: the device defines
- * GAMUT_FORM as its number when it compiles. In all of them a thread computes what the body says
- * for its index, in the order that the body says; they differ in what is taken for granted:
+ * A GPU's compiler sees the text once for each form of the kernel (enum kernel_form): the device
+ * defines GAMUT_FORM as the form's number. In every form a thread computes what the body says for
+ * its index, in the order that the body says. The forms differ in what they assume of a launch:
  *
- *   KERNEL_ANY     nothing: 64-bit indices, and a thread may stride over y and z
+ *   KERNEL_ANY     nothing: indices have 64 bits, and a thread may stride over y and z
  *   KERNEL_NEAR    indices, and sums of index * stride in an array, fit 31 bits; the grid covers
- * all KERNEL_APART   and no array that is written shares memory with another array of the launch
+ *                  all
+ *   KERNEL_APART   as KERNEL_NEAR, and no written array shares memory with another array of the
+ *                  launch
  */
 #ifndef GAMUT_PROGRAM_GENERATE_H
 #define GAMUT_PROGRAM_GENERATE_H
@@ -27,9 +33,9 @@
 #include "base/kernel_language.h"
 #include "program/program.h"
 
-/* What the kernels know of a heap (its heap_layout.h has all of it): the words of a slot that say where
- * the block is, (index * stride) words into the arena, and the bits of the index's first word that
- * say that something was refused. */
+/* What kernels know of a device heap's layout (strategies/device_heap/heap_layout.h): the two words
+ * of a slot that locate the block, index * stride words into the arena; and the status bits, in
+ * word 0 of the heap's index, that report a refused command. */
 enum {
     KERNEL_SLOT_INDEX = 1,
     KERNEL_SLOT_STRIDE = 3,
@@ -43,19 +49,19 @@ struct kernels {
     const char *text;
     unsigned count;
     const char *const *names;
-    /* How many neighbours in y (in x, if rank 1) a thread of the kernel computes in turn where it
-     * is launched as KERNEL_APART; 1: just its own. */
+    /* By kernel: how many neighbours in y (in x, if the rank is 1) one thread computes, one after
+     * the other, in the form KERNEL_APART. 1: only its own item. */
     const unsigned *batches;
 };
 
-/* Everything that the funs of the program launch, for one language. Free with kernels_free. */
+/* Generates all kernels that the funs of the program launch. Free with kernels_free. */
 void program_generate(const struct program *program, enum kernel_language language,
                       struct kernels *kernels);
 void kernels_free(struct kernels *kernels);
-/* The number of a kernel by name; it must exist. */
+/* The number of the kernel with this name, which must exist. */
 unsigned kernels_find(const struct kernels *kernels, const char *name);
 
-/* The names of the data-moving kernels, in a buffer of the caller. */
+/* The names of the kernels that move data. Each writes to the caller's buffer and returns it. */
 enum { KERNEL_NAME_MAX = 64 };
 const char *kernel_copy_name(char name[KERNEL_NAME_MAX], unsigned rank, size_t element_bytes);
 const char *kernel_fill_name(char name[KERNEL_NAME_MAX], enum element element, unsigned rank);

@@ -4,11 +4,13 @@
 
 #include "program/program.h"
 
+/* An empty table. */
 struct name_table *names_new(void);
+/* Frees the table and the names of a fun. */
 void names_free(struct fun *fun);
 /* Gives a copied fun a table and names of its own. */
 void names_clone(struct fun *fun);
-/* Words of this language, and those that a kernel's C would take for something else. */
+/* Is the text a word of this language, or one with a meaning in a kernel's C? */
 bool name_is_reserved(const char *text);
 
 #endif

@@ -23,7 +23,7 @@ static int parse_binding(struct parser *p, const char *what)
     return parse_bind(p, text, at, &n);
 }
 
-/* ---- expressions of a statement ------------------------------------------------------------- */
+/* ---- expressions of a statement -------------------------------------------------------------- */
 
 static void parse_slice(struct parser *p, struct stm *s)
 {
@@ -328,7 +328,7 @@ static struct body parse_body(struct parser *p)
     return body;
 }
 
-/* ---- datasets: values by name, for the parameters and the results of the funs ----------------- */
+/* ---- datasets: values by name, for the parameters and the results of the funs ---------------- */
 
 static struct literal parse_literal(struct parser *p)
 {
@@ -405,7 +405,7 @@ static void parse_dataset(struct parser *p, struct dataset *dataset)
         parse_settings(p, &dataset->expects, &dataset->expect_count, true);
 }
 
-/* ---- the items of a file -------------------------------------------------------------------- */
+/* ---- the items of a file --------------------------------------------------------------------- */
 
 static void parse_fun(struct parser *p, struct fun *fun)
 {

@@ -1,4 +1,4 @@
-/* Inside the parser: the state that its files share. Not for others. */
+/* The state that the files of the parser share; no other file includes this header. */
 #ifndef GAMUT_PROGRAM_PARSER_H
 #define GAMUT_PROGRAM_PARSER_H
 
@@ -19,15 +19,15 @@ enum { NESTING_MAX = 200 }; /* of bodies and expressions: the parser recurses */
 
 struct parser {
     struct program *program;
-    struct fun *fun; /* whose names are bound, also those of a dataset */
+    struct fun *fun; /* the fun, or the names of the dataset, that new names are bound in */
     bool *in_scope;  /* by name number */
     unsigned in_scope_capacity;
-    const char *cursor; /* behind `token` */
+    const char *cursor; /* the text after `token` */
     struct source_position cursor_at;
-    struct token token; /* the next one, not yet taken */
+    struct token token; /* the next token, not taken yet */
     unsigned nesting;
     struct error *error;
-    jmp_buf failed; /* taken on the first error; everything allocated is in the arena */
+    jmp_buf failed; /* parser_fail jumps here; everything allocated is in the arena */
 };
 
 /* A growing list of ints that lives in the arena. */

@@ -1,4 +1,4 @@
-/* What stands in front of the kernels in each language, so that the same body means the same. */
+/* The text that precedes the kernels in each language, so that one body means the same in all. */
 #include "program/prelude.h"
 
 /* The C names of functions; OpenCL has one name for all types. Products and sums are not contracted
@@ -6,8 +6,8 @@
  *
  * GAMUT_FOR goes through a dimension whose grid may be smaller than it. An OpenCL grid never is,
  * and a loop there would keep PoCL from vectorising over x (11 GB/s without, 1.7 GB/s with); a CUDA
- * grid has at most 65535 blocks in y and z. Forms but KERNEL_ANY are launched on grids that cover
- * all.
+ * grid has at most 65535 blocks in y and z. Grids of the forms KERNEL_NEAR and KERNEL_APART cover
+ * the whole dimension.
  *
  * GAMUT_INT is the type of indices times strides: products of 64 bits take a GPU several
  * instructions each, and made a stencil on an H200 twice as slow as its memory. */

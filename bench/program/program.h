@@ -66,7 +66,7 @@ enum expr_op {
 struct expr {
     enum expr_op op;
     enum element type;
-    bool untyped; /* a literal, or made of literals: takes the type that is needed */
+    bool untyped; /* made of literals only: it takes the type that its context needs */
     struct source_position at;
     union {
         union scalar value;  /* EXPR_CONSTANT */
@@ -79,8 +79,8 @@ struct expr {
 
 enum name_kind { NAME_SCALAR, NAME_ARRAY, NAME_MEMORY };
 
-/* Where a memory lies, which is part of its type (as in Futhark's representation; PoCL too gives
- * each space an allocator of its own). X(name, text, sentence) */
+/* The space that a memory lies in is part of its type, as in Futhark's representation; PoCL too
+ * gives each space an allocator of its own. X(name, text, sentence) */
 #define SPACE_LIST(X)                                                                              \
     X(DEVICE, "device", "memory of the device")                                                    \
     X(PINNED, "pinned", "memory of the host that the device reaches")                              \
@@ -103,23 +103,24 @@ struct index_function {
 
 enum { NO_NAME = -1 };
 
-/* What is known of a name. Numbers of names are dense: 0 to fun->name_count - 1. */
+/* A name of a fun. Names are numbered from 0 to fun->name_count - 1. */
 struct name {
     const char *text;
     struct source_position at;
     enum name_kind kind;
-    enum element element; /* of a scalar or an array */
-    unsigned rank;        /* of an array */
+    enum element element; /* scalars and arrays */
+    unsigned rank;        /* arrays: the number of dimensions, with sizes in `shape` */
     struct expr *shape[RANK_MAX];
     bool unique; /* marked `*` */
-    int memory;  /* of an array: the name of its block, or NO_NAME */
+    int memory;  /* arrays: the name of the block, or NO_NAME */
     struct index_function index;
-    unsigned thread_rank; /* of a kernel's private array: dimensions that index has in front */
-    bool local;           /* of a kernel's local array: its memory is the work-group's */
-    bool scoped; /* a kernel's own or a loop's counter: others may have the text where this is not
-                    in scope */
-    enum space space;   /* of a memory */
-    struct expr *bytes; /* of a memory parameter: its size */
+    unsigned
+        thread_rank; /* private arrays of a kernel: the thread's dimensions in front of `index` */
+    bool local;      /* local arrays of a kernel: the memory is the work-group's */
+    /* A kernel's own name or a loop's counter: other names may have the same text elsewhere. */
+    bool scoped;
+    enum space space;   /* memories */
+    struct expr *bytes; /* memory parameters: the size */
 };
 
 /* ---- statements ---------------------------------------------------------------------------- */
@@ -146,9 +147,9 @@ enum stm_kind {
 
 /* One dimension of a slice. */
 struct slice_dim {
-    bool fixed;                 /* an index: the dimension is gone */
-    struct expr *start;         /* NULL: all of the dimension */
-    struct expr *length, *step; /* unless fixed; step NULL: 1 */
+    bool fixed;                 /* an index: the result does not have this dimension */
+    struct expr *start;         /* NULL: the whole dimension */
+    struct expr *length, *step; /* not set if `fixed`; step NULL: 1 */
 };
 
 struct body {
@@ -160,14 +161,14 @@ struct body {
 
 struct piece {
     int array;
-    bool copied; /* written `copy x`: the same meaning, kept for the reader */
+    bool copied; /* written `copy x`, which means the same; the printer writes it again */
 };
 
 struct loop {
     unsigned param_count;
     int *params;
-    struct expr **init_exprs; /* of scalar parameters, else NULL */
-    int *init_names;          /* of arrays and memories, else NO_NAME */
+    struct expr **init_exprs; /* initial values of scalar parameters; NULL for others */
+    int *init_names;          /* initial arrays and memories; NO_NAME for scalars */
     int counter;              /* `for counter < bound`, or NO_NAME */
     struct expr *bound;
     int condition; /* `while condition`, one of params, or NO_NAME */
@@ -185,18 +186,18 @@ struct stm {
     unsigned size_position; /* merge/size/size.h */
     unsigned out_count;
     int *outs;
-    struct expr *expr; /* also the condition of an if, the scalar value of an update (else NULL) */
-    int array;         /* the source; of an update, what is updated */
-    int value;         /* of an update: the array put in, or NO_NAME */
-    bool value_copied;
-    bool late;         /* of an element: nobody waits for it until its value is needed */
-    bool loop_carried; /* of a copy: it moves a loop's result into the loop's own buffer */
+    struct expr *expr; /* if: the condition; update: the scalar value, or NULL */
+    int array;         /* the source; update: the array that is updated */
+    int value;         /* update: the array that is put in, or NO_NAME */
+    bool value_copied; /* update: written `copy value` */
+    bool late;         /* element: the host does not wait for it until it needs the value */
+    bool loop_carried; /* copy: it moves a loop's result into the loop's own buffer */
     unsigned permutation[RANK_MAX];
-    unsigned slice_rank; /* of STM_SLICE, STM_UPDATE, STM_ELEMENT */
+    unsigned slice_rank; /* STM_SLICE, STM_UPDATE, STM_ELEMENT */
     struct slice_dim slice[RANK_MAX];
     unsigned piece_count;
     struct piece *pieces;
-    struct body *then, *otherwise; /* of an if */
+    struct body *then, *otherwise; /* if */
     struct loop *loop;
     struct kernel *kernel;
 };
@@ -206,8 +207,8 @@ struct stm {
 /* `x[i, j]` in a kernel's text. */
 struct access {
     int array;
-    bool written;      /* stands to the left of an assignment, or is incremented */
-    size_t begin, end; /* of the whole, in the text */
+    bool written;      /* it stands to the left of an assignment, or is incremented */
+    size_t begin, end; /* offsets of the whole access in the text */
     unsigned rank;
     struct {
         size_t begin, end;
@@ -215,31 +216,31 @@ struct access {
 };
 
 struct each {
-    size_t keyword, open, close; /* of `each`, `{` and `}` in the text */
+    size_t keyword, open, close; /* offsets of `each`, `{` and `}` in the text */
 };
 
-enum { DEVICE_NUMBER_MAX = 7 }; /* of `on` */
+enum { DEVICE_NUMBER_MAX = 7 }; /* the largest number after `on` */
 
 struct kernel {
     struct kernel *next; /* in fun->kernels */
     const char *name;    /* unique in the program */
     struct source_position at;
-    unsigned on; /* the number of the device that runs it, among those of a group; 0 unless said */
+    unsigned on; /* the number of the device in a group that runs the kernel: 0 without `on` */
     unsigned rank;
     int indices[RANK_MAX]; /* i32 scalars */
     struct expr *extents[RANK_MAX];
-    int *taken_over; /* for each out of the statement: the array whose place it takes, or NO_NAME */
+    int *taken_over; /* for each result: the array whose block and contents it takes, or NO_NAME */
     unsigned private_count;
     int *privates;
-    int item; /* of a group kernel: the i32 scalar of the item, else NO_NAME */
-    unsigned group_items;
+    int item; /* the i32 scalar that numbers the items of a work-group, or NO_NAME: no groups */
+    unsigned group_items; /* items in a work-group; 0: no groups */
     unsigned local_count;
     int *locals;
 
-    const char *text; /* between the braces */
+    const char *text; /* the text between the braces */
     size_t length;
     struct source_position text_at;
-    /* Found in the text: */
+    /* What the parser has found in the text: */
     unsigned access_count;
     struct access *accesses;
     unsigned each_count;
@@ -259,7 +260,7 @@ struct fun {
     struct source_position at;
     unsigned param_count;
     int *params;
-    struct expr *traffic; /* or NULL */
+    struct expr *traffic; /* the bytes that a run must move at least, or NULL */
     struct body body;
     struct kernel *kernels; /* last first */
     unsigned name_count;
@@ -307,82 +308,87 @@ struct program {
 
 /* ---- reading, checking, writing ------------------------------------------------------------ */
 
-/* Parses `text` (of `length` bytes, copied). ERR_PARSE with file:line:column, the line and what was
- * expected. Names, types and ranks are resolved; program_verify checks the rest. */
+/* Parses `text`, which has `length` bytes and is copied. Resolves names, types and ranks;
+ * program_verify checks the rest. ERR_PARSE gives file:line:column, the line and what was expected.
+ * Free *program with program_free, which takes NULL. */
 int program_parse(const char *path, const char *text, size_t length, struct program **program,
                   struct error *error);
 void program_free(struct program *program);
 
-/* Checks what README.md says the verifier refuses. */
+/* Checks all that "What the verifier refuses" in README.md lists. ERR_PARSE names the position. */
 int program_verify(const struct program *program, struct error *error);
 
 /* Gives memory to every array that has none yet (chapter 3 of the thesis): a block for each fresh
  * array, the source's block for each view, existential memory for branches and loops, a double
- * buffer and its copy for a loop whose result is fresh in every iteration. ERR_PARSE where an index
- * function cannot express a view. A program that is annotated throughout is left as it is. */
+ * buffer and its copy for a loop whose result is fresh in every iteration. ERR_PARSE if no index
+ * function expresses a view. A program that is annotated already does not change. */
 int program_annotate(struct program *program, struct error *error);
 
-/* Parse, verify, annotate, verify. */
+/* Parses, verifies, annotates and verifies again. *program is as that of program_parse. */
 int program_read(const char *path, const char *text, size_t length, struct program **program,
                  struct error *error);
 
-/* A program of this one fun, to be changed by passes. Names keep their numbers, kernels their names
- * and arguments. The fun's own program must outlive it (program_free). It has no datasets. */
+/* A program that holds a copy of `fun` alone, without datasets, for passes to change. Names keep
+ * their numbers, kernels their names and arguments. The fun's own program must outlive the copy.
+ * Free it with program_free. */
 struct program *program_clone(const struct fun *fun);
 
-/* The place of a view in its source's block, which is that of `source` changed by the statement
- * (alias, reshape, rearrange, slice, update): into *index. `source` need not be the name that the
- * statement mentions. False where an offset and strides cannot express it. */
+/* Sets *index to the index function of the view that `stm` (alias, reshape, rearrange, slice or
+ * update) makes of `source`. `source` need not be the name that the statement mentions. False if an
+ * offset and strides cannot express it. */
 bool program_view_index(struct program *program, const struct fun *fun, const struct stm *stm,
                         const struct name *source, struct index_function *index);
-/* The place of the part of `whole` that a slice statement or an update names. */
+/* Sets *index to the index function of the part of `whole` that a slice or an update names. */
 void program_slice_index(struct program *program, const struct stm *stm, const struct name *whole,
                          struct index_function *index);
 
-/* The program as text, at the level it is at. Owned by the caller (free). */
+/* The program as text, with memory if it is annotated. The caller frees it. */
 char *program_print(const struct program *program);
 
-/* Of the fun as a person wrote it, without comments, layout, datasets and other funs: how it is
- * annotated does not change it. Not 0. */
+/* A digest of the fun as a person wrote it. Comments, layout, annotations, datasets and other funs
+ * do not change it. Never 0. */
 uint64_t program_digest(const struct fun *fun);
 
-/* The start of a line of the program's text, counted from 1; NULL where there is none. */
+/* The start of a line of the program's text, counted from 1; NULL if there is no such line. */
 const char *program_line(const struct program *program, unsigned number);
 
-/* Formats "path:line:column: message", the line and a caret under the column. */
+/* Sets the error to "path:line:column: message", the line and a caret under the column, and returns
+ * `code`. */
 int program_error(const struct program *program, struct error *error, int code,
                   struct source_position at, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* The length of the comment, string or character of C that starts at s; 0 where none does. */
+/* The length of the comment, string or character of C that starts at s; 0 if none starts there. */
 size_t c_literal_length(const char *s);
 
 /* ---- names and expressions ----------------------------------------------------------------- */
 
-int fun_find(const struct fun *fun, const char *text, size_t length); /* or NO_NAME */
-/* A new name. Its text is made unique by appending digits when it is taken, unless both are scoped;
- * fun_find then finds the new one. */
+/* The number of the name with this text, or NO_NAME. */
+int fun_find(const struct fun *fun, const char *text, size_t length);
+/* Adds a name and returns its number. If the text is taken, digits are appended, unless both names
+ * are scoped: then fun_find finds the new one. */
 int fun_add_name(struct program *program, struct fun *fun, const char *text,
                  const struct name *properties);
 
+/* The i64 constant, in the program's arena; so are the expressions that the next functions make. */
 struct expr *expr_constant(struct program *program, int64_t value);
 /* a op b, with the constants 0 and 1 folded away. */
 struct expr *expr_binary(struct program *program, enum expr_op op, struct expr *a, struct expr *b);
-/* How tightly an operator binds, as in C: 1 (loosest) to 8, 9 for what is not infix. */
+/* How tightly an operator binds, as in C: 1 (loosest) to 8; 9 for operators that are not infix. */
 unsigned expr_binding(enum expr_op op);
 bool expr_equal(const struct expr *a, const struct expr *b); /* the same text */
 
-/* Offset and strides of an array, also where they are implied. */
+/* The offset and the stride of an array, spelt out or implied (row-major from 0). */
 struct expr *index_offset(struct program *program, const struct name *array);
 struct expr *index_stride(struct program *program, const struct name *array, unsigned dim);
-/* Bytes of a block that holds a fresh array of this type and shape. */
+/* The bytes of a block that holds a fresh array of this type and shape. */
 struct expr *array_bytes(struct program *program, const struct name *array);
 
-/* The value of an expression; values[i] is that of name i. ERR_PROGRAM for a division by zero or an
+/* Evaluates an expression; values[i] is the value of name i. ERR_PROGRAM: a division by zero or an
  * i64 overflow. */
 int expr_evaluate(const struct program *program, const struct expr *expr,
                   const union scalar *values, union scalar *result, struct error *error);
-/* value, of type `from`, as type `to`. */
+/* `value`, which has the type `from`, converted to the type `to`. */
 union scalar scalar_convert(union scalar value, enum element from, enum element to);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "program/program.h"
 
-/* ---- families: which arrays may share elements, and which are consumed -------------------------- */
+/* ---- families: which arrays may share elements, and which are consumed ----------------------- */
 
 /* Arrays that may share elements are in one *family* (union-find). Consuming an array ends the
  * family. A family remembers how many loops deep it began, because an array that is consumed in a
@@ -164,7 +164,7 @@ static const struct name *verify_name(const struct verifier *v, int n)
     return &v->fun->names[n];
 }
 
-/* ---- uniqueness ----------------------------------------------------------------------------- */
+/* ---- uniqueness ------------------------------------------------------------------------------ */
 
 static int use_array(struct verifier *v, int array, struct source_position at)
 {
@@ -196,7 +196,7 @@ static int consume(struct verifier *v, int array, struct source_position at)
     return 0;
 }
 
-/* ---- scopes and types ----------------------------------------------------------------------- */
+/* ---- scopes and types ------------------------------------------------------------------------ */
 
 static int check_expr(struct verifier *v, const struct expr *e, struct source_position at)
 {
@@ -291,7 +291,7 @@ static int check_view_memory(struct verifier *v, const struct stm *s, int out, i
     return 0;
 }
 
-/* ---- statements ----------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static int verify_body(struct verifier *v, const struct body *body);
 

@@ -38,7 +38,7 @@ static unsigned sizes_at(struct analysis *all, unsigned position)
     return s ? s->size_position : 0;
 }
 
-/* ---- in place ------------------------------------------------------------------------------- */
+/* ---- in place -------------------------------------------------------------------------------- */
 
 struct comparison {
     struct analysis *all;
@@ -95,7 +95,7 @@ enum merge_condition analysis_in_place(struct analysis *all, unsigned position, 
     return CONDITION_same_index;
 }
 
-/* ---- private arrays ------------------------------------------------------------------------- */
+/* ---- private arrays -------------------------------------------------------------------------- */
 
 /* Each thread's elements are those at its own number modulo the number of threads: then arrays with
  * the same strides for threads keep apart whatever their own shapes. */
@@ -146,7 +146,7 @@ enum merge_condition analysis_private(struct analysis *all, unsigned position, i
     return MERGE_ALLOWED;
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 bool analysis_enough_bytes(struct analysis *all, const struct expr *enough,
                            const struct expr *bytes, unsigned at)
@@ -158,7 +158,7 @@ bool analysis_enough_bytes(struct analysis *all, const struct expr *enough,
            sizes_at_least(all->sizes, a, b, sizes_at(all, at));
 }
 
-/* ---- other parts of a block ----------------------------------------------------------------- */
+/* ---- other parts of a block ------------------------------------------------------------------ */
 
 /* The part of an array that one access of a kernel touches, by all threads. */
 static struct region access_part(struct analysis *all, const struct region *whole,

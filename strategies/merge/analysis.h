@@ -1,5 +1,5 @@
-/* The analyses of one state of a fun, opened and closed together: what a pass knows before it
- * changes anything. After a pass has moved or removed statements the next one opens its own. */
+/* All analyses of one state of a fun, opened and closed together. A pass opens them before it
+ * changes anything; once it has moved or removed statements they are out of date. */
 #ifndef GAMUT_MERGE_ANALYSIS_H
 #define GAMUT_MERGE_ANALYSIS_H
 
@@ -13,33 +13,35 @@ struct analysis {
     struct outline *o;
     struct memory_map *map;
     struct numbers *numbers;
-    struct bound bound; /* only where merges may be vetoed (options.veto) */
+    struct bound bound; /* only if merges may be vetoed (options.veto) */
     struct sizes *sizes;
     struct kernel_access **kernels; /* by position; made when they are first asked for */
     struct arena arena;
 };
 
-/* `how` is what memory_map_new is told. */
+/* `how`: the flags of memory_map_new. */
 void analysis_open(struct analysis *a, struct merge *m, unsigned how);
 void analysis_close(struct analysis *a);
 
 /* ---- questions about the elements that statements touch ------------------------------------- */
 
-/* May the kernel at `position` write its result `out`, placed by `index`, over the arrays `killed`
- * that it reads, all of them in the same block? MERGE_ALLOWED or why not. */
+/* May the kernel at `position` write its result `out`, laid out by `index`, over the arrays
+ * `killed` that it reads, if all are in one block? Returns MERGE_ALLOWED or the condition that
+ * forbids it; *detail (`detail` may be NULL) then is a sentence with the reason. */
 enum merge_condition analysis_in_place(struct analysis *a, unsigned position, int out,
                                        const struct index_function *index, const int *killed,
                                        unsigned killed_count, const char **detail);
-/* May two private arrays of the kernel at `position` be in one block? */
+/* May the private arrays x and y of the kernel at `position` be in one block? Returns as above. */
 enum merge_condition analysis_private(struct analysis *a, unsigned position, int x, int y,
                                       const char **detail);
-/* Does the statement at `position` touch, of the array `touched`, only what is surely not part of
- * `array` in the place `index`? Both are in the same block, and both statements in the scope
- * `outer`: of loops inside of it all iterations count. */
+/* Both arrays are in one block, and `array` is laid out by `index`. Is it proved that the elements
+ * of `touched` that the statement at `position` touches are not elements of `array`? The statement,
+ * and the one that makes `array`, are in the scope `outer`; all iterations of loops inside it
+ * count. */
 bool analysis_elsewhere(struct analysis *a, unsigned position, int touched, int array,
                         const struct index_function *index, unsigned outer);
 
-/* Are `enough` bytes surely enough for `bytes`, as far as is known at position `at`? */
+/* Is it proved, from what is known at position `at`, that `enough` >= `bytes`? */
 bool analysis_enough_bytes(struct analysis *a, const struct expr *enough, const struct expr *bytes,
                            unsigned at);
 

@@ -112,7 +112,7 @@ static void coalesce_part(struct coalescer *c, const struct candidate *k,
         index->stride[d] = index_stride(program, destination, d);
 }
 
-/* ---- how the arrays of a block move together ------------------------------------------------ */
+/* ---- how the arrays of a block move together ------------------------------------------------- */
 
 /* Back from the source: what a view, an update, a branch or a loop gives lies where its own source
  * lies, so the place wanted for the one is turned into a place for the other, until arrays that are
@@ -324,7 +324,7 @@ static enum merge_condition settle(struct coalescer *c, int array,
     }
 }
 
-/* ---- forth ---------------------------------------------------------------------------------- */
+/* ---- forth ----------------------------------------------------------------------------------- */
 
 /* The place of an array that is derived from others; false if none of these has moved. */
 static bool derive_array(struct coalescer *c, int array)
@@ -465,7 +465,7 @@ static enum merge_condition coalesce_move(struct coalescer *c, const struct cand
     return refused ? refused : check_existentials(c);
 }
 
-/* ---- the conditions ------------------------------------------------------------------------- */
+/* ---- the conditions -------------------------------------------------------------------------- */
 
 /* C1: nothing that is in the block is used after the copy. */
 static bool dies_here(const struct coalescer *c, const struct candidate *k, int block)
@@ -650,7 +650,7 @@ static enum merge_condition check_candidate(struct coalescer *c, const struct ca
     return MERGE_ALLOWED;
 }
 
-/* ---- doing it ------------------------------------------------------------------------------- */
+/* ---- doing it -------------------------------------------------------------------------------- */
 
 static void apply_candidate(struct coalescer *c, const struct candidate *k)
 {
@@ -724,7 +724,7 @@ static void consider(struct coalescer *c, const struct candidate *k)
         apply_candidate(c, k);
 }
 
-/* ---- the pass ------------------------------------------------------------------------------- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 struct candidates {
     struct candidate *items;

@@ -53,7 +53,7 @@ struct region region_slice(struct sizes *s, const struct region *whole,
     return r;
 }
 
-/* ---- over a counter ------------------------------------------------------------------------- */
+/* ---- over a counter -------------------------------------------------------------------------- */
 
 struct range {
     struct sizes *s;
@@ -125,7 +125,7 @@ struct region region_over_all(struct sizes *s, const struct region *r, int count
     return count ? region_over(s, r, counter, sizes_constant(s, 0), count) : unknown;
 }
 
-/* ---- disjointness --------------------------------------------------------------------------- */
+/* ---- disjointness ---------------------------------------------------------------------------- */
 
 /* A common element of a and b is a solution of one equation in whole numbers: the difference of the
  * two addresses is 0,
@@ -191,7 +191,7 @@ static bool below_zero(const struct equation *e, const struct poly *p)
     return proved(e, plus(e, number(e, -1), -1, p));
 }
 
-/* ---- the equation of two regions ------------------------------------------------------------ */
+/* ---- the equation of two regions ------------------------------------------------------------- */
 
 /* Adds i * stride for i in [0, last], or its opposite; false where the stride's sign is open. */
 static bool add_dim(struct equation *e, struct dim dims[], unsigned *count,
@@ -250,7 +250,7 @@ static bool assume_not_empty(struct equation *e, const struct region *r)
     return false;
 }
 
-/* ---- divisors ------------------------------------------------------------------------------- */
+/* ---- divisors -------------------------------------------------------------------------------- */
 
 static int64_t common_divisor(int64_t a, int64_t b)
 {
@@ -281,7 +281,7 @@ static bool divisors_prove(const struct equation *e, const struct region *a, con
     return divisor == 0 ? constant != 0 : constant % divisor != 0;
 }
 
-/* ---- intervals ------------------------------------------------------------------------------ */
+/* ---- intervals ------------------------------------------------------------------------------- */
 
 static bool comes_before(const struct equation *e, const struct poly *a, const struct poly *b)
 {
@@ -369,7 +369,7 @@ static bool no_solution(const struct equation *e, const struct dim outer[], unsi
     return false; /* all z may be 0: a common element */
 }
 
-/* ---- the question --------------------------------------------------------------------------- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 /* The region in bytes, for a comparison with one of another element size. */
 static bool in_bytes(struct sizes *s, const struct region *r, struct region *bytes)

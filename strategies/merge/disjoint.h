@@ -23,20 +23,22 @@ struct region {
     struct region_dim dim[REGION_RANK_MAX];
 };
 
-/* All elements of an array; of a private array those of all threads. */
+/* All elements of an array; for a private array, those of all threads. Not known if it has no
+ * block. */
 struct region region_of_array(struct sizes *s, int array);
-/* The part of an array's region (that of region_of_array) that a slice of the array takes. */
+/* The part of `whole`, the region of an array, that a slice of that array takes. */
 struct region region_slice(struct sizes *s, const struct region *whole,
                            const struct slice_dim *slice, unsigned rank);
-/* The union of r over counter = first, first + 1, …, count of them; `first` may mention the
- * counter, which is then that of the iteration asked about. The union may be larger where r changes
- * its extents, and is unknown where its elements depend on more of the iteration than the counter.
- */
+/* The union of r over `count` values of the counter: first, first + 1, …. `first` may mention the
+ * counter, which then has its value in the iteration asked about. The result may be larger than the
+ * union if r changes its extents. It is unknown if r depends on more of the iteration than the
+ * counter. */
 struct region region_over(struct sizes *s, const struct region *r, int counter,
                           const struct poly *first, const struct poly *count);
-/* Over all iterations of the loop, or all threads of the kernel, that the counter belongs to. */
+/* The same over all iterations of the loop, or all threads of the kernel, that has this counter. */
 struct region region_over_all(struct sizes *s, const struct region *r, int counter);
 
+/* Is it proved that a and b share no element in any run that reaches `position` (size.h)? */
 bool disjoint_proved(struct sizes *s, const struct region *a, const struct region *b,
                      unsigned position);
 

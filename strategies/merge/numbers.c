@@ -192,7 +192,7 @@ void numbers_free(struct numbers *n)
     free(n);
 }
 
-/* ---- the bytes alive at once ------------------------------------------------------------------ */
+/* ---- the bytes alive at once ----------------------------------------------------------------- */
 
 static int64_t highest(const int64_t *live, unsigned count)
 {

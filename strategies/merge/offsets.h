@@ -8,9 +8,9 @@
 
 enum { NO_OFFSET = -1 };
 
-/* Moves every array by the offset of its block: offset[memory], in bytes; NO_OFFSET: the block stays.
- * An existential block that may be a moved one gets a scalar, the byte at which the block begins;
- * loops and branches pass it on with the block. Memory names stay. */
+/* Moves every array by the offset of its block: offset[memory], in bytes; NO_OFFSET: the block
+ * stays. An existential block that may be a moved one gets a scalar, the byte at which the block
+ * begins; loops and branches pass it on with the block. Memory names stay. */
 void offsets_pass_on(struct merge *m, const struct outline *o, const struct memory_map *map,
                      const int64_t *offset);
 

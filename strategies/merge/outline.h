@@ -1,6 +1,5 @@
-/* Where things are in a fun: positions of statements, the bodies they stand in, and for every name
- * its definition and its uses. All passes look programs up here; after a pass has moved or removed
- * statements it makes a new one.
+/* The outline of a fun: the positions of statements, the bodies that they stand in, and the
+ * definition and uses of every name. A pass that has moved or removed statements makes a new one.
  *
  * Positions count in the order of the text. A statement without bodies has one; an if or a loop has
  * one where it begins (`first`), then its bodies, each ending in one for its results, and one where
@@ -13,10 +12,10 @@
 
 struct outline_scope {
     struct body *body;
-    struct stm *owner; /* the if or loop; NULL for the fun's body, which is scope 0 */
+    struct stm *owner; /* the if or loop; NULL for scope 0, the fun's body */
     unsigned parent, depth;
     unsigned begin,
-        end; /* positions: of its owner's beginning or of the branch's, of its results */
+        end; /* positions: where its owner or its branch begins; where its results are */
 };
 
 struct outline_name {
@@ -30,7 +29,7 @@ struct outline_name {
 struct outline {
     struct arena arena;
     const struct fun *fun;
-    unsigned name_count; /* of the fun when this was made */
+    unsigned name_count; /* the names that the fun had when this was made */
     unsigned position_count;
     struct stm **at;    /* by position: the statement; NULL for 0 and for the ends of bodies */
     unsigned *scope_at; /* by position: the scope that the statement stands in */
@@ -40,21 +39,21 @@ struct outline {
     unsigned *uses;             /* positions at which an array or memory is read, passed or given */
 };
 
-/* Numbers the statements of the fun (stm->first, ->last). Outlive the fun's next change it does
- * not. */
+/* Numbers the statements of the fun (stm->first, ->last). The outline is valid until the fun is
+ * changed. Free with outline_free. */
 struct outline *outline_new(const struct fun *fun);
 void outline_free(struct outline *o);
 
-/* Is scope `outer` the scope `inner` or around it? */
+/* Is `outer` the scope `inner`, or a scope around it? */
 bool outline_encloses(const struct outline *o, unsigned outer, unsigned inner);
-/* The position, in scope `outer`, of the statement in which position `p` is (p itself where it is
- * there), and the scope of it that p is in, if `inside` is not NULL. Scope `outer` must enclose p.
- */
+/* The position of the statement of scope `outer` that contains position p; p itself if it stands in
+ * `outer`. *inside (`inside` may be NULL) is the scope of that statement that contains p. Scope
+ * `outer` must enclose p. */
 unsigned outline_lift(const struct outline *o, unsigned p, unsigned outer, unsigned *inside);
-/* May an expression be evaluated just after position p in scope s: are all its names bound there?
+/* Can an expression be evaluated just after position p of a scope: are all its names bound there?
  */
 bool outline_known(const struct outline *o, const struct expr *e, unsigned scope, unsigned p);
-/* Calls visit for every array and memory name that the statement itself uses, not its bodies. */
+/* Calls `visit` for every array and memory name that the statement uses, outside of its bodies. */
 void outline_operands(const struct fun *fun, const struct stm *s,
                       void (*visit)(void *context, int name), void *context);
 

@@ -1,6 +1,6 @@
-/* What a pass of merging is, and what it works on: the conditions, the program under the passes,
- * and the list of decisions. Passes need this header and no other of the run over a set (merge.h).
- */
+/* Passes of merging: the conditions that they check, the program that they change, and the
+ * decisions that they note. A pass includes this header, and not merge.h, which runs sets of
+ * passes. */
 #ifndef GAMUT_MERGE_PASS_H
 #define GAMUT_MERGE_PASS_H
 
@@ -81,7 +81,7 @@ enum merge_extension {
         EXTENSION_COUNT
 };
 
-/* All that goes beyond the thesis; spaces stay. */
+/* The extensions beyond the thesis, without those that move memories to other spaces. */
 #define X(name, sentence) | 1u << EXTENSION_##name
 enum { MERGE_ALL_EXTENSIONS = 0 MERGE_BEYOND_LIST(X) };
 #undef X
@@ -92,41 +92,42 @@ enum merge_action { MERGE_HOISTED, MERGE_COALESCED, MERGE_REUSED, MERGE_PACKED, 
 struct merge_event {
     const char *pass;
     enum merge_action action;
-    enum merge_condition refused; /* MERGE_ALLOWED: it was done */
+    enum merge_condition refused; /* why it was not done; MERGE_ALLOWED: it was done */
     struct source_position at;
-    int array;        /* the one that moves, or whose allocation moves; NO_NAME: the block itself */
-    int from, into;   /* blocks; NO_NAME where there is none */
-    enum space space; /* of MERGE_MOVED: where to */
+    int array;          /* the array that moves; NO_NAME: the decision is about a block */
+    int from, into;     /* blocks; NO_NAME where there is none */
+    enum space space;   /* MERGE_MOVED: the space that the block moves to */
     const char *detail; /* more about the reason, or NULL */
 };
 
-/* How a program is to be merged. {0} and a set is what `gamut run` does for sizes not known. */
+/* How a program is to be merged. `gamut run` uses {0} where it does not know the sizes. */
 struct merge_options {
-    unsigned extensions; /* bits of enum merge_extension beside the set's own */
+    unsigned extensions; /* bits of enum merge_extension, in addition to the set's own */
     unsigned unchecked;  /* bits of enum merge_condition that are not checked: for tests only */
-    /* The values of the program's scalar parameters, by name number, for the passes that need
-     * numbers; NULL: they do nothing. */
+    /* The values of the program's scalar parameters, by name number. NULL: passes that need numbers
+     * do nothing. */
     const union scalar *values;
-    int64_t time_limit_ns; /* of the exact planner; 0: a second */
-    /* The most bytes that a run of this fun holds at once, freed at last use; -1: not known.
-     * Whoever can run programs may give it, for `best` to choose by; NULL: it estimates. */
+    int64_t time_limit_ns; /* how long the exact planner may search; 0: a second */
+    /* Optional: measures a candidate of `best`. Returns the most bytes that a run of `fun` holds at
+     * once if blocks are freed at their last use, or -1 if it cannot tell. NULL: `best` estimates.
+     */
     int64_t (*peak_bytes)(void *context, const struct fun *fun);
     void *peak_context;
-    bool veto; /* merge only where the packed program needs no more for it */
+    bool veto; /* refuse merges after which the packed program would need more memory */
 };
 
-/* A program under the hands of the passes. */
+/* A program that passes change, and their decisions. */
 struct merge {
-    struct program *program; /* a copy: passes may do with it what they like */
+    struct program *program; /* a copy that passes may change freely */
     struct fun *fun;
     struct merge_options options;
-    const char *pass; /* the one that runs */
+    const char *pass; /* the name of the running pass */
     unsigned event_count, event_capacity;
     struct merge_event *events;
-    /* Of the passes that pack: */
-    bool packed, proven; /* is there an arena; has it been proved to be as small as can be? */
+    bool packed; /* `plan` has made an arena: the three that follow describe it */
+    bool proven; /* no smaller arena is possible */
     int64_t arena_bytes, arena_lower_bound;
-    const char *chosen; /* by `best`: the way it went */
+    const char *chosen; /* the method that `best` took, or NULL */
 };
 
 /* A pass. `run` changes m->fun, and notes what it did and what it refused. Whatever it returns, it
@@ -136,20 +137,22 @@ struct merge_ops {
     int (*run)(struct merge *m, struct error *error);
 };
 
-const char *merge_condition_label(enum merge_condition c);
-const char *merge_condition_sentence(enum merge_condition c);
-const char *merge_condition_name(enum merge_condition c);
+const char *merge_condition_name(enum merge_condition c);     /* "last_use"; "ok": none */
+const char *merge_condition_label(enum merge_condition c);    /* "C1" */
+const char *merge_condition_sentence(enum merge_condition c); /* what a user reads */
 
-/* By number; "" for the sentence of one that does not exist, NULL for its name. */
+/* The extension with this number; if there is none, the name is NULL and the sentence "". */
 const char *merge_extension_name(unsigned extension);
 const char *merge_extension_sentence(unsigned extension);
 
+/* Appends a copy of `event`, with the name of the running pass. */
 void merge_note(struct merge *m, const struct merge_event *event);
-/* Is this condition to be checked? */
+/* Must the pass check this condition? (Tests turn conditions off.) */
 bool merge_checks(const struct merge *m, enum merge_condition c);
+/* Is this extension on? */
 bool merge_extends(const struct merge *m, enum merge_extension e);
-/* Every mention of a memory name becomes one of what `into` leads to (a forest; into[n] == n for
- * those that stay), and the allocations of those that went are removed. */
+/* Replaces memory names: `into`, by name number, is a forest whose roots stay (into[n] == n). Every
+ * mention of a name becomes one of its root, and the allocations of all others are removed. */
 void merge_replace_blocks(struct merge *m, const int *into);
 
 #endif

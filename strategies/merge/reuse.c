@@ -315,8 +315,8 @@ static enum merge_condition check_meeting(struct reuser *r, const struct block_c
     return !refused && needed_later(r, k, meeting, meeting->first) ? CONDITION_dies_here : refused;
 }
 
-/* May `block` join class `k`? Wherever both are alive at once, a kernel must write one exactly where
- * it has finished reading the other. */
+/* May `block` join class `k`? Wherever both are alive at once, a kernel must write one exactly
+ * where it has finished reading the other. */
 static enum merge_condition reuse_meetings(struct reuser *r, const struct block_class *k, int block)
 {
     struct span meeting;
@@ -443,8 +443,7 @@ static int64_t reuse_cost(const struct reuser *r, const struct block_class *k, i
     return bytes > k->known_bytes ? (bytes - k->known_bytes) * 2 : k->known_bytes - bytes;
 }
 
-/* Why a block joins no class: the reason that came nearest to fitting, and with which class's block.
- */
+/* Why a block joins no class: the reason that came nearest to fitting, and that class's block. */
 struct near_miss {
     enum merge_condition refused;
     int block; /* NO_NAME: no class was looked at */

@@ -12,30 +12,32 @@
  * A block stays in its space (the verifier sees to that), and loops and branches pass blocks on. So
  * the unit that moves is a *move set*: all memories that may be one another's block (memory.h).
  *
- * For `pinned` the move sets of arrays are looked at of which the host reads an element. One moves if
+ * For `pinned`, the candidates are the move sets of the arrays of which the host reads an element.
+ * One moves if
  *
  *   R7  none of its blocks is the caller's: parameters are in device memory
  *   V2  the sizes of its blocks are known: as numbers, or by a bound that assertions give
  *   P1  none of its blocks is larger than PINNED_BYTES_MAX
  *   P2  for each block: all the others of the move set may move as well
  *
- * For `late` the move sets are looked at in which the size of a block depends on an element that is
- * read. One moves if
+ * For `late`, the candidates are the move sets in which the size of a block depends on an element
+ * that the program reads. One moves if
  *
  *   R7  none of its blocks is the caller's
  *   P3  each block's size is a multiple that a heap can take from the device, in whole words and so
  *       that every element is aligned; or it depends on no element that is read
  *   P4  only kernels use the arrays: every other statement would wait to learn where they are
  *   P5  something is launched before the host needs the value: for an extent, a stride, a branch, …
- *   P6  a kernel that uses the arrays makes no others. Where the heap has no room it grants nothing,
- *       such kernels do nothing, and others would read what they should have made
+ *   P6  a kernel that uses the arrays makes no others. Once a heap is full such kernels do
+ *       nothing, and other kernels would read results that were not made
  *
  * The answers stay right whatever moves: a statement that needs a value waits for it.
  *
  * `spaces` is the last pass of every set: blocks that the passes before have merged move together,
  * or stay together. An array that the host reads would then nearly always stay, because `reuse` or
- * `plan` has put it into a large block. So `spaces_early` runs before these and moves what may move;
- * they leave such blocks alone (R8). It runs after `coalesce`: copies that can be removed go first.
+ * `plan` has put it into a large block. So `spaces_early` runs before these and moves what may
+ * move; they leave such blocks alone (R8). It runs after `coalesce`, which removes the copies that
+ * it can first.
  */
 #include <stdlib.h>
 

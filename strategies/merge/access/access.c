@@ -5,7 +5,7 @@
 
 #include "merge/access/access_text.h"
 
-/* ---- indices -------------------------------------------------------------------------------- */
+/* ---- indices --------------------------------------------------------------------------------- */
 
 static bool is_name(const struct ctext *t, int token, const char *name)
 {
@@ -95,7 +95,7 @@ static struct access_index classify(const struct kernel_access *ka, int begin, i
     return index;
 }
 
-/* ---- accesses ------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 static const struct ctext_statement *statement_of(const struct ctext *t, int token)
 {
@@ -175,7 +175,7 @@ const char *access_unclear(const struct kernel_access *ka)
     return ka->text->unclear;
 }
 
-/* ---- printing ------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 unsigned access_line(const struct kernel_access *ka, size_t offset)
 {
@@ -214,7 +214,7 @@ static bool refuse(struct check *c, int killed, const struct access_fact *about)
     return false;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------ */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* Surely of the same value, in the same thread and the same iterations. */
 static bool same_index(const struct access_index *a, const struct access_index *b)
@@ -289,7 +289,7 @@ static bool spelt_same_place(const struct kernel_access *ka, int out, int killed
     return same;
 }
 
-/* ---- conditions on arrays ------------------------------------------------------------------- */
+/* ---- conditions on arrays -------------------------------------------------------------------- */
 
 static bool check_text(struct check *c)
 {
@@ -346,7 +346,7 @@ static bool check_place(struct check *c)
     return true;
 }
 
-/* ---- conditions on the writes and on reads of the result ------------------------------------ */
+/* ---- conditions on the writes and on reads of the result ------------------------------------- */
 
 static bool each_write(struct check *c,
                        bool (*holds)(const struct check *, const struct access_fact *))
@@ -409,7 +409,7 @@ static bool check_out_read(struct check *c)
     return true;
 }
 
-/* ---- conditions on a read and a write ------------------------------------------------------- */
+/* ---- conditions on a read and a write -------------------------------------------------------- */
 
 typedef bool pair_condition(const struct check *, const struct access_fact *read,
                             const struct access_fact *write);
@@ -505,7 +505,7 @@ static bool check_type(struct check *c)
     return each_pair(c, types_in_order);
 }
 
-/* ---- in place ------------------------------------------------------------------------------- */
+/* ---- in place -------------------------------------------------------------------------------- */
 
 static bool (*const conditions[ACCESS_CHECKS])(struct check *) = {
     [ACCESS_CHECK_TEXT] = check_text,
@@ -554,7 +554,7 @@ const char *access_check_sentence(enum access_check check)
     return check_texts[check][1];
 }
 
-/* ---- private arrays ------------------------------------------------------------------------- */
+/* ---- private arrays -------------------------------------------------------------------------- */
 
 static bool is_private(const struct kernel_access *ka, int array)
 {
@@ -592,7 +592,7 @@ enum access_order access_private_order(const struct kernel_access *ka, int a, in
     return all_before(ka, b, a, switches) ? ACCESS_AFTER : ACCESS_OVERLAP;
 }
 
-/* ---- regions -------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static struct access_region region_of(const struct kernel_access *ka, const struct access_fact *f)
 {

@@ -21,7 +21,7 @@ const struct kernel *sizes_kernel_of(const struct sizes *s, int array)
     return (unsigned)array < s->name_capacity ? s->names[array].kernel : NULL;
 }
 
-/* ---- what depends on a counter -------------------------------------------------------------- */
+/* ---- what depends on a counter --------------------------------------------------------------- */
 
 struct dependence {
     const struct sizes *s;
@@ -55,7 +55,7 @@ bool sizes_varies(struct sizes *s, const struct poly *p, int counter, bool *othe
     return poly_any_atom(&s->polys, p, is_counter, &d);
 }
 
-/* ---- normal forms --------------------------------------------------------------------------- */
+/* ---- normal forms ---------------------------------------------------------------------------- */
 
 static const struct poly *normal_form(struct sizes *s, const struct poly *p, unsigned position);
 
@@ -151,7 +151,7 @@ static const struct poly *negated(struct proof *pr, const struct poly *p)
     return poly_add(&pr->s->polys, sizes_constant(pr->s, 0), -1, p);
 }
 
-/* ---- atoms that are never negative ---------------------------------------------------------- */
+/* ---- atoms that are never negative ----------------------------------------------------------- */
 
 static bool result_is_nonnegative(struct proof *pr, const struct atom *a, unsigned depth)
 {
@@ -198,7 +198,7 @@ static bool terms_are_nonnegative(struct proof *pr, const struct poly *p, unsign
     return all;
 }
 
-/* ---- bounds --------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 /* One way to see p: atom * q + r, and which bounds of the atom are asked for. */
 struct view {
@@ -325,7 +325,7 @@ static bool try_atom(struct proof *pr, const struct poly *p, int atom, unsigned 
     return try_bounds(pr, &v, depth) && try_bounds(pr, &w, depth);
 }
 
-/* ---- the search ----------------------------------------------------------------------------- */
+/* ---- the search ------------------------------------------------------------------------------ */
 
 /* The atoms of p, bound last first; at most ATOMS_TRIED. */
 static unsigned latest_atoms(const struct polys *ps, const struct poly *p, int atoms[])
@@ -378,7 +378,7 @@ bool sizes_nonnegative_given(struct sizes *s, const struct poly *p, unsigned pos
     return nonnegative(&pr, sizes_normal(s, p, position), DEPTH);
 }
 
-/* ---- learning ------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 static struct atom_facts *facts_of(struct sizes *s, int atom)
 {
@@ -542,7 +542,7 @@ static void bind_name(struct sizes *s, int name)
     n->bound_at = s->last_position;
 }
 
-/* ---- what statements say -------------------------------------------------------------------- */
+/* ---- what statements say --------------------------------------------------------------------- */
 
 static void learn_shape(struct sizes *s, int array, struct span span)
 {
@@ -585,7 +585,7 @@ static void learn_assertion(struct sizes *s, const struct expr *condition, bool 
         learn_condition(s, sizes_of(s, condition), truth, span);
 }
 
-/* ---- statements with bodies ----------------------------------------------------------------- */
+/* ---- statements with bodies ------------------------------------------------------------------ */
 
 static void walk_body(struct sizes *s, const struct body *body, const unsigned *end);
 
@@ -671,7 +671,7 @@ static void walk_kernel(struct sizes *s, const struct stm *stm, struct span span
         bind_name(s, k->item);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void walk_statement(struct sizes *s, struct stm *stm, const unsigned *end)
 {

@@ -29,8 +29,9 @@ enum {
     SIZES_BOUNDS = 2,  /* rule 4 */
 };
 
-/* Reads the function once, and numbers its statements (stm->size_position; 0 for the entry). Names that it gets afterwards are opaque, and statements that are moved or
- * added afterwards have no position: open it anew where that matters. */
+/* Reads the function once, and numbers its statements (stm->size_position; 0 for the entry). Names
+ * that it gets afterwards are opaque, and statements that are moved or added afterwards have no
+ * position: open it anew where that matters. */
 struct sizes *sizes_open(struct program *program, const struct fun *fun, unsigned without);
 void sizes_close(struct sizes *s);
 
