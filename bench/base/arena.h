@@ -1,4 +1,5 @@
-/* Memory that is given back all at once: for parsed programs and other things that die together. */
+/* An arena: memory that is freed all at once, for parsed programs and other things that die
+ * together. */
 #ifndef GAMUT_BASE_ARENA_H
 #define GAMUT_BASE_ARENA_H
 
@@ -14,12 +15,16 @@ struct arena {
 void *arena_alloc(struct arena *a, size_t bytes);
 /* `items`, or a copy of them in the arena, with room for one more than `count` of `each` bytes. */
 void *arena_grow(struct arena *a, void *items, unsigned count, unsigned *capacity, size_t each);
-char *arena_copy(struct arena *a, const char *text, size_t length); /* adds the final NUL */
+/* A copy of `length` bytes, with a final NUL, owned by the arena. */
+char *arena_copy(struct arena *a, const char *text, size_t length);
+/* A formatted text, owned by the arena. */
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Frees all that the arena owns; it is empty afterwards. */
 void arena_free(struct arena *a);
 
-/* The same promise for what does not live in an arena. */
-void *must_alloc(size_t bytes); /* zeroed */
+/* calloc and realloc that end the process with a message instead of returning NULL. The caller
+ * calls free. What must_realloc adds is not zeroed. */
+void *must_alloc(size_t bytes);
 void *must_realloc(void *old, size_t bytes);
 /* `items`, moved if they must be, with room for one more than `count` of `each` bytes. The new
  * room is not zeroed. */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
+/* Nanoseconds since an arbitrary moment. */
 static inline uint64_t clock_ns(void)
 {
     struct timespec now;
@@ -12,8 +13,8 @@ static inline uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* What one reading takes, the median of a thousand; *step_ns (or NULL) is the least difference that
- * two readings had. */
+/* The time that one reading takes, in ns: the median of a thousand. *step_ns, unless it is NULL,
+ * receives the least difference above 0 between two readings. */
 uint64_t clock_reading_ns(uint64_t *step_ns);
 
 #endif

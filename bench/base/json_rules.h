@@ -1,9 +1,9 @@
 /* What a JSON value must look like, as tables: one checker for everything that is read.
  *
- * A table of rules says which types stand at which paths of a value; code that reads a checked value
- * needs no checks of its own. A table of fields ties the members of an object to those of a struct;
- * one table writes the object and reads it. Messages name the path: "cases[3].key.merge: expected a
- * text, found nothing".
+ * A table of rules says which types stand at which paths of a value; code that reads a checked
+ * value needs no checks of its own. A table of fields ties the members of an object to those of a
+ * struct; one table writes the object and reads it. Messages name the path: "cases[3].key.merge:
+ * expected a text, found nothing".
  */
 #ifndef GAMUT_BASE_JSON_RULES_H
 #define GAMUT_BASE_JSON_RULES_H
@@ -79,8 +79,8 @@ struct json_field {
 
 /* Adds the fields of the struct at `from` to an object, in the order of the table. */
 void json_put_fields(json_t *object, const struct json_field *fields, const void *from);
-/* Fills in the fields of the struct at `to`; those that it could not read are 0 or "". ERR_PARSE: the
- * first member that is missing or wrong. Other members of the object are passed over. `path` is
+/* Fills in the fields of the struct at `to`; those that it could not read are 0 or "". ERR_PARSE:
+ * the first member that is missing or wrong. Other members of the object are passed over. `path` is
  * where the object stands, for messages; "" for the root. */
 int json_get_fields(const json_t *object, const char *path, const struct json_field *fields,
                     void *to, struct error *error);

@@ -17,8 +17,8 @@ struct option_spec {
     enum option_type type;
     const char *fallback; /* the default, written as a user would write it */
     const char *choices;  /* OPTION_CHOICE: "a|b|c", the value is the position; else NULL */
-    /* Bounds of OPTION_COUNT and OPTION_BYTES. `most` 0 means no upper bound; UINT64_MAX, that the
-     * word "max" may be said for it. */
+    /* Bounds of OPTION_COUNT and OPTION_BYTES. `most` 0: no upper bound. `most` UINT64_MAX: no
+     * upper bound, and the word "max" stands for UINT64_MAX. */
     uint64_t least, most;
     const char *help; /* one line */
 };
@@ -26,7 +26,7 @@ struct option_spec {
 enum { OPTIONS_MAX = 8, OPTIONS_COMMON_MAX = 2 };
 struct option_values {
     uint64_t value[OPTIONS_MAX];         /* in the order of the table */
-    uint64_t common[OPTIONS_COMMON_MAX]; /* likewise, of the table that the plug-ins share */
+    uint64_t common[OPTIONS_COMMON_MAX]; /* the same for the table that the plug-ins share */
 };
 
 /* Sets every option to its default and then applies `text` ("k=v:k=v", NULL or "" for none). An
@@ -34,7 +34,7 @@ struct option_values {
  * `owner` names the plug-in in that message. `specs` may be NULL (no options). */
 int options_parse(const struct option_spec *specs, const char *owner, const char *text,
                   struct option_values *values, struct error *error);
-/* The same where all plug-ins of a sort have the options `common` besides their own. */
+/* The same for plug-ins that have the options `common` in addition to their own. */
 int options_parse_common(const struct option_spec *specs, const struct option_spec *common,
                          const char *owner, const char *text, struct option_values *values,
                          struct error *error);

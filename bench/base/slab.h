@@ -1,5 +1,6 @@
-/* Many items of one size that come and go: an item given back is the next one taken. The host's
- * memory is asked only when more are in use than ever before, and has all of it back at slab_free.
+/* A slab: many items of one size that come and go. An item that was given back is the next one
+ * taken. The slab asks the host for memory only when more items are in use than ever before, and
+ * frees all of it in slab_free.
  */
 #ifndef GAMUT_BASE_SLAB_H
 #define GAMUT_BASE_SLAB_H
@@ -7,12 +8,12 @@
 #include "base/arena.h"
 
 struct slab {
-    size_t item_bytes; /* set by the user, at least that of a pointer; the rest starts as zeros */
+    size_t item_bytes; /* set by the user, at least the size of a pointer; the rest starts as 0 */
     void *spare;
     struct arena arena;
 };
 
-/* An item aligned for any type. What is in it is undefined. */
+/* Takes an item, aligned for any type. Its contents are undefined. */
 static inline void *slab_take(struct slab *s)
 {
     void *item = s->spare;
@@ -22,12 +23,14 @@ static inline void *slab_take(struct slab *s)
     return item;
 }
 
+/* Gives an item back. */
 static inline void slab_give(struct slab *s, void *item)
 {
     *(void **)item = s->spare;
     s->spare = item;
 }
 
+/* Frees all items. */
 static inline void slab_free(struct slab *s)
 {
     arena_free(&s->arena);

@@ -14,10 +14,14 @@ struct text {
     char *data;
     size_t length, capacity;
 };
+/* Adds a formatted text. */
 void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds bytes as they are. */
 void text_add_bytes(struct text *t, const char *bytes, size_t length);
+/* Frees the buffer; the text is empty afterwards. */
 void text_free(struct text *t);
-/* Adds the contents of a file. ERR_IO with the path and the system's words; `t` is to be freed. */
+/* Adds the contents of a file. ERR_IO with the path and the system's words. The caller frees `t` in
+ * any case. */
 int text_read_file(struct text *t, const char *path, struct error *error);
 /* Writes the text as the whole contents of a file. ERR_IO with the path and the system's words. */
 int text_write_file(const struct text *t, const char *path, struct error *error);

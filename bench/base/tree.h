@@ -1,5 +1,5 @@
-/* Small help for building and reading jansson trees. If the host runs out of memory the process ends,
- * as in base/arena.h: half a record is worse than none. */
+/* Small help for building and reading jansson trees. If the host runs out of memory the process
+ * ends, as in base/arena.h: half a record is worse than none. */
 #ifndef GAMUT_RECORD_TREE_H
 #define GAMUT_RECORD_TREE_H
 
@@ -20,7 +20,7 @@ void tree_insert(json_t *array, size_t place, json_t *value);
 /* A new reference to a member; null if it is missing. */
 json_t *tree_share(const json_t *object, const char *key);
 
-/* A text with '?' in place of bytes that are not UTF-8: drivers report such texts, JSON has none. */
+/* A text with '?' for bytes that are not UTF-8: drivers report such texts, and JSON has none. */
 json_t *tree_text(const char *text);
 json_t *tree_text_or_null(const char *text); /* null for "" and NULL */
 /* null from 2^53 on: such a count is unknown. */

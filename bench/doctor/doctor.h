@@ -1,9 +1,9 @@
 /* `gamut doctor`: is this machine fit for measurements? Each check answers with one sentence.
  *
  * Three steps share only these structs: doctor_collect gathers facts, doctor_check makes a row of
- * each check, doctor_print and doctor_json print the rows. A check is a function of the facts alone.
- * Nothing here changes a setting, writes a file or asks a question. A fact that cannot be found out
- * is reported as unknown and never guessed. */
+ * each check, doctor_print and doctor_json print the rows. A check is a function of the facts
+ * alone. Nothing here changes a setting, writes a file or asks a question. A fact that cannot be
+ * found out is reported as unknown and never guessed. */
 #ifndef GAMUT_DOCTOR_DOCTOR_H
 #define GAMUT_DOCTOR_DOCTOR_H
 
@@ -17,8 +17,8 @@
 #include "device/nvml.h"
 #include "record/facts/context.h"
 
-/* The result of a check. DOCTOR_FAIL: measurements would be wrong or could not be kept. DOCTOR_WARN:
- * they would be noisier or fewer than they could be. */
+/* The result of a check. DOCTOR_FAIL: measurements would be wrong or could not be kept.
+ * DOCTOR_WARN: they would be noisier or fewer than they could be. */
 enum doctor_status { DOCTOR_PASS, DOCTOR_INFO, DOCTOR_WARN, DOCTOR_FAIL, DOCTOR_STATUSES };
 /* "pass", "info", "warn", "fail". */
 const char *doctor_status_name(enum doctor_status status);
@@ -31,8 +31,8 @@ struct doctor_api {
     char why_not[1000]; /* why it has no device; "" if it has some */
 };
 
-/* The noise floor of a device: how far apart two runs of the same build were in the newest result of
- * `gamut run --aa`. */
+/* The noise floor of a device: how far apart two runs of the same build were in the newest result
+ * of `gamut run --aa`. */
 struct doctor_noise {
     bool known;
     double floor;      /* relative difference of wall times: 0.03 is 3 % */
@@ -80,8 +80,9 @@ struct doctor_facts {
     json_t *env;       /* from context_env; never NULL. Owned */
 };
 
-/* Collects all facts, in a second or a few; opens each device in a process of its own. `results` is
- * the folder of result files. Cannot fail: a failure is a fact too. The caller calls doctor_free. */
+/* Collects all facts, in a second or a few; opens each device in a process of its own. `results`
+ * is the folder of result files. Cannot fail: a failure is a fact too. The caller calls
+ * doctor_free. */
 void doctor_collect(const char *results, struct doctor_facts *facts);
 /* Frees what the facts own. */
 void doctor_free(struct doctor_facts *facts);
@@ -92,16 +93,16 @@ void doctor_free(struct doctor_facts *facts);
 void doctor_collect_folder(const char *path, struct doctor_folder *folder);
 /* gnuplot, its scripts, and the compiler of the host device. */
 void doctor_collect_programs(struct doctor_facts *facts);
-/* Copies the first line that `command --version` prints to `out`. false, and "", if the command does
- * not start or fails. The shell splits `command` into words. */
+/* Copies the first line that `command --version` prints to `out`. false, and "", if the command
+ * does not start or fails. The shell splits `command` into words. */
 bool doctor_program_version(const char *command, char *out, size_t size);
 /* {"host": …, "devices": […]} as in a result file's context; the caller owns it. */
 json_t *doctor_context(const struct doctor_facts *facts);
 /* Stores each entry of a result's `noise` (results/README.md) with its device. `now` is in seconds
  * since 1970. */
 void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t now);
-/* Removes the GPUs that are not among the devices (CUDA_VISIBLE_DEVICES hides them). If no GPU can be
- * matched with a device, all stay. */
+/* Removes the GPUs that are not among the devices (CUDA_VISIBLE_DEVICES hides them). If no GPU can
+ * be matched with a device, all stay. */
 void doctor_keep_usable_gpus(struct doctor_facts *facts);
 
 /* ---- checks ---------------------------------------------------------------------------------- */

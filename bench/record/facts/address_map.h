@@ -1,10 +1,9 @@
 /* Where the blocks of a run lie, how long they live, and which arrays lie in them; in bounded
  * memory.
  *
- * The largest blocks are kept, of those that are equally large the first; and the first arrays of
- * blocks that are kept. What is left out is counted. Steps are numbers of events of the run
- * (requests, releases, commands, transfers): what is born in step a and dies in step b exists in
- * [a, b).
+ * The map keeps the largest blocks (of equally large ones the first), and the first arrays of the
+ * blocks that it keeps. It counts what it leaves out. Steps number the events of the run (requests,
+ * releases, commands, transfers): a block born in step a that dies in step b exists in [a, b).
  */
 #ifndef GAMUT_RECORD_ADDRESS_MAP_H
 #define GAMUT_RECORD_ADDRESS_MAP_H
@@ -15,28 +14,28 @@
 #include <stdint.h>
 
 enum { MAP_BLOCKS = 192, MAP_ARRAYS = 256, MAP_NONE = -1 };
-#define MAP_ALIVE UINT64_MAX /* of a death: at the end of the run it has not come */
+#define MAP_ALIVE UINT64_MAX /* a death that has not come at the end of the run */
 
 struct map_block {
     uint64_t memory;        /* the source's handle */
-    uint64_t offset, bytes; /* of what was granted */
-    uint64_t requested;     /* bytes */
+    uint64_t offset, bytes; /* of the granted block */
+    uint64_t requested;     /* bytes that the program asked for */
     uint64_t born, died;
     const char *tag; /* outlives the map */
-    uint64_t
-        memory_number;   /* of the memory as long as it was held, whatever comes under its handle */
-    uint64_t given_back; /* the step in which the driver has the memory again, or MAP_ALIVE */
-    int last_array;      /* in it, or MAP_NONE */
+    /* Serial number of this memory; distinguishes it from later memories that reuse the handle. */
+    uint64_t memory_number;
+    uint64_t given_back; /* step in which the driver got the memory back, or MAP_ALIVE */
+    int last_array;      /* newest array in the block, or MAP_NONE */
 };
 
-/* Fresh contents in a part of a block. `died` is the end of its last use. */
+/* An array: fresh contents in a part of a block. `died` is the end of its last use. */
 struct map_array {
-    int block;             /* its row, or MAP_NONE: the block has been left out */
+    int block;             /* row of its block, or MAP_NONE: the block has been left out */
     const char *name;      /* outlives the map */
     uint64_t first, bytes; /* within the block */
     uint64_t born, died;
-    int before;       /* the array that came before it in the same block, or MAP_NONE */
-    bool overwritten; /* another has been put in its place */
+    int before;       /* previous array in the same block, or MAP_NONE */
+    bool overwritten; /* another array covers its bytes */
 };
 
 struct address_map {
@@ -49,21 +48,24 @@ struct address_map {
     int smallest; /* row of the block that would make room, or MAP_NONE: to be found */
 };
 
+/* Makes an empty map. */
 void map_open(struct address_map *map);
 
-/* A block is born. Its row, or MAP_NONE if it is left out. Once all rows are taken it may take over
- * the row of a smaller block, dead or alive, which is left out then. `died` and what follows `tag`
- * are filled in here. */
+/* Adds a block. Returns its row, or MAP_NONE if the block is left out. If all rows are taken, it
+ * takes over the row of a smaller block, dead or alive, which is left out from then on. The map
+ * sets `died` and the fields after `tag`. */
 int map_add_block(struct address_map *map, const struct map_block *block);
+/* The block in this row dies. */
 void map_end_block(struct address_map *map, int row, uint64_t step);
-/* The driver has the memory of a block again: what comes under the same handle is another one. */
+/* The driver gets the memory of the block in this row back: a later memory may have the same
+ * handle. */
 void map_end_memory(struct address_map *map, int row, uint64_t step);
 
-/* Fresh contents named `name` in [first, first + bytes) of a block. */
+/* Adds an array named `name` in [first, first + bytes) of a block. */
 void map_add_array(struct address_map *map, int row, const char *name, uint64_t first,
                    uint64_t bytes, uint64_t step);
-/* That part of the block is used in `step` by way of `name`, which may be a view or a parameter of
- * a loop: then it is the newest array there that is meant. */
+/* Records a use of that part of the block in `step`, through `name`. The name may be that of a view
+ * or of a loop's parameter: then the use is of the newest array there. */
 void map_use_array(struct address_map *map, int row, const char *name, uint64_t first,
                    uint64_t bytes, uint64_t step);
 

@@ -1,6 +1,6 @@
-/* The atlas of a device: what each method of getting memory costs there, by size, and what the calls
- * wait for. Measured by `gamut atlas`, kept in a file, drawn by `gamut plot`, and what the cost
- * model reads. Of names and numbers alone, like the rest of record/.
+/* The atlas of a device: what each method of getting memory costs there, by size, and what the
+ * calls wait for. Measured by `gamut atlas`, kept in a file, drawn by `gamut plot`, and what the
+ * cost model reads. Of names and numbers alone, like the rest of record/.
  *
  * The idea of such an atlas is that of two measuring programs in Elsman and Henriksen's account of
  * Futhark's GPU free list: the cost of an allocation by its size, alone and in a loop.
@@ -57,8 +57,9 @@ struct atlas_line {
     double a_ns, b_ns_per_byte;
 };
 
-/* One call of one method, over sizes. Points are sorted by live_count, then bytes; probes by bytes. A
- * method that the device does not offer has the curve "alloc" alone, with one point that says why. */
+/* One call of one method, over sizes. Points are sorted by live_count, then bytes; probes by bytes.
+ * A method that the device does not offer has the curve "alloc" alone, with one point that says
+ * why. */
 struct atlas_curve {
     char
         method[64]; /* "raw", "stream:threshold=max", "vmm", …; "command" for launches and copies */

@@ -1,5 +1,5 @@
-/* A case: one point of workload x dataset x merge set x release policy x allocator x device, for a
- * group of devices x residency, and what one round found out about it. */
+/* A case: one point of workload x dataset x merge set x release policy x allocator x device (x
+ * residency on a group of devices). And a round: what one process has measured of a case. */
 #ifndef GAMUT_RECORD_CASE_H
 #define GAMUT_RECORD_CASE_H
 
@@ -28,14 +28,14 @@ enum case_status {
 };
 /* By status, then NULL. */
 extern const char *const case_status_names[];
+/* The word for a status, as in files. */
 const char *case_status_name(enum case_status status);
-/* What an error code (base/error.h) makes of a case; 0 is ok. */
+/* The status of a case that ended with an error code (base/error.h); 0 is ok. */
 enum case_status case_status_of(int code);
 
-/* All texts; together they identify a case within a file and across files, in the order of
- * CASE_KEY_LIST(X): X(member). */
+/* X(member): the texts that identify a case within a file and across files. */
 #define CASE_KEY_LIST(X) X(workload) X(dataset) X(merge) X(release) X(strategy) X(device)
-/* Those that not every case has: "" is left out of files and of the id. */
+/* X(member): texts that not every case has; "" is left out of files and of the id. */
 #define CASE_KEY_OPTIONAL_LIST(X) X(residency)
 #define CASE_KEY_ALL_LIST(X)      CASE_KEY_LIST(X) CASE_KEY_OPTIONAL_LIST(X)
 struct case_key {
@@ -45,7 +45,7 @@ struct case_key {
     char release[16];   /* "last-use" or "scope" */
     char strategy[128]; /* as written, options included: "tagged:policy=v4" */
     char device[96];    /* device_info.id */
-    char residency[64]; /* of a group of devices, options included: "versioned:grain=memory" */
+    char residency[64]; /* groups of devices only, options included: "versioned:grain=memory" */
 };
 
 /* How an answer was checked. */
@@ -58,8 +58,8 @@ enum case_check {
 extern const char *const case_check_names[];
 const char *case_check_name(enum case_check check);
 
-/* X(name, help): what the cost model says of a run like those that are sampled. Unknown is
- * UNKNOWN_NS here and null in a file. */
+/* X(name, help): the cost model's prediction of a sampled run. Unknown is UNKNOWN_NS here and null
+ * in a file. */
 #define MODEL_LIST(X)                                                                              \
     X(predicted_ns, "host time of the run, to be compared with wall_ns")                           \
     X(device_ns, "time in which the device's queue works on commands")                             \
@@ -69,11 +69,11 @@ const char *case_check_name(enum case_check check);
     X(allocator_ns, "the strategy's own host time")
 
 struct case_model {
-    bool asked; /* false: nobody asked for a prediction, and the rest means nothing */
+    bool asked; /* false: no prediction was asked for, and the rest means nothing */
 #define X(name, help) uint64_t name;
     MODEL_LIST(X)
 #undef X
-    char why_not[256]; /* "" or why all are unknown */
+    char why_not[256]; /* why all values are unknown; "" if some are known */
 };
 
 struct case_round {
@@ -84,22 +84,22 @@ struct case_round {
     char reason[1024]; /* "" if ok: a sentence */
     enum case_check check;
     uint64_t digest; /* of all result bytes; 0 unless status is ok or wrong */
-    /* Of the program as a person writes it, and of all its inputs: two rounds that have the same
-     * did the same. 0 where unknown. */
+    /* Digests of the program as a person writes it and of all its inputs. Two rounds with the same
+     * digests did the same work. 0: unknown. */
     uint64_t program_digest, inputs_digest;
-    double worst_error;   /* as the workload's check says; NaN where unknown */
-    double traffic_bytes; /* bytes a run must move at least; NaN where the program does not say */
+    double worst_error;   /* from the workload's check; NaN if unknown */
+    double traffic_bytes; /* bytes a run must move at least; NaN if the program does not say */
     /* The rest is meaningful only if status is ok. */
     struct exact_counts cold, warm;
     struct sample cold_sample; /* the run on the fresh allocator; times only */
     size_t sample_count;
     struct sample *samples; /* owned */
     struct case_model model;
-    /* {"cold": {"device": {counter: value}, "pinned": …}, "warm": …}: of each memory space; NULL:
-     * the program has device memory alone. Owned */
+    /* {"cold": {"device": {counter: value}, "pinned": …}, "warm": …}: the counters of each memory
+     * space. NULL if the program has device memory alone. Owned. */
     json_t *spaces;
-    json_t *
-        memory; /* what the memory did, as run/rounds/memory_log.h says; NULL: nobody looked. Owned */
+    /* What run/rounds/memory_log.h has recorded; NULL if it was not asked to. Owned. */
+    json_t *memory;
 };
 
 /* Frees what a round owns. */

@@ -1,5 +1,5 @@
-/* Every counter of a case, once: the struct, the JSON, the CSV, the table and the help come from
- * this list. A second list anywhere is a mistake.
+/* The one list of the counters of a case. The struct, the JSON, the CSV, the table and the help
+ * come from it.
  *
  * X(name, unit, kind, better, help)
  *   unit    NS BYTES COUNT; the unit is also the end of the name

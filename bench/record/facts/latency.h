@@ -1,7 +1,8 @@
-/* Histograms of the time of calls, in fixed buckets: bounded memory whatever is counted.
+/* Histograms of the time of calls, in fixed buckets: the memory is bounded.
  *
- * A power of two has LATENCY_PER_OCTAVE buckets of equal width, as in HdrHistogram (Tene): a time
- * is known to an eighth of itself. Below 2 * LATENCY_PER_OCTAVE ns each nanosecond has a bucket.
+ * As in HdrHistogram (Tene), each power of two has LATENCY_PER_OCTAVE buckets of equal width: a
+ * time is known to an eighth of itself. Below 2 * LATENCY_PER_OCTAVE ns each nanosecond has a
+ * bucket.
  */
 #ifndef GAMUT_RECORD_LATENCY_H
 #define GAMUT_RECORD_LATENCY_H
@@ -12,7 +13,7 @@
 
 enum {
     LATENCY_PER_OCTAVE = 8,
-    LATENCY_OCTAVES = 37, /* the last bucket takes all from 2^40 ns, 18 minutes, on */
+    LATENCY_OCTAVES = 37, /* the last bucket takes all times from 2^40 ns, 18 minutes, on */
     LATENCY_BUCKETS = (LATENCY_OCTAVES + 1) * LATENCY_PER_OCTAVE + 1,
 };
 
@@ -22,19 +23,20 @@ struct latency {
     uint64_t bucket[LATENCY_BUCKETS];
 };
 
+/* Counts a call. */
 void latency_add(struct latency *latency, uint64_t ns);
 
-/* The bucket of a time, and the least time in a bucket. */
+/* The bucket of a time. */
 size_t latency_bucket(uint64_t ns);
+/* The least time in a bucket; ns. */
 uint64_t latency_bucket_ns(size_t bucket);
 
 /* {"count", "total_ns", "least_ns", "most_ns", "from_ns": [...], "calls": [...]}: the buckets that
- * are not empty, by the least time in them. Null where there was no call. */
+ * are not empty, by the least time in them. null if there was no call. The caller owns it. */
 json_t *latency_to_json(const struct latency *latency);
 
-/* Of such a tree: the time that the part `p` of the calls (0 < p <= 1) does not exceed, that is,
- * the upper end of the bucket in which that call lies, or most_ns where that is less; ns. NaN for
- * null. */
+/* A quantile of such a tree, in ns: the fraction `p` of the calls (0 < p <= 1) takes no longer. It
+ * is the upper end of that call's bucket, or most_ns if that is less. NaN for null. */
 double latency_quantile(const json_t *latency, double p);
 
 #endif

@@ -1,10 +1,10 @@
 /* A timeline of a few quantities over the events of a run, in bounded memory.
  *
  * Every point stands for `stride` events and keeps the least and the most of each quantity among
- * them (an envelope), so that no peak is lost however many events there are. When all points are
- * taken, each two that are neighbours become one and the stride doubles: an event costs a constant
- * time in the mean, and nothing is ever allocated. The idea is that of RRDtool's consolidated
- * archives (Oetiker), with the stride chosen by what comes.
+ * them (an envelope): no peak is lost, however many events there are. When all points are taken,
+ * each two neighbours become one and the stride doubles. So an event costs constant time on
+ * average, and nothing is ever allocated. The idea is that of RRDtool's consolidated archives
+ * (Oetiker), with a stride that adapts to the number of events.
  */
 #ifndef GAMUT_RECORD_TIMELINE_H
 #define GAMUT_RECORD_TIMELINE_H
@@ -16,7 +16,7 @@
 /* X(name, help): the quantities, in bytes. */
 #define TIMELINE_LIST(X)                                                                           \
     X(requested, "asked for by the program and not given back")                                    \
-    X(granted, "of the blocks handed out")                                                         \
+    X(granted, "in the blocks handed out")                                                         \
     X(reserved, "held from the driver")                                                            \
     X(live, "asked for and still to be used: the lower bound")
 
@@ -31,8 +31,8 @@ enum timeline_quantity {
 enum { TIMELINE_POINTS = 192 };
 
 struct timeline_point {
-    uint64_t step;  /* of its first event */
-    uint64_t at_ns; /* host time of that, from the start of the run */
+    uint64_t step;  /* number of its first event */
+    uint64_t at_ns; /* host time of its first event, from the start of the run */
     uint64_t least[TIMELINE_QUANTITIES], most[TIMELINE_QUANTITIES];
 };
 
@@ -44,11 +44,12 @@ struct timeline {
     struct timeline_point points[TIMELINE_POINTS];
 };
 
-/* Adds an event (a point that stands for itself). */
+/* Adds an event: a point for one event. */
 void timeline_add(struct timeline *timeline, const struct timeline_point *event);
 
 /* {"events", "stride", "step": [...], "at_ns": [...], "requested_bytes": [...], …, and, where the
- * stride is above 1, "least_requested_bytes": [...], …}; the first are the most. */
+ * stride is above 1, "least_requested_bytes": [...], …}; the columns without "least" have the most.
+ * The caller owns it. */
 json_t *timeline_to_json(const struct timeline *timeline);
 
 #endif

@@ -2,8 +2,8 @@
  * rounds. Both have `status`, `reason`, `warnings`, `stats` and `rounds`; a round has `round`,
  * `status`, `reason` and `samples`.
  *
- * The samples of one process are not independent, so every number over rounds starts from one median
- * a round, and intervals are over rounds. */
+ * The samples of one process are not independent, so every number over rounds starts from one
+ * median a round, and intervals are over rounds. */
 #ifndef GAMUT_RECORD_CASE_TREE_H
 #define GAMUT_RECORD_CASE_TREE_H
 
@@ -20,7 +20,8 @@ bool case_has_status(const json_t *one_case, enum case_status status);
 bool case_is_ok(const json_t *one_case);
 bool case_is_skipped(const json_t *one_case);
 
-/* The larger value of a counter in the cold and the warm run; NaN if unknown or the case is not ok. */
+/* The larger value of a counter in the cold and the warm run; NaN if unknown or the case is not
+ * ok. */
 double case_peak(const json_t *one_case, const char *name);
 
 /* A number of stats.<metric>: "median", "ci_lo", …; NaN if unknown. */
@@ -41,8 +42,8 @@ size_t case_round_medians(const json_t *one_case, const char *metric, double *ro
 /* The same with the fastest run of each round. */
 size_t case_round_fastest(const json_t *one_case, const char *metric, double *round_number,
                           double *fastest);
-/* The wall time of one case over that of another, one ratio of medians for each round that both have.
- * count 0 if a case is NULL or not ok. */
+/* The wall time of one case over that of another, one ratio of medians for each round that both
+ * have. count 0 if a case is NULL or not ok. */
 struct statistics case_ratio(const json_t *over, const json_t *under);
 
 /* ---- what follows from them ---- */

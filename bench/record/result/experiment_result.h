@@ -1,6 +1,6 @@
-/* Experiments in a result: measurements that are not cases. An experiment on a device is a table with
- * a row for each combination of its parameters. A row has rounds, like a case. bench/experiment/ makes
- * the numbers; results/README.md describes the file.
+/* Experiments in a result: measurements that are not cases. An experiment on a device is a table
+ * with a row for each combination of its parameters. A row has rounds, like a case.
+ * bench/experiment/ makes the numbers; results/README.md describes the file.
  */
 #ifndef GAMUT_RECORD_EXPERIMENT_RESULT_H
 #define GAMUT_RECORD_EXPERIMENT_RESULT_H
@@ -21,8 +21,8 @@ struct experiment_parameter {
     const char *help;
 };
 
-/* An experiment without rows; the caller owns it. `options` is an object with the options of the run
- * (borrowed): experiments with the same name and options have the same answers. */
+/* An experiment without rows; the caller owns it. `options` is an object with the options of the
+ * run (borrowed): experiments with the same name and options have the same answers. */
 json_t *experiment_tree(const char *name, const char *device, const json_t *options,
                         const struct experiment_parameter *parameters,
                         const struct counter_info *metrics, size_t metric_count);
@@ -30,8 +30,8 @@ json_t *experiment_tree(const char *name, const char *device, const json_t *opti
 /* The experiment with this name on a device in a result; NULL if there is none. */
 json_t *experiment_find(const json_t *root, const char *name, const char *device);
 
-/* Sets ERR_NOT_FOUND and names the command that makes the missing experiment; `more` follows the name
- * in that command: "" or " -D host". */
+/* Sets ERR_NOT_FOUND and names the command that makes the missing experiment; `more` follows the
+ * name in that command: "" or " -D host". */
 int experiment_missing(const char *name, const char *device, const char *more, struct error *error);
 
 /* Returns the row with this key (borrowed). Adds it, with the status `skipped`, if it is new: rows
@@ -42,13 +42,13 @@ json_t *experiment_expect_row(json_t *experiment, const json_t *key);
  *
  *   {"round", "slot", "status", "reason", "digest", "samples": {metric: [numbers]}}
  *
- * `samples` and `digest`, a text that stands for the answer, are null: the caller, who owns the round,
- * sets them. */
+ * `samples` and `digest`, a text that stands for the answer, are null: the caller, who owns the
+ * round, sets them. */
 json_t *experiment_round(unsigned round, size_t slot, enum case_status status, const char *reason);
 
-/* Adds a round, whose reference it takes, to the row with this key. The round becomes `wrong` if its
- * digest differs from that of other rows of this experiment with the same options, on any device of
- * the result. A round that is not ok loses its samples. */
+/* Adds a round, whose reference it takes, to the row with this key. The round becomes `wrong` if
+ * its digest differs from that of other rows of this experiment with the same options, on any
+ * device of the result. A round that is not ok loses its samples. */
 void experiment_add_round(const json_t *root, json_t *experiment, const json_t *key, json_t *round);
 
 /* Computes status, reason, warnings and stats of every row from its rounds. */
@@ -56,8 +56,8 @@ void experiment_summarise(json_t *experiment);
 
 /* ---- reading ---- */
 
-/* The value of a parameter that is a word; "" if the row has none. case_stat (case_tree.h) reads the
- * metrics. */
+/* The value of a parameter that is a word; "" if the row has none. case_stat (case_tree.h) reads
+ * the metrics. */
 const char *experiment_word(const json_t *row, const char *parameter);
 /* The value of a parameter that is a number; NaN if the row has none. */
 double experiment_number(const json_t *row, const char *parameter);

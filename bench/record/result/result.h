@@ -40,11 +40,11 @@ struct result_run {
     json_t *options; /* an object of texts, numbers and booleans, or NULL; borrowed */
 };
 
-/* Makes a result with its run, tool and environment, without devices and cases. ERR_USAGE for a seed
- * that is too large. The caller calls result_free. */
+/* Makes a result with its run, tool and environment, without devices and cases. ERR_USAGE for a
+ * seed that is too large. The caller calls result_free. */
 int result_create(struct result *result, const struct result_run *run, struct error *error);
-/* Continues a loaded result, whose reference it takes: adds a session, in which `rounds` more rounds
- * are planned. ERR_USAGE if another build made the result. */
+/* Continues a loaded result, whose reference it takes: adds a session, in which `rounds` more
+ * rounds are planned. ERR_USAGE if another build made the result. */
 int result_continue(struct result *result, json_t *root, unsigned rounds, struct error *error);
 /* A copy with every case's status and counters, but without rounds, statistics and `memory`. The
  * caller owns it. */
@@ -53,28 +53,28 @@ json_t *result_without_rounds(json_t *root);
 unsigned result_rounds(const json_t *root);
 /* Records how many rounds of the newest session are done. */
 void result_set_session(struct result *result, unsigned rounds);
-/* Sets the devices. `devices` are all that were found on the machine: those that are not `used` only
- * count for the machine's id. To be called before the first result_path; a second call replaces what
- * the first has set. */
+/* Sets the devices. `devices` are all that were found on the machine: those that are not `used`
+ * only count for the machine's id. To be called before the first result_path; a second call
+ * replaces what the first has set. */
 void result_set_devices(struct result *result, const struct record_device *devices, size_t count);
 /* Adds a round to its case, and the case with its first round. Copies everything. */
 void result_add_round(struct result *result, const struct case_round *round);
 /* Sets the atlas of a device; replaces the one that the result has. Copies it. */
 void result_set_atlas(struct result *result, const struct atlas *atlas);
-/* Adds an experiment (record/result/experiment_result.h), whose reference it takes; replaces the one
- * with this name and device. */
+/* Adds an experiment (record/result/experiment_result.h), whose reference it takes; replaces the
+ * one with this name and device. */
 void result_set_experiment(struct result *result, json_t *experiment);
 /* Sets run.status. */
 void result_finish(struct result *result, enum run_status status);
-/* Calls result_summarise and replaces the file at `path` atomically: a reader sees either the old or
- * the new file. Compresses it if the name ends in ".gz". Makes missing folders. ERR_IO,
+/* Calls result_summarise and replaces the file at `path` atomically: a reader sees either the old
+ * or the new file. Compresses it if the name ends in ".gz". Makes missing folders. ERR_IO,
  * ERR_HOST_MEMORY. */
 int result_write(struct result *result, const char *path, struct error *error);
 /* Frees the tree. */
 void result_free(struct result *result);
 
-/* Adds "<folder>/<machine>/<UTC yyyymmddThhmmssZ>-<rev>[-dirty].json" to `path`; rev is "unknown" if
- * the tool was built without git. */
+/* Adds "<folder>/<machine>/<UTC yyyymmddThhmmssZ>-<rev>[-dirty].json" to `path`; rev is "unknown"
+ * if the tool was built without git. */
 void result_path(const json_t *root, const char *folder, struct text *path);
 
 /* The most bytes that a compressed file may unpack to: fifty times the largest kept file. */
@@ -88,13 +88,13 @@ int result_parse(const char *path, const struct text *text, json_t **root, struc
 /* Replaces words of older formats in a tree that was read: before 1.6 "method" was "way", and
  * "sessions" was "parts". result_parse calls it. Accepts any JSON value. */
 void result_renew_words(json_t *root);
-/* Checks that a tree is a result of major version 1 and has everything that readers rely on. Unknown
- * keys are allowed. ERR_PARSE. */
+/* Checks that a tree is a result of major version 1 and has everything that readers rely on.
+ * Unknown keys are allowed. ERR_PARSE. */
 int result_validate(const json_t *root, struct error *error);
 
-/* Calls `take` with each result file below the folder `results` whose root has this member, the newest
- * first (by name), until `take` returns true. Files that cannot be read are skipped. `root` is
- * borrowed. */
+/* Calls `take` with each result file below the folder `results` whose root has this member, the
+ * newest first (by name), until `take` returns true. Files that cannot be read are skipped. `root`
+ * is borrowed. */
 void newest_results(const char *results, const char *member,
                     bool (*take)(void *context, const char *path, const json_t *root),
                     void *context);
@@ -109,8 +109,8 @@ void result_status_counts(const json_t *root, size_t counts[CASE_STATUSES]);
 int result_print(const json_t *root, FILE *out, struct error *error);
 
 /* Computes from the rounds alone every case's status, statistics and speed-up over raw, and the
- * geometric means in `summary`. result_write calls it; the caller does so before it prints a tree that
- * was never written. */
+ * geometric means in `summary`. result_write calls it; the caller does so before it prints a tree
+ * that was never written. */
 void result_summarise(json_t *root);
 
 #endif

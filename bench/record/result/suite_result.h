@@ -7,8 +7,8 @@
 
 /* Adds the suite (its checked file, see run/select/suite.h) to a result. Copies it. */
 void suite_result_set(json_t *root, const char *name, const json_t *suite);
-/* Sets `measured` of each row: an entry for every pair of cases, from the rounds that both have. Sets
- * `means`: geometric means over rows. Does nothing if the result has no suite. */
+/* Sets `measured` of each row: an entry for every pair of cases, from the rounds that both have.
+ * Sets `means`: geometric means over rows. Does nothing if the result has no suite. */
 void suite_result_summarise(json_t *root);
 
 #endif

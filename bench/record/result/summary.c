@@ -168,7 +168,7 @@ static void put_speedup(struct row *row)
     tree_put(row->json, "speedup_over_raw", out);
 }
 
-/* The requested bytes depend on program, merge set and release policy alone: any strategy will do. */
+/* The requested bytes depend on program, merge set and release policy alone, not on a strategy. */
 static void put_over_best(struct row *row, const struct row *rows, size_t count)
 {
     static const char name[] = "peak_requested_bytes";

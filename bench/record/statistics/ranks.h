@@ -1,10 +1,10 @@
 /* Shifts between two small sets of numbers by ranks alone: no distribution is assumed.
  *
  * Estimate: Hodges and Lehmann (1963), the median of all differences y - x; for paired differences,
- * the median of the averages of all pairs of them (Walsh). Interval: two of these differences, equally
- * many places from both ends. p: the test that the interval inverts (Mann and Whitney; Wilcoxon), so
- * p <= alpha exactly if the interval leaves out 0. Ties count against a claim: a difference of 0
- * stands on the side that makes p larger.
+ * the median of the averages of all pairs of them (Walsh). Interval: two of these differences,
+ * equally many places from both ends. p: the test that the interval inverts (Mann and Whitney;
+ * Wilcoxon), so p <= alpha exactly if the interval leaves out 0. Ties count against a claim: a
+ * difference of 0 stands on the side that makes p larger.
  *
  * The distribution is exact for up to RANKS_EXACT differences. Beyond that it is normal, with the
  * usual corrections for ties and continuity.
@@ -27,8 +27,8 @@ struct rank_shift {
     double p;        /* two-sided */
 };
 
-/* The null distribution for the sizes of the last call: one pair of files has thousands of rows with
- * the same sizes. It starts as zeros; the caller frees it with rank_table_free. */
+/* The null distribution for the sizes of the last call: one pair of files has thousands of rows
+ * with the same sizes. It starts as zeros; the caller frees it with rank_table_free. */
 struct rank_table {
     size_t n, m; /* sizes of the sets; m 0: n paired differences */
     double alpha;
@@ -51,8 +51,8 @@ struct rank_shift rank_shift_paired(struct rank_table *table, const double *diff
 unsigned rank_least_rounds(double alpha, bool paired);
 
 /* Holm's adjustment (1979). If a claim is made for each adjusted p <= alpha, the probability of any
- * false claim among all `count` is at most alpha, however the tests depend on each other. `adjusted`
- * has room for `count` numbers. */
+ * false claim among all `count` is at most alpha, however the tests depend on each other.
+ * `adjusted` has room for `count` numbers. */
 void rank_holm(const double *p, size_t count, double *adjusted);
 
 #endif

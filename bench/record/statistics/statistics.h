@@ -8,9 +8,9 @@ struct statistics {
     size_t count;
     double median, min, max;
     double mad; /* median absolute deviation from the median, not scaled */
-    /* A confidence interval of the median from order statistics: the narrowest pair of values, equally
-     * many places from both ends, that holds the median with at least 95 %. NaN for fewer than 6
-     * values: even the extremes do not reach that level. */
+    /* A confidence interval of the median from order statistics: the narrowest pair of values,
+     * equally many places from both ends, that holds the median with at least 95 %. NaN for fewer
+     * than 6 values: even the extremes do not reach that level. */
     double ci_lo, ci_hi, ci_level; /* ci_level: the interval's true level, 0.96875 for 6 values */
 };
 
