@@ -279,7 +279,7 @@ struct atlas_curve *atlas_curve_of(struct atlas *atlas, const char *method, cons
     return curve;
 }
 
-bool atlas_point_before(const struct atlas_point *a, const struct atlas_point *b)
+static bool point_before(const struct atlas_point *a, const struct atlas_point *b)
 {
     return a->live_count != b->live_count ? a->live_count < b->live_count : a->bytes < b->bytes;
 }
@@ -288,7 +288,7 @@ void atlas_add_point(struct atlas_curve *curve, const struct atlas_point *point)
 {
     size_t at = curve->point_count++;
     curve->points = must_realloc(curve->points, curve->point_count * sizeof *curve->points);
-    for (; at > 0 && atlas_point_before(point, &curve->points[at - 1]); at--)
+    for (; at > 0 && point_before(point, &curve->points[at - 1]); at--)
         curve->points[at] = curve->points[at - 1];
     curve->points[at] = *point;
 }
@@ -454,7 +454,7 @@ static int read_point(const json_t *json, const char *path, struct atlas_curve *
     for (size_t i = 1; i < sizeof ns / sizeof *ns; i++)
         if (ns[i] < ns[i - 1])
             return fault(error, path, quantile_fields[i].name, "below the quantile before it");
-    if (curve->point_count && !atlas_point_before(&curve->points[curve->point_count - 1], &p))
+    if (curve->point_count && !point_before(&curve->points[curve->point_count - 1], &p))
         return fault(error, path, "bytes", "points are in the order of live_count, then bytes");
     atlas_add_point(curve, &p);
     return 0;
