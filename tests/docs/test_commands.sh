@@ -93,7 +93,10 @@ run_page() {
         [ -z "$why" ] || { echo "$1:$line: not run, $why: $command"; continue; }
         small=$(echo "$command" | rewrite)
         [ -z "${TIMES:-}" ] || echo "$SECONDS $small"
-        if ! bash -o pipefail -c "$small" >out 2>err </dev/null; then
+        bash -o pipefail -c "$small" >out 2>err </dev/null
+        code=$?
+        case $small in 'build/gamut doctor') [ $code -ne 3 ] || code=0 ;; esac # 3: it looked, and found something unfit
+        if [ $code -ne 0 ]; then
             fail "$1:$line: $command"
             [ "$small" = "$command" ] || echo "  run as: $small" >&2
             sed 's/^/  stderr: /' err | tail -n 5 >&2
