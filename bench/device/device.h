@@ -212,7 +212,9 @@ struct device_ops {
     void (*enumerate)(device_found *found, void *context);
     /* Opens the device with this id (device_info.id). */
     int (*open)(const char *id, struct device **device, struct error *error);
+    /* Gives back the queues and all else that the device holds; its memories are freed before. */
     void (*close)(struct device *device);
+    /* What the device is; valid until close. */
     const struct device_info *(*info)(const struct device *device);
     /* The free bytes that the driver reports; 0 where it reports none. */
     uint64_t (*free_bytes)(struct device *device);

@@ -7,7 +7,7 @@ enum {
     VARIANT_RELEASES = 2, /* spare memory goes back before a request fails */
     VARIANT_UNDOES = 4, /* a request takes several driver calls, and undoes them where one fails */
     VARIANT_COARSE = 8, /* takes 2 MiB at a time */
-    VARIANT_PARTS = 16, /* every block has a handle of its own */
+    VARIANT_SUB_BUFFERS = 16, /* every block has a handle of its own */
 };
 
 struct alloc_variant {
@@ -20,9 +20,9 @@ static const struct alloc_variant alloc_variants[] = {
     {"raw", 0},
     {"raw:first_use=resident", 0},
     {"raw:kind=pinned", 0},
-    {"raw:handle=sub_buffer", VARIANT_PARTS},
+    {"raw:handle=sub_buffer", VARIANT_SUB_BUFFERS},
     {"pool", VARIANT_RELEASES},
-    {"pool:handle=sub_buffer", VARIANT_RELEASES | VARIANT_PARTS},
+    {"pool:handle=sub_buffer", VARIANT_RELEASES | VARIANT_SUB_BUFFERS},
     {"pool:leading_bits=0", VARIANT_RELEASES},
     {"pool:leading_bits=7:first_use=resident", VARIANT_RELEASES},
     {"tagged", 0},
@@ -40,12 +40,12 @@ static const struct alloc_variant alloc_variants[] = {
     {"bufalloc:region=64KiB:strategy=tight", VARIANT_RELEASES},
     {"bufalloc:region=64KiB:split=yes", VARIANT_RELEASES},
     {"bufalloc:region=64KiB:strategy=tight:split=yes", VARIANT_RELEASES},
-    {"bufalloc:region=64KiB:handle=sub_buffer", VARIANT_RELEASES | VARIANT_PARTS},
+    {"bufalloc:region=64KiB:handle=sub_buffer", VARIANT_RELEASES | VARIANT_SUB_BUFFERS},
     {"bufalloc:region=64KiB:split=yes:chunks=8", VARIANT_RELEASES},
     {"bufalloc:region=16KiB:chunks=2", VARIANT_RELEASES},
     {"tlsf", VARIANT_RELEASES},
     {"tlsf:parent=64KiB:kind=managed", VARIANT_RELEASES},
-    {"tlsf:parent=64KiB:kind=pinned:handle=sub_buffer", VARIANT_RELEASES | VARIANT_PARTS},
+    {"tlsf:parent=64KiB:kind=pinned:handle=sub_buffer", VARIANT_RELEASES | VARIANT_SUB_BUFFERS},
     {"tlsf:parent=64KiB", VARIANT_RELEASES},
     {"tlsf:parent=64KiB:strategy=min_time", VARIANT_RELEASES},
     {"tlsf:parent=64KiB:strategy=min_memory", VARIANT_RELEASES},
@@ -54,7 +54,7 @@ static const struct alloc_variant alloc_variants[] = {
     {"caching", VARIANT_RELEASES},
     {"caching:small_segment=8KiB:large_segment=32KiB", VARIANT_RELEASES},
     {"caching:small_segment=8KiB:large_segment=32KiB:handle=sub_buffer",
-     VARIANT_RELEASES | VARIANT_PARTS},
+     VARIANT_RELEASES | VARIANT_SUB_BUFFERS},
     {"caching:small_segment=16KiB:large_segment=20KiB:divisions=4", VARIANT_RELEASES},
     {"caching:small_segment=8KiB:large_segment=20KiB:max_split=24KiB", VARIANT_RELEASES},
     {"stream", VARIANT_RELEASES},

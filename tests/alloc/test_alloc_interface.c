@@ -148,6 +148,27 @@ static void test_kinds(void **state)
     }
 }
 
+/* A source that does not say which kinds it has shows it by a small allocation, which is not
+ * counted. */
+static void kinds_are_tried_where_they_are_not_listed(void **state)
+{
+    (void)state;
+    struct fake_source fake;
+    fake_source_open(&fake, 64, true);
+    struct driver_memory_ops kinds = *fake.source.kinds;
+    kinds.offered = NULL;
+    fake.source.kinds = &kinds;
+    assert_int_equal(source_use_kind(&fake.source, MEMORY_PINNED), 0);
+    assert_int_equal(fake.source.kind, MEMORY_PINNED);
+    assert_string_equal(fake.log.data, "+4096 -4096");
+    assert_int_equal(fake.source.counts.alloc_count + fake.source.counts.free_count, 0);
+    fake.alloc_refusal = (struct fake_refusal){.at = 2, .code = ERR_UNSUPPORTED};
+    assert_int_equal(source_use_kind(&fake.source, MEMORY_MANAGED), ERR_UNSUPPORTED);
+    assert_int_equal(fake.source.kind, MEMORY_PINNED);
+    assert_int_equal(fake.live_count + fake.misuse_count, 0);
+    fake_source_close(&fake);
+}
+
 static void test_memory_is_of_the_kind(void **state)
 {
     (void)state;
@@ -168,7 +189,7 @@ static void test_memory_is_of_the_kind(void **state)
 
 /* Each block of a parent gets a handle, which goes before the block does; a block of no bytes has
  * neither. */
-static void test_parts(void **state)
+static void test_sub_buffers(void **state)
 {
     (void)state;
     struct fake_source fake;
@@ -207,7 +228,7 @@ static int note_alignment(void *state, const struct alloc_request *request, stru
 }
 
 /* A strategy need only heed the request: parts want what the source wants. */
-static void test_parts_are_aligned(void **state)
+static void test_sub_buffers_are_aligned(void **state)
 {
     (void)state;
     static const struct {
@@ -483,9 +504,10 @@ int main(void)
         cmocka_unit_test(test_broken_ops),
         cmocka_unit_test(test_splitting_is_needed),
         cmocka_unit_test(test_kinds),
+        cmocka_unit_test(kinds_are_tried_where_they_are_not_listed),
         cmocka_unit_test(test_memory_is_of_the_kind),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_parts_are_aligned),
+        cmocka_unit_test(test_sub_buffers),
+        cmocka_unit_test(test_sub_buffers_are_aligned),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_check_sees_damage),
         cmocka_unit_test(test_queues_are_apart),

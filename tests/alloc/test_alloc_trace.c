@@ -110,7 +110,7 @@ static void step_alloc(struct trace *t, const struct alloc_variant *variant)
         require_refused(t, code, variant);
         return;
     }
-    REQUIRE(t, (block.sub_buffer != 0) == ((variant->flags & VARIANT_PARTS) != 0));
+    REQUIRE(t, (block.sub_buffer != 0) == ((variant->flags & VARIANT_SUB_BUFFERS) != 0));
     require_granted(t, &request, &block, variant->flags & VARIANT_OVERLAPS);
     t->live[t->live_count++] =
         (struct live_block){.block = block, .tag = request.tag, .requested = request.size};

@@ -352,6 +352,21 @@ static void an_unknown_selector_says_what_there_is(void **state)
     assert_true(device_open("cuda:99", &device, NULL) < 0);
 }
 
+static void note_reason(void *context, const struct device_info *info, const char *why_not)
+{
+    assert_null(info);
+    *(const char **)context = why_not;
+}
+
+static void an_api_that_is_not_built_in_says_so(void **state)
+{
+    (void)state;
+    const struct device_ops absent = {.name = "absent", .missing = "build it with its headers"};
+    const char *reason = NULL;
+    device_enumerate(&absent, note_reason, &reason);
+    assert_string_equal(reason, absent.missing);
+}
+
 int main(void)
 {
     print_missing_devices();
@@ -368,6 +383,7 @@ int main(void)
         cmocka_unit_test(the_host_can_always_be_selected),
         cmocka_unit_test(opencl_is_selected_by_number_and_name),
         cmocka_unit_test(an_unknown_selector_says_what_there_is),
+        cmocka_unit_test(an_api_that_is_not_built_in_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
