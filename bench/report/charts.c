@@ -13,7 +13,7 @@
 #include "record/table/atlas_table.h"
 #include "report/sections.h"
 
-/* More cases than this make bars of a hair's breadth, and gnuplot slow. */
+/* With more cases bars are too thin to see and gnuplot is slow. */
 enum { CASES_MOST = 2000, SAMPLES_MOST = 3 };
 
 struct drawing {
@@ -180,7 +180,7 @@ static size_t draw_largest(struct drawing *drawing, const struct chart *chart,
     return drawing->made - made_before;
 }
 
-/* Of a chart that would have too many pictures, draws a few, folded. */
+/* Draws a few pictures, folded, of a chart that would have too many. */
 static void draw_samples(struct drawing *drawing, const struct chart *chart, const char *device)
 {
     FILE *out = drawing->out;

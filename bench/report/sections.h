@@ -5,12 +5,12 @@
 
 #include "report/page.h"
 
-/* Of all files together: are there errors, and what changed from the base? */
+/* The sections of all files together: are there errors, and what changed from the base? */
 #define PAGE_SECTION_LIST(X)                                                                       \
     X(banner)                                                                                      \
     X(comparison)
 
-/* Of one file. */
+/* The sections of one file. */
 #define FILE_SECTION_LIST(X)                                                                       \
     X(tiles)                                                                                       \
     X(machine)                                                                                     \

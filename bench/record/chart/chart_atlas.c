@@ -125,8 +125,8 @@ const struct chart chart_atlas = {
  * many bytes within the device takes, the least that a program which allocates them does with them.
  */
 
-/* 0 where the method has no such call: one that touches its memory when it is made has no first use
- * of its own. NaN where it was not measured at this size. */
+/* The median at a size; NaN where it was not measured at this size. 0 where the method has no such
+ * call: one that touches its memory when it is made has no first use of its own. */
 static double median_at(const struct atlas_curve *curve, uint64_t bytes)
 {
     for (size_t i = 0; curve && i < curve->point_count; i++) {

@@ -64,7 +64,7 @@ static bool has_name(const json_t *row, name_row *name, const char *expected)
     return is_it;
 }
 
-/* A space and the median of each metric of the row, then a line feed; NaN for a row that is NULL. */
+/* Prints the median of each metric of the row, and a line feed; NaN for a row that is NULL. */
 static void print_medians(const json_t *row, const char *const metrics[], size_t count, FILE *out)
 {
     for (size_t i = 0; i < count; i++)
@@ -88,7 +88,7 @@ static void name_stall_series(const json_t *row, struct text *out)
         text_add(out, "%s %s", strategy, method);
 }
 
-/* Different values of a parameter in ascending order. */
+/* The values of a parameter, each once, in ascending order. */
 struct values {
     size_t count;
     double *value;

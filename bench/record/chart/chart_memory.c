@@ -23,8 +23,8 @@ struct memory_panels {
     size_t left_out; /* configurations beyond the most that one picture shows */
 };
 
-/* In the order of the cases. ERR_NOT_FOUND where no case was recorded; the message says what to do.
- * The caller frees the panels if there is no error. */
+/* Makes a panel for each case that was recorded, in their order. ERR_NOT_FOUND where none was; the
+ * message says what to do. The caller frees the panels if there is no error. */
 static int memory_panels_make(const struct chart *chart, const struct chart_subject *of,
                               size_t most, struct memory_panels *panels, struct error *error)
 {
@@ -57,7 +57,7 @@ static void memory_panels_free(struct memory_panels *panels)
     free(panels->panel);
 }
 
-/* The variables series (the titles), what (workload and dataset), and note: `more`, and what is left
+/* Adds the variables series (the titles), what (workload and dataset), and note: `more`, and what is left
  * out. */
 static void memory_panels_variables(const struct memory_panels *panels,
                                     const struct chart_subject *of, const char *more,
@@ -79,7 +79,7 @@ static void memory_panels_variables(const struct memory_panels *panels,
     text_free(&note);
 }
 
-/* The variables of an axis up to `top` bytes: unit ("MiB"), and in bytes unit_bytes and top. */
+/* Adds the variables of an axis up to `top` bytes: unit ("MiB"), and in bytes unit_bytes and top. */
 static void memory_axis_variables(double top, struct text *out)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -100,7 +100,7 @@ static double memory_column(const json_t *columns, const char *name, size_t i)
     return tree_to_number(json_array_get(json_object_get(columns, name), i));
 }
 
-/* The same where it is an index of something else; SIZE_MAX where it is none. */
+/* An element of a column of indices; SIZE_MAX where it is none. */
 static size_t memory_index(const json_t *columns, const char *name, size_t i)
 {
     const json_t *value = json_array_get(json_object_get(columns, name), i);
@@ -512,7 +512,9 @@ static int latency_write(const struct chart *chart, const struct chart_subject *
             const json_t *h = histogram_of(&lines.panel[i], d);
             print_distribution(h, data);
             add_legend(h, &legends);
-            least_ns = fmin(least_ns, tree_get_number(h, "least_ns")); /* of NaN the other */
+            least_ns =
+                fmin(least_ns,
+                     tree_get_number(h, "least_ns")); /* fmin of a number and NaN is the number */
             most_ns = fmax(most_ns, tree_get_number(h, "most_ns"));
         }
     for (int d = 0; d < DISTRIBUTIONS; d++) {

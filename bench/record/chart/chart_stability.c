@@ -20,7 +20,7 @@
 #include "record/chart/gnuplot.h"
 #include "record/statistics/statistics.h"
 
-/* The farthest marks have names, if they are this far off. */
+/* How many of the farthest marks have names, and how far off they must be. */
 enum { NAMED = 6 };
 static const double far_off = 0.05;
 

@@ -48,7 +48,7 @@ void gnuplot_label_block(const struct labels *labels, const char *columns, FILE 
 
 /* ---- variables ---- */
 
-/* As gnuplot reads a text between single quotes. */
+/* Adds a text between single quotes, as gnuplot reads it. */
 static void add_quoted(struct text *out, const char *text)
 {
     text_add(out, "'");
@@ -158,7 +158,7 @@ int gnuplot_script(const char *folder, const char *chart, const char *variables,
     return code;
 }
 
-/* What a child writes until it ends. */
+/* Reads everything that a child writes until it ends. */
 static void read_all(int from, struct text *out)
 {
     char bytes[512];
