@@ -127,7 +127,7 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
     return 0;
 }
 
-/* Moves index.html or a folder of the report to `out`, where it replaces that of an older report. */
+/* Moves index.html or a folder of the report to `out`, in place of that of an older report. */
 static int folder_move(const char *work, const char *out, const char *name, struct error *error)
 {
     struct text from = {0}, to = {0};

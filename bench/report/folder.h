@@ -19,8 +19,8 @@
  * Makes missing parents of `out`. ERR_USAGE unless `out` is missing, empty or a report, or `force`
  * is set; ERR_IO. */
 int report_folder_begin(const char *out, bool force, struct text *work, struct error *error);
-/* Moves the finished report to `out`: with one renaming where `out` is missing or empty, else folder
- * by folder, index.html last. Removes nothing but an older report. ERR_IO. */
+/* Moves the finished report to `out`: with one renaming where `out` is missing or empty, else
+ * folder by folder, index.html last. Removes nothing but an older report. ERR_IO. */
 int report_folder_finish(const char *work, const char *out, struct error *error);
 /* Removes a folder and everything in it; for a report that could not be finished. */
 void report_folder_remove(const char *work);

@@ -189,7 +189,7 @@ static void print_matrix(FILE *out, const struct matrix *m, enum measure measure
     fputs("</tbody></table></div></div>\n", out);
 }
 
-/* ---- the overview: means, a row a merge set, a column a strategy ------------------------------ */
+/* ---- the overview: means, a row a merge set, a column a strategy ----------------------------- */
 
 /* The name of a column without its strategy: " best scope". */
 static const char *name_after_strategy(const struct matrix *m, size_t column)

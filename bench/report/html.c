@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* The length of the UTF-8 sequence at s, or 0 where there is none, or none of a character that HTML
- * allows. The first byte says the length; overlong forms, surrogates and non-characters are found by
- * their value. */
+ * allows. The first byte says the length; overlong forms, surrogates and non-characters are found
+ * by their value. */
 static size_t character_length(const char *s)
 {
     const unsigned char *byte = (const unsigned char *)s;

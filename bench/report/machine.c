@@ -1,5 +1,5 @@
-/* What was run, on what, and how to run it again: tiles with the figures that matter, the facts, and
- * the commands. */
+/* What was run, on what, and how to run it again: tiles with the figures that matter, the facts,
+ * and the commands. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

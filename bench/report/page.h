@@ -33,8 +33,8 @@ void page_section(const struct page *page, const struct page_file *file, const c
 /* Begins a table: prints the titles of the columns that are not hidden. page_table_end ends it. */
 void page_table(FILE *out, const struct text_grid_column *columns, size_t count);
 void page_table_end(FILE *out);
-/* Prints a grid as a table of at most `most` rows, and above it what is the same in all rows. A table
- * of more than `open` rows is folded under a line "120 rows", the word being `what`. */
+/* Prints a grid as a table of at most `most` rows, and above it what is the same in all rows. A
+ * table of more than `open` rows is folded under a line "120 rows", the word being `what`. */
 void page_grid(FILE *out, const struct text_grid *grid, size_t open, size_t most, const char *what);
 
 /* Text that other rooms print for a terminal, to be put into the page. page_capture returns the

@@ -1,5 +1,5 @@
-/* What the merge sets of a result decided, and what they refused and why. A file keeps no decisions,
- * so that they are made again for the sizes of the datasets, which needs no device. */
+/* What the merge sets of a result decided, and what they refused and why. A file keeps no
+ * decisions, so that they are made again for the sizes of the datasets, which needs no device. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,7 +163,7 @@ static void print_programs(FILE *out, const struct catalogue *catalogue,
                                                       {.title = "hoisted", .kind = GRID_NUMBER},
                                                       {.title = "coalesced", .kind = GRID_NUMBER},
                                                       {.title = "reused", .kind = GRID_NUMBER},
-                                                      {.title = "placed", .kind = GRID_NUMBER},
+                                                      {.title = "packed", .kind = GRID_NUMBER},
                                                       {.title = "moved", .kind = GRID_NUMBER},
                                                       {.title = "refused"}};
     page_table(out, columns, sizeof columns / sizeof *columns);

@@ -24,8 +24,8 @@ struct report_options {
 };
 
 /* Makes the report. `out` does not change before everything is done. Where a chart cannot be drawn,
- * for want of gnuplot for one, the page says so. The errors of result_load, and ERR_USAGE and ERR_IO
- * of report_folder_begin. */
+ * for want of gnuplot for one, the page says so. The errors of result_load, and ERR_USAGE and
+ * ERR_IO of report_folder_begin. */
 int report_make(const struct report_options *options, struct error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* The verdict: a banner at the top of the page says if everything is as it should be, in the words of
- * the exit code, and a section shows what changed from the base. */
+/* The verdict: a banner at the top of the page says if everything is as it should be, in the words
+ * of the exit code, and a section shows what changed from the base. */
 #include <math.h>
 #include <string.h>
 

@@ -137,8 +137,8 @@ static int make_drawing(const struct chart *chart, const struct chart_subject *o
     return code;
 }
 
-/* Puts the files into the folder and runs gnuplot there. Where the chart goes to the terminal alone,
- * `in_passing`, the files are removed again. */
+/* Puts the files into the folder and runs gnuplot there. Where the chart goes to the terminal
+ * alone, `in_passing`, the files are removed again. */
 static int draw_in(const char *folder, bool in_passing, const struct drawing *drawing,
                    const struct chart_options *options, struct error *error)
 {

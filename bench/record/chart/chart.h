@@ -1,8 +1,8 @@
-/* Charts of a result: gamut writes the numbers as a data file and a script, and runs gnuplot on both.
+/* Charts of a result: gamut writes numbers into a data file, and a script, and runs gnuplot on both.
  *
  * A chart is made of three things: a writer, in one of the files chart_*.c, which decides what
- * numbers it shows; a script of the chart's name, plots/<name>.gp, which alone decides how it looks;
- * and a line in the list below. */
+ * numbers it shows; a script of the chart's name, plots/<name>.gp, which alone decides how it
+ * looks; and a line in the list below. */
 #ifndef GAMUT_RECORD_CHART_CHART_H
 #define GAMUT_RECORD_CHART_CHART_H
 
@@ -13,7 +13,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* What one picture of a chart shows: a device, or a strategy or a dataset of a workload on a device. */
+/* What one picture of a chart shows: a device, or a strategy or a dataset of a workload on a
+ * device. */
 enum chart_scope { CHART_OF_DEVICE, CHART_OF_STRATEGY, CHART_OF_WORKLOAD };
 
 /* The subject of one picture. Everything is borrowed from the result. */
@@ -30,8 +31,8 @@ struct chart {
     enum chart_scope scope;
     bool on_request; /* drawn only when asked for by name: there would be too many pictures */
     /* Writes the data, and adds the variables that the script reads (gnuplot.h); the script puts
-     * the variable `note` after the caption. ERR_NOT_FOUND where the result has nothing to show: the
-     * message says what it lacks. ERR_USAGE where there is more than one picture can show: the
+     * the variable `note` after the caption. ERR_NOT_FOUND where the result has nothing to show:
+     * the message says what it lacks. ERR_USAGE where there is more than one picture can show: the
      * message says how to choose. */
     int (*write)(const struct chart *chart, const struct chart_subject *of, FILE *data,
                  struct text *variables, struct error *error);
@@ -66,7 +67,7 @@ CHART_LIST(X)
 
 /* The i-th chart; NULL after the last. */
 const struct chart *chart_at(size_t i);
-/* Finds a chart by its name. The message of ERR_NOT_FOUND names the nearest one and all there are. */
+/* Finds a chart by its name. The message of ERR_NOT_FOUND names the nearest one and all others. */
 int chart_find(const char *name, const struct chart **chart, struct error *error);
 
 /* Lists the subjects that a result has for a chart, in the order of the result, and returns their
@@ -89,8 +90,8 @@ struct chart_options {
 
 /* Writes <folder>/<chart>-<device>[-…].dat and .gp and runs gnuplot, which puts the images into the
  * same folder; `gnuplot <name>.gp` draws them there again. A dumb chart goes to stdout, and if
- * nothing else is asked for, no file is left. Adds the files' common path without a suffix to `made`
- * (may be NULL). Without gnuplot: ERR_UNSUPPORTED with what to do; data and script stay. */
+ * nothing else is asked for, no file is left. Adds the files' common path without a suffix to
+ * `made` (may be NULL). Without gnuplot: ERR_UNSUPPORTED with what to do; data and script stay. */
 int chart_draw(const struct chart *chart, const struct chart_subject *of,
                const struct chart_options *options, struct text *made, struct error *error);
 

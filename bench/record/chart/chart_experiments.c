@@ -1,5 +1,5 @@
-/* The charts of experiments. Each shows the rows of one experiment on a device that are ok, and most
- * have a panel for each value of one parameter. */
+/* The charts of experiments. Each shows the rows of one experiment on a device that are ok, and
+ * most have a panel for each value of one parameter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int check_any(const struct chart *chart, const struct chart_subject *of, 
     return count ? 0 : experiment_missing(shown->name, of->device, shown->options, error);
 }
 
-/* The first row that is ok from the *i-th on; NULL after the last. *i becomes the index after it. */
+/* The first row from the *i-th on that is ok; NULL after the last. *i becomes the next index. */
 static const json_t *next_row(const json_t *experiment, size_t *i)
 {
     const json_t *row;
@@ -177,8 +177,8 @@ const struct chart chart_stall = {
 /* ---- isosurface: what each method of getting memory takes and holds --------------------------
  *
  * A line a row of the experiment: its number and name; time of a frame, host time blocked in it,
- * bytes reserved and used (NaN where unknown); the first three as texts; and the status if it is not
- * ok. */
+ * bytes reserved and used (NaN where unknown); the first three as texts; and the status if it is
+ * not ok. */
 
 static void print_isosurface_row(const json_t *row, size_t number, FILE *out)
 {
@@ -232,8 +232,8 @@ const struct chart chart_isosurface = {
 
 /* ---- overflow: how often a pool is too small against its size --------------------------------
  *
- * A panel for each number of chunks that share the pool, a block a panel: percent of the mean demand,
- * then the chance measured, of sizes drawn one by one, of separate buffers, and claimed. */
+ * A panel for each number of chunks that share the pool, a block a panel: percent of the mean
+ * demand, then the chance measured, of sizes drawn one by one, of separate buffers, and claimed. */
 
 static void name_chunks(const json_t *row, struct text *out)
 {

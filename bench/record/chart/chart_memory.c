@@ -1,5 +1,5 @@
-/* The charts of what `gamut run --timeline on` records of a case (its member `memory`): a panel or a
- * line for each configuration of a workload. */
+/* The charts of what `gamut run --timeline on` records of a case (its member `memory`): a panel or
+ * a line for each configuration of a workload. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +57,8 @@ static void memory_panels_free(struct memory_panels *panels)
     free(panels->panel);
 }
 
-/* Adds the variables series (the titles), what (workload and dataset), and note: `more`, and what is left
- * out. */
+/* Adds the variables series (the titles), what (workload and dataset), and note: `more`, and what
+ * is left out. */
 static void memory_panels_variables(const struct memory_panels *panels,
                                     const struct chart_subject *of, const char *more,
                                     struct text *out)
@@ -79,7 +79,7 @@ static void memory_panels_variables(const struct memory_panels *panels,
     text_free(&note);
 }
 
-/* Adds the variables of an axis up to `top` bytes: unit ("MiB"), and in bytes unit_bytes and top. */
+/* Adds the variables of an axis up to `top` bytes: unit ("MiB"), unit_bytes and top (in bytes). */
 static void memory_axis_variables(double top, struct text *out)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
@@ -109,7 +109,7 @@ static size_t memory_index(const json_t *columns, const char *name, size_t i)
                : SIZE_MAX;
 }
 
-/* ---- memory_timeline: bytes requested, granted and reserved over the events of a run, and the bound
+/* ---- memory_timeline: bytes requested, granted and reserved over the events of a run ---------
  *
  *   block 0: a line a panel: number, title, most reserved bytes, stride of the points in steps
  *   then a block a panel: step requested granted reserved live least_requested
@@ -188,12 +188,12 @@ const struct chart chart_memory_timeline = {
 /* ---- address_map: where blocks lie and how long they live, and the arrays in them ------------
  *
  * Addresses within a memory are true. Memories themselves are laid out where there is room for as
- * long as they are held, because what a driver calls an address may be none. The size of a memory is
- * not known either: it counts as far as its blocks reach.
+ * long as they are held, because what a driver calls an address may be none. The size of a memory
+ * is not known either: it counts as far as its blocks reach.
  *
  *   block 0: a line a panel: number, title, steps
- *   then four blocks a panel: memories, blocks, arrays, and what two arrays have in common that live
- *   in the same bytes at the same time, each a line
+ *   then four blocks a panel: memories, blocks, arrays, and the bytes that two arrays use at the
+ *   same time, each as lines of
  *     born died from to colour label: steps, bytes, number of the name
  */
 

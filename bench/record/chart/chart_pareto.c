@@ -1,5 +1,5 @@
-/* Time against memory, a panel a workload: which configurations are worth choosing. A case is on the
- * front if no other case of its panel is at least as good in both and better in one.
+/* Time against memory, a panel a workload: which configurations are worth choosing. A case is on
+ * the front if no other case of its panel is at least as good in both and better in one.
  *
  * Times are over the fastest of the panel, peaks of reserved memory over the least live lower bound
  * of the panel: merge sets have bounds of their own, and over these they would all look alike.

@@ -1,6 +1,6 @@
 /* Whether a run can be trusted: the time of each case in each round over its median of all rounds,
- * in the order of measurement. Drift bends all of them, a disturbance lifts those of one moment, and
- * a case that is noisy by nature scatters alone.
+ * in the order of measurement. Drift bends all of them, a disturbance lifts those of one moment,
+ * and a case that is noisy by nature scatters alone.
  *
  * Block 0, a line a round, of all its cases:
  *     round median p10 p90

@@ -2,8 +2,8 @@
  *
  * Only what the file knows is a portion. Driver calls are timed on the host's clock. Kernels and
  * copies are, too, on the host device; elsewhere they pass on a clock of their own, in parallel. A
- * free that waits for kernels takes their time; where there is a model of the case, the waiting is a
- * portion of its own, as is the strategy's own time. What is left is the rest. Each portion is a
+ * free that waits for kernels takes their time; where there is a model of the case, the waiting is
+ * a portion of its own, as is the strategy's own time. What is left is the rest. Each portion is a
  * median of its own, so that their sum can be a little more than the whole.
  *
  * Block 0: row, its label, the wall time as text, and where that stands (-1: the name of a
