@@ -39,54 +39,74 @@ static uint64_t *value_of(const struct tables *tables, struct option_values *val
     return i < own ? &values->value[i] : &values->common[i - own];
 }
 
-/* The position of `value` in "a|b|c", or -1. */
-static int choice_index(const char *choices, const char *value)
+/* The i-th word of "a|b|c", in a buffer of the caller; NULL after the last. */
+struct choices {
+    const char *all;
+    char word[64];
+};
+
+static const char *choice_at(void *context, size_t i)
 {
-    size_t length = strlen(value);
-    for (int i = 0; choices; i++) {
-        const char *end = strchr(choices, '|');
-        size_t n = end ? (size_t)(end - choices) : strlen(choices);
-        if (n == length && strncmp(choices, value, n) == 0)
-            return i;
-        choices = end ? end + 1 : NULL;
+    struct choices *choices = context;
+    const char *at = choices->all;
+    for (; i && at; i--)
+        at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL;
+    if (!at)
+        return NULL;
+    snprintf(choices->word, sizeof choices->word, "%.*s", (int)strcspn(at, "|"), at);
+    return choices->word;
+}
+
+static int choice_value(const struct option_spec *spec, const char *where, const char *text,
+                        uint64_t *value, struct error *error)
+{
+    struct choices choices = {.all = spec->choices};
+    const char *word;
+    for (*value = 0; (word = choice_at(&choices, *value)); ++*value)
+        if (strcmp(word, text) == 0)
+            return 0;
+    const int nearest = text_nearest(text, choice_at, &choices);
+    return error_set(error, ERR_USAGE, "%s is '%s'%s%s%s, expected one of %s", where, text,
+                     nearest >= 0 ? " (did you mean " : "",
+                     nearest >= 0 ? choice_at(&choices, (size_t)nearest) : "",
+                     nearest >= 0 ? "?)" : "", spec->choices);
+}
+
+int option_value(const struct option_spec *spec, const char *where, const char *text,
+                 uint64_t *value, struct error *error)
+{
+    static bool (*const parsers[])(const char *, uint64_t *) = {
+        [OPTION_COUNT] = text_to_u64, [OPTION_BYTES] = text_to_bytes, [OPTION_TIME] = text_to_ns};
+    static const char *const expected[] = {[OPTION_COUNT] = "a whole number",
+                                           [OPTION_BYTES] = "a size such as 64MiB",
+                                           [OPTION_TIME] = "a time such as 150ms or 2s"};
+    const char *unit = spec->type == OPTION_TIME ? " ns" : "";
+    const bool has_max = spec->type == OPTION_BYTES && spec->most == UINT64_MAX;
+    if (spec->type == OPTION_CHOICE)
+        return choice_value(spec, where, text, value, error);
+    if (has_max && strcmp(text, "max") == 0) {
+        *value = UINT64_MAX;
+        return 0;
     }
-    return -1;
+    if (!parsers[spec->type](text, value))
+        return error_set(error, ERR_USAGE, "%s is '%s', expected %s%s", where, text,
+                         expected[spec->type], has_max ? ", or max" : "");
+    if (*value >= spec->least && (!spec->most || *value <= spec->most))
+        return 0;
+    if (spec->most)
+        return error_set(error, ERR_USAGE, "%s is %s, expected a value from %llu to %llu%s", where,
+                         text, (unsigned long long)spec->least, (unsigned long long)spec->most,
+                         unit);
+    return error_set(error, ERR_USAGE, "%s is %s, expected a value of at least %llu%s", where, text,
+                     (unsigned long long)spec->least, unit);
 }
 
 static int set(const struct option_spec *spec, const char *owner, const char *text, uint64_t *value,
                struct error *error)
 {
-    if (spec->type == OPTION_CHOICE) {
-        int index = choice_index(spec->choices, text);
-        if (index < 0)
-            return error_set(error, ERR_USAGE, "%s: option %s is '%s', expected one of %s", owner,
-                             spec->name, text, spec->choices);
-        *value = (uint64_t)index;
-        return 0;
-    }
-    bool bytes = spec->type == OPTION_BYTES;
-    if (bytes && spec->most == UINT64_MAX && strcmp(text, "max") == 0) {
-        *value = UINT64_MAX;
-        return 0;
-    }
-    if (!(bytes ? text_to_bytes(text, value) : text_to_u64(text, value))) {
-        const char *expected = !bytes                     ? "a whole number"
-                               : spec->most == UINT64_MAX ? "a size such as 64MiB, or max"
-                                                          : "a size such as 64MiB";
-        return error_set(error, ERR_USAGE, "%s: option %s is '%s', expected %s", owner, spec->name,
-                         text, expected);
-    }
-    if (*value < spec->least || (spec->most && *value > spec->most)) {
-        char range[64];
-        if (spec->most)
-            snprintf(range, sizeof range, "from %llu to %llu", (unsigned long long)spec->least,
-                     (unsigned long long)spec->most);
-        else
-            snprintf(range, sizeof range, "of at least %llu", (unsigned long long)spec->least);
-        return error_set(error, ERR_USAGE, "%s: option %s is %s, expected a value %s", owner,
-                         spec->name, text, range);
-    }
-    return 0;
+    char where[128];
+    snprintf(where, sizeof where, "%s: option %s", owner, spec->name);
+    return option_value(spec, where, text, value, error);
 }
 
 static int unknown_key(struct tables *tables, const char *owner, const char *key,

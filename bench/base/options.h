@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-enum option_type { OPTION_COUNT, OPTION_BYTES, OPTION_CHOICE };
+enum option_type { OPTION_COUNT, OPTION_BYTES, OPTION_TIME, OPTION_CHOICE };
 
 struct option_spec {
     const char *name; /* NULL ends a table */
@@ -22,6 +22,11 @@ struct option_spec {
     uint64_t least, most;
     const char *help; /* one line */
 };
+
+/* Parses a value: a number, bytes, nanoseconds, or the position of a choice. `where` is what messages
+ * call it: "--rounds". ERR_USAGE says what is expected. */
+int option_value(const struct option_spec *spec, const char *where, const char *text,
+                 uint64_t *value, struct error *error);
 
 enum { OPTIONS_MAX = 8, OPTIONS_COMMON_MAX = 2 };
 struct option_values {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "base/text.h"
 #include "record/table/text_grid.h"
 
@@ -20,11 +21,6 @@ static size_t flag_count(const struct flag *flags)
 static const char *flag_name(void *flags, size_t i)
 {
     return ((const struct flag *)flags)[i].name;
-}
-
-static const char *choice_name(void *choices, size_t i)
-{
-    return ((const char *const *)choices)[i];
 }
 
 char *flags_variable(char out[64], const char *name)
@@ -50,60 +46,19 @@ static int unknown_flag(const struct command *command, const char *word, struct 
     return code;
 }
 
-/* Stores the position of `text` in "a|b|c". */
-static int set_choice(const struct flag *flag, const char *where, const char *text,
-                      uint64_t *position, struct error *error)
-{
-    enum { CHOICES_MAX = 16 };
-    char copy[256];
-    const char *choices[CHOICES_MAX + 1] = {NULL};
-    snprintf(copy, sizeof copy, "%s", flag->choices);
-    size_t n = 0;
-    char *rest = copy;
-    for (char *word; n < CHOICES_MAX && (word = strsep(&rest, "|"));)
-        choices[n++] = word;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(choices[i], text) == 0) {
-            *position = i;
-            return 0;
-        }
-    int nearest = text_nearest(text, choice_name, choices);
-    return error_set(error, ERR_USAGE, "%s is '%s'%s%s%s, expected one of %s", where, text,
-                     nearest >= 0 ? " (did you mean " : "", nearest >= 0 ? choices[nearest] : "",
-                     nearest >= 0 ? "?)" : "", flag->choices);
-}
-
-static int set_number(const struct flag *flag, const char *where, const char *text, uint64_t *value,
-                      struct error *error)
-{
-    bool is_number;
-    const char *expected;
-    if (flag->type == FLAG_BYTES) {
-        is_number = text_to_bytes(text, value);
-        expected = "a size such as 512MiB";
-    } else if (flag->type == FLAG_TIME) {
-        is_number = text_to_ns(text, value);
-        expected = "a time such as 150ms or 2s";
-    } else {
-        is_number = text_to_u64(text, value);
-        expected = "a whole number";
-    }
-    if (!is_number)
-        return error_set(error, ERR_USAGE, "%s is '%s', expected %s", where, text, expected);
-    if (*value < flag->least)
-        return error_set(error, ERR_USAGE, "%s is %s, expected at least %llu%s", where, text,
-                         (unsigned long long)flag->least, flag->type == FLAG_TIME ? " ns" : "");
-    if (flag->most && *value > flag->most)
-        return error_set(error, ERR_USAGE, "%s is %s, expected at most %llu%s", where, text,
-                         (unsigned long long)flag->most, flag->type == FLAG_TIME ? " ns" : "");
-    return 0;
-}
-
 static int set_flag(struct command_line *line, size_t i, const char *where, const char *text,
                     struct error *error)
 {
     const struct flag *flag = &line->command->flags[i];
     struct flag_value *value = &line->flag[i];
+    const struct option_spec spec = {.name = flag->name,
+                                     .type = flag->type == FLAG_BYTES  ? OPTION_BYTES
+                                             : flag->type == FLAG_TIME ? OPTION_TIME
+                                             : flag->choices           ? OPTION_CHOICE
+                                                                       : OPTION_COUNT,
+                                     .choices = flag->choices,
+                                     .least = flag->least,
+                                     .most = flag->most};
     switch (flag->type) {
     case FLAG_SWITCH:
         if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0)
@@ -117,13 +72,10 @@ static int set_flag(struct command_line *line, size_t i, const char *where, cons
     case FLAG_TEXT:
         break;
     case FLAG_CHOICE:
-        if (set_choice(flag, where, text, &value->number, error))
-            return ERR_USAGE;
-        break;
     case FLAG_COUNT:
     case FLAG_BYTES:
     case FLAG_TIME:
-        if (set_number(flag, where, text, &value->number, error))
+        if (option_value(&spec, where, text, &value->number, error))
             return ERR_USAGE;
         break;
     }

@@ -364,7 +364,8 @@ static void a_wrong_word_says_what_there_is(void **state)
         {"versiond", "there is no residency 'versiond' (did you mean versioned?); there are: "
                      "always, eager, lazy, versioned"},
         {"lazy:grain=memory", "lazy has no options, so 'grain' cannot be set"},
-        {"versioned:grain=page", "option grain is 'page', expected one of range|memory"},
+        {"versioned:grain=page",
+         "option grain is 'page' (did you mean range?), expected one of range|memory"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct residency residency;
