@@ -1,5 +1,5 @@
-/* A copy of one fun that passes may change: names and statements are its own; expressions, kernels
- * and texts, which nobody changes, are the original's. */
+/* A copy of one fun that passes may change. It has its own names and statements. It shares the
+ * expressions, kernels and texts of the original, which passes never change. */
 #include <string.h>
 
 #include "program/names.h"

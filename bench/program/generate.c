@@ -361,7 +361,7 @@ static void emit_host_kernel(struct generator *g, const struct source *s)
  * in y instead. One load of 4 bytes at a time in each of the threads that a GPU can hold is too
  * little to keep its memory busy, and much of a short thread's time goes to its start: on an H200 a
  * 5-point stencil reaches 69 % of the rate of a copy with one item a thread, and 97 % with four.
- * Full batches are not guarded item by item: a guard keeps the loads of one item behind the stores
+ * Full batches are not guarded item by item: a guard keeps the loads of one item after the stores
  * of the one before (82 %). Neighbours in y and not in x, so that threads side by side still touch
  * words side by side.
  */
@@ -599,7 +599,7 @@ const char *kernel_iota_name(char name[KERNEL_NAME_MAX], enum element element)
     return name;
 }
 
-/* A data-moving kernel is written as a program and goes the same way as everybody's. */
+/* A kernel that moves data is written as a program and generated like any other kernel. */
 static void emit_moving_kernel(struct generator *g, const char *name, const char *pattern,
                                const char *source_array, unsigned rank, const char *type,
                                const char *value_type, const char *value)

@@ -304,7 +304,7 @@ static enum space parse_space(struct parser *p)
     return SPACE_DEVICE;
 }
 
-/* `: type` behind a name that is not bound yet. */
+/* `: type` after a name that is not bound yet. */
 struct name parse_type(struct parser *p, unsigned thread_rank)
 {
     struct name n = {.memory = NO_NAME, .thread_rank = thread_rank, .at = p->token.at};

@@ -185,7 +185,7 @@ static struct access *add_access(struct scan *s)
 
 static void scan_range(struct scan *s, size_t i, size_t end);
 
-/* From `[` at `open`: notes where the indices stand, returns the place behind `]`. */
+/* From `[` at `open`: notes where the indices stand, returns the offset after `]`. */
 static size_t scan_indices(struct scan *s, size_t open, struct access *a, const char *name)
 {
     const char *text = s->k->text;

@@ -99,7 +99,7 @@ static const struct family *families_get(struct families *f, int array)
 }
 
 /* What an if gives shares its elements with what a branch gave, unless the other branch consumed
- * that: then nobody else is left who could use it. */
+ * that: then no other name can use it. */
 static void families_join_if_alive(struct families *f, int out, int result)
 {
     const struct family *given = families_get(f, result);

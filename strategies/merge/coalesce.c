@@ -9,7 +9,7 @@
  *
  *   C1  the source's blocks are dead after the copy
  *   C2  the destination's block is allocated when the root is made
- *   C3  between the making of the root and the copy nobody reads or writes the destination's block
+ *   C3  between the making of the root and the copy nothing reads or writes the destination's block
  *   C4  everything that shares the source's blocks has a place in the destination
  *   C5  the scalars in the new places are known where the arrays are made
  *   C6  of the roots that two branches of an if give only one is there at a time

@@ -9,7 +9,7 @@
  * The program is then one for these sizes alone, which it asserts. Left out of the arena are blocks
  * whose size is not known before the program runs, those that a loop passes on while it allocates
  * them anew, of which there are several, and those that are not in device memory. Where a branch or
- * a loop gives one block or another, it also gives the place in the arena: a scalar beside each
+ * a loop gives one block or another, it also gives the offset in the arena: a scalar for each
  * existential block.
  */
 #include <stdlib.h>

@@ -490,7 +490,7 @@ static bool check_order(struct check *c)
     return each_pair(c, read_first);
 }
 
-/* Compilers that take f32 and i32 for apart may move a read behind a write. Not where the one value
+/* Compilers that take f32 and i32 for apart may move a read past a write. Not where the one value
  * is made of the other; C's effective types would say never, C++ has nothing like them. */
 static bool types_in_order(const struct check *c, const struct access_fact *read,
                            const struct access_fact *write)

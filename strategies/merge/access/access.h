@@ -1,13 +1,14 @@
-/* What the text of a kernel tells about the memory it touches: which threads touch which elements,
- * and what comes first. Merge passes ask whether two arrays may share memory inside one launch.
- *
- * The in-place rule is the interference exception of Serup 2017 with a hole closed: there one read
- * of a block was compared with the write, here every read is compared with every write. The text is
- * C that is never fully parsed. What is not surely right is refused, with a reason.
- *
- * Believed and not checked: the text is C, not C++; indices stay within their dimensions; the
- * elements of an array lie at different places; nobody but this kernel's results is written in the
+/* Access analysis: which threads of a kernel touch which elements, and in which order, as far as
+ * the kernel's text shows it. Merge passes ask whether two arrays may share memory inside one
  * launch.
+ *
+ * The in-place rule is the interference exception of Serup 2017 with a hole closed: the thesis
+ * compares one read of a block with the write, this analysis compares every read with every write.
+ * The text is C and is never fully parsed. An access that is not surely right is refused, with a
+ * reason.
+ *
+ * Assumed and not checked: the text is C, not C++; indices stay within their dimensions; the
+ * elements of an array lie at different addresses; the launch writes nothing but its results.
  */
 #ifndef GAMUT_MERGE_ACCESS_H
 #define GAMUT_MERGE_ACCESS_H
@@ -18,7 +19,7 @@
 /* ---- facts ---------------------------------------------------------------------------------- */
 
 enum access_index_kind {
-    ACCESS_ANY,      /* nothing is known: anything in the dimension */
+    ACCESS_ANY,      /* unknown: any index of the dimension */
     ACCESS_THREAD,   /* a thread index plus a constant */
     ACCESS_CONSTANT, /* a literal */
     ACCESS_NAME,     /* a scalar of the program plus a constant: the same throughout the launch */
@@ -27,19 +28,21 @@ enum access_index_kind {
 
 struct access_index {
     enum access_index_kind kind;
-    unsigned number;  /* of the thread's index, kernel->rank for the item of a group; of the loop */
-    int name;         /* of ACCESS_NAME, else NO_NAME */
-    int64_t constant; /* what is added, or the literal itself */
+    /* ACCESS_THREAD: the dimension of the index; kernel->rank: the item of a work-group.
+     * ACCESS_COUNTER: the loop. */
+    unsigned number;
+    int name;         /* ACCESS_NAME: the scalar; else NO_NAME */
+    int64_t constant; /* the constant that is added, or the literal itself */
 };
 
 struct access_fact {
     const struct access *access;
     bool read, written; /* both in `x[i] += 1` */
     struct access_index index[RANK_MAX];
-    size_t begin, end; /* its statement, in the text */
+    size_t begin, end; /* offsets of its statement in the text */
     bool plain;        /* the statement is `x[i] = expression;` and this is x */
-    bool pure;         /* and nobody but x[i] gets anything from the expression */
-    int loop;          /* the innermost loop around it, or -1 */
+    bool pure;         /* `plain`, and the expression changes nothing but x[i] */
+    int loop;          /* the number of the innermost loop around it, or -1 */
 };
 
 struct ctext;
@@ -53,20 +56,21 @@ struct kernel_access {
     const struct ctext *text;
 };
 
-/* The facts of a STM_KERNEL, in the arena; they hold until the kernel is changed. */
+/* Finds the facts of a STM_KERNEL. They are in the arena, and hold until the kernel is changed. */
 struct kernel_access *access_analyse(const struct program *program, const struct fun *fun,
                                      const struct stm *stm, struct arena *arena);
 
-/* Why order and names in the text cannot be relied on, or NULL: then every question is answered
- * with the worst. */
+/* Why the order and the names in the text cannot be relied on; NULL: they can. If they cannot,
+ * every question below gets the most cautious answer. */
 const char *access_unclear(const struct kernel_access *ka);
 
-/* The line in the program of a place in the kernel's text. */
+/* The line in the program of an offset in the kernel's text. */
 unsigned access_line(const struct kernel_access *ka, size_t offset);
 
 /* ---- may a result be written where its inputs lie? ------------------------------------------ */
 
-/* X(name, what is wrong): the conditions, in the order in which they are checked. */
+/* X(name, sentence): the conditions in the order in which they are checked; the sentence says what
+ * is wrong. */
 #define ACCESS_CHECK_LIST(X)                                                                       \
     X(TEXT, "the text is not understood, so the order of its statements is unknown")               \
     X(OUT, "the array is not a result of the kernel")                                              \
@@ -95,17 +99,17 @@ const char *access_check_sentence(enum access_check check);
 
 struct access_question {
     int out; /* a result of the kernel */
-    /* All arrays that the kernel reads in the block that is to be shared. That they are dead after
-     * the statement, in every loop around it as well, is for the caller to know. */
+    /* All arrays that the kernel reads in the block that is to be shared. The caller has checked
+     * that they are dead after the statement, and after every loop around it. */
     const int *killed;
     unsigned killed_count;
-    /* Also where each thread has a part of the arrays of its own, told by some of the indices being
-     * all the thread's, and goes over it in the same order: y[i, k] = x[i, k] in a loop over k, or
-     * all of x[i, ...] before all of y[i, ...]. */
+    /* Also allow kernels in which each thread has its own part of the arrays (some of the indices
+     * are the thread's) and goes over it in order: y[i, k] = x[i, k] in a loop over k, or all of
+     * x[i, ...] before all of y[i, ...]. */
     bool rows;
-    unsigned switches; /* ACCESS_WITHOUT(...): conditions to leave out, to show what they are for */
-    /* Will element [i, j] of `out` and of `killed` be at the same place in the block, for all i, j,
-     * and have both the same shape? NULL: as their index functions are spelt now. */
+    unsigned switches; /* ACCESS_WITHOUT(...): conditions to leave out, for tests of each */
+    /* Will `out` and `killed` have the same shape, and element [i, j] of both the same offset, for
+     * all i, j? NULL: compares the spelling of their index functions. */
     bool (*same_place)(void *context, int out, int killed);
     void *context;
 };
@@ -116,8 +120,8 @@ struct access_refusal {
     unsigned line; /* of the access that it is about, in the program; else of the kernel */
 };
 
-/* True: whatever the threads' order, the launch writes the same with `out` in the place of the
- * `killed`. False: *refusal (may be NULL) says why. */
+/* True: in any order of the threads, the launch writes the same values if `out` overwrites the
+ * `killed` arrays. False: *refusal (`refusal` may be NULL) says why. */
 bool access_in_place(const struct kernel_access *ka, const struct access_question *question,
                      struct access_refusal *refusal);
 
@@ -125,16 +129,16 @@ bool access_in_place(const struct kernel_access *ka, const struct access_questio
 
 enum access_order { ACCESS_OVERLAP, ACCESS_BEFORE, ACCESS_AFTER };
 
-/* ACCESS_BEFORE: in every thread all accesses of private array a come before all of b. They may
- * share memory then if a thread's part of either overlaps no other thread's part of either. Obeys
- * the `switches` TEXT, LOOP, ORDER and TYPE. */
+/* ACCESS_BEFORE: in every thread all accesses to private array a come before all to b. The arrays
+ * may then share memory, if no thread's part of either overlaps another thread's part of either.
+ * Obeys the `switches` TEXT, LOOP, ORDER and TYPE. */
 enum access_order access_private_order(const struct kernel_access *ka, int a, int b,
                                        unsigned switches);
 
 /* ---- which elements are touched? ------------------------------------------------------------ */
 
-/* What one access may touch: in each dimension ACCESS_ANY, ACCESS_THREAD, ACCESS_CONSTANT or
- * ACCESS_NAME. */
+/* The elements that one access may touch: in each dimension ACCESS_ANY, ACCESS_THREAD,
+ * ACCESS_CONSTANT or ACCESS_NAME. */
 struct access_region {
     unsigned rank;
     struct access_index dim[RANK_MAX];
@@ -144,7 +148,8 @@ struct access_regions {
     struct access_region *items;
 };
 
-/* All that the launch may read or write of an array is in one of these; in the arena. */
+/* Regions, in the arena, that together hold every element of the array that the launch may read, or
+ * write. */
 struct access_regions access_reads(const struct kernel_access *ka, int array, struct arena *arena);
 struct access_regions access_writes(const struct kernel_access *ka, int array, struct arena *arena);
 

@@ -244,7 +244,7 @@ static void ctext_mark_declared(struct ctext *t, int begin, int end)
         second = t->tokens[second].partner + 1;
     if (second >= end || (!ctext_is_word(t, second) && !ctext_is(t, second, "*")))
         return;
-    bool value = false; /* behind the `=` of a declarator */
+    bool value = false; /* after the `=` of a declarator */
     for (int i = begin, depth = 0; i < end; i++) {
         depth += ctext_is(t, i, "(") || ctext_is(t, i, "{");
         depth -= ctext_is(t, i, ")") || ctext_is(t, i, "}");
@@ -359,7 +359,7 @@ static void add_statement(struct ctext *t, int begin, int end, int loop)
         (struct ctext_statement){begin, end, loop, is_plain(t, begin, end)};
 }
 
-/* An expression or declaration; returns the token behind its `;`. */
+/* An expression or declaration; returns the token after its `;`. */
 static int read_simple(struct ctext *t, int begin, int loop)
 {
     int i = begin;
@@ -375,7 +375,7 @@ static int read_simple(struct ctext *t, int begin, int loop)
     return i + ctext_is(t, i, ";");
 }
 
-/* `( ... )` behind a word of control; returns the token behind it. */
+/* `( ... )` after a control word; returns the token after it. */
 static int read_header(struct ctext *t, int open, int loop)
 {
     int close = ctext_is(t, open, "(") ? t->tokens[open].partner : CTEXT_NONE;
@@ -447,7 +447,7 @@ static int read_do(struct ctext *t, int word, int parent, int depth)
     int loop = add_loop(t, word, parent);
     int end = read_statement(t, word + 1, loop, depth + 1);
     if (!ctext_is(t, end, "while"))
-        ctext_set_unclear(t, end, "no 'while' behind 'do'");
+        ctext_set_unclear(t, end, "no 'while' after 'do'");
     else
         end = read_header(t, end + 1, loop);
     t->loops[loop].end = end;
@@ -463,7 +463,7 @@ static int read_if(struct ctext *t, int word, int loop, int depth)
     return end;
 }
 
-/* Reads a statement at token i; returns the token behind it, which is always a later one unless the
+/* Reads a statement at token i; returns the token after it, which is always a later one unless the
  * text ends. */
 static int read_statement(struct ctext *t, int i, int loop, int depth)
 {

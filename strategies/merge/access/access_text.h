@@ -1,9 +1,9 @@
-/* The C text of a kernel as far as `access.c` needs it: tokens, statements, loops, and which names
- * are declared or changed. Inside the access analysis; not for others.
+/* The C text of a kernel as far as access.c needs it: tokens, statements, loops, and which names
+ * are declared or changed. Only the access analysis includes this header.
  *
- * Expressions are not parsed. What could make the statements run in another order than they are
- * read, or a name mean something else, is looked for and makes the text `unclear`: a caller may
- * then believe nothing that follows from order or names.
+ * Expressions are not parsed. Some constructs make statements run in another order than they stand,
+ * or give a name another meaning. The reader looks for them, and then calls the text `unclear`:
+ * nothing that follows from order or names is reliable.
  */
 #ifndef GAMUT_MERGE_ACCESS_TEXT_H
 #define GAMUT_MERGE_ACCESS_TEXT_H
@@ -21,7 +21,7 @@ struct ctext_token {
     bool modified;     /* a word that is declared, assigned or may be changed through its address */
 };
 
-/* An expression or declaration up to its `;`, or what stands in parentheses behind `if`, `for` or
+/* An expression or declaration up to its `;`, or what stands in parentheses after `if`, `for` or
  * `while`. Statements do not overlap and come in the order of the text. */
 struct ctext_statement {
     int begin, end; /* tokens */
@@ -47,6 +47,7 @@ struct ctext {
     size_t unclear_at;   /* in the text */
 };
 
+/* Reads the text of a kernel, in the arena. */
 struct ctext *ctext_read(const struct program *program, const struct kernel *kernel,
                          struct arena *arena);
 

@@ -266,7 +266,7 @@ static void join_free(struct pack_join *join)
 /* ---- the portfolio of exact searches --------------------------------------------------------- */
 
 /* The searches side by side: none is best everywhere, and which static order is right differs from
- * input to input, so all take turns, and everyone's nodes double from round to round.
+ * input to input. So all take turns, and each gets twice as many nodes in every round.
  *
  * They are asked for a plan as low as the lower bound. "Impossible" raises the bound; a plan ends
  * the matter. If neither comes soon, they are also asked for half-way between the bound and the
@@ -276,7 +276,7 @@ enum {
     ORDERS = 3,
     FIRST_NODES = 1024,
     JOINS_A_ROUND = 16,
-    OFFSET_SHARE = 8,  /* beside the skyline search, which mostly finds more with as many nodes */
+    OFFSET_SHARE = 8,  /* the skyline search mostly finds more with as many nodes */
     HALVING_ROUND = 4, /* before that, what lies between is not worth the time */
     CLIMB_ROUND = 2,   /* by then it is no easy case */
     CLIMB_ATTEMPTS = 200,

@@ -1,9 +1,11 @@
-/* Offset planning ("dynamic storage allocation"): where each buffer lies in one memory, so that
- * buffers that are alive at the same time do not overlap and the memory is as small as possible.
+/* Offset planning ("dynamic storage allocation"): gives each buffer an offset in one memory, so
+ * that buffers that are alive at the same time do not overlap and the memory is as small as
+ * possible.
  *
- * Finding the least height is NP-hard. pack_solve first tries greedy orders, which on ordinary
- * programs usually reach the lower bound, and then searches until it has a proof or no more time.
- * Leans on bench/base alone. Out of host memory ends the process, as everywhere in gamut.
+ * Finding the least height is NP-hard. pack_solve first tries greedy orders, which usually reach
+ * the lower bound on ordinary programs, and then searches until it has a proof or runs out of time.
+ * This folder needs bench/base alone. If the host runs out of memory the process ends, as
+ * everywhere in gamut.
  */
 #ifndef GAMUT_MERGE_PACK_H
 #define GAMUT_MERGE_PACK_H
@@ -14,7 +16,7 @@
 
 #include "base/error.h"
 
-/* Half-open: alive from `lower` up to but not at `upper`. Empty if they are equal. */
+/* Half-open: alive from `lower` up to but not at `upper`. Empty if these are equal. */
 struct pack_interval {
     int64_t lower, upper;
 };
@@ -22,19 +24,19 @@ struct pack_interval {
 struct pack_buffer {
     int64_t lower, upper; /* the lifetime, if `intervals` is NULL */
     int64_t size;         /* bytes, 0 or more */
-    int64_t alignment;    /* of the offset; any positive number; 0 stands for 1 */
+    int64_t alignment;    /* the offset is a multiple of it; 0 stands for 1 */
     /* A block that is alive several times at one offset: disjoint, ascending; not owned. Lower and
      * upper are then not read. */
     const struct pack_interval *intervals;
     size_t interval_count;
 };
 
-/* The most that sizes and alignments may add up to: room for every sum of two offsets. */
+/* The most that sizes and alignments may add up to, so that no sum of two offsets overflows. */
 #define PACK_HEIGHT_MOST (INT64_MAX / 4)
 
 struct pack_options {
-    int64_t time_limit_ns; /* 0: the greedy orders alone */
-    int64_t capacity;      /* a plan this low is good enough; 0: the lowest is wanted */
+    int64_t time_limit_ns; /* 0: only the greedy orders */
+    int64_t capacity;      /* stop at a plan that is no higher than this; 0: look for the lowest */
 };
 
 struct pack_result {
@@ -44,13 +46,14 @@ struct pack_result {
      * search has proved it. */
     int64_t lower_bound;
     bool optimal;       /* height == lower_bound: proved */
-    const char *method; /* which order or search the plan is from; a constant text */
+    const char *method; /* the order or the search that found the plan; a constant text */
     uint64_t nodes;     /* buffers placed by the search */
     int64_t elapsed_ns;
 };
 
-/* 0, or ERR_USAGE and which buffer is wrong: an end before its start, a negative size or alignment,
- * intervals out of order, sizes and alignments that add up to more than PACK_HEIGHT_MOST. */
+/* Checks the buffers. ERR_USAGE names the first that is wrong: an end before its start, a negative
+ * size or alignment, intervals out of order, or sizes and alignments that add up to more than
+ * PACK_HEIGHT_MOST. */
 int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *error);
 
 /* One pass over the buffers in some order, each put where it fits among those placed before. */

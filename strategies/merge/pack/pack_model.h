@@ -1,10 +1,10 @@
-/* What the planner computes on: buffers that are alive somewhere, and sections instead of times.
- * Private to pack*.c.
+/* The planner's model: items instead of buffers, and sections instead of times. Only this folder
+ * includes this header.
  *
- * A section is a largest set of buffers alive at once, so there are at most as many sections as
- * intervals; an item is in an unbroken range of sections for every interval of its life. If all
- * alignments have a common divisor, sizes are rounded up to it, because whatever lies above a
- * buffer starts there anyway; only the buffer on top does not need its `pad`.
+ * An item is a buffer that is ever alive. A section is a maximal set of items that are alive at
+ * once, so there are at most as many sections as intervals. Each interval of an item's life is an
+ * unbroken range of sections. If all alignments have a common divisor, sizes are rounded up to it,
+ * because the item above starts there anyway; only the topmost item does not need its `pad`.
  */
 #ifndef GAMUT_MERGE_PACK_MODEL_H
 #define GAMUT_MERGE_PACK_MODEL_H
@@ -76,9 +76,9 @@ static inline int64_t pack_min(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* --- pack_greedy.c --- */
+/* --- greedy orders --- */
 
-/* Item numbers in the order of pack_greedy. */
+/* Fills `out` with the numbers of the items in the given order. */
 void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_order order,
                      unsigned *out);
 

@@ -1,21 +1,21 @@
 /* Exact search from the bottom up, for buffers of one interval and one alignment.
  *
- * The tops of what is placed are a skyline over the sections. A valley is a run of sections of one
- * level between higher neighbours. Nothing can lie across the edge of a valley at its level, so
- * what comes next above one of its sections is an unplaced item that lies inside the valley, on its
- * ground, or else nothing: then the level there rises to the next on which something could rest.
- * That is a complete case distinction at any section of any valley, and so:
+ * The tops of the placed items are a skyline over the sections. A valley is a run of sections of
+ * one level between higher neighbours. No item can lie across the edge of a valley at its level. So
+ * the next thing above a section of a valley is either an unplaced item that lies inside the
+ * valley, on its ground; or nothing (waste), and the level rises to the next on which an item could
+ * rest. These are all cases, at any section of any valley:
  *
- *   1. Branch where there are the fewest cases. Ties, and all that is close, go to the section at
+ *   1. Branch at the section with the fewest cases. If several come close, branch at the one at
  *      which the search has failed most often (Boussemart, Hemery, Lecoutre, Sais 2004, for
  *      constraint networks).
- *   2. A section has room for so much waste: capacity less what has to lie there. Without room,
- *      "nothing" is no case. Full plans leave few cases this way.
- *   3. A plan can be pushed down until each item rests on the ground or on another: an item of
- *      which all sections are wasted is not placed there.
- *   4. Of equal items the first comes first; of two of the same life, one on the other, the one
- *      that is first in the static order is below. Exchanging them changes nothing else (but the
- * height, if the other has less padding: then both are tried).
+ *   2. The capacity less the bytes that have to lie in a section is its room for waste. Without
+ *      room, waste is no case. Full plans leave few cases this way.
+ *   3. A plan can be pushed down until each item rests on the ground or on another item. So an item
+ *      is not placed where all of its sections are waste.
+ *   4. Equal items are placed in the static order. If one of two items with the same life lies on
+ *      the other, the first in the static order is below: exchanging them changes nothing but the
+ *      height, and that only if the other has less padding; then both are tried.
  *
  * The static order decides which case is tried first.
  */
