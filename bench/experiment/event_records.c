@@ -539,10 +539,8 @@ int event_storm_run(const struct event_storm *storm, struct event_storm_result *
     if (storm->source == RECORDS_SLAB && storm->threads == STORM_HANDED)
         return error_set(error, ERR_UNSUPPORTED,
                          "a slab without a lock is of one thread, and here two give records back");
-    int code = storm->threads == STORM_HANDED ? storm_handed(storm, result, error)
-                                              : storm_each(storm, result, error);
-    if (code)
-        return code;
+    TRY(storm->threads == STORM_HANDED ? storm_handed(storm, result, error)
+                                       : storm_each(storm, result, error));
     const uint64_t c = storm->commands;
     result->queue_ns =
         c ? result->event_ns * (double)storm->events / (double)((storm->events + c - 1) / c) : NAN;

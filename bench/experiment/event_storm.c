@@ -300,9 +300,7 @@ static int driver_storm(struct storm_state *s, bool of_queues, uint64_t live,
                          device_info(s->device)->id);
     if (of_queues && !s->ops->queues->close)
         return error_set(error, ERR_UNSUPPORTED, "%s keeps its queues", device_info(s->device)->id);
-    int code = check_waits(s, error);
-    if (code)
-        return code;
+    TRY(check_waits(s, error));
     return of_queues ? queue_storm(s, live, record, error) : event_storm(s, live, record, error);
 }
 

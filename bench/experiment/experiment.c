@@ -53,8 +53,7 @@ int experiment_parse(const char *spec, const struct experiment **experiment,
     if (i == EXPERIMENTS)
         return text_unknown(error, name, nth_name, NULL, "there is no experiment");
     *experiment = experiments[i];
-    int code = verify(*experiment, error);
-    return code ? code
-                : options_parse((*experiment)->options, name, spec + length + (spec[length] == ':'),
-                                options, error);
+    TRY(verify(*experiment, error));
+    return options_parse((*experiment)->options, name, spec + length + (spec[length] == ':'),
+                         options, error);
 }

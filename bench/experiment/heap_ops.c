@@ -145,10 +145,9 @@ static int add_command(struct ops_run *r, struct error *error)
 
 static int ops_submit(struct ops_run *r, uint32_t commands, struct error *error)
 {
-    int code = 0;
-    for (uint32_t i = 0; i < commands && !code; i++)
-        code = add_command(r, error);
-    return code ? code : device_heap_submit(r->heap, 0, 0, error);
+    for (uint32_t i = 0; i < commands; i++)
+        TRY(add_command(r, error));
+    return device_heap_submit(r->heap, 0, 0, error);
 }
 
 static enum device_heap_policy policy_of(const struct experiment_row *row)
@@ -172,12 +171,11 @@ static int ops_open_run(struct ops_run *r, struct ops_state *s, const struct exp
         .kernels = s->kernels,
     };
     r->slots = must_alloc(live * sizeof *r->slots);
-    int code = device_heap_open(s->device, &heap, &r->heap, error);
-    for (uint32_t i = 0; i < live && !code; i++)
-        code = add_alloc(r, i, error);
-    if (!code)
-        code = device_heap_submit(r->heap, 0, 0, error);
-    return code ? code : ops_submit(r, 2 * live, error);
+    TRY(device_heap_open(s->device, &heap, &r->heap, error));
+    for (uint32_t i = 0; i < live; i++)
+        TRY(add_alloc(r, i, error));
+    TRY(device_heap_submit(r->heap, 0, 0, error));
+    return ops_submit(r, 2 * live, error);
 }
 
 static void ops_close_run(struct ops_run *r)
@@ -286,11 +284,8 @@ static int ops_check_heap(struct ops_run *r, uint64_t header[HEAP_HEADER_WORDS],
 {
     uint64_t report[REPORT_WORDS], broken = 0;
     char status[128];
-    int code = device_heap_check(r->heap, report, &broken, error);
-    if (!code)
-        code = device_heap_read_header(r->heap, header, error);
-    if (code)
-        return code;
+    TRY(device_heap_check(r->heap, report, &broken, error));
+    TRY(device_heap_read_header(r->heap, header, error));
     uint64_t live = r->live - r->frees_next;
     if (broken || header[HEAP_STATUS] || header[HEAP_LIVE_BLOCKS] != live)
         return error_set(error, ERR_WRONG,

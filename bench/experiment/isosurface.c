@@ -229,11 +229,11 @@ static int check_probe(struct march *m, const struct probe *p, const uint32_t *c
 static int check_layer(struct isosurface *s, struct march *m, uint32_t layer, struct error *error)
 {
     uint32_t *counts = s->counts + (size_t)layer * march_chunks(m);
-    int code = march_hash_layer(m, layer, counts, error);
-    for (size_t i = 0; i < s->probe_count && !code; i++)
+    TRY(march_hash_layer(m, layer, counts, error));
+    for (size_t i = 0; i < s->probe_count; i++)
         if (s->probes[i].layer == layer)
-            code = check_probe(m, &s->probes[i], counts, error);
-    return code;
+            TRY(check_probe(m, &s->probes[i], counts, error));
+    return 0;
 }
 
 /* Hashes of the layers that have left the window, and of the layers that are still in it. */
@@ -243,10 +243,9 @@ struct hashes {
 
 static int hash_window(struct isosurface *s, struct march *m, uint64_t *hash, struct error *error)
 {
-    int code = 0;
-    for (uint32_t layer = s->frames; layer < m->layers && !code; layer++)
-        code = check_layer(s, m, layer, error);
-    return code ? code : march_take_hash(&s->marcher, hash, error);
+    for (uint32_t layer = s->frames; layer < m->layers; layer++)
+        TRY(check_layer(s, m, layer, error));
+    return march_take_hash(&s->marcher, hash, error);
 }
 
 static int checked_march(struct isosurface *s, struct march *m, struct hashes *hashes,

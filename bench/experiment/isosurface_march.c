@@ -400,23 +400,19 @@ static int count_layer(struct march *m, uint32_t layer, struct error *error)
         {.memory = r->rows}, {.memory = r->slabs}, {.i64 = 0}, {.u32 = cells}};
     const union launch_value sums[] = {
         {.memory = r->slabs}, {.memory = r->counts}, {.i64 = first}, {.u32 = cells}};
-    int code = march_launch(m, MARCH_FIELD, chunks * points * points * points, field, error);
-    if (!code)
-        code = march_launch(m, MARCH_COUNT, chunks * cells * cells * cells, count, error);
-    if (!code)
-        code = march_launch(m, MARCH_ROWS, chunks * cells * cells, rows, error);
-    if (!code)
-        code = march_launch(m, MARCH_SCAN, chunks * cells, slabs, error);
-    return code ? code : march_launch(m, MARCH_SCAN, chunks, sums, error);
+    TRY(march_launch(m, MARCH_FIELD, chunks * points * points * points, field, error));
+    TRY(march_launch(m, MARCH_COUNT, chunks * cells * cells * cells, count, error));
+    TRY(march_launch(m, MARCH_ROWS, chunks * cells * cells, rows, error));
+    TRY(march_launch(m, MARCH_SCAN, chunks * cells, slabs, error));
+    return march_launch(m, MARCH_SCAN, chunks, sums, error);
 }
 
 int march_frame(struct march *m, uint32_t layer, struct error *error)
 {
     m->readback_ns = m->memory_ns = 0;
-    int code = layer < m->window ? 0 : m->method->destroy(m, layer - m->window, error);
-    if (!code)
-        code = count_layer(m, layer, error);
-    return code ? code : m->method->create(m, layer, error);
+    TRY(layer < m->window ? 0 : m->method->destroy(m, layer - m->window, error));
+    TRY(count_layer(m, layer, error));
+    return m->method->create(m, layer, error);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -490,9 +486,7 @@ static int has_room(struct march *m, uint64_t each_bytes, uint64_t count, struct
 static int take_memory(struct march *m, uint64_t bytes, uint64_t *memory, struct error *error)
 {
     const struct marcher *r = m->marcher;
-    int code = r->ops->alloc(r->device, bytes, memory, error);
-    if (code)
-        return code;
+    TRY(r->ops->alloc(r->device, bytes, memory, error));
     m->held_bytes += bytes;
     if (m->source.capacity_bytes)
         m->source.capacity_bytes -= bytes;
@@ -521,10 +515,9 @@ static int locate_own(struct march *m, uint32_t layer, uint32_t chunk, const uin
 
 static int destroy_own(struct march *m, uint32_t layer, struct error *error)
 {
-    int code = 0;
-    for (uint32_t c = 0; c < march_chunks(m) && !code; c++)
-        code = march_free(m, chunk_at(m, layer, c), error);
-    return code;
+    for (uint32_t c = 0; c < march_chunks(m); c++)
+        TRY(march_free(m, chunk_at(m, layer, c), error));
+    return 0;
 }
 
 static int read_counts(struct march *m, uint32_t layer, struct error *error)
@@ -615,8 +608,8 @@ static const struct isosurface_method readback = {
 
 static int scratch_open(struct march *m, struct error *error)
 {
-    int code = has_room(m, layer_bytes(m), 1, error);
-    return code ? code : take_memory(m, layer_bytes(m), &m->memory, error);
+    TRY(has_room(m, layer_bytes(m), 1, error));
+    return take_memory(m, layer_bytes(m), &m->memory, error);
 }
 
 static int scratch_create(struct march *m, uint32_t layer, struct error *error)
@@ -814,10 +807,9 @@ static int heap_create(struct march *m, uint32_t layer, struct error *error)
 static int heap_destroy(struct march *m, uint32_t layer, struct error *error)
 {
     struct heap *h = m->heap;
-    int code = 0;
-    for (uint32_t c = 0; c < march_chunks(m) && !code; c++)
-        code = device_heap_free(h->heap, chunk_at(m, layer, c)->slot, error);
-    return code;
+    for (uint32_t c = 0; c < march_chunks(m); c++)
+        TRY(device_heap_free(h->heap, chunk_at(m, layer, c)->slot, error));
+    return 0;
 }
 
 static int heap_locate(struct march *m, uint32_t layer, uint32_t chunk, const uint32_t *counts,
@@ -826,9 +818,7 @@ static int heap_locate(struct march *m, uint32_t layer, uint32_t chunk, const ui
     const struct heap *h = m->heap;
     uint32_t slot[SLOT_WORDS];
     char bytes[32];
-    int code = device_heap_read_slot(h->heap, chunk_at(m, layer, chunk)->slot, slot, error);
-    if (code)
-        return code;
+    TRY(device_heap_read_slot(h->heap, chunk_at(m, layer, chunk)->slot, slot, error));
     if (counts[chunk] && !slot[SLOT_BLOCK])
         return error_set(error, ERR_OOM,
                          "the heap of %s had no room for %u triangles of chunk %u of layer %u: "

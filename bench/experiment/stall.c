@@ -257,19 +257,16 @@ static int heap_frame(struct stall_run *r, uint32_t frame, struct error *error)
 {
     struct stall *s = r->s;
     const unsigned turn = frame % LIVE_FRAMES;
-    int code = frame < LIVE_FRAMES ? 0 : device_heap_free(r->heap, r->slot[turn], error);
-    if (!code)
-        code = device_heap_alloc_counted(r->heap, frame, 1, &r->slot[turn], error);
-    if (!code)
-        code = device_heap_submit(r->heap, s->counts, frame + 1, error);
+    TRY(frame < LIVE_FRAMES ? 0 : device_heap_free(r->heap, r->slot[turn], error));
+    TRY(device_heap_alloc_counted(r->heap, frame, 1, &r->slot[turn], error));
+    TRY(device_heap_submit(r->heap, s->counts, frame + 1, error));
     const union launch_value arguments[] = {
         {.memory = device_heap_slots(r->heap)},
         {.memory = device_heap_arena(r->heap, r->slot[turn])},
         {.u32 = r->slot[turn]},
         {.u32 = frame},
     };
-    return code ? code
-                : kernels_launch(&s->built, KERNEL_CONSUME_SLOT, most_words(r), arguments, error);
+    return kernels_launch(&s->built, KERNEL_CONSUME_SLOT, most_words(r), arguments, error);
 }
 
 static int heap_locate(struct stall_run *r, uint32_t frame, uint32_t count, uint64_t *memory,
@@ -313,10 +310,9 @@ static int stall_frame(struct stall_run *r, uint32_t number, struct error *error
     const union launch_value arguments[] = {
         {.memory = s->counts}, {.u32 = number}, {.u32 = most_words(r)}};
     r->blocked_ns = r->readback_ns = 0;
-    int code = spin_ns ? bench_spin(&s->bench, spin_ns, error) : 0;
-    if (!code)
-        code = kernels_launch(&s->built, KERNEL_PRODUCE, 1, arguments, error);
-    return code ? code : r->method->frame(r, number, error);
+    TRY(spin_ns ? bench_spin(&s->bench, spin_ns, error) : 0);
+    TRY(kernels_launch(&s->built, KERNEL_PRODUCE, 1, arguments, error));
+    return r->method->frame(r, number, error);
 }
 
 static int timed_frame(struct stall_run *r, uint32_t number, struct error *error)
@@ -357,14 +353,13 @@ static int check_frame(struct stall_run *r, uint32_t number, uint32_t *content, 
     struct stall *s = r->s;
     const uint32_t count = stall_size(number, most_words(r));
     uint64_t memory, offset_words;
-    int code = r->method->locate(r, number, count, &memory, &offset_words, error);
-    if (!code)
-        code = s->ops->read(s->device, content, memory, offset_words * 4, count * 4ull, error);
-    for (uint32_t i = 0; i < count && !code; i++)
+    TRY(r->method->locate(r, number, count, &memory, &offset_words, error));
+    TRY(s->ops->read(s->device, content, memory, offset_words * 4, count * 4ull, error));
+    for (uint32_t i = 0; i < count; i++)
         if (content[i] != number * 65536 + i)
-            code = error_set(error, ERR_WRONG, "word %u of frame %u is %u, %u expected", i, number,
-                             content[i], number * 65536 + i);
-    return code;
+            TRY(error_set(error, ERR_WRONG, "word %u of frame %u is %u, %u expected", i, number,
+                          content[i], number * 65536 + i));
+    return 0;
 }
 
 /* Checks the memory of the last frames word by word. */

@@ -241,10 +241,9 @@ int bench_open(struct bench *b, struct error *error)
     b->random.state = b->options->seed;
     b->atlas->timer_ns = (double)clock_reading_ns(NULL);
     b->launch_ns = b->launch_device_ns = NAN;
-    int code = bench_build(b, error);
-    if (!code)
-        code = bench_allocate(b, error);
-    return code ? code : bench_calibrate(b, error);
+    TRY(bench_build(b, error));
+    TRY(bench_allocate(b, error));
+    return bench_calibrate(b, error);
 }
 
 void bench_close(struct bench *b)
@@ -337,16 +336,15 @@ static int call_launch_16(struct bench *b, uint64_t bytes, unsigned turn, struct
 
 static int call_many_launches(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
-    int code = 0;
-    for (int i = 0; i < LAUNCHES && !code; i++)
-        code = call_launch(b, bytes, turn, error);
-    return code;
+    for (int i = 0; i < LAUNCHES; i++)
+        TRY(call_launch(b, bytes, turn, error));
+    return 0;
 }
 
 static int call_launch_sync(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
 {
-    int code = call_launch(b, bytes, turn, error);
-    return code ? code : bench_sync(b, error);
+    TRY(call_launch(b, bytes, turn, error));
+    return bench_sync(b, error);
 }
 
 static int call_sync(struct bench *b, uint64_t bytes, unsigned turn, struct error *error)
@@ -402,16 +400,12 @@ static int time_calls(struct bench *b, struct cell *cell, command_call *call, un
 static int device_time(struct bench *b, uint64_t spin_ns, command_call *call, uint64_t bytes,
                        uint64_t *ns, struct error *error)
 {
-    int code = b->is_synchronous ? 0 : bench_spin(b, spin_ns, error);
-    if (!code)
-        code = b->ops->mark(b->device, MARK_START, error);
-    if (!code)
-        code = call(b, bytes, 0, error);
-    if (!code)
-        code = b->ops->mark(b->device, MARK_END, error);
-    if (!code)
-        code = bench_sync(b, error);
-    return code ? code : b->ops->elapsed_ns(b->device, ns, error);
+    TRY(b->is_synchronous ? 0 : bench_spin(b, spin_ns, error));
+    TRY(b->ops->mark(b->device, MARK_START, error));
+    TRY(call(b, bytes, 0, error));
+    TRY(b->ops->mark(b->device, MARK_END, error));
+    TRY(bench_sync(b, error));
+    return b->ops->elapsed_ns(b->device, ns, error);
 }
 
 static int run_launch_device(struct bench *b, struct cell *cell, struct error *error)
@@ -499,6 +493,6 @@ static int command_median(struct bench *b, const char *name, double *ns, struct 
 
 int commands_prepare(struct bench *b, struct error *error)
 {
-    int code = command_median(b, "launch", &b->launch_ns, error);
-    return code ? code : command_median(b, "launch_device", &b->launch_device_ns, error);
+    TRY(command_median(b, "launch", &b->launch_ns, error));
+    return command_median(b, "launch_device", &b->launch_device_ns, error);
 }

@@ -457,11 +457,10 @@ static int probe_commands(struct bench *b, uint64_t bytes, struct error *error)
 {
     struct cell cells[COMMANDS_MAX];
     size_t count = command_cells(b, bytes, cells);
-    int code = 0;
-    for (size_t i = 0; i < count && !code; i++)
+    for (size_t i = 0; i < count; i++)
         if (is_worth_a_probe(cells[i].calls[0]))
-            code = probe_cell(b, &cells[i], error);
-    return code;
+            TRY(probe_cell(b, &cells[i], error));
+    return 0;
 }
 
 static int measure_waits(struct bench *b, const struct open_method *methods, size_t method_count,

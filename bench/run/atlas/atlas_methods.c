@@ -367,8 +367,8 @@ static int second_life(struct bench *b, struct cell *cell, struct error *error)
 
 static int live_and_die(struct bench *b, struct cell *cell, struct error *error)
 {
-    int code = first_life(b, cell, error);
-    return code ? code : second_life(b, cell, error);
+    TRY(first_life(b, cell, error));
+    return second_life(b, cell, error);
 }
 
 size_t method_name_steps(const struct method_step *steps, struct cell *cell, size_t count)

@@ -28,9 +28,7 @@ static int literal_scalar(const struct maker *m, const struct literal *l, enum e
 {
     if (!l->scalar)
         return inputs_fail(m, l->at, "expected a number, found a list", name);
-    int code = expr_evaluate(m->entry->program, l->scalar, m->dataset_values, value, m->error);
-    if (code)
-        return code;
+    TRY(expr_evaluate(m->entry->program, l->scalar, m->dataset_values, value, m->error));
     bool real = element_is_float(l->scalar->type);
     if (real && !element_is_float(type))
         return inputs_fail(m, l->at, "expected a whole number", name);
@@ -74,12 +72,11 @@ static const struct setting *find_setting(const struct setting *settings, unsign
 static int evaluate_dataset(struct maker *m)
 {
     const struct dataset *d = m->dataset;
-    int code = 0;
-    for (unsigned i = 0; i < d->setting_count && !code; i++)
+    for (unsigned i = 0; i < d->setting_count; i++)
         if (d->settings[i].scalar != NO_NAME)
-            code = expr_evaluate(m->entry->program, d->settings[i].value.scalar, m->dataset_values,
-                                 &m->dataset_values[d->settings[i].scalar], m->error);
-    return code;
+            TRY(expr_evaluate(m->entry->program, d->settings[i].value.scalar, m->dataset_values,
+                              &m->dataset_values[d->settings[i].scalar], m->error));
+    return 0;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -129,9 +126,7 @@ static int make_array(const struct maker *m, const struct name *n, const union s
                       struct inputs *inputs, struct named_value *out, uint64_t seed)
 {
     struct host_array *a = &out->array;
-    int code = shape_array(m, n, values, a);
-    if (code)
-        return code;
+    TRY(shape_array(m, n, values, a));
     size_t bytes = a->count * element_bytes(a->element);
     a->data = malloc(bytes ? bytes : 1);
     if (!a->data)

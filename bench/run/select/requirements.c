@@ -30,11 +30,8 @@ int requirements_check(const struct entry *entry, const struct dataset *dataset,
     if (needs_f64(entry->fun) && !device->has_f64)
         return error_set(error, ERR_UNSUPPORTED, "the device has no 64-bit floats");
     struct input_sizes inputs;
-    int code = check_devices(entry->fun, device, error);
-    if (!code)
-        code = inputs_sizes(entry, dataset, &inputs, error);
-    if (code)
-        return code;
+    TRY(check_devices(entry->fun, device, error));
+    TRY(inputs_sizes(entry, dataset, &inputs, error));
     const bool limited = capacity_bytes && capacity_bytes < device->memory_bytes;
     const uint64_t most = limited ? capacity_bytes : device->memory_bytes;
     char need[32], have[32];

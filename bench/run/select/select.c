@@ -127,9 +127,7 @@ static int add_file(struct selection *s, struct catalogue *catalogue, const char
         if (strcmp(s->files.items[i], path) == 0)
             return 0;
     size_t before = catalogue->entry_count;
-    int code = catalogue_add_file(catalogue, path, error);
-    if (code)
-        return code;
+    TRY(catalogue_add_file(catalogue, path, error));
     add_name(s, &s->files, path);
     for (size_t i = before; i < catalogue->entry_count; i++)
         add_name(s, chosen, arena_printf(&s->arena, "%s", catalogue->entries[i].name));
