@@ -1,14 +1,14 @@
-/* One case: runs on a fresh allocator, checks, counts, times.
+/* Measures one case: runs on a fresh allocator, checks, counts, times.
  *
- *   1. The first time that this process measures a program on its data, with whatever strategy: a
- *      run with every block filled with 0xff, whose answer is compared with the reference, or with
- *      what was right in an earlier round. Drivers load and compile kernels at their first launch;
- *      here that is in no time.
- *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and
- *      which is the first timed sample; then samples until there are enough. Answers of the
- *      cold, the warm and the last run must be right.
- *   3. Where asked for, runs in which the memory is looked at: one on a fresh allocator, and then
- *      warm ones until there are enough times of calls.
+ *   1. When this process measures a program on its data for the first time, with any strategy: a run
+ *      with every block filled with 0xff. Its answer is compared with the reference, or with the
+ *      answers that were right in earlier rounds. Drivers load and compile kernels at their first
+ *      launch; this run keeps that out of all times.
+ *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and which
+ *      is the first timed sample; then samples until there are enough. The answers of the cold, the
+ *      warm and the last run must be right.
+ *   3. If asked for, runs whose memory is recorded: one on a fresh allocator, then warm ones until
+ *      there are enough times of calls.
  *   4. Afterwards the source must have everything back.
  */
 #include "run/rounds/measure.h"
@@ -108,48 +108,35 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
                     struct exact_counts *counts)
 {
     struct device *d = s->m->device;
-    int code = reset_peaks(s);
-    if (!code)
-        code = executor_begin(s->executor, s->spaces.of, &s->inputs->inputs.arguments, poison,
-                              &s->error);
-    if (!code)
-        code = d->ops->sync(d, &s->error);
-    if (!code)
-        code = d->ops->mark(d, MARK_START, &s->error);
-    if (code)
-        return code;
+    TRY(reset_peaks(s));
+    TRY(executor_begin(s->executor, s->spaces.of, &s->inputs->inputs.arguments, poison, &s->error));
+    TRY(d->ops->sync(d, &s->error));
+    TRY(d->ops->mark(d, MARK_START, &s->error));
     spaces_books(&s->spaces, &s->begin);
     struct residency_counts g = device_group_counts(d);
     uint64_t start = clock_ns();
-    code = executor_run(s->executor, &s->error);
-    if (!code)
-        code = d->ops->mark(d, MARK_END, &s->error);
-    if (!code)
-        code = d->ops->sync(d, &s->error);
+    TRY(executor_run(s->executor, &s->error));
+    TRY(d->ops->mark(d, MARK_END, &s->error));
+    TRY(d->ops->sync(d, &s->error));
     uint64_t wall = clock_ns() - start;
-    if (code)
-        return code;
-    code = late_finish(s->late, &s->error);
-    if (code)
-        return code;
+    TRY(late_finish(s->late, &s->error));
     const struct source_counts before = s->begin.all.driver, after = spaces_counts(&s->spaces);
     *sample = (struct sample){.wall_ns = wall,
                               .device_ns = UNKNOWN_NS,
                               .driver_alloc_ns = after.alloc_ns - before.alloc_ns,
                               .driver_touch_ns = after.touch_ns - before.touch_ns,
                               .driver_free_ns = after.free_ns - before.free_ns};
-    code = d->ops->elapsed_ns(d, &sample->device_ns, &s->error);
-    if (!code)
-        code = spaces_update(&s->spaces, &s->error);
+    TRY(d->ops->elapsed_ns(d, &sample->device_ns, &s->error));
+    TRY(spaces_update(&s->spaces, &s->error));
     spaces_books(&s->spaces, &s->end);
     take_counts(s, counts);
     device_group_count_since(d, &g, sample, counts);
-    return code;
+    return 0;
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Reads the results of the run that has just been made and compares them. */
+/* Reads the results of the last run and compares them. */
 static int check_answer(struct session *s)
 {
     struct case_round *round = s->round;
@@ -212,10 +199,8 @@ static int poisoned_run(struct session *s, uint64_t capacity_bytes)
 {
     struct sample sample;
     struct exact_counts counts;
-    int code = open_allocators(s, capacity_bytes);
-    if (code)
-        return code;
-    code = run_once(s, true, &sample, &counts);
+    TRY(open_allocators(s, capacity_bytes));
+    int code = run_once(s, true, &sample, &counts);
     if (!code)
         code = check_answer(s);
     executor_end(s->executor);
@@ -307,14 +292,12 @@ static int logged_run(struct session *s, struct memory_log *log, uint64_t *wall_
 
 static int log_memory(struct session *s, const struct measure_options *o)
 {
-    if (spaces_used(s->fun, SPACE_HEAP)) /* what lies there is known too late for a picture of it */
+    if (spaces_used(s->fun, SPACE_HEAP)) /* offsets in a device heap are known too late */
         return 0;
     uint64_t cold_ns = 0, warm_ns = 0;
-    int code = open_allocators(s, o->capacity_bytes);
-    if (code)
-        return code;
+    TRY(open_allocators(s, o->capacity_bytes));
     struct memory_log *log = memory_log_open(s->executor, &s->spaces);
-    code = logged_run(s, log, &cold_ns);
+    int code = logged_run(s, log, &cold_ns);
     for (unsigned i = 0; i < LOGGED_RUNS_MAX && warm_ns < logged_enough_ns && !code; i++)
         code = logged_run(s, log, &warm_ns);
     if (!code)
@@ -326,51 +309,45 @@ static int log_memory(struct session *s, const struct measure_options *o)
 
 /* ---- the case -------------------------------------------------------------------------------- */
 
-/* The fun that runs: the entry's own, unless a merge set is asked for. */
+/* Chooses the fun that runs, the entry's own or a merged one, and its kernels. */
 static int choose_fun(struct session *s)
 {
     const char *set = s->round->key.merge;
-    s->fun = s->entry->fun;
-    s->kernels = NULL;
-    s->has_run = &s->inputs->has_run;
-    if (!*set || strcmp(set, "none") == 0)
-        return 0;
-    struct cached_merge *merged =
-        case_cache_merge(s->m->cache, s->entry, s->dataset, set, s->inputs);
-    if (merged->status)
-        s->error = merged->error;
-    else
+    if (!*set || strcmp(set, "none") == 0) {
+        s->fun = s->entry->fun;
+        s->has_run = &s->inputs->has_run;
+        s->kernels = case_cache_kernels(s->m->cache, s->entry);
+    } else {
+        struct cached_merge *merged =
+            case_cache_merge(s->m->cache, s->entry, s->dataset, set, s->inputs);
+        if (merged->status) {
+            s->error = merged->error;
+            return merged->status;
+        }
         s->fun = merged->merge->fun;
-    if (!merged->status)
+        s->has_run = &merged->has_run;
         s->kernels = case_cache_merged_kernels(s->m->cache, s->entry, merged);
-    s->has_run = &merged->has_run;
-    return merged->status;
+    }
+    if (s->kernels->status)
+        s->error = s->kernels->error;
+    return s->kernels->status;
 }
 
 static int measure_session(struct session *s, const struct measure_options *o)
 {
     struct case_round *round = s->round;
-    int code = requirements_check(s->entry, s->dataset, device_info(s->m->device),
-                                  o->capacity_bytes, &s->error);
-    if (!code)
-        code = allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error);
-    if (!code)
-        code = case_cache_inputs(s->m->cache, s->entry, s->dataset, o->seed, o->known_digests,
-                                 o->known_digest_count, &s->inputs, &s->error);
-    if (!code)
-        code = choose_fun(s);
-    if (!code && !s->kernels)
-        s->kernels = case_cache_kernels(s->m->cache, s->entry);
-    if (!code && (code = s->kernels->status) != 0)
-        s->error = s->kernels->error;
-    if (code)
-        return code;
+    TRY(requirements_check(s->entry, s->dataset, device_info(s->m->device), o->capacity_bytes,
+                           &s->error));
+    TRY(allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error));
+    TRY(case_cache_inputs(s->m->cache, s->entry, s->dataset, o->seed, o->known_digests,
+                          o->known_digest_count, &s->inputs, &s->error));
+    TRY(choose_fun(s));
     round->traffic_bytes = s->inputs->inputs.traffic_bytes;
     round->program_digest = s->inputs->program_digest;
     round->inputs_digest = s->inputs->inputs_digest;
     enum release_policy policy =
         strcmp(round->key.release, "scope") == 0 ? RELEASE_SCOPE : RELEASE_LAST_USE;
-    code = late_open(s->fun, s->m->device, &s->kernels->kernels, &s->late, &s->error);
+    int code = late_open(s->fun, s->m->device, &s->kernels->kernels, &s->late, &s->error);
     if (!code)
         code = executor_open(s->fun, s->m->device, &s->kernels->kernels, s->kernels->code, policy,
                              s->late, &s->executor, &s->error);
@@ -390,7 +367,7 @@ static int measure_session(struct session *s, const struct measure_options *o)
     return code;
 }
 
-/* What was measured before a failure means nothing. */
+/* Drops the numbers of a case that has failed. */
 static void forget_numbers(struct case_round *round)
 {
     round->sample_count = 0;
