@@ -15,13 +15,6 @@
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static void free_files(struct page *page)
-{
-    for (size_t i = 0; i < page->file_count; i++)
-        json_decref(page->files[i].root);
-    free(page->files);
-}
-
 /* The file without its folders, which are private to the machine that made the report. */
 static const char *name_in(const char *path)
 {
@@ -216,6 +209,8 @@ int report_make(const struct report_options *options, struct error *error)
     }
     text_free(&work);
     json_decref(page.comparison);
-    free_files(&page);
+    for (size_t i = 0; i < page.file_count; i++)
+        json_decref(page.files[i].root);
+    free(page.files);
     return code;
 }

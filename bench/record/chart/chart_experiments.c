@@ -38,27 +38,47 @@ static const json_t *next_row(const json_t *experiment, size_t *i)
     return NULL;
 }
 
-/* Adds a name that rows have in common. */
-typedef void name_row(const json_t *row, struct text *out);
+/* What rows are called in a chart: one or two of their parameters. */
+struct name_of {
+    const char *first, *second; /* the second may be NULL */
+};
+
+/* Adds "64", "pool readback". Left out: the strategy "-" of a row without one, and the padding
+ * "tight", which is the usual one. */
+static void add_name(const json_t *row, struct name_of name, struct text *out)
+{
+    const char *const parameters[] = {name.first, name.second};
+    const size_t begin = out->length;
+    for (size_t i = 0; i < 2 && parameters[i]; i++) {
+        const double number = experiment_number(row, parameters[i]);
+        const char *word = experiment_word(row, parameters[i]);
+        const char *before = out->length > begin ? " " : "";
+        if (!isnan(number))
+            text_add(out, "%s%.0f", before, number);
+        else if (strcmp(word, "-") != 0 && strcmp(word, "tight") != 0)
+            text_add(out, "%s%s", before, word);
+    }
+    text_add(out, "%s", ""); /* a text even without a word */
+}
 
 /* The names of all rows, each once. */
-static struct labels names_of(const json_t *experiment, name_row *name)
+static struct labels names_of(const json_t *experiment, struct name_of name)
 {
     struct labels names = {0};
     const json_t *row;
     for (size_t i = 0; (row = next_row(experiment, &i));) {
         struct text text = {0};
-        name(row, &text);
+        add_name(row, name, &text);
         labels_add(&names, text.data);
         text_free(&text);
     }
     return names;
 }
 
-static bool has_name(const json_t *row, name_row *name, const char *expected)
+static bool has_name(const json_t *row, struct name_of name, const char *expected)
 {
     struct text text = {0};
-    name(row, &text);
+    add_name(row, name, &text);
     const bool is_it = strcmp(text.data, expected) == 0;
     text_free(&text);
     return is_it;
@@ -78,15 +98,7 @@ static void print_medians(const json_t *row, const char *const metrics[], size_t
  * number of the queued work on the axis, time of the frame, and what is claimed of it. */
 
 /* "pool readback", or "heap" where no strategy takes part: the colour is the strategy's. */
-static void name_stall_series(const json_t *row, struct text *out)
-{
-    const char *strategy = experiment_word(row, "strategy");
-    const char *method = experiment_word(row, "method");
-    if (*strategy == '-')
-        text_add(out, "%s", method);
-    else
-        text_add(out, "%s %s", strategy, method);
-}
+static const struct name_of stall_series = {"strategy", "method"};
 
 /* The values of a parameter, each once, in ascending order. */
 struct values {
@@ -129,7 +141,7 @@ static const json_t *stall_row(const json_t *experiment, const char *series, dou
 {
     const json_t *row;
     for (size_t i = 0; (row = json_array_get(json_object_get(experiment, "rows"), i)); i++)
-        if (has_name(row, name_stall_series, series) &&
+        if (has_name(row, stall_series, series) &&
             experiment_number(row, "host_work_ns") == work_ns &&
             experiment_number(row, "spin_ns") == spin_ns)
             return row;
@@ -141,7 +153,7 @@ static int stall_write(const struct chart *chart, const struct chart_subject *of
 {
     static const char *const metrics[] = {"frame_ns", "claim_ns"};
     const json_t *experiment = experiment_of(chart, of);
-    struct labels series = names_of(experiment, name_stall_series);
+    struct labels series = names_of(experiment, stall_series);
     struct values spins = values_of(experiment, "spin_ns");
     struct values works = values_of(experiment, "host_work_ns");
     fprintf(data, "# gamut stall on %s\n", of->device);
@@ -185,10 +197,11 @@ static void print_isosurface_row(const json_t *row, size_t number, FILE *out)
     static const char *const metrics[] = {"frame_ns", "blocked_ns", "peak_reserved_bytes",
                                           "peak_used_bytes"};
     static const char *const units[] = {"ns", "ns", "bytes"}; /* of those that are texts, too */
-    const char *strategy = experiment_word(row, "strategy");
     const bool is_ok = case_is_ok(row);
-    fprintf(out, "%zu \"%s%s%s\"", number, experiment_word(row, "method"),
-            *strategy == '-' ? "" : " ", *strategy == '-' ? "" : strategy);
+    struct text name = {0};
+    add_name(row, (struct name_of){"method", "strategy"}, &name);
+    fprintf(out, "%zu \"%s\"", number, name.data);
+    text_free(&name);
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
         gnuplot_data(case_stat(row, metrics[i], "median"), out);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
@@ -235,10 +248,7 @@ const struct chart chart_isosurface = {
  * A panel for each number of chunks that share the pool, a block a panel: percent of the mean
  * demand, then the chance measured, of sizes drawn one by one, of separate buffers, and claimed. */
 
-static void name_chunks(const json_t *row, struct text *out)
-{
-    text_add(out, "%.0f", experiment_number(row, "chunks"));
-}
+static const struct name_of overflow_chunks = {"chunks", NULL};
 
 static int overflow_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
                           struct text *variables, struct error *error)
@@ -246,7 +256,7 @@ static int overflow_write(const struct chart *chart, const struct chart_subject 
     static const char *const metrics[] = {"overflow_ratio", "drawn_ratio", "separate_ratio",
                                           "claim_ratio"};
     const json_t *experiment = experiment_of(chart, of), *row;
-    struct labels chunks = names_of(experiment, name_chunks);
+    struct labels chunks = names_of(experiment, overflow_chunks);
     fprintf(data,
             "# gamut overflow on %s\n# percent overflow_ratio drawn_ratio separate_ratio "
             "claim_ratio\n",
@@ -254,7 +264,7 @@ static int overflow_write(const struct chart *chart, const struct chart_subject 
     for (size_t c = 0; c < chunks.count; c++) {
         fputs(c ? "\n\n" : "", data);
         for (size_t i = 0; (row = next_row(experiment, &i));)
-            if (has_name(row, name_chunks, chunks.name[c])) {
+            if (has_name(row, overflow_chunks, chunks.name[c])) {
                 fprintf(data, "%.0f", experiment_number(row, "percent"));
                 print_medians(row, metrics, sizeof metrics / sizeof *metrics, data);
             }
@@ -278,15 +288,7 @@ const struct chart chart_overflow = {
  * A panel for each number of live blocks. For each panel and each policy a block: number of the
  * batch on the axis, time of an operation, and the command's share of it, as fitted. */
 
-static void name_live(const json_t *row, struct text *out)
-{
-    text_add(out, "%.0f", experiment_number(row, "live_blocks"));
-}
-
-static void name_policy(const json_t *row, struct text *out)
-{
-    text_add(out, "%s", experiment_word(row, "policy"));
-}
+static const struct name_of heap_live = {"live_blocks", NULL}, heap_policy = {"policy", NULL};
 
 /* The metrics op_N_ns are of batches of N commands: their names and the sizes. */
 static void find_batches(const json_t *experiment, struct labels *metrics, struct labels *batches)
@@ -312,7 +314,7 @@ static const json_t *heap_ops_row(const json_t *experiment, const char *live, co
 {
     const json_t *row;
     for (size_t i = 0; (row = json_array_get(json_object_get(experiment, "rows"), i)); i++)
-        if (has_name(row, name_live, live) && has_name(row, name_policy, policy))
+        if (has_name(row, heap_live, live) && has_name(row, heap_policy, policy))
             return row;
     return NULL;
 }
@@ -321,8 +323,8 @@ static int heap_ops_write(const struct chart *chart, const struct chart_subject 
                           struct text *variables, struct error *error)
 {
     const json_t *experiment = experiment_of(chart, of);
-    struct labels live = names_of(experiment, name_live), metrics = {0}, batches = {0};
-    struct labels policies = names_of(experiment, name_policy);
+    struct labels live = names_of(experiment, heap_live), metrics = {0}, batches = {0};
+    struct labels policies = names_of(experiment, heap_policy);
     find_batches(experiment, &metrics, &batches);
     fprintf(data, "# gamut heap-ops on %s\n", of->device);
     for (size_t l = 0; l < live.count; l++)
@@ -359,33 +361,24 @@ const struct chart chart_heap_ops = {
  * A panel for each distribution of sizes, a bar for each policy. A block a panel: number of the
  * policy, the mean share that is filled, and the least. */
 
-static void name_sizes(const json_t *row, struct text *out)
-{
-    text_add(out, "%s", experiment_word(row, "sizes"));
-}
-
-/* "tlsf", or "tlsf seed" where both paddings were measured. */
-static void name_padded_policy(const json_t *row, struct text *out)
-{
-    const bool is_tight = strcmp(experiment_word(row, "padding"), "tight") == 0;
-    text_add(out, "%s%s", experiment_word(row, "policy"), is_tight ? "" : " seed");
-}
+static const struct name_of heap_sizes = {"sizes", NULL};
+static const struct name_of heap_padded_policy = {"policy", "padding"}; /* "tlsf", "tlsf seed" */
 
 static int heap_utilisation_write(const struct chart *chart, const struct chart_subject *of,
                                   FILE *data, struct text *variables, struct error *error)
 {
     static const char *const metrics[] = {"filled_ratio", "least_filled_ratio"};
     const json_t *experiment = experiment_of(chart, of), *row;
-    struct labels sizes = names_of(experiment, name_sizes);
-    struct labels series = names_of(experiment, name_padded_policy);
+    struct labels sizes = names_of(experiment, heap_sizes);
+    struct labels series = names_of(experiment, heap_padded_policy);
     fprintf(data, "# gamut heap-utilisation on %s\n", of->device);
     for (size_t s = 0; s < sizes.count; s++) {
         fprintf(data, "# %s: place filled_ratio least_filled_ratio\n", sizes.name[s]);
         for (size_t i = 0; (row = next_row(experiment, &i));) {
             struct text name = {0};
-            if (!has_name(row, name_sizes, sizes.name[s]))
+            if (!has_name(row, heap_sizes, sizes.name[s]))
                 continue;
-            name_padded_policy(row, &name);
+            add_name(row, heap_padded_policy, &name);
             fprintf(data, "%zu", labels_find(&series, name.data));
             print_medians(row, metrics, 2, data);
             text_free(&name);
