@@ -20,11 +20,11 @@ static int read_error(gzFile file, const char *path, struct error *error)
         return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
     case Z_BUF_ERROR:
         return error_set(error, ERR_PARSE,
-                         "%s: the compressed file ends too early: copy it again, or make it anew",
+                         "%s: the compressed file ends too early: copy it again, or make it again",
                          path);
     default:
         return error_set(error, ERR_PARSE,
-                         "%s: the compressed file is damaged (%s): copy it again, or make it anew",
+                         "%s: the compressed file is damaged (%s): copy it again, or make it again",
                          path, why);
     }
 }

@@ -101,8 +101,8 @@ int option_value(const struct option_spec *spec, const char *where, const char *
                      (unsigned long long)spec->least, unit);
 }
 
-static int set(const struct option_spec *spec, const char *owner, const char *text, uint64_t *value,
-               struct error *error)
+static int set_option(const struct option_spec *spec, const char *owner, const char *text,
+                      uint64_t *value, struct error *error)
 {
     char where[128];
     snprintf(where, sizeof where, "%s: option %s", owner, spec->name);
@@ -131,7 +131,7 @@ static int set_pair(struct tables *tables, const char *owner, char *pair,
         i++;
     if (!option(tables, i))
         return unknown_key(tables, owner, pair, error);
-    return set(option(tables, i), owner, equals + 1, value_of(tables, values, i), error);
+    return set_option(option(tables, i), owner, equals + 1, value_of(tables, values, i), error);
 }
 
 int options_parse_common(const struct option_spec *specs, const struct option_spec *common,
@@ -142,7 +142,7 @@ int options_parse_common(const struct option_spec *specs, const struct option_sp
     *values = (struct option_values){{0}, {0}};
     for (size_t i = 0; option(&tables, i); i++) {
         const struct option_spec *spec = option(&tables, i);
-        int code = set(spec, owner, spec->fallback, value_of(&tables, values, i), error);
+        int code = set_option(spec, owner, spec->fallback, value_of(&tables, values, i), error);
         if (code)
             return code;
     }

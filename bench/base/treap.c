@@ -6,7 +6,7 @@
 
 /* Parts a tree at a key, which is not in it. */
 static void split(const struct treap *t, struct treap_node *tree, const struct treap_node *key,
-                  struct treap_node **before, struct treap_node **behind)
+                  struct treap_node **before, struct treap_node **after)
 {
     while (tree) {
         if (t->compare(tree, key) < 0) {
@@ -14,12 +14,12 @@ static void split(const struct treap *t, struct treap_node *tree, const struct t
             before = &tree->right;
             tree = tree->right;
         } else {
-            *behind = tree;
-            behind = &tree->left;
+            *after = tree;
+            after = &tree->left;
             tree = tree->left;
         }
     }
-    *before = *behind = NULL;
+    *before = *after = NULL;
 }
 
 /* Joins two trees, all of the first before all of the second. */

@@ -16,7 +16,7 @@ json_t *tree_pack(const char *format, ...);
 /* All three take the reference to `value`. */
 void tree_put(json_t *object, const char *key, json_t *value);
 void tree_append(json_t *array, json_t *value);
-void tree_insert(json_t *array, size_t place, json_t *value);
+void tree_insert(json_t *array, size_t position, json_t *value);
 /* A new reference to a member; null if it is missing. */
 json_t *tree_share(const json_t *object, const char *key);
 

@@ -450,7 +450,7 @@ static void check_gnuplot(const struct doctor_facts *facts, struct doctor_row *r
         found(row, DOCTOR_WARN, install, "%s: 5.2 or later is needed", version);
     else if (!*facts->scripts)
         found(row, DOCTOR_WARN, "run gamut from its tree, or make install",
-              "%s, but the scripts of the charts are not beside this binary", version);
+              "%s, but the scripts of the charts are not next to this binary", version);
     else
         found(row, DOCTOR_PASS, NULL, "%s", version);
 }

@@ -83,7 +83,7 @@ static void collect_devices(struct doctor_facts *facts)
 
 void doctor_keep_usable_gpus(struct doctor_facts *facts)
 {
-    size_t kept = 0;
+    size_t usable = 0;
     for (size_t g = 0; g < facts->gpu_count; g++) {
         struct nvml_gpu *gpu = &facts->gpus[g];
         bool is_usable = false;
@@ -91,19 +91,19 @@ void doctor_keep_usable_gpus(struct doctor_facts *facts)
             is_usable |= nvml_find(gpu, 1, facts->devices[d].bus_id) != NULL;
         if (!is_usable)
             continue;
-        struct nvml_gpu other = facts->gpus[kept];
-        facts->gpus[kept++] = *gpu;
+        struct nvml_gpu other = facts->gpus[usable];
+        facts->gpus[usable++] = *gpu;
         *gpu = other;
     }
-    if (kept)
-        facts->gpu_count = kept;
+    if (usable)
+        facts->gpu_count = usable;
 }
 
 static double days_since(const char *moment, time_t now)
 {
-    struct tm parts = {0};
-    const char *end = strptime(moment, "%Y-%m-%dT%H:%M:%S", &parts);
-    return end ? difftime(now, timegm(&parts)) / 86400 : NAN;
+    struct tm date = {0};
+    const char *end = strptime(moment, "%Y-%m-%dT%H:%M:%S", &date);
+    return end ? difftime(now, timegm(&date)) / 86400 : NAN;
 }
 
 void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t now)
@@ -154,7 +154,7 @@ static void collect_gpus(struct doctor_facts *facts)
 
 /* ---- the folder of results ------------------------------------------------------------------- */
 
-/* The numbers by which Linux tells filesystems apart (statfs(2)). */
+/* The numbers of filesystems in Linux (statfs(2)). */
 static const struct {
     unsigned long type;
     const char *name;

@@ -146,8 +146,8 @@ void map_use_array(struct address_map *m, int row, const char *name, uint64_t fi
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-/* The place of a text in a list of different texts. */
-static json_t *place_of(json_t *names, const char *name)
+/* The index of a name in a list of different names; adds it if it is new. */
+static json_t *name_index(json_t *names, const char *name)
 {
     size_t i = 0, count = json_array_size(names);
     while (i < count && strcmp(json_string_value(json_array_get(names, i)), name) != 0)
@@ -191,7 +191,7 @@ static json_t *blocks_to_json(const struct address_map *m, json_t *names, json_t
         tree_append(requested, tree_count(b->requested));
         tree_append(born, tree_count(b->born));
         tree_append(died, death_to_json(b->died));
-        tree_append(tag, place_of(names, b->tag));
+        tree_append(tag, name_index(names, b->tag));
     }
     return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "memory", memory, "offset_bytes",
                      offset, "bytes", bytes, "requested_bytes", requested, "born", born, "died",
@@ -217,7 +217,7 @@ static json_t *arrays_to_json(const struct address_map *m, json_t *names)
         tree_append(bytes, tree_count(a->bytes));
         tree_append(born, tree_count(a->born));
         tree_append(died, tree_count(a->died));
-        tree_append(name, place_of(names, a->name));
+        tree_append(name, name_index(names, a->name));
     }
     return tree_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "block", block, "offset_bytes", offset,
                      "bytes", bytes, "born", born, "died", died, "name", name);

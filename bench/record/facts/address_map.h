@@ -73,7 +73,7 @@ void map_use_array(struct address_map *map, int row, const char *name, uint64_t 
  *  "arrays": {"block": [...], "offset_bytes", "bytes", "born", "died", "name"},
  *  "memories": {"died": [...]}, "names": [...], "blocks_left_out", "arrays_left_out",
  * "left_out_from"} in columns. Memories are numbered as they appear in blocks; "block" is a row of
- * blocks; "tag" and "name" are places in "names"; "died" is null for what is alive at the end.
+ * blocks; "tag" and "name" are indices in "names"; "died" is null for what is alive at the end.
  * Arrays stand there only where a block has several. */
 json_t *map_to_json(const struct address_map *map);
 

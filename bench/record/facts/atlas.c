@@ -86,7 +86,7 @@ void atlas_summarise(struct atlas_point *point, uint64_t *ns, size_t count)
     point->max_ns = ns[count - 1];
 }
 
-/* Whether a point tells what the call costs with nothing else alive. */
+/* Does the point give the cost of a call without other live allocations? */
 static bool counts(const struct atlas_point *point)
 {
     return point->live_count == 0 && point->sample_count > 0;
@@ -238,7 +238,7 @@ bool atlas_cost_ns(const struct atlas *atlas, const char *method, const char *ca
 uint64_t atlas_step_bytes(const struct atlas *atlas, const char *method, const char *call)
 {
     const struct atlas_curve *c = atlas_find(atlas, method, call);
-    uint64_t most_ns = 0; /* of the sizes before */
+    uint64_t most_ns = 0; /* highest median of the smaller sizes */
     for (size_t i = 0; c && i < c->point_count; i++) {
         if (!counts(&c->points[i]))
             continue;
@@ -468,7 +468,7 @@ static int read_probe(const json_t *json, const char *path, struct atlas_curve *
     if (code)
         return code;
     if (p.waits != atlas_classify(&p))
-        return fault(error, path, "waits", "does not follow from the medians beside it");
+        return fault(error, path, "waits", "does not follow from the medians next to it");
     if (curve->probe_count && p.bytes <= curve->probes[curve->probe_count - 1].bytes)
         return fault(error, path, "bytes", "probes are in the order of bytes");
     atlas_add_probe(curve, &p);

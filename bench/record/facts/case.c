@@ -178,7 +178,7 @@ json_t *case_round_to_json(const struct case_round *round)
         const char *name;
         const struct json_field *fields;
         const void *from;
-    } parts[] = {
+    } counters[] = {
         {"cold", exact_fields, &round->cold},
         {"warm", exact_fields, &round->warm},
         {"cold_sample", sample_fields, &round->cold_sample},
@@ -186,10 +186,10 @@ json_t *case_round_to_json(const struct case_round *round)
     json_t *json = tree_object(), *model = round->model.asked ? tree_object() : json_null();
     tree_put(json, "key", case_key_to_json(&round->key));
     json_put_fields(json, round_fields, round);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        json_t *part = tree_object();
-        json_put_fields(part, parts[i].fields, parts[i].from);
-        tree_put(json, parts[i].name, part);
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+        json_t *values = tree_object();
+        json_put_fields(values, counters[i].fields, counters[i].from);
+        tree_put(json, counters[i].name, values);
     }
     tree_put(json, "samples", samples_to_json(round->samples, round->sample_count));
     if (round->model.asked)

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 
-/* The build tells what it knows; a build by hand tells nothing. */
+/* The Makefile defines these; a build by hand does not. */
 #ifndef GAMUT_VERSION
 #define GAMUT_VERSION "unknown"
 #endif
@@ -129,7 +129,7 @@ static int read_turbo(const char *root)
  */
 struct cgroup {
     struct text path;
-    size_t mount_length; /* of the path: where the root group is */
+    size_t mount_length; /* bytes of `path` that lead to the root group */
 };
 
 /* The first number of a file of a folder, or of its line that starts with `key`. */

@@ -215,14 +215,14 @@ static int severity(const char *status)
     return s;
 }
 
-/* Rounds that a good case had to leave out are no fault of its own, but are told. */
+/* Skipped rounds do not change the status of a case, but are reported as a warning. */
 static void tell_skipped(json_t *one, size_t skipped, const char *reason)
 {
     static const char code[] = "rounds-skipped";
     json_t *warnings = json_object_get(one, "warnings");
     for (size_t i = json_array_size(warnings); i-- > 0;)
         if (strcmp(tree_get_text(json_array_get(warnings, i), "code"), code) == 0)
-            json_array_remove(warnings, i); /* of fewer rounds */
+            json_array_remove(warnings, i); /* it counted fewer rounds */
     char detail[1200];
     snprintf(detail, sizeof detail, "%zu of %zu rounds, the first time: %s", skipped,
              json_array_size(json_object_get(one, "rounds")), reason);

@@ -88,8 +88,7 @@ void result_set_devices(struct result *result, const struct record_device *devic
     tree_put(context, "devices", used);
 }
 
-/* Puts an element into an array of the root, in the place of the one that has the same values of
- * these members. */
+/* Adds an element to an array of the root; replaces the one with the same values of these members. */
 static void set_element(json_t *root, const char *array, json_t *element, const char *const *same)
 {
     json_t *all = json_object_get(root, array), *each;
@@ -177,10 +176,10 @@ static json_t *new_case(const struct case_key *key)
 
 static json_t *find_or_add_case(json_t *cases, const struct case_key *key)
 {
-    size_t place = 0, count = json_array_size(cases);
-    for (; place < count; place++) {
+    size_t position = 0, count = json_array_size(cases);
+    for (; position < count; position++) {
         struct case_key other;
-        json_t *one_case = json_array_get(cases, place);
+        json_t *one_case = json_array_get(cases, position);
         int order = -1;
         if (case_key_from_json(json_object_get(one_case, "key"), &other, NULL) == 0)
             order = compare_keys(key, &other);
@@ -189,8 +188,8 @@ static json_t *find_or_add_case(json_t *cases, const struct case_key *key)
         if (order < 0)
             break;
     }
-    tree_insert(cases, place, new_case(key));
-    return json_array_get(cases, place);
+    tree_insert(cases, position, new_case(key));
+    return json_array_get(cases, position);
 }
 
 /* The counters of the first good round stand for all; one that differs later is named, and goes
@@ -279,16 +278,6 @@ void result_status_counts(const json_t *root, size_t counts[CASE_STATUSES])
             if (strcmp(tree_get_text(each, "status"), case_status_name((enum case_status)s)) == 0)
                 counts[s]++;
     }
-}
-
-enum case_status result_worst_status(const json_t *root)
-{
-    size_t counts[CASE_STATUSES];
-    result_status_counts(root, counts);
-    size_t worst = CASE_STATUSES - 1;
-    while (worst > 0 && counts[worst] == 0)
-        worst--;
-    return (enum case_status)worst;
 }
 
 void result_path(const json_t *root, const char *folder, struct text *path)

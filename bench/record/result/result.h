@@ -99,8 +99,6 @@ void newest_results(const char *results, const char *member,
                     bool (*take)(void *context, const char *path, const json_t *root),
                     void *context);
 
-/* The worst status of all cases; CASE_ok if there are none. */
-enum case_status result_worst_status(const json_t *root);
 /* How many cases have each status. */
 void result_status_counts(const json_t *root, size_t counts[CASE_STATUSES]);
 

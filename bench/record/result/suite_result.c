@@ -87,7 +87,7 @@ static bool is_claimed(const json_t *row, const json_t *key)
     return json_object_get(row, "published");
 }
 
-/* Ours beside the published number: only an interval can tell. */
+/* Compares our interval with the published number; NULL without an interval. */
 static const char *verdict_of(double published, const struct statistics *s)
 {
     const double rounding = 0.005; /* figures are published to two decimals */

@@ -27,7 +27,7 @@ struct row {
 };
 
 /* A good case is as well checked as its least checked round. */
-static void judge(json_t *one_case)
+static void judge_case(json_t *one_case)
 {
     json_t *rounds = json_object_get(one_case, "rounds"), *round, *least_checked = NULL;
     const bool all_skipped = case_judge(one_case);
@@ -87,7 +87,7 @@ static json_t *model_stats(const json_t *rounds, double wall_ns)
 
 static void describe_case(json_t *one_case)
 {
-    judge(one_case);
+    judge_case(one_case);
     json_t *stats = tree_object();
     const bool good = case_is_ok(one_case);
     size_t count;

@@ -219,7 +219,7 @@ unsigned rank_least_rounds(double alpha, bool paired)
 
 struct ranked {
     double p;
-    size_t place;
+    size_t index;
 };
 
 static int by_p(const void *a, const void *b)
@@ -240,7 +240,7 @@ void rank_holm(const double *p, size_t count, double *adjusted)
         double scaled = order[i].p * (double)(count - i);
         if (scaled > largest)
             largest = scaled;
-        adjusted[order[i].place] = largest < 1 ? largest : 1;
+        adjusted[order[i].index] = largest < 1 ? largest : 1;
     }
     free(order);
 }

@@ -11,22 +11,22 @@
 
 enum { DEALS_LEAST = 1999, DEALS_MOST = 99999, WORD_BITS = 64 };
 
-static const double precision = 1e-4; /* of the interval */
+static const double precision = 1e-4; /* to which the ends of the interval are found */
 /* Values that are equal but for the order in which they were added and subtracted. */
 static const double rounding = 1e-9;
 static const double widest = 100; /* a factor of e^100 */
 
-/* A set of rounds is a row of bits, one for each round of both sets, by its place in an order that
- * does not depend on which set is the first. */
+/* A set of rounds is a row of bits, one for each round of both sets. The order of the bits does not
+ * depend on which set is the first. */
 struct test {
     const struct shared_rounds *rounds;
     size_t units, words; /* rounds of both sets, and what their bits fill */
-    unsigned *place;     /* of each round */
-    uint64_t *deals;     /* what might be the first set, deal after deal */
+    unsigned *position;  /* each round's bit */
+    uint64_t *deals;     /* deal after deal, a possible first set */
     size_t deal_count;
-    bool has_all;       /* every way there is, the actual one too */
-    double *difference; /* of each case */
-    uint64_t *leaders;  /* of each case: the rounds that are about as fast as its fastest */
+    bool has_all;       /* `deals` has every possible deal, the actual one too */
+    double *difference; /* one for each case */
+    uint64_t *leaders;  /* for each case, the rounds about as fast as its fastest */
 };
 
 /* ---- the rounds and their deals ------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static int by_sum(const void *a, const void *b)
 }
 
 /* Rounds in the order of their sums over cases. */
-static void place_rounds(struct test *t)
+static void order_rounds(struct test *t)
 {
     struct unit *unit = must_alloc(t->units * sizeof *unit);
     for (size_t u = 0; u < t->units; u++) {
@@ -53,13 +53,13 @@ static void place_rounds(struct test *t)
     }
     qsort(unit, t->units, sizeof *unit, by_sum);
     for (size_t u = 0; u < t->units; u++)
-        t->place[unit[u].index] = (unsigned)u;
+        t->position[unit[u].index] = (unsigned)u;
     free(unit);
 }
 
-static void set_bit(uint64_t *bits, size_t place)
+static void set_bit(uint64_t *bits, size_t bit)
 {
-    bits[place / WORD_BITS] |= UINT64_C(1) << place % WORD_BITS;
+    bits[bit / WORD_BITS] |= UINT64_C(1) << bit % WORD_BITS;
 }
 
 /* C(n, k), or more than `most`. */
@@ -138,8 +138,8 @@ static double estimate_at(struct test *t, double shift)
 
 /* ---- the test ------------------------------------------------------------------------------- */
 
-/* The sets of a deal differ by `distance` in a case exactly where all rounds that are less than
- * that behind its fastest are in the same set. */
+/* Finds the leaders of each case: the rounds less than `distance` slower than its fastest. The sets
+ * of a deal differ by `distance` in a case exactly if all its leaders are in the same set. */
 static void find_leaders(struct test *t, double shift, double distance)
 {
     for (size_t i = 0; i < t->rounds->cases * t->words; i++)
@@ -151,7 +151,7 @@ static void find_leaders(struct test *t, double shift, double distance)
             fastest = fmin(fastest, less_shift(t, value, u, shift));
         for (size_t u = 0; u < t->units; u++)
             if (less_shift(t, value, u, shift) - fastest < distance)
-                set_bit(t->leaders + c * t->words, t->place[u]);
+                set_bit(t->leaders + c * t->words, t->position[u]);
     }
 }
 
@@ -175,8 +175,8 @@ static void count_cases(const struct test *t, const uint64_t *deal, size_t first
     }
 }
 
-/* Is the estimate of a deal as far from 0, to either side? Told by counting cases until it can't
- * change any more. */
+/* Is the estimate of a deal at least as far from 0, to either side? Counts cases until the answer
+ * cannot change. */
 static bool is_as_far(const struct test *t, const uint64_t *deal)
 {
     enum { AT_ONCE = 128 };
@@ -190,7 +190,7 @@ static bool is_as_far(const struct test *t, const uint64_t *deal)
     return more >= needed;
 }
 
-/* p at a shift; one that is above `most` may be anything above. */
+/* p at a shift. A p above `most` is not exact: counting stops there. */
 static double p_at(struct test *t, double shift, double most)
 {
     const double distance = fabs(estimate_at(t, shift)) - rounding;
@@ -230,7 +230,7 @@ static struct test test_of(const struct shared_rounds *rounds)
 {
     struct test t = {.rounds = rounds, .units = 2 * rounds->count};
     t.words = (t.units + WORD_BITS - 1) / WORD_BITS;
-    t.place = must_alloc(t.units * sizeof *t.place);
+    t.position = must_alloc(t.units * sizeof *t.position);
     t.difference = must_alloc(rounds->cases * sizeof *t.difference);
     t.leaders = must_alloc(rounds->cases * t.words * sizeof *t.leaders);
     return t;
@@ -238,7 +238,7 @@ static struct test test_of(const struct shared_rounds *rounds)
 
 static void test_free(struct test *t)
 {
-    free(t->place);
+    free(t->position);
     free(t->deals);
     free(t->difference);
     free(t->leaders);
@@ -255,7 +255,7 @@ double shared_shift_estimate(const struct shared_rounds *rounds)
 struct rank_shift shared_shift(const struct shared_rounds *rounds, double alpha, double finest)
 {
     struct test t = test_of(rounds);
-    place_rounds(&t);
+    order_rounds(&t);
     make_deals(&t, finest);
     struct rank_shift shift = {.estimate = estimate_at(&t, 0), .level = 1 - alpha};
     shift.p = p_at(&t, 0, 1);
