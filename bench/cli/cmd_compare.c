@@ -121,7 +121,7 @@ static int read_options(const struct command_line *line, struct compare_options 
                          "--alpha is '%s', expected a number between 0 and 1 such as 0.05", alpha);
     options->force = line->flag[COMPARE_FORCE].number;
     options->keep_equal = line->flag[COMPARE_SHOW].number == COMPARE_SHOW_ALL;
-    /* Within a file another strategy is no regression of this one unless somebody says so. */
+    /* Within a file another strategy is a regression of this one only if the user sets a gate. */
     if (!line->flag[COMPARE_BY].text)
         options->gates = gates_default(options->threshold);
     int code = add_gates(line, &options->gates, error);

@@ -93,7 +93,7 @@ static void draw_chart(struct plot *plot, const struct chart *chart)
             nothing = error;
         } else if (code) {
             report_error(&error);
-            /* What is too much for one picture is no failure of the others. */
+            /* One picture may be too large while the others are fine. */
             plot->failed += plot->by_name || code != ERR_USAGE;
             plot->lacks_gnuplot = code == ERR_UNSUPPORTED;
         } else {
@@ -264,7 +264,8 @@ const struct command command_plot = {
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes =
-        "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout, and beside\n"
+        "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout, and next "
+        "to\n"
         "them the data that it shows and the script that draws it. gamut list charts names them.\n",
     .run = plot_command,
 };

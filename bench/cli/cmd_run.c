@@ -304,7 +304,7 @@ static const char *value_text(struct arena *arena, const json_t *value)
 }
 
 /* Sets those of the command's flags that say how cases are measured (rounds, samples, seed, limits)
- * to what they were, unless they are given. Options that this command does not know are told on
+ * to what they were, unless they are given. Options that this command does not know are named on
  * stderr. */
 static int like_flags(const struct like *like, struct command_line *line, struct error *error)
 {
@@ -532,7 +532,7 @@ static void like_tell_changes(const struct like *like, const json_t *fresh)
         const char *member, *sentence;
     } facts[] = {{"program_digest", "another program"}, {"inputs_digest", "other data"}};
     const json_t *cases = json_object_get(fresh, "cases"), *one_case;
-    json_t *told = tree_object();
+    json_t *printed = tree_object();
     for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
         const json_t *key = json_object_get(one_case, "key");
         const json_t *before = case_of(like->root, tree_get_text(one_case, "id"));
@@ -541,15 +541,15 @@ static void like_tell_changes(const struct like *like, const json_t *fresh)
         for (size_t f = 0; f < sizeof facts / sizeof *facts; f++) {
             const char *was = tree_get_text(before, facts[f].member);
             const char *is = tree_get_text(one_case, facts[f].member);
-            if (*was && *is && strcmp(was, is) != 0 && !json_object_get(told, what.data)) {
+            if (*was && *is && strcmp(was, is) != 0 && !json_object_get(printed, what.data)) {
                 fprintf(stderr, "gamut: %s: %s than in %s\n", what.data, facts[f].sentence,
                         like->path);
-                tree_put(told, what.data, json_true());
+                tree_put(printed, what.data, json_true());
             }
         }
         text_free(&what);
     }
-    json_decref(told);
+    json_decref(printed);
 }
 
 /* ---- the atlases that a run predicts its cases by ------------------------------------------- */
@@ -653,7 +653,7 @@ static int run_atlases(const char *path, const char *results, const struct found
 
 /* ---- the noise floor, measured by the run or known from an earlier one ---------------------- */
 
-/* Three digits where there are so many before the point or behind it. */
+/* The decimals of a percentage with three digits. */
 static int decimals(double percent)
 {
     return percent < 10 ? 2 : percent < 100 ? 1 : 0;
@@ -732,7 +732,7 @@ struct run {
     struct text path; /* "" for none */
     struct progress progress;
     bool interrupted;
-    json_t *told; /* reasons that have been printed, as keys */
+    json_t *printed_reasons; /* as keys */
 };
 
 static bool is_on(const struct run *run, enum run_flag flag)
@@ -795,7 +795,7 @@ static int find_devices(struct run *run, struct error *error)
 {
     const struct flag_value *flag = run->line->flag;
     const char *selectors = flag[RUN_DEVICE].text;
-    /* Copies are what a time is compared with, and a smoke run's times are nobody's measure. */
+    /* The rate of copies is what times are compared with. The times of a smoke run are not used. */
     const bool copy_rate = !is_on(run, RUN_SMOKE) && !flag[RUN_ADD].text;
     int code = run->like.root ? like_devices(&run->like, flag[RUN_DEVICE].given ? selectors : NULL,
                                              copy_rate, &run->devices, &run->device_count, error)
@@ -818,7 +818,7 @@ static int find_devices(struct run *run, struct error *error)
     return code;
 }
 
-/* A smoke run's times are nobody's measure: it predicts where it is told to. */
+/* A smoke run predicts times only if --atlas names a file, as its times are not used. */
 static int find_atlases(struct run *run, struct error *error)
 {
     const struct flag_value *flag = run->line->flag;
@@ -936,17 +936,17 @@ static void case_ended(void *context, const struct items_state *state,
     result_add_round(&run->result, round);
     if (round->status == CASE_ok)
         return;
-    /* What cannot be done cannot be done for many cases: once is enough, the table names them. A
-     * compiler's log is as long as it is the same for every strategy. */
+    /* A reason for skipping holds for many cases: it is printed once, the table names the cases. Of a
+     * log that is the same for every strategy only the first line is printed again. */
     const struct case_key *key = &round->key;
-    const bool again = json_object_get(run->told, round->reason) != NULL;
+    const bool again = json_object_get(run->printed_reasons, round->reason) != NULL;
     if (again && round->status == CASE_skipped)
         return;
     progress_clear(&run->progress);
     fprintf(stderr, "gamut: %s: %s %s/%s on %s: %.*s\n", case_status_name(round->status),
             key->strategy, key->workload, key->dataset, key->device,
             again ? (int)strcspn(round->reason, "\n") : -1, round->reason);
-    tree_put(run->told, round->reason, tree_count(1));
+    tree_put(run->printed_reasons, round->reason, tree_count(1));
 }
 
 static int round_ended(void *context, const struct items_state *state, struct error *error)
@@ -1040,13 +1040,13 @@ static int run_command(const struct command_line *line)
     setenv("OMP_WAIT_POLICY", "passive", 0);
     struct command_line mine = *line; /* --like sets flags in it */
     mine.arena = (struct arena){0};
-    struct run run = {.line = &mine, .told = tree_object()};
+    struct run run = {.line = &mine, .printed_reasons = tree_object()};
     int exit_code = run_cases(&run);
     text_free(&run.path);
     result_free(&run.result);
     free(run.devices);
     json_decref(run.options.atlases);
-    json_decref(run.told);
+    json_decref(run.printed_reasons);
     select_free(&run.selection);
     suite_close(&run.suite);
     like_close(&run.like);

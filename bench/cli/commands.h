@@ -21,7 +21,7 @@
 COMMAND_LIST(X)
 #undef X
 
-/* What gamut is, in a sentence. */
+/* A sentence that says what gamut does. */
 static const char commands_summary[] =
     "gamut runs real GPU programs under several memory strategies, checks that the answers\n"
     "are right, and records time, memory, driver calls and copies.";

@@ -63,7 +63,7 @@ struct command_line {
     struct flag_value flag[FLAGS_MAX]; /* in the order of the command's table */
     size_t positional_count;
     const char *positional[POSITIONALS_MAX];
-    int argc; /* of the whole process */
+    int argc; /* the arguments of the whole process */
     char **argv;
     const struct command *const *commands; /* all there are, in the order of the help */
     size_t command_count;

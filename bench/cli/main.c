@@ -97,7 +97,7 @@ static int run_command(const struct command *command, int argc, char **argv)
     int exit_code = flags_parse(command, argc - 2, argv + 2, &line, &error) ? report_error(&error)
                                                                             : command->run(&line);
     arena_free(&line.arena);
-    /* A full disk behind a redirection must not look like success. */
+    /* If stdout goes to a full disk, the command has failed. */
     if ((fflush(stdout) || ferror(stdout)) && exit_code == EXIT_OK) {
         fputs("gamut: stdout could not be written\n", stderr);
         return EXIT_INPUT;

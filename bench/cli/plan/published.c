@@ -25,7 +25,7 @@ enum { COLUMN_COUNT = PUBLISHED_TEXTS + PUBLISHED_BYTES, CELLS_MAX = 32, VALUES_
 struct reader {
     struct published_table *table;
     unsigned line;
-    unsigned cell_count;         /* of every line */
+    unsigned cell_count;         /* how many cells every line has */
     unsigned cell[COLUMN_COUNT]; /* where a column is */
     struct error *error;
 };

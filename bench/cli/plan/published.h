@@ -1,4 +1,4 @@
-/* A table of published peaks, and what our programs need beside them: no device is used.
+/* A table of published peaks, and the peaks of gamut's own programs. No device is used.
  *
  * The table is CSV without quotes; its first line names the columns, in any order, and columns that
  * are not listed below mean nothing. `fun` and `fun_dataset` say which program of ours has that
@@ -44,7 +44,8 @@
     X(PLAN,       "ours_plan_bytes",       "plan",        "plan",           last_use)              \
     X(BEST,       "ours_best_bytes",       "best",        "best",           last_use)
 
-/* X(NAME, column, title): ours beside a published number; BEST beside the least of its row. */
+/* X(NAME, column, title): comparisons of ours with a published number; BEST is compared with the least
+ * published number of its row. */
 #define VERDICT_LIST(X)                                                                            \
     X(BEFORE, "before_is", "before is")                                                            \
     X(AFTER,  "after_is",  "after is")                                                             \

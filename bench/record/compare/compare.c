@@ -21,7 +21,7 @@
  * What matters for which metric: program, data, options, memory limit, alignment and the ability to
  * split decide what is counted ("everything"); which device, driver, machine and kind of build it
  * is decides how long it takes ("times"), and so does all of what decides what is counted. The rest
- * is told and stops nobody ("nothing"). */
+ * is printed, and nothing else follows from it ("nothing"). */
 
 struct differ {
     json_t *all;
@@ -128,7 +128,7 @@ static void compare_env(struct differ *d, const json_t *base, const json_t *cand
     }
 }
 
-/* Of many cases with another program it is enough to name some. */
+/* If many cases have another program, only the first ones are named. */
 enum { CASES_NAMED = 5 };
 
 static void compare_one_case(struct differ *d, const json_t *base, const json_t *candidate,
@@ -186,7 +186,7 @@ static void compare_cases(struct differ *d, const json_t *base_root, const json_
     }
 }
 
-/* What an experiment was run with; which strategies it has rows of is no part of any row. */
+/* Compares the options of an experiment, except its strategies: each row is of one of them. */
 static void compare_one_experiment(struct differ *d, const json_t *base, const json_t *candidate)
 {
     const char *name;

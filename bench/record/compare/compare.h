@@ -75,7 +75,7 @@ enum compare_outcome {
 
 struct compare_file {
     const json_t *root; /* a result, borrowed; its rounds need not be summarised */
-    const char *name;   /* how the user calls it */
+    const char *name;   /* the name that the user gave */
 };
 
 struct compare_options {

@@ -1,5 +1,5 @@
 /* Gates: how much worse a metric may become. What is gated decides the verdict of a comparison;
- * everything else is told and decides nothing.
+ * everything else is printed and decides nothing.
  *
  *   METRIC:LIMIT   METRIC is a name of record/facts/counters.h, a pattern of them ("peak_*_bytes"), or
  *                  "exact" or "sampled" for all of that kind. LIMIT is a percentage ("2%"), "0" for
@@ -22,7 +22,7 @@
 
 struct gate {
     bool is_set;
-    double part;     /* of the base's value: 0.02 for 2 % */
+    double part;     /* limit as a part of the base's value: 0.02 for 2 % */
     uint64_t amount; /* bytes or a count; one of the two is 0 */
 };
 

@@ -16,52 +16,53 @@ enum verdict {
 };
 extern const char *const verdict_names[VERDICTS];
 
-/* What one metric of one case did. Verdict and effect are of the change itself; whether it is a
- * regression depends on the gate. */
+/* How one metric of one case, of all cases of a configuration, or of a row of an experiment changed.
+ * `verdict` and `effect` describe the change itself; `is_regression` depends on the gate too. */
 struct compare_row {
-    size_t file;              /* which of the new files */
-    size_t cases;             /* of a row over all cases of a way; 0: it is of one */
-    const json_t *one_case;   /* whose key the row has */
-    const json_t *experiment; /* of which it is a row; NULL: it is a case */
+    size_t file;              /* index of the candidate */
+    size_t cases;             /* number of cases of the configuration; 0: one case */
+    const json_t *one_case;   /* the case or configuration that gives the key */
+    const json_t *experiment; /* the experiment of a row; NULL: it is a case */
     const json_t *base_case, *candidate_case; /* NULL where a file lacks it */
-    const struct counter_info *metric;        /* NULL: the case as a whole */
+    const struct counter_info *metric;        /* NULL: the status of the case */
     const struct gate *gate;                  /* NULL: none */
-    bool is_cold;                             /* of an exact counter: of which run */
-    double base, candidate;                   /* NaN: unknown */
-    size_t base_rounds, candidate_rounds;     /* of a sampled metric: with a median */
-    struct rank_shift shift;                  /* of logarithms */
-    double limit;                             /* of the gate, likewise */
-    double floor;                             /* the noise floor, likewise; 0: none is known */
-    bool has_test;                            /* enough rounds for a p */
-    double p_adjusted;                        /* of a gated test; else NaN */
-    unsigned rounds_needed;                   /* that would settle an unsure row; 0: not known */
+    bool is_cold;           /* an exact counter of the cold run, not of the warm one */
+    double base, candidate; /* NaN: unknown */
+    size_t base_rounds, candidate_rounds; /* rounds in which a sampled metric has a median */
+    struct rank_shift shift;              /* shift of the logarithms */
+    double limit;                         /* limit of the gate, as a logarithm */
+    double floor;                         /* noise floor, as a logarithm; 0: none is known */
+    bool has_test;                        /* there are enough rounds for a p */
+    double p_adjusted;                    /* p of a gated test, adjusted; else NaN */
+    unsigned rounds_needed;               /* rounds that would settle an unsure row; 0: unknown */
     enum verdict verdict;
     enum change effect;
     bool is_regression;
-    const char *reason; /* NULL, or why it is unsure: of the arena */
+    const char *reason; /* why it is unsure, owned by the arena; or NULL */
 };
 
 struct comparer {
     const struct compare_options *options;
-    const char *by, *by_value;  /* within a file: member and value; else NULL */
-    bool leave_out_times;       /* they are not comparable here */
-    bool leaves_out_counters;   /* by the options, some */
-    const json_t *roots[2];     /* base and new, where a noise floor is between them; else NULL */
-    size_t file, file_count;    /* the new file of the pairs that come next */
-    json_t *configuration_keys; /* of the rows over cases */
-    const json_t *experiment;   /* whose rows come next; NULL: cases do */
+    const char *by, *by_value; /* member and value to compare by within a file; else NULL */
+    bool leave_out_times;      /* times are not comparable */
+    bool leaves_out_counters;  /* the options leave out some exact counters */
+    const json_t *roots[2];  /* base and candidate if a noise floor holds between them; else NULL */
+    size_t file, file_count; /* index of the candidate that is compared; number of candidates */
+    json_t *configuration_keys; /* owns the keys of rows over cases */
+    const json_t *experiment;   /* the experiment whose rows are compared; NULL: cases are */
     struct arena arena;
     struct rank_table table;
     size_t row_count, row_room;
     struct compare_row *rows;
-    size_t pair_count;  /* cases that both have and that are ok */
-    size_t equal_count; /* exact counters that are, without a row */
-    size_t gated_equal_count;
-    size_t counted_members, counted_gates; /* of the last run whose counters were all equal */
+    size_t pair_count;                     /* cases that are ok in both files */
+    size_t equal_count;                    /* equal exact counters, which have no row */
+    size_t gated_equal_count;              /* those of them that have a gate */
+    size_t counted_members, counted_gates; /* counters and gated ones of the last run whose counters
+                                            * were all equal */
     size_t alone_count;                    /* cases without a counterpart within the file */
     size_t other_bits_count;               /* pairs whose answers differ in bits */
-    bool lacks[2][GATES_MAX]; /* the base, the new file: exact counters it does not know */
-    unsigned family[2];       /* gated tests: of single cases, over cases */
+    bool lacks[2][GATES_MAX];              /* exact counters that the base, the candidate lacks */
+    unsigned family[2];                    /* gated tests of single cases, of rows over cases */
 };
 
 /* ---- compare_rows.c ------------------------------------------------------------------------- */

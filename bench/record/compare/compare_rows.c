@@ -284,7 +284,7 @@ static void take_logarithms(double *values, size_t count)
 /* The rounds of one case in which a metric is known. */
 struct samples {
     size_t count;
-    double *round, *value; /* of an arena */
+    double *round, *value; /* owned by an arena */
 };
 
 static struct samples samples_of(struct arena *arena, const json_t *one_case, const char *metric)
@@ -474,7 +474,7 @@ static struct shared_rounds rounds_of(struct arena *arena, const struct case_pai
     return (struct shared_rounds){configuration->count, fewer, value};
 }
 
-/* `finest`: the smallest p that must be told apart. */
+/* The row over all cases of a configuration. `finest`: the smallest p that has to be exact. */
 static struct compare_row row_of(struct comparer *c, const struct case_pairs *pairs,
                                  const struct configuration *configuration, double finest)
 {
@@ -528,7 +528,7 @@ void compare_configurations(struct comparer *c)
 {
     size_t count;
     const struct counter_info *list = counter_list(&count);
-    /* Workloads or datasets beside each other are no way to run. */
+    /* A configuration has no workload and no dataset. */
     if (c->by && (strcmp(c->by, "workload") == 0 || strcmp(c->by, "dataset") == 0))
         return;
     for (size_t i = 0; i < count && !c->leave_out_times; i++)
@@ -592,7 +592,7 @@ static const struct gate *gate_of(const struct comparer *c, const struct counter
 
 /* ---- one row -------------------------------------------------------------------------------- */
 
-/* That of the first good round; NaN where there is none. */
+/* The value in the first good round; NaN if there is none. */
 static double exact_value(const json_t *row, const char *name)
 {
     size_t i;

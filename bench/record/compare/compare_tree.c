@@ -198,7 +198,7 @@ static void __attribute__((format(printf, 2, 3))) add_note(json_t *notes, const 
     tree_append(notes, tree_text(text));
 }
 
-/* What a reader has to know of the comparison as a whole, in sentences. */
+/* Sentences about the comparison as a whole. */
 static json_t *notes_of(const struct comparer *c)
 {
     size_t count, too_few = 0;

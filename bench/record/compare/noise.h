@@ -22,7 +22,7 @@
 
 enum {
     NOISE_BLOCKS = 4,
-    NOISE_LEAST_ROUNDS = 3, /* of a block: below, a shift is that of a single round */
+    NOISE_LEAST_ROUNDS = 3, /* rounds of a block; with fewer a single round decides the shift */
 };
 
 /* Measures the floor of every device of a finished A/A run and puts it into the root's `noise`

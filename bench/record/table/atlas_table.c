@@ -31,8 +31,8 @@ static const struct atlas_point *largest_of(const struct atlas_curve *curve)
     return largest;
 }
 
-/* What adds less than a tenth even at the largest size it is for is noise, and its rate a large
- * number: only the constant is told then. */
+/* If the slope adds less than a tenth even at the largest size of the line, it is noise, and only the
+ * constant is printed. */
 static void add_line(const struct atlas_line *line, uint64_t largest_bytes, struct text *out)
 {
     char ns[32];
@@ -151,7 +151,7 @@ static void print_commands(const struct atlas *atlas, struct terminal_page *page
     print_grid(&grid, page);
 }
 
-/* One line for a curve: how long its calls take beside other live allocations. */
+/* One line for each curve: how long its calls take while other allocations are alive. */
 static void print_live(const struct atlas *atlas, struct terminal_page *page)
 {
     struct text_grid grid = text_grid_of(

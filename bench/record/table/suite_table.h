@@ -1,4 +1,4 @@
-/* The rows of a suite as a table: what a paper claims beside what was measured. */
+/* The rows of a suite as a table: published ratios and measured ones. */
 #ifndef GAMUT_RECORD_TABLE_SUITE_TABLE_H
 #define GAMUT_RECORD_TABLE_SUITE_TABLE_H
 

@@ -247,7 +247,7 @@ static bool is_constant(const struct text_grid *grid, size_t column, bool by_gro
     return true;
 }
 
-/* A column can only be constant in an interesting way where rows stand beside each other. */
+/* That a column is constant says something only if a group has several rows. */
 static bool some_group_has_two(const struct text_grid *grid, size_t column)
 {
     size_t in_group = 0;

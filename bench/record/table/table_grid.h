@@ -15,7 +15,7 @@ enum table_shape {
 /* A row for each case of a summarised result and for each mean over more than one case. Rows of one
  * workload, dataset and device have the same `group`; a mean has `is_mean`. What was measured is a
  * GRID_NUMBER. Columns that say nothing (the same in every row, or in every row of each group) are
- * hidden; what they say is told once, or in the headings. The result must outlive the grid. */
+ * hidden; their value is printed once, or in the headings. The result must outlive the grid. */
 struct text_grid table_grid_of(const json_t *root, enum table_shape shape);
 
 #endif

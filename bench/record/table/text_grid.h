@@ -3,7 +3,7 @@
  * A table fills a grid with cells and says of each column how it is aligned and how early it may be
  * dropped; everything else is the same for all tables:
  *
- *   - a column whose cells are the same in every row can be told once, above the table
+ *   - a column whose cells are the same in every row can be printed once, above the table
  *   - at a terminal that is too narrow, columns are dropped, then names are shortened, and prose
  *     goes on in the next line; a line below the table names what was dropped
  *   - files, pipes, Markdown and CSV have no width: nothing is dropped there
@@ -34,13 +34,13 @@ struct text_grid_column {
     enum text_grid_kind kind;
     unsigned drop;    /* at a narrow terminal the column with the largest goes first; 0: it stays */
     bool hidden;      /* not in the table for people; CSV has it */
-    const char *once; /* what every row says in this column, told above the table; or NULL */
+    const char *once; /* the value of every row, printed once above the table; or NULL */
 };
 
 struct text_grid_row {
-    const char **cell;   /* one a column, never NULL */
-    size_t added;        /* how many are filled */
-    size_t cells;        /* how many are printed: all, unless the remark replaces the rest */
+    const char **cell; /* one a column, never NULL */
+    size_t added;      /* number of cells that are filled */
+    size_t cells; /* number of cells that are printed: all, unless the remark replaces the rest */
     const char *remark;  /* printed after the last cell; or NULL */
     const char *heading; /* a line of its own above the row; or NULL */
     enum text_grid_mood
@@ -82,10 +82,9 @@ void text_grid_add_bytes(struct text_grid *grid, uint64_t bytes);
 /* A JSON value as CSV has it; empty for null, NULL, arrays and objects. */
 void text_grid_add_json(struct text_grid *grid, const json_t *value);
 
-/* What all rows that have something in a column have there; NULL where they differ, "" where no row
- * has anything. */
+/* The value of all rows that are not empty in a column; NULL if they differ, "" if all are empty. */
 const char *text_grid_constant(const struct text_grid *grid, size_t column);
-/* Prints "all: merge none, device host" and `end`; nothing where no column is told once. */
+/* Prints "all: merge none, device host" and `end`; nothing if no column has a value of `once`. */
 void text_grid_print_once(const struct text_grid *grid, const char *end, FILE *out);
 /* Prints the table as TABLE_TEXT, TABLE_MARKDOWN or TABLE_CSV. `terminal` limits and colours a
  * TABLE_TEXT; NULL: neither. */
