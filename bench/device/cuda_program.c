@@ -20,15 +20,15 @@ struct cuda_kernel {
     unsigned group_items_max; /* registers and shared memory may allow fewer than the device does */
 };
 
-/* The kernels compiled for one form of launches; `kernels` is NULL until the first of them. */
-struct form {
+/* The kernels compiled for one variant of launches; `kernels` is NULL until the first of them. */
+struct variant {
     CUmodule module;
     struct cuda_kernel *kernels;
 };
 
 struct device_program {
     struct kernel_source source;
-    struct form forms[KERNEL_FORMS];
+    struct variant variants[KERNEL_VARIANTS];
 };
 
 /* What NVRTC is to compile for: machine code where it knows the device, else the portable code of
@@ -102,11 +102,11 @@ static int take_image(struct cuda_device *d, nvrtcProgram program, bool machine_
         "asking for the code", error);
 }
 
-static int compile_form(struct cuda_device *d, const struct kernel_source *source,
-                        enum kernel_form form, char **image, struct error *error)
+static int compile_variant(struct cuda_device *d, const struct kernel_source *source,
+                           enum kernel_variant variant, char **image, struct error *error)
 {
     char define[32];
-    snprintf(define, sizeof define, "-DGAMUT_FORM=%d", (int)form);
+    snprintf(define, sizeof define, "-DGAMUT_VARIANT=%d", (int)variant);
     struct target target;
     nvrtcProgram program;
     int code = choose_target(d, &target, error);
@@ -142,25 +142,25 @@ static int find_kernel(struct cuda_device *d, CUmodule module, const char *name,
     return code;
 }
 
-/* Compiles and loads what is missing for the form. */
-static int build_form(struct cuda_device *d, struct device_program *p, enum kernel_form number,
-                      struct error *error)
+/* Compiles and loads what is missing for the variant. */
+static int build_variant(struct cuda_device *d, struct device_program *p,
+                         enum kernel_variant number, struct error *error)
 {
-    struct form *form = &p->forms[number];
-    if (form->kernels)
+    struct variant *variant = &p->variants[number];
+    if (variant->kernels)
         return 0;
     char *image = NULL;
     struct cuda_kernel *kernels = must_alloc((p->source.kernel_count + 1) * sizeof *kernels);
-    int code = compile_form(d, &p->source, number, &image, error);
+    int code = compile_variant(d, &p->source, number, &image, error);
     if (!code)
-        code = CUDA_CALL(&d->api, cuModuleLoadData, 0, error, &form->module, image);
+        code = CUDA_CALL(&d->api, cuModuleLoadData, 0, error, &variant->module, image);
     for (size_t i = 0; i < p->source.kernel_count && !code; i++)
-        code = find_kernel(d, form->module, p->source.kernel_names[i], &kernels[i], error);
+        code = find_kernel(d, variant->module, p->source.kernel_names[i], &kernels[i], error);
     free(image);
     if (code)
         free(kernels);
     else
-        form->kernels = kernels;
+        variant->kernels = kernels;
     return code;
 }
 
@@ -168,10 +168,10 @@ void cuda_unbuild(struct device *device, struct device_program *p)
 {
     struct cuda_device *d = cuda_self(device);
     bool usable = cuda_use(d, NULL) == 0;
-    for (int f = 0; f < KERNEL_FORMS; f++) {
-        if (p->forms[f].module && usable)
-            d->api.cuModuleUnload(p->forms[f].module);
-        free(p->forms[f].kernels);
+    for (int f = 0; f < KERNEL_VARIANTS; f++) {
+        if (p->variants[f].module && usable)
+            d->api.cuModuleUnload(p->variants[f].module);
+        free(p->variants[f].kernels);
     }
     free(p);
 }
@@ -184,7 +184,7 @@ int cuda_build(struct device *device, const struct kernel_source *source,
     *p = (struct device_program){.source = *source};
     int code = cuda_use(d, error);
     if (!code)
-        code = build_form(d, p, source->form, error);
+        code = build_variant(d, p, source->variant, error);
     if (code)
         cuda_unbuild(device, p);
     else
@@ -204,9 +204,9 @@ static int plain_blocks(const struct cuda_kernel *k, const struct launch *launch
     struct launch_grid grid = launch_gpu_grid(launch, k->group_items_max);
     for (int i = 0; i < 3; i++) {
         bool fits = grid.groups[i] <= (i == 0 ? GRID_X_MAX : GRID_YZ_MAX);
-        /* In form KERNEL_ANY kernels step through y and z by the size of the grid: a smaller one
+        /* In variant KERNEL_ANY kernels step through y and z by the size of the grid: a smaller one
          * does no less. */
-        if (!fits && (i == 0 || launch->form != KERNEL_ANY))
+        if (!fits && (i == 0 || launch->variant != KERNEL_ANY))
             return error_set(error, ERR_UNSUPPORTED, "a kernel over %lld items in %c",
                              (long long)launch->extent[i], "xyz"[i]);
         g->block[i] = grid.items[i];
@@ -246,8 +246,8 @@ int cuda_launch(struct device *device, struct device_program *program, size_t ke
     for (size_t i = 0; i < argument_count; i++)
         parameters[i] = (void *)&arguments[i];
     TRY(cuda_use(d, error));
-    TRY(build_form(d, program, launch->form, error));
-    const struct cuda_kernel *k = &program->forms[launch->form].kernels[kernel];
+    TRY(build_variant(d, program, launch->variant, error));
+    const struct cuda_kernel *k = &program->variants[launch->variant].kernels[kernel];
     TRY(choose_geometry(k, launch, &g, error));
     CUresult result =
         d->api.cuLaunchKernel(k->function, g.grid[0], g.grid[1], g.grid[2], g.block[0], g.block[1],

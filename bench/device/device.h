@@ -95,7 +95,7 @@ struct launch {
     int64_t extent[3]; /* >= 1 each: callers leave out empty launches */
     unsigned rank;     /* 1 to 3 */
     unsigned group_items;
-    enum kernel_form form;
+    enum kernel_variant variant;
     /* Points that one thread runs: neighbours in y, or block widths apart in x if rank is 1. 0 and
      * 1 mean one. */
     unsigned batch;
@@ -107,7 +107,7 @@ struct launch {
     const struct launch_array *arrays;
 };
 
-/* The largest index space that a launch in a form but KERNEL_ANY may have, in points of each
+/* The largest index space that a launch in a variant but KERNEL_ANY may have, in points of each
  * dimension: a CUDA grid has at most 65535 blocks in y and z, of at least 4 points in y. */
 enum { NEAR_X_MAX = 1 << 30, NEAR_Y_MAX = 65535 * 4, NEAR_Z_MAX = 65535 };
 
@@ -130,12 +130,12 @@ struct host_kernel {
 /* Text to build kernels from. */
 struct kernel_source {
     const char *name; /* the program's, for messages and caches */
-    /* Self-contained text in the device's language. Text and names must outlive the program: a form
+    /* Self-contained text in the device's language. Text and names must outlive the program: a variant
      * of it may be compiled when it is first launched. */
     const char *text;
     size_t kernel_count;
     const char *const *kernel_names;
-    enum kernel_form form; /* compiled at once, others at their first launch */
+    enum kernel_variant variant; /* compiled at once, others at their first launch */
     /* KERNEL_HOST_C: kernels compiled into this binary from the same text, or NULL: then the host
      * device compiles `text` with the machine's C compiler. In the order of kernel_names. */
     const struct host_kernel *host_kernels;

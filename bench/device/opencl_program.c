@@ -26,15 +26,15 @@ struct opencl_kernel {
     bool is_set, has_svm; /* any argument was set; some to shared virtual memory */
 };
 
-/* The kernels compiled for one form of launches; `program` is NULL until the first of them. */
-struct form {
+/* The kernels compiled for one variant of launches; `program` is NULL until the first of them. */
+struct variant {
     cl_program program;
     struct opencl_kernel *kernels;
 };
 
 struct device_program {
     struct kernel_source source;
-    struct form forms[KERNEL_FORMS];
+    struct variant variants[KERNEL_VARIANTS];
 };
 
 static int build_failed(struct opencl_device *d, const struct kernel_source *source,
@@ -53,8 +53,8 @@ static int build_failed(struct opencl_device *d, const struct kernel_source *sou
     return ERR_BUILD;
 }
 
-static int compile_form(struct opencl_device *d, const struct kernel_source *source,
-                        enum kernel_form form, cl_program *program, struct error *error)
+static int compile_variant(struct opencl_device *d, const struct kernel_source *source,
+                           enum kernel_variant variant, cl_program *program, struct error *error)
 {
     cl_int status;
     *program = d->api.clCreateProgramWithSource(d->context, 1, (const char **)&source->text, NULL,
@@ -62,7 +62,7 @@ static int compile_form(struct opencl_device *d, const struct kernel_source *sou
     if (!*program)
         return opencl_check(status, "clCreateProgramWithSource", OPENCL_ASKS, 0, error);
     char options[96];
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DGAMUT_FORM=%d%s", (int)form,
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DGAMUT_VARIANT=%d%s", (int)variant,
              d->rounds_division ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
     status = d->api.clBuildProgram(*program, 1, &d->device, options, NULL, NULL);
     return status == CL_SUCCESS ? 0 : build_failed(d, source, *program, status, error);
@@ -98,37 +98,38 @@ static void discard_kernel(struct opencl_device *d, struct opencl_kernel *k)
     *k = (struct opencl_kernel){0};
 }
 
-static void discard_form(struct opencl_device *d, struct form *form, size_t kernel_count)
+static void discard_variant(struct opencl_device *d, struct variant *variant, size_t kernel_count)
 {
-    for (size_t i = 0; i < kernel_count && form->kernels; i++)
-        discard_kernel(d, &form->kernels[i]);
-    free(form->kernels);
-    if (form->program)
-        d->api.clReleaseProgram(form->program);
-    *form = (struct form){0};
+    for (size_t i = 0; i < kernel_count && variant->kernels; i++)
+        discard_kernel(d, &variant->kernels[i]);
+    free(variant->kernels);
+    if (variant->program)
+        d->api.clReleaseProgram(variant->program);
+    *variant = (struct variant){0};
 }
 
-/* Compiles what is missing for the form. */
-static int build_form(struct opencl_device *d, struct device_program *p, enum kernel_form number,
-                      struct error *error)
+/* Compiles what is missing for the variant. */
+static int build_variant(struct opencl_device *d, struct device_program *p,
+                         enum kernel_variant number, struct error *error)
 {
-    struct form *form = &p->forms[number];
+    struct variant *variant = &p->variants[number];
     size_t count = p->source.kernel_count;
-    if (form->program)
+    if (variant->program)
         return 0;
-    int code = compile_form(d, &p->source, number, &form->program, error);
-    form->kernels = must_alloc((count + 1) * sizeof *form->kernels);
+    int code = compile_variant(d, &p->source, number, &variant->program, error);
+    variant->kernels = must_alloc((count + 1) * sizeof *variant->kernels);
     for (size_t i = 0; i < count && !code; i++)
-        code = create_kernel(d, form->program, p->source.kernel_names[i], &form->kernels[i], error);
+        code = create_kernel(d, variant->program, p->source.kernel_names[i], &variant->kernels[i],
+                             error);
     if (code)
-        discard_form(d, form, count);
+        discard_variant(d, variant, count);
     return code;
 }
 
 void opencl_unbuild(struct device *device, struct device_program *p)
 {
-    for (int f = 0; f < KERNEL_FORMS; f++)
-        discard_form(opencl_self(device), &p->forms[f], p->source.kernel_count);
+    for (int f = 0; f < KERNEL_VARIANTS; f++)
+        discard_variant(opencl_self(device), &p->variants[f], p->source.kernel_count);
     free(p);
 }
 
@@ -137,7 +138,7 @@ int opencl_build(struct device *device, const struct kernel_source *source,
 {
     struct device_program *p = must_alloc(sizeof *p);
     *p = (struct device_program){.source = *source};
-    int code = build_form(opencl_self(device), p, source->form, error);
+    int code = build_variant(opencl_self(device), p, source->variant, error);
     if (code)
         opencl_unbuild(device, p);
     else
@@ -283,13 +284,13 @@ int opencl_launch(struct device *device, struct device_program *program, size_t 
 {
     struct opencl_device *d = opencl_self(device);
     size_t global[3], local[3];
-    TRY(build_form(d, program, launch->form, error));
-    struct opencl_kernel *k = &program->forms[launch->form].kernels[kernel];
+    TRY(build_variant(d, program, launch->variant, error));
+    struct opencl_kernel *k = &program->variants[launch->variant].kernels[kernel];
     if (argument_count != k->argument_count)
         return error_set(error, ERR_INTERNAL, "a kernel of %zu parameters is given %zu arguments",
                          k->argument_count, argument_count);
-    TRY(match_memory(d, program->forms[launch->form].program, program->source.kernel_names[kernel],
-                     k, kinds, arguments, error));
+    TRY(match_memory(d, program->variants[launch->variant].program,
+                     program->source.kernel_names[kernel], k, kinds, arguments, error));
     TRY(set_arguments(d, k, kinds, arguments, error));
     TRY(choose_groups(d, k, launch, global, local, error));
     return OPENCL_CALL(&d->api, clEnqueueNDRangeKernel, OPENCL_ASKS, 0, error, d->queue, k->kernel,

@@ -2,7 +2,7 @@
  *
  * An access x[i, j] becomes gamut_p_x[gamut_o_x + (i64)(i) * gamut_s0_x + (i64)(j) * gamut_s1_x]:
  * where an array lies is an argument, so moving it changes no source. In GPU languages sums are of
- * type GAMUT_INT, whose size is that of the form that is compiled (below). A host kernel
+ * type GAMUT_INT, whose size is that of the variant that is compiled (below). A host kernel
  * is a loop over a part of the outermost dimension; it comes twice, once for arrays whose innermost
  * stride is 1, which is what the vectoriser needs to know.
  */
@@ -545,7 +545,7 @@ static void emit_gpu_kernel(struct generator *g, const struct source *s)
         emit_indices(g, s, k->rank);
         emit_body(g, s);
     } else if (gpu_batch(k) > 1) {
-        text_add(&g->out, "#if GAMUT_FORM == %d\n", KERNEL_APART);
+        text_add(&g->out, "#if GAMUT_VARIANT == %d\n", KERNEL_APART);
         emit_batch(g, s);
         text_add(&g->out, "#else\n");
         emit_item(g, s);

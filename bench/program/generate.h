@@ -17,9 +17,9 @@
  *   gamut_fill_<type>_<rank>    array to; scalar value; extents
  *   gamut_iota_<type>           array to; extent
  *
- * A GPU's compiler sees the text once for each form of the kernel (enum kernel_form): the device
- * defines GAMUT_FORM as the form's number. In every form a thread computes what the body says for
- * its index, in the order that the body says. The forms differ in what they assume of a launch:
+ * A GPU's compiler sees the text once for each variant of the kernel (enum kernel_variant): the device
+ * defines GAMUT_VARIANT as its number. In every variant a thread computes what the body says for
+ * its index, in the order that the body says. The variants differ in what they assume of a launch:
  *
  *   KERNEL_ANY     nothing: indices have 64 bits, and a thread may stride over y and z
  *   KERNEL_NEAR    indices, and sums of index * stride in an array, fit 31 bits; the grid covers

@@ -11,13 +11,13 @@
  *
  * GAMUT_INT is the type of indices times strides: products of 64 bits take a GPU several
  * instructions each, and made a stencil on an H200 twice as slow as its memory. */
-#define FORMS(restrict_word)                                                                       \
-    "#if GAMUT_FORM == 0\n"                                                                        \
+#define VARIANTS(restrict_word)                                                                    \
+    "#if GAMUT_VARIANT == 0\n"                                                                     \
     "#define GAMUT_INT i64\n"                                                                      \
     "#else\n"                                                                                      \
     "#define GAMUT_INT i32\n"                                                                      \
     "#endif\n"                                                                                     \
-    "#if GAMUT_FORM == 2\n"                                                                        \
+    "#if GAMUT_VARIANT == 2\n"                                                                     \
     "#define GAMUT_RESTRICT " restrict_word "\n"                                                   \
     "#else\n"                                                                                      \
     "#define GAMUT_RESTRICT\n"                                                                     \
@@ -30,7 +30,7 @@
     "#endif\n"                                                                                     \
     "#endif\n"
 
-_Static_assert(KERNEL_ANY == 0 && KERNEL_APART == 2, "the numbers of the forms, as in FORMS");
+_Static_assert(KERNEL_ANY == 0 && KERNEL_APART == 2, "the numbers of the variants, as in VARIANTS");
 
 /* NVIDIA's compilers give a square root a branch, to a slow path for what is tiny or no number, and
  * no load of a thread's next item passes a branch: with four items a thread, Sobel's operator took
@@ -89,7 +89,7 @@ static const char opencl[] =
     "#define GAMUT_GROUP get_group_id(0)\n"
     "#define GAMUT_ITEM get_local_id(0)\n"
     "#define GAMUT_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n"
-    "#define GAMUT_FROM(offset) (GAMUT_INT)offset\n" FORMS("restrict");
+    "#define GAMUT_FROM(offset) (GAMUT_INT)offset\n" VARIANTS("restrict");
 
 static const char cuda[] =
     "typedef signed char i8; typedef unsigned char u8; typedef int i32; typedef unsigned u32;\n"
@@ -103,27 +103,28 @@ static const char cuda[] =
     "#define GAMUT_GLOBAL\n"
     "#define GAMUT_LOCAL __shared__\n"
     "#define GAMUT_FROM(offset) 0\n" /* the memory's address has it */
-    FORMS("__restrict__") "#define GAMUT_X ((GAMUT_INT)blockIdx.x * (GAMUT_INT)blockDim.x + "
-                          "(GAMUT_INT)threadIdx.x)\n"
-                          "#define GAMUT_Y ((GAMUT_INT)blockIdx.y * (GAMUT_INT)blockDim.y + "
-                          "(GAMUT_INT)threadIdx.y)\n"
-                          "#define GAMUT_Z ((GAMUT_INT)blockIdx.z * (GAMUT_INT)blockDim.z + "
-                          "(GAMUT_INT)threadIdx.z)\n"
-                          "#if GAMUT_FORM == 0\n"
-                          "#define GAMUT_Y_COUNT ((i64)gridDim.y * blockDim.y)\n"
-                          "#define GAMUT_Z_COUNT ((i64)gridDim.z * blockDim.z)\n"
-                          "#define GAMUT_FOR(i, first, end) for (i64 i = (first); i < (end); i += "
-                          "first##_COUNT)\n"
-                          "#else\n"
-                          "#define GAMUT_FOR(i, first, end) const i32 i = (first); if (i < "
-                          "(i32)(end))\n"
-                          "#endif\n"
-                          "#define GAMUT_X_ITEMS (i32)blockDim.x\n"
-                          "#define GAMUT_X_BATCH(n) (i32)(blockIdx.x * blockDim.x * n + "
-                          "threadIdx.x)\n"
-                          "#define GAMUT_GROUP blockIdx.x\n"
-                          "#define GAMUT_ITEM threadIdx.x\n"
-                          "#define GAMUT_BARRIER __syncthreads()\n";
+    VARIANTS(
+        "__restrict__") "#define GAMUT_X ((GAMUT_INT)blockIdx.x * (GAMUT_INT)blockDim.x + "
+                        "(GAMUT_INT)threadIdx.x)\n"
+                        "#define GAMUT_Y ((GAMUT_INT)blockIdx.y * (GAMUT_INT)blockDim.y + "
+                        "(GAMUT_INT)threadIdx.y)\n"
+                        "#define GAMUT_Z ((GAMUT_INT)blockIdx.z * (GAMUT_INT)blockDim.z + "
+                        "(GAMUT_INT)threadIdx.z)\n"
+                        "#if GAMUT_VARIANT == 0\n"
+                        "#define GAMUT_Y_COUNT ((i64)gridDim.y * blockDim.y)\n"
+                        "#define GAMUT_Z_COUNT ((i64)gridDim.z * blockDim.z)\n"
+                        "#define GAMUT_FOR(i, first, end) for (i64 i = (first); i < (end); i += "
+                        "first##_COUNT)\n"
+                        "#else\n"
+                        "#define GAMUT_FOR(i, first, end) const i32 i = (first); if (i < "
+                        "(i32)(end))\n"
+                        "#endif\n"
+                        "#define GAMUT_X_ITEMS (i32)blockDim.x\n"
+                        "#define GAMUT_X_BATCH(n) (i32)(blockIdx.x * blockDim.x * n + "
+                        "threadIdx.x)\n"
+                        "#define GAMUT_GROUP blockIdx.x\n"
+                        "#define GAMUT_ITEM threadIdx.x\n"
+                        "#define GAMUT_BARRIER __syncthreads()\n";
 
 /* Threads of a launch do not depend on each other: `ivdep` tells the vectoriser so. The clones let
  * one binary use what the processor it runs on has. */

@@ -184,9 +184,9 @@ int launch_move(struct executor *e, unsigned kernel, enum element element,
                 const union scalar *value, struct source_position at);
 /* The fastest variant of the kernel that a launch of these arrays can have. `launch` has the extents
  * of the device's index space, `extents` those of the kernel, outermost first. */
-enum kernel_form launch_variant(const struct executor *e, const struct launch *launch,
-                                const int64_t *extents, const struct launched_array *arrays,
-                                unsigned count);
+enum kernel_variant launch_variant(const struct executor *e, const struct launch *launch,
+                                   const int64_t *extents, const struct launched_array *arrays,
+                                   unsigned count);
 /* Counts that the program has waited for bytes of the device. */
 static inline void execute_count_readback(struct executor *e, uint64_t bytes)
 {

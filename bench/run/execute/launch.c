@@ -139,9 +139,9 @@ static bool are_apart(const struct launched_array *arrays, const int64_t *extent
     return true;
 }
 
-enum kernel_form launch_variant(const struct executor *e, const struct launch *launch,
-                                const int64_t *extents, const struct launched_array *arrays,
-                                unsigned count)
+enum kernel_variant launch_variant(const struct executor *e, const struct launch *launch,
+                                   const int64_t *extents, const struct launched_array *arrays,
+                                   unsigned count)
 {
     if (launch->extent[0] > NEAR_X_MAX || launch->extent[1] > NEAR_Y_MAX ||
         launch->extent[2] > NEAR_Z_MAX)
@@ -223,8 +223,8 @@ static int launch_call(struct executor *e, const struct kernel_call *call)
     if (code)
         return code;
     if (e->has_variants)
-        launch.form = launch_variant(e, &launch, call->extents, call->arrays, call->array_count);
-    launch.batch = launch.form == KERNEL_APART ? e->kernels->batches[call->kernel] : 1;
+        launch.variant = launch_variant(e, &launch, call->extents, call->arrays, call->array_count);
+    launch.batch = launch.variant == KERNEL_APART ? e->kernels->batches[call->kernel] : 1;
     if (call->used)
         say_what_is_used(call, &launch);
     trace_begin_command(e->trace);

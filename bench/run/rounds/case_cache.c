@@ -80,7 +80,7 @@ static void build_kernels(struct case_cache *k, const struct program *program,
                                    .text = out->kernels.text,
                                    .kernel_count = out->kernels.count,
                                    .kernel_names = out->kernels.names,
-                                   .form = info->kind == DEVICE_GPU ? KERNEL_APART : KERNEL_ANY,
+                                   .variant = info->kind == DEVICE_GPU ? KERNEL_APART : KERNEL_ANY,
                                    .host_kernels = compiled_in ? builtin->host_kernels : NULL};
     out->status = k->device->ops->build(k->device, &source, &out->code, &out->error);
     if (out->status == ERR_BUILD)

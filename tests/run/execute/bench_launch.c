@@ -2,7 +2,7 @@
  *
  * A loop that launches one kernel over 8 x 8 elements, of five arrays in two dimensions and five
  * scalars, and allocates nothing. On the device that does nothing it is what the executor needs:
- * the bindings of the arrays, the choice of the form, and the arguments. On a real one the driver's
+ * the bindings of the arrays, the choice of the variant, and the arguments. On a real one the driver's
  * call is added. Launches are timed until the last was accepted, in runs short enough for a queue;
  * the time until the device is idle stands beside it.
  */
@@ -72,7 +72,7 @@ static void measure(struct device *device, const struct entry *entry)
                                    .text = kernels.text,
                                    .kernel_count = kernels.count,
                                    .kernel_names = kernels.names,
-                                   .form = info->kind == DEVICE_GPU ? KERNEL_APART : KERNEL_ANY};
+                                   .variant = info->kind == DEVICE_GPU ? KERNEL_APART : KERNEL_ANY};
     must(device->ops->build(device, &source, &built, &error), &error);
     must(inputs_make(entry, &entry->program->datasets[0], 1, &inputs, &error), &error);
     const struct allocator_ops *ops;

@@ -72,7 +72,7 @@ static struct catalogue open_programs(void)
     return c;
 }
 
-/* The device says that it is a GPU, so that launches take the forms that GPUs have. */
+/* The device says that it is a GPU, so that launches take the variants of kernels that GPUs have. */
 static struct device_info gpu_info;
 static struct device_ops gpu_ops;
 
@@ -142,7 +142,7 @@ static void test_programs_opencl(void **state)
 }
 
 /* The text of KERNEL_APART and KERNEL_NEAR, on whatever OpenCL device there is. */
-static void test_programs_opencl_forms(void **state)
+static void test_programs_opencl_variants(void **state)
 {
     (void)state;
     run_programs("opencl", digests, true);
@@ -402,7 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_programs_host),
         cmocka_unit_test(test_programs_opencl),
-        cmocka_unit_test(test_programs_opencl_forms),
+        cmocka_unit_test(test_programs_opencl_variants),
         cmocka_unit_test(test_stencil_counts),
         cmocka_unit_test(test_vmm_and_stream_on_the_host),
         cmocka_unit_test(test_heap_on_the_device),

@@ -40,7 +40,7 @@ static void test_variants(void **state)
         unsigned b_memory, b_bytes;
         struct layout a, b;
         bool adds_offsets;
-        enum kernel_form variant;
+        enum kernel_variant variant;
     } rows[] = {
         {"two memories",          &plain, 2, 4, SQUARE(10, 10, 1), SQUARE(10, 10, 1), false, KERNEL_APART},
         {"one after the other",   &plain, 1, 4, ROW(10, 0, 1),     ROW(10, 10, 1),    false, KERNEL_APART},
@@ -72,7 +72,7 @@ static void test_variants(void **state)
         const struct array_state b = {.memory = rows[i].b_memory, .layout = rows[i].b};
         struct launched_array arrays[] = {{.state = &a, .element_bytes = 4, .written = true},
                                           {.state = &b, .element_bytes = rows[i].b_bytes}};
-        enum kernel_form variant =
+        enum kernel_variant variant =
             launch_variant(&e, rows[i].launch, rows[i].launch->extent, arrays, 2);
         if (variant != rows[i].variant)
             fail_msg("%s: variant %d instead of %d", rows[i].what, (int)variant,
@@ -92,7 +92,7 @@ static void test_private_arrays(void **state)
     (void)state;
     static const struct {
         int64_t threads, apart; /* elements from one to the other */
-        enum kernel_form variant;
+        enum kernel_variant variant;
     } rows[] = {
         {100, 400, KERNEL_APART},
         {100, 399, KERNEL_NEAR},
