@@ -21,7 +21,7 @@ const char *const record_source_names[] = {"fixed", "malloc", "slab", "locked"};
 enum record {
     EVENT_RECORD,
     COMMAND_RECORD,
-    NODE_RECORD, /* of a wait list */
+    NODE_RECORD, /* an element of a wait list */
     QUEUE_RECORD,
     DRIVER_RECORD, /* what the driver keeps for a queue */
     RECORDS
@@ -142,7 +142,7 @@ struct worker {
     struct event *recent[STORM_DEPENDS_MAX]; /* held by their creator, as is the queue */
     struct queue *queue;                     /* that events are put on; NULL: none yet */
     uint64_t taken, given;                   /* records of all kinds */
-    uint64_t digest;                         /* of the completed events and what they waited for */
+    uint64_t digest; /* digest of the completed events and what they waited for */
     uint64_t wrong_count;
 };
 

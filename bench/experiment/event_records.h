@@ -64,7 +64,7 @@ enum {
 struct event_storm_result {
     double event_ns; /* wall time of a thread over its events, on warm records */
     double queue_ns; /* the same over its queues; NaN in a storm without queues */
-    uint64_t digest; /* of the order in which events completed, and of what they waited for */
+    uint64_t digest; /* digest of the order in which events completed and of what they waited for */
 };
 
 /* Runs a storm twice and times the second run. ERR_WRONG where an event completes before one that

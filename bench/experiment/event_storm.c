@@ -47,7 +47,7 @@ static const struct option_spec options[] = {
     [STORM_COMMANDS] = {"commands", OPTION_COUNT, "4", NULL, 1, 1000,
                         "events that a queue is created for, where queues are"},
     [STORM_QUEUE] = {"queue_bytes", OPTION_COUNT, "256", NULL, STORM_QUEUE_BYTES, 65536,
-                     "bytes of a queue's record, beside 64 that are its driver's"},
+                     "bytes of a queue's record, in addition to the driver's 64"},
     {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
 };
 
@@ -211,23 +211,6 @@ static void take_phases(struct experiment_record *record, enum metric whole, uin
     experiment_take(record, METRIC_destroy_ns, (double)p->destroy_ns / all);
 }
 
-static int event_storm(struct storm_state *s, uint64_t live, struct experiment_record *record,
-                       struct error *error)
-{
-    const uint64_t batches = (s->settings.options.value[STORM_EVENTS] + live - 1) / live;
-    uint64_t *events = must_alloc(live * sizeof *events);
-    int code = 0;
-    for (int repeat = 0; repeat < REPEATS && !code; repeat++) {
-        struct phases p = {0};
-        const uint64_t began = clock_ns();
-        for (uint64_t b = 0; b < batches && !code; b++)
-            code = event_batch(s, events, live, &p, error);
-        take_phases(record, METRIC_event_ns, began, &p, (double)(batches * live));
-    }
-    free(events);
-    return code;
-}
-
 /* ---- the driver's queues --------------------------------------------------------------------- */
 
 /* A number of queues, from their creation to their end, with the same number of events on each. */
@@ -263,27 +246,28 @@ static int queue_batch(struct storm_state *s, const uint64_t *events, uint64_t q
     return code;
 }
 
-static int queue_storm(struct storm_state *s, uint64_t live, struct experiment_record *record,
-                       struct error *error)
+/* Times batches of `live` events, or of queues with that many events, REPEATS times over. */
+static int run_batches(struct storm_state *s, bool of_queues, uint64_t live,
+                       struct experiment_record *record, struct error *error)
 {
     const uint64_t commands = s->settings.options.value[STORM_COMMANDS];
     const uint64_t queues = live <= commands                       ? 1
                             : live / commands >= DEVICE_QUEUES_MAX ? DEVICE_QUEUES_MAX - 1
                                                                    : live / commands;
-    const uint64_t count = queues * commands;
+    const uint64_t count = of_queues ? queues * commands : live;
     const uint64_t batches = (s->settings.options.value[STORM_EVENTS] + count - 1) / count;
+    const double objects = (double)(batches * (of_queues ? queues : count));
     uint64_t *events = must_alloc(count * sizeof *events), created = 0;
     int code = 0;
-    while (created < count && !code) {
+    for (; of_queues && created < count && !code; created += code == 0)
         code = s->ops->events->create(s->device, &events[created], error);
-        created += code == 0;
-    }
     for (int repeat = 0; repeat < REPEATS && !code; repeat++) {
         struct phases p = {0};
         const uint64_t began = clock_ns();
         for (uint64_t b = 0; b < batches && !code; b++)
-            code = queue_batch(s, events, queues, &p, error);
-        take_phases(record, METRIC_queue_ns, began, &p, (double)(batches * queues));
+            code = of_queues ? queue_batch(s, events, queues, &p, error)
+                             : event_batch(s, events, count, &p, error);
+        take_phases(record, of_queues ? METRIC_queue_ns : METRIC_event_ns, began, &p, objects);
     }
     for (uint64_t i = 0; i < created; i++)
         s->ops->events->destroy(s->device, events[i]);
@@ -301,7 +285,7 @@ static int driver_storm(struct storm_state *s, bool of_queues, uint64_t live,
     if (of_queues && !s->ops->queues->close)
         return error_set(error, ERR_UNSUPPORTED, "%s keeps its queues", device_info(s->device)->id);
     TRY(check_waits(s, error));
-    return of_queues ? queue_storm(s, live, record, error) : event_storm(s, live, record, error);
+    return run_batches(s, of_queues, live, record, error);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -29,7 +29,7 @@ enum {
 };
 
 struct experiment_settings {
-    struct option_values options; /* of the experiment's own table */
+    struct option_values options; /* values for the experiment's own table */
     const char *strategies;       /* allocators, "raw,pool:leading_bits=2"; checked */
     uint64_t seed;
     uint64_t capacity_bytes; /* sources refuse beyond this; 0: the driver decides */
@@ -52,7 +52,7 @@ struct experiment_record {
         size_t count, room;
         double *values;
     } metric[EXPERIMENT_METRICS_MAX];
-    char digest[17]; /* of the answer, hexadecimal; "" for none: see experiment_add_round */
+    char digest[17]; /* digest of the answer, hexadecimal; "" for none: see experiment_add_round */
 };
 
 /* For a list of metrics X(name, unit, kind, better, help) defines their table `metrics` and their

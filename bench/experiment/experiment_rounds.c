@@ -13,7 +13,7 @@ struct session {
     const struct experiment_watcher *watcher;
     const json_t *root;
     json_t *tree;
-    json_t **rows; /* of the plan, in the tree */
+    json_t **rows; /* the rows of the plan, as elements of the tree */
 };
 
 static json_t *job_of_task(void *context, const struct items_state *state)
@@ -45,9 +45,9 @@ static enum case_status row_ended(void *context, const struct items_state *state
 {
     const struct session *s = context;
     const json_t *row = s->rows[state->order[state->position]];
-    const json_t *told = json_object_get(line, "round");
-    json_t *round = json_is_object(told)
-                        ? json_deep_copy(told)
+    const json_t *record = json_object_get(line, "round");
+    json_t *round = json_is_object(record)
+                        ? json_deep_copy(record)
                         : experiment_round(state->round, state->position, status, reason);
     experiment_add_round(s->root, s->tree, json_object_get(row, "key"), round);
     return case_is_ok(round) ? CASE_ok : CASE_error;

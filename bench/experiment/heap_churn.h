@@ -22,7 +22,7 @@ struct heap_churn {
     enum device_heap_padding padding;
     enum heap_sizes sizes;
     uint32_t scale_words, arena_words;
-    uint32_t stride_words; /* of an element; requests are whole elements */
+    uint32_t stride_words; /* words of an element; requests are whole elements */
     uint64_t seed;
 };
 

@@ -96,13 +96,13 @@ static int ops_open(struct device *device, const struct experiment_settings *set
     return code;
 }
 
-/* ---- a heap with so many live blocks ---- */
+/* ---- a heap with a number of live blocks ---- */
 
 struct ops_run {
     struct device *device;
     struct device_heap *heap;
     struct random random;
-    uint32_t *slots; /* of the live blocks */
+    uint32_t *slots; /* slots of the live blocks */
     uint32_t live, words;
     uint32_t *log; /* all commands that were given, COMMAND_WORDS words each */
     size_t log_count, log_capacity;

@@ -102,7 +102,7 @@ struct isosurface {
     uint32_t window, cells, frames;
     size_t probe_count;
     struct probe *probes; /* in order of layer and chunk */
-    uint32_t *counts;     /* of the chunks of all layers, from the last checked march */
+    uint32_t *counts;     /* triangles of the chunks of all layers, from the last checked march */
 };
 
 static int compare_probes(const void *a, const void *b)

@@ -53,7 +53,7 @@ struct isosurface_field isosurface_ball(uint32_t cells);
 /* ---- the right answer (isosurface_check.c), computed without tables and kernels ---- */
 
 struct isosurface_answer {
-    uint32_t count; /* of triangles */
+    uint32_t count; /* number of triangles */
     uint64_t hash;  /* the sum that the kernel `hash` makes of them */
 };
 /* The triangles of one chunk. */
@@ -131,8 +131,8 @@ struct march {
     struct source source;
     struct allocator allocator; /* if the method uses one */
     /* For the method: */
-    struct march_chunk *chunks; /* of the window */
-    uint32_t *counts;           /* of a layer */
+    struct march_chunk *chunks; /* chunks of the window */
+    uint32_t *counts;           /* counts of a layer */
     uint64_t memory;
     void *heap;
 

@@ -1,6 +1,6 @@
 /* The right answer, computed without the tables and kernels of the device: what the triangles of a
  * chunk are, with every tetrahedron sorted into inside and outside and every triangle turned by the
- * corners that it really has; and what a closed surface must be like, whoever made it.
+ * corners that it really has; and what a closed surface must be like.
  */
 #include "experiment/isosurface.h"
 

@@ -37,7 +37,7 @@ enum { PARAMETER_CHUNKS, PARAMETER_PERCENT };
 static const struct experiment_parameter parameters[] = {
     [PARAMETER_CHUNKS] = {"chunks", true, UNIT_COUNT, "neighbours that share a pool"},
     [PARAMETER_PERCENT] = {"percent", true, UNIT_COUNT,
-                           "the pool over the mean size of so many chunks, in percent"},
+                           "the pool over the mean size of its chunks, in percent"},
     {NULL, false, UNIT_COUNT, NULL},
 };
 

@@ -46,12 +46,12 @@ static void atlas_say(struct bench *b, const char *doing, bool with_atlas)
 
 enum {
     SMALLEST_BYTES = 256,
-    LARGE_BYTES = 64 << 20, /* before an allocation of this size the device is asked what is free */
+    LARGE_BYTES = 64 << 20, /* from this size on cell_fits asks the device for its free memory */
     SIZES_MAX = 96,
 };
 
 struct effort {
-    uint64_t budget_ns;   /* of all cells; a cell gets `least` visits also if it costs more */
+    uint64_t budget_ns;   /* time of all cells; a cell gets `least` visits also if it costs more */
     uint64_t limit_ns;    /* no visit begins after that */
     unsigned least, most; /* visits of a cell */
 };
@@ -520,7 +520,7 @@ static int crowd_grow(struct crowd *c, size_t wanted, struct error *error)
         if (code)
             snprintf(c->why_fewer, sizeof c->why_fewer, "%.190s", why.text);
         else if (++c->count < wanted && clock_ns() > c->until_ns)
-            snprintf(c->why_fewer, sizeof c->why_fewer, "that many took longer than %d s",
+            snprintf(c->why_fewer, sizeof c->why_fewer, "allocating them took longer than %d s",
                      (int)(patience_ns / 1000000000));
     }
     return 0;

@@ -149,7 +149,7 @@ static void note_selected(void *context, const struct device_info *info, const c
         }
 }
 
-/* A group is a device of its own behind those that were found. */
+/* Adds a device group as one more device, after those that were found. */
 static int select_group(struct survey *s, const char *selector, struct error *error)
 {
     struct device_info *infos = must_alloc((s->count + 1) * sizeof *infos), group;

@@ -17,7 +17,8 @@ struct found_device {
     struct device_info info;
     bool selected;
     uint64_t free_bytes; /* free memory of a selected device; 0: unknown */
-    double copy_rate; /* of a plain copy on a selected device, bytes per second; 0: not measured */
+    /* Of a selected device: the rate of a plain copy, bytes per second; 0: not measured. */
+    double copy_rate;
 };
 
 /* Asks a worker for the devices of this machine. It also opens those that `selectors` names (a

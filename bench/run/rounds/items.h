@@ -31,17 +31,17 @@ struct items_options {
 /* Where the loop is. */
 struct items_state {
     unsigned round;            /* from 0 */
-    size_t position, in_round; /* of the item that runs (from 0); items in this round */
+    size_t position, in_round; /* position of the item that runs, from 0; items in this round */
     const unsigned *order;     /* positions -> numbers of items that have not failed */
     size_t done, left;         /* items ended, items still to be measured, over all rounds */
     size_t failed;             /* items that failed, over all rounds */
     uint64_t round_ns;         /* time in this round so far */
 };
 
-/* What the loop asks of the items' owner, in the parent. Required, but for `unable`. */
+/* Called by the loop in the parent. All hooks but `unable` are required. */
 struct items_hooks {
     void *context;
-    const char *kind; /* of the worker's job */
+    const char *kind; /* kind of the worker's job */
     /* The job of a worker that measures the items from state->position to the end of the round. The
      * loop takes it and adds "round", "slot" (of the first item) and "numbers". */
     json_t *(*job)(void *context, const struct items_state *state);
@@ -73,7 +73,7 @@ void items_order(uint64_t seed, unsigned round, size_t count, unsigned *order);
 
 /* An item of a job. */
 struct items_turn {
-    size_t number, index; /* of the item; in the job, from 0 */
+    size_t number, index; /* number of the item; its position in the job, from 0 */
     unsigned round;
     size_t slot; /* position in the round */
 };

@@ -1,12 +1,12 @@
 /* Measures one case: runs on a fresh allocator, checks, counts, times.
  *
- *   1. When this process measures a program on its data for the first time, with any strategy: a run
- *      with every block filled with 0xff. Its answer is compared with the reference, or with the
- *      answers that were right in earlier rounds. Drivers load and compile kernels at their first
- *      launch; this run keeps that out of all times.
- *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and which
- *      is the first timed sample; then samples until there are enough. The answers of the cold, the
- *      warm and the last run must be right.
+ *   1. When this process measures a program on its data for the first time, with any strategy: a
+ *      run with every block filled with 0xff. Its answer is compared with the reference, or with
+ *      the answers that were right in earlier rounds. Drivers load and compile kernels at their
+ *      first launch; this run keeps that out of all times.
+ *   2. A run on a fresh allocator ("cold"); a second one ("warm"), whose counters are kept and
+ *      which is the first timed sample; then samples until there are enough. The answers of the
+ *      cold, the warm and the last run must be right.
  *   3. If asked for, runs whose memory is recorded: one on a fresh allocator, then warm ones until
  *      there are enough times of calls.
  *   4. Afterwards the source must have everything back.
@@ -75,7 +75,7 @@ struct session {
     const struct allocator_ops *strategy;
     struct option_values strategy_options;
     struct spaces spaces;
-    struct spaces_books begin, end; /* of the run that was made last */
+    struct spaces_books begin, end; /* before and after the last run */
     struct case_round *round;
     struct error error;
 };
@@ -168,7 +168,7 @@ static int check_answer(struct session *s)
 
 static int open_allocators(struct session *s, uint64_t capacity_bytes)
 {
-    /* Copies of a group's buffers are made behind the source's back: its members have the limit. */
+    /* A group copies buffers without the source's knowledge, so its members have the limit. */
     const bool is_group = device_info(s->m->device)->members > 1;
     if (is_group)
         residency_limit(s->m->device, capacity_bytes);

@@ -12,8 +12,8 @@
 struct measure_options {
     unsigned least_samples, most_samples;
     uint64_t least_ns;
-    uint64_t seed;             /* of the inputs */
-    uint64_t capacity_bytes;   /* of the source; 0: the driver decides */
+    uint64_t seed;             /* seed of the inputs */
+    uint64_t capacity_bytes;   /* limit of the source; 0: the driver decides */
     size_t known_digest_count; /* answers known to be right for this workload and dataset */
     const uint64_t *known_digests;
     bool log_memory; /* also record memory over time, in extra runs (memory_log.h): round->memory */

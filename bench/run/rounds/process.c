@@ -103,7 +103,7 @@ int process_start(struct process *process, const char *kind, json_t *job, struct
         close(ends[0]);
         return error_set(error, ERR_IO, "a worker could not be started: %s", strerror(fork_errno));
     }
-    /* Here and in the child: whoever comes first, the group exists before it is killed. */
+    /* Parent and child both do this, so that the group exists before the parent kills it. */
     setpgid(id, id);
     process->id = id;
     process->lines = ends[0];

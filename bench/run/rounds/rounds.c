@@ -149,7 +149,7 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
 /* ---- the worker's side ----------------------------------------------------------------------- */
 
 struct open_device {
-    struct case_key key;   /* of its first case: device and residency count */
+    struct case_key key;   /* key of its first case, of which device and residency count */
     struct device *device; /* NULL: it could not be opened */
     struct measure *measure;
     struct atlas atlas; /* without curves: there is none of this device */
@@ -159,7 +159,7 @@ struct open_device {
 
 struct worker {
     const json_t *job, *keys;
-    struct measure_options options; /* of the job, without known digests */
+    struct measure_options options; /* options of the job, without known digests */
     struct catalogue catalogue;
     size_t device_count;
     struct open_device **devices;
