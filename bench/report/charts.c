@@ -250,8 +250,8 @@ void section_charts(const struct page *page, const struct page_file *file)
     page_section(page, file, "charts", "Charts", NULL);
     if (cases > CASES_MOST)
         html_print(page->out,
-                   "<p>%zu cases are too many for a chart to show. Choose some of them with -w and "
-                   "-s of <code>gamut run</code>.</p>\n",
+                   "<p>%zu cases are too many for a chart to show. <code>gamut plot</code> draws "
+                   "those that you choose with -w and -s.</p>\n",
                    cases);
     else
         for (size_t d = 0; d < json_array_size(devices) && !drawing.no_gnuplot; d++)
