@@ -88,7 +88,7 @@ void result_set_devices(struct result *result, const struct record_device *devic
     tree_put(context, "devices", used);
 }
 
-/* Adds an element to an array of the root; replaces the one with the same values of these members. */
+/* Adds an element to an array of the root, or replaces the one with the same values of `same`. */
 static void set_element(json_t *root, const char *array, json_t *element, const char *const *same)
 {
     json_t *all = json_object_get(root, array), *each;
