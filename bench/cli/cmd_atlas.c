@@ -34,7 +34,7 @@ static const struct flag flags[] = {
     [ATLAS_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json", 0, 0,
                       "what is printed on stdout"},
     [ATLAS_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                   "the result file [RESULTS/<machine>/<time>-<rev>.json]"},
+                   "the result file; FILE.gz is compressed [RESULTS/<machine>/<time>-<rev>.json]"},
     [ATLAS_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
     [ATLAS_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
                        "the folder of result files"},

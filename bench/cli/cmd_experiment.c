@@ -41,8 +41,9 @@ static const struct flag flags[] = {
                          "the seed of the order and of random values"},
     [EXPERIMENT_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
                            "what is printed on stdout"},
-    [EXPERIMENT_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                        "the result file [RESULTS/<machine>/<time>-<rev>.json]"},
+    [EXPERIMENT_OUT] =
+        {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+         "the result file; FILE.gz is compressed [RESULTS/<machine>/<time>-<rev>.json]"},
     [EXPERIMENT_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                           "replace FILE if it exists"},
     [EXPERIMENT_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
