@@ -56,7 +56,7 @@ struct session {
 /* ---- one device ---- */
 
 /* One line that is written over on a terminal; elsewhere a line when something else begins. */
-static void listen(void *context, const char *doing, const struct atlas *atlas)
+static void atlas_progress(void *context, const char *doing, const struct atlas *atlas)
 {
     struct session *s = context;
     const double seconds = (double)(clock_ns() - s->began_ns) * 1e-9;
@@ -72,7 +72,7 @@ static void listen(void *context, const char *doing, const struct atlas *atlas)
     snprintf(s->doing, sizeof s->doing, "%s", doing);
 }
 
-static void measure(struct session *s, const struct found_device *found)
+static void measure_device(struct session *s, const struct found_device *found)
 {
     const struct atlas_options options = {.quick = s->line->flag[ATLAS_QUICK].number != 0,
                                           .seed = s->line->flag[ATLAS_SEED].number};
@@ -80,7 +80,7 @@ static void measure(struct session *s, const struct found_device *found)
     struct error error = {0};
     s->device = found->info.id;
     s->began_ns = clock_ns();
-    int code = atlas_run(s->device, &options, listen, s, &atlas, &s->interrupted, &error);
+    int code = atlas_run(s->device, &options, atlas_progress, s, &atlas, &s->interrupted, &error);
     if (s->on_terminal)
         fputs("\r\033[K", stderr);
     if (atlas.curve_count) { /* also of what ended early */
@@ -105,7 +105,7 @@ static int measure_all(struct session *s, struct error *error)
     const struct recording *r = &s->recording;
     for (size_t i = 0; i < r->device_count && !s->interrupted && !code; i++)
         if (r->devices[i].selected) {
-            measure(s, &r->devices[i]);
+            measure_device(s, &r->devices[i]);
             code = recording_save(&s->recording, error);
         }
     return code ? code : recording_finish(&s->recording, s->interrupted, s->failed > 0, error);

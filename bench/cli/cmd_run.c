@@ -174,8 +174,8 @@ static int run_flags_options(const struct command_line *line, struct rounds_opti
     return 0;
 }
 
-static int exclude(const struct command_line *line, enum run_flag flag, const enum run_flag *others,
-                   size_t count, struct error *error)
+static int check_exclusion(const struct command_line *line, enum run_flag flag,
+                           const enum run_flag *others, size_t count, struct error *error)
 {
     for (size_t i = 0; line->flag[flag].given && i < count; i++)
         if (line->flag[others[i]].given)
@@ -184,8 +184,8 @@ static int exclude(const struct command_line *line, enum run_flag flag, const en
     return 0;
 }
 #define EXCLUDE(line, flag, error, ...)                                                            \
-    exclude(line, flag, (const enum run_flag[]){__VA_ARGS__},                                      \
-            sizeof(const enum run_flag[]){__VA_ARGS__} / sizeof(enum run_flag), error)
+    check_exclusion(line, flag, (const enum run_flag[]){__VA_ARGS__},                              \
+                    sizeof(const enum run_flag[]){__VA_ARGS__} / sizeof(enum run_flag), error)
 
 /* Checks that no two flags contradict each other. ERR_USAGE names two that do. */
 static int run_flags_check(const struct command_line *line, struct error *error)
@@ -660,7 +660,7 @@ static int decimals(double percent)
 }
 
 /* `how`: " " or what else is to be said of it. */
-static void tell(const json_t *noise, const char *how, const char *when)
+static void tell_noise(const json_t *noise, const char *how, const char *when)
 {
     const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
     const char *configuration;
@@ -691,7 +691,7 @@ static bool take_noise(void *context, const char *path, const json_t *root)
     size_t i = noise_take(result->root, root);
     const json_t *all = json_object_get(result->root, "noise"), *noise;
     for (; (noise = json_array_get(all, i)); i++)
-        tell(noise, ", measured at ", tree_get_text(noise, "measured_at"));
+        tell_noise(noise, ", measured at ", tree_get_text(noise, "measured_at"));
     return json_array_size(all) == devices_of(result->root);
 }
 
@@ -713,7 +713,7 @@ static void run_noise_measured(struct result *result)
         return;
     }
     for (size_t i = 0; (noise = json_array_get(json_object_get(result->root, "noise"), i)); i++)
-        tell(noise, ": what runs of the same build differ by", "");
+        tell_noise(noise, ": what runs of the same build differ by", "");
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
@@ -734,11 +734,6 @@ struct run {
     bool interrupted;
     json_t *printed_reasons; /* as keys */
 };
-
-static bool is_on(const struct run *run, enum run_flag flag)
-{
-    return run_flag_is_on(run->line, flag);
-}
 
 /* ---- before the first case ----------------------------------------------------------------- */
 
@@ -778,7 +773,7 @@ static int select_from_flags(struct run *run, struct error *error)
                                            .datasets = flag[RUN_DATASET].text,
                                            .releases = flag[RUN_RELEASE].text,
                                            .residencies = flag[RUN_RESIDENCY].text,
-                                           .smoke = is_on(run, RUN_SMOKE)};
+                                           .smoke = run_flag_is_on(run->line, RUN_SMOKE)};
     int code = catalogue_open(&run->catalogue, error);
     if (!code && run->like.root)
         code = like_files(&run->like, &run->catalogue, &run->selection, error);
@@ -796,7 +791,7 @@ static int find_devices(struct run *run, struct error *error)
     const struct flag_value *flag = run->line->flag;
     const char *selectors = flag[RUN_DEVICE].text;
     /* The rate of copies is what times are compared with. The times of a smoke run are not used. */
-    const bool copy_rate = !is_on(run, RUN_SMOKE) && !flag[RUN_ADD].text;
+    const bool copy_rate = !run_flag_is_on(run->line, RUN_SMOKE) && !flag[RUN_ADD].text;
     int code = run->like.root ? like_devices(&run->like, flag[RUN_DEVICE].given ? selectors : NULL,
                                              copy_rate, &run->devices, &run->device_count, error)
                               : devices_find(selectors, copy_rate, &run->devices,
@@ -822,7 +817,7 @@ static int find_devices(struct run *run, struct error *error)
 static int find_atlases(struct run *run, struct error *error)
 {
     const struct flag_value *flag = run->line->flag;
-    if ((is_on(run, RUN_SMOKE) || flag[RUN_ADD].text) && !flag[RUN_ATLAS].text)
+    if ((run_flag_is_on(run->line, RUN_SMOKE) || flag[RUN_ADD].text) && !flag[RUN_ATLAS].text)
         return 0;
     int code = run_atlases(flag[RUN_ATLAS].text, flag[RUN_RESULTS].text, run->devices,
                            run->device_count, &run->options.atlases, error);
@@ -832,13 +827,13 @@ static int find_atlases(struct run *run, struct error *error)
 
 /* ---- the result ---------------------------------------------------------------------------- */
 
-static int save(struct run *run, struct error *error)
+static int save_result(struct run *run, struct error *error)
 {
     if (!run->path.length) {
         result_summarise(run->result.root);
         return 0;
     }
-    if (!is_on(run, RUN_NO_SAMPLES))
+    if (!run_flag_is_on(run->line, RUN_NO_SAMPLES))
         return result_write(&run->result, run->path.data, error);
     struct result counters = run->result;
     counters.root = result_without_rounds(run->result.root);
@@ -866,7 +861,7 @@ static int continue_result(struct run *run, struct error *error)
         return code;
     }
     text_add(&run->path, "%s", like->path);
-    return save(run, error);
+    return save_result(run, error);
 }
 
 /* Those that can't be repeated stand in the result too, with the reason. */
@@ -911,13 +906,13 @@ static int create_result(struct run *run, struct error *error)
                          run->like.root ? tree_get_text(suite, "name") : run->suite.name, suite);
     record_left_out(run);
     /* A floor is for times that can be compared: with fewer rounds none can. */
-    if (run->options.rounds >= RANKS_LEAST_ROUNDS && !is_on(run, RUN_AA))
+    if (run->options.rounds >= RANKS_LEAST_ROUNDS && !run_flag_is_on(run->line, RUN_AA))
         run_noise_known(&run->result, flag[RUN_RESULTS].text);
     if (flag[RUN_OUT].text)
         text_add(&run->path, "%s", flag[RUN_OUT].text);
-    else if (!is_on(run, RUN_NO_SAVE))
+    else if (!run_flag_is_on(run->line, RUN_NO_SAVE))
         result_path(run->result.root, flag[RUN_RESULTS].text, &run->path);
-    return save(run, error);
+    return save_result(run, error);
 }
 
 /* ---- while it runs ------------------------------------------------------------------------- */
@@ -954,7 +949,7 @@ static int round_ended(void *context, const struct items_state *state, struct er
     struct run *run = context;
     progress_round(&run->progress, state);
     result_set_session(&run->result, state->round + 1);
-    return save(run, error);
+    return save_result(run, error);
 }
 
 static int measure_all(struct run *run, struct error *error)
@@ -970,13 +965,13 @@ static int measure_all(struct run *run, struct error *error)
     progress_clear(&run->progress);
     if (!code && !run->interrupted && run->like.root)
         like_tell_changes(&run->like, run->result.root);
-    if (!code && !run->interrupted && is_on(run, RUN_AA))
+    if (!code && !run->interrupted && run_flag_is_on(run->line, RUN_AA))
         run_noise_measured(&run->result);
     /* Also after a failure of the run itself: what was measured stays. */
     result_finish(&run->result, run->interrupted ? RUN_INTERRUPTED
                                 : code           ? RUN_PARTIAL
                                                  : RUN_COMPLETE);
-    int saved = save(run, code ? NULL : error);
+    int saved = save_result(run, code ? NULL : error);
     return code ? code : saved;
 }
 

@@ -85,7 +85,8 @@ static int check_devices(const struct recording *recording, struct error *error)
     return 0;
 }
 
-static int begin(struct recording *recording, const struct command_line *line, struct error *error)
+static int recording_begin(struct recording *recording, const struct command_line *line,
+                           struct error *error)
 {
     const char *out = value_of(line, "out").text;
     json_t *options = record_flags(line->command->flags, line->flag);
@@ -117,7 +118,7 @@ int recording_open(struct recording *recording, const struct command_line *line,
                             &recording->device_count, NULL, error);
     if (!code)
         code = check_devices(recording, error);
-    return code ? code : begin(recording, line, error);
+    return code ? code : recording_begin(recording, line, error);
 }
 
 int recording_save(struct recording *recording, struct error *error)

@@ -79,7 +79,7 @@ static int find_program(struct catalogue *catalogue, const char *what, struct ch
     return code;
 }
 
-static void print(const struct program *program)
+static void print_text(const struct program *program)
 {
     char *text = program_print(program);
     fputs(text, stdout);
@@ -92,7 +92,7 @@ static int print_source(const struct program *program, struct error *error)
     int code = program_parse(program->path, program->text, strlen(program->text), &source, error);
     if (code)
         return code;
-    print(source);
+    print_text(source);
     program_free(source);
     return 0;
 }
@@ -108,7 +108,7 @@ static int print_program(const struct program *program, enum plan_level level, s
             return code;
         puts("\n-- with its memory");
     }
-    print(program);
+    print_text(program);
     return 0;
 }
 
@@ -119,14 +119,14 @@ static void print_merged(const struct merge_report *report, enum plan_level leve
     if (level == LEVEL_BOTH) {
         struct program *before = program_clone(report->fun);
         puts("-- before");
-        print(before);
+        print_text(before);
         program_free(before);
     }
     for (size_t r = 0; r < report->row_count; r++) {
         if (report->row_count > 1 || level == LEVEL_BOTH)
             printf("%s-- merged by %s\n", r || level == LEVEL_BOTH ? "\n" : "",
                    report->rows[r].set);
-        print(report->rows[r].merge->program);
+        print_text(report->rows[r].merge->program);
     }
 }
 
@@ -333,7 +333,8 @@ static int check_usage(const struct command_line *line, struct error *error)
                          "merged programs have memory: with -m, --print is ir or both");
     const bool as_json = flag[PLAN_FORMAT].number == PLAN_AS_JSON;
     if ((flag[PLAN_PRINT].given != 0) + (flag[PLAN_WHY].text != NULL) + as_json > 1)
-        return error_set(error, ERR_USAGE, "--print, --why and --format json exclude each other");
+        return error_set(error, ERR_USAGE,
+                         "--print_text, --why and --format json exclude each other");
     return 0;
 }
 

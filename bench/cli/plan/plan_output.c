@@ -197,7 +197,7 @@ static void print_sentence(const struct fun *fun, const struct merge_event *e, F
 }
 
 /* Arrays and blocks, those of the program as it is written first. */
-static const char *name_at(void *context, size_t i)
+static const char *fun_name_at(void *context, size_t i)
 {
     const struct fun *fun = context;
     return i < fun->name_count ? fun->names[i].text : NULL;
@@ -218,7 +218,7 @@ int plan_print_why(const struct merge_report *report, const char *name, FILE *ou
                    struct error *error)
 {
     if (!has_name(report, name)) {
-        int nearest = text_nearest(name, name_at, (void *)report->fun);
+        int nearest = text_nearest(name, fun_name_at, (void *)report->fun);
         return error_set(error, ERR_USAGE, "%s has no array or block '%s'%s%s%s", report->fun->name,
                          name, nearest >= 0 ? " (did you mean " : "",
                          nearest >= 0 ? report->fun->names[nearest].text : "",

@@ -99,7 +99,7 @@ static int read_value(const struct name *n, const char *text, union scalar *valu
 }
 
 /* Adds a value or replaces the one there is. */
-static void put(struct named_value *list, size_t *count, const struct named_value *value)
+static void put_value(struct named_value *list, size_t *count, const struct named_value *value)
 {
     size_t i = 0;
     while (i < *count && strcmp(list[i].name, value->name) != 0)
@@ -129,7 +129,7 @@ static int read_word(const struct scalars *s, const char *word, struct named_val
         length = i < s->param_count ? strlen(at) : strcspn(at, ",");
         code = read_value(n, arena_copy(arena, at, length), &v.scalar, error);
         if (i < s->param_count)
-            put(list, count, &v);
+            put_value(list, count, &v);
         else
             list[(*count)++] = v;
     }
@@ -190,7 +190,7 @@ static int use_dataset(const struct entry *entry, const struct dataset *dataset,
     if (code)
         return code;
     for (size_t i = 0; i < inputs.arguments.count; i++) /* names are the program's */
-        put(list, count, &inputs.arguments.values[i]);
+        put_value(list, count, &inputs.arguments.values[i]);
     inputs_free(&inputs);
     return 0;
 }
@@ -219,8 +219,8 @@ static size_t commas(const char *word)
     return count;
 }
 
-static int make(const struct entry *entry, const char *name, const char *const *words,
-                size_t word_count, struct plan_values *v, struct error *error)
+static int values_make(const struct entry *entry, const char *name, const char *const *words,
+                       size_t word_count, struct plan_values *v, struct error *error)
 {
     struct scalars scalars = scalars_of(entry->fun);
     size_t most = scalars.count + word_count + 1;
@@ -241,7 +241,7 @@ static int make(const struct entry *entry, const char *name, const char *const *
         code = use_dataset(entry, dataset, list, &count, error);
     for (size_t i = 0; i < given && !code; i++)
         if (is_parameter(entry->fun, from_words[i].name))
-            put(list, &count, &from_words[i]);
+            put_value(list, &count, &from_words[i]);
         else
             list[count++] = from_words[i];
     v->dataset = dataset ? dataset->name : NULL;
@@ -259,7 +259,7 @@ int plan_values_make(const struct entry *entry, const char *dataset, const char 
                      size_t word_count, struct plan_values *values, struct error *error)
 {
     *values = (struct plan_values){0};
-    int code = make(entry, dataset, words, word_count, values, error);
+    int code = values_make(entry, dataset, words, word_count, values, error);
     if (code)
         plan_values_free(values);
     return code;

@@ -39,7 +39,7 @@ static int fail_line(const struct reader *r, int code)
 
 /* Cuts `text` at each `separator`; returns how many parts there are, which may be more than `most`.
  */
-static unsigned split(char *text, char separator, const char **parts, unsigned most)
+static unsigned split_cells(char *text, char separator, const char **parts, unsigned most)
 {
     unsigned count = 0;
     for (char *at = text; at; count++) {
@@ -56,7 +56,7 @@ static unsigned split(char *text, char separator, const char **parts, unsigned m
 static int read_header(struct reader *r, char *line)
 {
     const char *cells[CELLS_MAX];
-    r->cell_count = split(line, ',', cells, CELLS_MAX);
+    r->cell_count = split_cells(line, ',', cells, CELLS_MAX);
     if (r->cell_count > CELLS_MAX)
         return FAIL(r, "there are %u columns, expected at most %d", r->cell_count, CELLS_MAX);
     for (unsigned c = 0; c < COLUMN_COUNT; c++) {
@@ -72,7 +72,7 @@ static int read_header(struct reader *r, char *line)
 static int read_row(struct reader *r, char *line, struct published_row *row)
 {
     const char *cells[CELLS_MAX];
-    unsigned count = split(line, ',', cells, CELLS_MAX);
+    unsigned count = split_cells(line, ',', cells, CELLS_MAX);
     *row = (struct published_row){.line = r->line};
     if (count != r->cell_count)
         return FAIL(r, "there are %u cells, expected %u as in the first line", count,
@@ -152,7 +152,7 @@ static const struct {
 #undef X
 };
 
-static void take(const struct merge_report *report, struct published_row *row)
+static void take_peaks(const struct merge_report *report, struct published_row *row)
 {
     for (unsigned o = 0; o < OURS_COUNT; o++)
         for (size_t i = 0; i < report->row_count; i++) {
@@ -172,7 +172,7 @@ static int count_row(struct published_table *table, struct published_row *row,
 {
     const char *words[VALUES_MAX], *given = row->text[PUBLISHED_FUN_VALUES];
     char *copy = arena_copy(&table->arena, given, strlen(given));
-    unsigned word_count = *copy ? split(copy, ';', words, VALUES_MAX) : 0;
+    unsigned word_count = *copy ? split_cells(copy, ';', words, VALUES_MAX) : 0;
     if (word_count > VALUES_MAX)
         return error_set(error, ERR_USAGE, "fun_values has %u values, expected at most %d",
                          word_count, VALUES_MAX);
@@ -189,7 +189,7 @@ static int count_row(struct published_table *table, struct published_row *row,
         merge_report_make(entry->fun, values.known, sets, SET_COUNT, time_limit_ns, &report, error);
     if (!code) {
         if (report.counted) {
-            take(&report, row);
+            take_peaks(&report, row);
         } else {
             *error = report.not_counted;
             code = error->code;

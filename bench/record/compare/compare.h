@@ -101,16 +101,11 @@ int compare_within(const struct compare_file *file, const char *by,
 /* The outcome that a comparison's tree states. */
 enum compare_outcome compare_outcome(const json_t *comparison);
 
-/* X(NAME, word, help): which rows are printed. */
-#define COMPARE_SHOW_LIST(X)                                                                       \
-    X(ALL, "all", "every row")                                                                     \
-    X(CHANGED, "changed", "what changed, and what is gated and unsure")                            \
-    X(WORST, "worst", "what decides the verdict, worst first")
-
+/* Which rows are printed, in the order in which --show lists them: all|changed|worst. */
 enum compare_show {
-#define X(name, word, help) COMPARE_SHOW_##name,
-    COMPARE_SHOW_LIST(X)
-#undef X
+    COMPARE_SHOW_ALL,     /* every row */
+    COMPARE_SHOW_CHANGED, /* what changed, and what is gated and unsure */
+    COMPARE_SHOW_WORST,   /* what decides the verdict, worst first */
 };
 
 /* Prints a comparison. JSON is the tree with the rows that `show` leaves. ERR_IO. */

@@ -168,7 +168,7 @@ static json_t *device_noise(const json_t *root, const json_t *device)
     return noise;
 }
 
-static json_t *find(const json_t *all, const char *device)
+static json_t *find_noise(const json_t *all, const char *device)
 {
     json_t *noise;
     for (size_t i = 0; (noise = json_array_get(all, i)); i++)
@@ -216,8 +216,8 @@ size_t noise_take(json_t *root, const json_t *other)
     json_array_foreach(json_object_get(json_object_get(root, "context"), "devices"), i, device)
     {
         const char *id = tree_get_text(device, "id");
-        json_t *noise = find(json_object_get(other, "noise"), id);
-        if (!noise || find(all, id) || !is_of(noise, device, machine_of(root)))
+        json_t *noise = find_noise(json_object_get(other, "noise"), id);
+        if (!noise || find_noise(all, id) || !is_of(noise, device, machine_of(root)))
             continue;
         if (!all) {
             all = tree_array();
@@ -236,7 +236,7 @@ const json_t *noise_configurations(const json_t *metric)
 
 double noise_floor(const json_t *root, const json_t *one_case, const char *metric)
 {
-    const json_t *noise = find(json_object_get(root, "noise"), device_of(one_case));
+    const json_t *noise = find_noise(json_object_get(root, "noise"), device_of(one_case));
     const json_t *known = json_object_get(json_object_get(noise, "metrics"), metric);
     const char *id = tree_get_text(one_case, "id");
     const double of_configuration = tree_get_number(noise_configurations(known), id);

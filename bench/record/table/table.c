@@ -12,27 +12,6 @@
 #include "record/table/table_grid.h"
 #include "base/tree.h"
 
-const char *table_format_name(enum table_format format)
-{
-    static const char *const names[] = {
-#define X(name, word, help) word,
-        TABLE_FORMAT_LIST(X)
-#undef X
-    };
-    return names[format];
-}
-
-int table_format_parse(const char *word, enum table_format *format, struct error *error)
-{
-    for (int f = 0; f < TABLE_FORMATS; f++)
-        if (strcmp(word, table_format_name((enum table_format)f)) == 0) {
-            *format = (enum table_format)f;
-            return 0;
-        }
-    return error_set(error, ERR_USAGE, "there is no format \"%s\": use table, md, csv or json",
-                     word);
-}
-
 /* What was run, on what, and what is the same in every row. */
 static void print_preface(const json_t *root, const struct text_grid *grid, const char *line_end,
                           FILE *out)

@@ -8,23 +8,14 @@
 
 #include "base/error.h"
 
-/* X(NAME, word, help) */
-#define TABLE_FORMAT_LIST(X)                                                                       \
-    X(TEXT, "table", "for a terminal, grouped by workload, dataset and device")                    \
-    X(MARKDOWN, "md", "one Markdown table")                                                        \
-    X(CSV, "csv", "one line a case and metric, times in ns, sizes in bytes")                       \
-    X(JSON, "json", "the result file itself")
-
+/* In the order in which --format lists them: table|md|csv|json. */
 enum table_format {
-#define X(name, word, help) TABLE_##name,
-    TABLE_FORMAT_LIST(X)
-#undef X
-        TABLE_FORMATS
+    TABLE_TEXT,     /* for a terminal, grouped by workload, dataset and device */
+    TABLE_MARKDOWN, /* one Markdown table */
+    TABLE_CSV,      /* one line a case and metric, times in ns, sizes in bytes */
+    TABLE_JSON,     /* the result file itself */
+    TABLE_FORMATS
 };
-/* The word that --format has for a format. */
-const char *table_format_name(enum table_format format);
-/* The format that a word names. ERR_USAGE lists the formats. */
-int table_format_parse(const char *word, enum table_format *format, struct error *error);
 
 /* Prints a summarised result. A case that is not ok has its status in capitals in place of numbers.
  * Columns that say nothing (the same in every row) are left out and named once. Colour is used for

@@ -155,20 +155,6 @@ static void no_cases_is_still_a_table(void **state)
     result_free(&result);
 }
 
-static void formats_by_name(void **state)
-{
-    (void)state;
-    struct error error;
-    enum table_format format;
-    for (int f = 0; f < TABLE_FORMATS; f++) {
-        const char *name = table_format_name((enum table_format)f);
-        assert_int_equal(table_format_parse(name, &format, &error), 0);
-        assert_int_equal(format, f);
-    }
-    assert_int_equal(table_format_parse("xml", &format, &error), ERR_USAGE);
-    assert_non_null(strstr(error.text, "csv"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,7 +166,6 @@ int main(void)
         cmocka_unit_test(no_time_for_a_wrong_answer),
         cmocka_unit_test(few_rounds_give_no_interval),
         cmocka_unit_test(no_cases_is_still_a_table),
-        cmocka_unit_test(formats_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
