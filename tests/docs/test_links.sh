@@ -3,8 +3,8 @@
 # stands in backticks and looks like a path or a source file of the tree is one. ROOT [the tree] can be another tree.
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${ROOT:-$here/../..}" || exit 1
-list=$(mktemp) || exit 1
-trap 'rm -f "$list"' EXIT
+list=$(mktemp) files=$(mktemp) || exit 1
+trap 'rm -f "$list" "$files"' EXIT
 failures=0
 fail() {
     failures=$((failures + 1))
@@ -45,6 +45,7 @@ check_link() {
     *) file=$(dirname "$page")/$file ;;
     esac
     [ -e "$file" ] || { fail "$page:$line: the link $target leads nowhere"; return; }
+    echo "$file" >>"$files"
     case $target in
     *'#'*) anchors "$file" | grep -qxF -e "${target#*#}" || fail "$page:$line: $file has no heading #${target#*#}" ;;
     esac
@@ -81,6 +82,9 @@ for page in $pages; do
         "check_$kind" "$page" "$line" "$target"
     done <"$list"
 done
+# A file that git ignores is here and in no other checkout.
+git check-ignore --stdin <"$files" >"$list" 2>/dev/null
+while read -r file; do fail "$file: git ignores what a page links to"; done <"$list"
 [ $count -gt 500 ] || [ -n "${ROOT:-}" ] || fail "only $count links and names were found"
 
 # ---- what the test itself must notice
