@@ -15,7 +15,7 @@
 #include "record/result/result.h"
 #include "base/tree.h"
 #include "run/rounds/process.h"
-#include "run/select/requirements.h"
+#include "run/select/inputs.h"
 #include "run/rounds/rounds.h"
 
 /* ---- a device that gets lost ---------------------------------------------------------------- */
@@ -319,8 +319,8 @@ static void what_a_device_lacks_is_said(void **state)
     assert_int_equal(catalogue_open(&catalogue, &error), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct entry *entry = select_entry(&catalogue, cases[i].workload);
-        int code = requirements_check(entry, select_dataset(entry, "smoke"), &cases[i].device,
-                                      cases[i].limit, &error);
+        int code = inputs_check_device(entry, select_dataset(entry, "smoke"), &cases[i].device,
+                                       cases[i].limit, &error);
         assert_int_equal(code, cases[i].reason ? ERR_UNSUPPORTED : 0);
         if (code && !strstr(error.text, cases[i].reason))
             fail_msg("%zu: %s", i, error.text);

@@ -28,7 +28,6 @@
 #include "run/rounds/case_cache.h"
 #include "run/rounds/memory_log.h"
 #include "run/predict/predict.h"
-#include "run/select/requirements.h"
 #include "run/execute/spaces.h"
 #include "run/late/late.h"
 
@@ -336,8 +335,8 @@ static int choose_fun(struct session *s)
 static int measure_session(struct session *s, const struct measure_options *o)
 {
     struct case_round *round = s->round;
-    TRY(requirements_check(s->entry, s->dataset, device_info(s->m->device), o->capacity_bytes,
-                           &s->error));
+    TRY(inputs_check_device(s->entry, s->dataset, device_info(s->m->device), o->capacity_bytes,
+                            &s->error));
     TRY(allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error));
     TRY(case_cache_inputs(s->m->cache, s->entry, s->dataset, o->seed, o->known_digests,
                           o->known_digest_count, &s->inputs, &s->error));

@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/random.h"
+#include "base/text.h"
 
 /* ---- literals -------------------------------------------------------------------------------- */
 
@@ -193,6 +194,10 @@ static int make_arrays(struct maker *m, struct inputs *inputs, struct named_valu
     return code;
 }
 
+struct input_sizes {
+    uint64_t total_bytes, largest_bytes; /* size of all arrays, and of the largest one */
+};
+
 static int size_arrays(const struct maker *m, const union scalar *values, struct input_sizes *sizes)
 {
     const struct fun *fun = m->entry->fun;
@@ -247,22 +252,58 @@ int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset
     return inputs_make_parts(entry, dataset, NULL, NULL, inputs, error);
 }
 
-int inputs_sizes(const struct entry *entry, const struct dataset *dataset,
-                 struct input_sizes *sizes, struct error *error)
-{
-    struct inputs inputs;
-    int code = inputs_make_parts(entry, dataset, NULL, sizes, &inputs, error);
-    if (!code)
-        inputs_free(&inputs);
-    return code;
-}
-
 void inputs_free(struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->arguments.count; i++)
         free(inputs->arguments.values[i].array.data);
     arena_free(&inputs->arena);
     *inputs = (struct inputs){0};
+}
+
+static bool needs_f64(const struct fun *fun)
+{
+    for (unsigned n = 0; n < fun->name_count; n++)
+        if (fun->names[n].kind == NAME_ARRAY && fun->names[n].element == ELEMENT_f64)
+            return true;
+    return false;
+}
+
+/* A single device runs all kernels, wherever the program would have them. */
+static int check_members(const struct fun *fun, const struct device_info *device,
+                         struct error *error)
+{
+    for (const struct kernel *k = fun->kernels; k && device->members > 1; k = k->next)
+        if (k->on >= device->members)
+            return error_set(error, ERR_UNSUPPORTED,
+                             "kernel '%s' runs on device %u, %s has devices 0 to %u", k->name,
+                             k->on, device->id, device->members - 1);
+    return 0;
+}
+
+int inputs_check_device(const struct entry *entry, const struct dataset *dataset,
+                        const struct device_info *device, uint64_t capacity_bytes,
+                        struct error *error)
+{
+    if (needs_f64(entry->fun) && !device->has_f64)
+        return error_set(error, ERR_UNSUPPORTED, "the device has no 64-bit floats");
+    struct inputs scalars;
+    struct input_sizes inputs;
+    TRY(check_members(entry->fun, device, error));
+    TRY(inputs_make_parts(entry, dataset, NULL, &inputs, &scalars, error));
+    inputs_free(&scalars);
+    const bool limited = capacity_bytes && capacity_bytes < device->memory_bytes;
+    const uint64_t most = limited ? capacity_bytes : device->memory_bytes;
+    char need[32], have[32];
+    if (inputs.total_bytes > most)
+        return error_set(error, ERR_UNSUPPORTED, "does not fit: its inputs alone are %s, %s %s",
+                         text_bytes(need, inputs.total_bytes),
+                         limited ? "the limit is" : "the device has", text_bytes(have, most));
+    if (inputs.largest_bytes > device->max_alloc_bytes)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "does not fit: an input is %s, a single memory of the device at most %s",
+                         text_bytes(need, inputs.largest_bytes),
+                         text_bytes(have, device->max_alloc_bytes));
+    return 0;
 }
 
 uint64_t inputs_digest(const struct fun *fun, const struct inputs *inputs)

@@ -2,6 +2,7 @@
 #ifndef GAMUT_RUN_INPUTS_H
 #define GAMUT_RUN_INPUTS_H
 
+#include "device/device.h"
 #include "run/select/catalogue.h"
 
 struct inputs {
@@ -22,12 +23,13 @@ int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64
 /* Makes the scalars alone, which is enough for a dry run. */
 int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
                         struct inputs *inputs, struct error *error);
-struct input_sizes {
-    uint64_t total_bytes, largest_bytes; /* size of all arrays, and of the largest one */
-};
-/* Computes the sizes of the arrays without making any. */
-int inputs_sizes(const struct entry *entry, const struct dataset *dataset,
-                 struct input_sizes *sizes, struct error *error);
+/* Whether the device can run the dataset at all, found out before any input is made. ERR_UNSUPPORTED
+ * if it has no 64-bit floats, or if the inputs alone need more memory than it has, more than
+ * `capacity_bytes` (0: no limit), or one input more than a single memory can have. A run that passes
+ * may still end with ERR_OOM. Other errors are the dataset's. */
+int inputs_check_device(const struct entry *entry, const struct dataset *dataset,
+                        const struct device_info *device, uint64_t capacity_bytes,
+                        struct error *error);
 /* Frees them. */
 void inputs_free(struct inputs *inputs);
 
