@@ -74,9 +74,7 @@ int execute_bind_plain(struct executor *e, int name)
 {
     const struct name *n = &e->fun->names[name];
     struct array_state *a = &e->arrays[name];
-    int code = execute_layout(e, n, false, &a->layout);
-    if (code)
-        return code;
+    TRY(execute_layout(e, n, false, &a->layout));
     int b = e->block_of[n->memory];
     if (b == NO_BLOCK)
         return no_block(e, n);

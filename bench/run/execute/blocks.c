@@ -49,15 +49,13 @@ static int blocks_ask(struct executor *e, int name, const struct expr *size,
     struct held_block *held = &e->blocks[b];
     struct allocator *allocator = e->allocators[e->spaces[name]];
     int64_t bytes;
-    int code = execute_block_bytes(e, name, size, at, &bytes);
-    if (code)
-        return code;
+    TRY(execute_block_bytes(e, name, size, at, &bytes));
     if (!allocator)
         return no_allocator(e, name, at);
     const struct alloc_request request = {
         .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
     trace_begin_call(e->trace);
-    code = allocator_alloc(allocator, &request, &held->block);
+    int code = allocator_alloc(allocator, &request, &held->block);
     if (code == ERR_OOM)
         code = ask_again(e, allocator, &request, &held->block);
     if (!code)
@@ -99,15 +97,11 @@ static int blocks_clear(struct executor *e, int name, const struct held_block *h
 
 int blocks_alloc(struct executor *e, int name, const struct expr *size, struct source_position at)
 {
-    int code = blocks_holds(e, name) ? blocks_let_go(e, name) : 0;
-    if (code)
-        return code;
+    TRY(blocks_holds(e, name) ? blocks_let_go(e, name) : 0);
     const int b = e->free_block;
     struct held_block *held = &e->blocks[b];
-    code = blocks_in_heap(e, name) ? e->deferred->ops->alloc(e, name, held, size, at)
-                                   : blocks_ask(e, name, size, at, b);
-    if (code)
-        return code;
+    TRY(blocks_in_heap(e, name) ? e->deferred->ops->alloc(e, name, held, size, at)
+                                : blocks_ask(e, name, size, at, b));
     blocks_take(e, name);
     return held->in_heap ? 0 : blocks_clear(e, name, held);
 }

@@ -1,7 +1,7 @@
 /* What a run may defer: values that the device has computed and the host does not know yet, and
  * blocks whose sizes they are, in a heap that the device runs. The executor runs every program
- * without this: it then reads each value at once, and refuses memory in such a heap. Whoever opens
- * an executor passes an implementation in, as a table of hooks.
+ * without this: it then reads each value at once, and refuses memory in such a heap. The caller
+ * of executor_open passes an implementation in, as a table of hooks.
  */
 #ifndef GAMUT_RUN_DEFERRED_H
 #define GAMUT_RUN_DEFERRED_H

@@ -93,9 +93,7 @@ int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *
     const struct expr *unknown = e->lacks ? dry_scalar_in(e, expr) : NULL;
     if (unknown)
         return refuse(e, unknown->name, unknown->at);
-    int code = e->deferred ? e->deferred->ops->need(e, expr) : 0;
-    if (code)
-        return code;
+    TRY(e->deferred ? e->deferred->ops->need(e, expr) : 0);
     if (expr->op == EXPR_NAME) {
         *value = e->values[expr->name];
         return 0;

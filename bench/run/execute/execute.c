@@ -236,9 +236,7 @@ static int run_assert(struct executor *e, const struct stm *s)
 static int run_step(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
-    int code = e->deferred ? e->deferred->ops->operands(e, stm) : 0;
-    if (code)
-        return code;
+    TRY(e->deferred ? e->deferred->ops->operands(e, stm) : 0);
     switch (stm->kind) {
     case STM_SCALAR:
         return run_scalar(e, stm);
@@ -384,9 +382,7 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
         e->values[param] = value->scalar;
         return 0;
     }
-    int code = execute_bind_array(e, param);
-    if (code)
-        return code;
+    TRY(execute_bind_array(e, param));
     const struct array_state *a = &e->arrays[param];
     if (!layout_contiguous(&a->layout))
         return execute_fail(e, n->at, "the parameter '%s' must be row-major", n->text);
@@ -401,8 +397,8 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
     if (e->lacks)
         return 0;
     trace_begin_call(e->trace);
-    code = e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
-                                 value->array.data, value->array.count * bytes, e->error);
+    int code = e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
+                                     value->array.data, value->array.count * bytes, e->error);
     trace_transfer(e->trace, TRACE_WRITE, a->memory, 0, value->array.count * bytes);
     if (trace_has_listener(e->trace))
         array_log_one(e, param, true);

@@ -219,16 +219,14 @@ static int launch_call(struct executor *e, const struct kernel_call *call)
     for (unsigned d = 0; d < call->rank; d++)
         if (call->extents[d] == 0)
             return 0;
-    int code = set_extents(e, call, &launch);
-    if (code)
-        return code;
+    TRY(set_extents(e, call, &launch));
     if (e->has_variants)
         launch.variant = launch_variant(e, &launch, call->extents, call->arrays, call->array_count);
     launch.batch = launch.variant == KERNEL_APART ? e->kernels->batches[call->kernel] : 1;
     if (call->used)
         say_what_is_used(call, &launch);
     trace_begin_command(e->trace);
-    code = enqueue(e, call, &launch);
+    int code = enqueue(e, call, &launch);
     trace_launch(e->trace, call->kernel, call->array_count, call->arrays);
     if (code == ERR_OOM) {
         /* A lazy driver finds out only now that a block does not fit: give back what is spare. */
@@ -351,9 +349,7 @@ static int launch_kernel(struct executor *e, const struct step *s)
     for (unsigned d = 0; d < k->rank; d++) {
         if (e->lacks && dry_scalar_in(e, k->extents[d]))
             return 0; /* how often it runs changes no memory */
-        code = execute_size(e, k->extents[d], &call.extents[d]);
-        if (code)
-            return code;
+        TRY(execute_size(e, k->extents[d], &call.extents[d]));
         add_i64(&call, call.extents[d]);
     }
     return launch_call(e, &call);
@@ -451,13 +447,9 @@ static int check_shape(struct executor *e, const struct layout *a, const struct 
 static int move_copy(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
-    int code = execute_bind_array(e, stm->outs[0]);
-    if (code)
-        return code;
+    TRY(execute_bind_array(e, stm->outs[0]));
     struct array_state *to = &e->arrays[stm->outs[0]], *from = &e->arrays[stm->array];
-    code = check_shape(e, &to->layout, &from->layout, stm->at, "copy");
-    if (code)
-        return code;
+    TRY(check_shape(e, &to->layout, &from->layout, stm->at, "copy"));
     enum copy_kind kind = stm->loop_carried                  ? COPY_loop_carried
                           : layout_contiguous(&from->layout) ? COPY_defensive
                                                              : COPY_layout;
@@ -513,9 +505,7 @@ static int move_update(struct executor *e, const struct step *s)
                             "'%s' is updated in place but does not lie in the place of "
                             "'%s'",
                             e->fun->names[stm->outs[0]].text, e->fun->names[stm->array].text);
-    code = execute_slice(e, stm, &whole->layout, &part.layout);
-    if (code)
-        return code;
+    TRY(execute_slice(e, stm, &whole->layout, &part.layout));
     if (stm->value != NO_NAME) {
         const struct array_state *value = &e->arrays[stm->value];
         code = check_shape(e, &part.layout, &value->layout, stm->at, "with");

@@ -28,9 +28,7 @@ static int open_space(struct spaces *s, enum space space, struct device *device,
     if (space == SPACE_PINNED && !(device->ops->load && !device->ops->host_memory))
         own.common[ALLOCATOR_KIND] = MEMORY_PINNED;
     open_source(s, space, device, capacity_bytes);
-    int code = allocator_open(&s->allocator[space], strategy, &own, &s->source[space], error);
-    if (code)
-        return code;
+    TRY(allocator_open(&s->allocator[space], strategy, &own, &s->source[space], error));
     s->allocator[space].total = s->several ? &s->blocks : NULL;
     s->of[space] = &s->allocator[space];
     return 0;

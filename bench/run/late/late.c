@@ -514,9 +514,7 @@ static int fold_event(struct executor *e, struct late_event *event)
 {
     struct late *l = late_of(e);
     union scalar bytes = {.i64 = event->bytes.add};
-    int code = resolve(e, &event->bytes, &bytes, ELEMENT_i64);
-    if (code)
-        return code;
+    TRY(resolve(e, &event->bytes, &bytes, ELEMENT_i64));
     raise_peaks(l, event->others);
     if (bytes.i64 > 0) { /* as everywhere, a block of no bytes is none */
         count_event(l->all_counts, event->kind);
@@ -613,11 +611,9 @@ static int open_heap(struct executor *e)
         .arena = l->arena,
         .kernels = l->kernels,
     };
-    int code = device_heap_open(e->device, &options, &l->heap, e->error);
-    if (code)
-        return code;
+    TRY(device_heap_open(e->device, &options, &l->heap, e->error));
     l->held_bytes = device_heap_held_bytes(l->heap);
-    code = source_hold(l->source, l->held_bytes);
+    int code = source_hold(l->source, l->held_bytes);
     if (code) {
         l->held_bytes = 0;
         return error_set(e->error, code, "the heap's books: %s", l->source->error.text);
@@ -720,9 +716,7 @@ static int alloc_known(struct executor *e, int name, struct held_block *block,
 {
     const int64_t unit = KNOWN_STRIDE_WORDS * WORD_BYTES;
     int64_t bytes, count;
-    int code = execute_block_bytes(e, name, expr, at, &bytes);
-    if (code)
-        return code;
+    TRY(execute_block_bytes(e, name, expr, at, &bytes));
     count = bytes / unit + (bytes % unit != 0);
     if (count > UINT32_MAX)
         return error_set(e->error, ERR_OOM, "block '%s' of %lld bytes: a heap has 16 GiB at most",

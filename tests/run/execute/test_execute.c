@@ -24,9 +24,9 @@ static const char *const policies[] = {"last-use", "scope"};
 
 static const struct measure_options once = {.least_samples = 2, .most_samples = 2, .seed = 1};
 
-static struct case_round run(struct measure *m, const struct entry *entry,
-                             const struct dataset *dataset, const char *strategy,
-                             const char *release, const struct measure_options *options)
+static struct case_round run_case(struct measure *m, const struct entry *entry,
+                                  const struct dataset *dataset, const char *strategy,
+                                  const char *release, const struct measure_options *options)
 {
     struct case_round round = {0};
     snprintf(round.key.strategy, sizeof round.key.strategy, "%s", strategy);
@@ -109,8 +109,8 @@ static void run_programs(const char *api, uint64_t digests[128], bool as_gpu)
         for (unsigned d = 0; d < program->dataset_count; d++, cases++)
             for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
                 for (unsigned p = 0; p < 2; p++) {
-                    struct case_round r = run(m, &c.entries[e], &program->datasets[d],
-                                              strategies[i], policies[p], &once);
+                    struct case_round r = run_case(m, &c.entries[e], &program->datasets[d],
+                                                   strategies[i], policies[p], &once);
                     if (r.status != CASE_ok)
                         fail_msg("%s %s under %s %s on %s: %s", c.entries[e].name,
                                  program->datasets[d].name, strategies[i], policies[p], api,
@@ -262,7 +262,7 @@ static void test_stencil_counts(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct entry *entry = find_entry(&c, cases[i].fun);
         const struct dataset *smoke = &entry->program->datasets[0];
-        struct case_round r = run(m, entry, smoke, "pool", cases[i].release, &once);
+        struct case_round r = run_case(m, entry, smoke, "pool", cases[i].release, &once);
         assert_int_equal(r.status, CASE_ok);
         assert_int_equal(r.warm.peak_requested_bytes, cases[i].peak);
         assert_int_equal(r.warm.live_lower_bound_bytes, cases[i].bound);
@@ -331,7 +331,7 @@ static void test_refusals(void **state)
         if (program_read("test.mem", text, strlen(text), &program, &error))
             fail_msg("%s: %s", refusals[i].body, error.text);
         struct entry entry = {"f", program, &program->funs[0], NULL};
-        struct case_round r = run(m, &entry, &program->datasets[0], "raw", "last-use", &once);
+        struct case_round r = run_case(m, &entry, &program->datasets[0], "raw", "last-use", &once);
         if (r.status != CASE_error || r.sample_count != 0 ||
             !mentions(r.reason, refusals[i].message)) {
             print_error("%s\ngave: %s\nexpected: %s\n\n", refusals[i].body, r.reason,
@@ -362,7 +362,7 @@ static void test_unwritten_memory_is_wrong(void **state)
     struct error error;
     assert_int_equal(program_read("test.mem", text, strlen(text), &program, &error), 0);
     struct entry entry = {"f", program, &program->funs[0], NULL};
-    struct case_round r = run(m, &entry, &program->datasets[0], "raw", "last-use", &once);
+    struct case_round r = run_case(m, &entry, &program->datasets[0], "raw", "last-use", &once);
     assert_int_equal(r.status, CASE_wrong);
     assert_string_equal(r.reason, "element 0 of 'y' is -1, expected 0");
     assert_int_equal(r.sample_count, 0);
@@ -384,13 +384,14 @@ static void test_out_of_memory(void **state)
     limited.capacity_bytes = 50000; /* the inputs fit, two grids of 20 KiB, a third one does not */
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         struct case_round r =
-            run(m, entry, &entry->program->datasets[0], strategies[i], "last-use", &limited);
+            run_case(m, entry, &entry->program->datasets[0], strategies[i], "last-use", &limited);
         assert_int_equal(r.status, CASE_oom);
         if (!strstr(r.reason, "of the capacity of 48.8 KiB reserved"))
             fail_msg("%s", r.reason);
     }
     limited.capacity_bytes = 65536; /* the same cases go on where there is enough */
-    struct case_round r = run(m, entry, &entry->program->datasets[0], "raw", "last-use", &limited);
+    struct case_round r =
+        run_case(m, entry, &entry->program->datasets[0], "raw", "last-use", &limited);
     assert_int_equal(r.status, CASE_ok);
     measure_close(m);
     device->ops->close(device);

@@ -14,9 +14,9 @@
 
 static const struct measure_options once = {.least_samples = 2, .most_samples = 2, .seed = 42};
 
-static struct case_round run(struct measure *m, const struct entry *entry,
-                             const struct dataset *dataset, const char *merge, const char *release,
-                             const struct measure_options *options)
+static struct case_round run_case(struct measure *m, const struct entry *entry,
+                                  const struct dataset *dataset, const char *merge,
+                                  const char *release, const struct measure_options *options)
 {
     struct case_round round = {0};
     snprintf(round.key.strategy, sizeof round.key.strategy, "pool");
@@ -37,7 +37,7 @@ static struct case_round run_text(struct device *device, const char *text,
         fail_msg("%s", error.text);
     struct entry entry = {"f", program, &program->funs[0], NULL};
     struct measure *m = measure_open(device);
-    struct case_round r = run(m, &entry, &program->datasets[0], "none", "last-use", options);
+    struct case_round r = run_case(m, &entry, &program->datasets[0], "none", "last-use", options);
     measure_close(m);
     program_free(program);
     return r;
@@ -172,8 +172,9 @@ static void check_counts(struct subject *s)
             while (strcmp(entry->name, counted[i].fun) != 0)
                 entry++;
             const struct dataset *smoke = &entry->program->datasets[0];
-            struct case_round asks = run(m, entry, smoke, "none", policies[p], &once);
-            struct case_round late = run(m, entry, smoke, "none:with=late", policies[p], &once);
+            struct case_round asks = run_case(m, entry, smoke, "none", policies[p], &once);
+            struct case_round late =
+                run_case(m, entry, smoke, "none:with=late", policies[p], &once);
             if (asks.status || late.status)
                 fail_msg("%s: %s %s", counted[i].fun, asks.reason, late.reason);
             same_bytes(&asks, &late);
