@@ -327,7 +327,7 @@ struct buffer *buffer_make(struct device_group *g, uint64_t bytes)
     struct piece *p = b->first = slab_take(&g->pieces);
     memset(p, 0, g->pieces.item_bytes);
     p->end = bytes;
-    p->writer = NOBODY;
+    p->writer = MEMBER_NONE;
     return b;
 }
 
@@ -422,7 +422,7 @@ static bool is_healthy(const struct device_group *g, const struct piece *p, int 
            !g->members[member].lost;
 }
 
-/* The member (or HOST_SHADOW) that the contents of a piece can come from, or NOBODY. */
+/* The member (or HOST_SHADOW) that the contents of a piece can come from, or MEMBER_NONE. */
 static int source_of(const struct device_group *g, const struct piece *p)
 {
     if ((p->current & bit(HOST_SHADOW)) && !g->direct)
@@ -432,7 +432,7 @@ static int source_of(const struct device_group *g, const struct piece *p)
     for (unsigned m = 0; m < g->count; m++)
         if (is_healthy(g, p, (int)m))
             return (int)m;
-    return p->current & bit(HOST_SHADOW) ? HOST_SHADOW : NOBODY;
+    return p->current & bit(HOST_SHADOW) ? HOST_SHADOW : MEMBER_NONE;
 }
 
 static int nowhere(const struct device_group *g, const struct piece *p, struct error *error)
@@ -578,7 +578,7 @@ static int migrate_to(struct device_group *g, struct buffer *b, unsigned member,
         if (!is_missing(p, member))
             continue;
         int from = source_of(g, p);
-        if (from == NOBODY)
+        if (from == MEMBER_NONE)
             return nowhere(g, p, error);
         struct transfer t = {b, NULL, larger(begin, p->begin), smaller(end, p->end)};
         for (const struct piece *n = p->next; n && n->begin < end; n = n->next) {
@@ -609,7 +609,7 @@ int migrate_read(struct device_group *g, struct buffer *b, uint64_t begin, uint6
         int from = source_of(g, p);
         if (!p->current)
             memset(to, 0, t.end - t.begin);
-        else if (from == NOBODY)
+        else if (from == MEMBER_NONE)
             code = nowhere(g, p, error);
         else if (from == HOST_SHADOW)
             memcpy(to, b->shadow + t.begin, t.end - t.begin);
@@ -626,7 +626,7 @@ unsigned command_member(const struct use *uses, size_t count)
     for (int reads = 1; reads >= 0; reads--)
         for (size_t i = 0; i < count; i++) {
             int writer = piece_at(uses[i].buffer, uses[i].begin)->writer;
-            if ((uses[i].use != USE_REPLACES) == reads && writer != NOBODY)
+            if ((uses[i].use != USE_REPLACES) == reads && writer != MEMBER_NONE)
                 return (unsigned)writer;
         }
     return 0;
@@ -713,8 +713,8 @@ static unsigned check_pieces(const struct device_group *g, const struct buffer *
     unsigned broken = 0;
     uint64_t at = 0;
     for (const struct piece *p = b->first; p; at = p->end, p = p->next) {
-        broken += p->begin != at || p->end <= p->begin; /* pieces follow each other */
-        broken += !p->current && p->writer != NOBODY;   /* what was written is somewhere */
+        broken += p->begin != at || p->end <= p->begin;    /* pieces follow each other */
+        broken += !p->current && p->writer != MEMBER_NONE; /* what was written is somewhere */
         for (unsigned m = 0; m < RESIDENCY_MEMBERS_MAX; m++)
             broken += (p->current & bit((int)m)) && (m >= g->count || !b->memory[m]);
         broken += (p->current & bit(HOST_SHADOW)) && !b->shadow;

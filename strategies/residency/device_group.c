@@ -76,7 +76,7 @@ static int group_discard(struct device *device, uint64_t memory, uint64_t offset
         pieces_merge(g, b, use.begin, use.end)->current = 0;
     for (struct piece *p = pieces_cut(g, b, use.begin, use.end); p && p->begin < use.end;
          p = p->next)
-        p->writer = NOBODY;
+        p->writer = MEMBER_NONE;
     return 0;
 }
 

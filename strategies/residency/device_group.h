@@ -6,7 +6,7 @@
 #include "residency/residency.h"
 
 enum {
-    NOBODY = -1,
+    MEMBER_NONE = -1,
     /* Stands for the copy that a buffer has on the host once its contents have gone through there.
      */
     HOST_SHADOW = RESIDENCY_MEMBERS_MAX,
@@ -42,7 +42,7 @@ struct piece {
     uint64_t begin, end;
     uint32_t current; /* a bit for each member (and HOST_SHADOW) whose copy is current; 0: the piece
                        * has no contents */
-    int writer;       /* the member whose command wrote it last, or NOBODY */
+    int writer;       /* the member whose command wrote it last, or MEMBER_NONE */
     /* The last use of each copy by each lane: order_tickets. */
     uint64_t tickets[];
 };
