@@ -1,0 +1,60 @@
+/* Comma lists, and names that do not exist. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+
+static void items_come_in_order(void **state)
+{
+    static const struct {
+        const char *list, *items; /* with bars between them */
+    } cases[] = {
+        {"", ""}, {"a", "a|"}, {"a,b", "a|b|"}, {"a,,b", "a||b|"}, {"abcdefghi,b", "abcdefg|b|"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *list = cases[i].list;
+        char item[8];
+        struct text items = {0};
+        while (text_next_item(&list, item, sizeof item))
+            text_add(&items, "%s|", item);
+        assert_string_equal(items.data ? items.data : "", cases[i].items);
+        assert_string_equal(list, "");
+        text_free(&items);
+    }
+}
+
+static const char *name_at(void *names, size_t i)
+{
+    return ((const char *const *)names)[i];
+}
+
+static void an_unknown_name_has_a_nearest_one(void **state)
+{
+    static const char *const names[] = {"pool", "tlsf", NULL}, *const none[] = {NULL};
+    struct error error = {0};
+    (void)state;
+    assert_int_equal(
+        text_unknown(&error, "pol", name_at, (void *)names, "there is no %s", "strategy"),
+        ERR_USAGE);
+    assert_string_equal(error.text,
+                        "there is no strategy 'pol' (did you mean pool?); there are: pool, tlsf");
+    text_unknown(&error, "quite", name_at, (void *)names, "%s has no scalar", "fft");
+    assert_string_equal(error.text, "fft has no scalar 'quite'; there are: pool, tlsf");
+    text_unknown(&error, "x", name_at, (void *)none, "there is no thing");
+    assert_string_equal(error.text, "there is no thing 'x'; there are: none");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(items_come_in_order),
+        cmocka_unit_test(an_unknown_name_has_a_nearest_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
