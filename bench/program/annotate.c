@@ -538,9 +538,7 @@ int program_annotate(struct program *program, struct error *error)
     for (unsigned f = 0; f < program->fun_count; f++) {
         struct annotator a = {program, &program->funs[f], error};
         annotate_params(&a);
-        int code = annotate_body(&a, &a.fun->body);
-        if (code)
-            return code;
+        TRY(annotate_body(&a, &a.fun->body));
         mark_loop_carried(&a.fun->body, a.fun, false);
     }
     return 0;
@@ -549,10 +547,8 @@ int program_annotate(struct program *program, struct error *error)
 int program_read(const char *path, const char *text, size_t length, struct program **program,
                  struct error *error)
 {
-    int code = program_parse(path, text, length, program, error);
-    if (code)
-        return code;
-    code = program_verify(*program, error);
+    TRY(program_parse(path, text, length, program, error));
+    int code = program_verify(*program, error);
     if (!code)
         code = program_annotate(*program, error);
     if (!code)

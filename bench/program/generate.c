@@ -8,7 +8,6 @@
  */
 #include "program/generate.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -376,8 +375,7 @@ static bool has_loop(const char *text, size_t length)
 {
     for (size_t i = 0; i < length;) {
         size_t word = 0, skipped = c_literal_length(text + i);
-        while (i + word < length &&
-               (isalnum((unsigned char)text[i + word]) || text[i + word] == '_'))
+        while (i + word < length && c_is_word_char(text[i + word]))
             word++;
         if ((word == 3 && memcmp(text + i, "for", 3) == 0) ||
             (word == 5 && memcmp(text + i, "while", 5) == 0) ||

@@ -76,7 +76,7 @@ void parser_advance(struct parser *p)
         t.kind = TOKEN_END;
     } else if (isalpha((unsigned char)*s) || *s == '_') {
         t.kind = TOKEN_WORD;
-        while (isalnum((unsigned char)s[t.length]) || s[t.length] == '_')
+        while (c_is_word_char(s[t.length]))
             t.length++;
     } else if (isdigit((unsigned char)*s)) {
         t.length = number_length(s, &t.kind);
@@ -126,6 +126,24 @@ size_t c_literal_length(const char *s)
         return n + (s[n] == *s);
     }
     return 0;
+}
+
+size_t c_skippable(const char *s)
+{
+    return isspace((unsigned char)*s) ? 1 : c_literal_length(s);
+}
+
+size_t c_skip_blank(const char *text, size_t i)
+{
+    for (size_t n; text[i] && text[i] != '"' && text[i] != '\''; i += n)
+        if ((n = c_skippable(text + i)) == 0)
+            break;
+    return i;
+}
+
+bool c_is_word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
 }
 
 void parser_raw_block(struct parser *p, const char **text, size_t *length,

@@ -122,28 +122,6 @@ static _Noreturn void fail_at(struct scan *s, size_t offset, const char *message
     parser_fail(s->p, position_after(s->k->text_at, s->k->text, offset), message, name);
 }
 
-/* The length of what can be passed over at s: space, a comment, a string; 0 where C goes on. */
-static size_t skippable(const char *s)
-{
-    return isspace((unsigned char)*s) ? 1 : c_literal_length(s);
-}
-
-static size_t skip_blank(const char *text, size_t i)
-{
-    while (text[i] && text[i] != '"' && text[i] != '\'') {
-        size_t n = skippable(text + i);
-        if (!n)
-            break;
-        i += n;
-    }
-    return i;
-}
-
-static bool is_word_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* The last character before i that is not blank, and where; 0 if there is none. Comments in between
  * are rare and then only make a message less exact. */
 static char char_before(const char *text, size_t i, size_t *at)
@@ -192,7 +170,7 @@ static size_t scan_indices(struct scan *s, size_t open, struct access *a, const 
     unsigned depth = 0;
     a->index[0].begin = open + 1;
     for (size_t i = open; text[i];) {
-        size_t n = skippable(text + i);
+        size_t n = c_skippable(text + i);
         if (n) {
             i += n;
             continue;
@@ -220,7 +198,7 @@ static size_t scan_access(struct scan *s, int array, size_t begin, size_t word_e
 {
     const struct name *n = &s->p->fun->names[array];
     const char *text = s->k->text;
-    size_t open = skip_blank(text, word_end);
+    size_t open = c_skip_blank(text, word_end);
     if (text[open] != '[')
         fail_at(s, begin,
                 "the array '%s' is used without its indices: write it as an element [i, j]",
@@ -236,11 +214,11 @@ static size_t scan_access(struct scan *s, int array, size_t begin, size_t word_e
     size_t at;
     char c = char_before(text, begin, &at);
     bool increments = at > 0 && (c == '+' || c == '-') && text[at - 1] == c;
-    a.written = increments || text_assigns(text + skip_blank(text, a.end));
+    a.written = increments || text_assigns(text + c_skip_blank(text, a.end));
     if (c == '&' && !(at > 0 && text[at - 1] == '&')) {
         size_t unused;
         char operand = char_before(text, at, &unused);
-        if (!is_word_char(operand) && operand != ')' && operand != ']')
+        if (!c_is_word_char(operand) && operand != ')' && operand != ']')
             fail_at(s, at, "the address of an element of '%s' cannot be taken", n->text);
     }
     if (!n->local)
@@ -254,7 +232,7 @@ static size_t scan_access(struct scan *s, int array, size_t begin, size_t word_e
 static size_t scan_each(struct scan *s, size_t keyword, size_t word_end)
 {
     struct kernel *k = s->k;
-    size_t open = skip_blank(k->text, word_end);
+    size_t open = c_skip_blank(k->text, word_end);
     if (k->item == NO_NAME)
         fail_at(s, keyword, "'%s' stands in a kernel with 'group' only", "each");
     if (keyword < s->each_open_until)
@@ -263,7 +241,7 @@ static size_t scan_each(struct scan *s, size_t keyword, size_t word_end)
         fail_at(s, keyword, "'%s' must be followed by '{'", "each");
     size_t close = open;
     for (unsigned depth = 0; k->text[close];) {
-        size_t n = skippable(k->text + close);
+        size_t n = c_skippable(k->text + close);
         depth += k->text[close] == '{';
         if (!n && k->text[close] == '}' && --depth == 0)
             break;
@@ -310,8 +288,8 @@ static void scan_range(struct scan *s, size_t i, size_t end)
 {
     const char *text = s->k->text;
     while (i < end) {
-        size_t n = skippable(text + i), word = i;
-        while (word < end && is_word_char(text[word]))
+        size_t n = c_skippable(text + i), word = i;
+        while (word < end && c_is_word_char(text[word]))
             word++;
         if (n)
             i += n;

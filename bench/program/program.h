@@ -360,6 +360,11 @@ int program_error(const struct program *program, struct error *error, int code,
 
 /* The length of the comment, string or character of C that starts at s; 0 if none starts there. */
 size_t c_literal_length(const char *s);
+/* The same, and 1 for white space: the length of what a reader of C passes over. */
+size_t c_skippable(const char *s);
+/* The first offset from i on in `text` that is no white space and in no comment. */
+size_t c_skip_blank(const char *text, size_t i);
+bool c_is_word_char(char c); /* a letter, a digit or `_` */
 
 /* ---- names and expressions ----------------------------------------------------------------- */
 

@@ -68,11 +68,6 @@ int ctext_token_at(const struct ctext *t, size_t offset)
     return low;
 }
 
-static bool is_word_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static size_t mark_length(const char *s)
 {
     static const char *const marks[] = {"<<=", ">>=", "++", "--", "+=", "-=", "*=", "/=", "%=",
@@ -91,11 +86,11 @@ static struct ctext_token next_token(const struct ctext *t, size_t at)
     struct ctext_token token = {CTEXT_MARK, at, at, CTEXT_NONE, false};
     if (isdigit((unsigned char)*s) || (*s == '.' && isdigit((unsigned char)s[1]))) {
         token.kind = CTEXT_NUMBER;
-        while (is_word_char(t->text[token.end]) || t->text[token.end] == '.')
+        while (c_is_word_char(t->text[token.end]) || t->text[token.end] == '.')
             token.end++;
-    } else if (is_word_char(*s)) {
+    } else if (c_is_word_char(*s)) {
         token.kind = CTEXT_WORD;
-        while (is_word_char(t->text[token.end]))
+        while (c_is_word_char(t->text[token.end]))
             token.end++;
     } else if (*s == '"' || *s == '\'') {
         token.kind = CTEXT_LITERAL;
@@ -261,21 +256,10 @@ static void ctext_mark_declared(struct ctext *t, int begin, int end)
 
 /* ---- macros --------------------------------------------------------------------------------- */
 
-static size_t skip_blank(const char *text, size_t i)
-{
-    for (size_t n; text[i] && text[i] != '"' && text[i] != '\'';) {
-        n = isspace((unsigned char)text[i]) ? 1 : c_literal_length(text + i);
-        if (!n)
-            break;
-        i += n;
-    }
-    return i;
-}
-
 static size_t word_length(const char *text)
 {
     size_t n = 0;
-    while (is_word_char(text[n]))
+    while (c_is_word_char(text[n]))
         n++;
     return n;
 }
@@ -299,10 +283,10 @@ static void check_macros(struct ctext *t, const struct code *code)
             i += literal ? literal : 1;
             continue;
         }
-        i = skip_blank(code->text, i + (code->text[i] == '#' ? 1 : 2));
+        i = c_skip_blank(code->text, i + (code->text[i] == '#' ? 1 : 2));
         size_t length = word_length(code->text + i);
         if (bytes_are(code->text + i, length, "define")) {
-            i = skip_blank(code->text, i + length);
+            i = c_skip_blank(code->text, i + length);
             length = word_length(code->text + i);
             check_macro(t, code->text + i, length);
             if (!length || code->text[i + length] == '\\')

@@ -56,13 +56,6 @@ struct pack_result {
  * PACK_HEIGHT_MOST. */
 int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *error);
 
-/* One pass over the buffers in some order, each put where it fits among those placed before. */
-enum pack_order { PACK_SIZE, PACK_DURATION, PACK_AREA, PACK_TIME, PACK_ORDER_COUNT };
-enum pack_gap { PACK_FIRST_GAP, PACK_BEST_GAP, PACK_GAP_COUNT };
-
-/* The name of an order with a gap rule: "size, first gap". */
-const char *pack_greedy_name(enum pack_order order, enum pack_gap gap);
-
 /* All greedy orders, then search (pack_exact.c) where there are at most 4096 buffers. The time
  * limit is looked at between orders and in the search; the first order always runs to its end, and
  * takes time with the square of the buffers. The same buffers give the same plan on every machine

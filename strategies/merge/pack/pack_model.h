@@ -78,6 +78,13 @@ static inline int64_t pack_min(int64_t a, int64_t b)
 
 /* --- greedy orders --- */
 
+/* One pass over the buffers in some order, each put where it fits among those placed before. */
+enum pack_order { PACK_SIZE, PACK_DURATION, PACK_AREA, PACK_TIME, PACK_ORDER_COUNT };
+enum pack_gap { PACK_FIRST_GAP, PACK_BEST_GAP, PACK_GAP_COUNT };
+
+/* The name of an order with a gap rule: "size, first gap". */
+const char *pack_greedy_name(enum pack_order order, enum pack_gap gap);
+
 /* Fills `out` with the numbers of the items in the given order. */
 void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_order order,
                      unsigned *out);

@@ -121,9 +121,7 @@ static int read_header(struct reader *r)
         most += line.text[i] == ',';
     table->header = arena_alloc(&table->arena, sizeof *table->header);
     table->header->cells = arena_alloc(&table->arena, most * sizeof(struct cell));
-    int code = split_cells(r, line, table->header->cells, most, &table->column_count);
-    if (code)
-        return code;
+    TRY(split_cells(r, line, table->header->cells, most, &table->column_count));
     for (int c = 0; c < COLUMN_COUNT; c++) {
         r->at[c] = ABSENT;
         for (size_t i = 0; i < table->column_count; i++) {
@@ -166,16 +164,12 @@ static int read_number(struct reader *r, const struct pack_row *row, enum column
 
 static int read_buffer(struct reader *r, const struct pack_row *row, struct pack_buffer *b)
 {
-    int code = read_number(r, row, COLUMN_LOWER, &b->lower);
-    if (!code)
-        code = read_number(r, row, COLUMN_UPPER, &b->upper);
-    if (!code)
-        code = read_number(r, row, COLUMN_SIZE, &b->size);
+    TRY(read_number(r, row, COLUMN_LOWER, &b->lower));
+    TRY(read_number(r, row, COLUMN_UPPER, &b->upper));
+    TRY(read_number(r, row, COLUMN_SIZE, &b->size));
     b->alignment = 1;
-    if (!code && r->at[COLUMN_ALIGNMENT] != ABSENT)
-        code = read_number(r, row, COLUMN_ALIGNMENT, &b->alignment);
-    if (code)
-        return code;
+    if (r->at[COLUMN_ALIGNMENT] != ABSENT)
+        TRY(read_number(r, row, COLUMN_ALIGNMENT, &b->alignment));
     if (b->upper < b->lower)
         return FAIL(r, "upper is %lld, before lower, %lld; expected the end of a life after it",
                     (long long)b->upper, (long long)b->lower);
@@ -201,14 +195,11 @@ static int read_rows(struct reader *r)
         struct pack_buffer *buffer = &table->buffers[table->count];
         row->line = r->line;
         row->cells = arena_alloc(&table->arena, table->column_count * sizeof *row->cells);
-        int code = split_cells(r, line, row->cells, table->column_count, &cells);
-        if (!code && cells != table->column_count)
-            code = FAIL(r, "there are %zu cells; expected %zu, as in the first line", cells,
+        TRY(split_cells(r, line, row->cells, table->column_count, &cells));
+        if (cells != table->column_count)
+            return FAIL(r, "there are %zu cells; expected %zu, as in the first line", cells,
                         table->column_count);
-        if (!code)
-            code = read_buffer(r, row, buffer);
-        if (code)
-            return code;
+        TRY(read_buffer(r, row, buffer));
         if (buffer->size > PACK_HEIGHT_MOST - sum ||
             buffer->alignment > PACK_HEIGHT_MOST - sum - buffer->size)
             return FAIL(r, "sizes and alignments up to here add up to more than %lld",

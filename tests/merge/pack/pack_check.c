@@ -5,7 +5,6 @@
 
 #include "base/arena.h"
 #include "base/random.h"
-#include "merge/pack/pack_model.h"
 
 struct event {
     int64_t time;

@@ -2,7 +2,7 @@
 #ifndef GAMUT_TESTS_PACK_CHECK_H
 #define GAMUT_TESTS_PACK_CHECK_H
 
-#include "merge/pack/pack.h"
+#include "merge/pack/pack_model.h"
 
 /* The number of pairs of buffers that are alive at one time and overlap in memory (a pair counts
  * once for every interval at the start of which they do), and of offsets that are negative, not
