@@ -130,8 +130,8 @@ struct host_kernel {
 /* Text to build kernels from. */
 struct kernel_source {
     const char *name; /* the program's, for messages and caches */
-    /* Self-contained text in the device's language. Text and names must outlive the program: a variant
-     * of it may be compiled when it is first launched. */
+    /* Self-contained text in the device's language. Text and names must outlive the program: a
+     * variant of it may be compiled when it is first launched. */
     const char *text;
     size_t kernel_count;
     const char *const *kernel_names;

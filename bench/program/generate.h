@@ -17,9 +17,10 @@
  *   gamut_fill_<type>_<rank>    array to; scalar value; extents
  *   gamut_iota_<type>           array to; extent
  *
- * A GPU's compiler sees the text once for each variant of the kernel (enum kernel_variant): the device
- * defines GAMUT_VARIANT as its number. In every variant a thread computes what the body says for
- * its index, in the order that the body says. The variants differ in what they assume of a launch:
+ * A GPU's compiler sees the text once for each variant of the kernel (enum kernel_variant): the
+ * device defines GAMUT_VARIANT as its number. In every variant a thread computes what the body says
+ * for its index, in the order that the body says. The variants differ in what they assume of a
+ * launch:
  *
  *   KERNEL_ANY     nothing: indices have 64 bits, and a thread may stride over y and z
  *   KERNEL_NEAR    indices, and sums of index * stride in an array, fit 31 bits; the grid covers
@@ -50,7 +51,7 @@ struct kernels {
     unsigned count;
     const char *const *names;
     /* By kernel: how many neighbours in y (in x, if the rank is 1) one thread computes, one after
-     * the other, in the form KERNEL_APART. 1: only its own item. */
+     * the other, in the variant KERNEL_APART. 1: only its own item. */
     const unsigned *batches;
 };
 

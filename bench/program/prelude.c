@@ -6,8 +6,8 @@
  *
  * GAMUT_FOR goes through a dimension whose grid may be smaller than it. An OpenCL grid never is,
  * and a loop there would keep PoCL from vectorising over x (11 GB/s without, 1.7 GB/s with); a CUDA
- * grid has at most 65535 blocks in y and z. Grids of the forms KERNEL_NEAR and KERNEL_APART cover
- * the whole dimension.
+ * grid has at most 65535 blocks in y and z. Grids of the variants KERNEL_NEAR and KERNEL_APART
+ * cover the whole dimension.
  *
  * GAMUT_INT is the type of indices times strides: products of 64 bits take a GPU several
  * instructions each, and made a stencil on an H200 twice as slow as its memory. */
