@@ -59,7 +59,7 @@ const struct command command_report = {
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes =
-        "The page needs no scripts and no network. Beside it are the charts with their data and\n"
+        "The page needs no scripts and no network. Next to it are the charts with their data and\n"
         "copies of the files. The name of the page goes to stdout. Charts need gnuplot.\n",
     .run = report_command,
 };
