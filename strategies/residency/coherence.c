@@ -1,5 +1,5 @@
-/* Keeps the copies of a buffer coherent: which exist, whose contents are current, what moves from
- * where, and which commands wait for which. */
+/* Keeps the copies of a buffer coherent: makes them, records which are current, moves contents, and
+ * lets commands wait for each other. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +8,6 @@
 #include "base/text.h"
 #include "residency/device_group.h"
 
-/* Passes on what a member's driver returned, with the member's name in front of the message;
- * records a loss. */
 int group_member_said(struct device_group *g, unsigned member, int code, struct error *error)
 {
     if (!code)
@@ -28,21 +26,20 @@ static struct piece *piece_at(const struct buffer *b, uint64_t begin)
     return p;
 }
 
-/* ---- order: who waits for whom ------------------------------------------------------------------
+/* ---- order: which command waits for which -------------------------------------------------------
  *
  *   1. The commands of a lane run one after the other; lanes run side by side.
  *   2. Each piece of a buffer knows, for each copy and lane, the last command of the lane that read
  *      that copy and the last that wrote it. A command waits for the writers of what it uses and,
  *      if it writes, for the readers; it waits for no others. So both halves of a stencil go on
  *      together while their borders are exchanged.
- *   3. To wait is to make the lane wait for an event of the other lane, or, where the devices can't
- *      or the strategy does not ask for it, to let the host wait for the other lane.
- *   4. The program orders the lanes of different queues of the group, by waits of the host. Where
- *      it has not, and one of the two commands writes, the contents are undefined; check_order
- *      finds it.
+ *   3. A lane waits for an event of the other lane. Where the devices have no such events, or the
+ *      strategy does not use them, the host waits for the other lane instead.
+ *   4. The program orders different queues of the group by letting the host wait. If it does not,
+ *      and one of the two commands writes, the contents are undefined; check_order reports that.
  */
 
-/* By lane, the ticket of the last command that reads (or writes) the copy of a piece. */
+/* An array by lane: the ticket of the last command that reads (or writes) the copy of a piece. */
 static uint64_t *order_tickets(const struct device_group *g, struct piece *p, unsigned copy,
                                bool writes)
 {
@@ -180,8 +177,8 @@ static int after_piece(struct device_group *g, unsigned lane, struct piece *p, u
     return code;
 }
 
-/* The lane goes on after what uses the copy of [begin, end) on a member: its writers, and for a
- * command that writes its readers too. */
+/* Makes the lane wait for the writers of [begin, end) of a member's copy, and if `writes` for the
+ * readers too. */
 static int order_before(struct device_group *g, unsigned lane, const struct buffer *b,
                         unsigned copy, uint64_t begin, uint64_t end, bool writes,
                         struct error *error)
@@ -221,7 +218,7 @@ int order_check(const struct device_group *g, unsigned lane, const struct buffer
     return 0;
 }
 
-/* A command was given to the lane: *ticket receives its ticket. */
+/* Records that the lane was given a command; *ticket receives its ticket. */
 static int order_issued(struct device_group *g, unsigned lane, uint64_t *ticket,
                         struct error *error)
 {
@@ -255,7 +252,7 @@ int order_join(struct device_group *g, unsigned lane, unsigned other, struct err
     return g->lane_count ? wait_for(g, lane, other, g->lanes[other].issued, error) : 0;
 }
 
-/* The host waits until no lane but those of `copy` itself uses that copy of the buffer. */
+/* Lets the host wait until no lane of another member uses the copy on member `copy`. */
 static int order_wait_for_others(struct device_group *g, const struct buffer *b, unsigned copy,
                                  struct error *error)
 {
@@ -405,14 +402,13 @@ static void pieces_join(struct device_group *g, struct buffer *b, uint64_t begin
             p = p->next;
 }
 
-/* ---- migration: what moves, from where, and by which way ----------------------------------------
+/* ---- migration: what moves, from where, and by which route --------------------------------------
  *
  *   1. A piece moves if it has contents and the copy that is to be used is not current.
- *   2. It comes from the member that wrote it, or else (and always where whole memories move) from
- *      the first member whose copy is current.
- *   3. It goes directly, in the receiver's queue for transfers; or to the shadow on the host and
- *      from there. What the shadow has of the latest contents is not fetched again, and is still
- *      there when the device that it came from is lost.
+ *   2. It comes from the member that wrote it, or else from the first member whose copy is current.
+ *      Where whole memories have versions, it always comes from the first.
+ *   3. It goes directly, in the receiver's queue for transfers, or through the shadow on the host.
+ *      Latest contents in the shadow are not fetched again; they outlive a device that is lost.
  *   4. Neighbours that come from the same member go in one transfer.
  */
 
@@ -459,8 +455,8 @@ static void note_transfer(const struct device_group *g, unsigned lane, uint64_t 
         order_note(g, lane, ticket, p, copy, writes);
 }
 
-/* The part of the sender's copy that a direct transfer uses: what it reads, or, where the driver
- * may move the memory, all of it. */
+/* The part of the sender's copy that a direct transfer uses: the range that it reads, or the whole
+ * copy where the driver may move the memory. */
 static struct transfer taken(const struct device_group *g, const struct transfer *t)
 {
     const struct transfer all = {t->buffer, t->buffer->first, 0, t->buffer->bytes};
@@ -496,7 +492,7 @@ static int move_directly(struct device_group *g, const struct transfer *t, unsig
     return code;
 }
 
-/* Reads to the host, which waits for all earlier commands of the lane. */
+/* Reads to the host, which waits for all earlier commands of the member's lane. */
 static int fetch(struct device_group *g, const struct transfer *t, unsigned from, char *host,
                  struct error *error)
 {
@@ -569,7 +565,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Brings what is missing of [begin, end) to a member that has a copy. */
+/* Brings those contents of [begin, end) that are not current on a member to its copy. */
 static int migrate_to(struct device_group *g, struct buffer *b, unsigned member, uint64_t begin,
                       uint64_t end, struct error *error)
 {
@@ -678,8 +674,8 @@ static void note_read(struct device_group *g, const struct command *c, uint64_t 
         order_note(g, c->lane, ticket, p, c->member, false);
 }
 
-/* The writers are known by ranges under every strategy: they decide where commands run, which must
- * not depend on the strategy. */
+/* Writers are recorded by range under every strategy, because they decide where commands run, and
+ * that must not depend on the strategy. */
 static void note_write(struct device_group *g, const struct command *c, uint64_t ticket,
                        const struct use *u)
 {

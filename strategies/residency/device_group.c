@@ -1,5 +1,5 @@
-/* A group of devices as one device: every command finds its member, brings what it uses there,
- * waits for the commands that it must, and records what it changed. */
+/* A group of devices as one device. For every command the group picks the member, brings the
+ * contents there, waits for the commands that must come first, and records what was written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,7 +164,7 @@ static int group_build(struct device *device, const struct kernel_source *source
     return code;
 }
 
-/* Grows only where a launch has more arguments or arrays than any before. */
+/* Grows the two arrays for a launch that has more arguments or arrays than any before. */
 static void make_room(struct device_group *g, size_t argument_count, size_t use_count)
 {
     if (argument_count > g->argument_capacity) {
@@ -177,8 +177,8 @@ static void make_room(struct device_group *g, size_t argument_count, size_t use_
     }
 }
 
-/* The arguments with the member's memories. An argument may be the sum of a memory and an offset;
- * no kernel looks at that of an array of no bytes. */
+/* Replaces the group's memories among the arguments by the member's. An argument may be the sum of
+ * a memory and an offset; no kernel looks at the argument of an array of no bytes. */
 static void translate(struct device_group *g, unsigned member, const struct launch *launch,
                       size_t argument_count, const enum launch_arg_kind *kinds,
                       const union launch_value *arguments)
@@ -264,8 +264,8 @@ static int group_sync_queue(struct device *device, unsigned queue, struct error 
     return code;
 }
 
-/* The first member's clock, if its last mark can wait for all other members; else the sum of the
- * members' busy times, which followed each other. */
+/* Uses the first member's clock if its last mark can wait for all other members. Otherwise the time
+ * is the sum of the members' busy times, which followed each other. */
 static int group_mark(struct device *device, enum device_mark which, struct error *error)
 {
     struct device_group *g = self(device);

@@ -1,4 +1,4 @@
-/* What the two files of a device group share: device_group.c, which calls coherence.c. */
+/* The state of a device group, which its two files share: device_group.c calls coherence.c. */
 #ifndef GAMUT_RESIDENCY_DEVICE_GROUP_H
 #define GAMUT_RESIDENCY_DEVICE_GROUP_H
 
@@ -7,32 +7,32 @@
 
 enum {
     MEMBER_NONE = -1,
-    /* Stands for the copy that a buffer has on the host once its contents have gone through there.
-     */
+    /* Stands for the buffer's copy on the host, made when contents first move through the host. */
     HOST_SHADOW = RESIDENCY_MEMBERS_MAX,
-    /* The last commands of a lane that other lanes can wait for one by one. A wait for an earlier
-     * command waits for a later one instead. */
+    /* Each of a lane's last 64 commands has an event. A wait for an earlier command waits for a
+     * later one instead. */
     LANE_EVENTS = 64,
 };
 
-/* Commands that run one after the other: a queue of a member. Commands have tickets, from 1. */
+/* A lane is a queue of a member. Its commands run one after the other; their tickets count from 1.
+ */
 struct lane {
     unsigned member, member_queue;
-    unsigned queue; /* of the group, on whose behalf it runs */
-    uint64_t issued;
-    uint64_t completed; /* the host has waited for these */
+    unsigned queue;     /* the queue of the group that the lane serves */
+    uint64_t issued;    /* ticket of the last command */
+    uint64_t completed; /* ticket of the last command that the host has waited for */
     bool has_events;
     uint64_t events[LANE_EVENTS];
 };
 
-/* What a lane runs: the program's commands, or transfers, which may overtake them. */
+/* Kinds of lanes: for the program's commands, and for transfers, which may overtake them. */
 enum lane_work { LANE_COMMANDS, LANE_TRANSFERS, LANE_WORKS };
 
 struct member {
     struct device *device;
     const char *id;
     bool lost;
-    unsigned queue; /* the one that its commands go to now */
+    unsigned queue; /* the member's queue that its commands go to at present */
     uint64_t held_bytes;
 };
 
@@ -43,16 +43,17 @@ struct piece {
     uint32_t current; /* a bit for each member (and HOST_SHADOW) whose copy is current; 0: the piece
                        * has no contents */
     int writer;       /* the member whose command wrote it last, or MEMBER_NONE */
-    /* The last use of each copy by each lane: order_tickets. */
+    /* For each copy and lane, the ticket of the lane's last read and of its last write of the copy:
+     * order_tickets. */
     uint64_t tickets[];
 };
 
-/* What a handle of the group points to. */
+/* A memory of the group: its handle is the address of this struct. */
 struct buffer {
     struct buffer *next, *before;
     uint64_t bytes;
-    uint64_t memory[RESIDENCY_MEMBERS_MAX]; /* 0: no copy there */
-    char *shadow;                           /* all bytes, or NULL */
+    uint64_t memory[RESIDENCY_MEMBERS_MAX]; /* each member's copy; 0: none */
+    char *shadow;                           /* the copy on the host, of `bytes` bytes; or NULL */
     struct piece *first;
 };
 
@@ -72,7 +73,7 @@ struct device_group {
     unsigned count;
     struct member members[RESIDENCY_MEMBERS_MAX];
     unsigned queues, queue;
-    unsigned lane_count; /* 0: all members' commands are done when the calls return */
+    unsigned lane_count; /* 0: on every member, commands are done when the calls return */
     struct lane *lanes;
     uint64_t *known; /* [lane][other lane]: the ticket that the lane has waited for */
     struct slab pieces, buffers;
@@ -80,7 +81,7 @@ struct device_group {
     uint64_t capacity_bytes;
     struct residency_counts counts;
     size_t argument_capacity, use_capacity;
-    union launch_value *arguments; /* a launch's, with the member's memories */
+    union launch_value *arguments; /* arguments of a launch, with the member's memories */
     struct use *uses;
 };
 
@@ -96,8 +97,8 @@ static inline struct buffer *buffer_of(uint64_t handle)
 
 /* ---- coherence.c ---- */
 
-/* Passes on what a member's driver returned (`code`), with the member's name in front of the
- * message; records a loss. */
+/* Returns `code`, which a member's driver returned. Puts the member's name in front of the message,
+ * and marks the member as lost if `code` says so. */
 int group_member_said(struct device_group *g, unsigned member, int code, struct error *error);
 
 /* A new buffer without copies or contents. */
@@ -106,27 +107,29 @@ struct buffer *buffer_make(struct device_group *g, uint64_t bytes);
 int buffer_destroy(struct device_group *g, struct buffer *b, struct error *error);
 /* Makes the copy on a member if there is none. */
 int buffer_need(struct device_group *g, struct buffer *b, unsigned member, struct error *error);
-/* Cuts at begin and end, and returns the piece that begins at `begin`. */
+/* Cuts pieces at `begin` and `end`, and returns the piece that begins at `begin`. */
 struct piece *pieces_cut(struct device_group *g, struct buffer *b, uint64_t begin, uint64_t end);
-/* Makes one piece of all in [begin, end), with the latest of their tickets. */
+/* Makes one piece of [begin, end), with the latest ticket of the pieces that it replaces. */
 struct piece *pieces_merge(struct device_group *g, struct buffer *b, uint64_t begin, uint64_t end);
 
-/* Makes the lanes, and their events where the strategy uses them; order_close after a failure too.
- */
+/* Makes the lanes, and their events where the strategy uses them. The caller calls order_close,
+ * after a failure too. */
 int order_open(struct device_group *g, struct error *error);
+/* Destroys the lanes and their events. */
 void order_close(struct device_group *g);
 /* The lane of the group's current queue on a member. */
 unsigned order_lane(const struct device_group *g, unsigned member, enum lane_work work);
-/* Commands of the lane's member go to the lane from now on. */
+/* Later commands of the lane's member go to the lane. */
 int order_use(struct device_group *g, unsigned lane, struct error *error);
-/* ERR_PROGRAM if a lane of another queue of the group may still use these bytes, on whatever
- * member, and one of the two writes; where that is to be checked. */
+/* If check_order is set: ERR_PROGRAM if a lane of another queue of the group may still use these
+ * bytes, on any member, and one of the two writes. */
 int order_check(const struct device_group *g, unsigned lane, const struct buffer *b, uint64_t begin,
                 uint64_t end, bool writes, struct error *error);
-/* One lane goes on after all that were given to another. */
+/* Later commands of `lane` begin after all commands that were given to `other`. */
 int order_join(struct device_group *g, unsigned lane, unsigned other, struct error *error);
-/* The host has waited for a member, or for one lane. */
+/* Records that the host has waited for all lanes of a member. */
 void order_completed_member(struct device_group *g, unsigned member);
+/* Records that the host has waited for one lane. */
 void order_completed_lane(struct device_group *g, unsigned lane);
 
 /* A command of a member, and what it uses. */
@@ -140,14 +143,16 @@ static inline struct command command_on(const struct device_group *g, unsigned m
 {
     return (struct command){member, order_lane(g, member, LANE_COMMANDS), uses, use_count};
 }
-/* Where a command runs for which the program names no member. */
+/* The member that runs a command for which the program names none: the last writer of the contents
+ * read, or else of those overwritten, or else member 0. */
 unsigned command_member(const struct use *uses, size_t count);
-/* Whether the old contents count as void: only where the strategy keeps track of just these bytes.
- */
+/* Whether the command replaces the old contents, so that they need not move: only if the strategy
+ * keeps track of exactly these bytes. */
 bool use_replaces(const struct device_group *g, const struct use *u);
-/* Makes the copies that the command uses, brings their contents, and waits for what it must. */
+/* Makes the copies that the command uses, brings their contents, and waits for the commands that
+ * must come first. */
 int command_before(struct device_group *g, const struct command *c, struct error *error);
-/* `code` is what the member returned for the command. Records what the command does. */
+/* Records what the command reads and writes. `code` is the member's result for the command. */
 int command_after(struct device_group *g, const struct command *c, int code, struct error *error);
 
 /* Reads [begin, begin + bytes) to the host, from wherever it is current. Bytes without contents

@@ -23,25 +23,25 @@ static const struct option_spec versioned_options[] = {
                       .type = OPTION_CHOICE,
                       .fallback = "range",
                       .choices = "range|memory",
-                      .help = "what has a version: a range of bytes, or (as in PoCL) a memory"},
+                      .help = "versions are kept of ranges of bytes, or (as in PoCL) of memories"},
     [OPTION_CONTENTS] =
         {.name = "contents",
          .type = OPTION_CHOICE,
          .fallback = "needed",
          .choices = "needed|all",
          .help = "all: also move contents that a command replaces or that were never written"},
-    [OPTION_ROUTE] = {.name = "route",
-                      .type = OPTION_CHOICE,
-                      .fallback = "best",
-                      .choices = "best|direct|host",
-                      .help =
-                          "host: two hops, even where devices can copy from each other; direct: "
-                          "not even where that moves whole memories"},
+    [OPTION_ROUTE] =
+        {.name = "route",
+         .type = OPTION_CHOICE,
+         .fallback = "best",
+         .choices = "best|direct|host",
+         .help = "host: in two hops, even if the devices can copy from each other; direct: "
+                 "from device to device, even if that moves whole memories"},
     [OPTION_ORDER] = {.name = "order",
                       .type = OPTION_CHOICE,
                       .fallback = "events",
                       .choices = "events|wait",
-                      .help = "wait: the host waits instead of one device for another"},
+                      .help = "events: devices wait for each other; wait: the host waits instead"},
     {.name = NULL}};
 
 static const struct residency_strategy strategies[] = {
@@ -61,7 +61,7 @@ static const struct residency_strategy strategies[] = {
      NULL,
      {.shared = true}},
     {"versioned",
-     "lazy; only what is missing moves, from device to device, ordered by events",
+     "as lazy, but only the missing bytes move, from device to device, ordered by events",
      "PoCL's versions, for ranges of bytes",
      versioned_options,
      {.by_range = true, .shared = true, .discards = true, .route = ROUTE_BEST, .by_events = true}},

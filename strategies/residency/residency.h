@@ -6,9 +6,9 @@
  * which contents move when another member needs them, by which route, and who waits for whom.
  *
  * The model is PoCL's: contents have versions; a copy is current if its version is the latest one;
- * there are many readers and one writer; what has to move is found out when a command is enqueued,
- * and moves as soon as events allow. A version is only ever compared with the latest, so only the
- * set of members whose copies are current is stored.
+ * there are many readers and one writer. When a command is enqueued, the group finds out which
+ * contents have to move; they move as soon as events allow. A version is only ever compared with
+ * the latest, so only the set of members whose copies are current is stored.
  */
 #ifndef GAMUT_RESIDENCY_RESIDENCY_H
 #define GAMUT_RESIDENCY_RESIDENCY_H
@@ -22,8 +22,8 @@ enum { RESIDENCY_MEMBERS_MAX = 8, RESIDENCY_QUEUES_MAX = 4 };
 /* The route on which contents go to another member. */
 enum residency_route {
     ROUTE_HOST,   /* to the host and from there */
-    ROUTE_DIRECT, /* from member to member, where the devices can */
-    ROUTE_BEST,   /* likewise, unless that may move a whole memory for a part of it (peers_whole) */
+    ROUTE_DIRECT, /* from member to member, where the devices can copy so */
+    ROUTE_BEST,   /* as ROUTE_DIRECT, except where peers_whole: there as ROUTE_HOST */
 };
 
 /* What a strategy decides. */
@@ -45,28 +45,27 @@ struct residency_strategy {
 
 /* The strategies that exist; *count receives their number. */
 const struct residency_strategy *residency_list(size_t *count);
-/* Reads "versioned:grain=memory". ERR_USAGE says what there is. */
+/* Reads a strategy with its options: "versioned:grain=memory". ERR_USAGE names those that exist. */
 int residency_parse(const char *spec, struct residency *residency, struct error *error);
 
 struct residency_options {
     struct residency residency;
-    /* The members can copy from each other and wait for each other's events: device_open_all said
-     * so. */
+    /* The members can copy from each other and wait for each other's events, as device_open_all
+     * reports. */
     bool together;
-    unsigned queues; /* number of the group's queues, not ordered among each other; 0 is 1 */
-    /* Return ERR_PROGRAM for commands of different queues that use the same bytes, one of them
-     * writing, without a wait in between. Without this flag the contents are then undefined, as in
-     * OpenCL. */
+    unsigned queues; /* number of the group's queues, not ordered among each other; 0 means 1 */
+    /* Report two commands of different queues that use the same bytes, one of them writing, without
+     * a wait in between: ERR_PROGRAM. If not set, such contents are undefined, as in OpenCL. */
     bool check_order;
 };
 
-/* The device_info of the group that these members make: what all of them can, and the least of what
- * they have. ERR_UNSUPPORTED where they cannot be a group. */
+/* Fills in the device_info of a group of these members: the features that all of them have, and the
+ * smallest of their limits. ERR_UNSUPPORTED where they cannot be a group. */
 int residency_describe(const struct device_info *const *members, unsigned count,
                        struct device_info *info, struct error *error);
 
-/* Makes a group of open devices of one kernel language. The group owns them: it closes them with
- * itself, or at once if this fails. Member i is number i of `kernel ... on i`. Writes of the host
+/* Makes a group of open devices of one kernel language. The group owns them: they are closed with
+ * it, or at once if this call fails. Member i is number i of `kernel ... on i`. Writes of the host
  * go to member 0. Copies and fills run as launches with MEMBER_OF_CONTENTS do. */
 int residency_open(struct device *const *members, unsigned count,
                    const struct residency_options *options, struct device **group,
@@ -76,16 +75,17 @@ int residency_open(struct device *const *members, unsigned count,
  * 0: no limit. */
 void residency_limit(struct device *group, uint64_t bytes);
 
-/* Counts over all members since the group was opened. alloc, free and held: the driver calls for
- * copies and the bytes of these. A migration is what one transfer brings to a member; it counts
- * once if it goes through the host. */
+/* Counts over all members since the group was opened. alloc, free and refused: driver calls for
+ * copies. held: bytes of the copies. A migration is one transfer to a member; one that goes through
+ * the host counts once. */
 struct residency_counts {
     uint64_t alloc_count, alloc_ns, free_count, free_ns, refused_count;
     uint64_t held_bytes, peak_held_bytes;
     uint64_t migration_count, migration_bytes;
 };
+/* The group's counts; valid until the group is closed. */
 const struct residency_counts *residency_counts(const struct device *group);
-/* Restarts the peak from what is held now. */
+/* Sets peak_held_bytes to held_bytes. */
 void residency_reset_peak(struct device *group);
 /* The number of broken invariants of copies and contents. */
 unsigned residency_check(const struct device *group);
