@@ -23,14 +23,14 @@ const char *const device_heap_policy_names[DEVICE_HEAP_POLICIES] = {
     [DEVICE_HEAP_TLSF] = "tlsf",
 };
 
-/* A batch of so many is collected without asking the host for memory. */
+/* The size of a command, and the first capacity of a batch. */
 enum { COMMAND_BYTES = COMMAND_WORDS * 4, BATCH_COMMANDS = 256 };
 
 struct heap_memory {
     uint64_t handle, bytes;
 };
 
-/* An arena with its index, the slots that are its own, and the commands that wait for a submit. */
+/* An arena with its index, its own slots, and the commands that wait for a submit. */
 struct heap_arena {
     struct heap_memory words, index;
     uint32_t first_slot;
@@ -49,8 +49,8 @@ struct device_heap {
     enum device_heap_padding padding;
     uint32_t words, capacity, slots_each, slot_count, ring_commands;
     struct heap_memory slots, report, commands, pinned;
-    uint32_t *pinned_words; /* the host's address of `pinned`; NULL where there is none */
-    uint32_t ring_count;    /* commands of the ring in use since the last wait */
+    uint32_t *pinned_words; /* the host's address of `pinned`; NULL: there is no pinned memory */
+    uint32_t ring_count;    /* commands put into the ring since the last wait */
     uint8_t *taken;         /* by slot */
     uint64_t launches, waits;
     unsigned arena_count;
@@ -88,7 +88,7 @@ static void give_memory(struct device_heap *h, struct heap_memory *m)
     *m = (struct heap_memory){0};
 }
 
-/* A device that cannot pin memory has commands written instead, which waits. */
+/* If the device has no pinned memory, commands are written instead, and each write waits. */
 static int take_ring(struct device_heap *h, struct error *error)
 {
     uint64_t bytes = (uint64_t)h->ring_commands * COMMAND_BYTES;
@@ -114,7 +114,7 @@ static int take_memories(struct device_heap *h, uint64_t arena, struct error *er
         code = take_ring(h, error);
     for (unsigned i = 0; i < h->arena_count && !code; i++) {
         if (arena)
-            h->arenas[i].words.handle = arena; /* of no bytes: not ours to give back */
+            h->arenas[i].words.handle = arena; /* bytes stay 0: the caller frees it */
         else
             code = take_memory(h, &h->arenas[i].words, (uint64_t)h->words * 4, error);
         if (!code)
@@ -162,7 +162,7 @@ void device_heap_kernels_free(struct device_heap_kernels *k)
     free(k);
 }
 
-/* Sizes of what is asked for, checked. */
+/* The sizes that the options ask for, checked. */
 struct plan {
     uint64_t arenas, words, slots_each, capacity;
 };
@@ -175,7 +175,7 @@ static int plan_arenas(const struct device_info *info, const struct device_heap_
         most = info->max_alloc_bytes;
     if (o->arena_most_bytes && o->arena_most_bytes < most)
         most = o->arena_most_bytes;
-    if (o->arena) /* it is there, in one piece */
+    if (o->arena) /* the caller has allocated it in one piece */
         most = o->arena_bytes < words_most * 4 ? o->arena_bytes : 0;
     if (o->arena_bytes == 0 || o->arena_bytes % 4 || most < 4 || o->slots == 0)
         return error_set(error, ERR_USAGE,
@@ -235,7 +235,7 @@ void device_heap_close(struct device_heap *h)
 {
     if (!h)
         return;
-    if (h->pinned.bytes) { /* pinned memory must not go while a command reads it */
+    if (h->pinned.bytes) { /* a command may still read the pinned memory */
         h->ops->sync(h->device, NULL);
         h->ops->host_memory->free(h->device, MEMORY_PINNED, h->pinned.handle, h->pinned.bytes,
                                   NULL);
@@ -276,7 +276,7 @@ static void add_word(struct heap_arguments *a, uint32_t word)
     a->values[a->count++].u32 = word;
 }
 
-/* Index, arena and slots. */
+/* Adds index, arena and slots. */
 static void add_memories(struct heap_arguments *a, const struct device_heap *h,
                          const struct heap_arena *arena)
 {
@@ -285,7 +285,7 @@ static void add_memories(struct heap_arguments *a, const struct device_heap *h,
     add_memory(a, h->slots.handle);
 }
 
-/* What every kernel is given of the heap, in the order of heap_begin. */
+/* Adds the arguments that every kernel has for heap_begin, in its order. */
 static void add_sizes(struct heap_arguments *a, const struct device_heap *h)
 {
     add_word(a, h->words);
@@ -295,7 +295,7 @@ static void add_sizes(struct heap_arguments *a, const struct device_heap *h)
     add_word(a, h->padding);
 }
 
-/* Launches one group of so many items. */
+/* Launches one group of `items` work-items. */
 static int launch(struct device_heap *h, enum heap_kernel kernel, unsigned items,
                   const struct heap_arguments *a, struct error *error)
 {
@@ -310,7 +310,7 @@ static int launch(struct device_heap *h, enum heap_kernel kernel, unsigned items
 
 /* ---- a new start ---- */
 
-/* All slots are spare and the batches empty. */
+/* Makes all slots spare and all batches empty. */
 static void free_all_slots(struct device_heap *h)
 {
     memset(h->taken, 0, h->slot_count);
@@ -421,7 +421,7 @@ int device_heap_free(struct device_heap *h, uint32_t slot, struct error *error)
     return 0;
 }
 
-/* Room in the ring for as many as fit, at least one. */
+/* *room receives the number of commands that fit into the ring, at least 1; waits if it is full. */
 static int ring_room(struct device_heap *h, uint32_t *room, struct error *error)
 {
     int code = 0;
@@ -434,7 +434,7 @@ static int ring_room(struct device_heap *h, uint32_t *room, struct error *error)
     return code;
 }
 
-/* Brings commands to the device, after those in the ring that may still be read. */
+/* Brings commands to the device, after those in the ring that a kernel may still read. */
 static int send_commands(struct device_heap *h, const uint32_t *commands, uint32_t count,
                          struct error *error)
 {
@@ -534,7 +534,7 @@ int device_heap_compact(struct device_heap *h, struct error *error)
     return code;
 }
 
-/* Reads; what was submitted is done then, and the ring is free. */
+/* Reads device memory. All submitted commands are done afterwards, so the ring is free. */
 static int read_words(struct device_heap *h, uint32_t *words, uint64_t memory, uint64_t offset,
                       uint64_t bytes, struct error *error)
 {

@@ -1,5 +1,4 @@
-/* The kernels' text, compiled as C: what the host device runs, and what mirrors a heap elsewhere.
- */
+/* The kernels' text compiled as C, for the host device and for mirrors of a device's heap. */
 #include "device_heap/heap_kernels.h"
 
 #include <stdlib.h>

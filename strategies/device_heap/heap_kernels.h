@@ -18,7 +18,8 @@ enum heap_kernel {
 extern const char *const heap_kernel_names[HEAP_KERNELS];
 extern const struct host_kernel heap_host_kernels[HEAP_KERNELS];
 
-/* heap_layout.h, index.kernel, heap.kernel and walk.kernel; follows the prelude of a language. */
+/* The text of heap_layout.h, index.kernel, heap.kernel and walk.kernel. It goes after the prelude
+ * of a language. */
 extern const char kernel_text_device_heap[];
 
 /* A heap in memory of the host, and its kernels as functions. */
@@ -32,19 +33,23 @@ struct host_heap {
 /* Words of an index with `capacity` entries. */
 uint64_t heap_index_words(enum device_heap_policy policy, uint64_t capacity);
 
-/* Allocates zeros for index, arena and slots, by the other members, and runs host_heap_init. */
+/* Allocates zeroed index, arena and slots, of the sizes in the other members, and runs
+ * host_heap_init. */
 void host_heap_open(struct host_heap *heap);
-/* Frees them. */
+/* Frees index, arena and slots. */
 void host_heap_close(struct host_heap *heap);
 
-/* The kernels as functions. `index` and `slots` hold zeros before host_heap_init. */
+/* The four that follow are the kernels as functions. */
+/* Makes an empty heap; `index` and `slots` hold zeros before. */
 void host_heap_init(const struct host_heap *heap);
-/* counts may be NULL if counts_words is 0. */
+/* Carries out the commands, COMMAND_WORDS words each. `counts` may be NULL if counts_words is 0. */
 void host_heap_ops(const struct host_heap *heap, const uint32_t *commands, uint32_t command_count,
                    const uint32_t *counts, uint32_t counts_words);
-/* The arena must know every slot of [first_slot, end_slot) that was granted a block. */
+/* Checks the heap, as device_heap_check does for an arena. Every slot of [first_slot, end_slot)
+ * that holds a block must hold one of this arena. */
 void host_heap_check(const struct host_heap *heap, uint32_t first_slot, uint32_t end_slot,
                      uint32_t report[REPORT_WORDS]);
+/* Slides all blocks to the left and updates the slots. */
 void host_heap_compact(const struct host_heap *heap);
 
 #endif

@@ -46,7 +46,7 @@ enum device_heap_status {
  * of the arena on; block is 0 where there are none. */
 enum device_heap_slot_word {
     SLOT_BLOCK,  /* start of the payload */
-    SLOT_INDEX,  /* of the first element, if the arena is an array of elements */
+    SLOT_INDEX,  /* index of the first element, if the arena is an array of elements */
     SLOT_COUNT,  /* elements asked for */
     SLOT_STRIDE, /* words an element; 0: the slot is not in use */
     SLOT_WORDS
@@ -57,7 +57,7 @@ enum device_heap_command_word { COMMAND_DO, COMMAND_COUNT, COMMAND_STRIDE, COMMA
 enum device_heap_command {
     HEAP_FREE = 1 << 28,
     HEAP_ALLOC = 2 << 28,         /* COMMAND_COUNT elements */
-    HEAP_ALLOC_COUNTED = 3 << 28, /* as many as word COMMAND_COUNT of the array of counts says */
+    HEAP_ALLOC_COUNTED = 3 << 28, /* the number is word COMMAND_COUNT of the array of counts */
     HEAP_COMMAND_BITS = 7 << 28,
     HEAP_SLOTS_MAX = 1 << 28,
     HEAP_ALLOCATED = 1 << 30 /* in a block's first tag */
@@ -77,11 +77,11 @@ enum device_heap_header_word {
     HEAP_LIVE_WORDS, /* payload of allocated blocks: padding is in it, tags are not */
     HEAP_PEAK_LIVE_WORDS,
     HEAP_OPS,    /* commands carried out or refused */
-    HEAP_FAILED, /* of these, refused */
+    HEAP_FAILED, /* commands refused */
     HEAP_EMPTY_OPS,
     HEAP_VISITS, /* entries of the index that were looked at or moved: what an operation costs */
-    HEAP_SPARE,  /* lists: the first entry of those given back */
-    HEAP_FRESH,  /* lists: entries used at any time */
+    HEAP_SPARE,  /* lists: the first entry that was given back; 0: none */
+    HEAP_FRESH,  /* lists: number of entries that were ever in use */
     HEAP_LEVELS, /* lists: bit f is set where a list of level f has blocks */
     HEAP_HEADER_WORDS = 16
 };
@@ -101,7 +101,7 @@ enum {
     TLSF_ENTRY_WORDS = 4
 };
 
-/* What heap_check writes: how often each invariant does not hold, and what the walk met. */
+/* The words that heap_check writes: how often each invariant is broken, and what the walk met. */
 enum device_heap_report_word {
     REPORT_TAGS,     /* I1: a block's two sizes are equal */
     REPORT_WALK,     /* I2: blocks follow on each other from the first to the last word */
