@@ -59,7 +59,8 @@ const struct command command_report = {
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes =
-        "The page needs no scripts and no network. Next to it are the charts with their data and\n"
-        "copies of the files. The name of the page goes to stdout. Charts need gnuplot.\n",
+        "The report is a folder: the page index.html, charts/ with the charts and their data, and\n"
+        "data/ with copies of the files. Send the whole folder. The page needs no scripts and no\n"
+        "network. Its name goes to stdout. Charts need gnuplot.\n",
     .run = report_command,
 };

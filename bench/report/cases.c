@@ -1,5 +1,5 @@
-/* Everything one by one: the cases that are not ok, the table of all cases, and the rows of
- * experiments. */
+/* The sections that list single cases and rows: cases that are not ok, the table of all cases, the
+ * suite, and the rows of experiments. */
 #include <string.h>
 
 #include "base/text.h"
@@ -13,7 +13,7 @@
 #include "record/table/table_grid.h"
 #include "report/sections.h"
 
-/* A table of more rows is folded until the reader opens it. */
+/* OPEN_ROWS: a table of more rows is folded until the reader opens it. */
 enum { OPEN_ROWS = 120, WARNINGS_MOST = 500 };
 
 /* ---- not ok, or with a warning --------------------------------------------------------------- */
@@ -72,7 +72,7 @@ void section_failures(const struct page *page, const struct page_file *file)
     if (!failures && !warnings)
         return;
     page_section(page, file, "failed", "Discarded and failed",
-                 "A case that is not ok has no numbers on this page and counts in no mean.");
+                 "A case that is not ok has no numbers on this page, and no mean includes it.");
     if (failures)
         print_failures(page->out, cases);
     if (warnings)
@@ -114,7 +114,7 @@ static void print_metrics(FILE *out, const json_t *experiment)
     const char *name;
     json_t *metric, *parameter;
     size_t i;
-    fputs("<details><summary>What the columns are</summary>\n<dl>\n", out);
+    fputs("<details><summary>Meaning of the columns</summary>\n<dl>\n", out);
     json_array_foreach(json_object_get(experiment, "parameters"), i, parameter)
         html_print(out, "<dt>%s</dt><dd>%s</dd>\n", tree_get_text(parameter, "name"),
                    tree_get_text(parameter, "help"));

@@ -19,7 +19,7 @@ enum { CASES_MOST = 2000, SAMPLES_MOST = 3 };
 struct drawing {
     const struct page *page;
     const struct page_file *file;
-    const char *folder; /* of the charts */
+    const char *folder; /* the folder of the charts */
     FILE *out;
     size_t made; /* figures so far */
     bool no_gnuplot;
@@ -39,8 +39,8 @@ static void print_links(const struct drawing *drawing, const char *made)
     }
 }
 
-/* gnuplot's colours of paper, text, axes and grid for a screen that is dark; those of data stay. An
- * image does not see the style sheet of its page, so that each chart carries this. */
+/* Dark-screen colours for gnuplot's paper, text, axes and grid; the colours of data stay. An
+ * image does not see the style sheet of its page, so each chart carries these. */
 static const char dark_style[] =
     "\n<style>@media screen and (prefers-color-scheme:dark){"
     "[fill='#ffffff']{fill:#181c22}"
@@ -63,7 +63,7 @@ static int finish_svg(const char *path, unsigned *width, unsigned *height, struc
     const char *box = root ? strstr(root, "viewBox=\"") : NULL,
                *end = box ? strchr(box, '>') : NULL;
     if (!code && (!end || sscanf(box, "viewBox=\"0 0 %u %u", width, height) != 2))
-        code = error_set(error, ERR_PARSE, "gnuplot made no SVG image of it");
+        code = error_set(error, ERR_PARSE, "gnuplot did not write it as SVG");
     if (!code) {
         text_add_bytes(&finished, svg.data, (size_t)(end + 1 - svg.data));
         text_add_bytes(&finished, dark_style, sizeof dark_style - 1);
@@ -86,7 +86,7 @@ static void print_figure(struct drawing *drawing, const char *made, const char *
     print_links(drawing, made);
     fputs("</figcaption>\n", drawing->out);
     if (finish_svg(path.data, &width, &height, &error)) {
-        html_print(drawing->out, "<p class=\"bad\">This chart could not be put in: %s</p>",
+        html_print(drawing->out, "<p class=\"bad\">This chart could not be added: %s</p>",
                    error.text);
     } else {
         fputs("<div class=\"scroll\"><img src=\"", drawing->out);
@@ -159,7 +159,7 @@ static double excess_of(const struct chart_subject *of)
     return excess;
 }
 
-/* Draws the subjects with the most excess, the first first, and returns how many it drew. */
+/* Draws the subjects with the most excess, the largest first, and returns how many it drew. */
 static size_t draw_largest(struct drawing *drawing, const struct chart *chart,
                            const struct chart_subject *subjects, size_t count)
 {
@@ -180,7 +180,7 @@ static size_t draw_largest(struct drawing *drawing, const struct chart *chart,
     return drawing->made - made_before;
 }
 
-/* Draws a few pictures, folded, of a chart that would have too many. */
+/* Draws a few pictures of a chart that would have too many, folded. */
 static void draw_samples(struct drawing *drawing, const struct chart *chart, const char *device)
 {
     FILE *out = drawing->out;
@@ -194,7 +194,7 @@ static void draw_samples(struct drawing *drawing, const struct chart *chart, con
     drawing->out = out;
     if (made) {
         html_print(out,
-                   "<details><summary>%s: the %zu of %zu that hold most over the lower bound"
+                   "<details><summary>%s: the %zu of %zu with the most memory over the lower bound"
                    "</summary>\n<p class=\"about\">gamut plot --chart %s draws all.</p>\n",
                    chart->help, made, count, chart->name);
         fwrite(figures, 1, length, out);
@@ -243,7 +243,7 @@ void section_charts(const struct page *page, const struct page_file *file)
     if (!cases && !atlases && !experiments)
         return;
     text_add(&folder, "%s/charts", page->work);
-    mkdir(folder.data, 0777); /* where that fails, each chart says that it could not be made */
+    mkdir(folder.data, 0777); /* if this fails, each chart reports it */
     if (page->file_count > 1)
         text_add(&folder, "/%s", file->id);
     drawing.folder = folder.data;

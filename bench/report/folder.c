@@ -43,7 +43,7 @@ static bool is_report(const char *out)
 
 enum folder_state { FOLDER_MISSING, FOLDER_EMPTY, FOLDER_REPORT, FOLDER_OTHER, FOLDER_NONE };
 
-/* FOLDER_NONE: errno says what is in the way. */
+/* FOLDER_NONE: it cannot be opened as a folder; errno says why. */
 static enum folder_state state_of(const char *out)
 {
     DIR *folder = opendir(out);
@@ -57,8 +57,8 @@ static enum folder_state state_of(const char *out)
     return is_empty ? FOLDER_EMPTY : is_report(out) ? FOLDER_REPORT : FOLDER_OTHER;
 }
 
-/* A folder of another origin that is called like one of a report must not be lost, not even by
- * force. */
+/* Refuses a folder that has the name of a report's folder and another origin: replacing it would
+ * lose it, even with --force. */
 static int check_names_are_free(const char *out, struct error *error)
 {
     int code = 0;
@@ -110,7 +110,7 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
     if (state == FOLDER_OTHER && !force)
         return error_set(
             error, ERR_USAGE,
-            "%s has files in it and is no report of gamut: choose a new folder, or add the "
+            "%s holds files and is not a report of gamut: choose a new folder, or add the "
             "report to these files with --force",
             out);
     int code = state == FOLDER_OTHER ? check_names_are_free(out, error) : 0;
@@ -127,7 +127,7 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
     return 0;
 }
 
-/* Moves index.html or a folder of the report to `out`, in place of that of an older report. */
+/* Moves index.html or a folder of the report to `out` and replaces that of an older report. */
 static int folder_move(const char *work, const char *out, const char *name, struct error *error)
 {
     struct text from = {0}, to = {0};
@@ -150,7 +150,7 @@ int report_folder_finish(const char *work, const char *out, struct error *error)
     if (state == FOLDER_MISSING || state == FOLDER_EMPTY) {
         if (rename(work, out) == 0)
             return 0;
-        if (state == FOLDER_MISSING) /* else it may be a mount, or a link */
+        if (state == FOLDER_MISSING) /* an empty one may be a mount, or a link */
             return error_set(error, ERR_IO, "%s could not be made: %s", out, strerror(errno));
     }
     int code = 0;

@@ -1,4 +1,5 @@
-/* The folder of a report: nothing half-made is ever in it. */
+/* The folder of a report. The report is made in a folder next to it and moved there when it is
+ * finished. */
 #ifndef GAMUT_REPORT_FOLDER_H
 #define GAMUT_REPORT_FOLDER_H
 
@@ -10,7 +11,7 @@
 /* The tag in the head of index.html by which a folder is known as a report. */
 #define REPORT_MARK "<meta name=\"generator\" content=\"gamut report\""
 
-/* The folders of a report, beside its index.html. X(name, what it holds) */
+/* The folders that a report has in addition to index.html. X(name, what it holds) */
 #define REPORT_FOLDER_LIST(X)                                                                      \
     X(charts, "charts, their data and the scripts that draw them")                                 \
     X(data, "the result files")
@@ -19,10 +20,10 @@
  * Makes missing parents of `out`. ERR_USAGE unless `out` is missing, empty or a report, or `force`
  * is set; ERR_IO. */
 int report_folder_begin(const char *out, bool force, struct text *work, struct error *error);
-/* Moves the finished report to `out`: with one renaming where `out` is missing or empty, else
+/* Moves the finished report to `out`: with one rename if `out` is missing or empty, else
  * folder by folder, index.html last. Removes nothing but an older report. ERR_IO. */
 int report_folder_finish(const char *work, const char *out, struct error *error);
-/* Removes a folder and everything in it; for a report that could not be finished. */
+/* Removes a folder and everything in it, for a report that could not be finished. Ignores errors. */
 void report_folder_remove(const char *work);
 
 #endif

@@ -1,4 +1,5 @@
-/* At a glance: for each device, every workload under every configuration as a table of ratios. */
+/* The section that shows a result at a glance: for each device a table of ratios, a row a workload
+ * and a column a configuration. */
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ static void print_speedup(FILE *out, const json_t *ratio)
         fputs("<td class=\"soft\">–", out);
         return;
     }
-    /* Without an interval nothing is established, but a colour for what is twice is no claim. */
+    /* Without an interval nothing is established; a colour from a factor of 2 on is a hint. */
     print_shaded(out, median, isnan(lo) ? median >= 2 || median <= 0.5 : lo > 1 || hi < 1);
     html_print(out, "%.2f×", median);
     if (!isnan(lo))

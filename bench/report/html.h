@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* Like printf: the format is markup, and what is put into it is text, which html_text escapes. It
- * knows %s, %d, %zu, %f, %g, %e with flags, width and precision, and %%; any other conversion is a
+/* Like printf: the format is markup, and the arguments are text, which html_text escapes. It knows
+ * %s, %d, %zu, %f, %g, %e with flags, width and precision, and %%; any other conversion is a
  * bug of the caller and ends the process. */
 void html_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -13,8 +13,8 @@ void html_print(FILE *out, const char *format, ...) __attribute__((format(printf
  * characters that HTML forbids become U+FFFD. */
 void html_text(FILE *out, const char *text);
 
-/* Prints the path of a file of the report, relative to the page, as the value of href or src: all
- * but letters, digits and "/-._~" as %XX. */
+/* Prints the path of a file of the report, relative to the page, as the value of href or src.
+ * Bytes other than letters, digits and "/-._~" become %XX. */
 void html_path(FILE *out, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
-/* What was run, on what, and how to run it again: tiles with the figures that matter, the facts,
- * and the commands. */
+/* The sections about the run itself: tiles with the main figures, facts about machine and run, and
+ * the commands that repeat it. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void print_tile(FILE *out, const char *figure, const char *of)
     html_print(out, "<div class=\"tile\"><b>%s</b><span>%s</span></div>\n", figure, of);
 }
 
-/* The configuration with the best mean, of those that ran every case. */
+/* Prints the configuration with the best mean among those that ran every case. */
 static void print_best(FILE *out, const json_t *root, const char *device)
 {
     const json_t *best = NULL, *each;

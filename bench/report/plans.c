@@ -1,5 +1,5 @@
-/* What the merge sets of a result decided, and what they refused and why. A file keeps no
- * decisions, so that they are made again for the sizes of the datasets, which needs no device. */
+/* The section about merging: what each merge set of a result did, what it refused, and why. A file
+ * keeps no decisions, so they are made again for the sizes of the datasets, without a device. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,7 +123,7 @@ static void print_set(FILE *out, const struct merge_report *report, size_t i,
     fputs("</td></tr>\n", out);
 }
 
-/* Prints the rows of a program. An error where this build does not have it. */
+/* Prints the rows of a program. ERR_NOT_FOUND if this build does not have it. */
 static int plan_program(FILE *out, const struct catalogue *catalogue,
                         const struct merged_program *program, bool met[CONDITION_COUNT],
                         struct error *error)

@@ -15,14 +15,14 @@
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* The file without its folders, which are private to the machine that made the report. */
+/* The file's name without its folders, which are private to the machine that made the report. */
 static const char *name_in(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* Files of the same name, from different machines, get different copies. */
+/* Names the copy of a file. Files with the same name, from different machines, get different ones. */
 static void name_file(const struct page *page, struct page_file *file)
 {
     const char *name = name_in(file->path);

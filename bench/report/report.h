@@ -16,15 +16,15 @@
 struct report_options {
     const char *const *files; /* result files, at least one */
     size_t file_count;
-    const char *against; /* a result file to compare all with, or NULL */
+    const char *against; /* the base with which every file is compared, or NULL */
     const char *title;   /* NULL: the names of the first file's devices */
     const char *out;     /* the folder of the report */
     const char *scripts; /* the folder of gnuplot's scripts, see gnuplot_scripts */
-    bool force;          /* the folder may hold other files */
+    bool force;          /* write even into a folder that holds other files */
 };
 
-/* Makes the report. `out` does not change before everything is done. Where a chart cannot be drawn,
- * for want of gnuplot for one, the page says so. The errors of result_load, and ERR_USAGE and
+/* Makes the report. `out` does not change before everything is done. If a chart cannot be drawn, for
+ * example without gnuplot, the page says so. Returns the errors of result_load, and ERR_USAGE and
  * ERR_IO of report_folder_begin. */
 int report_make(const struct report_options *options, struct error *error);
 

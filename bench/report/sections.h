@@ -1,5 +1,5 @@
-/* The sections of a page, in their order. report.c alone goes through the lists; a section prints
- * nothing where it has nothing to say. */
+/* The sections of a page, in their order. Only report.c walks the lists. A section prints nothing
+ * if it has nothing to show. */
 #ifndef GAMUT_REPORT_SECTIONS_H
 #define GAMUT_REPORT_SECTIONS_H
 
@@ -24,9 +24,11 @@
     X(experiments)                                                                                 \
     X(reproduce)
 
+/* Prints the section. */
 #define X(name) void section_##name(const struct page *page);
 PAGE_SECTION_LIST(X)
 #undef X
+/* Prints the section of `file`. */
 #define X(name) void section_##name(const struct page *page, const struct page_file *file);
 FILE_SECTION_LIST(X)
 #undef X

@@ -1,4 +1,4 @@
-/* Whether the times can be trusted: how far the rounds of a case lie apart, the widest first. */
+/* The section about stability: how far apart the rounds of each case lie, the widest first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@ enum { SHOWN_MOST = 15, ROUNDS_MOST = 256 };
 
 struct spread {
     double half_width; /* the larger half of the interval, over the median */
-    double range;      /* from the fastest round to the slowest, likewise */
+    double range;      /* from the fastest round to the slowest, over the median */
     size_t count;
-    double rounds[ROUNDS_MOST]; /* medians over the median of the case, in their order */
+    double rounds[ROUNDS_MOST]; /* median of each round over that of the case */
 };
 
 static double half_width_of(const json_t *one)

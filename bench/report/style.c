@@ -1,7 +1,7 @@
-/* How a report looks. It is one column that fits a phone, and wide tables scroll in boxes of their
- * own. It is light or dark as the reader's system is set, and always light on paper. Blue means
- * better and vermilion worse, both of Wong's palette as in the charts, and never without a number or
- * a word that says so, too. */
+/* The style sheet of a report. The page is one column that fits a phone; wide tables scroll in boxes
+ * of their own. It is light or dark as the reader's system is set, and always light on paper. Blue
+ * means better and vermilion worse, both of Wong's palette as in the charts; a number or a word
+ * always says the same. */
 #include "report/page.h"
 
 /* clang-format off */
@@ -42,7 +42,7 @@ const char *const page_style[] = {
     ".tile span{color:var(--soft);font-size:.85rem;display:block;line-height:1.4;overflow-wrap:anywhere}",
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:3px 18px;margin:0;font-size:.94rem}",
     "dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere;min-width:0}",
-    /* A shadow marks the side on which a table goes on. */
+    /* A shadow marks the side on which the table continues. */
     ".scroll{overflow-x:auto;margin:.4rem 0;--fade:rgba(120,130,145,.45);background:",
     "linear-gradient(90deg,var(--card) 40%,transparent) 0 0/36px 100% no-repeat local,",
     "linear-gradient(-90deg,var(--card) 40%,transparent) 100% 0/36px 100% no-repeat local,",

@@ -1,5 +1,5 @@
-/* The verdict: a banner at the top of the page says if everything is as it should be, in the words
- * of the exit code, and a section shows what changed from the base. */
+/* The verdict: a banner at the top of the page says whether anything failed or became worse, as the
+ * exit code does, and a section shows the changes from the base. */
 #include <math.h>
 #include <string.h>
 
@@ -15,9 +15,10 @@
 enum { NAMED_MOST = 12, ROWS_MOST = 400, ROWS_OPEN = 60 };
 
 struct verdict {
-    size_t counts[CASE_STATUSES]; /* of the cases */
+    size_t counts[CASE_STATUSES]; /* cases by status */
     size_t cases, failed, unchecked;
-    size_t atlases, rows, failed_rows; /* rows are those of experiments */
+    size_t atlases;
+    size_t rows, failed_rows; /* rows of experiments */
 };
 
 static void count_rows(const json_t *experiments, struct verdict *v)
@@ -69,7 +70,7 @@ static void name_failure(FILE *out, const json_t *one_case)
     fputs("</li>\n", out);
 }
 
-/* Names the cases that failed, worst first, as far as there is room. */
+/* Names the first NAMED_MOST cases that failed, worst first. */
 static void name_failures(const struct page *page, size_t failed)
 {
     size_t named = 0, i;
@@ -134,7 +135,7 @@ static void open_for_cases(FILE *out, const struct verdict *v)
     else if (v->rows)
         open_banner(out, "good", "✓", "Every answer of the experiments was checked and right");
     else if (v->atlases)
-        open_banner(out, "good", "✓", "What driver calls cost; there are no cases");
+        open_banner(out, "good", "✓", "The cost of driver calls; there are no cases");
     else
         open_banner(out, "warn", "!", "Nothing was run");
 }
@@ -321,8 +322,8 @@ void section_comparison(const struct page *page)
         page, NULL, "comparison", "Compared with the base",
         "Exact counters must be equal. A time counts as slower or faster if its rounds "
         "establish a change beyond its limit, as the same if the whole interval lies within "
-        "the limit, and as unsure otherwise. Rows for all cases together show what a "
-        "strategy does to most of them and no single case can show.");
+        "the limit, and as unsure otherwise. A pooled row covers all cases of a "
+        "configuration: it shows a change that most of them share and no single case can show.");
     print_files(page->out, page->comparison);
     print_differences(page->out, page->comparison);
     print_means(page->out, page->comparison);

@@ -45,7 +45,7 @@ expect 0 "" report a.json --against a.json --out page
 has "^page/index.html$"
 [ -s page/index.html ] && [ -s page/data/a.json ] || fail "a report lacks its parts"
 mkdir other && echo mine >other/file
-expect 2 "other has files in it and is no report" report a.json --out other
+expect 2 "other holds files and is not a report" report a.json --out other
 expect 2 "did you mean speedup?" plot a.json --chart sppedup
 expect 2 "svg, png and dumb" plot a.json --term jpeg
 expect 2 "no atlas" plot a.json --chart atlas

@@ -359,7 +359,7 @@ static void charts_are_images_of_the_page(void **state)
         charts++;
     assert_true(charts >= 4 && charts % 2 == 0);
     assert_int_equal(check_charts(&box), charts);
-    assert_null(strstr(page, "could not be put in"));
+    assert_null(strstr(page, "could not be added"));
     assert_non_null(strstr(page, "<h1>two &lt;files&gt;</h1>"));
     assert_int_equal(
         shell("test -s %s/data/result.json -a -s %s/data/f2-result.json", box.out, box.out), 0);
