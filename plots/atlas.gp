@@ -1,4 +1,4 @@
-# What each method of getting memory costs by size: a panel each for alloc, first use and free. Lines are
+# The cost of each method of getting memory by size: a panel each for alloc, first use and free. Lines are
 # medians, bands go from p10 to p90, and the legend has the fit a + size / b.
 
 load "terminal.gp"

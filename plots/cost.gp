@@ -1,5 +1,5 @@
-# What a memory costs by its size: alloc, first use and free on an idle device. A line a method, with the fit
-# a + size / b in the legend, and dashed a copy of as many bytes.
+# The cost of a memory by its size: alloc, first use and free on an idle device. A line a method, with the fit
+# a + size / b in the legend. The dashed line is a copy of as many bytes.
 
 load "terminal.gp"
 

@@ -1,4 +1,4 @@
-# What each method of getting memory of unknown size takes and holds: a line a method, a panel a quantity. All
+# Time and bytes of each method of getting memory of unknown size: a line a method, a panel a quantity. All
 # axes but the first are logarithmic. The black line in a bar of bytes marks the bytes that were used.
 
 load "terminal.gp"

@@ -1,4 +1,4 @@
-# How long calls of the allocator take: the share of calls (y) that take at most so long (x, logarithmic). Panels
+# How long calls of the allocator take: the share of calls (y) that take at most this long (x, logarithmic). Panels
 # for alloc and free, cold and warm. Points mark p50, p99 and the longest call, and the key of each panel names them.
 
 panels = 4

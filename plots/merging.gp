@@ -1,4 +1,4 @@
-# What merging does under one strategy. Bars are the time of each merge set over that of none, by workload, on a
+# The effect of merging under one strategy. Bars are the time of each merge set over that of none, by workload, on a
 # log2 axis that starts at 1; short lines are the peak of requested bytes likewise. Below 1 is better.
 
 load "style.gp"

@@ -1,5 +1,5 @@
-# What merging takes off the peak of requested bytes: bars by workload, negative where the peak grew. A short line
-# marks the least live lower bound of all merge sets: no more than that can be taken off.
+# How much merging reduces the peak of requested bytes: bars by workload, negative where the peak grew. A short
+# line marks the least live lower bound of all merge sets: a larger reduction is impossible.
 
 load "style.gp"
 

@@ -1,4 +1,4 @@
-# Whether a run can be trusted: a point for each case and round, its time over the median of the case, in the order
+# The stability of a run: a point for each case and round, its time over the median of the case, in the order
 # of measurement. The steps are the median of each round, the band goes from p10 to p90 of its cases. There are two
 # scales, because a few points that are far off would hide the rest: all points above, those within 10 % below.
 

@@ -1,5 +1,5 @@
 # Time of a frame against the work queued in it: a panel for each amount of the host's own work. The dashed line is
-# what is claimed: the sum of the two with a read-back, the longer of the two without.
+# the claim: the sum of the two with a read-back, the longer of the two without.
 
 panels = words(works)
 key_height = 15 * (words(series) + 2)

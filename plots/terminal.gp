@@ -1,4 +1,4 @@
-# What to draw: an image that scales, one that every program shows, or text. A chart sets width and height, in points
+# The output: an image that scales, one that every program shows, or text. A chart sets width and height, in points
 # of the SVG, and evaluates open_file(f) for each f of terminals.
 
 set encoding utf8

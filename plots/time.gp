@@ -1,6 +1,6 @@
-# Where the time of a run goes: a stack for each configuration, over the slowest one of its workload. Colours stand
-# for the portions of the time, not for strategies. The line across a bar is how long the device was at work, by the
-# model.
+# The portions of a run's time: a stack for each configuration, over the slowest one of its workload. Colours stand
+# for the portions of the time, not for strategies. The line across a bar marks the time that the device was at work
+# by the model.
 
 load "terminal.gp"
 

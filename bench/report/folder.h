@@ -23,7 +23,7 @@ int report_folder_begin(const char *out, bool force, struct text *work, struct e
 /* Moves the finished report to `out`: with one rename if `out` is missing or empty, else
  * folder by folder, index.html last. Removes nothing but an older report. ERR_IO. */
 int report_folder_finish(const char *work, const char *out, struct error *error);
-/* Removes a folder and everything in it, for a report that could not be finished. Ignores errors. */
+/* Removes a folder and everything in it, after a report that could not be finished. */
 void report_folder_remove(const char *work);
 
 #endif

@@ -1,4 +1,4 @@
-/* Shared by the sections of a page: its data, and functions that print headings, tables and text. */
+/* Shared by the sections of a page: its data, and functions that print headings, tables, text. */
 #ifndef GAMUT_REPORT_PAGE_H
 #define GAMUT_REPORT_PAGE_H
 

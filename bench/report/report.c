@@ -22,7 +22,7 @@ static const char *name_in(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Names the copy of a file. Files with the same name, from different machines, get different ones. */
+/* Names the copy of a file. Equal names, from different machines, get different copies. */
 static void name_file(const struct page *page, struct page_file *file)
 {
     const char *name = name_in(file->path);

@@ -23,9 +23,9 @@ struct report_options {
     bool force;          /* write even into a folder that holds other files */
 };
 
-/* Makes the report. `out` does not change before everything is done. If a chart cannot be drawn, for
- * example without gnuplot, the page says so. Returns the errors of result_load, and ERR_USAGE and
- * ERR_IO of report_folder_begin. */
+/* Makes the report. `out` does not change before everything is done. If a chart cannot be drawn,
+ * for example without gnuplot, the page says so. Returns the errors of result_load, and ERR_USAGE
+ * and ERR_IO of report_folder_begin. */
 int report_make(const struct report_options *options, struct error *error);
 
 #endif

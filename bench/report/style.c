@@ -1,5 +1,5 @@
-/* The style sheet of a report. The page is one column that fits a phone; wide tables scroll in boxes
- * of their own. It is light or dark as the reader's system is set, and always light on paper. Blue
+/* The style sheet of a report. One column fits a phone; wide tables scroll in boxes of their own.
+ * It is light or dark as the reader's system is set, and always light on paper. Blue
  * means better and vermilion worse, both of Wong's palette as in the charts; a number or a word
  * always says the same. */
 #include "report/page.h"

@@ -496,7 +496,7 @@ static void a_folder_is_a_whole_report_or_left_alone(void **state)
     /* Something else is no report. */
     assert_int_equal(shell("echo '<html>' >%s/index.html", box.out), 0);
     assert_int_equal(report(&box, false, &error), ERR_USAGE);
-    assert_non_null(strstr(error.text, "is no report of gamut"));
+    assert_non_null(strstr(error.text, "is not a report of gamut"));
     assert_int_equal(report(&box, true, &error), ERR_USAGE); /* its data/ may be somebody's */
     assert_non_null(strstr(error.text, "does not belong to a report"));
     assert_int_equal(shell("rm -r %s/data %s/charts 2>/dev/null; grep -q '^<html>' %s/index.html",

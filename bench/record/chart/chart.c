@@ -116,9 +116,9 @@ int chart_write(const struct chart *chart, const struct chart_subject *of, FILE 
 
 /* A chart in memory. A chart that cannot be made leaves nothing on disk. */
 struct drawing {
-    struct text name;   /* of its files, without an ending */
-    struct text data;   /* of the .dat */
-    struct text script; /* of the .gp */
+    struct text name;   /* name of its files, without an ending */
+    struct text data;   /* contents of the .dat file */
+    struct text script; /* contents of the .gp file */
 };
 
 static int make_drawing(const struct chart *chart, const struct chart_subject *of,
@@ -137,8 +137,8 @@ static int make_drawing(const struct chart *chart, const struct chart_subject *o
     return code;
 }
 
-/* Puts the files into the folder and runs gnuplot there. Where the chart goes to the terminal
- * alone, `in_passing`, the files are removed again. */
+/* Puts the files into the folder and runs gnuplot there. `in_passing`: the chart goes to the
+ * terminal alone, and the files are removed again. */
 static int draw_in(const char *folder, bool in_passing, const struct drawing *drawing,
                    const struct chart_options *options, struct error *error)
 {

@@ -1,4 +1,4 @@
-/* Charts of a result: gamut writes numbers into a data file, and a script, and runs gnuplot on both.
+/* Charts of a result. For each, gamut writes a data file and a script, and runs gnuplot on them.
  *
  * A chart is made of three things: a writer, in one of the files chart_*.c, which decides what
  * numbers it shows; a script of the chart's name, plots/<name>.gp, which alone decides how it
@@ -21,22 +21,22 @@ enum chart_scope { CHART_OF_DEVICE, CHART_OF_STRATEGY, CHART_OF_WORKLOAD };
 struct chart_subject {
     const json_t *root;             /* the result */
     const char *device;             /* a case key's `device` */
-    const char *strategy;           /* of a CHART_OF_STRATEGY, else NULL */
-    const char *workload, *dataset; /* of a CHART_OF_WORKLOAD, else NULL */
+    const char *strategy;           /* for CHART_OF_STRATEGY, else NULL */
+    const char *workload, *dataset; /* for CHART_OF_WORKLOAD, else NULL */
 };
 
 struct chart {
-    const char *name; /* also of its script, and the beginning of its files' names */
+    const char *name; /* also the name of its script, and the beginning of its files' names */
     const char *help; /* one line, the title of the chart in lists and reports */
     enum chart_scope scope;
-    bool on_request; /* drawn only when asked for by name: there would be too many pictures */
+    bool on_request; /* drawn only if named with --chart: it has too many pictures */
     /* Writes the data, and adds the variables that the script reads (gnuplot.h); the script puts
-     * the variable `note` after the caption. ERR_NOT_FOUND where the result has nothing to show:
-     * the message says what it lacks. ERR_USAGE where there is more than one picture can show: the
-     * message says how to choose. */
+     * the variable `note` after the caption. ERR_NOT_FOUND if the result has nothing to show:
+     * the message says what it lacks. ERR_USAGE if one picture cannot show everything: the message
+     * says how to choose. */
     int (*write)(const struct chart *chart, const struct chart_subject *of, FILE *data,
                  struct text *variables, struct error *error);
-    const void *detail; /* what a writer of several charts has to know of this one; else NULL */
+    const void *detail; /* settings of this chart, for a writer of several charts; else NULL */
 };
 
 /* The charts, in the order in which they are listed and drawn. */
@@ -65,7 +65,7 @@ struct chart {
 CHART_LIST(X)
 #undef X
 
-/* The i-th chart; NULL after the last. */
+/* The chart with index i, from 0; NULL after the last. */
 const struct chart *chart_at(size_t i);
 /* Finds a chart by its name. The message of ERR_NOT_FOUND names the nearest one and all others. */
 int chart_find(const char *name, const struct chart **chart, struct error *error);
@@ -84,8 +84,8 @@ int chart_write(const struct chart *chart, const struct chart_subject *of, FILE 
 struct chart_options {
     const char *scripts;   /* the folder plots/ */
     const char *folder;    /* for the files; chart_draw makes it if it is missing */
-    const char *terminals; /* "svg png dumb" or fewer of them, separated by spaces */
-    unsigned columns;      /* of the text terminal, for dumb */
+    const char *terminals; /* any of "svg", "png" and "dumb", separated by spaces */
+    unsigned columns;      /* width of the text terminal, for dumb */
 };
 
 /* Writes <folder>/<chart>-<device>[-…].dat and .gp and runs gnuplot, which puts the images into the

@@ -1,11 +1,11 @@
-/* The charts of an atlas: what memory costs by its size, a line for each method of getting it. */
+/* The charts of an atlas: the cost of memory by its size, a line for each method of getting it. */
 #include <math.h>
 #include <string.h>
 
 #include "record/chart/gnuplot.h"
 #include "record/table/atlas_table.h"
 
-/* Was it measured, and with no other memory alive? */
+/* Was the point measured, and with no other memory alive? */
 static bool is_shown(const struct atlas_point *point)
 {
     return point->sample_count > 0 && point->live_count == 0 && point->bytes > 0;
@@ -205,7 +205,8 @@ static int cost_write(const struct chart *chart, const struct chart_subject *of,
 
 const struct chart chart_cost = {
     .name = "cost",
-    .help = "what a memory costs from alloc to free by its size, beside a copy of as many bytes",
+    .help =
+        "cost of a memory from alloc to free by its size, compared with a copy of as many bytes",
     .scope = CHART_OF_DEVICE,
     .write = cost_write,
 };

@@ -12,7 +12,7 @@
 /* A chart's `detail`: the experiment that it shows. */
 struct shown {
     const char *name;    /* "heap-ops" */
-    const char *options; /* what the command that runs it needs besides: "" or " -D host" */
+    const char *options; /* options of the command that runs it: "" or " -D host" */
 };
 
 static const json_t *experiment_of(const struct chart *chart, const struct chart_subject *of)
@@ -38,7 +38,7 @@ static const json_t *next_row(const json_t *experiment, size_t *i)
     return NULL;
 }
 
-/* What rows are called in a chart: one or two of their parameters. */
+/* The name of a row in a chart: one or two of its parameters. */
 struct name_of {
     const char *first, *second; /* the second may be NULL */
 };
@@ -58,7 +58,7 @@ static void add_name(const json_t *row, struct name_of name, struct text *out)
         else if (strcmp(word, "-") != 0 && strcmp(word, "tight") != 0)
             text_add(out, "%s%s", before, word);
     }
-    text_add(out, "%s", ""); /* a text even without a word */
+    text_add(out, "%s", ""); /* data must not be NULL */
 }
 
 /* The names of all rows, each once. */
@@ -196,7 +196,8 @@ static void print_isosurface_row(const json_t *row, size_t number, FILE *out)
 {
     static const char *const metrics[] = {"frame_ns", "blocked_ns", "peak_reserved_bytes",
                                           "peak_used_bytes"};
-    static const char *const units[] = {"ns", "ns", "bytes"}; /* of those that are texts, too */
+    static const char *const units[] = {"ns", "ns",
+                                        "bytes"}; /* units of those that are printed as texts too */
     const bool is_ok = case_is_ok(row);
     struct text name = {0};
     add_name(row, (struct name_of){"method", "strategy"}, &name);

@@ -25,7 +25,7 @@ enum { NUMBERS_MOST = 4, BARS_MOST = 24 };
 
 struct bars {
     struct matrix_rules rules;
-    const char *numbers; /* their names */
+    const char *numbers; /* names of the numbers */
     size_t count;
     void (*of_cell)(const struct matrix *m, size_t row, size_t column, double number[NUMBERS_MOST]);
 };
@@ -135,11 +135,11 @@ const struct chart chart_peak_memory = {
 
 /* ---- peak_reduction: what merging takes off the peak of the bytes that a program asks for ----
  *
- * A column is a merge set (and release policy), its numbers are over the program as written, freed
- * at last use. The bytes asked for are the same under every strategy, so one case of them stands
- * for all. `reduction` is 1 - peak / peak of the program as written. `bound` is what it would be at
- * the least live lower bound that any merge set of the file has for the program: the bound of a
- * merge set itself is no aim, because merged arrays live as long as the longest-lived of them. */
+ * A column is a merge set (and release policy). Its numbers are over the program as written, freed
+ * at last use. Every strategy gets the same requests, so one strategy's case stands for all.
+ * `reduction` is 1 - peak / peak of the program as written. `bound` is the reduction at the least
+ * live lower bound that any merge set of the file has for the program. The bound of a merge set
+ * itself is no aim, because merged arrays live as long as the longest-lived of them. */
 
 static const char requested[] = "peak_requested_bytes";
 
@@ -149,7 +149,7 @@ static bool is_as_written(const json_t *one_case)
     return case_is_unmerged(one_case) && strcmp(release, "last-use") == 0;
 }
 
-/* What the cases of one workload and dataset have in common; NaN where it is not known. */
+/* Peaks that the cases of one workload and dataset share; NaN if unknown. */
 struct common {
     double unmerged; /* the peak of the program as written */
     double bound;    /* the least lower bound */
@@ -214,7 +214,7 @@ static const struct bars peak_reduction_bars = {
 
 const struct chart chart_peak_reduction = {
     .name = "peak_reduction",
-    .help = "how much merging takes off the peak of requested bytes, and what is left to take",
+    .help = "reduction of the peak of requested bytes by merging, and the largest one possible",
     .scope = CHART_OF_DEVICE,
     .write = bars_write,
     .detail = &peak_reduction_bars,
@@ -373,7 +373,7 @@ static int cells_write(const struct chart *chart, const struct chart_subject *of
 
 const struct chart chart_matrix = {
     .name = "matrix",
-    .help = "speed-up over raw as a matrix of workloads and ways to run",
+    .help = "speed-up over raw as a matrix of workloads and configurations",
     .scope = CHART_OF_DEVICE,
     .write = cells_write,
     .detail = &(const struct cells){.has_mean = true, .value = cell_speedup},
@@ -381,7 +381,7 @@ const struct chart chart_matrix = {
 
 const struct chart chart_matrix_memory = {
     .name = "matrix_memory",
-    .help = "peak reserved memory over that of raw as a matrix of workloads and ways to run",
+    .help = "peak reserved memory over that of raw as a matrix of workloads and configurations",
     .scope = CHART_OF_DEVICE,
     .write = cells_write,
     .detail = &(const struct cells){.value = cell_memory},

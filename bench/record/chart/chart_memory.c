@@ -13,8 +13,8 @@
 /* ---- panels --------------------------------------------------------------------------------- */
 
 struct memory_panel {
-    const json_t *memory; /* of the case; borrowed */
-    struct text title;    /* "pool", "pool best": what differs between cases of the device */
+    const json_t *memory; /* the case's member `memory`; borrowed */
+    struct text title;    /* "pool", "pool best": the members that differ between cases */
 };
 
 struct memory_panels {
@@ -70,7 +70,7 @@ static void memory_panels_variables(const struct memory_panels *panels,
     if (*more)
         text_add(&note, "; %s", more);
     if (panels->left_out)
-        text_add(&note, "; %zu more ways to run are not shown", panels->left_out);
+        text_add(&note, "; %zu more configurations are not shown", panels->left_out);
     gnuplot_variable(out, "series", series.data);
     gnuplot_variable(out, "what", what.data);
     gnuplot_variable(out, "note", note.length ? note.data : "");
@@ -187,9 +187,9 @@ const struct chart chart_memory_timeline = {
 
 /* ---- address_map: where blocks lie and how long they live, and the arrays in them ------------
  *
- * Addresses within a memory are true. Memories themselves are laid out where there is room for as
- * long as they are held, because what a driver calls an address may be none. The size of a memory
- * is not known either: it counts as far as its blocks reach.
+ * Addresses within a memory are true. The memories themselves are placed where there is room while
+ * they are held, because a driver's handle need not be an address. The size of a memory is not
+ * known either: it counts as far as its blocks reach.
  *
  *   block 0: a line a panel: number, title, steps
  *   then four blocks a panel: memories, blocks, arrays, and the bytes that two arrays use at the
@@ -204,7 +204,7 @@ struct box {
     double born, died, from, to;
 };
 
-/* A memory from its first block until the driver has it back. */
+/* A memory from its first block until it is returned to the driver. */
 struct extent {
     double born, died, bytes;
     double base; /* its address in the picture; NaN: not yet known */
@@ -249,7 +249,7 @@ static void find_extents(struct layout *l)
     }
 }
 
-/* The lowest address at which no other memory lies that lives at the same time. */
+/* The lowest address that is free while the memory lives. */
 static double base_for(const struct layout *l, const struct extent *e)
 {
     double base = 0;

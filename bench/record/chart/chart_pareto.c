@@ -1,8 +1,8 @@
-/* Time against memory, a panel a workload: which configurations are worth choosing. A case is on
- * the front if no other case of its panel is at least as good in both and better in one.
+/* Time against memory, a panel a workload: shows which configurations are worth choosing. A case is
+ * on the front if no other case of its panel is at least as good in both and better in one.
  *
- * Times are over the fastest of the panel, peaks of reserved memory over the least live lower bound
- * of the panel: merge sets have bounds of their own, and over these they would all look alike.
+ * Times are over the fastest of the panel. Peaks of reserved memory are over the least live lower
+ * bound of the panel: over the bound of their own merge set they would all look alike.
  *
  * Block 0: panel and label. Then two blocks a panel: its points and its front by time,
  *     time memory strategy on_front name
@@ -33,7 +33,7 @@ struct panel {
 
 struct pareto {
     struct labels panels, strategies;
-    struct panel *panel; /* one a label */
+    struct panel *panel; /* a panel for each label */
 };
 
 static bool dominates(const struct point *a, const struct point *b)

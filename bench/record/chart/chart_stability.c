@@ -1,6 +1,6 @@
-/* Whether a run can be trusted: the time of each case in each round over its median of all rounds,
- * in the order of measurement. Drift bends all of them, a disturbance lifts those of one moment,
- * and a case that is noisy by nature scatters alone.
+/* The stability of a run: the time of each case in each round over its median of all rounds, in the
+ * order of measurement. Drift bends all cases, a disturbance lifts those of one moment, and a case
+ * that is noisy by nature scatters alone.
  *
  * Block 0, a line a round, of all its cases:
  *     round median p10 p90
@@ -8,8 +8,8 @@
  *     when deviation spread_lo spread_hi name
  * where `when` is the round and, as its fraction, the position within the round; `deviation` is 0
  * for the case's own median; the spread is from p10 to p90 of the round's samples of the case; and
- * the few that are farthest have names. The file does not record clock rates, so that the chart
- * cannot show them.
+ * the few that are farthest have names. The file does not record clock rates, so the chart cannot
+ * show them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "record/chart/gnuplot.h"
 #include "record/statistics/statistics.h"
 
-/* How many of the farthest marks have names, and how far off they must be. */
+/* The farthest NAMED marks have names if they are farther off than far_off. */
 enum { NAMED = 6 };
 static const double far_off = 0.05;
 

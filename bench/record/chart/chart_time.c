@@ -1,15 +1,15 @@
-/* Where the time of a run goes: a row for each case, the portions of its wall time side by side.
+/* The portions of a run's wall time side by side, a row for each case.
  *
- * Only what the file knows is a portion. Driver calls are timed on the host's clock. Kernels and
- * copies are, too, on the host device; elsewhere they pass on a clock of their own, in parallel. A
- * free that waits for kernels takes their time; where there is a model of the case, the waiting is
- * a portion of its own, as is the strategy's own time. What is left is the rest. Each portion is a
- * median of its own, so that their sum can be a little more than the whole.
+ * A portion is a time that the file records. Driver calls are timed on the host's clock, and so are
+ * kernels and copies on the host device; on other devices these run in parallel, on the device's
+ * clock, and are no portion. A free that waits for kernels includes their time. If the case has a
+ * model, that waiting is a portion of its own, and so is the strategy's own time. The remaining
+ * time is the rest. Each portion is a median of its own, so their sum can be a little more than the whole.
  *
- * Block 0: row, its label, the wall time as text, and where that stands (-1: the name of a
- * workload). One block a portion, over the slowest case of the workload:
+ * Block 0: row, its label, the wall time as text, and its position (-1: the name of a workload).
+ * One block a portion, over the slowest case of the workload:
  *     row from to ns
- * and a last one, of how long the device was at work by the model: row of_slowest ns.
+ * Last block, the time that the device was at work by the model: row of_slowest ns.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static const char *const titles[] = {
 #undef X
 };
 
-/* A picture cannot show more rows. */
+/* The most rows that a picture can show. */
 enum { ROWS_MOST = 420 };
 
 static bool is_host(const struct chart_subject *of)
@@ -66,7 +66,7 @@ static void split_time(const struct chart_subject *of, const json_t *one_case, d
     ns[PORTION_FREE] = or_zero(case_stat(one_case, "driver_free_ns", "median"));
     ns[PORTION_TOUCH] = or_zero(case_stat(one_case, "driver_touch_ns", "median"));
     ns[PORTION_STRATEGY] = or_zero(tree_get_number(model, "allocator_ns"));
-    /* Only frees wait; the model may have them wait for longer than they were measured to take. */
+    /* Only frees wait. The model may predict a longer wait than the measured free. */
     ns[PORTION_WAITING] = fmin(or_zero(tree_get_number(model, "waiting_ns")), ns[PORTION_FREE]);
     ns[PORTION_FREE] -= ns[PORTION_WAITING];
     ns[PORTION_REST] = 0;
@@ -82,14 +82,14 @@ struct row {
     const json_t *one_case; /* NULL: the row is a workload's name */
     double slowest;         /* wall time of the slowest case of the workload */
     double ns[PORTIONS];    /* all 0 where the case has no time */
-    size_t column, above;   /* where it stands: below `above` rows of its column */
+    size_t column, above;   /* its position: below `above` rows of its column */
 };
 
 /* The rows stand below each other in one to three columns. */
 struct rows {
     size_t count, columns, per_column;
     struct row *row;
-    bool has[PORTIONS]; /* some case has it; only those stand in the legend */
+    bool has[PORTIONS]; /* some case has this portion; only these are in the legend */
 };
 
 static void add_row(struct rows *rows, const char *label, const json_t *one_case, double slowest)
@@ -182,7 +182,7 @@ static void print_portion(const struct rows *rows, const struct row *row, int po
                 (before + row->ns[portion]) / row->slowest, row->ns[portion]);
 }
 
-/* How long the device was at work, by the model; NaN where there is none. */
+/* The time that the device was at work by the model; NaN without a model. */
 static double model_ns(const struct chart_subject *of, const struct row *row)
 {
     const json_t *model = json_object_get(row->one_case, "model");
@@ -270,7 +270,7 @@ static int time_write(const struct chart *chart, const struct chart_subject *of,
 
 const struct chart chart_time = {
     .name = "time",
-    .help = "where the wall time goes: driver calls, and what the file knows of the rest, by case",
+    .help = "portions of the wall time by case: driver calls, and the others that the file records",
     .scope = CHART_OF_DEVICE,
     .write = time_write,
 };

@@ -81,7 +81,7 @@ void gnuplot_labels(struct text *out, const char *name, const struct labels *lab
 void gnuplot_matrix_variables(const struct matrix *matrix, struct text *out)
 {
     struct text note = {0};
-    for (size_t i = 0; i < matrix->skipped.count; i++) /* none of whose cases was run */
+    for (size_t i = 0; i < matrix->skipped.count; i++) /* configurations without a run case */
         if (labels_find(&matrix->columns, matrix->skipped.name[i]) == matrix->columns.count)
             text_add(&note, "%s%s", note.length ? ", " : "; skipped: ", matrix->skipped.name[i]);
     gnuplot_labels(out, "series", &matrix->columns);
@@ -124,7 +124,7 @@ void gnuplot_scripts(struct text *folder)
     text_add(folder, "%s/../share/gamut/plots", binary_folder);
 }
 
-/* Adds a script, and in place of each line `load "NAME.gp"` that script. */
+/* Adds a script, with each line `load "NAME.gp"` replaced by that script. */
 static int add_script(const char *folder, const char *file, struct text *out, struct error *error)
 {
     struct text path = {0}, script = {0};
@@ -168,8 +168,8 @@ static void read_all(int from, struct text *out)
             text_add_bytes(out, bytes, (size_t)got);
 }
 
-/* Runs gnuplot. The error quotes what it printed; what it prints where it succeeds is dropped, for
- * it warns of things that are as they should be, such as a panel without points. */
+/* Runs gnuplot. If it fails, the error quotes its output. If it succeeds, the output is dropped: it
+ * warns of harmless things, such as a panel without points. */
 static int gnuplot_start(char *const argv[], const char *script, struct error *error)
 {
     posix_spawn_file_actions_t actions;
@@ -199,7 +199,7 @@ static int gnuplot_start(char *const argv[], const char *script, struct error *e
         code = error_set(error, ERR_IO, "gnuplot could not be run: %s", strerror(failed));
     else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         code = error_set(error, ERR_IO, "gnuplot failed on %s: %s", script,
-                         printed.data ? printed.data : "it does not say why");
+                         printed.data ? printed.data : "it printed no reason");
     text_free(&printed);
     return code;
 }

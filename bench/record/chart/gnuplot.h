@@ -1,4 +1,4 @@
-/* Everything that charts and gnuplot say to each other: data, variables, the script, a run. */
+/* The interface between charts and gnuplot: data, variables, scripts, and running gnuplot. */
 #ifndef GAMUT_RECORD_CHART_GNUPLOT_H
 #define GAMUT_RECORD_CHART_GNUPLOT_H
 
@@ -13,12 +13,12 @@
 /* Writes a space and the number; "NaN" where it is not finite. */
 void gnuplot_data(double value, FILE *out);
 /* Writes a space, then "ok" if the value is known, else "n/a", or the case's status in capitals.
- * Returns if it is known. `cell` may be NULL. */
+ * Returns whether it is known. `cell` may be NULL. */
 bool gnuplot_status(const json_t *cell, double value, FILE *out);
 /* Writes a comment that names the two columns, then a line a label: its number and the label. */
 void gnuplot_label_block(const struct labels *labels, const char *columns, FILE *out);
 
-/* ---- variables: lines name='text' or name = number; of several of one name the last counts -- */
+/* ---- variables: lines name='text' or name = number; a later line with the same name wins ----- */
 
 /* Adds a text. Quotes in it are doubled, as gnuplot reads them, and line feeds become spaces. */
 void gnuplot_variable(struct text *out, const char *name, const char *text);
@@ -33,18 +33,19 @@ void gnuplot_caption(const json_t *root, const char *device, struct text *out);
 
 /* ---- scripts -------------------------------------------------------------------------------- */
 
-/* Adds the folder of the scripts, whatever folder gamut is called from: plots/ in the tree for a
+/* Adds the folder of the scripts, independent of the current folder: plots/ in the tree for a
  * binary in its build folder, ../share/gamut/plots for one that was installed in bin/. */
 void gnuplot_scripts(struct text *folder);
 
 /* Adds a script that needs no other file but its data: the variables, then <folder>/<chart>.gp, in
- * which each line `load "NAME.gp"` is replaced by <folder>/NAME.gp. ERR_IO, or ERR_NOT_FOUND where
- * there is no such script. */
+ * which each line `load "NAME.gp"` is replaced by <folder>/NAME.gp. ERR_IO; ERR_NOT_FOUND if
+ * a script is missing. */
 int gnuplot_script(const char *folder, const char *chart, const char *variables, struct text *out,
                    struct error *error);
 
-/* Runs <name>.gp in its folder for the terminals, "svg png dumb" or fewer of them; `columns` is
- * the width of dumb in characters. ERR_UNSUPPORTED without gnuplot, and what to do. */
+/* Runs <name>.gp in its folder for the terminals (any of "svg", "png" and "dumb", separated by
+ * spaces); `columns` is the width of dumb in characters. ERR_UNSUPPORTED if gnuplot is missing: the
+ * message says what to do. */
 int gnuplot_run(const char *folder, const char *name, const char *terminals, unsigned columns,
                 struct error *error);
 
