@@ -4,7 +4,7 @@
  * kernels and copies on the host device; on other devices these run in parallel, on the device's
  * clock, and are no portion. A free that waits for kernels includes their time. If the case has a
  * model, that waiting is a portion of its own, and so is the strategy's own time. The remaining
- * time is the rest. Each portion is a median of its own, so their sum can be a little more than the whole.
+ * time is the rest. Each portion is a median of its own, so their sum can slightly exceed the whole.
  *
  * Block 0: row, its label, the wall time as text, and its position (-1: the name of a workload).
  * One block a portion, over the slowest case of the workload:
