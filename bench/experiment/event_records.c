@@ -56,7 +56,7 @@ static void records_close(struct records *r)
     }
 }
 
-/* A record with any content; `number` counts the records of this kind. */
+/* Takes a record, whose content is undefined; `number` counts the records of this kind. */
 static void *records_take(struct records *r, enum record kind, uint64_t number)
 {
     void *record;
@@ -104,7 +104,7 @@ static void records_give(struct records *r, enum record kind, void *record)
 struct event {
     uint64_t number;
     atomic_uint holders;
-    bool is_complete; /* for the completing thread alone */
+    bool is_complete; /* used by the completing thread only */
     struct command *command;
     struct node *waits;
     struct queue *queue; /* NULL in a storm without queues */
@@ -139,8 +139,8 @@ _Static_assert(sizeof(struct driver) + 8 <= STORM_DRIVER_BYTES, "so has the driv
 struct worker {
     const struct event_storm *storm;
     struct records *records;
-    struct event *recent[STORM_DEPENDS_MAX]; /* held by their creator, as is the queue */
-    struct queue *queue;                     /* that events are put on; NULL: none yet */
+    struct event *recent[STORM_DEPENDS_MAX]; /* their creator holds these, and the queue */
+    struct queue *queue;                     /* the queue for new events; NULL: none yet */
     uint64_t taken, given;                   /* records of all kinds */
     uint64_t digest; /* digest of the completed events and what they waited for */
     uint64_t wrong_count;
@@ -148,8 +148,8 @@ struct worker {
 
 static struct records records_of(const struct event_storm *storm)
 {
-    /* The place of an event is used again when the events that wait for it have completed, that of
-     * a queue when its last event has. */
+    /* A fixed event record is used again when the events that wait for it have completed; a fixed
+     * queue record when the queue's last event has. */
     const uint64_t most = storm->live + storm->depends + 2;
     const uint64_t queues = storm->commands ? storm->live / storm->commands + 2 : 0;
     return (struct records){
@@ -295,7 +295,7 @@ static struct event *event_create(struct worker *w, uint64_t number)
     return e;
 }
 
-/* Completes an event, perhaps of another worker. All events before it are complete. */
+/* Completes an event, which another worker may have created. All events before it are complete. */
 static void event_complete(struct worker *w, struct event *e)
 {
     struct command *c = e->command;
@@ -357,8 +357,8 @@ struct thread {
     uint64_t ns;
 };
 
-/* Runs a storm that warms the records, and one that is timed. The thread that opens the gate waits
- * until the others, `others` of them, stand there. */
+/* Runs a storm that warms the records, then a timed one. The thread that opens the gate first waits
+ * until the `others` other threads have reached it. */
 static void run_storms(struct thread *t, bool opens, unsigned others)
 {
     struct event **under_way = must_alloc(t->worker.storm->live * sizeof *under_way);
@@ -413,7 +413,7 @@ static int check_records(const struct worker *w, const struct worker *other, str
                    wrong_count = w->wrong_count + (other ? other->wrong_count : 0);
     if (wrong_count || taken != given)
         return error_set(error, ERR_WRONG,
-                         "%llu records were not what had been written, or too early; %llu records "
+                         "%llu records had lost their content or came too early; %llu records "
                          "taken and %llu given back",
                          (unsigned long long)wrong_count, (unsigned long long)taken,
                          (unsigned long long)given);
@@ -468,7 +468,7 @@ struct hand_over {
     _Alignas(64) atomic_ullong completed;
 };
 
-/* The other thread may be running on another core, or need this one. */
+/* The other thread may run on another core, or need this one. */
 static void wait_a_little(unsigned *tries)
 {
     if (++*tries % 256 == 0)
@@ -538,7 +538,7 @@ int event_storm_run(const struct event_storm *storm, struct event_storm_result *
 {
     if (storm->source == RECORDS_SLAB && storm->threads == STORM_HANDED)
         return error_set(error, ERR_UNSUPPORTED,
-                         "a slab without a lock is of one thread, and here two give records back");
+                         "slabs without locks serve one thread, and here two threads free records");
     TRY(storm->threads == STORM_HANDED ? storm_handed(storm, result, error)
                                        : storm_each(storm, result, error));
     const uint64_t c = storm->commands;

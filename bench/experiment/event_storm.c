@@ -4,12 +4,12 @@
  *   driver   the device's own events: a batch of them is created, recorded on one queue, waited for
  *            by another queue, drained by the host and destroyed, again and again; and its own
  *            queues: some are created, events are recorded on each, all are drained and closed
- *   others   the records that a runtime keeps of them, without a driver (event_records.h)
+ *   others   the records that a runtime keeps for them, without a driver (event_records.h)
  *
- * The claim that is measured is that of PoCL's document: pools for queue and event objects help
- * where a huge number of them is created, and make no measurable difference elsewhere. A pool saves
- * at most the time that malloc takes more than it; the answer is how much of an event that is. The
- * rows of a driver are whole events and queues, because its insides cannot be timed.
+ * PoCL's documentation makes the claim that is tested: pools for queue and event objects help where
+ * a huge number of them is created, and make no measurable difference elsewhere. A pool saves at
+ * most what malloc takes longer than the pool; the experiment finds which part of an event that is.
+ * The rows of a driver are whole events and queues, because its insides cannot be timed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -33,19 +33,19 @@ enum {
 };
 static const struct option_spec options[] = {
     [STORM_EVENTS] = {"events", OPTION_COUNT, "20000", NULL, 1, 10000000,
-                      "events of a storm, of each thread"},
+                      "events that each thread creates in a storm"},
     [STORM_LIVE] = {"live_most", OPTION_COUNT, "1024", NULL, 16, 1000000,
-                    "events that are under way at a time; also 16"},
+                    "most events under way at a time; 16 is measured too"},
     [STORM_DEPENDS] = {"depends", OPTION_COUNT, "2", NULL, 0, STORM_DEPENDS_MAX,
-                       "earlier events that an event waits for; of a driver's always one"},
+                       "earlier events that an event waits for; the driver's always wait for one"},
     [STORM_EACH_COUNT] = {"threads", OPTION_COUNT, "2", NULL, 1, 256,
-                          "threads, where each has its own events"},
+                          "number of threads in rows where each has its own events"},
     [STORM_EVENT_BYTES] = {"event_bytes", OPTION_COUNT, "320", NULL, STORM_RECORD_BYTES, 65536,
                            "bytes of an event's record"},
     [STORM_COMMAND] = {"command_bytes", OPTION_COUNT, "512", NULL, STORM_RECORD_BYTES, 65536,
                        "bytes of the record of its command"},
     [STORM_COMMANDS] = {"commands", OPTION_COUNT, "4", NULL, 1, 1000,
-                        "events that a queue is created for, where queues are"},
+                        "events on each queue, in rows of queues"},
     [STORM_QUEUE] = {"queue_bytes", OPTION_COUNT, "256", NULL, STORM_QUEUE_BYTES, 65536,
                      "bytes of a queue's record, in addition to the driver's 64"},
     {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
@@ -58,21 +58,21 @@ static const struct experiment_parameter parameters[] = {
     [PARAMETER_RECORDS] = {"records", false, UNIT_COUNT, "driver, fixed, malloc, slab, locked"},
     [PARAMETER_THREADS] = {"threads", false, UNIT_COUNT,
                            "alone: one; each: several, with events of their own; handed: one "
-                           "creates, one completes"},
+                           "creates, another completes"},
     [PARAMETER_LIVE] = {"live_events", true, UNIT_COUNT, "events under way at a time"},
     {NULL, false, UNIT_COUNT, NULL},
 };
 
 /* clang-format off */
 #define METRIC_LIST(X)                                                                             \
-    X(event_ns, NS, SAMPLED, LOWER, "of events: time of a storm over its events, of a thread")                \
-    X(queue_ns, NS, SAMPLED, LOWER, "of queues: time of a storm over its queues, with their events")  \
-    X(create_ns, NS, SAMPLED, LOWER, "of a driver's event or queue: the call that creates it")     \
-    X(record_ns, NS, SAMPLED, LOWER, "... that records it on a queue; of a queue: all its events") \
-    X(wait_ns, NS, SAMPLED, LOWER, "... that makes another queue wait for it")                     \
-    X(drain_ns, NS, SAMPLED, LOWER, "... its part of the host's wait for all queues")              \
-    X(destroy_ns, NS, SAMPLED, LOWER, "... that destroys it")                                      \
-    X(object_bytes, BYTES, EXACT, LOWER, "bytes of an event's records, its command's and its wait list's; of a queue: its own and its events'")
+    X(event_ns, NS, SAMPLED, LOWER, "rows of events: time of a thread's storm, over its events")              \
+    X(queue_ns, NS, SAMPLED, LOWER, "rows of queues: time of a storm over its queues, with their events")  \
+    X(create_ns, NS, SAMPLED, LOWER, "driver: the call that creates an event or queue")     \
+    X(record_ns, NS, SAMPLED, LOWER, "driver: the call that records an event on a queue; rows of queues: all events of a queue") \
+    X(wait_ns, NS, SAMPLED, LOWER, "driver: the call that makes another queue wait for the event")  \
+    X(drain_ns, NS, SAMPLED, LOWER, "driver: the part of an event or queue in the host's wait for all queues")  \
+    X(destroy_ns, NS, SAMPLED, LOWER, "driver: the call that destroys an event or queue")                \
+    X(object_bytes, BYTES, EXACT, LOWER, "bytes of the records of an event with command and wait list; rows of queues: of a queue with its events")
 /* clang-format on */
 EXPERIMENT_METRICS(METRIC_LIST);
 
@@ -101,7 +101,7 @@ static int storm_open(struct device *device, const struct experiment_settings *s
 
 /* ---- the driver's events --------------------------------------------------------------------- */
 
-/* Calls `call` for every event, on a queue, and adds the time that takes to *ns. */
+/* Calls `call` for every event, on a queue, and adds the time of all calls to *ns. */
 static int for_all(struct storm_state *s, unsigned queue, const uint64_t *events, uint64_t count,
                    int (*call)(struct storm_state *, uint64_t, struct error *), uint64_t *ns,
                    struct error *error)
@@ -128,7 +128,7 @@ struct phases {
     uint64_t create_ns, record_ns, wait_ns, drain_ns, destroy_ns;
 };
 
-/* `count` events, from their creation to their end. */
+/* Creates `count` events, uses each once and destroys them. */
 static int event_batch(struct storm_state *s, uint64_t *events, uint64_t count,
                        struct phases *phases, struct error *error)
 {
@@ -155,8 +155,8 @@ static int event_batch(struct storm_state *s, uint64_t *events, uint64_t count,
     return code;
 }
 
-/* Verifies that event_wait really blocks: one queue writes, the other one copies what is written
- * last. */
+/* Verifies that event_wait really blocks: the second queue copies the last value that the first one
+ * writes. */
 static int check_order(struct storm_state *s, uint64_t from, uint64_t to, struct error *error)
 {
     uint64_t event;
@@ -213,7 +213,7 @@ static void take_phases(struct experiment_record *record, enum metric whole, uin
 
 /* ---- the driver's queues --------------------------------------------------------------------- */
 
-/* A number of queues, from their creation to their end, with the same number of events on each. */
+/* Creates some queues, puts the same number of events on each, and closes them. */
 static int queue_batch(struct storm_state *s, const uint64_t *events, uint64_t queues,
                        struct phases *phases, struct error *error)
 {
@@ -384,7 +384,7 @@ static int storm_plan(const struct experiment_settings *settings, struct experim
 const struct experiment experiment_event_storm = {
     .version = EXPERIMENT_API_VERSION,
     .name = "event-storm",
-    .summary = "what a driver's events and queues cost, and their records by where they come from",
+    .summary = "the cost of a driver's events and queues, and of their records by source of memory",
     .options = options,
     .parameters = parameters,
     .metrics = metrics,

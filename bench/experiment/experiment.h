@@ -35,7 +35,7 @@ struct experiment_settings {
     uint64_t capacity_bytes; /* sources refuse beyond this; 0: the driver decides */
 };
 
-/* The key of a row: a value for each parameter, in the order of the experiment's table. */
+/* The key of a row: a value for each parameter, in the order of experiment->parameters. */
 struct experiment_row {
     char word[EXPERIMENT_PARAMETERS_MAX][EXPERIMENT_WORD_MAX]; /* "" where it is a number */
     uint64_t number[EXPERIMENT_PARAMETERS_MAX];
@@ -82,36 +82,36 @@ struct experiment {
                 struct error *error);
     /* Measures a row and checks its answer. ERR_UNSUPPORTED: the row is skipped, for the reason in
      * the message; ERR_WRONG; ERR_OOM; any other code is an error. Samples taken before a failure
-     * are dropped. Rows come in any order, and each finds the device as open left it. */
+     * are dropped. Rows come in any order. Each must leave the device as `open` left it. */
     int (*measure)(void *state, const struct experiment_row *row, struct experiment_record *record,
                    struct error *error);
     void (*close)(void *state); /* frees `state` */
 };
 
-/* The experiments that exist, in the order of list.h. */
+/* All experiments, in the order of list.h; *count receives their number. */
 const struct experiment *const *experiment_list(size_t *count);
 
-/* Finds the experiment of "isosurface:cells=32:frames=500" and reads its options. ERR_USAGE names
- * what there is. */
+/* Finds the experiment of "isosurface:cells=32:frames=500" and reads its options. ERR_USAGE for
+ * an unknown name lists the known ones. */
 int experiment_parse(const char *spec, const struct experiment **experiment,
                      struct option_values *options, struct error *error);
 
 /* ---- for plan ---- */
 
-/* Adds a row of zeros; valid until the next call. */
+/* Adds a row whose key is all zeros; the pointer is valid until the next call. */
 struct experiment_row *experiment_add_row(struct experiment_plan *plan);
 /* Sets the word of a parameter. */
 void experiment_put_word(struct experiment_row *row, size_t parameter, const char *word);
 /* Frees the rows. */
 void experiment_plan_free(struct experiment_plan *plan);
-/* Copies the i-th strategy of the settings to `out`; "-" alone where no allocator is used. False
- * after the last. */
+/* Copies the i-th strategy of the settings to `out`; if no allocator is used there is one, "-".
+ * False after the last. */
 bool experiment_strategy(const struct experiment_settings *settings, bool uses_allocator, size_t i,
                          char out[EXPERIMENT_WORD_MAX]);
 
 /* ---- for measure ---- */
 
-/* The number of a word that is one of `names`. */
+/* The index in `names` of a word that must be one of them. */
 unsigned experiment_find_word(const char *const *names, const char *word);
 /* Opens an allocator by its strategy over `source`, which must outlive it. On failure
  * allocator->ops is NULL. Errors of allocator_parse and allocator_open. */
@@ -123,7 +123,7 @@ void experiment_take(struct experiment_record *record, size_t metric, double val
 /* Frees the samples. */
 void experiment_record_free(struct experiment_record *record);
 
-/* ---- as a result has it ---- */
+/* ---- for result files ---- */
 
 /* {"cells": 32, …, "strategies": "raw,pool", "capacity_bytes", "seed"}; the caller owns it. */
 json_t *experiment_options_to_json(const struct experiment *experiment,

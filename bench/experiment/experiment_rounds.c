@@ -53,7 +53,7 @@ static enum case_status row_ended(void *context, const struct items_state *state
     return case_is_ok(round) ? CASE_ok : CASE_error;
 }
 
-/* No row was begun: the device cannot do this experiment at all. */
+/* Called if the worker ended before its first row: the device cannot do this experiment at all. */
 static int row_unable(void *context, const char *why, struct error *error)
 {
     const struct experiment_task *task = ((const struct session *)context)->task;

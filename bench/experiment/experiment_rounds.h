@@ -10,7 +10,7 @@
 
 struct experiment_task {
     const char *spec;                    /* as on the command line */
-    const struct experiment *experiment; /* that the spec names */
+    const struct experiment *experiment; /* the one that `spec` names */
     struct experiment_settings settings;
     const char *device; /* id */
     unsigned rounds;
@@ -26,13 +26,13 @@ struct experiment_watcher {
     int (*round_ended)(void *context, struct error *error);
 };
 
-/* Measures all rows and files them in `root`, a result, of which `tree` is the element of
+/* Measures all rows and files them in the result `root`; `tree` is this run's element of its array
  * `experiments`. Ends as items_run does. ERR_DEVICE: the device cannot do this experiment. */
 int experiment_run(const struct experiment_task *task, const json_t *root, json_t *tree,
                    const struct experiment_watcher *watcher, bool *interrupted,
                    struct error *error);
 
-/* The worker's side of it: a worker_job of the kind "experiment". */
+/* The worker's side: the worker_job of the kind "experiment". */
 int experiment_work(const json_t *job, FILE *out, struct error *error);
 
 #endif

@@ -1,6 +1,6 @@
-/* Blocks of random sizes are allocated and freed in a device heap on the host, ever more of them at
- * a time, until one finds no room. That shows how much of an arena a policy can use, and at what
- * cost. */
+/* Allocates and frees blocks of random sizes in a device heap on the host, under a growing load,
+ * until a request finds no room. That shows how much of an arena a policy can use, and the cost of
+ * an operation. */
 #ifndef GAMUT_EXPERIMENT_HEAP_CHURN_H
 #define GAMUT_EXPERIMENT_HEAP_CHURN_H
 
@@ -30,7 +30,7 @@ struct heap_churn_result {
     double utilisation;   /* requested live words at the first failure, over the arena's words */
     double ns_per_op;     /* time of an allocation or a free, at all loads before that */
     double visits_per_op; /* entries of the index that an operation looks at */
-    uint32_t live_blocks; /* at the first failure */
+    uint32_t live_blocks; /* live blocks at the first failure */
 };
 
 /* Fills half of the arena; then frees random blocks and allocates others, and raises the load by

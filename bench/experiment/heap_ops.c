@@ -1,11 +1,12 @@
-/* The cost of an allocation or a free in a heap on the device, and the cost of a batch of them.
+/* The cost of an allocation or a free in a heap on the device, and of the launch that carries a
+ * batch of them.
  *
  * In a heap with `live` blocks a random block is freed and another one is allocated, over and over,
  * in batches of several sizes. The batches of one size are queued after a long batch, so that the
  * device does not wait for the host between them, and timed on the device's clock.
  *
- * The claim that is measured: one work-item carries out all commands and waits for one word of
- * memory after the other, so that an operation takes
+ * The claim that is tested: one work-item carries out all commands and waits for one word of memory
+ * after the other, so an operation takes
  *
  *     command + launch / batch
  *
@@ -27,32 +28,32 @@
 enum { OPS_LIVE_MOST, OPS_WORDS };
 static const struct option_spec options[] = {
     [OPS_LIVE_MOST] = {"live_most", OPTION_COUNT, "100000", NULL, 100, 10000000,
-                       "the most live blocks; also a tenth of it, and so on down to 100"},
+                       "most live blocks; a tenth of it and so on, down to 100, are measured too"},
     [OPS_WORDS] = {"words", OPTION_COUNT, "256", NULL, 1, 1 << 20,
-                   "mean words of a block; they are uniform"},
+                   "mean size of a block in words; sizes are uniform"},
     {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
 };
 
 enum { PARAMETER_POLICY, PARAMETER_LIVE };
 static const struct experiment_parameter parameters[] = {
     [PARAMETER_POLICY] = {"policy", false, UNIT_COUNT, "larger, smaller, best, tlsf"},
-    [PARAMETER_LIVE] = {"live_blocks", true, UNIT_COUNT, "blocks that are live all the time"},
+    [PARAMETER_LIVE] = {"live_blocks", true, UNIT_COUNT, "blocks that are live throughout"},
     {NULL, false, UNIT_COUNT, NULL},
 };
 
 /* clang-format off */
 #define METRIC_LIST(X)                                                                             \
     X(op_1_ns, NS, SAMPLED, LOWER, "device time of an operation in batches of one")                  \
-    X(op_8_ns, NS, SAMPLED, LOWER, "... of 8: the most that go with the launch")                     \
-    X(op_64_ns, NS, SAMPLED, LOWER, "... of 64, copied to the device")                               \
-    X(op_1024_ns, NS, SAMPLED, LOWER, "... of 1024")                                                 \
-    X(op_16384_ns, NS, SAMPLED, LOWER, "... of 16384")                                               \
-    X(command_ns, NS, SAMPLED, LOWER, "fitted: what a command takes")                                \
-    X(launch_few_ns, NS, SAMPLED, LOWER, "fitted: what a batch takes besides, up to 8 commands")     \
-    X(launch_ns, NS, SAMPLED, LOWER, "fitted: the same above 8, the copy of the commands with it")   \
-    X(submit_few_ns, NS, SAMPLED, LOWER, "host time of giving a batch of one")                       \
-    X(submit_ns, NS, SAMPLED, LOWER, "host time of giving a batch of 64")                            \
-    X(visit_count, COUNT, EXACT, LOWER, "entries of the index looked at in 1000 operations")
+    X(op_8_ns, NS, SAMPLED, LOWER, "the same in batches of 8, the most that travel as launch arguments") \
+    X(op_64_ns, NS, SAMPLED, LOWER, "the same in batches of 64, copied to the device first")         \
+    X(op_1024_ns, NS, SAMPLED, LOWER, "the same in batches of 1024")                                 \
+    X(op_16384_ns, NS, SAMPLED, LOWER, "the same in batches of 16384")                               \
+    X(command_ns, NS, SAMPLED, LOWER, "fitted: time of a command")                                   \
+    X(launch_few_ns, NS, SAMPLED, LOWER, "fitted: time that a batch of up to 8 commands adds")       \
+    X(launch_ns, NS, SAMPLED, LOWER, "fitted: the same above 8 commands, with their copy")           \
+    X(submit_few_ns, NS, SAMPLED, LOWER, "host time of submitting a batch of one")                   \
+    X(submit_ns, NS, SAMPLED, LOWER, "host time of submitting a batch of 64")                        \
+    X(visit_count, COUNT, EXACT, LOWER, "index entries that 1000 operations look at")
 /* clang-format on */
 EXPERIMENT_METRICS(METRIC_LIST);
 
@@ -104,10 +105,10 @@ struct ops_run {
     struct random random;
     uint32_t *slots; /* slots of the live blocks */
     uint32_t live, words;
-    uint32_t *log; /* all commands that were given, COMMAND_WORDS words each */
+    uint32_t *log; /* all commands submitted so far, COMMAND_WORDS words each */
     size_t log_count, log_capacity;
     bool frees_next;   /* a free and an allocation take turns */
-    uint64_t commands; /* since visits were last read */
+    uint64_t commands; /* commands since visits were last read */
 };
 
 static void log_command(struct ops_run *r, uint32_t what, uint32_t count)
@@ -277,8 +278,8 @@ static int time_all(struct ops_run *r, struct experiment_record *record, struct 
 
 /* ---- a row ---- */
 
-/* The device walks its heap: it is sound, has refused nothing, and has the blocks that were not
- * freed. */
+/* Lets the device walk its heap, which must be sound, have refused nothing, and have the blocks
+ * that were not freed. */
 static int ops_check_heap(struct ops_run *r, uint64_t header[HEAP_HEADER_WORDS],
                           struct error *error)
 {
@@ -297,7 +298,8 @@ static int ops_check_heap(struct ops_run *r, uint64_t header[HEAP_HEADER_WORDS],
     return 0;
 }
 
-/* The same commands on the host leave the same words, in the index and in the address buffer. */
+/* Checks that the same commands on the host leave the same words, in the index and in the address
+ * buffer. */
 static int ops_compare(struct ops_run *r, const char *what, uint64_t memory,
                        const uint32_t *expected, uint64_t words, struct error *error)
 {
@@ -373,7 +375,7 @@ static int ops_plan(const struct experiment_settings *settings, struct experimen
 const struct experiment experiment_heap_ops = {
     .version = EXPERIMENT_API_VERSION,
     .name = "heap-ops",
-    .summary = "what allocations and frees cost a heap on the device, by batch",
+    .summary = "the cost of an allocation or a free in a heap on the device, by size of batch",
     .options = options,
     .parameters = parameters,
     .metrics = metrics,

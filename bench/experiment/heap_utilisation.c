@@ -14,9 +14,9 @@ static const struct option_spec options[] = {
     [UTILISATION_WORDS] = {"arena_words", OPTION_COUNT, "8388608", NULL, 1 << 16, 1 << 30,
                            "words of the arena"},
     [UTILISATION_STRIDE] = {"stride", OPTION_COUNT, "1", NULL, 1, 4096,
-                            "words of an element; from 2 on both paddings are measured"},
+                            "words of an element; from 2 on, both paddings are measured"},
     [UTILISATION_SEEDS] = {"seeds", OPTION_COUNT, "5", NULL, 1, 1000,
-                           "how often, each time with other random numbers"},
+                           "number of repetitions, each with its own random numbers"},
     {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
 };
 
@@ -32,11 +32,11 @@ static const char *const padding_names[] = {
 
 /* clang-format off */
 #define METRIC_LIST(X)                                                                             \
-    X(filled_ratio, RATIO, EXACT, HIGHER, "words asked for and live at the first failure, of the arena's: the mean") \
-    X(least_filled_ratio, RATIO, EXACT, HIGHER, "the least of the seeds")                            \
-    X(live_block_count, COUNT, EXACT, HIGHER, "live blocks at the first failure, the mean")          \
-    X(visit_count, COUNT, EXACT, LOWER, "entries of the index looked at in 1000 operations")         \
-    X(op_ns, NS, SAMPLED, LOWER, "time of an operation, one value a seed")
+    X(filled_ratio, RATIO, EXACT, HIGHER, "mean over seeds: requested words that are live at the first failure, over the arena's words") \
+    X(least_filled_ratio, RATIO, EXACT, HIGHER, "the same, the least of all seeds")                  \
+    X(live_block_count, COUNT, EXACT, HIGHER, "mean over seeds: live blocks at the first failure")   \
+    X(visit_count, COUNT, EXACT, LOWER, "index entries that 1000 operations look at")         \
+    X(op_ns, NS, SAMPLED, LOWER, "time of an operation; one sample a seed")
 /* clang-format on */
 EXPERIMENT_METRICS(METRIC_LIST);
 

@@ -1,6 +1,7 @@
-/* The cost of memory for results of unknown size: a surface over a window of window^3 chunks of
- * cells^3 cells each. In each frame the window moves by a layer: window^2 chunks leave and as many
- * enter, whose number of triangles only the device knows. isosurface_march.c has the methods.
+/* The cost of memory for results of unknown size. The results are the triangles of a surface in a
+ * window of window^3 chunks of cells^3 cells each. In each frame the window moves by a layer:
+ * window^2 chunks leave and window^2 others enter, whose number of triangles only the device knows.
+ * isosurface_march.c has the methods of getting memory for them.
  *
  * Before a row is timed, the same frames are run and checked:
  *
@@ -12,7 +13,7 @@
  *
  * The timed frames must leave the same triangles in the window as the checked ones.
  *
- * The example is that of an account of a memory heap in shader code (polygons of marching cubes).
+ * The example comes from an account of a memory heap in shader code (polygons of marching cubes).
  */
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static const struct option_spec options[] = {
     [OPTION_CHECKED] = {"checked", OPTION_COUNT, "32", NULL, 0, 1000000,
                         "chunks that are compared with a computation on the host"},
     [OPTION_HEAP] = {"heap", OPTION_BYTES, "16MiB", NULL, 4096, 1ull << 34,
-                     "the arena of the method heap"},
+                     "size of the arena of the method heap"},
     {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
 };
 
@@ -49,17 +50,17 @@ static const struct experiment_parameter parameters[] = {
 /* clang-format off */
 #define METRIC_LIST(X)                                                                             \
     X(frame_ns, NS, SAMPLED, LOWER, "time of all frames until the device is idle, over their number") \
-    X(blocked_ns, NS, SAMPLED, LOWER, "host time of a frame in reading back and in asking for memory") \
-    X(readback_ns, NS, SAMPLED, LOWER, "the read-back's part of that, mean over frames")             \
-    X(memory_ns, NS, SAMPLED, LOWER, "the allocator's part of that, mean over frames")               \
-    X(enqueue_ns, NS, SAMPLED, LOWER, "host time of a frame in giving commands; the driver may wait there until its queue has room")                     \
+    X(blocked_ns, NS, SAMPLED, LOWER, "host time of a frame in read-backs and in the allocator") \
+    X(readback_ns, NS, SAMPLED, LOWER, "the part of that in read-backs, mean over frames")           \
+    X(memory_ns, NS, SAMPLED, LOWER, "the part of that in the allocator, mean over frames")           \
+    X(enqueue_ns, NS, SAMPLED, LOWER, "host time of a frame in enqueuing commands; the driver may wait there until its queue has room")                  \
     X(peak_reserved_bytes, BYTES, EXACT, LOWER, "most bytes held for triangles at once")             \
     X(peak_used_bytes, BYTES, EXACT, NEITHER, "most bytes of triangles in the window at once")       \
     X(driver_call_count, COUNT, EXACT, LOWER, "calls of the driver for memory, in the timed frames") \
     X(refused_count, COUNT, EXACT, LOWER, "requests that were refused at first")                     \
     X(launch_count, COUNT, EXACT, LOWER, "kernels launched in the timed frames")                     \
     X(copy_bytes, BYTES, EXACT, LOWER, "bytes copied from one place to another, in the timed frames") \
-    X(empty_ratio, RATIO, EXACT, NEITHER, "chunks without a triangle, of all")                       \
+    X(empty_ratio, RATIO, EXACT, NEITHER, "chunks without a triangle, over all chunks")              \
     X(chunk_bytes, BYTES, EXACT, NEITHER, "mean bytes of a chunk's triangles")                       \
     X(largest_chunk_bytes, BYTES, EXACT, NEITHER, "bytes of the triangles of the largest chunk")
 /* clang-format on */
@@ -199,8 +200,8 @@ static int check_ball(struct isosurface *s, const struct isosurface_method *meth
         code = march_take_hash(&s->marcher, &hash, error);
     if (!code && hash != isosurface_hash(triangles, total))
         code = error_set(error, ERR_WRONG,
-                         "the ball: the device's hash of the triangles is not "
-                         "that of what was read");
+                         "the ball: the device's hash differs from that of "
+                         "the triangles that were read");
     if (!code)
         code = isosurface_check_ball(triangles, total, s->cells, error);
     free(triangles);
@@ -353,7 +354,7 @@ static int surface_measure(void *state, const struct experiment_row *row,
     struct hashes hashes = {0};
     uint64_t left = 0, rest;
     struct march m;
-    /* A row that failed may have left sums behind. */
+    /* A failed row may have left sums on the device. */
     int code = march_take_hash(&s->marcher, &rest, error);
     if (!code)
         code = check_ball(s, method, strategy, error);
@@ -400,7 +401,7 @@ static int surface_plan(const struct experiment_settings *settings, struct exper
 const struct experiment experiment_isosurface = {
     .version = EXPERIMENT_API_VERSION,
     .name = "isosurface",
-    .summary = "triangles of a surface in chunks: memory whose size only the device knows",
+    .summary = "memory whose size only the device knows: the triangles of a surface in chunks",
     .options = options,
     .parameters = parameters,
     .metrics = metrics,

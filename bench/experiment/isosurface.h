@@ -1,6 +1,6 @@
 /* The isosurface experiment: a surface in chunks. A window moves over it by a layer of chunks each
  * frame; several methods get memory for the triangles, whose number only the device knows.
- * isosurface.c measures, isosurface_march.c has kernels and methods, isosurface_check.c knows the
+ * isosurface.c measures, isosurface_march.c has kernels and methods, isosurface_check.c computes the
  * right answer.
  *
  * The surface is where a field of whole numbers changes its sign. Marching tetrahedra cut it out of
@@ -35,7 +35,7 @@ enum {
  * first triangle is on the edges ac, ad, bd and the second on ac, bd, bc, turned as they must be.
  */
 enum { TABLE_BYTES = 24 + 6 * 16 * 16 };
-/* Computes them. */
+/* Computes the tables. */
 void isosurface_tables(uint8_t table[TABLE_BYTES]);
 
 /* ---- the field ---- */
@@ -45,31 +45,32 @@ struct isosurface_field {
     int32_t middle, slope;
     uint32_t seed;
 };
-/* Hills of which about a third of the chunks of a window have any. */
+/* Hills: about a third of the chunks of a window have triangles. */
 struct isosurface_field isosurface_hills(uint32_t window, uint32_t cells, uint64_t seed);
-/* A ball in the middle of two layers of 2 x 2 chunks, its radius 3/4 of a chunk. */
+/* A ball with a radius of 3/4 of a chunk, in the middle of two layers of 2 x 2 chunks. */
 struct isosurface_field isosurface_ball(uint32_t cells);
 
 /* ---- the right answer (isosurface_check.c), computed without tables and kernels ---- */
 
 struct isosurface_answer {
     uint32_t count; /* number of triangles */
-    uint64_t hash;  /* the sum that the kernel `hash` makes of them */
+    uint64_t hash;  /* their hash, as the kernel `hash` computes it */
 };
-/* The triangles of one chunk. */
+/* Count and hash of the triangles of one chunk. */
 struct isosurface_answer isosurface_reference(const struct isosurface_field *field, uint32_t cells,
                                               uint32_t chunk_x, uint32_t chunk_y, uint32_t chunk_z);
-/* The same sum over `count` triangles of TRIANGLE_WORDS words each. */
+/* The same hash of `count` given triangles of TRIANGLE_WORDS words each. */
 uint64_t isosurface_hash(const int32_t *triangles, size_t count);
 
 struct isosurface_mesh {
     size_t triangles, vertices, edges; /* after welding */
-    size_t open_edges;                 /* without exactly one triangle on each side */
-    double area, volume; /* in cells; the volume is below 0 where triangles are turned around */
+    size_t open_edges;                 /* edges without exactly one triangle on each side */
+    double area, volume; /* in cells; the volume is negative if triangles are turned around */
 };
-/* Welds equal corners of `count` triangles, and measures what they make. */
+/* Welds equal corners of `count` triangles, and measures the mesh. */
 struct isosurface_mesh isosurface_measure(const int32_t *triangles, size_t count);
-/* ERR_WRONG where the mesh is not that of isosurface_ball; the message says what differs. */
+/* ERR_WRONG if the mesh of the triangles is not that of isosurface_ball; the message says what
+ * differs. */
 int isosurface_check_ball(const int32_t *triangles, size_t count, uint32_t cells,
                           struct error *error);
 
@@ -81,7 +82,7 @@ struct marcher {
     struct device *device;
     const struct device_ops *ops;
     struct kernels_built built;
-    uint32_t window, cells, layers; /* there is room for this many of each */
+    uint32_t window, cells, layers; /* the memories have room for this many of each */
     uint64_t heap_bytes;            /* size of the device heap */
     uint64_t capacity_bytes;        /* as in struct experiment_settings */
 
@@ -93,16 +94,17 @@ struct marcher {
     uint64_t sums;   /* HASH_ITEMS sums of 64 bits */
 };
 
-/* Builds the kernels and allocates the memories. ERR_OOM, ERR_BUILD, …: nothing is held then. */
+/* Builds the kernels and allocates the memories. On an error (ERR_OOM, ERR_BUILD, …)
+ * nothing is held. */
 int marcher_open(struct device *device, uint32_t window, uint32_t cells, uint32_t layers,
                  struct marcher *marcher, struct error *error);
-/* Frees both. */
+/* Frees kernels and memories. */
 void marcher_close(struct marcher *marcher);
 
 struct march;
 
 /* A method of getting memory for the triangles of a layer. A layer is in the window from its create
- * to its destroy, `window` creates later. No hook waits longer than its method has to. */
+ * to its destroy, which comes `window` creates later. No hook waits longer than its method has to. */
 struct isosurface_method {
     const char *name;
     bool uses_allocator;
@@ -120,7 +122,7 @@ struct isosurface_method {
 };
 /* All methods in the order in which they are listed, then NULL. */
 extern const struct isosurface_method *const isosurface_methods[];
-/* NULL where there is none of this name. */
+/* The method of a name; NULL if there is none. */
 const struct isosurface_method *isosurface_find_method(const char *name);
 
 struct march {
@@ -136,9 +138,9 @@ struct march {
     uint64_t memory;
     void *heap;
 
-    uint64_t readback_ns, memory_ns; /* time of the frame: waiting for sizes, asking for memory */
+    uint64_t readback_ns, memory_ns; /* the frame's time in waiting for sizes, in allocating */
     uint64_t launch_count, copy_bytes;
-    uint64_t held_bytes; /* for triangles, in addition to the source's */
+    uint64_t held_bytes; /* bytes held for triangles in addition to the source's */
 };
 
 /* Begins a march by a method; `strategy` is the allocator, for methods that use one. The caller
@@ -149,14 +151,14 @@ int march_open(struct marcher *marcher, const struct isosurface_method *method,
 /* Frees all memory of the march. */
 void march_close(struct march *march);
 
-/* One frame: the layer that leaves the window is destroyed, `layer` is counted and created. */
+/* Runs one frame: destroys the layer that leaves the window, counts and creates `layer`. */
 int march_frame(struct march *march, uint32_t layer, struct error *error);
 
 static inline uint32_t march_chunks(const struct march *m)
 {
     return m->window * m->window;
 }
-/* Bytes of the most triangles that a chunk can have. */
+/* The bytes of a chunk with as many triangles as it can have. */
 static inline uint64_t march_worst_bytes(const struct march *m)
 {
     return (uint64_t)CELL_TRIANGLES_MOST * TRIANGLE_BYTES * m->cells * m->cells * m->cells;
@@ -165,7 +167,7 @@ static inline uint64_t march_worst_bytes(const struct march *m)
 /* Adds the hashes of a layer in the window to the marcher's sums; `counts` receives how many
  * triangles each chunk has. Waits. */
 int march_hash_layer(struct march *m, uint32_t layer, uint32_t *counts, struct error *error);
-/* Returns the sum of all hashes since the last call, and begins a new one. Waits. */
+/* Returns in *hash the sum of all hashes since the last call, and begins a new sum. Waits. */
 int march_take_hash(struct marcher *marcher, uint64_t *hash, struct error *error);
 /* Reads the triangles of a chunk; `triangles` has room for counts[chunk]. Waits. */
 int march_read_chunk(struct march *m, uint32_t layer, uint32_t chunk, const uint32_t *counts,

@@ -1,6 +1,6 @@
-/* The right answer, computed without the tables and kernels of the device: what the triangles of a
- * chunk are, with every tetrahedron sorted into inside and outside and every triangle turned by the
- * corners that it really has; and what a closed surface must be like.
+/* The right answer, computed without the tables and kernels of the device. For a chunk it finds the
+ * triangles: it sorts the corners of every tetrahedron into inside and outside, and turns every
+ * triangle by the corners that it really has. For the ball it checks geometry and topology.
  */
 #include "experiment/isosurface.h"
 
@@ -63,7 +63,7 @@ static int64_t field_at(const struct isosurface_field *field, const uint32_t pos
 /* ---- triangles ---- */
 
 struct corner {
-    int64_t at[3], value; /* in 1/256 of a cell */
+    int64_t at[3], value; /* `at` in 1/256 of a cell */
 };
 
 static void cut(const struct corner *a, const struct corner *b, int32_t out[3])
@@ -214,7 +214,7 @@ static int compare_edges(const void *a, const void *b)
     return (e->to > f->to) - (e->to < f->to);
 }
 
-/* The different vertices in order; returns how many. */
+/* Sorts the vertices and drops duplicates; returns how many are left. */
 static size_t weld(const int32_t *triangles, size_t count, int32_t *vertices)
 {
     const size_t corners = 3 * count;
@@ -233,7 +233,7 @@ static uint32_t number_of(const int32_t *vertex, const int32_t *vertices, size_t
     return (uint32_t)((found - vertices) / 3);
 }
 
-/* Edges are good where each direction comes once. */
+/* An edge is good if each of its directions comes once. */
 static void count_edges(struct edge *edges, size_t count, struct isosurface_mesh *mesh)
 {
     qsort(edges, count, sizeof *edges, compare_edges);
@@ -287,8 +287,8 @@ struct isosurface_mesh isosurface_measure(const int32_t *triangles, size_t count
     return mesh;
 }
 
-/* Flat triangles in a ball: area and volume are too small by a part that falls with the square of
- * the radius. */
+/* Flat triangles lie inside the ball: area and volume are too small, by a part that falls with the
+ * square of the radius. */
 int isosurface_check_ball(const int32_t *triangles, size_t count, uint32_t cells,
                           struct error *error)
 {

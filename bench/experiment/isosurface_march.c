@@ -1,5 +1,5 @@
-/* The march of the window on a device, and the methods of getting memory for triangles of which
- * only the device knows how many there are:
+/* The march of the window on a device, and the methods of getting memory for triangles whose number
+ * only the device knows:
  *
  *   worst     room for the most triangles that a chunk can have, from the start
  *   readback  read the counts, ask an allocator for each chunk, emit into that
@@ -7,11 +7,12 @@
  *             for each chunk, copy
  *   batch     sum up the layer on the device, read one number, ask an allocator once, emit
  *   heap      a heap on the device takes the sizes from device memory, and the kernel that emits
- *             looks up the places of its blocks; the host never waits, and never learns either
+ *             looks up the places of its blocks; the host never waits, and learns neither sizes
+ *             nor places
  *
- * worst, readback, scratch and heap are those of an account of a memory heap in shader code, which
+ * worst, readback, scratch and heap come from an account of a memory heap in shader code, which
  * gives no numbers (worst-case buffers, reading back, "copy to a maximum tolerance buffer"). batch
- * is what programs that generate work on a GPU do: a scan and one read-back.
+ * is the way of programs that generate work on a GPU: a scan and one read-back.
  */
 #include "experiment/isosurface.h"
 
@@ -97,7 +98,7 @@ static struct point corner_point(unsigned corner)
                           2 * (int)(corner >> 2)};
 }
 
-/* One for each order of the axes: from corner 0 along the first, the second, the third. */
+/* A tetrahedron for each order of the axes: from corner 0 along the first, the second, the third. */
 static void write_corners(uint8_t *out)
 {
     for (unsigned a = 0; a < 3; a++)
@@ -125,7 +126,7 @@ static struct edge edge_of(const uint8_t *corners, unsigned v, unsigned w)
         a < b ? a : b, a < b ? b : a, {(p.x + q.x) / 2, (p.y + q.y) / 2, (p.z + q.z) / 2}};
 }
 
-/* Above 0 where the triangle turns anticlockwise seen from `from`. */
+/* Positive if the triangle turns anticlockwise when seen from `from`. */
 static int side(const struct edge *a, const struct edge *b, const struct edge *c, struct point from)
 {
     const struct point u = {b->middle.x - a->middle.x, b->middle.y - a->middle.y,
@@ -260,7 +261,7 @@ static struct march_chunk *chunk_at(struct march *m, uint32_t layer, uint32_t ch
 }
 
 /* Emits the triangles of `count` chunks of a layer from `first` on. The kernel's first four
- * arguments say where to. */
+ * arguments are the destination. */
 static int launch_emit(struct march *m, enum march_kernel kernel, const union launch_value to[4],
                        uint32_t layer, uint32_t first, uint32_t count, struct error *error)
 {
@@ -304,7 +305,7 @@ static int emit_block(struct march *m, const struct block *block, uint64_t bases
                       count, error);
 }
 
-/* Waits for words of a device memory, which is counted as a read-back. */
+/* Reads words of a device memory and waits for them; timed as a read-back. */
 static int march_read(struct march *m, uint32_t *words, uint64_t memory, uint64_t first,
                       uint32_t count, struct error *error)
 {
@@ -317,7 +318,7 @@ static int march_read(struct march *m, uint32_t *words, uint64_t memory, uint64_
 
 static const char chunk_tag[] = "chunk";
 
-/* Asks the allocator for a chunk's memory; timed as memory. */
+/* Asks the allocator for a chunk's memory; adds the time to memory_ns. */
 static int march_alloc(struct march *m, struct march_chunk *chunk, uint64_t bytes,
                        struct error *error)
 {
@@ -332,7 +333,7 @@ static int march_alloc(struct march *m, struct march_chunk *chunk, uint64_t byte
     return 0;
 }
 
-/* Gives a chunk's memory back, if it has any; timed as memory. */
+/* Gives a chunk's memory back, if it has any; adds the time to memory_ns. */
 static int march_free(struct march *m, struct march_chunk *chunk, struct error *error)
 {
     const uint64_t began = clock_ns(), bytes = chunk->bytes;
@@ -380,8 +381,8 @@ void march_close(struct march *m)
     m->counts = NULL;
 }
 
-/* Field, triangles of each cell, and from them upwards where those of each row and slab of cells
- * begin, and how many a chunk has. */
+/* Computes the field and the triangles of each cell; then, level by level, where those of each row
+ * and each slab of cells begin, and how many a chunk has. */
 static int count_layer(struct march *m, uint32_t layer, struct error *error)
 {
     const struct marcher *r = m->marcher;
@@ -462,8 +463,8 @@ int march_read_chunk(struct march *m, uint32_t layer, uint32_t chunk, const uint
 
 /* ---- what methods share ---------------------------------------------------------------------- */
 
-/* ERR_UNSUPPORTED where the worst case is too large for the device. It is not tried: a driver may
- * grant what it cannot back. */
+/* ERR_UNSUPPORTED if the worst case is too large for the device. It is not tried: a driver may
+ * grant memory that it cannot back. */
 static int has_room(struct march *m, uint64_t each_bytes, uint64_t count, struct error *error)
 {
     const struct marcher *r = m->marcher;
@@ -528,7 +529,7 @@ static int read_counts(struct march *m, uint32_t layer, struct error *error)
 
 /* ---- worst ----------------------------------------------------------------------------------- */
 
-/* A layer is a memory, and a chunk always has the same part of it. */
+/* A layer is one memory, of which each chunk has a fixed part. */
 static uint64_t layer_bytes(const struct march *m)
 {
     return march_worst_bytes(m) * march_chunks(m);

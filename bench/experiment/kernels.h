@@ -54,15 +54,15 @@ struct kernels_built {
     size_t argument_count[SOURCE_KERNELS_MAX];
     enum launch_arg_kind kinds[SOURCE_KERNELS_MAX][KERNEL_PARAMETERS_MAX];
     struct host_kernel host[SOURCE_KERNELS_MAX];
-    char *text; /* owned; forms of the program may be compiled from it later */
+    char *text; /* owned; variants of the program may be compiled from it later */
 };
 
 /* Builds the kernels of a source file, whose text is `functions`. `built` must not move while it is
- * used. ERR_BUILD with the compiler's message; nothing is held then. */
+ * used. On an error nothing is held. ERR_BUILD has the compiler's message. */
 int kernels_build(struct device *device, const char *name, const char *functions,
                   const struct source_kernel *kernels, size_t count, struct kernels_built *built,
                   struct error *error);
-/* Frees them. */
+/* Frees the kernels. */
 void kernels_unbuild(struct kernels_built *built);
 
 /* Launches kernel number `kernel` for `items` items, 0 included. `arguments` has one for each of

@@ -1,7 +1,7 @@
 /* The experiments, in the order in which `gamut list` shows them.
  *
- * X(name): a file in this folder defines `const struct experiment experiment_NAME`; its own name
- * has '-' for '_'.
+ * X(name): a file in this folder defines `const struct experiment experiment_NAME`. On the
+ * command line the name has '-' for '_'.
  */
 #ifndef GAMUT_EXPERIMENT_LIST_H
 #define GAMUT_EXPERIMENT_LIST_H

@@ -1,9 +1,9 @@
-/* How sharing a pool changes the chance that memory does not suffice.
+/* The chance that memory does not suffice, with a pool for each chunk and with a shared one.
  *
  * The account of a memory heap in shader code claims: if each of k buffers is too small with chance
  * C, then at least one of them is too small with a chance of at least C, but one pool for all of
  * them is full only with chance C^k. That would hold if sizes were independent and the pool were
- * full only if every one of them is too large. In fact the pool is full if the sizes of k chunks
+ * full only if every chunk is too large. In fact the pool is full if the sizes of k chunks
  * add up to more than it has, and neighbouring chunks are alike. The sizes are those of the
  * isosurface experiment, and the chunks of a pool are neighbours there: a row of a layer, a layer,
  * all of the window in a frame.
@@ -29,7 +29,7 @@ static const struct option_spec options[] = {
     [OPTION_WINDOW] = {"window", OPTION_COUNT, "4", NULL, 2, 32,
                        "chunks of the window in each direction"},
     [OPTION_FRAMES] = {"frames", OPTION_COUNT, "60", NULL, 1, 100000,
-                       "places of the window, one layer apart"},
+                       "positions of the window, one layer apart"},
     {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
 };
 
@@ -37,18 +37,18 @@ enum { PARAMETER_CHUNKS, PARAMETER_PERCENT };
 static const struct experiment_parameter parameters[] = {
     [PARAMETER_CHUNKS] = {"chunks", true, UNIT_COUNT, "neighbours that share a pool"},
     [PARAMETER_PERCENT] = {"percent", true, UNIT_COUNT,
-                           "the pool over the mean size of its chunks, in percent"},
+                           "size of the pool, in percent of the mean size of its chunks"},
     {NULL, false, UNIT_COUNT, NULL},
 };
 
 /* clang-format off */
 #define METRIC_LIST(X)                                                                             \
-    X(pool_bytes, BYTES, EXACT, LOWER, "the pool")                                                   \
-    X(overflow_ratio, RATIO, EXACT, LOWER, "how often the sizes of its chunks add up to more")       \
-    X(claim_ratio, RATIO, EXACT, NEITHER, "the claim: that each is above its share, as if they were independent") \
-    X(drawn_ratio, RATIO, EXACT, NEITHER, "how often as many sizes drawn one by one add up to more") \
-    X(separate_ratio, RATIO, EXACT, NEITHER, "how often one of them at least is above its share")    \
-    X(pool_count, COUNT, EXACT, NEITHER, "pools that were looked at")
+    X(pool_bytes, BYTES, EXACT, LOWER, "size of the pool")                                           \
+    X(overflow_ratio, RATIO, EXACT, LOWER, "measured: how often its chunks add up to more")          \
+    X(claim_ratio, RATIO, EXACT, NEITHER, "claimed: C^k, that each chunk is above its share, independently") \
+    X(drawn_ratio, RATIO, EXACT, NEITHER, "the same, with sizes drawn one by one from all chunks") \
+    X(separate_ratio, RATIO, EXACT, NEITHER, "how often at least one chunk is above its share")      \
+    X(pool_count, COUNT, EXACT, NEITHER, "number of pools examined")
 /* clang-format on */
 EXPERIMENT_METRICS(METRIC_LIST);
 
@@ -70,7 +70,7 @@ static int no_memory(struct march *m, uint32_t layer, struct error *error)
 static const struct isosurface_method counting = {
     .name = "counting", .create = no_memory, .destroy = no_memory};
 
-/* Compares the counts of a few chunks with the host's own. */
+/* Compares the counts of a few chunks with those that the host computes. */
 static int check_counts(const struct overflow *s, const struct isosurface_field *field,
                         uint32_t cells, struct error *error)
 {
@@ -229,7 +229,8 @@ static int overflow_plan(const struct experiment_settings *settings, struct expe
 const struct experiment experiment_overflow = {
     .version = EXPERIMENT_API_VERSION,
     .name = "overflow",
-    .summary = "how often a pool shared by chunks of a surface is too small, and what is claimed",
+    .summary =
+        "how often a pool shared by chunks of a surface is too small, and the published claim",
     .options = options,
     .parameters = parameters,
     .metrics = metrics,

@@ -8,9 +8,9 @@
  *   heap       a heap on the device takes the number from device memory; the kernel that fills the
  *              memory looks up where it is
  *
- * Then the host does `host_work` of its own. The claim that is measured: with a read-back a frame
+ * Then the host does `host_work` of its own. The claim that is tested: with a read-back a frame
  * takes spin + host_work, because host and device wait for each other; with the heap it takes the
- * longer of the two. (The account of a memory heap in shader code argues so, without numbers.)
+ * longer of the two. (An account of a memory heap in shader code makes it, without numbers.)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,8 +29,9 @@
 enum { STALL_FRAMES, STALL_LONGEST, STALL_WORDS };
 static const struct option_spec options[] = {
     [STALL_FRAMES] = {"frames", OPTION_COUNT, "10", NULL, 1, 100000, "frames that are timed"},
-    [STALL_LONGEST] = {"longest_us", OPTION_COUNT, "500", NULL, 1, 1000000,
-                       "the longest queued work, in microseconds; also a tenth of it, and so on"},
+    [STALL_LONGEST] =
+        {"longest_us", OPTION_COUNT, "500", NULL, 1, 1000000,
+         "longest queued work, in microseconds; a tenth of it and so on are measured too"},
     [STALL_WORDS] = {"words", OPTION_COUNT, "65536", NULL, 1, 1 << 28,
                      "most words of memory that a frame needs"},
     {NULL, OPTION_COUNT, NULL, NULL, 0, 0, NULL},
@@ -48,10 +49,10 @@ static const struct experiment_parameter parameters[] = {
 /* clang-format off */
 #define METRIC_LIST(X)                                                                             \
     X(frame_ns, NS, SAMPLED, LOWER, "time of the timed frames until the device is idle, over their number") \
-    X(claim_ns, NS, SAMPLED, NEITHER, "what is claimed of it: queued work + the host's, or the longer of the two") \
+    X(claim_ns, NS, SAMPLED, NEITHER, "claimed: queued work + host work for readback, the longer of the two for heap") \
     X(blocked_ns, NS, SAMPLED, LOWER, "host time of a frame in the read-back and in the allocator")  \
-    X(readback_ns, NS, SAMPLED, LOWER, "the read-back's part of that")                               \
-    X(enqueue_ns, NS, SAMPLED, LOWER, "host time of a frame in giving commands; the driver may wait there until its queue has room")                     \
+    X(readback_ns, NS, SAMPLED, LOWER, "the part of that in the read-back")                           \
+    X(enqueue_ns, NS, SAMPLED, LOWER, "host time of a frame in enqueuing commands; the driver may wait there until its queue has room")                  \
     X(driver_call_count, COUNT, EXACT, LOWER, "calls of the driver for memory, over all frames")     \
     X(peak_reserved_bytes, BYTES, EXACT, LOWER, "most bytes held from the driver at once")
 /* clang-format on */
@@ -138,7 +139,7 @@ struct stall_run {
     struct block block[LIVE_FRAMES];
     uint64_t bytes[LIVE_FRAMES]; /* requested; 0: not live */
     uint32_t slot[LIVE_FRAMES];
-    uint64_t blocked_ns, readback_ns; /* of this frame */
+    uint64_t blocked_ns, readback_ns; /* this frame's times */
 };
 
 struct stall_method {
@@ -437,7 +438,7 @@ static int stall_plan(const struct experiment_settings *settings, struct experim
 const struct experiment experiment_stall = {
     .version = EXPERIMENT_API_VERSION,
     .name = "stall",
-    .summary = "what a frame takes where the host reads back how much memory it needs",
+    .summary = "the time of a frame in which the host reads back how much memory it needs",
     .options = options,
     .parameters = parameters,
     .metrics = metrics,
