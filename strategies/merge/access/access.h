@@ -60,8 +60,8 @@ struct kernel_access {
 struct kernel_access *access_analyse(const struct program *program, const struct fun *fun,
                                      const struct stm *stm, struct arena *arena);
 
-/* Why the order and the names in the text cannot be relied on; NULL: they can. If they cannot,
- * every question below gets the most cautious answer. */
+/* The reason why the order and the names in the text are unreliable, or NULL if they are reliable.
+ * If they are not, every question below gets the most cautious answer. */
 const char *access_unclear(const struct kernel_access *ka);
 
 /* The line in the program of an offset in the kernel's text. */
@@ -94,8 +94,8 @@ enum access_check {
 };
 #define ACCESS_WITHOUT(name) (1u << ACCESS_CHECK_##name)
 
-const char *access_check_name(enum access_check check); /* "ORDER" */
-const char *access_check_sentence(enum access_check check);
+const char *access_check_name(enum access_check check);     /* "ORDER" */
+const char *access_check_sentence(enum access_check check); /* the sentence of the list */
 
 struct access_question {
     int out; /* a result of the kernel */
@@ -117,7 +117,7 @@ struct access_question {
 struct access_refusal {
     enum access_check check;
     int killed;    /* the array that it is about, or NO_NAME */
-    unsigned line; /* of the access that it is about, in the program; else of the kernel */
+    unsigned line; /* in the program: the line of the access, or else that of the kernel */
 };
 
 /* True: in any order of the threads, the launch writes the same values if `out` overwrites the
@@ -148,8 +148,8 @@ struct access_regions {
     struct access_region *items;
 };
 
-/* Regions, in the arena, that together hold every element of the array that the launch may read, or
- * write. */
+/* Regions, in the arena, that together hold every element of the array that the launch may read
+ * (access_reads) or write (access_writes). */
 struct access_regions access_reads(const struct kernel_access *ka, int array, struct arena *arena);
 struct access_regions access_writes(const struct kernel_access *ka, int array, struct arena *arena);
 

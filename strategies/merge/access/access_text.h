@@ -17,7 +17,7 @@ enum { CTEXT_NONE = -1 };
 struct ctext_token {
     enum ctext_token_kind kind;
     size_t begin, end; /* in the text */
-    int partner;       /* of a bracket: the matching one, or CTEXT_NONE */
+    int partner;       /* a bracket: the matching one; else CTEXT_NONE */
     bool modified;     /* a word that is declared, assigned or may be changed through its address */
 };
 
@@ -40,10 +40,10 @@ struct ctext_loop {
 struct ctext {
     const char *text;
     int token_count, statement_count, loop_count;
-    struct ctext_token *tokens; /* and one CTEXT_END */
+    struct ctext_token *tokens; /* token_count of them, then one CTEXT_END */
     struct ctext_statement *statements;
     struct ctext_loop *loops;
-    const char *unclear; /* why, or NULL */
+    const char *unclear; /* why the text is unclear, or NULL */
     size_t unclear_at;   /* in the text */
 };
 
@@ -51,19 +51,23 @@ struct ctext {
 struct ctext *ctext_read(const struct program *program, const struct kernel *kernel,
                          struct arena *arena);
 
+/* Is the token a word? Is its text `text`? Is it one of the list, which ends with NULL? Are a and b
+ * the same word? */
 bool ctext_is_word(const struct ctext *t, int token);
 bool ctext_is(const struct ctext *t, int token, const char *text);
 bool ctext_is_one_of(const struct ctext *t, int token, const char *const *list);
 bool ctext_same_word(const struct ctext *t, int a, int b);
 /* The token that begins at this offset of the text, or the next one. */
 int ctext_token_at(const struct ctext *t, size_t offset);
-/* `=`, `+=`, ..., and `++`, `--`. */
+/* Is the token `=`, `+=`, …? */
 bool ctext_assigns(const struct ctext *t, int token);
+/* Is it `++` or `--`? */
 bool ctext_steps(const struct ctext *t, int token);
-/* Does `&` at this token take the address of what follows? Also where it only might. */
+/* May `&` at this token take the address of what follows? */
 bool ctext_takes_address(const struct ctext *t, int token);
 /* Widens [first, last] over parentheses that hold nothing else: the operand of `((x)) = 1`. */
 void ctext_unwrap(const struct ctext *t, int *first, int *last);
+/* Calls the text unclear because of this token; only the first reason is kept. */
 void ctext_set_unclear(struct ctext *t, int token, const char *why);
 
 #endif

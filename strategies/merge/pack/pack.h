@@ -25,8 +25,8 @@ struct pack_buffer {
     int64_t lower, upper; /* the lifetime, if `intervals` is NULL */
     int64_t size;         /* bytes, 0 or more */
     int64_t alignment;    /* the offset is a multiple of it; 0 stands for 1 */
-    /* A block that is alive several times at one offset: disjoint, ascending; not owned. Lower and
-     * upper are then not read. */
+    /* The lives of a buffer that is alive several times at one offset: disjoint, ascending, owned
+     * by the caller. If not NULL, `lower` and `upper` are not read. */
     const struct pack_interval *intervals;
     size_t interval_count;
 };
@@ -56,12 +56,13 @@ struct pack_result {
  * PACK_HEIGHT_MOST. */
 int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *error);
 
-/* All greedy orders, then search (pack_exact.c) where there are at most 4096 buffers. The time
- * limit is looked at between orders and in the search; the first order always runs to its end, and
- * takes time with the square of the buffers. The same buffers give the same plan on every machine
+/* All greedy orders, then search where there are at most 4096 buffers. The time limit is checked
+ * between orders and in the search. The first order always runs to its end; its time grows with the
+ * square of the number of buffers. The same buffers give the same plan on every machine
  * unless the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
 int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pack_options *options,
                struct pack_result *result, struct error *error);
+/* Frees the offsets and empties `result`. */
 void pack_result_free(struct pack_result *result);
 
 #endif

@@ -43,18 +43,21 @@ struct pack_model {
     struct pack_range *ranges;
 };
 
+/* Builds the model of verified buffers (pack_verify). Free with pack_model_free. */
 void pack_model_build(struct pack_model *model, const struct pack_buffer *buffers, size_t count);
 void pack_model_free(struct pack_model *model);
 
+/* One more than the last section that an item is alive in. */
 unsigned pack_section_count(const struct pack_item *items, unsigned count);
 
-/* Live bytes of each section and the largest pad in it, for sections from 0 on. */
+/* By section: the bytes alive in it, and the largest pad of an item in it. */
 void pack_section_loads(const struct pack_item *items, unsigned count, int64_t *total,
                         int64_t *pad);
 
-/* The least a plan of these items can be high: that of the fullest section. */
+/* No plan of these items is lower than this: the height of the fullest section. */
 int64_t pack_load_bound(const struct pack_item *items, unsigned count);
 
+/* Are both alive in some section? */
 bool pack_items_meet(const struct pack_item *a, const struct pack_item *b);
 
 /* The height of a plan. */
@@ -93,8 +96,8 @@ void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_or
 int64_t pack_place(const struct pack_item *items, unsigned count, const unsigned *order,
                    enum pack_gap gap, int64_t *offset);
 
-/* Moves items about in `order`, which gave `offset` of `height`, until that is as low as `enough`,
- * or `attempts` are spent, or the time is over. Returns the height that `offset` then has. */
+/* Hill climbing: moves items about in `order`, which gave the plan `offset` of `height`. Stops when
+ * the plan is as low as `enough`, after `attempts`, or at the deadline. Returns its height. */
 int64_t pack_climb(const struct pack_item *items, unsigned count, enum pack_gap gap,
                    unsigned attempts, int64_t enough, uint64_t deadline_ns, unsigned *order,
                    int64_t *offset, int64_t height);
@@ -103,27 +106,28 @@ int64_t pack_climb(const struct pack_item *items, unsigned count, enum pack_gap 
 
 enum pack_verdict {
     PACK_SOLVED,     /* `offset` is such a plan */
-    PACK_IMPOSSIBLE, /* proved; `next_capacity` is the least that is not ruled out */
+    PACK_IMPOSSIBLE, /* proved: there is none */
     PACK_GAVE_UP,    /* nodes or time ran out */
 };
 
 struct pack_question {
     int64_t capacity;
     uint64_t node_limit, deadline_ns;
-    int64_t *offset; /* answer, one an item */
-    int64_t next_capacity;
-    uint64_t nodes;
+    int64_t *offset;       /* answer, one an item */
+    int64_t next_capacity; /* PACK_IMPOSSIBLE: the least capacity that is not ruled out */
+    uint64_t nodes;        /* items placed for this question */
 };
 
-/* Each search copies what it needs of the items, in a static order that breaks ties. */
-struct pack_search;
+/* Two searches. Each copies what it needs of the items; `order` is the static order that breaks
+ * ties. An _ask answers one question. */
+struct pack_search; /* pack_search.c: in order of offset */
 struct pack_search *pack_search_open(const struct pack_item *items, unsigned count,
                                      const unsigned *order);
 enum pack_verdict pack_search_ask(struct pack_search *search, struct pack_question *question);
 void pack_search_close(struct pack_search *search);
 
 struct pack_skyline;
-/* Whether pack_skyline may be used: one interval each, and one alignment for all. */
+/* May pack_skyline be used? Each item must have one interval, and all the same alignment. */
 bool pack_skyline_fits(const struct pack_item *items, unsigned count);
 struct pack_skyline *pack_skyline_open(const struct pack_item *items, unsigned count,
                                        const unsigned *order);

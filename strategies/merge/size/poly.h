@@ -22,7 +22,7 @@ struct term {
 
 /* Terms in falling order: by degree, then by their atoms; none has coefficient 0. */
 struct poly {
-    struct poly *next; /* in its bucket */
+    struct poly *next; /* the next one in its bucket */
     uint64_t hash;
     unsigned normal_in; /* `normal` is the normal form there; 0: nowhere yet (see size.c) */
     const struct poly *normal;
@@ -32,7 +32,7 @@ struct poly {
 
 struct atom {
     enum expr_op op;
-    enum element type; /* of the operands; of the result for names, constants, EXPR_CONVERT */
+    enum element type; /* the operands' type; for names, constants, EXPR_CONVERT the result's */
     int64_t number;    /* the name, or the bits of a constant (a float: integers are terms) */
     const struct poly *arg[2]; /* NULL where there is none */
     uint64_t order;            /* names bound later, and what is made of them, have higher ones */
@@ -50,15 +50,18 @@ struct polys {
     unsigned visit;
 };
 
+/* Opens an empty table of atoms and polynomials. */
 void polys_open(struct polys *ps);
+/* Frees every atom and polynomial of the table. */
 void polys_close(struct polys *ps);
 
 /* The atom's number. `order` is used for names; others take theirs from their arguments. */
 int poly_intern_atom(struct polys *ps, const struct atom *atom);
 
+/* The polynomial of a constant, and that of a single atom. They are never NULL. */
 const struct poly *poly_constant(struct polys *ps, int64_t value);
 const struct poly *poly_atom(struct polys *ps, int atom);
-/* a + factor * b and a * b; NULL where they go past the limits or a coefficient past 64 bits. */
+/* a + factor * b, and a * b. NULL if the result passes the limits, or a coefficient 64 bits. */
 const struct poly *poly_add(struct polys *ps, const struct poly *a, int64_t factor,
                             const struct poly *b);
 const struct poly *poly_multiply(struct polys *ps, const struct poly *a, const struct poly *b);
@@ -74,11 +77,11 @@ const struct poly *poly_substitute(struct polys *ps, const struct poly *p, int a
                                    const struct poly *value);
 
 bool poly_is_constant(const struct poly *p, int64_t *value); /* value may be NULL */
-int64_t poly_constant_term(const struct poly *p);
-int poly_single_atom(const struct poly *p); /* p is this atom and nothing else; or -1 */
-/* The largest number that divides every coefficient but the constant one; 0 where there is none. */
+int64_t poly_constant_term(const struct poly *p);            /* 0 if it has none */
+int poly_single_atom(const struct poly *p); /* the atom if p is one atom and nothing else; or -1 */
+/* The largest number that divides every coefficient but the constant one; 0 if there is none. */
 int64_t poly_content(const struct poly *p);
-/* Does `holds` say yes to any atom of p, also inside of atoms? Each is asked once. */
+/* Does `holds` return true for an atom of p, or for one inside of these? Calls it once an atom. */
 bool poly_any_atom(struct polys *ps, const struct poly *p,
                    bool (*holds)(const void *context, int number, const struct atom *atom),
                    const void *context);

@@ -64,7 +64,7 @@ static const struct poly *normal_atom(struct sizes *s, int number, unsigned posi
     const struct atom a = s->polys.atoms[number]; /* a copy: the table may move */
     if (a.op == EXPR_NAME) {
         for (const struct rule *r = a.facts ? a.facts->rules : NULL; r; r = r->next)
-            if (span_has(r->span, position))
+            if (validity_has(r->valid, position))
                 return normal_form(s, r->value, position);
     } else if (a.op != EXPR_CONSTANT) {
         const struct poly *x = normal_form(s, a.arg[0], position);
@@ -180,9 +180,9 @@ static bool atom_is_nonnegative(struct proof *pr, int number, unsigned depth)
     int64_t limit;
     if (element_is_float(a.type))
         return false;
-    for (const struct bound *b = a.facts ? a.facts->bounds : NULL; b; b = b->next)
+    for (const struct atom_bound *b = a.facts ? a.facts->bounds : NULL; b; b = b->next)
         if (!b->upper && poly_is_constant(b->limit, &limit) && limit >= 0 &&
-            span_has(b->span, pr->position))
+            validity_has(b->valid, pr->position))
             return true;
     return depth > 0 && result_is_nonnegative(pr, &a, depth - 1);
 }
@@ -280,8 +280,9 @@ static bool try_bounds(struct proof *pr, const struct view *v, unsigned depth)
     const struct atom a = pr->s->polys.atoms[v->atom];
     if (try_assumed(pr, v, depth))
         return true;
-    for (const struct bound *b = a.facts ? a.facts->bounds : NULL; b && pr->budget; b = b->next)
-        if (b->upper == v->upper && span_has(b->span, pr->position) &&
+    for (const struct atom_bound *b = a.facts ? a.facts->bounds : NULL; b && pr->budget;
+         b = b->next)
+        if (b->upper == v->upper && validity_has(b->valid, pr->position) &&
             try_bound(pr, v, b->scale, b->limit, depth))
             return true;
     if (try_operation(pr, v, depth))
@@ -403,19 +404,19 @@ static int64_t stands_alone(struct sizes *s, const struct poly *p, int atom,
 }
 
 static void file_bound(struct sizes *s, int atom, int64_t c, const struct poly *rest,
-                       struct span span)
+                       struct validity valid)
 {
     const struct poly *zero = sizes_constant(s, 0);
     const struct poly *limit = c > 0 ? poly_add(&s->polys, zero, -1, rest) : rest;
     if (!limit || c == INT64_MIN)
         return;
     struct atom_facts *facts = facts_of(s, atom);
-    struct bound *b = arena_alloc(&s->polys.arena, sizeof *b);
-    *b = (struct bound){facts->bounds, span, c < 0, c < 0 ? -c : c, limit};
+    struct atom_bound *b = arena_alloc(&s->polys.arena, sizeof *b);
+    *b = (struct atom_bound){facts->bounds, valid, c < 0, c < 0 ? -c : c, limit};
     facts->bounds = b;
 }
 
-static void learn_nonnegative(struct sizes *s, const struct poly *p, struct span span)
+static void learn_nonnegative(struct sizes *s, const struct poly *p, struct validity valid)
 {
     p = normal_form(s, p, s->last_position);
     if (sizes_nonnegative(s, p, s->last_position))
@@ -425,21 +426,21 @@ static void learn_nonnegative(struct sizes *s, const struct poly *p, struct span
     for (unsigned t = 0; t < p->count && p->terms[t].degree > 0; t++) {
         int atom = p->terms[t].atoms[0];
         int64_t c = p->terms[t].degree == 1 ? stands_alone(s, p, atom, &rest) : 0;
-        if (c != 0 && span.from < *span.to)
-            file_bound(s, atom, c, rest, span);
+        if (c != 0 && valid.from < *valid.to)
+            file_bound(s, atom, c, rest, valid);
         if (c != 0 && (latest < 0 || s->polys.atoms[atom].order > s->polys.atoms[latest].order))
             latest = atom;
     }
     /* A kernel's indices are many and soon gone: their bounds are not filed under n in i < n. */
-    if (span.from == *span.to && latest >= 0)
-        file_bound(s, latest, stands_alone(s, p, latest, &rest), rest, span);
+    if (valid.from == *valid.to && latest >= 0)
+        file_bound(s, latest, stands_alone(s, p, latest, &rest), rest, valid);
 }
 
 /* The bounds of what is replaced are bounds of what replaces it. */
 static void hand_over_bounds(struct sizes *s, int atom, const struct rule *rule)
 {
-    for (const struct bound *b = facts_of(s, atom)->bounds; b; b = b->next) {
-        if (!span_has(b->span, s->last_position))
+    for (const struct atom_bound *b = facts_of(s, atom)->bounds; b; b = b->next) {
+        if (!validity_has(b->valid, s->last_position))
             continue;
         const struct poly *scaled =
             poly_add(&s->polys, sizes_constant(s, 0), b->scale, rule->value);
@@ -447,11 +448,11 @@ static void hand_over_bounds(struct sizes *s, int atom, const struct rule *rule)
                                    : b->upper ? poly_add(&s->polys, b->limit, -1, scaled)
                                               : poly_add(&s->polys, scaled, -1, b->limit);
         if (above)
-            learn_nonnegative(s, above, rule->span);
+            learn_nonnegative(s, above, rule->valid);
     }
 }
 
-static void learn_zero(struct sizes *s, const struct poly *p, struct span span)
+static void learn_zero(struct sizes *s, const struct poly *p, struct validity valid)
 {
     p = normal_form(s, p, s->last_position);
     int chosen = -1;
@@ -467,30 +468,31 @@ static void learn_zero(struct sizes *s, const struct poly *p, struct span span)
     }
     const struct poly *opposite = poly_add(&s->polys, zero, -1, p);
     if (chosen < 0 && opposite) {
-        learn_nonnegative(s, p, span);
-        learn_nonnegative(s, opposite, span);
+        learn_nonnegative(s, p, valid);
+        learn_nonnegative(s, opposite, valid);
     }
     if (chosen < 0 || !opposite)
         return;
     struct rule *rule = arena_alloc(&s->polys.arena, sizeof *rule);
     int64_t c = stands_alone(s, p, chosen, &rest);
-    *rule = (struct rule){facts_of(s, chosen)->rules, span, poly_add(&s->polys, zero, -c, rest)};
+    *rule = (struct rule){facts_of(s, chosen)->rules, valid, poly_add(&s->polys, zero, -c, rest)};
     facts_of(s, chosen)->rules = rule;
     s->world_at[s->last_position] = ++s->world_count;
     hand_over_bounds(s, chosen, rule);
 }
 
-static void learn_condition(struct sizes *s, const struct poly *p, bool truth, struct span span)
+static void learn_condition(struct sizes *s, const struct poly *p, bool truth,
+                            struct validity valid)
 {
     int single = poly_single_atom(p);
     if (single < 0)
         return;
     const struct atom a = s->polys.atoms[single];
     if ((a.op == EXPR_AND && truth) || (a.op == EXPR_OR && !truth)) {
-        learn_condition(s, a.arg[0], truth, span);
-        learn_condition(s, a.arg[1], truth, span);
+        learn_condition(s, a.arg[0], truth, valid);
+        learn_condition(s, a.arg[1], truth, valid);
     } else if (a.op == EXPR_NOT && !element_is_float(a.type)) {
-        learn_condition(s, a.arg[0], !truth, span);
+        learn_condition(s, a.arg[0], !truth, valid);
     }
     if (a.op < EXPR_LT || a.op > EXPR_NE || element_is_float(a.type))
         return;
@@ -506,9 +508,9 @@ static void learn_condition(struct sizes *s, const struct poly *p, bool truth, s
         return;
     if (a.op == EXPR_EQ || a.op == EXPR_NE) {
         if (truth == (a.op == EXPR_EQ))
-            learn_zero(s, above, span);
+            learn_zero(s, above, valid);
     } else {
-        learn_nonnegative(s, above, span);
+        learn_nonnegative(s, above, valid);
     }
 }
 
@@ -544,26 +546,27 @@ static void bind_name(struct sizes *s, int name)
 
 /* ---- what statements say --------------------------------------------------------------------- */
 
-static void learn_shape(struct sizes *s, int array, struct span span)
+static void learn_shape(struct sizes *s, int array, struct validity valid)
 {
     const struct name *n = &s->fun->names[array];
     if (n->kind != NAME_ARRAY || (s->without & SIZES_BOUNDS))
         return;
     for (unsigned d = 0; d < n->rank; d++)
-        learn_nonnegative(s, sizes_of(s, n->shape[d]), span);
+        learn_nonnegative(s, sizes_of(s, n->shape[d]), valid);
 }
 
 /* Names that are bound together may mention each other in their shapes. */
-static void bind_all(struct sizes *s, const int *names, unsigned count, struct span span)
+static void bind_all(struct sizes *s, const int *names, unsigned count, struct validity valid)
 {
     for (unsigned i = 0; i < count; i++)
         bind_name(s, names[i]);
     for (unsigned i = 0; i < count; i++)
-        learn_shape(s, names[i], span);
+        learn_shape(s, names[i], valid);
 }
 
-/* 0 <= name < range, inside of span. */
-static void learn_counter(struct sizes *s, int name, const struct poly *range, struct span span)
+/* 0 <= name < range, inside of valid. */
+static void learn_counter(struct sizes *s, int name, const struct poly *range,
+                          struct validity valid)
 {
     bind_name(s, name);
     sizes_name(s, name)->range = range;
@@ -573,16 +576,16 @@ static void learn_counter(struct sizes *s, int name, const struct poly *range, s
         below = poly_add(&s->polys, below, -1, sizes_constant(s, 1));
     if (s->without & SIZES_BOUNDS)
         return;
-    learn_nonnegative(s, value, span);
+    learn_nonnegative(s, value, valid);
     if (below)
-        learn_nonnegative(s, below, span);
+        learn_nonnegative(s, below, valid);
 }
 
 static void learn_assertion(struct sizes *s, const struct expr *condition, bool truth,
-                            struct span span)
+                            struct validity valid)
 {
     if (!(s->without & SIZES_ASSERTS))
-        learn_condition(s, sizes_of(s, condition), truth, span);
+        learn_condition(s, sizes_of(s, condition), truth, valid);
 }
 
 /* ---- statements with bodies ------------------------------------------------------------------ */
@@ -608,7 +611,7 @@ static void walk_branch(struct sizes *s, const struct body *body, const struct e
                         bool truth)
 {
     unsigned world = current_world(s), *end = enter(s);
-    learn_assertion(s, condition, truth, (struct span){s->last_position, end});
+    learn_assertion(s, condition, truth, (struct validity){s->last_position, end});
     walk_body(s, body, end);
     leave(s, end, world);
 }
@@ -633,16 +636,16 @@ static void walk_loop(struct sizes *s, const struct stm *stm)
     const struct loop *l = stm->loop;
     const struct poly *range = l->counter != NO_NAME ? sizes_of(s, l->bound) : NULL;
     unsigned world = current_world(s), *end = enter(s), begin = s->last_position;
-    struct span span = {begin, end};
+    struct validity valid = {begin, end};
     for (unsigned i = 0; i < l->param_count; i++)
         if (l->init_exprs[i] && l->body.results[i] == l->params[i]) {
             const struct poly *init = sizes_of(s, l->init_exprs[i]);
             sizes_name(s, l->params[i])->value = init;
             sizes_name(s, stm->outs[i])->value = init;
         }
-    bind_all(s, l->params, l->param_count, span);
+    bind_all(s, l->params, l->param_count, valid);
     if (range)
-        learn_counter(s, l->counter, range, span);
+        learn_counter(s, l->counter, range, valid);
     walk_body(s, &l->body, end);
     leave(s, end, world);
     if (range) {
@@ -652,19 +655,19 @@ static void walk_loop(struct sizes *s, const struct stm *stm)
 }
 
 /* Shapes are checked before extents, and both before the launch. */
-static void walk_kernel(struct sizes *s, const struct stm *stm, struct span span)
+static void walk_kernel(struct sizes *s, const struct stm *stm, struct validity valid)
 {
     const struct kernel *k = stm->kernel;
     unsigned *here = arena_alloc(&s->polys.arena, sizeof *here);
     *here = s->last_position;
-    bind_all(s, stm->outs, stm->out_count, span);
+    bind_all(s, stm->outs, stm->out_count, valid);
     for (unsigned p = 0; p < k->private_count; p++)
         sizes_name(s, k->privates[p])->kernel = k;
     for (unsigned d = 0; d < k->rank; d++) {
         const struct poly *extent = sizes_of(s, k->extents[d]);
         if (!(s->without & SIZES_BOUNDS))
-            learn_nonnegative(s, extent, span);
-        learn_counter(s, k->indices[d], extent, (struct span){*here, here});
+            learn_nonnegative(s, extent, valid);
+        learn_counter(s, k->indices[d], extent, (struct validity){*here, here});
         sizes_name(s, k->indices[d])->is_index = true;
     }
     if (k->item != NO_NAME)
@@ -680,18 +683,18 @@ static void walk_statement(struct sizes *s, struct stm *stm, const unsigned *end
         walk_if(s, stm);
     else if (stm->kind == STM_LOOP)
         walk_loop(s, stm);
-    struct span span = {s->last_position, end};
+    struct validity valid = {s->last_position, end};
     if (stm->kind == STM_KERNEL) {
-        walk_kernel(s, stm, span);
+        walk_kernel(s, stm, valid);
     } else if (stm->kind == STM_ASSERT) {
-        span.from = size_step(s);
-        learn_assertion(s, stm->expr, true, span);
+        valid.from = size_step(s);
+        learn_assertion(s, stm->expr, true, valid);
     } else {
         if (stm->kind == STM_SCALAR) {
             const struct poly *value = sizes_of(s, stm->expr);
             sizes_name(s, stm->outs[0])->value = value;
         }
-        bind_all(s, stm->outs, stm->out_count, span);
+        bind_all(s, stm->outs, stm->out_count, valid);
     }
 }
 
@@ -710,7 +713,7 @@ static void walk_all(struct sizes *s)
     sizes_name(s, 0);
     unsigned *end = arena_alloc(&s->polys.arena, sizeof *end);
     *end = UINT32_MAX;
-    bind_all(s, fun->params, fun->param_count, (struct span){0, end});
+    bind_all(s, fun->params, fun->param_count, (struct validity){0, end});
     walk_body(s, &fun->body, end);
     *end = size_step(s);
 }

@@ -33,12 +33,13 @@ enum {
  * that it gets afterwards are opaque, and statements that are moved or added afterwards have no
  * position: open it anew where that matters. */
 struct sizes *sizes_open(struct program *program, const struct fun *fun, unsigned without);
-void sizes_close(struct sizes *s);
+void sizes_close(struct sizes *s); /* frees what sizes_open made; not NULL */
 
 /* The canonical polynomial of an integer expression, with definitions expanded; `s` owns it. Never
  * NULL: an operation that is no polynomial, or too large a one, becomes an atom. */
 const struct poly *sizes_of(struct sizes *s, const struct expr *e);
-const struct poly *sizes_of_name(struct sizes *s, int name);
+const struct poly *sizes_of_name(struct sizes *s, int name); /* the same for a scalar */
+/* A constant, a + b, a - b and a * b, as sizes_of makes them. */
 const struct poly *sizes_constant(struct sizes *s, int64_t value);
 const struct poly *sizes_add(struct sizes *s, const struct poly *a, const struct poly *b);
 const struct poly *sizes_subtract(struct sizes *s, const struct poly *a, const struct poly *b);
@@ -46,7 +47,7 @@ const struct poly *sizes_multiply(struct sizes *s, const struct poly *a, const s
 /* a / b if that is a polynomial without a remainder, else NULL. */
 const struct poly *sizes_divide(struct sizes *s, const struct poly *a, const struct poly *b);
 
-/* Is it proved at the position that a == b, a >= b, p >= 0? */
+/* Is it proved at the position that a == b? That a >= b? That p >= 0? */
 bool sizes_equal(struct sizes *s, const struct poly *a, const struct poly *b, unsigned position);
 bool sizes_at_least(struct sizes *s, const struct poly *a, const struct poly *b, unsigned position);
 bool sizes_nonnegative(struct sizes *s, const struct poly *p, unsigned position);
@@ -56,8 +57,8 @@ bool sizes_nonnegative_given(struct sizes *s, const struct poly *p, unsigned pos
 /* p with all equalities applied that hold at the position. */
 const struct poly *sizes_normal(struct sizes *s, const struct poly *p, unsigned position);
 
-/* How many values a `for` loop's counter takes from 0 on; the extent of a kernel's index; NULL for
- * any other name. */
+/* How many values a `for` loop's counter, or a kernel's index, takes from 0 on. NULL for any other
+ * name. */
 const struct poly *sizes_range(const struct sizes *s, int name);
 /* Does p depend on the counter of a loop (the index of a kernel)? *otherwise: p also mentions names
  * that are bound in the loop, which may differ between iterations in an unknown way. */

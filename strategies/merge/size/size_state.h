@@ -4,24 +4,24 @@
 
 #include "merge/size/size.h"
 
-/* Where something holds: positions from `from` to `*to`, both included. The end is that of the
- * body, and far away while the walk is inside. */
-struct span {
+/* The positions at which a fact holds: `from` to `*to`, both included. `*to` is the end of the
+ * body, or UINT32_MAX while the walk is inside the body. */
+struct validity {
     unsigned from;
     const unsigned *to;
 };
 
-/* name = value; the value is free of what is replaced at span.from. */
+/* name = value. The value mentions no name that a rule replaces at valid.from. */
 struct rule {
     struct rule *next;
-    struct span span;
+    struct validity valid;
     const struct poly *value;
 };
 
-/* scale * atom >= limit, or <= with `upper`; scale > 0. */
-struct bound {
-    struct bound *next;
-    struct span span;
+/* scale * atom >= limit; if `upper`, scale * atom <= limit. scale > 0. */
+struct atom_bound {
+    struct atom_bound *next;
+    struct validity valid;
     bool upper;
     int64_t scale;
     const struct poly *limit;
@@ -29,17 +29,17 @@ struct bound {
 
 struct atom_facts {
     struct rule *rules;
-    struct bound *bounds; /* newest first */
+    struct atom_bound *bounds; /* newest first */
 };
 
 struct size_name {
-    const struct poly *value; /* its definition, or its own atom; NULL: not asked for yet */
-    const struct poly *range; /* of a counter or an index */
-    unsigned from, to;        /* of a counter: what is bound there varies with it, too */
-    bool is_index;            /* of a kernel */
-    bool bound;               /* seen when the function was read, at: */
-    unsigned bound_at;
-    const struct kernel *kernel; /* of a private array */
+    const struct poly *value;    /* its definition, or its own atom; NULL: not computed yet */
+    const struct poly *range;    /* a counter or an index: how many values it takes */
+    unsigned from, to;           /* a counter: names bound at these positions vary too */
+    bool is_index;               /* the name is an index of a kernel */
+    bool bound;                  /* the walk has seen where the name is bound */
+    unsigned bound_at;           /* that position */
+    const struct kernel *kernel; /* a private array: its kernel */
 };
 
 struct sizes {
@@ -50,17 +50,18 @@ struct sizes {
     unsigned name_capacity;
     struct size_name *names;
     unsigned last_position;
-    unsigned world_count; /* sets of rules that hold together; of each position: */
-    unsigned *world_at;
+    unsigned world_count; /* worlds: sets of rules that hold together */
+    unsigned *world_at;   /* by position: its world */
     unsigned world_capacity;
 };
 
-static inline bool span_has(struct span span, unsigned position)
+static inline bool validity_has(struct validity valid, unsigned position)
 {
-    return span.from <= position && position <= *span.to;
+    return valid.from <= position && position <= *valid.to;
 }
 
-struct size_name *sizes_name(struct sizes *s, int name); /* grows the table */
+/* The entry of `name`, valid until the next call, which may move the table. */
+struct size_name *sizes_name(struct sizes *s, int name);
 /* The canonical form of an operation on operands of this type. */
 const struct poly *sizes_operation(struct sizes *s, enum expr_op op, enum element type,
                                    const struct poly *a, const struct poly *b);
