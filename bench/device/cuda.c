@@ -1,5 +1,4 @@
-/* NVIDIA's devices through the CUDA driver API: what there is, their memory, and several together.
- */
+/* NVIDIA's devices through the CUDA driver API: finding them, their memory, several together. */
 #include "device/device.h"
 #include "device/list.h"
 
@@ -15,7 +14,7 @@
 #include "base/text.h"
 #include "device/cuda_device.h"
 
-/* ---- what there is ---- */
+/* ---- finding devices ---- */
 
 static int attribute(const struct cuda_api *api, CUdevice device, CUdevice_attribute what)
 {
@@ -212,8 +211,8 @@ static int finish(struct cuda_device *d, const char *call, uint64_t bytes, struc
     return cuda_check(&d->api, d->api.cuStreamSynchronize(d->stream), call, bytes, error);
 }
 
-/* The plain cuMemcpyDtoH and HtoD work in the default stream, which does not wait for a
- * non-blocking one: host copies go through the device's own stream too. */
+/* Host copies go through the device's own stream too: the plain cuMemcpyDtoH and HtoD work in the
+ * default stream, which does not wait for a non-blocking one. */
 static int read_memory(struct device *device, void *host, uint64_t memory, uint64_t offset,
                        uint64_t bytes, struct error *error)
 {
@@ -292,9 +291,9 @@ static int alloc_pinned(struct cuda_device *d, uint64_t bytes, uint64_t *memory,
     return code;
 }
 
-/* The driver would manage more than the device has, by moving pages to and fro. Managed pages that
- * are on the device now count twice, as managed and as not free, so that only half of the memory is
- * sure to be granted. */
+/* Refuses managed memory beyond what the device has free: the driver would grant it, and move pages
+ * to and fro. Managed pages that lie on the device count twice, as managed and as not free, so only
+ * half of the memory is sure to be granted. */
 static int check_managed_room(struct cuda_device *d, uint64_t bytes, struct error *error)
 {
     char asked[32], managed[32], left[32];
@@ -382,9 +381,9 @@ static int load(struct device *device, void *host, uint64_t memory, uint64_t off
 
 /* ---- the driver's pools: cuMemAllocFromPoolAsync and its like ----
  *
- * A pool hands out memory that was released on the same stream without waiting. What it may do with
- * memory released on another stream is what the options say. The pool is gamut's own, and not the
- * device's default one, so that options and counts are this pool's alone.
+ * A pool hands out memory that was released on the same stream without waiting. The options say
+ * when it may hand out memory released on another stream. The pool is gamut's own, not the device's
+ * default one, so that options and counts are this pool's alone.
  */
 
 enum { CUDA_WITH_POOL_LIMITS = 12020 }; /* CUmemPoolProps has maxSize since CUDA 12.2 */
@@ -498,7 +497,7 @@ static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t byt
 static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t memory, uint64_t bytes,
                      struct error *error)
 {
-    (void)pool; /* the driver knows whose memory it is */
+    (void)pool; /* the driver knows the pool of a memory */
     struct cuda_device *d = context;
     CUstream stream;
     TRY(cuda_use(d, error));
@@ -661,11 +660,11 @@ static const struct driver_vm_ops vm_ops = {
 
 /* ---- several devices ----
  *
- * A copy goes straight from memory to memory where the one context may use the other's memory, for
- * which access must be enabled; otherwise the driver takes it through the host.
+ * If access is enabled between two contexts, a copy goes straight from memory to memory; otherwise
+ * the driver takes it through the host.
  */
 
-/* Copies also work between devices that have no link. */
+/* Enables access where there is a link. Copies also work between devices that have none. */
 static int enable_access(struct cuda_device *d, const struct cuda_device *peer, struct error *error)
 {
     int can = 0;
@@ -712,7 +711,7 @@ static int peer_copy(struct device *device, uint64_t to, uint64_t to_offset, str
 
 static const struct device_peer_ops peer_ops = {.open_together = open_together, .copy = peer_copy};
 
-/* No touch: cuMemAlloc hands out memory that is already there. */
+/* There is no touch: cuMemAlloc hands out memory that is resident. */
 const struct device_ops device_cuda = {
     .version = DEVICE_API_VERSION,
     .name = "cuda",

@@ -95,7 +95,7 @@ int cuda_api_load(struct cuda_api *api, struct error *error)
     return load_nvrtc(api, error);
 }
 
-/* After these the context answers nothing but the same code again. */
+/* Whether the context returns nothing but this code from then on. */
 static bool is_sticky(CUresult result)
 {
     switch ((int)result) {

@@ -91,18 +91,18 @@ struct cuda_api {
     CUDA_FUNCTION_LIST(X)
     NVRTC_FUNCTION_LIST(X)
 #undef X
-    int driver_version; /* of the CUDA that the driver speaks: 13000 is 13.0 */
+    int driver_version; /* the CUDA version of the driver: 13000 is 13.0 */
     int nvrtc_major, nvrtc_minor;
 };
 
-/* Opens and starts the driver, and opens NVRTC: the newest that is no newer than the driver, on the
- * loader's path, in $CUDA_PATH/lib64 or in /usr/local/cuda/lib64. ERR_UNSUPPORTED, and what to
- * install, where one is missing. The libraries stay loaded. */
+/* Starts the driver and opens NVRTC: the newest one that is not newer than the driver, on the
+ * loader's path, in $CUDA_PATH/lib64 or in /usr/local/cuda/lib64. ERR_UNSUPPORTED where one of them
+ * is missing; the message says what to install. The libraries stay loaded. */
 int cuda_api_load(struct cuda_api *api, struct error *error);
 
 /* Turns a driver's code into an error that names the call (without the version that follows "_v")
- * and, unless 0, the bytes it was about; for want of memory also what was free. Returns 0 for
- * CUDA_SUCCESS. */
+ * and, unless 0, the bytes it was about. If memory is short, the message also gives the free bytes.
+ * Returns 0 for CUDA_SUCCESS. */
 int cuda_check(const struct cuda_api *api, CUresult result, const char *call, uint64_t bytes,
                struct error *error);
 

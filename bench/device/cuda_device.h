@@ -1,4 +1,4 @@
-/* What the files of the CUDA device share. cuda.c has devices and their memory, and calls
+/* The state that the files of the CUDA device share. cuda.c has devices and their memory, and calls
  * cuda_queue.c (streams, events, times) and cuda_program.c (building and launching kernels); all
  * three call cuda_api.c. */
 #ifndef GAMUT_DEVICE_CUDA_DEVICE_H
@@ -17,7 +17,7 @@ struct cuda_device {
     CUstream stream;                     /* the one that commands go to */
     CUevent marks[2];
     struct cuda_profile *profile; /* NULL but between profile_begin and profile_end */
-    uint64_t managed_bytes;       /* live, wherever their pages are */
+    uint64_t managed_bytes;       /* bytes of live managed memory, wherever its pages are */
     int arch;                     /* 90 for sm_90 */
 };
 
@@ -43,11 +43,12 @@ extern const struct device_profile_ops cuda_profile;
  * with each other. The context must be in use. */
 int cuda_stream(struct cuda_device *d, unsigned queue, CUstream *stream, struct error *error);
 
+/* The hooks mark and elapsed_ns of struct device_ops. */
 int cuda_mark(struct device *device, enum device_mark which, struct error *error);
 int cuda_elapsed_ns(struct device *device, uint64_t *ns, struct error *error);
 
-/* A profile may hold the device back. Every hook that may wait for it calls cuda_profile_open
- * first, so that it runs. */
+/* Lets the device run if a profile holds it back. Every hook that may wait for the device calls
+ * cuda_profile_open first. */
 void cuda_profile_let_go(struct cuda_device *d);
 static inline void cuda_profile_open(struct cuda_device *d)
 {
@@ -55,8 +56,9 @@ static inline void cuda_profile_open(struct cuda_device *d)
         cuda_profile_let_go(d);
 }
 
-/* ---- cuda_program.c: hooks of struct device_ops ---- */
+/* ---- cuda_program.c ---- */
 
+/* The hooks build, unbuild and launch of struct device_ops. */
 int cuda_build(struct device *device, const struct kernel_source *source,
                struct device_program **program, struct error *error);
 void cuda_unbuild(struct device *device, struct device_program *program);

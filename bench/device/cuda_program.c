@@ -31,8 +31,8 @@ struct device_program {
     struct variant variants[KERNEL_VARIANTS];
 };
 
-/* What NVRTC is to compile for: machine code where it knows the device, else the portable code of
- * the closest earlier one, which the driver then compiles. */
+/* The target that NVRTC compiles for: machine code where it knows the device, else the portable
+ * code of the closest earlier device, which the driver then compiles. */
 struct target {
     bool machine_code;
     char option[40];
@@ -84,7 +84,7 @@ static int compile_failed(struct cuda_device *d, const struct kernel_source *sou
     return ERR_BUILD;
 }
 
-/* What the compiler made, for the driver to load; the caller frees *image. */
+/* Stores the compiler's result, which the driver can load; the caller frees *image. */
 static int take_image(struct cuda_device *d, nvrtcProgram program, bool machine_code, char **image,
                       struct error *error)
 {
@@ -142,7 +142,7 @@ static int find_kernel(struct cuda_device *d, CUmodule module, const char *name,
     return code;
 }
 
-/* Compiles and loads what is missing for the variant. */
+/* Compiles and loads the kernels of the variant unless that was done before. */
 static int build_variant(struct cuda_device *d, struct device_program *p,
                          enum kernel_variant number, struct error *error)
 {
@@ -239,7 +239,7 @@ int cuda_launch(struct device *device, struct device_program *program, size_t ke
     struct cuda_device *d = cuda_self(device);
     struct geometry g;
     void *parameters[PARAMETERS_MAX];
-    (void)kinds; /* every value lies at the start of its union, a memory's being its address */
+    (void)kinds; /* every value lies at the start of its union; a memory's value is its address */
     if (argument_count > PARAMETERS_MAX)
         return error_set(error, ERR_UNSUPPORTED, "a kernel of %zu parameters: at most %d fit",
                          argument_count, PARAMETERS_MAX);

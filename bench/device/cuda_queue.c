@@ -89,7 +89,7 @@ static int event_record(struct device *device, uint64_t event, struct error *err
                 : CUDA_CALL(&d->api, cuEventRecord, 0, error, (CUevent)(uintptr_t)event, d->stream);
 }
 
-/* The event may be of another context. */
+/* The event may belong to another context. */
 static int event_wait(struct device *device, struct device *of, uint64_t event, struct error *error)
 {
     struct cuda_device *d = cuda_self(device);
@@ -126,17 +126,17 @@ int cuda_elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 /* ---- profile ----
  *
  * A kernel that is shorter than its launch would be timed as long as the launch takes, because the
- * device, done with the first event, waits for the host. So the queue is held back by a function of
- * the host that waits until some hundred commands are queued after it: a gate. A device that passes
- * a gate works through these commands while the host queues the next ones after the next gate.
+ * device, done with the first event, waits for the host. So a gate holds the queue back: a function
+ * of the host that waits until some hundred commands are queued after it. When a gate opens, the
+ * device works through these commands while the host queues the next ones after the next gate.
  */
 
 enum {
-    /* Entries after a gate. The driver's queue holds about a thousand commands, and each entry is
-     * three of them: the call that finds it full waits for a device that waits for the host. */
+    /* Entries after a gate. The driver's queue holds about a thousand commands, and an entry has
+     * three. A call that finds the queue full would wait for a device that waits for the host. */
     ENTRIES_OF_A_GATE = 200,
-    /* Should the queue be shorter, or some call wait for the device unnoticed, the gate opens by
-     * itself: times are then worse, and nothing hangs. */
+    /* If the queue is shorter, or a call waits for the device unnoticed, the gate opens by itself
+     * after this time: the times are then less exact, but nothing hangs. */
     GATE_SECONDS_MAX = 2,
 };
 

@@ -63,7 +63,7 @@ const struct device_ops *device_api_of(const char *selector)
     return NULL;
 }
 
-/* How much a device is preferred by "best". */
+/* The rank of a device for "best". */
 static int preference(const struct device_info *info)
 {
     if (info->language == KERNEL_HOST_C)
@@ -128,7 +128,7 @@ static int not_found(struct survey *s, const char *selector, struct error *error
     const char *meant = nearest < 0 ? "" : known_word(s, (size_t)nearest);
     const struct device_ops *api = device_api_of(selector);
     text_add(&t, "no device matches '%s'", selector);
-    if (*meant && !(api && strcmp(meant, api->name) == 0)) /* it was written right */
+    if (*meant && !(api && strcmp(meant, api->name) == 0)) /* else the API was written right */
         text_add(&t, "; did you mean '%s'?", meant);
     text_add(&t, "\nDevices here:");
     for (size_t i = 0; i < s->count; i++) {
@@ -201,7 +201,7 @@ int device_open_all(const char *const *ids, unsigned count, struct device **devi
         int code = api->peers->open_together(ids, count, devices, error);
         if (code != ERR_UNSUPPORTED)
             return code;
-        *together = false; /* of two platforms: each can be opened */
+        *together = false; /* devices of two platforms: each can be opened by itself */
     }
     int code = 0;
     for (unsigned i = 0; i < count && !code; i++) {

@@ -1,12 +1,12 @@
-/* What gamut asks of a device: a table of functions that each API (host, OpenCL, CUDA) fills in.
+/* The interface of a device: a table of functions that each API (host, OpenCL, CUDA) fills in.
  *
  * A device is one in-order queue on one processor with memory of its own. It knows nothing of
  * allocators or programs: it hands out raw memory, moves bytes, builds kernels from text and runs
  * them. All commands run in the order in which they were given; `read`, `write` and `sync` wait,
  * the others may return before the work is done.
  *
- * struct device_ops has what every API must have. What an API may lack (more queues, events, pools,
- * virtual memory, ...) is a table of its own, or NULL.
+ * struct device_ops has the functions that every API must have. A feature that an API may lack
+ * (more queues, events, pools, virtual memory, ...) is a table of its own, or NULL.
  *
  * Memory is named by a non-zero 64-bit handle: a pointer (host), a CUdeviceptr (cuda), a cl_mem
  * (opencl). Positions in it are byte offsets.
@@ -49,14 +49,14 @@ struct device_info {
     unsigned max_group_items; /* most work-items of a work-group; 0: any number */
     bool has_f64;             /* kernels can use 64-bit floats */
     bool can_split;           /* a kernel can be given an offset into a memory */
-    /* A kernel argument is the sum of memory and byte offset, and kernels add no offset to it: one
-     * addition less for every access. */
+    /* The caller passes a kernel the sum of memory and byte offset, so that the kernel need not add
+     * the offset at every access. */
     bool adds_offsets;
-    /* peers->copy may move the whole memory that it copies from, and back at its next use: no other
+    /* peers->copy may move the whole memory that it copies from, and back at its next use. No other
      * command may use any part of that memory meanwhile. */
     bool peers_whole;
-    /* Devices of a device group, each with memories of its own (residency/residency.h); below 2: a
-     * single device. The launches of a group name the arrays that they use, and a member. */
+    /* Number of devices of a device group, each with memories of its own (residency/residency.h);
+     * below 2: a single device. Launches of a group name the arrays that they use, and a member. */
     unsigned members;
 };
 
@@ -92,12 +92,12 @@ enum { MEMBER_OF_CONTENTS = -1 };
  * each point of extent[0] x extent[1] x extent[2]. A group kernel (group_items > 0) runs extent[0]
  * groups of group_items items that share local memory and barriers; its other extents are 1. */
 struct launch {
-    int64_t extent[3]; /* >= 1 each: callers leave out empty launches */
+    int64_t extent[3]; /* >= 1 each: callers skip empty launches */
     unsigned rank;     /* 1 to 3 */
     unsigned group_items;
     enum kernel_variant variant;
-    /* Points that one thread runs: neighbours in y, or block widths apart in x if rank is 1. 0 and
-     * 1 mean one. */
+    /* Points that one thread runs: neighbours in y, or if rank is 1 points that are a block's width
+     * apart in x. 0 means 1. */
     unsigned batch;
     /* The rest is for device groups alone. member: index of the device that runs the launch;
      * MEMBER_OF_CONTENTS picks the last writer of the data read (or, if nothing is read, of the
@@ -117,6 +117,7 @@ struct launch_grid {
     unsigned items[3];
     int64_t groups[3];
 };
+/* The grid of a plain launch whose kernel allows items_max items a work-group. */
 struct launch_grid launch_gpu_grid(const struct launch *launch, size_t items_max);
 
 /* A kernel of the host device: runs the part [begin, end) of the launch's outermost loop, which is
@@ -129,7 +130,7 @@ struct host_kernel {
 
 /* Text to build kernels from. */
 struct kernel_source {
-    const char *name; /* the program's, for messages and caches */
+    const char *name; /* the program's name, for messages and caches */
     /* Self-contained text in the device's language. Text and names must outlive the program: a
      * variant of it may be compiled when it is first launched. */
     const char *text;
@@ -144,28 +145,28 @@ struct kernel_source {
 struct device;         /* an open device; its first member is `const struct device_ops *ops` */
 struct device_program; /* kernels built for a device */
 
-/* Receives one found device, or (info == NULL) the reason why an API offers none. */
+/* Receives one device that was found, or (info == NULL) the reason why an API offers none. */
 typedef void device_found(void *context, const struct device_info *info, const char *why_not);
 
 /* More in-order queues. Queues are not ordered among each other; device_ops.sync waits for all. */
 struct device_queue_ops {
-    /* Commands go to queue number `queue` from now on: queue 0 at first, others made at their first
-     * use, below DEVICE_QUEUES_MAX. The queue that is left is submitted, so that it runs without
-     * being waited for. */
+    /* Later commands go to queue number `queue`, below DEVICE_QUEUES_MAX; a new device uses number
+     * 0. A queue is made at its first use. The commands of the queue that is left are submitted,
+     * so that they run without a wait. */
     int (*use)(struct device *device, unsigned queue, struct error *error);
     /* Waits for one queue. */
     int (*sync)(struct device *device, unsigned queue, struct error *error);
-    /* Optional. Gives back a queue that is not the current one and whose commands are done; its
-     * next use makes a new one. Events recorded on it must be recorded anew, or destroyed. */
+    /* Optional. Releases a queue that is not the current one and whose commands are done; its next
+     * use makes a new one. Events recorded on it must be recorded anew, or destroyed. */
     int (*close)(struct device *device, unsigned queue, struct error *error);
 };
 
-/* Points in the order of a queue, for other queues to wait for. A device without them has done
- * every command when the call returns. */
+/* An event is a point in the order of a queue, which other queues can wait for. On a device without
+ * events every command is done when its call returns. */
 struct device_event_ops {
     int (*create)(struct device *device, uint64_t *event, struct error *error);
     void (*destroy)(struct device *device, uint64_t event);
-    /* Sets the event to the end of what the current queue was given; forgets where it was. */
+    /* Moves the event to the end of the current queue. */
     int (*record)(struct device *device, uint64_t event, struct error *error);
     /* Later commands of the current queue of `device` begin after the event, which belongs to `of`:
      * `device` itself, or one that was opened together with it. The host does not wait. */
@@ -174,32 +175,33 @@ struct device_event_ops {
 
 /* Several devices of one API that can wait for each other's events and copy from each other. */
 struct device_peer_ops {
-    /* Optional. Opens the devices with these ids, of which one may come twice; on failure none is
-     * open. ERR_UNSUPPORTED if these devices cannot. NULL: any devices of the API can, however they
-     * were opened. */
+    /* Optional. Opens the devices with these ids, in which one may come twice; on failure none is
+     * open. ERR_UNSUPPORTED if these devices cannot work together. NULL: any devices of the API
+     * can, however they were opened. */
     int (*open_together)(const char *const *ids, unsigned count, struct device **devices,
                          struct error *error);
-    /* A command of the current queue of `device`: as device_ops.copy, from a memory of `of`. */
+    /* Copies as device_ops.copy, in the current queue of `device`, from a memory of `of`. */
     int (*copy)(struct device *device, uint64_t to, uint64_t to_offset, struct device *of,
                 uint64_t from, uint64_t from_offset, uint64_t bytes, struct error *error);
 };
 
-/* The time of each command on the device's own clock, in a run that is made for that alone. */
+/* Times each command on the device's own clock, in a run that is made for that alone. */
 struct device_profile_ops {
     /* Begins a run of at most `most` entries; later ones are not kept. */
     int (*begin)(struct device *device, unsigned most, struct error *error);
-    /* An entry is what the queue is given between start and stop. The device may be held back until
-     * commands are queued, so that it does not wait for the host in the middle of an entry. */
+    /* Starts an entry: the commands that the queue is given between start and stop. The device may
+     * be held back until commands are queued, so that it need not wait for the host in an entry. */
     int (*start)(struct device *device, struct error *error);
+    /* Ends the entry. */
     int (*stop)(struct device *device, struct error *error);
-    /* Waits for everything, ends the run, failed ones too, and stores how long each of the *count
-     * entries kept the queue busy. `ns` has room for `most`, or is NULL. *marked: the cost of a
-     * pair of marks is in each of them. */
+    /* Waits for all commands and ends the run, even if it failed. Stores how long each of the
+     * *count entries kept the queue busy. `ns` has room for `most`, or is NULL. *marked: each time
+     * includes the cost of a pair of marks. */
     int (*end)(struct device *device, uint64_t *ns, unsigned *count, bool *marked,
                struct error *error);
 };
 
-/* The two ends of a region whose time is taken. */
+/* The two ends of a region that is timed. */
 enum device_mark { MARK_START, MARK_END };
 
 struct device_ops {
@@ -212,17 +214,18 @@ struct device_ops {
     void (*enumerate)(device_found *found, void *context);
     /* Opens the device with this id (device_info.id). */
     int (*open)(const char *id, struct device **device, struct error *error);
-    /* Gives back the queues and all else that the device holds; its memories are freed before. */
+    /* Releases the queues and all else that the device holds. The caller has freed its memories. */
     void (*close)(struct device *device);
     /* What the device is; valid until close. */
     const struct device_info *(*info)(const struct device *device);
     /* The free bytes that the driver reports; 0 where it reports none. */
     uint64_t (*free_bytes)(struct device *device);
 
-    /* Raw memory. alloc returns ERR_OOM where the driver has none left: the implementation knows
-     * which of its codes mean that. free may come while queued commands still use the memory: it
-     * waits for them, or releases the memory when they are done. */
+    /* Allocates raw memory. ERR_OOM where the driver has none left: the implementation knows which
+     * of its codes mean that. */
     int (*alloc)(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error);
+    /* Frees a memory. Queued commands may still use it: the call waits for them, or the memory is
+     * released when they are done. */
     int (*free)(struct device *device, uint64_t memory, uint64_t bytes, struct error *error);
 
     /* read and write wait until the host memory may be used again. The ranges of copy must not
@@ -236,22 +239,22 @@ struct device_ops {
     int (*fill)(struct device *device, uint64_t memory, uint64_t offset, uint8_t byte,
                 uint64_t bytes, struct error *error);
 
-    /* ERR_BUILD carries the compiler's log. */
+    /* Builds kernels; the caller unbuilds *program. ERR_BUILD carries the compiler's log. */
     int (*build)(struct device *device, const struct kernel_source *source,
                  struct device_program **program, struct error *error);
     void (*unbuild)(struct device *device, struct device_program *program);
-    /* Launches kernel number `kernel` of kernel_names. kinds[i] says what arguments[i] is. Returns
+    /* Launches kernel number `kernel` of kernel_names. kinds[i] is the kind of arguments[i].
      * ERR_OOM where a lazily allocated argument could not be made resident. */
     int (*launch)(struct device *device, struct device_program *program, size_t kernel,
                   const struct launch *launch, size_t argument_count,
                   const enum launch_arg_kind *kinds, const union launch_value *arguments,
                   struct error *error);
 
-    /* Waits for all queues; reports what failed since the last wait. */
+    /* Waits for all queues; reports failures since the last wait. */
     int (*sync)(struct device *device, struct error *error);
-    /* Marks an end of a region in the queue. elapsed_ns, after a sync, is the time from MARK_START
-     * to MARK_END on the device's own clock. */
+    /* Marks an end of a region in the queue. */
     int (*mark)(struct device *device, enum device_mark which, struct error *error);
+    /* After a sync: the time from MARK_START to MARK_END on the device's own clock. */
     int (*elapsed_ns)(struct device *device, uint64_t *ns, struct error *error);
 
     /* Everything below is optional. NULL: the API never has it. Otherwise it may still return
@@ -260,18 +263,18 @@ struct device_ops {
     /* Makes lazily allocated memory resident and waits for that. The contents are lost. */
     int (*touch)(struct device *device, uint64_t memory, uint64_t bytes, struct error *error);
     /* Waits for the current queue and loads from MEMORY_PINNED that was allocated without its host
-     * address: nothing is copied between host and device. Where host_memory is NULL all memory
-     * is the host's, and this works for all of it. */
+     * address; nothing is copied between host and device. Where host_memory is NULL, all memory is
+     * the host's, and `load` works for all of it. */
     int (*load)(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
                 struct error *error);
-    /* The contents of these bytes may be lost. */
+    /* Says that the contents of these bytes are not needed any more. */
     int (*discard)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
                    struct error *error);
     const struct device_queue_ops *queues;
     const struct device_event_ops *events;
     const struct device_peer_ops *peers;
     const struct device_profile_ops *profile;
-    /* Shared with the sources of allocators; their context is the struct device. */
+    /* The allocators' sources use these tables too. Their context is the struct device. */
     const struct driver_memory_ops *host_memory;
     const struct driver_sub_buffer_ops *sub_buffers;
     const struct driver_pool_ops *pools;
@@ -285,17 +288,17 @@ struct device {
 /* The APIs in the order of list.h; *count receives their number. */
 const struct device_ops *const *device_api_list(size_t *count);
 
-/* Reports every device of an API, or the one reason why there is none, `missing` included. */
+/* Reports every device of an API, or the reason (`missing`, or another) why there is none. */
 void device_enumerate(const struct device_ops *api, device_found *found, void *context);
 
 /* Turns a selector into ids: "host", "cuda", "opencl" (its first device), "opencl:1" (by number),
  * "opencl:NVIDIA" (a part of platform or device name, any case), "opencl:*" (a pattern of ids),
  * "all", "best" (a GPU through CUDA, else a GPU through OpenCL, else any OpenCL device, else the
- * host). Calls `found` for each match in order. ERR_NOT_FOUND lists the devices that exist, and
- * says why the other APIs have none. */
+ * host). Calls `found` for each match in order. ERR_NOT_FOUND: the message lists the devices that
+ * exist, and why the other APIs have none. */
 int device_select(const char *selector, device_found *found, void *context, struct error *error);
 
-/* Whether "opencl:NVIDIA" or "opencl:*" means this device. */
+/* Whether a selector such as "opencl:NVIDIA" or "opencl:*" means this device. */
 bool device_matches(const char *selector, const struct device_info *info);
 
 /* Opens the device with this id. ERR_NOT_FOUND if no API has that name. */
@@ -309,15 +312,15 @@ const struct device_ops *device_api_of(const char *selector);
 /* The device that does nothing. No selector finds it: it is opened by its own `open`. */
 extern const struct device_ops device_null;
 
-/* What an open device is. */
+/* The info of an open device; valid until it is closed. */
 static inline const struct device_info *device_info(const struct device *d)
 {
     return d->ops->info(d);
 }
 
 /* Bytes per second of a large device-to-device copy, counting bytes read plus bytes written: the
- * ceiling that memory-bound kernels are compared with. Best of several copies of two buffers of at
- * least four times the last-level cache (less where memory is short). */
+ * ceiling that memory-bound kernels are compared with. It is the best of several copies between two
+ * buffers of at least four times the last-level cache (less where memory is short). */
 int device_copy_rate(struct device *device, double *bytes_per_second, struct error *error);
 
 #endif

@@ -1,7 +1,7 @@
 #include "device/device.h"
 
-/* Rows of 64 items where the space is that wide: wider ones gain nothing, and of narrower ones a
- * warp would touch several rows. A narrow space is not padded to 64. */
+/* Groups are 64 items wide where the space is that wide: wider ones gain nothing, and in narrower
+ * ones a warp would touch several rows. A narrow space is not padded to 64. */
 struct launch_grid launch_gpu_grid(const struct launch *launch, size_t items_max)
 {
     struct launch_grid g = {.items = {1, 1, 1}};

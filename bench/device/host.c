@@ -27,8 +27,8 @@
 #include "device/list.h"
 
 enum {
-    /* Threads that sleep between launches wake in about 10 us. Work of three times that is worth
-     * it. */
+    /* Threads that sleep between launches wake in about 10 us. Three times that much work is worth
+     * a team. */
     WORTH_A_TEAM_NS = 30000,
     /* From this size on several threads move bytes faster than one does. */
     WORTH_A_TEAM_BYTES = 1 << 20,
@@ -39,7 +39,7 @@ enum {
 struct host_device {
     struct device base;
     struct device_info info;
-    uint64_t held_bytes; /* of raw memory and of chunks */
+    uint64_t held_bytes; /* bytes of raw memory and of chunks */
     uint64_t busy_ns;    /* in kernels, copies and fills so far */
     uint64_t mark_ns[2];
     uint64_t *profile_ns; /* NULL but between profile_begin and profile_end */
@@ -52,7 +52,7 @@ struct host_device {
 
 struct host_kernel_state {
     host_kernel_function *run;
-    double item_ns; /* of one core, from earlier launches; 0: not launched yet */
+    double item_ns; /* time of an item on one core, from earlier launches; 0: not launched yet */
 };
 
 struct device_program {
@@ -93,7 +93,7 @@ static void divide_work(int64_t count, bool team, share_function *run, const voi
     run(work, 0, count);
 }
 
-/* ---- what this machine is ---- */
+/* ---- describing this machine ---- */
 
 /* The rest of the first line of a file that starts with `key`, less blanks and colons in front. */
 static bool line_value(const char *path, const char *key, char *value, size_t size)
@@ -231,7 +231,7 @@ static bool has_room(const struct host_device *d, uint64_t bytes)
     return bytes <= d->info.memory_bytes - d->held_bytes;
 }
 
-/* ERR_OOM; `call` is the function that has no memory, `why` its reason. */
+/* Returns ERR_OOM; `call` is the function that found no memory, `why` its reason. */
 static int refuse_memory(struct host_device *d, const char *call, uint64_t bytes, const char *why,
                          struct error *error)
 {
@@ -264,7 +264,7 @@ static int release(struct device *device, uint64_t memory, uint64_t bytes, struc
     return 0;
 }
 
-/* Moves and fills, in shares of whole pages so that no two threads write to one cache line. */
+/* A copy or a fill, in shares of whole pages so that no two threads write to one cache line. */
 struct transfer {
     char *to;
     const char *from; /* NULL: fill */
@@ -359,9 +359,9 @@ static int fill(struct device *device, uint64_t memory, uint64_t offset, uint8_t
 
 /* ---- virtual memory ---- */
 
-/* Made of the host's own: a range is addresses without access, a chunk is a piece of a file in
- * memory, and mapping one lays the piece over the addresses. A use of bytes that are not mapped, or
- * not accessible yet, ends the program, as it should. */
+/* A range is addresses without access, a chunk is a piece of a file in memory, and mapping lays the
+ * piece over the addresses. A use of bytes that are not mapped, or not accessible yet, ends the
+ * program, as it should. */
 
 static int call_failed(const char *call, uint64_t bytes, struct error *error)
 {
@@ -528,8 +528,9 @@ static void kernel_share(const void *work, int64_t begin, int64_t end)
 }
 
 /* Learns how long an item takes. The time of a team includes its start, and any time may include an
- * interruption: a team's time counts only where it is below the known one, a single thread's up to
- * twice the known one. Otherwise one slow start would keep a small kernel on a team for ever. */
+ * interruption. So a team's time counts only if it is below the known one, and a single thread's
+ * only up to twice the known one: else one slow start would keep a small kernel on a team for ever.
+ */
 static void learn_time(struct host_kernel_state *k, double item_ns, bool team)
 {
     if (k->item_ns == 0 || item_ns < k->item_ns)

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 
-/* The commands that are tried, in this order: $CC alone if that is set, else cc, gcc and clang.
- * Ends with NULL. A command may have several words. */
+/* Fills in the compilers to try, in order: $CC alone if it is set, else cc, gcc and clang. A NULL
+ * ends the list. A command may have several words. */
 void host_compilers(const char *commands[4]);
 
 /* Compiles C text to a shared library and loads it; the caller dlcloses *library. `name` stands in

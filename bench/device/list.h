@@ -1,5 +1,5 @@
 /* The device APIs. To add one: a file that defines `const struct device_ops device_NAME`, and its
- * line here. An API whose headers were missing at build time stays in the list and says so. */
+ * line here. An API whose headers were missing at build time stays in the list and reports that. */
 #ifndef GAMUT_DEVICE_LIST_H
 #define GAMUT_DEVICE_LIST_H
 

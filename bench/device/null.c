@@ -1,4 +1,4 @@
-/* null: a device that does nothing, for dry runs and to see what the harness itself costs.
+/* null: a device that does nothing, for dry runs and for measuring the harness itself.
  *
  * Every memory has an address range of its own, so that places can be compared, but no bytes: reads
  * return zeros. It is not in list.h: "all" and "best" must not find it.
@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "device/device.h"
 
-enum { ALIGNMENT = 256 }; /* what most drivers give */
+enum { ALIGNMENT = 256 }; /* that of most drivers */
 
 struct null_device {
     struct device base;

@@ -53,7 +53,7 @@ static void read_number_of(int (*get)(void *, int, unsigned *), void *gpu, int w
         *fact = value;
 }
 
-/* Without room for them the library only counts, and calls it an error if there are any. */
+/* Given no room for the list, the library only counts, and returns an error if there are any. */
 static void count_processes(int (*get)(void *, unsigned *, void *), void *gpu, int64_t *fact)
 {
     unsigned count = 0;

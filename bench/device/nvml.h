@@ -1,9 +1,9 @@
-/* What NVIDIA's management library (NVML) knows of a GPU and a driver API does not tell: clocks,
- * limits, errors, other processes. Read only: nothing here changes a setting.
+/* Facts of a GPU that NVIDIA's management library (NVML) reports and a driver API does not: clocks,
+ * limits, errors, other processes. Nothing here changes a setting.
  *
  * Its header is in few toolkits, so the functions in use are declared here, by their documented
- * signatures. Every fact is optional: what the library, the GPU or a container does not give is
- * NVML_UNKNOWN. */
+ * signatures. Every fact is optional: it is NVML_UNKNOWN where the library, the GPU or a container
+ * does not report it. */
 #ifndef GAMUT_DEVICE_NVML_H
 #define GAMUT_DEVICE_NVML_H
 
@@ -73,9 +73,9 @@ enum nvml_throttle {
 
 enum { NVML_UNKNOWN = -1 };
 
-/* One number a fact: its name in JSON. Clocks in MHz, power in milliwatts, switches 0 or 1. The
- * application clock is the one that was asked for; a clock that was locked cannot be asked for.
- * Settings stay until they are changed. */
+/* The facts by their names in JSON, one number each. Clocks are in MHz, power in milliwatts,
+ * switches 0 or 1. The application clock is the one that was requested; NVML does not report that a
+ * clock was locked. Settings stay until they are changed, states do not. */
 #define NVML_SETTING_LIST(X)                                                                       \
     X(ecc)                                                                                         \
     X(mig)                                                                                         \
@@ -110,8 +110,8 @@ struct nvml_gpu {
 #undef X
 };
 
-/* Opens libnvidia-ml.so.1. ERR_UNSUPPORTED, and why, where there is none or it is too old;
- * functions that it may lack are NULL. The library stays loaded. */
+/* Opens libnvidia-ml.so.1, which stays loaded; optional functions that it lacks are NULL.
+ * ERR_UNSUPPORTED, and why, where there is none or it is too old. */
 int nvml_load(struct nvml_api *api, struct error *error);
 
 /* Reads every GPU; the caller frees *gpus. Takes milliseconds and starts no work on a GPU.
@@ -119,8 +119,7 @@ int nvml_load(struct nvml_api *api, struct error *error);
 int nvml_survey(const struct nvml_api *api, struct nvml_gpu **gpus, size_t *count,
                 struct error *error);
 
-/* The GPU at a place on the PCI bus, as device_info.bus_id names it; NULL where none is known to
- * be. */
+/* The GPU with this PCI bus id, in the form of device_info.bus_id; NULL: none is known there. */
 const struct nvml_gpu *nvml_find(const struct nvml_gpu *gpus, size_t count, const char *bus_id);
 
 #endif

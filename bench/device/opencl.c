@@ -1,7 +1,7 @@
 /* OpenCL 1.2 devices of every platform, through the ICD loader.
  *
- * Drivers allocate lazily: clCreateBuffer hands out a name, the first command that uses it gets the
- * memory. That is why alloc can succeed and a later launch report ERR_OOM, and what touch is for.
+ * Drivers allocate lazily: clCreateBuffer hands out a name, and the first command that uses it gets
+ * the memory. So alloc can succeed and a later launch report ERR_OOM; touch is there to avoid that.
  */
 #include "device/device.h"
 #include "device/list.h"
@@ -26,7 +26,7 @@ struct found_device {
     cl_device_id device;
 };
 
-/* ---- what there is ---- */
+/* ---- finding devices ---- */
 
 static void device_text(const struct opencl_api *api, cl_device_id device, cl_device_info what,
                         char *text, size_t size)
@@ -95,7 +95,7 @@ static int find_devices(const struct opencl_api *api, struct found_device list[D
     return 0;
 }
 
-/* "sm_90" for NVIDIA's devices, whose driver has a question of its own for it. */
+/* "sm_90" for NVIDIA's devices, whose driver has queries of its own for it. */
 static void describe_arch(const struct opencl_api *api, cl_device_id device, char *arch,
                           size_t size)
 {
@@ -106,7 +106,7 @@ static void describe_arch(const struct opencl_api *api, cl_device_id device, cha
         snprintf(arch, size, "sm_%u%u", major, minor);
 }
 
-/* cl_khr_pci_bus_info, which headers of 1.2 may lack; drivers without it refuse the question. */
+/* Headers of 1.2 may lack cl_khr_pci_bus_info; drivers without it refuse the query. */
 static void describe_bus(const struct opencl_api *api, cl_device_id device, char *bus_id,
                          size_t size)
 {
@@ -295,7 +295,7 @@ static int release(struct device *device, uint64_t memory, uint64_t bytes, struc
  * queue.
  */
 
-/* Of cl.h from OpenCL 2.0 on. */
+/* Constants that cl.h has from OpenCL 2.0 on. */
 enum {
     DEVICE_SVM_CAPABILITIES = 0x1053,
     SVM_COARSE_GRAIN_BUFFER = 1,
@@ -356,7 +356,7 @@ static int svm_release(struct opencl_device *d, uint64_t memory, uint64_t bytes,
     return code;
 }
 
-/* Makes a range the host's, until take_back. */
+/* Maps a range for the host, until take_back. */
 static int lend(struct opencl_device *d, uint64_t memory, uint64_t offset, cl_map_flags access,
                 uint64_t bytes, struct error *error)
 {
@@ -414,7 +414,7 @@ static void *mapped_at(const struct opencl_device *d, uint64_t memory)
     return found ? found->host : NULL;
 }
 
-/* The same, and forgets the mapping. */
+/* Returns mapped_at, and forgets the mapping. */
 static void *forget_mapping(struct opencl_device *d, uint64_t memory)
 {
     struct opencl_mapping *found = find_mapping(d, memory);
@@ -447,7 +447,7 @@ static int write_memory(struct device *device, uint64_t memory, uint64_t offset,
         return svm_write(d, memory, offset, host, bytes, error);
     cl_int status = d->api.clEnqueueWriteBuffer(d->queue, opencl_memory(memory), CL_TRUE, offset,
                                                 bytes, host, 0, NULL, NULL);
-    /* Often the first command that uses a buffer: short of memory is then the likelier meaning. */
+    /* Often the first use of a buffer, so an ambiguous code likely means a lack of memory. */
     return opencl_check(status, "clEnqueueWriteBuffer", OPENCL_ASKS, bytes, error);
 }
 
@@ -493,7 +493,7 @@ static int svm_set(struct opencl_device *d, uint64_t memory, uint64_t offset, ui
 }
 
 /* A mapped buffer belongs to the host, and a command on it may see old contents (NVIDIA's driver
- * shows the first ones for ever). So its mapping is the pinned side of a transfer instead. */
+ * shows the first ones for ever). So a transfer reads or writes the buffer through its mapping. */
 static int copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
                 uint64_t from_offset, uint64_t bytes, struct error *error)
 {
@@ -548,8 +548,8 @@ static int touch(struct device *device, uint64_t memory, uint64_t bytes, struct 
 {
     struct opencl_device *d = opencl_self(device);
     cl_mem buffer = opencl_memory(memory);
-    /* Migrating alone is a hint that drivers may ignore; a command that writes is not. A device
-     * that has the host's memory gets its pages one by one, so there all of it is written. */
+    /* Drivers may ignore a migration, but not a command that writes. A device on the host's memory
+     * gets its pages one by one, so there all bytes are written. */
     uint64_t written = d->info.kind == DEVICE_CPU || bytes < 4 ? bytes : 4;
     int code = 0;
     if (!opencl_is_svm(memory)) /* shared memory cannot be migrated */
@@ -589,9 +589,8 @@ static int sub_buffer_release(void *context, uint64_t sub_buffer, uint64_t bytes
 static const struct driver_sub_buffer_ops sub_buffer_ops = {.create = sub_buffer_create,
                                                             .release = sub_buffer_release};
 
-/* ALLOC_HOST_PTR is how OpenCL spells pinned memory: a hint that drivers follow. By the
- * standard a kernel may not write to mapped memory. Drivers allow it; without `host` nothing is
- * mapped and the question does not arise. */
+/* CL_MEM_ALLOC_HOST_PTR asks for pinned memory: a hint that drivers follow. By the standard a
+ * kernel may not write to mapped memory; drivers allow it. Without `host` nothing is mapped. */
 static int alloc_pinned(struct opencl_device *d, uint64_t bytes, uint64_t *memory, void **host,
                         struct error *error)
 {
@@ -647,10 +646,10 @@ static int host_free(void *context, enum driver_memory kind, uint64_t memory, ui
 
 static const struct driver_memory_ops host_memory_ops = {.alloc = host_alloc, .free = host_free};
 
-/* The map is a command of the queue, so it waits for what is before it, and what it returns is what
- * the buffer holds: by the standard, wherever the driver keeps it. A mapping that is kept would
- * save both commands, but what kernels write to a mapped buffer is undefined, and NVIDIA's driver
- * indeed goes on showing what was there when it was mapped. */
+/* The map is a command of the queue, so it comes after earlier commands and returns what the buffer
+ * then holds. A mapping that is kept would save both commands, but the result of kernels that write
+ * to a mapped buffer is undefined: NVIDIA's driver goes on showing the contents at the time of the
+ * map. */
 static int load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
                 struct error *error)
 {
@@ -717,7 +716,7 @@ static int open_together(const char *const *ids, unsigned count, struct device *
         for (unsigned o = 0; o < i && code; o++)
             devices[o]->ops->close(devices[o]);
     }
-    api.clReleaseContext(context); /* the devices have it */
+    api.clReleaseContext(context); /* each device has a reference of its own */
     return code;
 }
 

@@ -124,7 +124,7 @@ const char *opencl_error_name(cl_int code)
 /* Drivers disagree on how to say that memory is short, and most allocate at the first use. */
 static const struct {
     cl_int code;
-    int asks, waits; /* what it means of each kind of call */
+    int asks, waits; /* the meaning of the code in each kind of call */
 } meanings[] = {
     /* NVIDIA and Intel, from clCreateBuffer or the first command that uses the buffer. */
     {CL_MEM_OBJECT_ALLOCATION_FAILURE, ERR_OOM, ERR_OOM},

@@ -47,7 +47,7 @@
     X(clFlush)                                                                                     \
     X(clFinish)
 
-/* Of OpenCL 2.0, which neither a loader nor a driver need have. */
+/* Functions of OpenCL 2.0, which a loader or a driver may lack. */
 typedef void *opencl_svm_alloc(cl_context context, cl_bitfield flags, size_t bytes,
                                cl_uint alignment);
 typedef void opencl_svm_free(cl_context context, void *pointer);
@@ -81,20 +81,20 @@ struct opencl_api {
 #define X(name) __typeof__(name) *name;
     OPENCL_FUNCTION_LIST(X)
 #undef X
-    bool has_svm; /* else those that follow are NULL: the loader is older than OpenCL 2.0 */
+    bool has_svm; /* false: the functions below are NULL, the loader is older than OpenCL 2.0 */
 #define X(name, type) type *name;
     OPENCL_SVM_LIST(X)
 #undef X
 };
 
-/* Opens the ICD loader. ERR_UNSUPPORTED, and what to install, where there is none. The library
- * stays loaded: drivers start threads that do not survive being unloaded. */
+/* Opens the ICD loader. ERR_UNSUPPORTED where there is none; the message says what to install. The
+ * library stays loaded: drivers start threads that do not survive being unloaded. */
 int opencl_api_load(struct opencl_api *api, struct error *error);
 
 /* "CL_OUT_OF_RESOURCES"; "an unknown error" for what is not in cl.h. */
 const char *opencl_error_name(cl_int code);
 
-/* Whether a call is one that waits for earlier commands, whose failures it then reports. */
+/* Kinds of calls: one that waits for earlier commands also reports their failures. */
 enum opencl_call { OPENCL_ASKS, OPENCL_WAITS };
 
 /* Turns a driver's code into an error that names the call and, unless 0, the bytes it was about.

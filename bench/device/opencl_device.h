@@ -1,4 +1,4 @@
-/* What the files of the OpenCL device share. opencl.c has devices and their memory, and calls
+/* The state that the files of the OpenCL device share. opencl.c has devices and memory, and calls
  * opencl_queue.c (command queues, events, times) and opencl_program.c (building and launching
  * kernels); all three call opencl_api.c. */
 #ifndef GAMUT_DEVICE_OPENCL_DEVICE_H
@@ -25,7 +25,7 @@ struct opencl_device {
     size_t mapping_count;
     struct opencl_mapping *mappings;
     struct opencl_profile *profile; /* NULL but between profile_begin and profile_end */
-    uint64_t freed_count; /* memories given back so far: a handle may come again for another one */
+    uint64_t freed_count; /* memories freed so far: another memory may get the handle of one */
     bool rounds_division; /* correctly rounded f32 division and square root can be asked for */
 };
 
@@ -48,7 +48,7 @@ static inline char *opencl_pointer(uint64_t handle, uint64_t offset)
     return (char *)(uintptr_t)(handle & ~(uint64_t)(OPENCL_IS_SVM | OPENCL_IS_FINE)) + offset;
 }
 
-/* Not of shared virtual memory. */
+/* The buffer of a handle that is not of shared virtual memory. */
 static inline cl_mem opencl_memory(uint64_t handle)
 {
     return (cl_mem)(uintptr_t)handle;
@@ -62,14 +62,16 @@ extern const struct device_profile_ops opencl_profile;
 
 /* The hook `use` of opencl_queues. */
 int opencl_use_queue(struct device *device, unsigned queue, struct error *error);
+/* The hooks mark and elapsed_ns of struct device_ops. */
 int opencl_mark(struct device *device, enum device_mark which, struct error *error);
 int opencl_elapsed_ns(struct device *device, uint64_t *ns, struct error *error);
 
-/* Where the event of the command that is given now goes; NULL outside of a profile. */
+/* Where the next command is to store its event; NULL outside of a profile. */
 cl_event *opencl_profile_event(struct opencl_device *d);
 
-/* ---- opencl_program.c: hooks of struct device_ops ---- */
+/* ---- opencl_program.c ---- */
 
+/* The hooks build, unbuild and launch of struct device_ops. */
 int opencl_build(struct device *device, const struct kernel_source *source,
                  struct device_program **program, struct error *error);
 void opencl_unbuild(struct device *device, struct device_program *program);

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "device/opencl_device.h"
 
-/* What a kernel's parameter was last set to. */
+/* The argument that a kernel's parameter was last set to. */
 struct last_argument {
     bool set;
     union launch_value value;
@@ -22,8 +22,8 @@ struct opencl_kernel {
     size_t group_items_max; /* registers and local memory may allow fewer than the device does */
     size_t argument_count;
     struct last_argument *last;
-    uint64_t freed_count; /* of the device, when the memories were last set */
-    bool is_set, has_svm; /* any argument was set; some to shared virtual memory */
+    uint64_t freed_count; /* the device's freed_count when the memories were last set */
+    bool is_set, has_svm; /* arguments were set; one of them to shared virtual memory */
 };
 
 /* The kernels compiled for one variant of launches; `program` is NULL until the first of them. */
@@ -108,7 +108,7 @@ static void discard_variant(struct opencl_device *d, struct variant *variant, si
     *variant = (struct variant){0};
 }
 
-/* Compiles what is missing for the variant. */
+/* Compiles the kernels of the variant unless that was done before. */
 static int build_variant(struct opencl_device *d, struct device_program *p,
                          enum kernel_variant number, struct error *error)
 {
@@ -189,9 +189,9 @@ static bool same_value(enum launch_arg_kind kind, const union launch_value *a,
     return false;
 }
 
-/* Sets what differs from the last launch. A driver may have looked up a memory's address when it
- * was set, and a freed handle may have come back for another memory: after a free all memories are
- * set again. */
+/* Sets the arguments that differ from the last launch. After a free it sets all memories again: the
+ * driver may have looked up a memory's address when it was set, and another memory may have got the
+ * freed handle. */
 static int set_arguments(struct opencl_device *d, struct opencl_kernel *k,
                          const enum launch_arg_kind *kinds, const union launch_value *arguments,
                          struct error *error)
@@ -216,7 +216,7 @@ static int set_arguments(struct opencl_device *d, struct opencl_kernel *k,
 }
 
 /* NVIDIA's driver refuses a kernel once an argument that was a pointer to shared virtual memory is
- * set to a buffer (CL_INVALID_KERNEL_ARGS): for the other kind there is a fresh kernel. */
+ * set to a buffer (CL_INVALID_KERNEL_ARGS). So the kernel is made anew when the kind changes. */
 static int match_memory(struct opencl_device *d, cl_program program, const char *name,
                         struct opencl_kernel *k, const enum launch_arg_kind *kinds,
                         const union launch_value *arguments, struct error *error)
@@ -234,9 +234,9 @@ static int match_memory(struct opencl_device *d, cl_program program, const char 
     return code;
 }
 
-/* Groups of a plain kernel. A CPU runs the items of a group in a loop that it vectorises along x;
- * on PoCL 256 was as fast as any longer row and a third faster than 64. PoCL compiles a kernel anew
- * for every group size, hence just two: rows, and one for arrays too narrow to fill them. */
+/* Chooses the groups of a plain kernel. A CPU runs the items of a group in a loop that it
+ * vectorises along x; on PoCL 256 was as fast as any longer row and a third faster than 64. PoCL
+ * compiles a kernel anew for every group size, hence just two: 256, and 16 for narrow arrays. */
 static void plain_groups(const struct opencl_device *d, const struct opencl_kernel *k,
                          const struct launch *launch, size_t global[3], size_t local[3])
 {

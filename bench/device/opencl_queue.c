@@ -91,8 +91,8 @@ static int event_record(struct device *device, uint64_t event, struct error *err
                        NULL, &e->event);
 }
 
-/* The event's queue is submitted first: a queue that waits for commands that are never submitted
- * would wait for ever. */
+/* The event's queue is submitted first: a queue would wait for ever for commands that are never
+ * submitted. */
 static int event_wait(struct device *device, struct device *of, uint64_t event, struct error *error)
 {
     struct opencl_device *d = opencl_self(device);
@@ -136,12 +136,12 @@ int opencl_elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 
 /* ---- profile ----
  *
- * The time comes from the events that the queue keeps anyway: a command is as long as it ran. The
- * gaps between commands are longer than in a run without events: an H200's driver takes some 3 us
- * more for each command.
+ * The times come from the commands' events: the time of a command is the time that it ran. The gaps
+ * between commands are longer than in a run without events: an H200's driver takes some 3 us more
+ * for each command.
  */
 
-enum { COMMANDS_OF_AN_ENTRY = 2 }; /* room on the average: nearly all have one */
+enum { COMMANDS_OF_AN_ENTRY = 2 }; /* room for this average: nearly all entries have one command */
 
 struct opencl_profile {
     unsigned most, count;
