@@ -76,7 +76,7 @@ static inline void debug_check(const struct allocator *allocator)
 #endif
 }
 
-/* Grows with every request that reaches the driver or is refused for the capacity. */
+/* A number that grows with every request that reaches the driver or is beyond the capacity. */
 static inline uint64_t asked(const struct source *source)
 {
     return source->counts.alloc_count + source->counts.refused_count;
@@ -156,7 +156,7 @@ static int create_sub_buffer(struct allocator *allocator, struct block *block)
                                     &block->sub_buffer);
 }
 
-/* No sub-buffer could be made for the block: frees it, and for want of memory all that is spare. */
+/* Frees a block for which no sub-buffer could be made; on ERR_OOM also gives back spare memory. */
 static int fail_sub_buffer(struct allocator *allocator, const struct alloc_request *request,
                            const struct block *block, int code)
 {
@@ -187,7 +187,7 @@ static int ask_for_sub_buffer(struct allocator *allocator, const struct alloc_re
     return code ? fail_sub_buffer(allocator, &aligned, block, code) : 0;
 }
 
-/* `block` is NULL where there is none. */
+/* `block` is NULL if the request failed. */
 static inline void count_alloc(struct allocator_counts *counts, bool hit,
                                const struct alloc_request *request, const struct block *block)
 {

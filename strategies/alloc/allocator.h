@@ -20,15 +20,16 @@ enum { ALLOCATOR_API_VERSION = 2, ALLOCATOR_QUEUES_MAX = 32 };
 struct block {
     uint64_t memory; /* the source's handle; 0 in a block of no bytes */
     uint64_t offset; /* bytes; 0 unless the source can split */
-    uint64_t size;   /* bytes granted, at least what was requested */
-    void *node;      /* the strategy's own; nothing else touches it */
+    uint64_t size;   /* bytes granted, at least the requested size */
+    void *node;      /* belongs to the strategy alone */
     /* allocator_alloc fills in these two; a runtime that calls a strategy directly may ignore them.
      */
-    unsigned queue;      /* the request's */
+    unsigned queue;      /* the queue of the request */
     uint64_t sub_buffer; /* the handle that the source has made for the block; 0: none */
 };
 
-/* How commands name the block: by its sub-buffer, or else by its memory and the offset in that. */
+/* Commands name a block by (block_memory, block_offset): its sub-buffer and 0, or else its memory
+ * and the offset in it. */
 static inline uint64_t block_memory(const struct block *block)
 {
     return block->sub_buffer ? block->sub_buffer : block->memory;
@@ -55,8 +56,8 @@ enum queue_safety {
     QUEUES_APART,  /* each queue has an instance of the strategy, which knows of one queue only.
                     * What an instance holds reaches another queue through the source alone */
     QUEUES_WITHIN, /* one instance, which hands a block out again only on the queue it came from */
-    QUEUES_SOURCE, /* one instance, which holds nothing: all freed memory goes to the source, which
-                    * waits for commands that use it, defers, or keeps the order itself */
+    QUEUES_SOURCE, /* one instance, which holds nothing. All freed memory goes to the source, which
+                    * waits for commands that use it, defers the release, or keeps the order */
     QUEUES_UNSAFE, /* not safe across queues; only for harness_only strategies */
 };
 
@@ -67,23 +68,23 @@ struct allocator_ops {
     const char *origin;                /* whose policy this is */
     const struct option_spec *options; /* NULL-terminated table, or NULL */
     enum queue_safety queues;          /* the default, QUEUES_APART, is safe for any strategy */
-    bool harness_only; /* (optional) it measures the harness, and runs only when it is named */
+    bool harness_only; /* (optional) measures the harness; runs only when it is named */
 
     /* Required. Creates the strategy's state over a source that outlives it and that only instances
      * of the same strategy share. On failure the reason is in source->error. */
     int (*init)(struct source *source, const struct option_values *options, void **state);
-    /* Required. 0 or a negative code. When the source answers ERR_OOM the strategy gives back what
-     * it holds and asks again; only then does it fail. Live blocks are not touched by that. */
+    /* Required. 0 or a negative code. When the source returns ERR_OOM, the strategy gives back its
+     * spare memory and asks again before it fails. Live blocks stay as they are. */
     int (*alloc)(void *state, const struct alloc_request *request, struct block *block);
-    /* Required. Takes back a block that alloc filled in; `tag` is the one it was asked with. 0, or
-     * the driver's failure; the block is gone either way. */
+    /* Required. Takes back a block that alloc filled in; `tag` is that of the request. 0, or the
+     * driver's failure; the block is gone either way. */
     int (*free)(void *state, const struct block *block, const char *tag);
     /* Required. Gives spare memory back to the source. */
     int (*trim)(void *state);
     /* Required. The number of broken invariants: 0 in a sound state. Not timed, may be slow. */
     unsigned (*check)(const void *state);
-    /* Required. Bytes it holds from the source by its own count, live blocks included. Not timed.
-     */
+    /* Required. The bytes that the strategy holds from the source by its own count, live blocks
+     * included. Not timed. */
     uint64_t (*reserved)(const void *state);
     /* Required. Gives everything back; blocks still live are the caller's leak. */
     void (*fini)(void *state);
@@ -94,8 +95,8 @@ struct allocator_counts {
     uint64_t alloc_count, free_count;
     uint64_t hit_count;                             /* served without asking the source */
     uint64_t miss_count;                            /* had to ask the source */
-    uint64_t requested_bytes, peak_requested_bytes; /* live: asked for by the program */
-    uint64_t granted_bytes, peak_granted_bytes;     /* live: bytes of the blocks handed out */
+    uint64_t requested_bytes, peak_requested_bytes; /* requested sizes of the live blocks */
+    uint64_t granted_bytes, peak_granted_bytes;     /* granted sizes of the live blocks */
 };
 
 struct allocator {
@@ -103,10 +104,10 @@ struct allocator {
     struct option_values options;
     struct source *source;
     bool makes_sub_buffers; /* each block gets a handle of its own */
-    /* Instances by queue, made at its first request; only [0] unless they are QUEUES_APART. */
+    /* Instances by queue, each made at the queue's first request; only [0] unless QUEUES_APART. */
     void *states[ALLOCATOR_QUEUES_MAX];
     struct allocator_counts counts;
-    /* Sums over the allocators of one program, each of which serves one of its memory spaces; NULL:
+    /* Sums over the allocators of one program, which has one for each of its memory spaces; NULL:
      * the allocator is alone. */
     struct allocator_counts *total;
 };
@@ -114,8 +115,8 @@ struct allocator {
 /* The options that every strategy has, in the order of option_values.common. */
 enum allocator_option { ALLOCATOR_KIND, ALLOCATOR_HANDLE };
 
-/* ERR_INTERNAL, and what is wrong, for a strategy of another version of this interface, one that
- * lacks a required hook, and one that is unsafe and not harness_only. */
+/* ERR_INTERNAL, and the reason, for a strategy that has another version of this interface, lacks a
+ * required hook, or is unsafe and not harness_only. */
 int allocator_check_ops(const struct allocator_ops *ops, struct error *error);
 
 /* Opens `allocator` over `source`, which must outlive it. First applies the common options (kind,
@@ -125,18 +126,19 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
 /* Ends all instances, which give back what they hold. */
 void allocator_close(struct allocator *allocator);
 
-/* A request of 0 bytes succeeds with a block of no memory and does not reach the strategy. When the
- * queue's instance is out of memory, the others are trimmed and it is asked again. 0, ERR_OOM or
- * another negative code; the source's error then says why. */
+/* Fills in *block. A request of 0 bytes gets a block without memory and does not reach the
+ * strategy. When the queue's instance is out of memory, the others are trimmed and it is asked
+ * again. 0, ERR_OOM or another negative code; the source's error then says why. */
 int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
                     struct block *block);
-/* `tag` and `requested_bytes` are those of the alloc. The block is gone even if the driver
- * complains. */
+/* Frees a block; `tag` and `requested_bytes` are those of its request. The block is gone even if
+ * the driver reports a failure. */
 int allocator_free(struct allocator *allocator, const struct block *block, const char *tag,
                    uint64_t requested_bytes);
 /* Gives the spare memory of all instances back to the source. */
 int allocator_trim(struct allocator *allocator);
-/* Broken invariants of all instances, and one more if their bytes and the source's differ. */
+/* The number of broken invariants of all instances, plus 1 if the bytes that they hold are not
+ * those that the source counts. */
 unsigned allocator_check(const struct allocator *allocator);
 
 #endif

@@ -43,7 +43,7 @@ struct chunk {
 struct region {
     uint64_t memory, bytes;
     struct chunk *first, *sentinel, *spare;
-    uint64_t free_count;   /* free chunks other than the sentinel: none, and no need to look */
+    uint64_t free_count;   /* free chunks other than the sentinel; 0: recycling skips the region */
     struct chunk chunks[]; /* all descriptors */
 };
 
@@ -139,7 +139,7 @@ static struct chunk *append(const struct bufalloc *b, struct region *r, uint64_t
     return c;
 }
 
-/* Makes what follows the first `size` bytes a free chunk of its own. */
+/* Makes the bytes after the first `size` a free chunk of their own. */
 static void split_chunk(const struct bufalloc *b, struct chunk *c, uint64_t size)
 {
     uint64_t rest_start = align_up(b, c->start + size);
@@ -312,7 +312,7 @@ static unsigned check_region(const struct bufalloc *b, const struct region *r)
 {
     unsigned broken = 0;
     uint64_t linked = 0, spare = 0, free_count = 0;
-    uint64_t end = 0; /* of the chunk before */
+    uint64_t end = 0; /* end of the chunk before */
     const struct chunk *prev = NULL, *last = NULL;
     for (const struct chunk *c = r->first; c && linked <= b->descriptor_count; c = c->next) {
         bool is_sentinel = c == r->sentinel;

@@ -45,9 +45,9 @@ enum { LEAST_BYTES = 512 };
 enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_COUNT };
 
 struct segment {
-    struct segment *prev, *next; /* of all, newest first */
+    struct segment *prev, *next; /* list of all segments, newest first */
     struct cached *first;        /* by address */
-    struct treap *pool;          /* where its free blocks are */
+    struct treap *pool;          /* the pool of its free blocks */
     uint64_t memory, bytes;
     uint64_t number; /* in the order in which they were made */
 };
@@ -221,7 +221,7 @@ static struct cached *find_block(const struct caching *c, const struct treap *po
     return b && may_serve(c, b->size, size) ? b : NULL;
 }
 
-/* Frees what is behind the first `size` bytes of a block that is not free. */
+/* Frees the bytes after the first `size` of a block that is not free. */
 static void split_block(struct caching *c, struct cached *b, uint64_t size)
 {
     struct cached *rest = slab_take(&c->spare_blocks);
@@ -237,7 +237,7 @@ static void split_block(struct caching *c, struct cached *b, uint64_t size)
     put_in_pool(rest);
 }
 
-/* Adds the block behind `b`, in no pool, to `b`. */
+/* Adds the block after `b`, which is in no pool, to `b`. */
 static void join_next(struct caching *c, struct cached *b)
 {
     struct cached *next = b->next;
@@ -312,7 +312,7 @@ static int caching_trim(void *state)
     return first_failure;
 }
 
-/* The first part of rule 7. *enough: at least as much as was needed is released. */
+/* The first part of rule 7. *enough: the bytes that were needed are released. */
 static int release_oversize(struct caching *c, struct treap *pool, uint64_t size, bool *enough)
 {
     uint64_t needed = is_oversize(c, size) ? size : c->max_split_bytes, released = 0;

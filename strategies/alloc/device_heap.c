@@ -1,22 +1,23 @@
 /* device_heap: a heap that the device runs itself, driven from the host.
  *
  *   1. Memory comes in arenas of `arena` bytes; a request above half of that gets an arena of its
- *      own size. In each of them the device keeps a heap (strategies/device_heap): who gets which
- *      part is decided by a kernel, by one of four policies.
+ *      own size. In each arena the device keeps a heap (strategies/device_heap): a kernel chooses
+ *      the place of each block by one of four policies.
  *   2. alloc is a command of the block's queue, given to the newest arena that has as many bytes
  *      free by the host's count. The host has to know the block's place, because it hands it to
- *      kernels. With learn=readback it reads the place back, and so waits for all that was queued
- *      before: the wait that the heap was invented to avoid is measured here. With learn=mirror it
+ *      kernels. With learn=readback it reads the place back, and so waits for all commands queued
+ *      before: this measures the wait that the heap was invented to avoid. With learn=mirror it
  *      runs the same commands on a copy of the heap's words, gets the same places, and does not
  *      wait.
  *   3. free is a command too. It goes with the next alloc of its arena: one launch for both.
- *   4. If the arenas have no room, a further one is asked for. If the driver refuses, one of half
- *      the size, and so on down to what the request needs; then rule 5, and once more.
- *   5. trim gives arenas back in which nothing is live.
+ *   4. If no arena has room, the driver is asked for another one. If it refuses, it is asked for
+ *      half the size, and so on down to the size of the request; then rule 5 is applied, and all
+ *      of this tried once more.
+ *   5. trim gives back arenas that have no live blocks.
  *
  * Why: programs whose sizes only the device knows use the heap without the host; the experiments
- * measure that. This strategy shows what the same heap costs where the host could have done the
- * work alone.
+ * measure that. This strategy shows the cost of the same heap where the host could do the work
+ * alone.
  *
  * Source: the heap of the Arterra game, and TLSF.
  *
@@ -37,7 +38,7 @@
 /* Words at the arena's ends, and around a block. */
 enum { WORD_BYTES = 4, ENDS_BYTES = 6 * WORD_BYTES, TAG_BYTES = 3 * WORD_BYTES };
 
-static const uint64_t arena_most_bytes = (UINT64_C(1) << 34) - 65536; /* that words address */
+static const uint64_t arena_most_bytes = (UINT64_C(1) << 34) - 65536; /* 32-bit words address it */
 
 struct heap_arena {
     uint64_t memory, bytes, heap, index_bytes;
@@ -46,10 +47,10 @@ struct heap_arena {
     size_t position;
 };
 
-/* What a block's node is. */
+/* The node of a block. */
 struct heap_block {
     struct heap_arena *arena;
-    uint64_t name; /* of the heap's */
+    uint64_t name; /* the heap's name for the block */
 };
 
 struct device_heap_state {
@@ -74,7 +75,7 @@ static const struct option_spec device_heap_options[] = {
          .fallback = "readback",
          .choices = "readback|mirror",
          .help =
-             "how the host learns a block's place: it waits for it, or repeats the device's work"},
+             "how the host learns a block's place: it reads it back, or repeats the device's work"},
     [OPTION_PADDING] =
         {.name = "padding",
          .type = OPTION_CHOICE,
@@ -121,7 +122,7 @@ static int device_heap_init(struct source *source, const struct option_values *o
 
 /* ---- arenas ---- */
 
-/* What a heap takes for a block, wherever it lies. */
+/* The bytes that a heap takes for a block at most, wherever it lies. */
 static uint64_t need_of(const struct device_heap_state *d, uint64_t bytes)
 {
     return bytes + d->source->alignment + TAG_BYTES;

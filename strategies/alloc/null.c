@@ -1,13 +1,13 @@
-/* null: what the harness itself costs.
+/* null: measures the cost of the harness itself.
  *
  *   1. All blocks are the start of one and the same memory, which is as big as the largest request
  *      so far. A larger request asks the source for another memory.
  *   2. Older memories are kept while any block is live, because blocks point to them.
  *   3. A refused request releases everything if no block is live, and asks again.
  *
- * Why: an alloc and a free are a few instructions, so a run under null shows what everything else
- * costs. fio keeps a null engine for the same reason. Blocks overlap, so real programs compute
- * wrong results under it. It is for programs that do not touch their memory.
+ * Why: an alloc and a free are a few instructions, so a run under null shows the cost of everything
+ * else. fio has a null engine for the same reason. Blocks overlap, so real programs compute wrong
+ * results under it. It is for programs that do not touch their memory.
  *
  * Queues: not safe, as blocks overlap on one queue already. Memory goes back to the source only
  * when no block is live.

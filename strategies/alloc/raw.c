@@ -5,7 +5,7 @@
  *      is at its first use. first_use=resident makes it resident inside the alloc, so that the
  *      first kernel does not pay for it and the alloc reports a lack of memory.
  *
- * Why: this is what a program without an allocator does; the others are compared with it.
+ * Why: a program without an allocator does this; the other strategies are compared with it.
  *
  * Queues: a block may be given back while commands of the queue still use it. The source's free
  * waits for them or defers until they are done.

@@ -1,4 +1,4 @@
-/* The strategies that exist, and the text that names one with its options. No strategy calls it. */
+/* Finds strategies by name and parses their options. No strategy calls this file. */
 #ifndef GAMUT_ALLOC_REGISTRY_H
 #define GAMUT_ALLOC_REGISTRY_H
 
@@ -14,8 +14,8 @@ extern const struct option_spec allocator_options[];
 const struct allocator_ops *const *allocator_list(size_t *count);
 
 /* Finds a strategy by the word before the first ':' of `spec`, checks its ops, and parses the
- * options after the word: the strategy's own and those that all have. ERR_USAGE with the nearest
- * name on failure. */
+ * options after the word: the strategy's own and those that all have. ERR_USAGE names the nearest
+ * strategy or option. */
 int allocator_parse(const char *spec, const struct allocator_ops **ops,
                     struct option_values *options, struct error *error);
 

@@ -170,7 +170,8 @@ void fit_close(struct fit_range *r)
     slab_give(r->nodes, r->tail);
 }
 
-/* Nodes by address: no gap, no two free ones side by side. Counts the free ones before the tail. */
+/* Checks the nodes by address: no gap, and no two free ones side by side. *free_count receives the
+ * number of free nodes before the tail. */
 static unsigned check_nodes(const struct fit_range *r, uint64_t *free_count)
 {
     unsigned broken = r->tail->next != NULL || !r->tail->is_free;

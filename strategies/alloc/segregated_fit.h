@@ -1,4 +1,4 @@
-/* Two-level segregated fit (TLSF) in one range of units: which are free, found in constant time.
+/* Two-level segregated fit (TLSF) in one range of units: finds free units in constant time.
  *
  * The range is cut into nodes in the order of their addresses. The last one, the tail, was never
  * cut or has become free up to the end; its size may be 0. The other free nodes are in lists by
@@ -23,22 +23,22 @@ enum {
 
 struct fit_node {
     struct fit_node *prev, *next; /* by address; none before the first or after the tail */
-    struct fit_node *prev_free, *next_free; /* in its list, while free and not the tail */
+    struct fit_node *prev_free, *next_free; /* in its list; only of a free node, not of the tail */
     struct fit_range *range;
     uint64_t start, size; /* units */
     bool is_free;         /* always true of the tail */
 };
 
 struct fit_range {
-    uint64_t size, free; /* units; the tail is free */
+    uint64_t size, free; /* units; the tail counts as free */
     struct fit_node *tail;
-    struct slab *nodes;                      /* of struct fit_node; outlives the range */
+    struct slab *nodes;                      /* items: struct fit_node; outlives the range */
     uint64_t first_level;                    /* bit f: second_level[f] is not 0 */
-    uint32_t second_level[FIT_FIRST_LEVELS]; /* bit s of f: lists[f][s] is not empty */
+    uint32_t second_level[FIT_FIRST_LEVELS]; /* bit s of [f]: lists[f][s] is not empty */
     struct fit_node *lists[FIT_FIRST_LEVELS][FIT_SECOND_LEVELS];
 };
 
-/* How a request finds its node. */
+/* The order in which a request looks for a node. */
 enum fit_order {
     FIT_QUICK, /* the first list all of whose nodes fit; then the tail; then the list of its own
                 * size, which is walked */
@@ -48,10 +48,11 @@ enum fit_order {
 
 /* Makes a wholly free range; its nodes come from `nodes`. */
 void fit_open(struct fit_range *range, uint64_t size, struct slab *nodes);
-/* Gives the tail's node back; a range with others has live nodes and may not be closed. */
+/* Gives the tail's node back. The range must be wholly free. */
 void fit_close(struct fit_range *range);
 
-/* A free node or tail of at least `size` (> 0) units, or NULL. Constant time, but for the walk. */
+/* A free node or tail of at least `size` (> 0) units, or NULL. Takes constant time, except for the
+ * walk. */
 struct fit_node *fit_find(const struct fit_range *range, enum fit_order order, uint64_t size);
 /* Takes the first `size` units of what fit_find returned; the rest stays free. */
 struct fit_node *fit_cut(struct fit_node *node, uint64_t size);

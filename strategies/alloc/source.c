@@ -4,7 +4,7 @@
 #include "base/driver_pool.h"
 #include "base/text.h"
 
-/* What counts against the capacity. */
+/* The bytes that count against the capacity. */
 static uint64_t held_bytes(const struct source *s)
 {
     return s->total ? s->total->reserved_bytes : s->counts.reserved_bytes;

@@ -9,23 +9,24 @@
 struct source_heap_options {
     enum device_heap_policy policy;
     enum device_heap_padding padding;
-    bool mirror; /* the host repeats what the device does, and so knows places without asking */
+    bool mirror; /* the host repeats the device's work, and so knows places without a wait */
     uint64_t arena_bytes;
     uint64_t block_count; /* most blocks that can be live */
 };
 
 struct source_heap_ops {
-    /* What all heaps need (their kernels), and its end. */
+    /* Builds the kernels that all heaps need. */
     int (*begin)(void *context, uint64_t *kernels, struct error *error);
+    /* Frees the kernels. */
     void (*end)(void *context, uint64_t kernels);
     /* *index_bytes receives the device memory that the heap holds in addition to `memory`. */
     int (*open)(void *context, uint64_t kernels, uint64_t memory, unsigned queue,
                 const struct source_heap_options *options, uint64_t *heap, uint64_t *index_bytes,
                 struct error *error);
     int (*close)(void *context, uint64_t heap, struct error *error);
-    /* Submits the command, with all frees since the last one, and learns where the block is: unless
-     * the host mirrors the heap, it waits for that. ERR_OOM where the heap has no room. `offset` is
-     * a multiple of alignment; `block` names the block in free. */
+    /* Submits the command, with all frees since the last one, and learns the block's offset; unless
+     * the host mirrors the heap, it waits for that. ERR_OOM where the heap has no room. *offset is
+     * a multiple of `alignment`; *block names the block in free. */
     int (*alloc)(void *context, uint64_t heap, uint64_t bytes, uint64_t alignment, uint64_t *block,
                  uint64_t *offset, struct error *error);
     /* Queued; submitted together with the next alloc, since freed space cannot be used before then.
@@ -35,7 +36,8 @@ struct source_heap_ops {
     int (*check)(void *context, uint64_t heap, uint64_t *broken, struct error *error);
 };
 
-/* Before the first heap; not counted. ERR_UNSUPPORTED and the reason where there are none. */
+/* Called before the first heap; not counted. ERR_UNSUPPORTED and the reason if the device runs no
+ * heaps. */
 static inline int source_heap_begin(struct source *s, uint64_t *kernels)
 {
     if (!s->heaps)
@@ -43,14 +45,13 @@ static inline int source_heap_begin(struct source *s, uint64_t *kernels)
     return s->heaps->begin(s->context, kernels, &s->error);
 }
 
-/* After the last heap; not counted. */
+/* Called after the last heap; not counted. */
 static inline void source_heap_end(struct source *s, uint64_t kernels)
 {
     s->heaps->end(s->context, kernels);
 }
 
-/* Makes a heap in `memory`, of arena_bytes, whose contents belong to the heap until it is closed.
- */
+/* Makes a heap in `memory` of options->arena_bytes, which the heap uses until it is closed. */
 static inline int source_heap_open(struct source *s, uint64_t kernels, uint64_t memory,
                                    unsigned queue, const struct source_heap_options *options,
                                    uint64_t *heap, uint64_t *index_bytes)
@@ -71,7 +72,7 @@ static inline int source_heap_open(struct source *s, uint64_t kernels, uint64_t 
     return code;
 }
 
-/* `index_bytes` is what open said. */
+/* Ends a heap; `index_bytes` is the value from source_heap_open. */
 static inline int source_heap_close(struct source *s, uint64_t heap, uint64_t index_bytes)
 {
     source_set_reserved(s, s->counts.reserved_bytes - index_bytes);
@@ -92,13 +93,14 @@ static inline int source_heap_alloc(struct source *s, uint64_t heap, bool waits,
         s, start, s->heaps->alloc(s->context, heap, bytes, alignment, block, offset, &s->error));
 }
 
+/* Frees a block; the command goes with the next alloc. */
 static inline int source_heap_free(struct source *s, uint64_t heap, uint64_t block)
 {
     uint64_t start = clock_ns();
     return source_gave(s, start, s->heaps->free(s->context, heap, block, &s->error));
 }
 
-/* Not counted. */
+/* Calls the hook `check`; not counted. */
 static inline int source_heap_check(struct source *s, uint64_t heap, uint64_t *broken)
 {
     return s->heaps->check(s->context, heap, broken, &s->error);

@@ -1,13 +1,13 @@
-/* A source's pool of the driver's: allocations and releases are commands of a queue. A source has
- * at most one open, and while it is open all memory comes from it. */
+/* The driver's pool: allocations and releases are commands of a queue. A source has at most one
+ * open pool, and while it is open all memory comes from it. */
 #ifndef GAMUT_ALLOC_SOURCE_POOL_H
 #define GAMUT_ALLOC_SOURCE_POOL_H
 
 #include "alloc/source.h"
 #include "base/driver_pool.h"
 
-/* The capacity, if there is one, is handed to the driver. ERR_UNSUPPORTED and the reason where
- * there is no pool. */
+/* Opens the pool; the driver enforces the source's capacity, if it has one. ERR_UNSUPPORTED and the
+ * reason where there is no pool. */
 static inline int source_pool_open(struct source *s, const struct driver_pool_options *options)
 {
     int code =
@@ -19,7 +19,7 @@ static inline int source_pool_open(struct source *s, const struct driver_pool_op
     return code;
 }
 
-/* Waits until all memory is back. */
+/* Closes the pool and waits until all its memory is back. */
 static inline int source_pool_close(struct source *s)
 {
     s->has_pool = false;
@@ -27,7 +27,7 @@ static inline int source_pool_close(struct source *s)
     return s->pools->close(s->context, s->pool, &s->error);
 }
 
-/* The memory may be used by later commands of `queue`. 0, ERR_OOM or another negative code, as
+/* Allocates memory that later commands of `queue` may use. 0, ERR_OOM or another negative code, as
  * source_alloc. */
 static inline int source_pool_alloc(struct source *s, unsigned queue, uint64_t bytes,
                                     uint64_t *memory)
@@ -38,7 +38,7 @@ static inline int source_pool_alloc(struct source *s, unsigned queue, uint64_t b
                        s->pools->alloc(s->context, s->pool, queue, bytes, memory, &s->error));
 }
 
-/* The memory is free once earlier commands of `queue` are done. */
+/* Frees memory once earlier commands of `queue` are done. */
 static inline int source_pool_free(struct source *s, unsigned queue, uint64_t memory,
                                    uint64_t bytes)
 {
@@ -48,7 +48,7 @@ static inline int source_pool_free(struct source *s, unsigned queue, uint64_t me
                        s->pools->free(s->context, s->pool, queue, memory, bytes, &s->error));
 }
 
-/* Gives the driver back what is spare now. */
+/* Gives the pool's spare memory back to the driver. */
 static inline int source_pool_trim(struct source *s)
 {
     uint64_t start = clock_ns();

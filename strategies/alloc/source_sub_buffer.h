@@ -1,4 +1,4 @@
-/* A source's sub-buffers: handles of their own for parts of its memories. */
+/* Sub-buffers of a source: handles for parts of its memories. */
 #ifndef GAMUT_ALLOC_SOURCE_SUB_BUFFER_H
 #define GAMUT_ALLOC_SOURCE_SUB_BUFFER_H
 
@@ -8,7 +8,7 @@
 /* Whether memories of the kind in use have sub-buffers: 0, or ERR_UNSUPPORTED and the reason. */
 int source_has_sub_buffers(struct source *source);
 
-/* The sub-buffer is released before its memory is freed. */
+/* Makes a sub-buffer. The caller releases it before its memory is freed. */
 static inline int source_create_sub_buffer(struct source *s, uint64_t memory, uint64_t offset,
                                            uint64_t bytes, uint64_t *sub_buffer)
 {
@@ -18,7 +18,7 @@ static inline int source_create_sub_buffer(struct source *s, uint64_t memory, ui
         s, start, s->sub_buffers->create(s->context, memory, offset, bytes, sub_buffer, &s->error));
 }
 
-/* It counts as released even if the driver complains. */
+/* Releases a sub-buffer. It counts as released even if the driver reports a failure. */
 static inline int source_release_sub_buffer(struct source *s, uint64_t sub_buffer, uint64_t bytes)
 {
     uint64_t start = clock_ns();

@@ -1,5 +1,5 @@
-/* A source's virtual memory: base/driver_vm.h says what the calls do. Chunks count as reserved
- * bytes, ranges do not. A range is the memory of the blocks in it. */
+/* Virtual memory of a source; base/driver_vm.h describes the calls. Chunks count as reserved bytes,
+ * ranges do not. A range is the memory of the blocks in it. */
 #ifndef GAMUT_ALLOC_SOURCE_VM_H
 #define GAMUT_ALLOC_SOURCE_VM_H
 
@@ -30,7 +30,7 @@ static inline int source_vm_unreserve(struct source *s, uint64_t range, uint64_t
     return source_gave(s, start, s->vm->unreserve(s->context, range, bytes, &s->error));
 }
 
-/* 0, ERR_OOM or another negative code, as source_alloc. */
+/* Makes a chunk. 0, ERR_OOM or another negative code, as source_alloc. */
 static inline int source_vm_create(struct source *s, uint64_t bytes, uint64_t *chunk)
 {
     int code = source_check_capacity(s, bytes);
@@ -44,7 +44,8 @@ static inline int source_vm_create(struct source *s, uint64_t bytes, uint64_t *c
     return code;
 }
 
-/* The chunk must be unmapped. It counts as given back even if the driver complains. */
+/* Releases a chunk, which must be unmapped. It counts as given back even if the driver reports a
+ * failure. */
 static inline int source_vm_release(struct source *s, uint64_t chunk, uint64_t bytes)
 {
     source_set_reserved(s, s->counts.reserved_bytes - bytes);
@@ -70,7 +71,7 @@ static inline int source_vm_access(struct source *s, uint64_t range, uint64_t of
     return source_took(s, start, s->vm->access(s->context, range, offset, bytes, &s->error));
 }
 
-/* It waits for nothing: no command may still use these bytes (source_sync). */
+/* Unmaps chunks without a wait: no command may still use these bytes (source_sync). */
 static inline int source_vm_unmap(struct source *s, uint64_t range, uint64_t offset, uint64_t bytes)
 {
     uint64_t start = clock_ns();

@@ -6,16 +6,16 @@
  *      may be handed out on another queue only as the options allow: where an event has put the two
  *      in order (follow_events), where the free turns out to be done (opportunistic), and where the
  *      driver makes the second queue wait for it (internal_dependencies).
- *   3. When the host waits for a queue, the pool returns to the driver what it holds beyond
- *      `threshold`. The driver's default is 0: everything goes, and the next run pays for it again.
- *      RMM and PyTorch set it to the maximum.
+ *   3. When the host waits for a queue, the pool returns spare memory beyond `threshold` to the
+ *      driver. The driver's default is 0: everything goes, and the next run pays for it again. RMM
+ *      and PyTorch set it to the maximum.
  *   4. If the pool is out of memory, the strategy waits for all queues, so that all frees are done,
  *      trims the pool and asks once more.
  *   5. trim waits as well: memory that commands still use cannot be returned.
  *
  * Why: this is the vendor's answer to the cost of cuMemAlloc, which all others have to beat.
- * Source: the CUDA driver's interface (its options are the pool's attributes); rule 4 is what
- * programs that met an early "out of memory" do about it. A pool of its own is made instead of
+ * Source: the CUDA driver's interface; the options are the pool's attributes. Rule 4 is what
+ * programs do that met an early "out of memory". The strategy makes a pool of its own instead of
  * using the device's default one, so that reserved bytes are this strategy's.
  *
  * Queues: the driver keeps the order. The free of a block is a command of the block's queue, after
@@ -115,8 +115,8 @@ static int stream_free(void *state, const struct block *block, const char *tag)
     return source_pool_free(s->source, block->queue, block->memory, block->size);
 }
 
-/* The driver cannot hold less than what is live. This asks it, because the count may be out of
- * date. */
+/* The driver cannot hold less than the live blocks. This asks the driver, because the source's
+ * count may be out of date. */
 static unsigned stream_check(const void *state)
 {
     const struct stream *s = state;
@@ -125,7 +125,7 @@ static unsigned stream_check(const void *state)
            (s->source->counts.reserved_bytes < s->live_bytes);
 }
 
-/* Only the driver knows what the pool holds. */
+/* Asks the driver, which alone knows the bytes that the pool holds. */
 static uint64_t stream_reserved(const void *state)
 {
     const struct stream *s = state;

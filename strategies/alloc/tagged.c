@@ -1,4 +1,4 @@
-/* tagged: the free list of Futhark's run-time system, from its first version (2018) to today's.
+/* tagged: the free list of Futhark's run-time system, in five versions from 2018 to 2022.
  *
  * A request names its allocation site, the tag. A freed block goes into a list of entries (memory,
  * size, tag) instead of back to the driver. All sizes are at least 4 bytes.
@@ -14,14 +14,15 @@
  *   v4   Sizes are rounded up to 4. As v3, but an entry is acceptable only if it is below 4096
  *        bytes, has the request's tag, or is less than twice as big as the request.
  *
- * release=yes gives v1 rule 3 of v1c; steal=yes lets v1, v1c and v2 take the first entry of another
- * tag that their size rule accepts before the driver is asked. Both were named as improvements when
- * v1 was published: that v1 fails with memory in its list is its own weakness, kept by default.
- * From v1c and v3 on, respectively, the options change nothing.
+ * With release=yes, v1 releases entries as v1c does when the driver is out of memory. With
+ * steal=yes, v1, v1c and v2 take the first entry of another tag that their size rule accepts before
+ * they ask the driver. Both were named as improvements when v1 was published. By default v1 keeps
+ * its weakness: it fails with memory in its list. release changes nothing from v1c on, and steal
+ * nothing from v3 on.
  *
- * Why: in a compiled array program a tag says nearly everything about a block, so a block is found
- * again where it was last used. Source: "How Futhark manages GPU memory" (Henriksen, 2018), and the
- * commits to rts/c/free_list.h since: 8efaaca8e, c4cffb8cf, 4fedd7191, a74a30dd7, f2a91022a.
+ * Why: in a compiled array program a tag says nearly everything about a block, so a request finds
+ * the block that its site used last. Source: "How Futhark manages GPU memory" (Henriksen, 2018),
+ * and later commits to rts/c/free_list.h: 8efaaca8e, c4cffb8cf, 4fedd7191, a74a30dd7, f2a91022a.
  *
  * The published code walks all slots. Here a table of tags finds the entry of a tag, and a bitmap
  * skips the empty slots: the same entry is chosen, and the same calls reach the driver.
@@ -50,7 +51,7 @@ struct entry {
 struct tag_cell {
     const char *tag;
     uint32_t known;         /* 0 in an unused cell */
-    uint32_t slot_plus_one; /* of the tag's entry; 0 while it has none */
+    uint32_t slot_plus_one; /* slot of the tag's entry, plus 1; 0: it has none */
 };
 
 struct tagged {
@@ -267,8 +268,8 @@ static bool acceptable(const struct tagged *t, const struct entry *e, uint64_t s
            e->size - size < size;
 }
 
-/* v3 and v4: the smallest acceptable entry, the first one of equals. None is better than the first
- * of exactly the size, which is what a program that repeats itself finds. */
+/* v3 and v4: the smallest acceptable entry, the first one of equals. The search stops at an entry
+ * of exactly the size, which a program that repeats itself finds. */
 static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag)
 {
     uint32_t best = NO_SLOT, word_count = words_for(t->capacity);
@@ -287,7 +288,8 @@ static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag
     return best;
 }
 
-/* The slot to take, or NO_SLOT. Releases the tag's own entry where that is the policy. */
+/* *slot receives the slot to take, or NO_SLOT. Releases the tag's own entry where the policy does.
+ */
 static int choose(struct tagged *t, uint64_t size, const char *tag, uint32_t *slot)
 {
     if (!t->one_entry_per_tag) {

@@ -141,7 +141,7 @@ static void sort_step(struct tlsf *t, struct parent *p)
     }
 }
 
-/* Of a parent without live nodes; it counts as empty no longer. */
+/* Releases a parent without live nodes, which no longer counts as empty. */
 static int release_parent(struct tlsf *t, struct parent *p)
 {
     uint64_t memory = p->memory, bytes = p->range.size << t->unit_bits;

@@ -10,13 +10,13 @@
  *   3. alloc takes the free piece that fits best. One that is followed by unmapped addresses counts
  *      as large as it could expand to, so that the end of the segment is broken into last. What is
  *      too much of a piece stays free.
- *   4. If none fits, chunks are mapped at the lowest addresses where free and unmapped pieces
- *      side by side are large enough: gaps are filled before the segment grows.
+ *   4. If none fits, chunks are mapped at the lowest addresses where adjacent free and unmapped
+ *      pieces are large enough: gaps are filled before the segment grows.
  *   5. free joins the piece with free neighbours. Nothing is unmapped.
  *   6. trim unmaps and releases every chunk that is wholly free; a chunk is never cut. It waits for
  *      all queues first: an unmap waits for nothing, and commands may still use what was freed.
- *   7. If the driver is out of memory, what the attempt had mapped goes back, rule 6 is
- *      applied, and if anything was released the request is tried once more.
+ *   7. If the driver is out of memory, the chunks that the attempt had mapped go back. Then rule 6
+ *      is applied, and if it released anything, the request is tried once more.
  *
  * Why: memory that lies scattered in free chunks can be mapped anew in one piece, so a program
  * whose sizes change does not die of fragmentation; and a growing request grows in place. The price
@@ -57,7 +57,7 @@ struct segment {
     unsigned number; /* in its class, lower is older */
     uint64_t range, bytes;
     struct piece *first;
-    uint64_t chunks[]; /* what is mapped at chunk_bytes * i; 0: nothing */
+    uint64_t chunks[]; /* the chunk that is mapped at chunk_bytes * i; 0: none */
 };
 
 struct size_class {
@@ -181,8 +181,8 @@ static struct piece *join_piece(struct vmm *v, struct piece *p)
 
 /* ---- chunks ---- */
 
-/* Unmaps and releases the chunks of [start, end). All are gone from the books, whatever the driver
- * says; the first thing it has to say is returned. */
+/* Unmaps and releases the chunks of [start, end). All count as released, whatever the driver
+ * returns; the first failure is returned. */
 static int unmap_chunks(struct vmm *v, struct segment *s, uint64_t start, uint64_t end)
 {
     uint64_t bytes = s->class->chunk_bytes;
@@ -213,7 +213,7 @@ static int map_chunk(struct vmm *v, struct segment *s, uint64_t at)
     return 0;
 }
 
-/* Maps chunks over [start, end), or none. They are new: nothing has to be waited for to undo it. */
+/* Maps chunks over [start, end), or none. The chunks are new, so undoing it needs no wait. */
 static int map_chunks(struct vmm *v, struct segment *s, uint64_t start, uint64_t end)
 {
     uint64_t at = start;
@@ -310,7 +310,7 @@ static struct piece *best_fit(const struct size_class *c, uint64_t size)
     return best;
 }
 
-/* Rule 4: where the lowest run of pieces begins that are not live and `size` bytes together. */
+/* Rule 4: the first piece of the lowest run of pieces that are not live and have `size` bytes. */
 static struct piece *lowest_run(const struct size_class *c, uint64_t size)
 {
     struct piece *lowest = NULL;
@@ -327,14 +327,14 @@ static struct piece *lowest_run(const struct size_class *c, uint64_t size)
     return lowest;
 }
 
-/* The part of an unmapped piece that is to be mapped, `missing` bytes being still needed. */
+/* The number of bytes to map of an unmapped piece, if `missing` bytes are still needed. */
 static uint64_t bytes_to_map(const struct piece *p, uint64_t missing)
 {
     uint64_t bytes = round_up(missing, p->segment->class->chunk_bytes);
     return bytes < p->size ? bytes : p->size;
 }
 
-/* Maps what is not mapped of the first `size` bytes of a run, all or nothing. */
+/* Maps the unmapped parts of the first `size` bytes of a run, all or nothing. */
 static int map_run(struct vmm *v, struct piece *first, uint64_t size)
 {
     struct segment *s = first->segment;
@@ -352,7 +352,7 @@ static int map_run(struct vmm *v, struct piece *first, uint64_t size)
             }
         return code;
     }
-    /* It worked: now in the books. */
+    /* All are mapped: record it in the pieces. */
     for (p = first; p->state != FREE || p->size < size;) {
         struct piece *unmapped = p->state == UNMAPPED ? p : p->next;
         uint64_t found = p->state == UNMAPPED ? 0 : p->size;
@@ -392,7 +392,7 @@ static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct pie
         first = lowest_run(c, size);
     }
     int code = map_run(v, first, size);
-    /* map_run keeps the first piece, or joins it to none before it: a run has no free one there. */
+    /* map_run keeps the first piece: no free piece is before a run that it could join. */
     *piece = first;
     return code;
 }
