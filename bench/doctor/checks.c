@@ -172,7 +172,7 @@ static void check_throttle(const struct nvml_gpu *g, struct doctor_row *row)
         }
     if (reasons.length)
         found(row, is_severe ? DOCTOR_FAIL : DOCTOR_WARN,
-              is_severe ? "see to cooling and power supply before measuring"
+              is_severe ? "check cooling and power supply before measuring"
                         : "wait until it is over, or lock a lower clock",
               "the clock is held down by: %s; %s C", reasons.data,
               number(celsius, g->temperature_celsius));
@@ -272,7 +272,7 @@ static const struct {
     {"processes", check_processes},
 };
 
-static const double busy_load = 0.5; /* a CPU; above it other processes use the run's CPUs */
+static const double busy_load = 0.5; /* per CPU; above it other processes use the run's CPUs */
 /* Most of the built-in workloads at `medium`, several of them at `large`, hold less on the host. */
 static const uint64_t enough_memory = 4ull << 30;
 static const int64_t enough_disk = 256ll << 20; /* a hundred result files */
@@ -430,9 +430,9 @@ static void check_results(const struct doctor_facts *facts, struct doctor_row *r
     if (f->free_bytes >= 0 && f->free_bytes < enough_disk)
         advice = "make room: files are replaced after each round, and need twice their size";
     else if (is_one_of(f->filesystem, remote))
-        advice = "a local folder is written faster, and is there when the network is not";
+        advice = "use a local folder: it is faster, and does not depend on the network";
     else if (is_one_of(f->filesystem, passing))
-        advice = "what is in memory is gone after a restart: copy what you keep";
+        advice = "files in memory are lost at a restart: copy those that you keep";
     found(row, advice ? DOCTOR_WARN : DOCTOR_PASS, advice, "%s: %s, %s%s%s free", f->path,
           f->exists ? "writable" : "will be made", f->filesystem, *f->filesystem ? ", " : "", left);
 }

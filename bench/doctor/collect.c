@@ -22,8 +22,8 @@
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* What the survey said of an API without a device, "NAME: SENTENCE\n" (the sentence may have
- * several lines). */
+/* Copies the reason why an API has no device from the survey's text, "NAME: SENTENCE\n" (the
+ * sentence may have several lines). */
 static void why_missing(const char *missing, const char *api, char *out, size_t size)
 {
     const size_t length = strlen(api);
@@ -50,7 +50,7 @@ static void collect_apis(const struct found_device *found, size_t count, const c
     }
 }
 
-/* In a process for each device, so that one that can't be opened does not hide the others. */
+/* Opens each device in a process of its own: one that fails does not hide the others. */
 static void open_device(const struct found_device *found, struct doctor_device *device)
 {
     struct found_device *opened;
@@ -124,7 +124,8 @@ void doctor_take_noise(struct doctor_facts *facts, const json_t *noise, time_t n
     }
 }
 
-/* Of this machine's devices with the same drivers, from the newest files that know one. */
+/* Takes the noise floors of this machine's devices with the same drivers. Returns whether all of
+ * them have one: then older files are not read. */
 static bool take_noise(void *context, const char *path, const json_t *root)
 {
     json_t *known = context;
@@ -166,7 +167,7 @@ static const struct {
 };
 enum { FILESYSTEMS = sizeof filesystems / sizeof *filesystems };
 
-/* The nearest folder above one that is not there. */
+/* Shortens a path to the folder above. */
 static void go_up(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -233,7 +234,7 @@ void doctor_collect_programs(struct doctor_facts *facts)
     for (const char **c = commands; *c && !*compiler->version; c++) {
         const bool is_there =
             doctor_program_version(*c, compiler->version, sizeof compiler->version);
-        if (is_there || !commands[1]) /* $CC alone, named also where it does not start */
+        if (is_there || !commands[1]) /* $CC alone is named even if it does not start */
             snprintf(compiler->command, sizeof compiler->command, "%s", *c);
     }
 }
@@ -254,7 +255,7 @@ static void collect_build(struct doctor_facts *facts)
 void doctor_collect(const char *results, struct doctor_facts *facts)
 {
     *facts = (struct doctor_facts){.env = context_env()};
-    context_read_host("", &facts->host); /* first, and GPUs before devices: the rest is load */
+    context_read_host("", &facts->host); /* host and GPUs first: the rest makes load */
     collect_gpus(facts);
     facts->timer_ns = clock_reading_ns(&facts->timer_step_ns);
     collect_build(facts);

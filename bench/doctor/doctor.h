@@ -63,7 +63,7 @@ struct doctor_folder {
 };
 
 struct doctor_facts {
-    char git_rev[48], build[16], cflags[128]; /* of this binary; "" if unknown */
+    char git_rev[48], build[16], cflags[128]; /* build of this binary; "" if unknown */
     int git_dirty;                            /* 1: uncommitted changes; -1: unknown */
     struct record_host host;
     size_t api_count, device_count, gpu_count;
@@ -87,11 +87,11 @@ void doctor_collect(const char *results, struct doctor_facts *facts);
 /* Frees what the facts own. */
 void doctor_free(struct doctor_facts *facts);
 
-/* The parts of doctor_collect, for tests. */
+/* The parts of doctor_collect follow, for tests. */
 
 /* Looks at a folder without making it or anything in it. */
 void doctor_collect_folder(const char *path, struct doctor_folder *folder);
-/* gnuplot, its scripts, and the compiler of the host device. */
+/* Finds gnuplot, the scripts of the charts, and the compiler of the host device. */
 void doctor_collect_programs(struct doctor_facts *facts);
 /* Copies the first line that `command --version` prints to `out`. false, and "", if the command
  * does not start or fails. The shell splits `command` into words. */
@@ -128,7 +128,7 @@ void doctor_rows_free(struct doctor_rows *rows);
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-/* Prints a line a row, and a count. */
+/* Prints a line for each row, then how many checks failed or gave a warning. */
 void doctor_print(const struct doctor_rows *rows, FILE *out);
 /* {"schema": "gamut.doctor/1", "verdict": …, "checks": […], "facts": {…}}; the caller owns it. */
 json_t *doctor_json(const struct doctor_facts *facts, const struct doctor_rows *rows);

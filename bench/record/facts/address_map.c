@@ -18,7 +18,7 @@ static void note_left_out(struct address_map *m, size_t *count, uint64_t born)
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-/* Of the smallest blocks the last one makes room. */
+/* The row that makes room: the last one of the smallest blocks. */
 static int find_smallest(const struct address_map *m)
 {
     int found = 0;
@@ -40,7 +40,7 @@ static void leave_out(struct address_map *m, int row)
         }
 }
 
-/* The memory that blocks with this handle lie in now, or the next one. */
+/* The number of the memory that has this handle at present; a new number if none has. */
 static uint64_t memory_of(struct address_map *m, uint64_t handle)
 {
     for (size_t i = 0; i < m->block_count; i++)
@@ -102,8 +102,8 @@ void map_add_array(struct address_map *m, int row, const char *name, uint64_t fi
     if (row == MAP_NONE || bytes == 0)
         return;
     struct map_block *block = &m->blocks[row];
-    /* What it covers, and what an iteration before called by its name, is not used any more; also
-     * where there is no row for the new one. */
+    /* Overwrites the arrays that the new one covers, and its namesakes from earlier iterations,
+     * even if there is no row for the new one. */
     for (int i = block->last_array; i != MAP_NONE; i = m->arrays[i].before) {
         struct map_array *a = &m->arrays[i];
         bool covered = first <= a->first && a->first + a->bytes <= first + bytes;
@@ -198,7 +198,7 @@ static json_t *blocks_to_json(const struct address_map *m, json_t *names, json_t
                      died, "tag", tag);
 }
 
-/* Alone in its block, an array would only repeat it. */
+/* An array alone in its block only repeats the block. */
 static bool is_alone(const struct address_map *m, const struct map_array *a)
 {
     return m->blocks[a->block].last_array == a - m->arrays && a->before == MAP_NONE;

@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 enum { MAP_BLOCKS = 192, MAP_ARRAYS = 256, MAP_NONE = -1 };
-#define MAP_ALIVE UINT64_MAX /* a death that has not come at the end of the run */
+#define MAP_ALIVE UINT64_MAX /* no death: still alive at the end of the run */
 
 struct map_block {
     uint64_t memory;        /* the source's handle */
-    uint64_t offset, bytes; /* of the granted block */
+    uint64_t offset, bytes; /* the granted block within the memory */
     uint64_t requested;     /* bytes that the program asked for */
     uint64_t born, died;
     const char *tag; /* outlives the map */
@@ -30,7 +30,7 @@ struct map_block {
 
 /* An array: fresh contents in a part of a block. `died` is the end of its last use. */
 struct map_array {
-    int block;             /* row of its block, or MAP_NONE: the block has been left out */
+    int block;             /* row of its block, or MAP_NONE if the block is left out */
     const char *name;      /* outlives the map */
     uint64_t first, bytes; /* within the block */
     uint64_t born, died;
@@ -72,9 +72,9 @@ void map_use_array(struct address_map *map, int row, const char *name, uint64_t 
 /* {"blocks": {"memory": [...], "offset_bytes", "bytes", "requested_bytes", "born", "died", "tag"},
  *  "arrays": {"block": [...], "offset_bytes", "bytes", "born", "died", "name"},
  *  "memories": {"died": [...]}, "names": [...], "blocks_left_out", "arrays_left_out",
- * "left_out_from"} in columns. Memories are numbered as they appear in blocks; "block" is a row of
- * blocks; "tag" and "name" are indices in "names"; "died" is null for what is alive at the end.
- * Arrays stand there only where a block has several. */
+ * "left_out_from"} in columns; the caller owns it. Memories are numbered as they appear in blocks;
+ * "block" is a row of blocks; "tag" and "name" are indices in "names"; "died" is null for what is
+ * alive at the end. An array alone in its block is left out. */
 json_t *map_to_json(const struct address_map *map);
 
 #endif

@@ -1,5 +1,5 @@
-/* What an atlas knows: curves, their fits, costs between points, what calls wait for. And
- * their JSON: an atlas that was read is complete and in order, so that its users check nothing. */
+/* Atlases: curves, their fits, costs between points, the class of a call, and JSON. An atlas that
+ * was read is complete and in order, so its users check nothing. */
 #include "record/facts/atlas.h"
 
 #include <math.h>
@@ -130,9 +130,8 @@ static double fit_line(const struct atlas_point *const *points, size_t begin, si
     return sum;
 }
 
-/* A second line is for where one misses by more than a tenth (root of the mean square), and must
- * take nine tenths of the squares away: noise, and a method that changes gradually, are not worth a
- * size of their own. */
+/* Adds a second line if one line misses by more than a tenth (root of the mean square) and two
+ * remove nine tenths of the squares: noise and gradual changes are not worth a second line. */
 static void fit_lines(struct atlas_curve *c, const struct atlas_point *const *points, size_t count)
 {
     struct atlas_line low, high;
@@ -352,7 +351,7 @@ static const struct json_field point_fields[] = {
     JSON_FIELD(COUNT, struct atlas_point, sample_count),
     JSON_FIELDS_END,
 };
-/* Null where there are no samples. */
+/* Null if there are no samples. */
 static const struct json_field quantile_fields[] = {
     JSON_FIELD(COUNT, struct atlas_point, min_ns),
     JSON_FIELD(COUNT, struct atlas_point, p10_ns),
@@ -561,5 +560,5 @@ int atlas_of_result(const json_t *root, const char *device, struct atlas *atlas,
     if (count == 0)
         return error_set(error, ERR_NOT_FOUND, "the file has no atlas: `gamut atlas` makes one");
     return error_set(error, ERR_NOT_FOUND, "the file has %zu atlases, %s%s", count,
-                     device ? "none of " : "so say of which device", device ? device : "");
+                     device ? "none of " : "name the device", device ? device : "");
 }

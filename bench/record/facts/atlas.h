@@ -1,5 +1,5 @@
-/* The atlas of a device: what each method of getting memory costs there, by size, and what its
- * calls wait for. `gamut atlas` measures it, a result file keeps it, `gamut plot` draws it, and the
+/* The atlas of a device: the cost of each method of getting memory, by size, and what its calls
+ * wait for. `gamut atlas` measures it, a result file keeps it, `gamut plot` draws it, and the
  * cost model reads it.
  *
  * The idea is that of two measuring programs in Elsman and Henriksen's account of Futhark's GPU
@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 
-/* What a call waits for before it returns. A kernel of known length in the way shows it. */
+/* Classes of calls by what they wait for before they return. A kernel of known length shows it. */
 #define ATLAS_WAIT_LIST(X)                                                                         \
     X(unknown, "not measured")                                                                     \
     X(nothing, "returns at once, whatever runs")                                                   \
@@ -27,7 +27,7 @@ enum atlas_wait {
     ATLAS_WAIT_LIST(X)
 #undef X
 };
-/* By class, then NULL. */
+/* The words by class, then NULL. */
 extern const char *const atlas_wait_names[];
 /* The word for a class, as in files. */
 const char *atlas_wait_name(enum atlas_wait wait);
@@ -92,7 +92,7 @@ enum atlas_wait atlas_classify(const struct atlas_probe *probe);
 enum atlas_wait atlas_waits(const struct atlas *atlas, const char *method, const char *call,
                             uint64_t bytes);
 
-/* Sets sample_count and quantiles of a point from samples, which it sorts. */
+/* Sets sample_count and quantiles of a point from samples. Sorts the samples. */
 void atlas_summarise(struct atlas_point *point, uint64_t *samples_ns, size_t count);
 /* Computes lines, fit_error and waits from points and probes. */
 void atlas_finish_curve(struct atlas_curve *curve);

@@ -159,7 +159,7 @@ static uint64_t *value_of(struct sample *sample, const struct json_field *field)
     return (uint64_t *)((char *)sample + field->offset);
 }
 
-/* One array a metric. */
+/* An object with one array a metric. */
 static json_t *samples_to_json(struct sample *samples, size_t count)
 {
     json_t *json = tree_object();

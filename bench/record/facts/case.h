@@ -1,5 +1,5 @@
-/* A case: one point of workload x dataset x merge set x release policy x allocator x device (x
- * residency on a group of devices). And a round: what one process has measured of a case. */
+/* A case: one point of workload x dataset x merge set x release policy x strategy x device (x
+ * residency on a group of devices). A round: the measurements of a case by one process. */
 #ifndef GAMUT_RECORD_CASE_H
 #define GAMUT_RECORD_CASE_H
 
@@ -26,7 +26,7 @@ enum case_status {
 #undef X
         CASE_STATUSES
 };
-/* By status, then NULL. */
+/* The words by status, then NULL. */
 extern const char *const case_status_names[];
 /* The word for a status, as in files. */
 const char *case_status_name(enum case_status status);
@@ -50,12 +50,13 @@ struct case_key {
 
 /* How an answer was checked. */
 enum case_check {
-    CHECK_NONE,      /* the program has no reference: its answer is unknown to be right */
+    CHECK_NONE,      /* the program has no reference: nothing checked its answer */
     CHECK_REFERENCE, /* compared with the workload's reference in this round */
     CHECK_DIGEST,    /* the same bits as an answer that was compared with the reference */
 };
-/* By check, then NULL. */
+/* The words by check, then NULL. */
 extern const char *const case_check_names[];
+/* The word for a check, as in files. */
 const char *case_check_name(enum case_check check);
 
 /* X(name, help): the cost model's prediction of a sampled run. Unknown is UNKNOWN_NS here and null
@@ -83,7 +84,7 @@ struct case_round {
     enum case_status status;
     char reason[1024]; /* "" if ok: a sentence */
     enum case_check check;
-    uint64_t digest; /* of all result bytes; 0 unless status is ok or wrong */
+    uint64_t digest; /* digest of all result bytes; 0 unless status is ok or wrong */
     /* Digests of the program as a person writes it and of all its inputs. Two rounds with the same
      * digests did the same work. 0: unknown. */
     uint64_t program_digest, inputs_digest;
@@ -98,7 +99,7 @@ struct case_round {
     /* {"cold": {"device": {counter: value}, "pinned": …}, "warm": …}: the counters of each memory
      * space. NULL if the program has device memory alone. Owned. */
     json_t *spaces;
-    /* What run/rounds/memory_log.h has recorded; NULL if it was not asked to. Owned. */
+    /* Blocks and calls, from run/rounds/memory_log.h; NULL if they were not recorded. Owned. */
     json_t *memory;
 };
 
@@ -107,12 +108,12 @@ void case_round_free(struct case_round *round);
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
 
-/* The caller owns the reference; never NULL. */
+/* The key as an object, never NULL. The caller owns the reference. */
 json_t *case_key_to_json(const struct case_key *key);
-/* ERR_PARSE names the text that is missing or too long. */
+/* Reads a key. ERR_PARSE names the text that is missing or too long. */
 int case_key_from_json(const json_t *json, struct case_key *key, struct error *error);
-/* 12 hexadecimal digits that stand for the key in files: the upper 48 bits of the FNV-1a 64 hash of
- * "workload\ndataset\nmerge\nrelease\nstrategy\ndevice\n" and, of a group's case, "residency\n". */
+/* Writes 12 hexadecimal digits that stand for the key in files: the upper 48 bits of the FNV-1a 64
+ * hash of "workload\ndataset\nmerge\nrelease\nstrategy\ndevice\n" and, of a group's case, "residency\n". */
 void case_id(const struct case_key *key, char out[13]);
 
 /* A round as one object: a worker sends it to its parent in a line, and a result file keeps most of
@@ -130,10 +131,10 @@ void case_id(const struct case_key *key, char out[13]);
  * Unknown numbers are null. Digests are 16 hexadecimal digits, because a reader with doubles for
  * numbers would lose bits of an integer.
  *
- * Every field stands there whatever the status. The caller owns the reference. */
+ * Every field is present, whatever the status. The caller owns the reference. */
 json_t *case_round_to_json(const struct case_round *round);
-/* The reverse. ERR_PARSE names the field that is missing or of another type; then nothing has to be
- * freed. Else the caller calls case_round_free. */
+/* Reads a round. ERR_PARSE names the field that is missing or of another type; then nothing has to
+ * be freed. Otherwise the caller calls case_round_free. */
 int case_round_from_json(const json_t *json, struct case_round *round, struct error *error);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a result file says about a device. "" and 0 stand for unknown. */
+/* Facts about a device, as in a result file. "" and 0 stand for unknown. */
 struct record_device {
     char id[96]; /* the `device` of a case key */
     char api[16];
@@ -31,9 +31,9 @@ struct record_device {
 /* The least limits of this process's control groups (both versions of Linux's file system) and of
  * all groups above them that can be seen. */
 struct cgroup_limits {
-    double cpu_quota;           /* CPU time over real time; NaN: no limit, or unknown */
-    double throttled_periods;   /* fraction of all periods in which the quota ran out; NaN */
-    uint64_t memory_bytes;      /* 0: no limit, or unknown */
+    double cpu_quota;         /* CPU time over real time; NaN: no limit, or unknown */
+    double throttled_periods; /* fraction of all periods in which the quota ran out; NaN: unknown */
+    uint64_t memory_bytes;    /* 0: no limit, or unknown */
     uint64_t memory_used_bytes; /* use of the group with that limit, without file caches */
 };
 
@@ -53,7 +53,7 @@ struct record_host {
  * in a test. */
 void context_read_host(const char *root, struct record_host *host);
 
-/* The caller owns what these return. */
+/* The caller owns each object that the functions below return. */
 
 /* Version, git revision, compiler, flags and kind of build of this binary. */
 json_t *context_tool(void);
@@ -65,7 +65,7 @@ json_t *context_host(const struct record_device *devices, size_t count);
 /* The same for facts that were read before. */
 json_t *context_host_json(const struct record_host *host, const struct record_device *devices,
                           size_t count);
-/* One device. */
+/* A device as in a result file. */
 json_t *context_device(const struct record_device *device);
 
 /* Writes 8 hexadecimal digits that name a machine: a hash of the CPU model, the host's memory and

@@ -23,12 +23,12 @@
       "the same run on the device's own clock; on the host device "                                \
       "the time inside kernels and copies")                                                        \
     X(driver_alloc_ns, NS, SAMPLED, LOWER, "time in the driver's allocation calls")                \
-    X(driver_touch_ns, NS, SAMPLED, LOWER, "time in making memory resident, where asked for")      \
+    X(driver_touch_ns, NS, SAMPLED, LOWER, "time in making memory resident, if asked for")         \
     X(driver_free_ns, NS, SAMPLED, LOWER,                                                          \
       "time in the driver's release and unmapping calls, and "                                     \
       "in the waits before them")
 
-/* Counted of each memory space of a program, and of all of them together. */
+/* Counted for each memory space of a program, and for all of them together. */
 #define PEAK_LIST(X)                                                                               \
     X(peak_requested_bytes, BYTES, EXACT, LOWER, "most bytes the program had asked for at once")   \
     X(peak_granted_bytes, BYTES, EXACT, LOWER, "most bytes of the blocks handed out at once")      \
@@ -75,11 +75,11 @@
 /* X(name, unit, kind, better, help) for one copy kind. */
 #define COPY_COUNTER_LIST(X, copy)                                                                 \
     X(copy_##copy##_count, COUNT, EXACT, LOWER, "copies made: " #copy)                             \
-    X(copy_##copy##_bytes, BYTES, EXACT, LOWER, "bytes of them")                                   \
+    X(copy_##copy##_bytes, BYTES, EXACT, LOWER, "bytes of the copies made: " #copy)                \
     X(elided_##copy##_count, COUNT, EXACT, HIGHER,                                                 \
       "copies not made, source and destination being "                                             \
       "the same bytes: " #copy)                                                                    \
-    X(elided_##copy##_bytes, BYTES, EXACT, HIGHER, "bytes of them")
+    X(elided_##copy##_bytes, BYTES, EXACT, HIGHER, "bytes of the copies not made: " #copy)
 
 enum copy_kind {
 #define X(name, help) COPY_##name,
@@ -119,7 +119,7 @@ enum counter_unit { UNIT_NS, UNIT_BYTES, UNIT_COUNT, UNIT_RATIO };
 enum counter_kind { KIND_SAMPLED, KIND_EXACT };
 enum counter_better { BETTER_LOWER, BETTER_HIGHER, BETTER_NEITHER };
 
-/* The list as data, samples first, then exact counters, then those of each copy kind. */
+/* A counter of the list, as data. */
 struct counter_info {
     const char *name;
     enum counter_unit unit;
@@ -127,6 +127,7 @@ struct counter_info {
     enum counter_better better;
     const char *help;
 };
+/* Returns all counters: samples, then exact counters, then those of each copy kind. */
 const struct counter_info *counter_list(size_t *count);
 /* {"unit", "kind", "better", "help"}, as files have it; the caller owns it. */
 json_t *counter_to_json(const struct counter_info *info);

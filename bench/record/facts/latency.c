@@ -22,7 +22,7 @@ uint64_t latency_bucket_ns(size_t bucket)
     return (uint64_t)(LATENCY_PER_OCTAVE + bucket % LATENCY_PER_OCTAVE) << octave;
 }
 
-_Static_assert(LATENCY_PER_OCTAVE == 8, "latency_bucket says 2^4 for twice as many");
+_Static_assert(LATENCY_PER_OCTAVE == 8, "latency_bucket takes 2 * LATENCY_PER_OCTAVE for 2^4");
 
 void latency_add(struct latency *l, uint64_t ns)
 {

@@ -2,7 +2,7 @@
  *
  * Every point stands for `stride` events and keeps the least and the most of each quantity among
  * them (an envelope): no peak is lost, however many events there are. When all points are taken,
- * each two neighbours become one and the stride doubles. So an event costs constant time on
+ * each pair of neighbours becomes one and the stride doubles. So an event costs constant time on
  * average, and nothing is ever allocated. The idea is that of RRDtool's consolidated archives
  * (Oetiker), with a stride that adapts to the number of events.
  */
@@ -44,7 +44,7 @@ struct timeline {
     struct timeline_point points[TIMELINE_POINTS];
 };
 
-/* Adds an event: a point for one event. */
+/* Adds an event, given as a point for it alone. */
 void timeline_add(struct timeline *timeline, const struct timeline_point *event);
 
 /* {"events", "stride", "step": [...], "at_ns": [...], "requested_bytes": [...], …, and, where the

@@ -161,7 +161,7 @@ void case_put_interval(json_t *out, const struct statistics *s)
     json_decref(interval);
 }
 
-/* A buffer that is large enough for all values of one metric in all rounds. */
+/* A buffer large enough for all values of one metric in all rounds. */
 static double *value_buffer(const json_t *rounds, const char *metric)
 {
     size_t i, count = 0;
@@ -222,7 +222,7 @@ static void tell_skipped(json_t *one, size_t skipped, const char *reason)
     json_t *warnings = json_object_get(one, "warnings");
     for (size_t i = json_array_size(warnings); i-- > 0;)
         if (strcmp(tree_get_text(json_array_get(warnings, i), "code"), code) == 0)
-            json_array_remove(warnings, i); /* it counted fewer rounds */
+            json_array_remove(warnings, i); /* the old warning counted fewer rounds */
     char detail[1200];
     snprintf(detail, sizeof detail, "%zu of %zu rounds, the first time: %s", skipped,
              json_array_size(json_object_get(one, "rounds")), reason);

@@ -1,6 +1,6 @@
-/* A case in a result's tree, or a row of an experiment: what it says, and what follows from its
- * rounds. Both have `status`, `reason`, `warnings`, `stats` and `rounds`; a round has `round`,
- * `status`, `reason` and `samples`.
+/* Reads a case in a result's tree, or a row of an experiment, and computes its status and
+ * statistics from its rounds. Both have `status`, `reason`, `warnings`, `stats` and `rounds`; a
+ * round has `round`, `status`, `reason` and `samples`.
  *
  * The samples of one process are not independent, so every number over rounds starts from one
  * median a round, and intervals are over rounds. */
@@ -13,9 +13,9 @@
 #include "record/facts/case.h"
 #include "record/statistics/statistics.h"
 
-/* ---- what it says ---- */
+/* ---- its members ---- */
 
-/* Does a case, row or round have this status? */
+/* Does a case, row or round have this status? The next two ask for CASE_ok and CASE_skipped. */
 bool case_has_status(const json_t *one_case, enum case_status status);
 bool case_is_ok(const json_t *one_case);
 bool case_is_skipped(const json_t *one_case);
@@ -46,7 +46,7 @@ size_t case_round_fastest(const json_t *one_case, const char *metric, double *ro
  * have. count 0 if a case is NULL or not ok. */
 struct statistics case_ratio(const json_t *over, const json_t *under);
 
-/* ---- what follows from them ---- */
+/* ---- status and statistics from the rounds ---- */
 
 /* The statistics of one metric over rounds; NULL if it was never known. The caller owns them. */
 json_t *case_metric_stats(const json_t *rounds, const char *metric);

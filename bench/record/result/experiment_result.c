@@ -114,7 +114,7 @@ static void compare_digest(const json_t *root, const json_t *experiment, json_t 
     text_free(&reason);
 }
 
-/* What should be the same in every round. */
+/* Adds a warning for each exact metric that differs from that of the first round. */
 static void compare_exact(const json_t *experiment, json_t *row, const json_t *round)
 {
     const json_t *first = json_array_get(json_object_get(row, "rounds"), 0);

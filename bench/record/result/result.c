@@ -259,7 +259,7 @@ void result_add_round(struct result *result, const struct case_round *round)
     }
     if (round->memory && !json_object_get(one_case, "memory"))
         tree_put(one_case, "memory", tree_share(json, "memory"));
-    /* These are the case's, not the round's. */
+    /* These members belong to the case, not to the round. */
     static const char *const once[] = {"key",    "cold",           "warm",          "traffic_bytes",
                                        "spaces", "program_digest", "inputs_digest", "memory"};
     for (size_t i = 0; i < sizeof once / sizeof *once; i++)
@@ -295,7 +295,7 @@ void result_path(const json_t *root, const char *folder, struct text *path)
 
 /* ---- more rounds ----------------------------------------------------------------------------- */
 
-/* What makes two builds different ones. */
+/* ERR_USAGE if the result is of a build that differs in one of these facts. */
 static int check_same_tool(const json_t *root, struct error *error)
 {
     static const char *const facts[] = {"version", "git_rev", "git_dirty",
@@ -308,8 +308,8 @@ static int check_same_tool(const json_t *root, struct error *error)
             char *was = json_dumps(json_object_get(theirs, facts[i]), JSON_ENCODE_ANY);
             char *is = json_dumps(json_object_get(ours, facts[i]), JSON_ENCODE_ANY);
             code = error_set(error, ERR_USAGE,
-                             "it is of another build (%s %s, this one has %s): one result has "
-                             "rounds of one build; --like makes a result of its own",
+                             "it is of another build (%s %s, this one has %s): all rounds of a "
+                             "result are of one build; --like makes a new result",
                              facts[i], was ? was : "unknown", is ? is : "unknown");
             free(was);
             free(is);

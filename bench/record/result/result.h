@@ -99,7 +99,7 @@ void newest_results(const char *results, const char *member,
                     bool (*take)(void *context, const char *path, const json_t *root),
                     void *context);
 
-/* How many cases have each status. */
+/* Counts the cases by status. */
 void result_status_counts(const json_t *root, size_t counts[CASE_STATUSES]);
 
 /* Prints the tree as a result file: one member, case, curve of an atlas or row of an experiment a

@@ -36,7 +36,7 @@ static const char *side(const json_t *suite, size_t which)
     return value ? value : "";
 }
 
-/* Whether a case is the first side of a row's pair. */
+/* Is the case the first side of a row's pair? */
 static bool is_first(const json_t *suite, const json_t *row, const json_t *key)
 {
     const char *member = compared_member(suite);
@@ -76,7 +76,7 @@ static double predicted_of(const json_t *one_case)
     return tree_get_number(json_object_get(one_case, "model"), "predicted_ns");
 }
 
-/* What was published is not claimed of some strategies: where allocating is not cheap, say. */
+/* Is the published figure claimed of this strategy? Some are claimed only of cheap allocators. */
 static bool is_claimed(const json_t *row, const json_t *key)
 {
     const char *list = tree_get_text(row, "not_under");

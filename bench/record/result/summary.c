@@ -1,5 +1,5 @@
-/* What follows from the rounds of a result. Samples of one process are not independent, so every
- * number here starts from one median a round; intervals are over rounds. */
+/* Computes statuses, statistics, speed-ups and means from the rounds of a result. Samples of one
+ * process are not independent, so every number here starts from one median a round; intervals are over rounds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +19,11 @@ struct row {
     json_t *json;
     struct case_key key;
     size_t round_count;
-    double *round;   /* the rounds' numbers */
-    double *wall_ns; /* and their medians */
+    double *round;   /* number of each round */
+    double *wall_ns; /* median wall time of each round */
     const struct row *baseline;
     size_t speedup_count;
-    double *speedup_round, *speedup; /* in the rounds that both have */
+    double *speedup_round, *speedup; /* for each round that the baseline has too */
 };
 
 /* A good case is as well checked as its least checked round. */
@@ -50,7 +50,7 @@ static void judge_case(json_t *one_case)
     tree_put(one_case, "worst_error", tree_number(worst_error));
 }
 
-/* The median over rounds of what the model says; null where no round has a prediction, with the
+/* The median over rounds of the model's predictions; null if no round has a prediction, with the
  * reason if there is one. `error` is the prediction over the measured median, less 1. */
 static json_t *model_stats(const json_t *rounds, double wall_ns)
 {

@@ -1,5 +1,5 @@
-/* What readers of a result file rely on, as a list of paths. The JSON Schema says more (it is for
- * other people's tools); this list is what keeps the code that reads a tree free of checks. */
+/* Checks all that readers of a result file rely on, as a list of paths. The JSON Schema says more
+ * (it is for other people's tools); with this list, the code that reads a tree needs no checks. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -29,7 +29,7 @@ static void count_between(double *ways, size_t n, size_t m)
     }
 }
 
-/* Every rank is on one side or the other: the product over i = 1..n of (1 + q^i). */
+/* The same if each rank i counts or does not: the product over i = 1..n is of (1 + q^i). */
 static void count_paired(double *ways, size_t n)
 {
     const size_t most = n * (n + 1) / 2;
@@ -56,7 +56,7 @@ static void accumulate(double *ways, size_t most)
     }
 }
 
-/* A distribution of U: exact by its table, else normal. */
+/* The null distribution of U: exact if it has a table, else normal. */
 struct null {
     const double *at_most;
     double mean, deviation;
@@ -207,7 +207,7 @@ struct rank_shift rank_shift_paired(struct rank_table *table, const double *diff
 
 unsigned rank_least_rounds(double alpha, bool paired)
 {
-    /* One in C(2n, n) orders, or in 2^n signs, is the most extreme one of a side. */
+    /* One of C(2n, n) orders, or of 2^n choices of signs, is the most extreme one to a side. */
     double p = 2;
     unsigned n = 0;
     while (p > alpha && n < 1000) {

@@ -47,7 +47,7 @@ struct rank_shift rank_shift_between(struct rank_table *table, const double *x, 
 struct rank_shift rank_shift_paired(struct rank_table *table, const double *differences, size_t n,
                                     double alpha);
 
-/* The fewest rounds, the same number on both sides, with which p can be as small as `alpha`. */
+/* The fewest rounds of each side (if paired: pairs) with which p can be as small as `alpha`. */
 unsigned rank_least_rounds(double alpha, bool paired);
 
 /* Holm's adjustment (1979). If a claim is made for each adjusted p <= alpha, the probability of any

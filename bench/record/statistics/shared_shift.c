@@ -11,8 +11,8 @@
 
 enum { DEALS_LEAST = 1999, DEALS_MOST = 99999, WORD_BITS = 64 };
 
-static const double precision = 1e-4; /* to which the ends of the interval are found */
-/* Values that are equal but for the order in which they were added and subtracted. */
+static const double precision = 1e-4; /* precision of the ends of the interval */
+/* The order of additions changes a value by less than this. */
 static const double rounding = 1e-9;
 static const double widest = 100; /* a factor of e^100 */
 
@@ -20,9 +20,9 @@ static const double widest = 100; /* a factor of e^100 */
  * depend on which set is the first. */
 struct test {
     const struct shared_rounds *rounds;
-    size_t units, words; /* rounds of both sets, and what their bits fill */
+    size_t units, words; /* rounds of both sets, and words that hold a bit for each */
     unsigned *position;  /* each round's bit */
-    uint64_t *deals;     /* deal after deal, a possible first set */
+    uint64_t *deals;     /* deal after deal; each is a possible first set */
     size_t deal_count;
     bool has_all;       /* `deals` has every possible deal, the actual one too */
     double *difference; /* one for each case */
@@ -114,8 +114,8 @@ static void make_deals(struct test *t, double finest)
 
 /* ---- the estimate --------------------------------------------------------------------------- */
 
-/* What a shift leaves of a round's value. Half of it on either side, so that it is the same for
- * sets that swap. */
+/* A round's value without the shift. Each set gives up half of it, so that swapping the sets
+ * mirrors the result. */
 static double less_shift(const struct test *t, const double *value, size_t unit, double shift)
 {
     return unit < t->rounds->count ? value[unit] + shift / 2 : value[unit] - shift / 2;
@@ -155,11 +155,11 @@ static void find_leaders(struct test *t, double shift, double distance)
     }
 }
 
-/* Counts the cases from `first` to `end` whose leaders are all in the deal, and all out of it. */
+/* Counts the cases in [first, end) whose leaders are all in the deal, and those with all outside. */
 static void count_cases(const struct test *t, const uint64_t *deal, size_t first, size_t end,
                         size_t counts[2])
 {
-    for (size_t c = first; c < end && t->words == 1; c++) { /* as nearly always: quicker */
+    for (size_t c = first; c < end && t->words == 1; c++) { /* the usual case, and faster */
         counts[0] += !(t->leaders[c] & ~*deal);
         counts[1] += !(t->leaders[c] & *deal);
     }
@@ -195,7 +195,7 @@ static double p_at(struct test *t, double shift, double most)
 {
     const double distance = fabs(estimate_at(t, shift)) - rounding;
     const double all = (double)t->deal_count + !t->has_all;
-    double count = !t->has_all; /* the actual deal is one of them */
+    double count = !t->has_all; /* the actual deal counts too */
     if (distance <= 0)
         return 1;
     find_leaders(t, shift, distance);
@@ -207,7 +207,7 @@ static double p_at(struct test *t, double shift, double most)
 /* How far the interval reaches to one side. `at_0` is p without a shift. */
 static double end_of_interval(struct test *t, double estimate, double at_0, double alpha, int side)
 {
-    const bool has_0 = side * estimate < 0; /* on this side of the estimate */
+    const bool has_0 = side * estimate < 0; /* 0 lies on this side of the estimate */
     double inside = has_0 && at_0 > alpha ? 0 : estimate, outside = 0, step = 10 * precision;
     if (!has_0 || at_0 > alpha) {
         outside = inside + side * step;

@@ -21,8 +21,8 @@ struct statistics statistics_of(const double *values, size_t count);
 double statistics_quantile(const double *sorted, size_t count, double q);
 /* Puts values into ascending order. */
 void statistics_sort(double *values, size_t count);
-/* The value with this rank (from 0) in ascending order, without sorting: callers want thousands of
- * them. Rearranges the values. */
+/* The value with this rank (from 0) in ascending order, without sorting, because callers select
+ * thousands of values. Rearranges the values. */
 double statistics_select(double *values, size_t count, size_t rank);
 /* The median, without sorting; NaN for count 0. Rearranges the values. */
 double statistics_median(double *values, size_t count);
