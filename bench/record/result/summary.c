@@ -1,5 +1,6 @@
 /* Computes statuses, statistics, speed-ups and means from the rounds of a result. Samples of one
- * process are not independent, so every number here starts from one median a round; intervals are over rounds. */
+ * process are not independent, so every number here starts from one median a round; intervals are
+ * over rounds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -155,7 +155,8 @@ static void find_leaders(struct test *t, double shift, double distance)
     }
 }
 
-/* Counts the cases in [first, end) whose leaders are all in the deal, and those with all outside. */
+/* Counts the cases in [first, end) whose leaders are all in the deal, and those with all of them
+ * outside. */
 static void count_cases(const struct test *t, const uint64_t *deal, size_t first, size_t end,
                         size_t counts[2])
 {
