@@ -148,9 +148,10 @@ const struct command command_atlas = {
     .summary = "measure what memory costs on a device: each method to get it, by size",
     .arguments = "",
     .flags = flags,
-    .notes =
-        "For each method that the device offers: alloc, first and second use, free, allocation\n"
-        "after a free; what each call waits for; the cost with many other allocations alive; and\n"
-        "what commands cost. gamut plot draws the file.\n",
+    .notes = "For each method that the device offers, an atlas has the time of an\n"
+             "allocation, of the first and the second use, of a free, and of an allocation\n"
+             "after a free. It also says what each call waits for, what calls cost while\n"
+             "many other allocations are live, and what commands cost. gamut plot draws the\n"
+             "file.\n",
     .run = atlas_command,
 };

@@ -25,15 +25,15 @@ enum compare_flag {
 /* clang-format off */
 static const struct flag flags[] = {
     [COMPARE_BY] = {"by", 'b', FLAG_TEXT, "MEMBER=VALUE", NULL, NULL, 0, 0,
-        "within one file: compare every case with the one that differs only in this (strategy=raw)"},
+        "within one file: compare each case with the one that has this value instead (strategy=raw)"},
     [COMPARE_GATE] = {"gate", 'g', FLAG_LIST, "METRIC:LIMIT", NULL, NULL, 0, 0,
         "a metric that may not get worse by more than a limit"},
     [COMPARE_GATE_FILE] = {"gate-file", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-        "a file with gates as JSON; those of --gate come after them"},
+        "a JSON file of gates; those of --gate come after them"},
     [COMPARE_METRIC] = {"metric", 0, FLAG_LIST, "METRIC", NULL, NULL, 0, 0,
         "compare only these and what --gate names [all; with --by wall_ns,peak_reserved_bytes]"},
     [COMPARE_THRESHOLD] = {"threshold", 't', FLAG_TEXT, "PART", "2%", NULL, 0, 0,
-        "the largest change of a time without a gate that does not matter"},
+        "the largest change that does not matter, for times without a gate"},
     [COMPARE_ALPHA] = {"alpha", 0, FLAG_TEXT, "P", "0.05", NULL, 0, 0,
         "the probability of one false claim or more among the gated times"},
     [COMPARE_SHOW] = {"show", 0, FLAG_CHOICE, "WHAT", "changed", "all|changed|worst", 0, 0,
@@ -43,7 +43,7 @@ static const struct flag flags[] = {
     [COMPARE_STRICT] = {"strict", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
         "exit 5 where a gated metric is unsure"},
     [COMPARE_FORCE] = {"force-compare", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-        "compare what is not comparable: another device, driver, machine, program or data"},
+        "compare the files although device, driver, machine, program or data differ"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 /* clang-format on */
@@ -188,20 +188,20 @@ const struct command command_compare = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes =
-        "A gate is METRIC:LIMIT, such as wall_ns:2%, peak_reserved_bytes:4KiB, 'copy_*:0' or\n"
-        "exact:0 (all exact counters); 'none' removes those before it. Without --gate and\n"
-        "--gate-file: wall_ns at the threshold, and every exact counter that is better lower at "
-        "0.\n"
-        "A time is slower or faster if its p, adjusted over all gated times (Holm), is at most\n"
-        "alpha and its estimate is beyond the limit; same if its interval is within; else unsure.\n"
-        "Each strategy also has a row over all its cases, which finds changes that no single case\n"
-        "shows. Rows of experiments are compared too: the first time of each has the gate of\n"
-        "wall_ns.\n"
-        "\n"
-        "Exit codes: 0 no gated metric is worse, 1 one is, 2 a file can't be read or an argument\n"
-        "is wrong, 3 a case failed or is gone, 4 the files are not comparable, 5 (with --strict)\n"
-        "unsure. make turns every failure into 2: where the code matters, call gamut without "
-        "make.\n",
+    .notes = "A gate is METRIC:LIMIT, such as wall_ns:2%, peak_reserved_bytes:4KiB,\n"
+             "'copy_*:0' or exact:0 (all exact counters); none removes the gates before it.\n"
+             "Without --gate and --gate-file, wall_ns has the threshold as its limit, and\n"
+             "every exact counter that is better lower has 0.\n"
+             "\n"
+             "A time is slower or faster if its p, adjusted over all gated times (Holm), is\n"
+             "at most alpha and its estimate is beyond the limit. It is the same if its\n"
+             "interval is within the limit, and else unsure. Each strategy also has a row\n"
+             "over all its cases, which finds changes that no single case shows. Rows of\n"
+             "experiments are compared too: the first time of each has the gate of wall_ns.\n"
+             "\n"
+             "Exit codes: 0 no gated metric is worse, 1 one is, 2 a file cannot be read or\n"
+             "an argument is wrong, 3 a case failed or is gone, 4 the files are not\n"
+             "comparable, 5 (with --strict) unsure. make turns every failure into 2: where\n"
+             "the code matters, call gamut without make.\n",
     .run = compare_command,
 };

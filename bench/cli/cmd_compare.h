@@ -1,4 +1,4 @@
-/* The exit code of a comparison: a function of its verdict and of --strict, of nothing else. */
+/* The exit code of `gamut compare`. */
 #ifndef GAMUT_CLI_CMD_COMPARE_H
 #define GAMUT_CLI_CMD_COMPARE_H
 
@@ -7,6 +7,7 @@
 
 #include "cli/flags.h"
 
+/* The exit code of a comparison, from its verdict and --strict alone. */
 enum exit_code compare_exit_code(const json_t *comparison, bool strict);
 
 #endif

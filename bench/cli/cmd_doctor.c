@@ -37,15 +37,16 @@ static int doctor_command(const struct command_line *line)
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "look whether this machine is fit to measure on, and say what to do",
+    .summary = "check whether this machine is fit to measure on, and say what to do",
     .arguments = "",
     .flags = flags,
-    .notes =
-        "Prints one line for each check. fail: measurements would be wrong, or could not be "
-        "saved.\n"
-        "warn: measurements would be noisier or fewer than they could be. The exit code is 3 if a\n"
-        "check fails. doctor changes nothing, asks nothing, and needs no device.\n\n"
-        "--format json: {schema, verdict, checks: [{check, subject, status, found, advice}],\n"
-        "  facts: {devices, gpus, …}}; null is unknown or none.\n",
+    .notes = "Prints one line for each check. fail: measurements would be wrong, or could\n"
+             "not be saved. warn: measurements would be noisier or fewer than they could\n"
+             "be. The exit code is 3 if a check fails. doctor changes nothing, asks\n"
+             "nothing, and needs no device.\n"
+             "\n"
+             "--format json: {schema, verdict,\n"
+             "  checks: [{check, subject, status, found, advice}],\n"
+             "  facts: {devices, gpus, …}}; null is unknown or none.\n",
     .run = doctor_command,
 };

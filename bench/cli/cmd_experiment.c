@@ -244,9 +244,8 @@ const struct command command_experiment = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes =
-        "Options follow the name, stall:frames=20:longest_us=5000. gamut list experiments names "
-        "them\n"
-        "with their defaults, which are small. gamut plot draws the file, gamut report shows it.\n",
+    .notes = "Options follow an experiment's name: stall:frames=20:longest_us=5000.\n"
+             "gamut list experiments prints names, options and defaults, which are small.\n"
+             "gamut plot draws the file, and gamut report shows it.\n",
     .run = experiment_command,
 };

@@ -18,7 +18,7 @@
 #include "run/select/select.h"
 #include "run/select/suite.h"
 
-/* The columns of a list are a name, two words of which metrics and charts have need, and prose. */
+/* The columns of a list are a name, two words that only metrics and charts use, and prose. */
 static void add_row(struct text_grid *list, const char *name, const char *first, const char *second,
                     const char *prose)
 {
@@ -60,7 +60,7 @@ static int list_datasets(struct text_grid *list, struct error *error)
     return code;
 }
 
-/* What a strategy or an experiment does, where its idea is from, and its options. */
+/* Adds what a strategy or an experiment does, where its idea is from, and its options. */
 static void add_strategy(struct text_grid *list, const char *name, const char *summary,
                          const char *origin, const struct option_spec *options)
 {
@@ -211,7 +211,7 @@ static int list_charts(struct text_grid *list, struct error *error)
     (void)error;
     for (size_t i = 0; (chart = chart_at(i)); i++) {
         struct text help = {0};
-        text_add(&help, "%s%s", chart->help, chart->on_request ? "; only when asked for" : "");
+        text_add(&help, "%s%s", chart->help, chart->on_request ? "; only if named" : "");
         add_row(list, chart->name, of[chart->scope], "", help.data);
         text_free(&help);
     }
@@ -275,14 +275,15 @@ static int list_command(const struct command_line *line)
 
 const struct command command_list = {
     .name = "list",
-    .summary = "list what there is: workloads, datasets, strategies, merges, residencies, suites, "
-               "experiments, devices, metrics, charts",
-    .arguments = "[workloads|datasets|strategies|merges|residencies|suites|experiments|devices|"
-                 "metrics|charts]",
+    .summary =
+        "list the names that exist: workloads, strategies, devices, metrics, charts and more",
+    .arguments =
+        "[workloads | datasets | strategies | merges | residencies | suites | experiments | "
+        "devices | metrics | charts]",
     .most_positionals = 1,
     .flags = flags_none,
-    .notes =
-        "A device that cannot be used is listed with the reason. Options follow a name, as in\n"
-        "tagged:policy=v4; the values shown are the defaults.\n",
+    .notes = "A device that cannot be used is listed with the reason. Options follow a\n"
+             "name, as in tagged:policy=v4; the values shown are the defaults. A metric is\n"
+             "sampled (a time) or exact (a count), and lower, higher or neither is better.\n",
     .run = list_command,
 };

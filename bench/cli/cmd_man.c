@@ -81,7 +81,7 @@ static void add_tail(struct text *page)
     EXIT_CODE_LIST(X)
 #undef X
     text_add(page,
-             ".SH ENVIRONMENT\nEach flag can be set in the environment too,\n.B \\-\\-min\\-time\n"
+             ".SH ENVIRONMENT\nThe environment sets flags too,\n.B \\-\\-min\\-time\n"
              "as\n.BR %s ;\nthe flag wins.\n"
              ".TP\n.B CC\nthe compiler of the host device, for programs that are not built in\n"
              ".TP\n.B CUDA_PATH\nthe folder of a CUDA toolkit, in which NVRTC is looked for\n"

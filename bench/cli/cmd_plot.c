@@ -27,10 +27,10 @@ static const struct flag flags[] = {
     [PLOT_TERM] = {"term", 't', FLAG_LIST, "LIST", "svg,png", NULL, 0, 0,
                    "svg, png, dumb: dumb is text on stdout"},
     [PLOT_OUT] = {"out", 'o', FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
-                  "the folder of the charts [FILE without its suffix]; of several files, DIR has "
-                  "one for each"},
+                  "the folder of the charts [FILE without its suffix]; with several files, DIR has "
+                  "a folder for each"},
     [PLOT_SCRIPTS] = {"scripts", 0, FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
-                      "the gnuplot scripts [those of this build or installation]"},
+                      "the folder of the gnuplot scripts [those of this build or installation]"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -74,8 +74,8 @@ static void tell_files(const struct plot *plot, const char *base)
             printf("%s.%s\n", base, images[i]);
 }
 
-/* All pictures of one chart. What the result has nothing to show for is only told of a chart that
- * was named, or when it is all there is. */
+/* Draws all pictures of one chart. A lack of data for it is an error only if the chart was named;
+ * draw_file reports a result from which nothing at all was drawn. */
 static void draw_chart(struct plot *plot, const struct chart *chart)
 {
     struct chart_subject *subjects;
@@ -124,7 +124,7 @@ static void draw_file(struct plot *plot)
     }
 }
 
-/* The charts of the flag: all that are drawn unasked, all, or those that it names. */
+/* The charts of the flag: those drawn by default, all, or those that it names. */
 static int choose_charts(const char *list, struct plot *plot, struct error *error)
 {
     const bool all = list && strcmp(list, "all") == 0;
@@ -156,7 +156,7 @@ static int choose_terminals(const char *list, struct text *terminals, struct err
     return 0;
 }
 
-/* The width of the terminal; where there is none, what most have. */
+/* The width of the terminal; without a terminal, the width that most have. */
 static unsigned terminal_columns(void)
 {
     struct winsize size;
@@ -178,7 +178,7 @@ static bool is_listed(const char *list, const char *name)
     return false;
 }
 
-/* Keeps the cases that were chosen. Means over other workloads are none of theirs. */
+/* Keeps the chosen cases. Means include other workloads, so they go. */
 static int choose_cases(const struct command_line *line, json_t *root, struct error *error)
 {
     const char *workloads = line->flag[PLOT_WORKLOAD].text;
@@ -263,9 +263,8 @@ const struct command command_plot = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes =
-        "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout, and next "
-        "to\n"
-        "them the data that it shows and the script that draws it. gamut list charts names them.\n",
+    .notes = "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout.\n"
+             "Next to them are the data of the chart and the script that draws it.\n"
+             "gamut list charts prints the names of the charts.\n",
     .run = plot_command,
 };

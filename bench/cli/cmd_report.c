@@ -17,7 +17,7 @@ static const struct flag flags[] = {
     [REPORT_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                       "write into a folder that holds other files too"},
     [REPORT_SCRIPTS] = {"scripts", 0, FLAG_TEXT, "DIR", NULL, NULL, 0, 0,
-                        "the gnuplot scripts [those of this build]"},
+                        "the folder of the gnuplot scripts [those of this build]"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -58,9 +58,9 @@ const struct command command_report = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes =
-        "The report is a folder: the page index.html, charts/ with the charts and their data, and\n"
-        "data/ with copies of the files. Send the whole folder. The page needs no scripts and no\n"
-        "network. Its name goes to stdout. Charts need gnuplot.\n",
+    .notes = "The report is a folder: the page index.html, charts/ with the charts and their\n"
+             "data, and data/ with copies of the result files. Send the whole folder. The\n"
+             "page needs no scripts and no network. Its name goes to stdout. Charts need\n"
+             "gnuplot.\n",
     .run = report_command,
 };

@@ -81,21 +81,23 @@ const struct flag run_flags[] = {
     [RUN_DEVICE] = {"device", 'D', FLAG_LIST, "LIST", "best", NULL, 0, 0,
                     "host, cuda, opencl:1, opencl:NVIDIA, all, cuda:0+cuda:1 (a group), …"},
     [RUN_RELEASE] = {"release", 0, FLAG_LIST, "LIST", "last-use", NULL, 0, 0,
-                     "when blocks are freed: last-use (after their last use), scope (at its end)"},
+                     "when blocks are freed: last-use (after their last use), scope (at the end of "
+                     "their scope)"},
     [RUN_RESIDENCY] = {"residency", 'R', FLAG_LIST, "LIST", DEFAULT_RESIDENCY, NULL, 0, 0,
                        "where buffers live in a group of devices"},
     [RUN_SUITE] = {"suite", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
-                   "the cases of a suite, or of a file (*.json); -w and -d narrow it"},
+                   "run the cases of a suite, or of a file (*.json); -w and -d narrow it"},
     [RUN_LIKE] = {"like", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                   "repeat the run of a result file: its cases and options; -D narrows it"},
-    [RUN_ADD] = {"add", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                 "add --rounds to a result file of this build: as --like, into the same file"},
+    [RUN_ADD] =
+        {"add", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+         "as --like, but add the rounds to the result file, which this build must have made"},
     [RUN_ROUNDS] = {"rounds", 0, FLAG_COUNT, "N", "10", NULL, 1, 10000,
                     "how many times all cases run, each time in a new process"},
     [RUN_SAMPLES] = {"samples", 0, FLAG_COUNT, "N", "5", NULL, 1, 1000000,
                      "the least number of timed runs of a case in a round"},
     [RUN_MAX_SAMPLES] = {"max-samples", 0, FLAG_COUNT, "N", MOST_SAMPLES_DEFAULT, NULL, 1, 1000000,
-                         "the largest number of timed runs of a case in a round"},
+                         "the greatest number of timed runs of a case in a round"},
     [RUN_MIN_TIME] = {"min-time", 0, FLAG_TIME, "TIME", "100ms", NULL, 0, 0,
                       "go on timing a case until its runs took this long together"},
     [RUN_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
@@ -256,8 +258,8 @@ static const json_t *options_of(const struct like *like)
 
 /* ---- flags ---------------------------------------------------------------------------------- */
 
-/* What selects the cases, and where the result goes and how it looks: of neither depends how a case
- * is measured. */
+/* Flags that select cases, and flags that say where the result goes and how it looks. Neither kind
+ * changes how a case is measured. */
 static const char *const selecting[] = {"workload", "strategy", "merge", "dataset",
                                         "device",   "release",  "suite"};
 static const char *const presenting[] = {"out",     "force",    "format",    "results",
@@ -525,7 +527,7 @@ static const json_t *case_of(const json_t *root, const char *id)
     return NULL;
 }
 
-/* Tells on stderr which workloads and datasets are not what they were in the file. */
+/* Says on stderr which workloads and datasets are not what they were in the file. */
 static void like_tell_changes(const struct like *like, const json_t *fresh)
 {
     static const struct {
@@ -560,7 +562,7 @@ static bool of_same_driver(const json_t *atlas, const struct device_info *info)
            strcmp(tree_get_text(atlas, "driver"), info->driver) == 0;
 }
 
-/* Checked here, so that a worker need not say why it cannot use one. */
+/* An atlas is checked here, so that a worker need not say why it cannot use it. */
 static int take_atlas(json_t *atlases, const json_t *json, struct error *error)
 {
     struct atlas atlas;
@@ -659,7 +661,7 @@ static int decimals(double percent)
     return percent < 10 ? 2 : percent < 100 ? 1 : 0;
 }
 
-/* `how`: " " or what else is to be said of it. */
+/* `how` and `when` go between the figures and the end of the line. */
 static void tell_noise(const json_t *noise, const char *how, const char *when)
 {
     const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
@@ -703,7 +705,7 @@ static void run_noise_known(struct result *result, const char *results)
 }
 
 /* Measures the floor from the rounds of a finished A/A run and says what it is, or why there is
- * none: that the cases failed is the result's own matter. */
+ * none. Failed cases do not fail here: the result reports them. */
 static void run_noise_measured(struct result *result)
 {
     struct error error = {0};
@@ -713,7 +715,7 @@ static void run_noise_measured(struct result *result)
         return;
     }
     for (size_t i = 0; (noise = json_array_get(json_object_get(result->root, "noise"), i)); i++)
-        tell_noise(noise, ": what runs of the same build differ by", "");
+        tell_noise(noise, ", the difference between runs of one build", "");
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
@@ -1055,8 +1057,8 @@ const struct command command_run = {
     .summary = "run cases, check and measure them, print a table and write a result file",
     .arguments = "",
     .flags = run_flags,
-    .notes = "A list is separated by commas; its names may be globs (-w 'fft*') or all. Options\n"
-             "follow a strategy: -s pool:leading_bits=2,tagged:policy=v1|v4 (two strategies).\n"
-             "gamut list says what there is.\n",
+    .notes = "Names in a list are separated by commas, and may be globs (-w 'fft*') or all.\n"
+             "Options follow a strategy: -s pool:leading_bits=2,tagged:policy=v1|v4 (two\n"
+             "strategies). gamut list prints the names and options that exist.\n",
     .run = run_command,
 };

@@ -23,7 +23,7 @@ COMMAND_LIST(X)
 
 /* A sentence that says what gamut does. */
 static const char commands_summary[] =
-    "gamut runs real GPU programs under several memory strategies, checks that the answers\n"
-    "are right, and records time, memory, driver calls and copies.";
+    "gamut runs real GPU programs under several memory strategies, checks that the\n"
+    "answers are right, and records time, memory, driver calls and copies.";
 
 #endif

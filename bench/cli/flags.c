@@ -202,7 +202,7 @@ void flags_help(const struct command *command, FILE *out)
     text_grid_free(&grid);
     if (command->flags->name) {
         char variable[64];
-        fprintf(out, "\nEach flag can be set in the environment too, --%s as %s; the flag wins.\n",
+        fprintf(out, "\nThe environment sets flags too, --%s as %s; the flag wins.\n",
                 command->flags->name, flags_variable(variable, command->flags->name));
     }
     if (command->notes)

@@ -1,4 +1,5 @@
-/* Command lines: one table a command drives parsing, the environment and the help text. */
+/* Command lines. Each command has one table of flags, from which gamut parses the command line and
+ * the environment and prints the help. */
 #ifndef GAMUT_CLI_FLAGS_H
 #define GAMUT_CLI_FLAGS_H
 
@@ -16,9 +17,9 @@
     X(EXIT_REGRESSION, 1, "compare: a gated metric is worse, beyond its limit")                    \
     X(EXIT_INPUT, 2, "a mistake on the command line, in a file or in reading or writing one")      \
     X(EXIT_CASE_FAILED, 3, "a case failed or is gone, or a check of doctor failed")                \
-    X(EXIT_INCOMPARABLE, 4, "compare: the files are not of the same thing")                        \
-    X(EXIT_UNSURE, 5, "compare --strict: it is unsure whether a gated metric is worse")            \
-    X(EXIT_NOTHING_RAN, 77, "nothing could run: there is no device or no program for it")          \
+    X(EXIT_INCOMPARABLE, 4, "compare: the files are not comparable")                               \
+    X(EXIT_UNSURE, 5, "compare --strict: a gated metric is unsure")                                \
+    X(EXIT_NOTHING_RAN, 77, "nothing could run: there is no device, or no program for it")         \
     X(EXIT_INTERRUPTED, 130, "interrupted; the file holds what was measured until then")
 
 enum exit_code {
@@ -30,7 +31,7 @@ enum exit_code {
 enum flag_type {
     FLAG_SWITCH, /* no value; in the environment 1 or 0 */
     FLAG_TEXT,
-    FLAG_LIST,  /* comma-separated; given again, it grows */
+    FLAG_LIST,  /* comma-separated; a second use adds to the first */
     FLAG_COUNT, /* a whole number */
     FLAG_BYTES, /* "64MiB" */
     FLAG_TIME,  /* "150ms"; a plain number is seconds */
@@ -41,7 +42,7 @@ struct flag {
     const char *name; /* long, without the dashes; NULL ends a table */
     char letter;      /* 0: none */
     enum flag_type type;
-    const char *value;    /* what the help calls the value: "LIST" */
+    const char *value;    /* name of the value in the help: "LIST" */
     const char *fallback; /* the default, as a user would write it; NULL: unset */
     const char *choices;  /* FLAG_CHOICE: "a|b|c" */
     uint64_t least, most; /* bounds of FLAG_COUNT and FLAG_TIME (in ns); most 0: no upper bound */
@@ -65,14 +66,14 @@ struct command_line {
     const char *positional[POSITIONALS_MAX];
     int argc; /* the arguments of the whole process */
     char **argv;
-    const struct command *const *commands; /* all there are, in the order of the help */
+    const struct command *const *commands; /* all commands, in the order of the help */
     size_t command_count;
     struct arena arena; /* owns joined lists; main frees it */
 };
 
 struct command {
     const char *name, *summary;
-    const char *arguments; /* positional ones in the usage line: "FILE", "" if there are none */
+    const char *arguments; /* positional arguments in the usage line: "FILE"; "": none */
     size_t least_positionals, most_positionals;
     const struct flag *flags;
     const char *notes;                           /* printed after the flags, or NULL */
@@ -82,23 +83,25 @@ struct command {
 /* The table of a command without flags. */
 extern const struct flag flags_none[1];
 
-/* Reads the words after the command's name, and the environment: --least-free is also read from
- * GAMUT_LEAST_FREE, the command line wins. ERR_USAGE names the nearest flag and what exists. */
+/* Reads the words after the command's name, and the environment: --mem-limit is also read from
+ * GAMUT_MEM_LIMIT, but the command line wins. ERR_USAGE names the nearest flag and the flags that
+ * exist. Free line->arena in either case. */
 int flags_parse(const struct command *command, int argc, char **argv, struct command_line *line,
                 struct error *error);
 
 /* Sets the i-th flag of the command's table as if `text` had been given for it; a list grows.
- * `where` is what messages call it. ERR_USAGE. The text must outlive the line. */
+ * Messages call the flag `where`. ERR_USAGE: the text is no value of the flag. It must outlive the
+ * line. */
 int flags_set(struct command_line *line, size_t i, const char *where, const char *text,
               struct error *error);
 
-/* "GAMUT_LEAST_FREE" for "least-free". */
+/* The environment variable of a flag: "GAMUT_MEM_LIMIT" for "mem-limit". Returns `out`. */
 char *flags_variable(char out[64], const char *name);
 
-/* The text of `gamut COMMAND --help`. */
+/* Prints the text of `gamut COMMAND --help`. */
 void flags_help(const struct command *command, FILE *out);
 
-/* Prints "gamut: MESSAGE" to stderr and returns the exit code that belongs to the error's code. */
+/* Prints "gamut: MESSAGE" to stderr and returns EXIT_INPUT. */
 int report_error(const struct error *error);
 
 #endif

@@ -80,7 +80,8 @@ static int check_devices(const struct recording *recording, struct error *error)
     for (size_t d = 0; d < recording->device_count; d++)
         if (recording->devices[d].selected && strchr(recording->devices[d].info.id, '+'))
             return error_set(error, ERR_USAGE,
-                             "'%s': this is of one device at a time; name several with commas",
+                             "'%s' is a group: this command measures one device at a time; "
+                             "separate several by commas",
                              recording->devices[d].info.id);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Result files of commands: their flags, their devices, and where the file goes. */
+/* Result files that commands make: the flags and devices in them, and where they go. */
 #ifndef GAMUT_CLI_RECORDING_H
 #define GAMUT_CLI_RECORDING_H
 
@@ -9,13 +9,14 @@
 #include "record/result/result.h"
 #include "run/rounds/devices.h"
 
-/* The flags as they took effect, so that a file says how to make it again; the caller owns it. */
+/* The flags of a command as they took effect, as a JSON object, so that a file says how to make it
+ * again. The caller owns it. */
 json_t *record_flags(const struct flag *flags, const struct flag_value *values);
 
 /* Writes all devices that were found into the result, and marks the selected ones as used. */
 void record_devices(struct result *result, const struct found_device *devices, size_t count);
 
-/* A result file that a command makes, its path, and the devices that it is about. */
+/* A result file that a command makes, its path, and the devices that were found. */
 struct recording {
     struct result result;
     struct text path;             /* "" for none */
@@ -24,8 +25,8 @@ struct recording {
 };
 
 /* Begins a command that measures devices one by one: finds them, and writes a result without
- * measurements. The command has the flags device, seed, out, force, results and no-save, and perhaps
- * rounds. ERR_USAGE where flags contradict each other or a device is a group, ERR_IO where the file
+ * measurements. The command must have the flags device, seed, out, force, results and no-save; it may
+ * have rounds. ERR_USAGE where flags contradict each other or a device is a group, ERR_IO where the file
  * exists, ERR_NOT_FOUND where there is no such device. */
 int recording_open(struct recording *recording, const struct command_line *line,
                    struct error *error);

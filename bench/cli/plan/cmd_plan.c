@@ -28,8 +28,9 @@ enum plan_level { LEVEL_SOURCE, LEVEL_IR, LEVEL_BOTH };
 static const struct flag flags[] = {
     [PLAN_MERGE] = {"merge", 'm', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
                     "merge sets, or all: print what each of them does to the program"},
-    [PLAN_DATASET] = {"dataset", 'd', FLAG_TEXT, "DATASET", NULL, NULL, 0, 0,
-                      "the dataset whose sizes count where none are given [smoke, or the first]"},
+    [PLAN_DATASET] =
+        {"dataset", 'd', FLAG_TEXT, "DATASET", NULL, NULL, 0, 0,
+         "the dataset for sizes that are not given as size=value [smoke, or the first]"},
     [PLAN_PRINT] =
         {"print", 0, FLAG_CHOICE, "LEVEL", "ir", "source|ir|both", 0, 0,
          "print the program as written (source), with its memory (ir; merged with -m), or both"},
@@ -42,9 +43,10 @@ static const struct flag flags[] = {
     [PLAN_LIFETIMES] = {"lifetimes", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
                         "instead of a program: print offsets for the buffers of this file"},
     [PLAN_CAPACITY] = {"capacity", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
-                       "with --lifetimes: stop at the first plan that fits into this"},
-    [PLAN_PUBLISHED] = {"published", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
-                        "instead of a program: print published peaks and ours next to them"},
+                       "with --lifetimes: stop at the first plan that fits into this size"},
+    [PLAN_PUBLISHED] =
+        {"published", 0, FLAG_TEXT, "FILE.csv", NULL, NULL, 0, 0,
+         "instead of a program: print published peaks and those of gamut's programs"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -146,7 +148,7 @@ static void tell_sizes(const struct entry *entry, const struct plan_values *valu
                 report->not_counted.text);
 }
 
-/* A parameter that is missing is the caller's mistake; what only a run can know is not. */
+/* A missing parameter is the user's mistake. A missing value that only a run can know is not. */
 static bool lacks_parameter(const struct fun *fun, const struct plan_values *values)
 {
     for (unsigned i = 0; i < fun->param_count; i++)
@@ -265,9 +267,9 @@ static int check_capacity(const char *path, const struct pack_result *result, in
 }
 
 /* Writes the file's rows with an offset each to stdout, and to stderr how high the plan is and
- * whether that is proved to be the least. With a capacity (-1: none) it is content with any plan
- * within it; if there is none, or none was found in time, that is ERR_OOM and nothing is written.
- * Otherwise 0 or an error of pack_read_file. */
+ * whether it is proved to be the lowest. With a capacity (-1: none) any plan within it will do; if
+ * there is none, or none was found in time, returns ERR_OOM and writes nothing. Otherwise 0 or an
+ * error of pack_read_file. */
 static int plan_lifetimes(const char *path, int64_t capacity, double time_limit_s,
                           struct error *error)
 {
@@ -333,8 +335,7 @@ static int check_usage(const struct command_line *line, struct error *error)
                          "merged programs have memory: with -m, --print is ir or both");
     const bool as_json = flag[PLAN_FORMAT].number == PLAN_AS_JSON;
     if ((flag[PLAN_PRINT].given != 0) + (flag[PLAN_WHY].text != NULL) + as_json > 1)
-        return error_set(error, ERR_USAGE,
-                         "--print_text, --why and --format json exclude each other");
+        return error_set(error, ERR_USAGE, "--print, --why and --format json exclude each other");
     return 0;
 }
 
@@ -387,40 +388,39 @@ const struct command command_plan = {
     .arguments = "FILE|WORKLOAD [size=value...]",
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes =
-        "Without -m, plan prints the program. With -m it prints a row for each merge set:\n"
-        "  blocks          blocks that the program's text allocates\n"
-        "  allocations     allocations of one run\n"
-        "  peak            the most bytes that a run holds, under each release policy\n"
-        "  lower bound     the most bytes that are still to be used at any time\n"
-        "  scope over it   how far the peak under scope is above the lower bound\n"
-        "  over best       how far the peak at last use is above that of the set best\n"
-        "  copies, elided  copies that a run makes and leaves out\n"
-        "Then it says what was merged, what was refused, and why. Nothing is run. A scalar that "
-        "the\n"
-        "program reads from an array has to be given if sizes or branches depend on it. If it is\n"
-        "read several times it may have several values, count=7,3,0; the last one is used for all\n"
-        "further reads.\n\n"
-        "--format json: {plans: [{program, fun, dataset, scalars: {name: value}, not_counted,\n"
-        "  sets: [{set, chosen, block_count, alloc_count, peak_scope_bytes, peak_last_use_bytes,\n"
-        "  live_lower_bound_bytes, scope_gap, over_best, copies: {kind: {count, bytes, "
-        "elided_count,\n"
-        "  elided_bytes}}, arena: {bytes, lower_bound_bytes, proven}, planning_ns,\n"
-        "  decisions: [{pass, action, line, array, from, into,\n"
-        "  refused: {condition, label, sentence, detail}}]}]}]}; null is unknown or none, "
-        "scope_gap\n"
-        "  and over_best are ratios less 1.\n\n"
-        "--published FILE.csv (workloads/thesis/appendix_b.csv): bytes to the last one. Ours "
-        "before "
-        "and\n"
-        "after are the peaks under inplace and coalesce+reuse, blocks freed at the end of their "
-        "scope;\n"
-        "as written, merged (coalesce+reuse), plan and best free them at their last use. The "
-        "bounds are\n"
-        "what the published programs could do with. before and after are fewer, equal or more "
-        "bytes than\n"
-        "published, best than the least published. optimal: no packing of these lifetimes is "
-        "smaller.\n"
-        "--format json: {published: [{...}]}, with the columns of --format csv as keys.\n",
+    .notes = "Without -m, plan prints the program. With -m it prints a row for each merge\n"
+             "set:\n"
+             "  blocks          blocks that the program's text allocates\n"
+             "  allocations     allocations of one run\n"
+             "  peak            the most bytes that a run holds, under each release policy\n"
+             "  lower bound     the most bytes that are still needed at one moment\n"
+             "  scope over it   how far the peak under scope is above the lower bound\n"
+             "  over best       how far the peak at last use is above that of the set best\n"
+             "  copies, elided  copies that a run makes and leaves out\n"
+             "Then it says what was merged, what was refused, and why. Nothing is run.\n"
+             "\n"
+             "A scalar that the program reads from an array has to be given if sizes or\n"
+             "branches depend on it. If it is read several times it may have several\n"
+             "values, count=7,3,0; the last one is used for all further reads.\n"
+             "\n"
+             "--format json: {plans: [{program, fun, dataset, scalars: {name: value},\n"
+             "  not_counted, sets: [{set, chosen, block_count, alloc_count,\n"
+             "  peak_scope_bytes, peak_last_use_bytes, live_lower_bound_bytes, scope_gap,\n"
+             "  over_best, copies: {kind: {count, bytes, elided_count, elided_bytes}},\n"
+             "  arena: {bytes, lower_bound_bytes, proven}, planning_ns,\n"
+             "  decisions: [{pass, action, line, array, from, into,\n"
+             "  refused: {condition, label, sentence, detail}}]}]}]}.\n"
+             "  null is unknown or none; scope_gap and over_best are ratios less 1.\n"
+             "\n"
+             "--published FILE.csv prints bytes for each row of a table of published peaks,\n"
+             "such as workloads/thesis/appendix_b.csv. \"ours before\" and \"after\" are the\n"
+             "peaks of gamut's program under inplace and coalesce+reuse, with blocks freed\n"
+             "at the end of their scope. \"as written\", \"merged\" (coalesce+reuse), \"plan\"\n"
+             "and \"best\" free blocks at their last use. A bound is the peak that the\n"
+             "published program would reach if it freed every block at its last use and\n"
+             "packed the rest. \"before is\" and \"after is\" say whether ours needs fewer,\n"
+             "equal or more bytes than published; \"best is\" compares with the least\n"
+             "published number. optimal: no packing of these lifetimes is smaller.\n"
+             "--format json: {published: [{…}]}, with the columns of --format csv as keys.\n",
     .run = plan_command,
 };

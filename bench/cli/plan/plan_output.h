@@ -1,4 +1,4 @@
-/* What `gamut plan -m` prints about merge sets. */
+/* The output of `gamut plan -m`: tables, sentences and JSON about merge sets. */
 #ifndef GAMUT_CLI_PLAN_OUTPUT_H
 #define GAMUT_CLI_PLAN_OUTPUT_H
 
@@ -11,12 +11,12 @@
 /* Prints a table of the sets, then what each set merged and what it refused. */
 void plan_print_table(const struct merge_report *report, FILE *out);
 
-/* Prints the decisions about one array or block as sentences. ERR_USAGE if the function has no such
- * name. */
+/* Prints as sentences what each set decided about the array or block `name`. ERR_USAGE if the
+ * function has no such name. */
 int plan_print_why(const struct merge_report *report, const char *name, FILE *out,
                    struct error *error);
 
-/* The same as JSON, as `gamut plan --help` describes it. The caller owns it. */
+/* The report as JSON, in the format that `gamut plan --help` describes. The caller owns it. */
 json_t *plan_json(const struct merge_report *report, const struct plan_values *values);
 
 /* The sum of the copies of all kinds. */

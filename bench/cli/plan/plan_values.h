@@ -1,4 +1,4 @@
-/* The sizes that `gamut plan` is asked about: words name=value, a dataset, or both. */
+/* The sizes for which `gamut plan` counts bytes: from words name=value, a dataset, or both. */
 #ifndef GAMUT_CLI_PLAN_VALUES_H
 #define GAMUT_CLI_PLAN_VALUES_H
 
@@ -7,10 +7,9 @@
 struct plan_values {
     struct arena arena;
     struct arguments arguments;
-    const struct arguments
-        *known;          /* &arguments, or NULL: no sizes were given, there is no dataset */
-    const char *dataset; /* NULL: none was used */
-    bool chosen;         /* the dataset is a default, not the user's choice */
+    const struct arguments *known; /* &arguments; NULL: neither sizes nor a dataset */
+    const char *dataset;           /* NULL: none was used */
+    bool chosen;                   /* the dataset is a default, not the user's choice */
 };
 
 /* Collects the scalars of a function. `words` are "name=value" for its scalar parameters and for

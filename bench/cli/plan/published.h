@@ -1,9 +1,9 @@
-/* A table of published peaks, and the peaks of gamut's own programs. No device is used.
+/* A table of published peaks, and the peaks of gamut's programs. No device is used.
  *
- * The table is CSV without quotes; its first line names the columns, in any order, and columns that
- * are not listed below mean nothing. `fun` and `fun_dataset` say which program of ours has that
- * memory (both empty: none), and `fun_values` what it is to be given besides the dataset, as on the
- * command line but with ';' between them: "n=100000;moved=1". Bytes that were not published are
+ * The table is CSV without quotes. Its first line names the columns, in any order; columns that are
+ * not listed below are ignored. `fun` and `fun_dataset` name gamut's version of the published
+ * program ("ours"), or are both empty. `fun_values` has values for it in addition to the dataset, as
+ * on the command line but separated by ';': "n=100000;moved=1". Bytes that were not published are
  * empty.
  */
 #ifndef GAMUT_CLI_PUBLISHED_H
@@ -25,8 +25,8 @@
     X(FUN_DATASET, "fun_dataset")                                                                  \
     X(FUN_VALUES, "fun_values")
 
-/* X(NAME, column, title). The bounds are what a run could do with that frees every block at its
- * last use and packs the rest. */
+/* X(NAME, column, title). A bound is the peak of a run that frees every block at its last use
+ * and packs the rest. */
 /* clang-format off */
 #define PUBLISHED_BYTES_LIST(X)                                                                    \
     X(BEFORE,       "before_bytes",       "published before")                                      \
@@ -34,8 +34,8 @@
     X(BOUND_BEFORE, "bound_before_bytes", "bound of before")                                       \
     X(BOUND_AFTER,  "bound_after_bytes",  "of after")
 
-/* X(NAME, column, title, merge set, release policy): peaks of our programs. BEFORE and AFTER are what
- * the published ones of these names mean; the others free every block at its last use. */
+/* X(NAME, column, title, merge set, release policy): peaks of our programs. BEFORE and AFTER mean the
+ * same as the published columns of these names; the others free every block at its last use. */
 #define OURS_LIST(X)                                                                               \
     X(BEFORE,     "ours_before_bytes",     "ours before", "inplace",        scope)                 \
     X(AFTER,      "ours_after_bytes",      "after",       "coalesce+reuse", scope)                 \
@@ -71,7 +71,7 @@ struct published_row {
     const char *text[PUBLISHED_TEXTS]; /* never NULL */
     uint64_t bytes[PUBLISHED_BYTES];   /* 0: not published */
     bool has_fun;
-    /* Where it has one, after published_count: */
+    /* Set by published_count if has_fun: */
     uint64_t ours[OURS_COUNT];
     enum published_packing packing[OURS_COUNT];
 };
@@ -83,22 +83,25 @@ struct published_table {
     struct arena arena;
 };
 
-/* 0, ERR_IO, or ERR_PARSE and "PATH:LINE: ". On an error there is nothing to free. */
+/* Reads the file at `path`. Returns 0, ERR_IO, or ERR_PARSE with "PATH:LINE: " before the message. On
+ * an error there is nothing to free. */
 int published_read(const char *path, struct published_table *table, struct error *error);
+/* Frees what published_read and published_count made. */
 void published_free(struct published_table *table);
 
-/* Merges and dry-runs the programs of all rows that have one. `time_limit_ns` is the exact
- * planner's, 0 for its default. Errors are prefixed with "PATH:LINE: ": ERR_USAGE where a fun, a
- * dataset or a value does not exist or one is missing. */
+/* Merges and dry-runs the programs of all rows that have one. `time_limit_ns` limits the
+ * exact planner; 0: its default. Errors are prefixed with "PATH:LINE: ". ERR_USAGE: a fun, dataset
+ * or value does not exist, or a value is missing. */
 int published_count(struct published_table *table, int64_t time_limit_ns, struct error *error);
 
-/* "fewer", "equal" or "more" bytes than published; "" where nothing was, or there is no fun. */
+/* Does our program need "fewer", "equal" or "more" bytes than published? "" if no bytes were
+ * published or there is no fun. */
 const char *published_verdict(const struct published_row *row, enum published_verdict verdict);
 
 enum plan_format { PLAN_AS_TABLE, PLAN_AS_JSON, PLAN_AS_CSV };
 
-/* Prints the table of the file at `path` to stdout. On an error, of published_read or of
- * published_count, it prints nothing. */
+/* Prints the table of the file at `path` to stdout. On an error of published_read or
+ * published_count it prints nothing. */
 int plan_published(const char *path, enum plan_format format, int64_t time_limit_ns,
                    struct error *error);
 

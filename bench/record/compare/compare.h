@@ -61,7 +61,7 @@
 
 /* X(name, help): of a comparison, the one that decides first standing first. */
 #define COMPARE_OUTCOME_LIST(X)                                                                    \
-    X(incomparable, "the files are not of the same thing; nothing was compared")                   \
+    X(incomparable, "the files are not comparable; nothing was compared")                          \
     X(failed, "a case failed or is gone")                                                          \
     X(regression, "a gated metric is worse, beyond its limit")                                     \
     X(unsure, "no regression, but some gated metric is unsure")                                    \
