@@ -1,5 +1,5 @@
-/* Opens the analyses, and answers what kernel texts (access.h) and disjointness (disjoint.h) tell
- * about arrays where they lie or would lie. */
+/* Opens the analyses, and asks kernel texts (access.h) and proofs of disjointness (disjoint.h) about
+ * arrays at the places that they have or would get. */
 #include "merge/analysis.h"
 
 void analysis_open(struct analysis *a, struct merge *m, unsigned how)
@@ -42,7 +42,7 @@ static unsigned sizes_at(struct analysis *all, unsigned position)
 
 struct comparison {
     struct analysis *all;
-    const struct index_function *index; /* of the result */
+    const struct index_function *index; /* the layout of the result */
     unsigned position;
 };
 
@@ -97,8 +97,8 @@ enum merge_condition analysis_in_place(struct analysis *all, unsigned position, 
 
 /* ---- private arrays -------------------------------------------------------------------------- */
 
-/* Each thread's elements are those at its own number modulo the number of threads: then arrays with
- * the same strides for threads keep apart whatever their own shapes. */
+/* True if each thread's elements are at its own number modulo the number of threads. Then no two
+ * threads share an element of two such arrays, whatever shapes they have. */
 static bool interleaved(struct analysis *all, const struct name *array, const struct kernel *kernel,
                         unsigned position)
 {
@@ -160,7 +160,7 @@ bool analysis_enough_bytes(struct analysis *all, const struct expr *enough,
 
 /* ---- other parts of a block ------------------------------------------------------------------ */
 
-/* The part of an array that one access of a kernel touches, by all threads. */
+/* The part of an array that one access of a kernel touches, in all threads together. */
 static struct region access_part(struct analysis *all, const struct region *whole,
                                  const struct access_region *access, const struct kernel *kernel)
 {

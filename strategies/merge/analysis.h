@@ -15,11 +15,11 @@ struct analysis {
     struct numbers *numbers;
     struct bound bound; /* only if merges may be vetoed (options.veto) */
     struct sizes *sizes;
-    struct kernel_access **kernels; /* by position; made when they are first asked for */
+    struct kernel_access **kernels; /* by position; each is made at its first use */
     struct arena arena;
 };
 
-/* `how`: the flags of memory_map_new. */
+/* Opens all analyses of m->fun; `how`: the flags of memory_map_new. Close with analysis_close. */
 void analysis_open(struct analysis *a, struct merge *m, unsigned how);
 void analysis_close(struct analysis *a);
 
@@ -27,17 +27,16 @@ void analysis_close(struct analysis *a);
 
 /* May the kernel at `position` write its result `out`, laid out by `index`, over the arrays
  * `killed` that it reads, if all are in one block? Returns MERGE_ALLOWED or the condition that
- * forbids it; *detail (`detail` may be NULL) then is a sentence with the reason. */
+ * forbids it; *detail (`detail` may be NULL) is then a sentence with the reason. */
 enum merge_condition analysis_in_place(struct analysis *a, unsigned position, int out,
                                        const struct index_function *index, const int *killed,
                                        unsigned killed_count, const char **detail);
 /* May the private arrays x and y of the kernel at `position` be in one block? Returns as above. */
 enum merge_condition analysis_private(struct analysis *a, unsigned position, int x, int y,
                                       const char **detail);
-/* Both arrays are in one block, and `array` is laid out by `index`. Is it proved that the elements
- * of `touched` that the statement at `position` touches are not elements of `array`? The statement,
- * and the one that makes `array`, are in the scope `outer`; all iterations of loops inside it
- * count. */
+/* Is it proved that the statement at `position` touches no element of `touched` that is also one of
+ * `array`? Both arrays are in one block; `index` lays out `array`. The statement, and the one that
+ * makes `array`, are in the scope `outer`; all iterations of the loops inside it count. */
 bool analysis_elsewhere(struct analysis *a, unsigned position, int touched, int array,
                         const struct index_function *index, unsigned outer);
 

@@ -43,7 +43,7 @@ static const struct method {
     /* clang-format on */
 };
 
-/* The most bytes that are held at once, if every block is from its allocation to its last use. */
+/* The most bytes that are held at once, if every block is held from allocation to last use. */
 static int64_t estimate(const struct fun *fun, const union scalar *values)
 {
     struct outline *o = outline_new(fun);
@@ -72,7 +72,7 @@ static int64_t peak_of(const struct merge *m, const struct fun *fun)
     return peak >= 0 ? peak : estimate(fun, m->options.values);
 }
 
-/* The program of `from` becomes that of `m`, whose own was an untouched copy. */
+/* Moves the program and the decisions of `from` into `m`, whose own program is an untouched copy. */
 static void adopt(struct merge *m, struct merge *from)
 {
     struct merge_options options = m->options;

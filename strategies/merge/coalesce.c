@@ -4,25 +4,26 @@
  *   let y = concat(t, u)        then concat finds t there already. `y = copy t` and
  *                               `y = x with [s] <- t` are treated alike.
  *
- * Serup 2017, chapter 5, with the checks made exact. All that was made in the source's block moves
- * with it (coalesce_move.c), or nothing does. For each array that is created in full, the root:
+ * Serup 2017, chapter 5, with the checks made exact. All arrays in the source's block move
+ * with it, or none does. For each array that is created in full, the root:
  *
  *   C1  the source's blocks are dead after the copy
  *   C2  the destination's block is allocated when the root is made
  *   C3  between the making of the root and the copy nothing reads or writes the destination's block
  *   C4  everything that shares the source's blocks has a place in the destination
  *   C5  the scalars in the new places are known where the arrays are made
- *   C6  of the roots that two branches of an if give only one is there at a time
+ *   C6  if two branches of an if give roots, only one of these is alive at a time
  *   R8  source and destination are in one memory space
  *
  * C3 is about reads and writes, not about mentions: making a view touches nothing. A root inside of
- * a loop is made in each iteration, so that C3 then holds for all of the loop.
+ * a loop is made in each iteration, so C3 must hold for all of the loop.
  *
- * Beyond the thesis: C3 lets pass what is surely another part of the block (`disjoint`), and what
- * the kernel that makes the root reads at the very places it writes (`source`).
+ * Beyond the thesis: C3 allows accesses to a part of the block that is proved to be another one
+ * (`disjoint`), and reads by the kernel that makes the root, at the places that it writes
+ * (`source`).
  *
- * What is copied once is tried once, from the top of the program down, or the largest first
- * (`by_bytes`). A coalescing may keep a later one from being possible.
+ * Each copy is tried once, from the top of the program down, or the largest first (`by_bytes`). A
+ * coalescing may make a later one impossible.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,10 +35,10 @@
 /* A copy of a part: `stm` copies its source to a part of its destination. */
 struct candidate {
     struct stm *stm;
-    unsigned piece; /* of a concat */
+    unsigned piece; /* a concat: the number of the piece */
     int source, destination;
-    unsigned number; /* from the top of the program */
-    int64_t bytes;   /* of the source, or UNKNOWN_BYTES */
+    unsigned number; /* counted from the top of the program */
+    int64_t bytes;   /* the source's size, or UNKNOWN_BYTES */
 };
 
 /* An array that is created in full, with the others in its block moving along. */
@@ -46,17 +47,17 @@ struct root {
     unsigned position, scope;
 };
 
-/* What a loop passes on begins elsewhere from its first iteration on. */
+/* A loop whose result moves to an offset: from the first iteration on, its block begins there. */
 struct varying {
-    struct stm *next; /* the scalar with the byte at which it begins, at the end of the body */
+    struct stm *next; /* at the end of the body: binds the byte at which the block begins */
     struct expr *place;
-    int init; /* the array it begins with, which stays */
+    int init; /* the initial array, which stays */
     int param_memory, out_memory;
 };
 
 struct coalescer {
     struct analysis a;
-    /* by memory name: the block it has become part of, and the next of its parts */
+    /* by memory name: the block that it has become part of, and the next part of that block */
     int *into, *next_part;
     /* by array name: the place it would get; valid where tried[array] == attempt */
     struct index_function *place;
@@ -64,7 +65,7 @@ struct coalescer {
     unsigned moved_count, root_count, block_count;
     int *moved, *blocks;
     struct root *roots;
-    /* of loops whose results move into an offset: where their variables say what that is */
+    /* the loops whose results move to an offset */
     unsigned varying_count;
     struct varying *varying;
     /* by destination array: coalesced candidates, linked */
@@ -114,11 +115,11 @@ static void coalesce_part(struct coalescer *c, const struct candidate *k,
 
 /* ---- how the arrays of a block move together ------------------------------------------------- */
 
-/* Back from the source: what a view, an update, a branch or a loop gives lies where its own source
- * lies, so the place wanted for the one is turned into a place for the other, until arrays that are
- * created in full are reached: the roots. Then forth: all else in the roots' blocks is derived from
- * what has moved by the rules by which it was placed at first. What was coalesced into one of the
- * arrays before moves with it, and its own roots are found in the same way.
+/* Back from the source: the result of a view, an update, a branch or a loop lies where its own
+ * source lies. So the place wanted for the result becomes a place for that source, and so on, until
+ * arrays that are created in full: the roots. Then forth: every other array in the roots' blocks is
+ * derived from the moved ones, by the rules that placed it at first. An array that was coalesced
+ * into one of them earlier moves with it; its own roots are found in the same way.
  */
 static bool same_strides(const struct coalescer *c, const struct name *array,
                          const struct index_function *a, const struct index_function *b)
@@ -179,7 +180,7 @@ static enum merge_condition settle_root(struct coalescer *c, int array)
     return add_block(c, coalesce_name(c, array)->memory);
 }
 
-/* A view whose place is wanted; what place must its source have? */
+/* Turns the place wanted for a view into the place that its source must have. */
 static enum merge_condition settle_source(struct coalescer *c, const struct stm *s,
                                           const struct index_function *index)
 {
@@ -235,7 +236,7 @@ static unsigned number_of(const int *list, unsigned count, int name)
     return i;
 }
 
-/* The loop's result moves into an offset; a variable of the loop says where it begins (offsets.h).
+/* The loop's result moves to an offset; a variable of the loop holds where it begins (offsets.h).
  */
 static enum merge_condition settle_varying(struct coalescer *c, const struct stm *s, unsigned i,
                                            const struct index_function *index)
@@ -262,7 +263,7 @@ static enum merge_condition settle_varying(struct coalescer *c, const struct stm
     return settle(c, l->body.results[i], index);
 }
 
-/* What a loop gives was made in its last iteration, or before it, or updated in place throughout.
+/* A loop's result was made in the last iteration, or before the loop, or is updated in place.
  */
 static enum merge_condition settle_loop(struct coalescer *c, const struct stm *s, unsigned i,
                                         const struct index_function *index)
@@ -277,7 +278,7 @@ static enum merge_condition settle_loop(struct coalescer *c, const struct stm *s
         enum merge_condition refused = settle(c, l->init_names[i], index);
         return refused ? refused : settle(c, l->body.results[i], index);
     }
-    /* What the loop begins with stays where it is, so the place must be the same in both blocks. */
+    /* The initial value stays where it is, so the place must be the same in both blocks. */
     if (!same_index(c, param, &param->index, index))
         return settle_varying(c, s, i, index);
     return settle(c, l->body.results[i], index);
@@ -294,7 +295,7 @@ static enum merge_condition settle(struct coalescer *c, int array,
     }
     const struct outline_name *n = &c->a.o->names[array];
     set_place(c, array, index);
-    if (n->binder) { /* a loop's variable: the loop's result is what can move, with all of it */
+    if (n->binder) { /* a loop's variable moves only with the loop's result */
         c->detail = "it is a loop's variable";
         return CONDITION_whole;
     }
@@ -370,7 +371,7 @@ static void derive_block(struct coalescer *c, int block, bool *complete)
     }
 }
 
-/* Follows what was coalesced into the arrays that move. */
+/* Moves the arrays that were coalesced earlier into the arrays that move. */
 static enum merge_condition settle_children(struct coalescer *c, unsigned *from)
 {
     for (; *from < c->moved_count; (*from)++) {
@@ -397,7 +398,7 @@ static bool follows(const struct coalescer *c, int memory)
     return false;
 }
 
-/* What a varying loop begins with must stay where it is. */
+/* The initial value of a varying loop must stay where it is. */
 static enum merge_condition check_varying(struct coalescer *c)
 {
     for (unsigned v = 0; v < c->varying_count; v++)
@@ -405,14 +406,14 @@ static enum merge_condition check_varying(struct coalescer *c)
             c->detail = "the initial value of the loop would move too";
             return CONDITION_whole;
         }
-    /* Where their block begins is in a variable already. */
+    /* A variable holds where their block begins, so their index functions stay. */
     for (unsigned i = 0; i < c->moved_count; i++)
         if (follows(c, coalesce_name(c, c->moved[i])->memory))
             c->place[c->moved[i]] = coalesce_name(c, c->moved[i])->index;
     return MERGE_ALLOWED;
 }
 
-/* Arrays in existential memory that may be one of the blocks expect what is in it where it was. */
+/* Refuses if an array in existential memory, which may be one of the blocks, would not move along. */
 static enum merge_condition check_existentials(struct coalescer *c)
 {
     bool shifted = false;
@@ -450,7 +451,7 @@ static enum merge_condition coalesce_move(struct coalescer *c, const struct cand
     unsigned followed = 0;
     if (!refused)
         refused = settle_children(c, &followed);
-    /* Derived arrays may have had others coalesced into them, and these others views. */
+    /* Derived arrays may have had others coalesced into them, and these may have views. */
     for (unsigned before = 0; !refused && before < c->moved_count;) {
         before = c->moved_count;
         bool complete = true;
@@ -477,7 +478,7 @@ static bool dies_here(const struct coalescer *c, const struct candidate *k, int 
     return true;
 }
 
-/* C2, also for what is filled before it is updated in place. */
+/* C2, also for a destination that is filled before it is updated in place. */
 static bool is_allocated(const struct coalescer *c, const struct candidate *k,
                          const struct root *root)
 {
@@ -486,8 +487,8 @@ static bool is_allocated(const struct coalescer *c, const struct candidate *k,
     return of->position < root->position && outline_encloses(c->a.o, of->scope, root->scope);
 }
 
-/* The position from which the root may have been made when the copy comes: of the outermost loop
- * that it is in and the copy is not, or its own. */
+/* The first position at which the root may be made: that of the outermost loop that contains the
+ * root and not the copy, or else its own. */
 static unsigned made_from(const struct coalescer *c, const struct candidate *k,
                           const struct root *root)
 {
@@ -531,7 +532,7 @@ static bool access_allowed(struct coalescer *c, const struct candidate *k, const
                               c->a.o->scope_at[k->stm->first]);
 }
 
-/* C3 */
+/* C3 for one root */
 static bool is_untouched(struct coalescer *c, const struct candidate *k, const struct root *root)
 {
     unsigned from = made_from(c, k, root);
@@ -567,8 +568,8 @@ static bool index_known(const struct coalescer *c, int array)
     return known;
 }
 
-/* Adds when the arrays of a block are alive that may not be in `other`: what may be in either, such
- * as the result of an if, is in one of them at a time. */
+/* Adds the spans of the arrays of `block`: to `shared` if an array may also be in `other`, as the
+ * result of an if may, else to `own`. A shared array is in one of the two at a time. */
 static void add_own_spans(const struct coalescer *c, const struct memory_map *exact, int block,
                           int other, struct spans *own, struct spans *shared)
 {
@@ -585,7 +586,7 @@ static void add_own_spans(const struct coalescer *c, const struct memory_map *ex
     }
 }
 
-/* C6: arrays of different blocks come to lie in one place. */
+/* C6, for arrays of different blocks that get the same place. */
 static bool exclude_each_other(const struct coalescer *c, int a, int b)
 {
     struct spans x = {0}, y = {0}, shared = {0};
@@ -673,8 +674,8 @@ static void apply_candidate(struct coalescer *c, const struct candidate *k)
     c->done[k->destination] = l;
 }
 
-/* What is alive when, with the source's blocks in the destination's. Blocks keep the sizes of those
- * they have become part of. */
+/* The veto: tries the bytes alive with the source's blocks in the destination's. A block counts with
+ * the size of the block that it has become part of. */
 static bool coalesce_pays(struct coalescer *c, const struct candidate *k)
 {
     if (!c->a.m->options.veto)
@@ -759,7 +760,7 @@ static void find_candidates(const struct outline *o, bool updates_only, struct c
     }
 }
 
-/* Largest first; those of one size, and those of unknown size at the end, as they come. */
+/* Largest first, unknown sizes last; equal sizes in the order of the program. */
 static int by_bytes(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
@@ -777,7 +778,7 @@ static void sort_by_bytes(const struct coalescer *c, struct candidates *list)
         qsort(list->items, list->count, sizeof *list->items, by_bytes);
 }
 
-/* The results of loops in varying blocks that are to be put into a part of something. */
+/* Adds offset variables to the loops with varying blocks whose results are copied into a part. */
 static void make_variable(struct merge *m)
 {
     struct outline *o = outline_new(m->fun);
@@ -852,7 +853,7 @@ int merge_run_coalesce(struct merge *m, struct error *error)
     return 0;
 }
 
-/* In-place lowering, what the thesis's compiler did before: only `y = x with [s] <- t`. */
+/* In-place lowering, which Futhark had before the thesis: only `y = x with [s] <- t`. */
 int merge_run_inplace(struct merge *m, struct error *error)
 {
     (void)error;

@@ -68,8 +68,8 @@ static bool is_fixed(const struct range *g, const struct poly *p)
     return !sizes_varies(g->s, p, g->counter, &otherwise) && !otherwise;
 }
 
-/* p of the next iteration less p; NULL where p depends on the iteration in another way than as a
- * polynomial in the counter. */
+/* p in the next iteration less p in this one. NULL if p is not a polynomial in the counter, or
+ * depends on the iteration in another way. */
 static const struct poly *growth(const struct range *g, const struct poly *p)
 {
     struct polys *ps = &g->s->polys;
@@ -136,12 +136,12 @@ struct region region_over_all(struct sizes *s, const struct region *r, int count
  * [0, extent - 1] and -i of b in [1 - extent, 0] add up. To prove that there is none:
  *
  *   1. Divisors: the strides have a common divisor that does not divide the distance.
- *   2. The distance is spread over the strides, largest first: what is q * stride_k moves the
- *      interval of z_k by q, what is left over is a dimension of stride 1.
- *   3. From the outermost dimension inwards: where the sum of what is left has only values above 0,
- *      or below, there is no solution. Otherwise, where the inner dimensions together stay within
- *      stride_k - 1 of 0, only z_k = 0 is left, and the next dimension is looked at.
- *   4. Where they stay within 2 * stride_k - 1, z_k is -1, 0 or 1, and each is a smaller equation.
+ *   2. The distance is spread over the strides, largest first: a part q * stride_k moves
+ *      the interval of z_k by q; the remainder becomes a dimension of stride 1.
+ *   3. From the outermost dimension inwards: if all values of the remaining sum are above 0, or
+ *      all below, there is no solution. Otherwise, if the inner dimensions together stay within
+ *      stride_k - 1 of 0, only z_k = 0 is possible, and the next dimension follows.
+ *   4. If they stay within 2 * stride_k - 1, z_k is -1, 0 or 1, and each is a smaller equation.
  *
  * An empty region shares nothing, so every extent is taken to be at least 1.
  */
@@ -163,7 +163,7 @@ static bool proved(const struct equation *e, const struct poly *p)
     return p && sizes_nonnegative_given(e->s, p, e->position, e->assumed_count, e->assumed);
 }
 
-/* a + factor * b; what does not fit is NULL and spreads. */
+/* a + factor * b; NULL if that does not fit or an operand is NULL. */
 static const struct poly *plus(const struct equation *e, const struct poly *a, int64_t factor,
                                const struct poly *b)
 {
@@ -193,7 +193,7 @@ static bool below_zero(const struct equation *e, const struct poly *p)
 
 /* ---- the equation of two regions ------------------------------------------------------------- */
 
-/* Adds i * stride for i in [0, last], or its opposite; false where the stride's sign is open. */
+/* Adds i * stride for i in [0, last], or its opposite; false if the stride's sign is not known. */
 static bool add_dim(struct equation *e, struct dim dims[], unsigned *count,
                     const struct poly *stride, const struct poly *last, bool opposite)
 {
@@ -292,7 +292,7 @@ static bool comes_before(const struct equation *e, const struct poly *a, const s
     return !proved(e, plus(e, b, -1, a));
 }
 
-/* Any order is sound; with large strides first most is proved. */
+/* Any order is sound; large strides first proves the most. */
 static void sort_dims(const struct equation *e, struct dim dims[], unsigned count)
 {
     for (unsigned i = 1; i < count; i++)
@@ -303,7 +303,7 @@ static void sort_dims(const struct equation *e, struct dim dims[], unsigned coun
         }
 }
 
-/* Step 2; false where something does not fit. `dims` has room for one more. */
+/* Step 2; false if something does not fit. `dims` has room for one more. */
 static bool spread_distance(const struct equation *e, struct dim dims[], unsigned *count,
                             const struct poly *distance)
 {

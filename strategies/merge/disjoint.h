@@ -29,10 +29,10 @@ struct region region_of_array(struct sizes *s, int array);
 /* The part of `whole`, the region of an array, that a slice of that array takes. */
 struct region region_slice(struct sizes *s, const struct region *whole,
                            const struct slice_dim *slice, unsigned rank);
-/* The union of r over `count` values of the counter: first, first + 1, …. `first` may mention the
- * counter, which then has its value in the iteration asked about. The result may be larger than the
- * union if r changes its extents. It is unknown if r depends on more of the iteration than the
- * counter. */
+/* The union of r over `count` values of the counter: first, first + 1, …. If `first`
+ * mentions the counter, it means the counter's value in the current iteration. The result may be
+ * larger than the union if r changes its extents. It is unknown if r depends on more of the
+ * iteration than the counter. */
 struct region region_over(struct sizes *s, const struct region *r, int counter,
                           const struct poly *first, const struct poly *count);
 /* The same over all iterations of the loop, or all threads of the kernel, that has this counter. */

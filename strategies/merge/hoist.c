@@ -1,19 +1,19 @@
-/* Hoisting: allocations go up, so that what is made before them can be made in them.
+/* Hoisting: allocations go up, so that arrays that are made before them can be made in them.
  *
  * An annotated program allocates a block just before the array that it is for. To make the source
  * of a copy in the copy's block, the block must be there when the source is made (condition C2 of
  * coalescing), and so must the scalars that its size and the place in it are made of (C5). Serup
  * 2017, chapter 7: within its body, each wanted statement goes to just after the last statement
  * that it needs; what it needs goes up in the same way. Three kinds of statement move: allocations,
- * scalars, and arrays that are filled without a kernel (scratch, replicate, iota, copy), these
- * where something made before them is put into them later.
+ * scalars, and arrays that are filled without a kernel (scratch, replicate, iota, copy). These
+ * arrays move only if an array made before them is put into them later.
  *
- * Barriers: kernels, loops, branches and whatever waits for the device stay where they are. Moving
- * them would need an analysis of its own, and a kernel that moves up makes all that it reads live
- * beside what it writes (figure 7.10 of the thesis).
+ * Barriers: kernels, loops, branches and statements that wait for the device stay where they are.
+ * Moving them would need an analysis of its own, and a kernel that moves up would keep all that it
+ * reads and all that it writes alive at the same time (figure 7.10 of the thesis).
  *
- * Statements out of loops are not moved: a block that is allocated in every iteration is held for
- * less time, and nothing outside of a loop can be made in it anyway.
+ * Statements do not move out of loops: a block that is allocated in every iteration is held for less
+ * time, and no array from outside of the loop can be made in it anyway.
  */
 #include <string.h>
 
@@ -24,8 +24,8 @@ struct hoister {
     struct merge *m;
     struct outline *o;
     bool *wanted;     /* by position: should this statement go up? */
-    unsigned *anchor; /* by position of a wanted statement: that of the statement it goes behind */
-    struct stm **behind, ***behind_end; /* by position: those that go behind it */
+    unsigned *anchor; /* by position of a wanted statement: the statement that it follows */
+    struct stm **following, ***following_end; /* by position: the statements that follow it */
 };
 
 static bool moves(const struct stm *s)
@@ -48,7 +48,7 @@ static bool moves(const struct stm *s)
 struct needs {
     struct hoister *h;
     void (*visit)(struct hoister *h, struct needs *n, int name);
-    unsigned scope, last; /* of the statement; the greatest anchor so far */
+    unsigned scope, last; /* scope of the statement; the greatest anchor so far */
 };
 
 static void need_expr(struct needs *n, const struct expr *e)
@@ -111,7 +111,7 @@ static void want(struct hoister *h, struct stm *s)
     need_statement(&n, s);
 }
 
-/* The statement that made what an array is in the place of, through views and updates. */
+/* The statement that made the array's elements, found through views and updates. */
 static struct stm *origin(const struct hoister *h, int array)
 {
     struct stm *s = h->o->names[array].definer;
@@ -181,7 +181,7 @@ static void raise_anchor(struct hoister *h, struct needs *n, int name)
         n->last = p;
 }
 
-/* Statements come in their order, so what one needs has its anchor before. */
+/* Statements are visited in order, so those that one needs have their anchors already. */
 static void move_body(struct hoister *h, unsigned scope)
 {
     struct body *body = h->o->scopes[scope].body;
@@ -196,17 +196,17 @@ static void move_body(struct hoister *h, unsigned scope)
         need_statement(&n, s);
         h->anchor[s->first] = n.last;
         *link = s->next;
-        *h->behind_end[n.last] = s;
-        h->behind_end[n.last] = &s->next;
+        *h->following_end[n.last] = s;
+        h->following_end[n.last] = &s->next;
         s->next = NULL;
     }
     struct stm **link = &body->first;
     unsigned p = begin;
     for (;;) {
-        if (h->behind[p]) {
-            *h->behind_end[p] = *link;
-            *link = h->behind[p];
-            link = h->behind_end[p];
+        if (h->following[p]) {
+            *h->following_end[p] = *link;
+            *link = h->following[p];
+            link = h->following_end[p];
         }
         if (!*link)
             return;
@@ -239,10 +239,10 @@ static int hoist(struct merge *m, void (*find)(struct hoister *h))
     struct hoister h = {.m = m, .o = o};
     h.wanted = arena_alloc(&o->arena, o->position_count);
     h.anchor = arena_alloc(&o->arena, o->position_count * sizeof *h.anchor);
-    h.behind = arena_alloc(&o->arena, o->position_count * sizeof *h.behind);
-    h.behind_end = arena_alloc(&o->arena, o->position_count * sizeof *h.behind_end);
+    h.following = arena_alloc(&o->arena, o->position_count * sizeof *h.following);
+    h.following_end = arena_alloc(&o->arena, o->position_count * sizeof *h.following_end);
     for (unsigned p = 0; p < o->position_count; p++)
-        h.behind_end[p] = &h.behind[p];
+        h.following_end[p] = &h.following[p];
     find(&h);
     for (unsigned scope = 0; scope < o->scope_count; scope++)
         move_body(&h, scope);

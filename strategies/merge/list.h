@@ -18,7 +18,7 @@
     X(best, "tries several methods and takes the one that needs the least memory")                 \
     X(spaces, "moves memories to other spaces, where an extension asks for that")
 
-/* X(text, extensions, help, passes...); `spaces` is the last of each. */
+/* X(text, extensions, help, passes...); `spaces` is the last pass of each set. */
 #define MERGE_SET_LIST(X)                                                                          \
     X("none", 0, "the program as it is written",                                                   \
       &merge_spaces)                                                                               \
@@ -40,7 +40,7 @@
       &merge_best, &merge_spaces)
 /* clang-format on */
 
-/* Returns 0, or ERR_INTERNAL for what must not happen. */
+/* Each pass returns 0, or ERR_INTERNAL for what must not happen. */
 #define X(name, help)                                                                              \
     int merge_run_##name(struct merge *m, struct error *error);                                    \
     extern const struct merge_ops merge_##name;

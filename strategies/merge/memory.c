@@ -82,7 +82,7 @@ struct live {
     struct spans *spans;
 };
 
-/* Adds when a value is alive that exists at position `start` of `scope` and is used at uses[0] to
+/* Adds the span of a value that exists from position `start` of `scope` and is used at uses[0] to
  * uses[count - 1], all of them in the scope. */
 static void live_in(const struct live *l, unsigned scope, unsigned start, const unsigned *uses,
                     unsigned count)
@@ -247,7 +247,7 @@ static void find_kinds(struct memory_map *m, unsigned flags)
     }
 }
 
-/* A loop that passes a block on to its next iteration, which allocates it again, has several. */
+/* A block escapes if a loop passes it to its next iteration, which allocates it again. */
 static void find_escapes(struct memory_map *m)
 {
     const struct outline *o = m->outline;

@@ -32,12 +32,12 @@ struct access_point {
  * one is what a loop or a branch passes on: one of several actual blocks. */
 struct memory {
     enum memory_kind kind;
-    bool foreign; /* the block of a parameter that is not unique: its contents are the caller's */
+    bool foreign; /* a parameter that is not unique: its contents belong to the caller */
     bool escapes; /* a loop passes it to its next iteration, where it is allocated anew */
     struct stm *alloc;
     unsigned scope, position; /* where it is allocated or bound */
     unsigned actual_count;    /* the actual blocks that it may be: for an actual block, itself */
-    int *actuals;
+    int *actuals;             /* their names */
     unsigned existential_count, existential_capacity; /* the existentials that may be this block */
     int *existentials;
     unsigned array_count, array_capacity; /* the arrays whose type names this memory */
@@ -60,8 +60,8 @@ struct memory_map {
 
 /* Flags for memory_map_new. */
 enum {
-    MEMORY_BY_BRANCH = 1, /* an array that one branch uses last is dead at once in the other */
-    MEMORY_ALL_OURS = 2,  /* the caller does not need its arrays after the run: for tests */
+    MEMORY_BY_BRANCH = 1, /* an array whose last use is in one branch is dead in the other */
+    MEMORY_ALL_OURS = 2,  /* tests: the caller does not need its arrays after the run */
 };
 /* The map of the fun that `o` outlines; `flags` are those above. `o` must outlive it. Free with
  * memory_map_free, which takes NULL. */
@@ -70,15 +70,16 @@ void memory_map_free(struct memory_map *m);
 /* May the memory name `e` denote the block `b`? */
 bool memory_may_be(const struct memory_map *m, int e, int b);
 
-/* Adds when the contents of one array are needed. The caller frees `spans` (spans_free). */
+/* Adds to `spans` the positions at which the contents of one array are needed. The caller frees
+ * `spans` (spans_free). */
 void memory_array_spans(const struct memory_map *m, int array, struct spans *spans);
 
-void spans_free(struct spans *s);
+void spans_free(struct spans *s); /* frees the items and empties it */
 /* Adds the positions `first` to `last`; spans that overlap become one. */
 void spans_add(struct spans *to, unsigned first, unsigned last);
-void spans_join(struct spans *to, const struct spans *from);
-/* Finds the first position from `from` on at which both are alive: *meeting is the span in which
- * they are. False if there is none. */
+void spans_join(struct spans *to, const struct spans *from); /* adds all spans of `from` */
+/* Sets *meeting to the first span, from position `from` on, in which both are alive. False if there
+ * is none. */
 bool spans_meet(const struct spans *a, const struct spans *b, unsigned from, struct span *meeting);
 /* The end of the span that contains `position`; 0 if none does. */
 unsigned spans_last(const struct spans *s, unsigned position);

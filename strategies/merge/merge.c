@@ -1,4 +1,4 @@
-/* Runs the passes of a set and looks at what each of them leaves. */
+/* Runs the passes of a set, and has the verifier check the program after each. */
 #include "merge/merge.h"
 
 #include <stdio.h>
@@ -74,8 +74,8 @@ int merge_parse(const char *text, const struct merge_set **set, unsigned *extens
         return 0;
     if (strncmp(option, ":with=", 6) != 0)
         return error_set(error, ERR_USAGE,
-                         "merge set '%s': '%s' is no option; there is one: %s:with=%s|%s", name,
-                         option + 1, name, merge_extension_name(0), merge_extension_name(1));
+                         "merge set '%s': '%s' is no option; the only option is %s:with=%s|%s",
+                         name, option + 1, name, merge_extension_name(0), merge_extension_name(1));
     return parse_extensions(option + 6, extensions, error);
 }
 

@@ -21,9 +21,9 @@ struct merge_set {
 extern const struct merge_set merge_sets[];               /* ends with a NULL name */
 const struct merge_set *merge_set_find(const char *name); /* NULL if there is none */
 
-/* Parses a set as the command line has it: "coalesce+reuse:with=views|disjoint". *set is the one
- * named before ':'; *extensions are those after `with=`, for merge_options.extensions. ERR_USAGE
- * names the nearest name and lists all. */
+/* Parses a set as the command line has it: "coalesce+reuse:with=views|disjoint". *set is the set
+ * named before ':'; *extensions are the bits of those after `with=`, for merge_options.extensions.
+ * ERR_USAGE suggests the nearest name and lists all. */
 int merge_parse(const char *text, const struct merge_set **set, unsigned *extensions,
                 struct error *error);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A loop that has run this many iterations in all is taken to go on like that. */
+/* After this many iterations of all loops together, scalars that vary in a loop become unknown. */
 enum { STEPS_MAX = 2000000 };
 
 struct walk {
@@ -57,7 +57,7 @@ static void note_bytes(struct walk *w, int memory, const struct expr *e)
 
 static void walk_body(struct walk *w, const struct body *body);
 
-/* Scalars on their way from one list of names to another, all at once. */
+/* Assigns the scalars `from` to the names `to`, all at once. */
 static void pass_scalars(struct walk *w, const int *from, const int *to, unsigned count)
 {
     struct passed {
@@ -113,7 +113,7 @@ static void walk_loop(struct walk *w, const struct stm *s)
         walk_body(w, &l->body);
         pass_scalars(w, l->body.results, l->params, l->param_count);
     }
-    if (!known || w->steps >= STEPS_MAX) { /* what varies is unknown then */
+    if (!known || w->steps >= STEPS_MAX) { /* scalars that vary become unknown */
         forget_scalars(w, l->params, l->param_count);
         if (l->counter != NO_NAME)
             forget_scalars(w, &l->counter, 1);

@@ -1,8 +1,8 @@
-/* Values of a program's scalars and sizes of its blocks for given parameters. Only the scalars are
- * computed, nothing runs.
+/* The values of a program's scalars, and the sizes of its blocks, for given parameters. Only scalars
+ * are computed; no kernel runs.
  *
- * Scalars that are read from arrays are not known, nor are scalars computed from them. A block that
- * a loop allocates with several sizes counts with the largest.
+ * A scalar that is read from an array is unknown, and so is every scalar computed from it. If a loop
+ * allocates a block with several sizes, the largest counts.
  */
 #ifndef GAMUT_MERGE_NUMBERS_H
 #define GAMUT_MERGE_NUMBERS_H
@@ -14,11 +14,11 @@ enum { UNKNOWN_BYTES = -1 };
 struct numbers {
     struct arena arena;
     int64_t *bytes;       /* by memory name: the size of the block, or UNKNOWN_BYTES */
-    union scalar *values; /* by scalar name, if known[]; in loops that of the last iteration */
+    union scalar *values; /* by scalar name, if known[]; in a loop, the last iteration's */
     bool *known;
 };
 
-/* `values`: those of the scalar parameters, by name number; NULL: none is known. Free with
+/* `values`: the scalar parameters' values, by name number; NULL: none is known. Free with
  * numbers_free, which takes NULL. */
 struct numbers *numbers_new(const struct fun *fun, const union scalar *values);
 /* The bytes of all elements of an array, or UNKNOWN_BYTES. */
@@ -29,7 +29,7 @@ void numbers_free(struct numbers *n);
  * veto, merges that raise it are refused. */
 struct bound {
     unsigned count; /* positions */
-    int64_t *live;  /* bytes alive at each; blocks of unknown size count nothing */
+    int64_t *live;  /* by position: the bytes alive; blocks of unknown size count 0 */
     int64_t *trial; /* the same after the changes of a trial */
     int64_t peak;   /* the largest of `live` */
 };
@@ -38,8 +38,9 @@ struct bound {
 void bound_open(struct bound *b, const struct memory_map *map, const struct numbers *numbers);
 void bound_close(struct bound *b);
 
-/* A trial: begin copies `live`, add changes the copy, and keep makes it the truth if its peak is no
- * higher; otherwise keep returns false and changes nothing. `bytes` may be negative. */
+/* A trial. bound_begin copies `live`. bound_add adds `bytes`, which may be negative, to the copy at
+ * all positions of `spans`. bound_keep replaces `live` by the copy if the peak is no higher;
+ * otherwise it returns false and changes nothing. */
 void bound_begin(struct bound *b);
 void bound_add(struct bound *b, const struct spans *spans, int64_t bytes);
 bool bound_keep(struct bound *b);

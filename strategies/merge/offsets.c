@@ -8,8 +8,8 @@ struct offsets {
     const struct outline *o;
     const struct memory_map *map;
     const int64_t *offset;
-    unsigned name_count; /* before any was added */
-    int *scalar;         /* by memory name, of existentials: where it begins, or NO_NAME */
+    unsigned name_count; /* the names that the fun had before offsets were added */
+    int *scalar;         /* by name of an existential block: where it begins, or NO_NAME */
 };
 
 static struct fun *fun_of(const struct offsets *p)
@@ -48,7 +48,7 @@ static int add_scalar(const struct offsets *p, const char *base, const char *suf
                         arena_printf(&p->m->program->arena, "%s_%s", base, suffix), &n);
 }
 
-/* A name with the place of what a body gives, bound at its end where it has none yet. */
+/* The name of the byte at which a body's result begins; bound at the body's end if there is none. */
 static int begin_name(const struct offsets *p, struct body *body, int memory)
 {
     struct expr *place = begin_of(p, memory);
@@ -69,7 +69,7 @@ static int begin_name(const struct offsets *p, struct body *body, int memory)
 
 /* ---- lists ---------------------------------------------------------------------------------- */
 
-/* The list with one more value in front, since the types of the arrays that follow mention it. */
+/* The list with one more value in front: the types of the arrays that follow mention it. */
 static void *prepend(const struct offsets *p, const void *list, unsigned count, const void *value,
                      size_t each)
 {

@@ -8,17 +8,17 @@
 
 enum { NO_OFFSET = -1 };
 
-/* Moves every array by the offset of its block: offset[memory], in bytes; NO_OFFSET: the block
- * stays. An existential block that may be a moved one gets a scalar, the byte at which the block
- * begins; loops and branches pass it on with the block. Memory names stay. */
+/* Moves every array by the offset of its block, offset[memory], in bytes; NO_OFFSET: the block
+ * stays. An existential block that may be a moved one gets a scalar: the byte at which the block
+ * begins. Loops and branches pass the scalar on with the block. Memory names do not change. */
 void offsets_pass_on(struct merge *m, const struct outline *o, const struct memory_map *map,
                      const int64_t *offset);
 
 /* Adds only the scalars, all of them 0, for the existential blocks that are `wanted` (by memory
- * name), so that a loop's result can later be moved. */
+ * name), so that a later pass can move a loop's result. */
 void offsets_make_variable(struct merge *m, const struct outline *o, const struct memory_map *map,
                            const bool *wanted);
-/* For a loop's variable in such a block: the statement at the end of the loop's body that says
+/* For a loop's variable in such a block: the statement at the end of the loop's body that computes
  * where the next block begins. NULL if the block always begins at the same place. */
 struct stm *offsets_next(const struct fun *fun, const struct outline *o, const struct stm *loop,
                          int param);

@@ -49,7 +49,7 @@ void outline_operands(const struct fun *fun, const struct stm *s,
 
 struct walk {
     struct outline *o;
-    unsigned position; /* of the operands being visited */
+    unsigned position; /* the position of the statement being visited */
     unsigned *fill;    /* by name: where its next use goes; NULL while counting */
 };
 

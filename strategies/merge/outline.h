@@ -14,12 +14,12 @@ struct outline_scope {
     struct body *body;
     struct stm *owner; /* the if or loop; NULL for scope 0, the fun's body */
     unsigned parent, depth;
-    unsigned begin,
-        end; /* positions: where its owner or its branch begins; where its results are */
+    unsigned begin; /* the position at which its owner, or its branch, begins */
+    unsigned end;   /* the position of its results */
 };
 
 struct outline_name {
-    struct stm *definer; /* NULL: a parameter of the fun or a loop, or a loop's counter */
+    struct stm *definer; /* NULL: a parameter of the fun or of a loop, or a loop's counter */
     struct stm *binder;  /* the loop, if it is a loop's variable or counter */
     unsigned scope;      /* where it is bound */
     unsigned position;
@@ -39,10 +39,10 @@ struct outline {
     unsigned *uses;             /* positions at which an array or memory is read, passed or given */
 };
 
-/* Numbers the statements of the fun (stm->first, ->last). The outline is valid until the fun is
- * changed. Free with outline_free. */
+/* Numbers the statements of the fun (stm->first, stm->last). The outline is valid until the fun
+ * changes. Free with outline_free. */
 struct outline *outline_new(const struct fun *fun);
-void outline_free(struct outline *o);
+void outline_free(struct outline *o); /* takes NULL */
 
 /* Is `outer` the scope `inner`, or a scope around it? */
 bool outline_encloses(const struct outline *o, unsigned outer, unsigned inner);

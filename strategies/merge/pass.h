@@ -66,7 +66,7 @@ enum merge_condition {
     X(disjoint, "the destination may be used, if the part used is proved to be another one")       \
     X(by_bytes, "the largest copies are removed first, not the topmost")
 
-/* Memories that the pass `spaces` moves to another space, only where a set names the extension. */
+/* Extensions of the pass `spaces`: it moves memories only if a set names one. X(name, sentence) */
 #define MERGE_SPACE_LIST(X)                                                                        \
     X(pinned, "arrays that the host reads element by element go to pinned host memory")            \
     X(late, "blocks whose size the device computes go to a heap on it: the host does not wait")
@@ -95,12 +95,12 @@ struct merge_event {
     enum merge_condition refused; /* why it was not done; MERGE_ALLOWED: it was done */
     struct source_position at;
     int array;          /* the array that moves; NO_NAME: the decision is about a block */
-    int from, into;     /* blocks; NO_NAME where there is none */
+    int from, into;     /* blocks, or NO_NAME */
     enum space space;   /* MERGE_MOVED: the space that the block moves to */
     const char *detail; /* more about the reason, or NULL */
 };
 
-/* How a program is to be merged. `gamut run` uses {0} where it does not know the sizes. */
+/* How a program is to be merged. `gamut run` uses {0} if it does not know the sizes. */
 struct merge_options {
     unsigned extensions; /* bits of enum merge_extension, in addition to the set's own */
     unsigned unchecked;  /* bits of enum merge_condition that are not checked: for tests only */
@@ -124,7 +124,7 @@ struct merge {
     const char *pass; /* the name of the running pass */
     unsigned event_count, event_capacity;
     struct merge_event *events;
-    bool packed; /* `plan` has made an arena: the three that follow describe it */
+    bool packed; /* `plan` has made an arena; the next three fields describe it */
     bool proven; /* no smaller arena is possible */
     int64_t arena_bytes, arena_lower_bound;
     const char *chosen; /* the method that `best` took, or NULL */
@@ -143,7 +143,7 @@ const char *merge_condition_sentence(enum merge_condition c); /* what a user rea
 
 /* The extension with this number; if there is none, the name is NULL and the sentence "". */
 const char *merge_extension_name(unsigned extension);
-const char *merge_extension_sentence(unsigned extension);
+const char *merge_extension_sentence(unsigned extension); /* the sentence of the list */
 
 /* Appends a copy of `event`, with the name of the running pass. */
 void merge_note(struct merge *m, const struct merge_event *event);

@@ -1,16 +1,15 @@
 /* Planning: all blocks whose sizes are known become parts of one, the arena.
  *
- * A block's lifetime is when it holds something that is needed (memory.h): possibly several spans,
- * and to a loop's end for what the loop reads from outside. Blocks that never hold something at the
- * same time may overlap in the arena; where each begins is for the packer to find (pack.h), once
- * with each block as unaligned as its elements allow, for the least height, and then as aligned as
- * that height allows, for the GPU's sake.
+ * A block's lifetime is the positions at which it holds something that is needed (memory.h). It may
+ * have several spans; a block that a loop reads from outside is alive to the loop's end. Blocks with
+ * disjoint lifetimes may overlap in the arena. The packer (pack.h) finds where each begins: first
+ * with each block aligned only for its elements, for the least height; then with the widest
+ * alignment that keeps this height, because GPUs prefer it.
  *
- * The program is then one for these sizes alone, which it asserts. Left out of the arena are blocks
- * whose size is not known before the program runs, those that a loop passes on while it allocates
- * them anew, of which there are several, and those that are not in device memory. Where a branch or
- * a loop gives one block or another, it also gives the offset in the arena: a scalar for each
- * existential block.
+ * The program then holds for these sizes only, and asserts them. Three kinds of block stay out of
+ * the arena: those whose size is not known before the program runs; those that a loop passes on
+ * while it allocates them anew; and those that are not in device memory. If a branch or a loop gives
+ * one block or another, it also gives the offset in the arena: a scalar for each existential block.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +25,7 @@ static const int64_t default_time_limit_ns = 1000000000;
 struct planner {
     struct analysis a;
     unsigned count;
-    int *blocks; /* that go into the arena */
+    int *blocks; /* the blocks that go into the arena */
     struct pack_buffer *buffers;
     struct pack_interval *intervals;
 };
@@ -103,7 +102,7 @@ static void choose_blocks(struct planner *p)
 
 /* ---- the arena ------------------------------------------------------------------------------ */
 
-/* As wide an alignment for all as the height allows. */
+/* Plans again with the widest alignment for all that does not raise the height. */
 static void widen(const struct planner *p, struct pack_result *result)
 {
     struct pack_buffer *wide = must_alloc((p->count + 1) * sizeof *wide);
@@ -155,7 +154,7 @@ static struct stm *new_statement(struct planner *p, enum stm_kind kind, int out)
     return s;
 }
 
-/* The program holds for these sizes only. */
+/* Asserts the sizes: the program holds for these only. */
 static void assert_sizes(struct planner *p)
 {
     struct fun *fun = p->a.m->fun;

@@ -10,7 +10,7 @@
  *
  *   R7  the class is not the caller's (a unique parameter's block may be taken, never resized)
  *   R6  the new block is one block at a time: no loop passes it on while allocating the next
- *   R1  it is never alive while something in the class is, except that
+ *   R1  it is never alive at the same time as the class, except that
  *         - a kernel may write an array where it reads one that dies there, if every thread reads
  *           only the elements that it writes, before it does (R2), and nothing of it is read later,
  *           in this iteration or the next (R3)
@@ -34,18 +34,18 @@
 #include "merge/list.h"
 
 struct block_class {
-    int block; /* whose allocation all use */
+    int block; /* the block whose allocation all members use */
     struct spans spans;
     struct expr *bytes;
     bool resized;
-    int64_t known_bytes; /* or UNKNOWN_BYTES */
+    int64_t known_bytes; /* the value of `bytes`, or UNKNOWN_BYTES */
     unsigned member_count, member_capacity;
     int *members; /* `block` is the first */
 };
 
 struct reuser {
     struct analysis a;
-    int *into; /* by memory name */
+    int *into; /* by memory name: the block of its class */
     struct block_class *classes;
     unsigned class_count;
     const char *detail;
@@ -64,19 +64,20 @@ static struct expr *bytes_of(const struct reuser *r, int block)
 
 /* ---- meetings: positions at which both hold something --------------------------------------- */
 
-/* Where a block and a class of blocks are both alive: which of it does no harm.
+/* The cases in which a block and a class of blocks may both be alive at a position.
  *
  *   1. A kernel writes its result over what it reads: each thread reads only the elements that it
  *      writes, before it does (analysis_in_place).
- *   2. A thread's own arrays, one after the other (analysis_private).
+ *   2. A thread uses its own arrays one after the other (analysis_private).
  *   3. A loop over rows that reads row i of the one before it writes row i of the other.
- *   4. What both may hold by way of a loop is not in both: a loop that begins with the one and goes
- *      on with the other has one value at a time. Then arrays are compared one by one.
- * In each case what is overwritten must not be needed any more, by any later iteration either: its
+ *   4. A loop that begins with the one and continues with the other holds its value in one of them
+ *      at a time. Then arrays are compared one by one.
+ *
+ * In each case the overwritten values must not be needed later, nor in any later iteration: their
  * span ends there.
  */
 
-/* Is array, or may it be, in a block of the class? */
+/* May the array be in a block of the class? */
 static bool in_class(const struct reuser *r, const struct block_class *k, int array)
 {
     const struct name *n = reuse_name(r, array);
@@ -155,7 +156,7 @@ static enum merge_condition check_kernel(struct reuser *r, const struct block_cl
     return refused;
 }
 
-/* Is what is overwritten by position `end` needed after it? */
+/* Are the values that are overwritten by position `end` needed after it? */
 static bool needed_later(const struct reuser *r, const struct block_class *k,
                          const struct span *meeting, unsigned end)
 {
@@ -179,7 +180,8 @@ static bool is_row_major(const struct name *array)
     return array->index.offset == NULL && array->rank > 0;
 }
 
-/* Looks at the accesses to one block within the loop: all by rows, all reads (or all writes). */
+/* Do all accesses to the block in the loop take rows, and are all of them of this kind? Sets the
+ * first and last position, and an array accessed. */
 static bool accesses_by_row(const struct reuser *r, int block, const struct stm *loop,
                             enum stm_kind kind, unsigned *first, unsigned *last, int *array)
 {
@@ -245,8 +247,8 @@ static void list_arrays(const struct reuser *r, int block, struct array_list *li
     }
 }
 
-/* Two arrays are alive at one position: the loop at which one becomes the other, or a kernel that
- * makes one of them where it reads the other. */
+/* May two arrays both be alive at `position`? Yes at a loop in which one becomes the other, and at a
+ * kernel that makes one of them where it reads the other. */
 static bool pair_allowed(struct reuser *r, int a, int b, unsigned position)
 {
     const struct stm *s = r->a.o->at[position];
@@ -365,7 +367,7 @@ static enum merge_condition class_fits(struct reuser *r, const struct block_clas
     return MERGE_ALLOWED;
 }
 
-/* What is alive when, with the block in the class. Kept if it is asked for and pays. */
+/* The veto: tries the bytes alive with the block in the class. */
 static bool reuse_pays(struct reuser *r, const struct block_class *k, int block)
 {
     int64_t own = r->a.numbers->bytes[block], bytes = k->known_bytes;
@@ -415,7 +417,7 @@ static void join_class(struct reuser *r, struct block_class *k, int block, bool 
         k->known_bytes = bytes;
 }
 
-/* Why a block stays alone is the reason that came nearest to fitting. */
+/* How near a class was to fitting, by the condition that refused it. */
 static unsigned nearness(enum merge_condition c)
 {
     switch (c) {
@@ -443,10 +445,10 @@ static int64_t reuse_cost(const struct reuser *r, const struct block_class *k, i
     return bytes > k->known_bytes ? (bytes - k->known_bytes) * 2 : k->known_bytes - bytes;
 }
 
-/* Why a block joins no class: the reason that came nearest to fitting, and that class's block. */
+/* The reason that a block joins no class: that of the class which came nearest to fitting. */
 struct near_miss {
     enum merge_condition refused;
-    int block; /* NO_NAME: no class was looked at */
+    int block; /* the block of that class; NO_NAME: no class was tried */
     const char *detail;
 };
 

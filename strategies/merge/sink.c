@@ -1,7 +1,7 @@
 /* Sinking: every allocation goes down to just before the first statement that uses its block.
  *
- * Hoisting takes allocations up, so that what is made early can be made in them. Where nothing came
- * of it a block would be held for longer than before; this takes it back. (Today's Futhark lowers
+ * Hoisting moves allocations up, so that arrays made early can be made in them. If none was, the
+ * block would be held for longer than before; sinking undoes that. (Today's Futhark lowers
  * allocations again after its merging for the same reason.)
  */
 #include "merge/list.h"
@@ -11,7 +11,7 @@ struct sinker {
     const struct fun *fun;
     const struct outline *o;
     unsigned *first_use; /* by memory name: the position of the first statement that mentions it */
-    struct stm **waiting, ***waiting_end; /* by position: lists of allocations to come before it */
+    struct stm **waiting, ***waiting_end; /* by position: the allocations that go before it */
 };
 
 #define UNUSED (~0u)
@@ -38,8 +38,8 @@ static void find_uses(struct sinker *k)
     }
 }
 
-/* Takes the allocations out of a body; they wait at the position of the statement to come before.
- * What nothing uses is left out. */
+/* Takes the allocations out of a body. Each waits at the position of the statement that it will
+ * precede. Unused allocations are dropped. */
 static void sink_collect(struct sinker *k, unsigned scope)
 {
     for (struct stm **link = &k->o->scopes[scope].body->first; *link;) {

@@ -2,7 +2,7 @@
  * `with=` asks for that.
  *
  *   pinned  A program that asks the device whether to go on reads an element of an array: it waits,
- *           and a copy brings some bytes. If the array lies in pinned memory of the host, into
+ *           and then copies some bytes. If the array lies in pinned memory of the host, into
  *           which the device writes, the value is there after the wait, and the host loads it.
  *           Kernels reach such memory across a bus, so only small blocks are worth moving.
  *   late    A program reads an element back because the size of an allocation is a multiple of it.
@@ -31,30 +31,30 @@
  *   P6  a kernel that uses the arrays makes no others. Once a heap is full such kernels do
  *       nothing, and other kernels would read results that were not made
  *
- * The answers stay right whatever moves: a statement that needs a value waits for it.
+ * The results are right whatever moves: a statement that needs a value waits for it.
  *
- * `spaces` is the last pass of every set: blocks that the passes before have merged move together,
- * or stay together. An array that the host reads would then nearly always stay, because `reuse` or
- * `plan` has put it into a large block. So `spaces_early` runs before these and moves what may
- * move; they leave such blocks alone (R8). It runs after `coalesce`, which removes the copies that
- * it can first.
+ * `spaces` is the last pass of every set: blocks that earlier passes have merged move together or
+ * stay together. Alone, it would nearly always leave an array that the host reads where it is,
+ * because `reuse` or `plan` has put it into a large block. So `spaces_early` runs before these two;
+ * they leave moved blocks alone (R8). It runs after `coalesce`, which can then remove all the copies
+ * that it could without extensions.
  */
 #include <stdlib.h>
 
 #include "merge/analysis.h"
 #include "merge/list.h"
 
-enum { PINNED_BYTES_MAX = 4096 }; /* a page: answers to questions, not data */
+enum { PINNED_BYTES_MAX = 4096 }; /* a page: room for flags and counters, not for data */
 
 struct mover {
     struct analysis a;
     const struct fun *fun;
     int *set;             /* by memory name: another one of its move set, or itself; a forest */
-    bool early;           /* `spaces` will look once more at blocks that stay: they are not noted */
+    bool early;           /* blocks that stay are not noted: `spaces` tries them again */
     struct expr *largest; /* PINNED_BYTES_MAX */
     /* By scalar: the element read that it is a linear function of, NO_NAME or NOT_LINEAR. */
     int *read_of;
-    bool *wants; /* by move set: some block's size depends on an element read */
+    bool *wants; /* by move set: the size of some block depends on an element read */
     bool *moves; /* by move set: it goes to the heap */
 };
 
@@ -103,7 +103,7 @@ static void note_move(struct mover *p, int block, enum space space, enum merge_c
 
 /* ---- pinned: what may move ------------------------------------------------------------------ */
 
-/* Why a block cannot move, whatever the others do. */
+/* The reason that a block cannot move, whatever the other blocks do; or MERGE_ALLOWED. */
 static enum merge_condition pinned_refuses(struct mover *p, int block)
 {
     const struct memory *of = &p->a.map->of[block];
@@ -177,7 +177,7 @@ static void move_read_by_host(struct mover *p)
 
 /* ---- late: what follows from what is read --------------------------------------------------- */
 
-enum { NOT_LINEAR = -2 }; /* it depends on one in another way, or on several */
+enum { NOT_LINEAR = -2 }; /* it depends on an element in another way, or on several */
 
 /* The element read that an expression is a linear function of; NO_NAME: it depends on none. */
 static int read_in(const struct mover *p, const struct expr *e)
@@ -200,7 +200,7 @@ static int read_in(const struct mover *p, const struct expr *e)
     return NOT_LINEAR;
 }
 
-/* Does the expression depend on this element, in whatever way? */
+/* Does the expression depend on this element in any way? */
 static bool depends(const struct mover *p, const struct expr *e, int read)
 {
     if (!e || e->op == EXPR_CONSTANT)
@@ -228,8 +228,8 @@ static void find_reads(struct mover *p)
     }
 }
 
-/* The number that an expression is a multiple of, beside what it takes from the device: the product
- * of its constants. 0: it is no plain product. Scalars are looked through. */
+/* The product of the constants in a plain product, whose other factors count 1. 0: the expression is
+ * no plain product. Follows scalars that depend on an element to their definitions. */
 static int64_t factor(const struct mover *p, const struct expr *e)
 {
     if (e->op == EXPR_CONSTANT)
@@ -282,7 +282,7 @@ static bool is_wanted(const struct mover *p, int memory)
     return memory != NO_NAME && p->wants[set_of(p, memory)];
 }
 
-/* May sizes stay unknown while the array is bound? */
+/* Must the element be known when the array is bound? */
 static bool type_needs(const struct mover *p, int array, int read)
 {
     const struct name *n = moved_name(p, array);
@@ -388,7 +388,7 @@ static bool pays(const struct mover *p, int read)
 
 /* ---- why a move set stays ------------------------------------------------------------------- */
 
-/* A block, or NO_NAME for all of them, and the reason. */
+/* The reason that a move set stays. `block` is the cause; NO_NAME: all of its blocks. */
 struct obstacle {
     enum merge_condition condition;
     int block;
@@ -516,7 +516,7 @@ static void move_late(struct mover *p, int set)
             p->a.m->fun->names[n].space = SPACE_HEAP;
 }
 
-/* The elements that sizes of blocks in the heap are multiples of. */
+/* Makes `late` the elements that give the sizes of blocks in the heap. */
 static void make_late(struct mover *p)
 {
     for (unsigned b = 0; b < p->a.map->block_count; b++) {
