@@ -14,7 +14,7 @@ set mytics 10
 marks = ""
 do for [i = 1:places] { marks = marks . sprintf('%s"%s" %d', i > 1 ? ", " : "", word(spins, i), i - 1) }
 eval "set xtics (" . marks . ") nomirror font ',9'"
-heading = "time of a frame against the work that it queues (dashed: what is claimed)"
+heading = "time of a frame against the work that it queues (dashed: as claimed)"
 
 stats data using 2 name "FRAME" nooutput
 set yrange [10 ** floor(log10(FRAME_min)) : 2 * FRAME_max]

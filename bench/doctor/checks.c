@@ -471,7 +471,7 @@ static void check_compiler(const struct doctor_facts *facts, struct doctor_row *
 static void check_revision(const struct doctor_facts *facts, struct doctor_row *row)
 {
     if (!*facts->git_rev || strcmp(facts->git_rev, "unknown") == 0)
-        found(row, DOCTOR_WARN, "build in a clone, so that results say what made them",
+        found(row, DOCTOR_WARN, "build in a git clone: results then name their revision",
               "unknown: built outside of git");
     else if (facts->git_dirty > 0)
         found(row, DOCTOR_WARN, "commit before measuring anything that you want to keep",

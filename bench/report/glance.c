@@ -103,7 +103,7 @@ static double mean_over_bound(const struct matrix *m, size_t column, size_t *cas
     return *cases ? exp(sum / (double)*cases) : NAN;
 }
 
-/* The mean of a column as `summary` has it; NULL where there is only one row. */
+/* The mean of a column, from `summary`; NULL if there is only one row. */
 static const json_t *mean_speedup(const struct matrix *m, size_t column)
 {
     return m->has_mean ? matrix_cell(m, matrix_row_count(m), column) : NULL;

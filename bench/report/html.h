@@ -1,4 +1,4 @@
-/* Writing HTML so that nothing in a result file can act as markup. */
+/* Writes HTML in which nothing from a result file can act as markup. */
 #ifndef GAMUT_REPORT_HTML_H
 #define GAMUT_REPORT_HTML_H
 

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* What one picture of a chart shows: a device, or a strategy or a dataset of a workload on a
+/* The scope of one picture of a chart: a device, or a strategy or a dataset of a workload on a
  * device. */
 enum chart_scope { CHART_OF_DEVICE, CHART_OF_STRATEGY, CHART_OF_WORKLOAD };
 

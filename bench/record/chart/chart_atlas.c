@@ -121,8 +121,8 @@ const struct chart chart_atlas = {
 
 /* ---- cost: alloc, first use and free added up, on an idle device -----------------------------
  *
- * A block a method: bytes and ns, medians of the atlas added up. The last block is what copying as
- * many bytes within the device takes, the least that a program which allocates them does with them.
+ * A block a method: bytes and ns, medians of the atlas added up. The last block is the time of a
+ * copy of as many bytes within the device: a program does at least that with memory it allocates.
  */
 
 /* The median at a size; NaN where it was not measured at this size. 0 where the method has no such

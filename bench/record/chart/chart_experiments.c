@@ -95,7 +95,7 @@ static void print_medians(const json_t *row, const char *const metrics[], size_t
 /* ---- stall: time of a frame against the work that is queued in it ----------------------------
  *
  * A panel for each amount of the host's own work. For each panel and each series a block: the
- * number of the queued work on the axis, time of the frame, and what is claimed of it. */
+ * number of the queued work on the axis, time of the frame, and the claimed time. */
 
 /* "pool readback", or "heap" where no strategy takes part: the colour is the strategy's. */
 static const struct name_of stall_series = {"strategy", "method"};
@@ -180,13 +180,13 @@ static int stall_write(const struct chart *chart, const struct chart_subject *of
 
 const struct chart chart_stall = {
     .name = "stall",
-    .help = "frame time with a read-back and with a heap on the device, and what is claimed of it",
+    .help = "frame time with a read-back and with a heap on the device, and the claimed times",
     .scope = CHART_OF_DEVICE,
     .write = stall_write,
     .detail = &(const struct shown){"stall", ""},
 };
 
-/* ---- isosurface: what each method of getting memory takes and holds --------------------------
+/* ---- isosurface: time and bytes of each method of getting memory -----------------------------
  *
  * A line a row of the experiment: its number and name; time of a frame, host time blocked in it,
  * bytes reserved and used (NaN where unknown); the first three as texts; and the status if it is
@@ -247,7 +247,8 @@ const struct chart chart_isosurface = {
 /* ---- overflow: how often a pool is too small against its size --------------------------------
  *
  * A panel for each number of chunks that share the pool, a block a panel: percent of the mean
- * demand, then the chance measured, of sizes drawn one by one, of separate buffers, and claimed. */
+ * demand, then the chance of an overflow: measured, with sizes drawn one by one, with separate
+ * buffers, and as claimed. */
 
 static const struct name_of overflow_chunks = {"chunks", NULL};
 
@@ -278,7 +279,7 @@ static int overflow_write(const struct chart *chart, const struct chart_subject 
 
 const struct chart chart_overflow = {
     .name = "overflow",
-    .help = "how often a shared pool is too small against its size, and what is claimed",
+    .help = "how often a shared pool is too small against its size, measured and as claimed",
     .scope = CHART_OF_DEVICE,
     .write = overflow_write,
     .detail = &(const struct shown){"overflow", ""},

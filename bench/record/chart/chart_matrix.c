@@ -133,7 +133,7 @@ const struct chart chart_peak_memory = {
     .detail = &peak_memory_bars,
 };
 
-/* ---- peak_reduction: what merging takes off the peak of the bytes that a program asks for ----
+/* ---- peak_reduction: how much merging reduces the peak of requested bytes --------------------
  *
  * A column is a merge set (and release policy). Its numbers are over the program as written, freed
  * at last use. Every strategy gets the same requests, so one strategy's case stands for all.
@@ -292,7 +292,7 @@ const struct chart chart_merging = {
 
 /* ---- matrix and matrix_memory: every cell over raw -------------------------------------------
  *
- * What raw is here is what speedup_over_raw names as its baseline. Block 0: row and label; block 1:
+ * Raw is the case that speedup_over_raw names as its baseline. Block 0: row and label; block 1:
  * column and label; block 2, a line a cell: row, column, value, status. */
 
 /* A picture with more cells a side than this cannot be read. */

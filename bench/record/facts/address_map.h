@@ -1,5 +1,5 @@
-/* Where the blocks of a run lie, how long they live, and which arrays lie in them; in bounded
- * memory.
+/* Records where the blocks of a run lie, how long they live, and which arrays lie in them, in
+ * bounded memory.
  *
  * The map keeps the largest blocks (of equally large ones the first), and the first arrays of the
  * blocks that it keeps. It counts what it leaves out. Steps number the events of the run (requests,

@@ -120,7 +120,7 @@ static double fit_line(const struct atlas_point *const *points, size_t begin, si
     }
     double determinant = s2 * sxx - sx * sx;
     double a = (s1 * sxx - sx * sxy) / determinant, b = (s2 * sxy - sx * s1) / determinant;
-    if (!(b > 0)) /* also where the determinant is lost in rounding */
+    if (!(b > 0)) /* also if the determinant is lost in rounding */
         a = s1 / s2, b = 0;
     else if (a < 0)
         a = 0, b = sxy / sxx;

@@ -42,8 +42,8 @@ struct atlas_point {
     char skipped[256]; /* why there is no sample, or no more; "" if all were taken */
 };
 
-/* What a call of this size waits for: its median times on an idle device, with `spin_ns` of work in
- * the call's own queue, and with that work in another queue alone. NaN: not measured. */
+/* Shows what a call of this size waits for, by its median times: on an idle device, with `spin_ns`
+ * of work in the call's own queue, and with that work in another queue alone. NaN: not measured. */
 struct atlas_probe {
     uint64_t bytes;
     double idle_ns, own_queue_ns, other_queue_ns, spin_ns;

@@ -68,8 +68,8 @@ json_t *context_env(void)
     return env;
 }
 
-/* The text after `key` and what separates it, on the first line of the file that starts with key;
- * the whole first line for key "". False where there is none. */
+/* Copies the text after `key` and its separator from the first line of the file that starts with
+ * key; for key "" the whole first line. False if there is no such line. */
 static bool read_fact(const char *path, const char *key, char *out, size_t size)
 {
     char line[512];
@@ -96,7 +96,7 @@ static bool read_fact(const char *path, const char *key, char *out, size_t size)
     return found;
 }
 
-/* Leaves `out` empty where the file or the fact is not there. */
+/* Leaves `out` empty if the file or the fact is missing. */
 static void read_text(const char *root, const char *path, const char *key, char *out, size_t size)
 {
     char full[512];
@@ -105,7 +105,7 @@ static void read_text(const char *root, const char *path, const char *key, char 
         out[0] = 0;
 }
 
-/* -1 where there is no number. */
+/* -1 if there is no number. */
 static int64_t read_count(const char *root, const char *path, const char *key)
 {
     char text[512];

@@ -134,8 +134,8 @@ void result_free(struct result *result)
     result->root = NULL;
 }
 
-/* Cases stand in the order of their keys, so that files of one run are the same line by line
- * however the rounds were shuffled: what others are compared with comes first, the rest by name. */
+/* Cases are in the order of their keys: files of the same run agree line by line, however the
+ * rounds were shuffled. The baseline of other cases comes first, the rest by name. */
 static int compare_names(const char *a, const char *b, const char *first)
 {
     int a_is_later = strcmp(a, first) != 0, b_is_later = strcmp(b, first) != 0;
@@ -506,8 +506,8 @@ static int newest_first(const void *a, const void *b)
     return -strcmp(base_name(*(char *const *)a), base_name(*(char *const *)b));
 }
 
-/* Most result files lack the member, and have many megabytes of samples: each member of the root
- * begins a line, so that this one is found without reading the rest as JSON. */
+/* Most result files lack the member, and have many megabytes of samples. Each member of the root
+ * begins a line, so this one is found without reading the rest as JSON. */
 static json_t *load_with(const char *path, const char *member)
 {
     struct text text = {0}, line = {0};
