@@ -1,5 +1,5 @@
-/* The bench: kernels, one text a language; commands and what they cost, all under the method
- * "command"; cells.
+/* The bench: kernels (a text for each language), cells, and the commands, whose costs are curves of
+ * the method "command":
  *
  *   launch           host time of launching an empty kernel into a queue that is not full
  *   launch_16        the same for a kernel of 8 memories and 8 numbers, all changed
@@ -8,10 +8,10 @@
  *   sync             host time of waiting for a device that is idle
  *   mark             host time of a mark
  *   mark_device      device time that marks around an empty kernel add to it
- *   copy, fill       device time, by size; *_call: host time of asking for one of 4 KiB
+ *   copy, fill       device time, by size; *_call: host time of enqueuing one of 4 KiB
  *   read, write      host time, blocking, to and from pageable memory, by size
  *
- * Device times are taken behind a spinning kernel, so that the device never waits for the host.
+ * Device times are taken after a spinning kernel, so that the device never waits for the host.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ int bench_sync(struct bench *b, struct error *error)
     return b->ops->sync(b->device, error);
 }
 
-/* ---- what is put in the way ---- */
+/* ---- obstacles ---- */
 
 static int put_in_the_way(struct bench *b, struct error *error)
 {
@@ -186,8 +186,8 @@ static int time_spin(struct bench *b, int64_t iterations, uint64_t *ns, struct e
     return code;
 }
 
-/* More iterations until they take longer than what launching them costs; then the least of a few,
- * because clocks go up under load and anything else only makes it slower. */
+/* Raises the iterations until they take much longer than their launch. Then takes the least of a
+ * few times, because clocks go up under load and any disturbance makes a try slower. */
 static int bench_calibrate(struct bench *b, struct error *error)
 {
     enum { TRIES = 5, LONG_NS = 4000000 };
@@ -306,10 +306,10 @@ typedef int command_call(struct bench *b, uint64_t bytes, unsigned turn, struct 
 struct command {
     const char *name;
     command_call *call;
-    unsigned calls; /* that are timed on the host in one visit, each for itself; 0: on the device */
+    unsigned calls; /* number of calls in a visit, timed one by one on the host; 0: device time */
     bool has_size;
     bool reads_host; /* sizes up to host_bytes, else up to moved_bytes */
-    /* Another way to make a sample, or NULL. */
+    /* Takes a sample in the command's own way, or NULL. */
     int (*run)(struct bench *b, struct cell *cell, struct error *error);
 };
 
@@ -384,7 +384,7 @@ static int call_write(struct bench *b, uint64_t bytes, unsigned turn, struct err
     return b->ops->write(b->device, b->moved[0], 0, b->host, bytes, error);
 }
 
-/* Behind an obstacle a call is timed once, because each would put up an obstacle of its own. */
+/* With an obstacle a call is timed once, because each would need an obstacle of its own. */
 static int time_calls(struct bench *b, struct cell *cell, command_call *call, unsigned calls,
                       struct error *error)
 {

@@ -28,7 +28,7 @@ static void file_cell(struct bench *b, const struct cell *cell)
     for (size_t call = 0; call < CELL_CALLS && cell->calls[call]; call++) {
         struct atlas_point point = cell_point(cell, call);
         if (point.sample_count == 0 && (!*cell->skipped || call > 0))
-            continue; /* a size that was left out is said once, of its first call */
+            continue; /* the reason why a size is left out stands at its first call only */
         snprintf(point.skipped, sizeof point.skipped, "%s", cell->skipped);
         struct atlas_curve *curve = atlas_curve_of(b->atlas, cell->method, cell->calls[call]);
         file_point(curve, &point);
@@ -42,7 +42,7 @@ static void atlas_say(struct bench *b, const char *doing, bool with_atlas)
         b->listener(b->context, doing, with_atlas ? b->atlas : NULL);
 }
 
-/* ---- what methods and commands cost, by size: cells, visited in rounds ----------------------- */
+/* ---- the costs of methods and commands, by size: cells, visited in rounds -------------------- */
 
 enum {
     SMALLEST_BYTES = 256,
@@ -51,9 +51,9 @@ enum {
 };
 
 struct effort {
-    uint64_t budget_ns;   /* time of all cells; a cell gets `least` visits also if it costs more */
-    uint64_t limit_ns;    /* no visit begins after that */
-    unsigned least, most; /* visits of a cell */
+    uint64_t budget_ns;   /* time for all cells; a cell gets `least` visits even beyond it */
+    uint64_t limit_ns;    /* no visit begins after this time */
+    unsigned least, most; /* limits for the visits of a cell */
 };
 
 static struct effort effort_of(const struct bench *b)
@@ -144,7 +144,7 @@ static void add_commands(const struct bench *b, const struct effort *effort, str
     }
 }
 
-/* How often the points so far are reported: an interruption loses no more than this. */
+/* Interval between reports of the points so far: an interruption loses no more than this. */
 static const uint64_t snapshot_ns = 1000000000;
 
 /* Whether a memory of the cell's size is free on the device; if not, cell->skipped says so. On a
@@ -161,7 +161,7 @@ static bool cell_fits(const struct bench *b, struct cell *cell)
     return false;
 }
 
-/* Any failure but ERR_DEVICE_LOST becomes cell->skipped. */
+/* Runs one cycle of the cell. Any failure but ERR_DEVICE_LOST becomes cell->skipped. */
 static int cell_visit(struct bench *b, struct cell *cell, struct error *error)
 {
     if (cell->subject && strcmp(cell->method, "command") != 0 && !cell_fits(b, cell))
@@ -187,8 +187,8 @@ static void shuffle_cells(struct random *random, size_t *order, size_t count)
     }
 }
 
-/* A cell may cost more than its share until it has its least samples, but not a twentieth of all
- * time: so the largest sizes of a slow device have fewer. */
+/* Until it has its least samples a cell may cost more than its share, but no more than a twentieth
+ * of all time: so the largest sizes of a slow device have fewer samples. */
 static bool wants_more(const struct cell *cell, const struct effort *effort, uint64_t share_ns)
 {
     if (*cell->skipped || cell->visits >= effort->most)
@@ -266,7 +266,7 @@ static int measure_sizes(struct bench *b, const struct open_method *methods, siz
     for (size_t i = 0; i < method_count; i++)
         add_method(b, &methods[i], &effort, &cells);
     add_commands(b, &effort, &cells);
-    /* The atlas has its curves in this order, not in that of their first samples. */
+    /* Creates the curves in this order, instead of that of their first samples. */
     for (size_t i = 0; i < cells.count; i++)
         for (size_t call = 0; call < CELL_CALLS && cells.cell[i].calls[call]; call++)
             atlas_curve_of(b->atlas, cells.cell[i].method, cells.cell[i].calls[call]);
@@ -277,7 +277,7 @@ static int measure_sizes(struct bench *b, const struct open_method *methods, siz
     for (size_t i = 0; i < cells.count; i++) {
         struct cell *cell = &cells.cell[i];
         if (cell->visits == 0 && !*cell->skipped)
-            snprintf(cell->skipped, sizeof cell->skipped, "the time was over before");
+            snprintf(cell->skipped, sizeof cell->skipped, "no time was left for it");
     }
     file_all(b, &cells);
     for (size_t i = 0; i < cells.count; i++)
@@ -309,7 +309,7 @@ static void put_obstacle(struct bench *b, enum condition condition, uint64_t spi
     b->obstacle_error.code = 0;
 }
 
-/* Takes the obstacle away. An error in putting it there becomes the error. */
+/* Removes the obstacle. If placing it failed, that becomes the error. */
 static int clear_obstacle(struct bench *b, int code, struct error *error)
 {
     b->obstacle.stands = false;
@@ -370,8 +370,7 @@ static int visit_at(struct bench *b, enum condition condition, uint64_t spin_ns,
     return clear_obstacle(b, cell->run(b, cell, error), error);
 }
 
-/* How long the kernel takes, waiting for it included, because that is what a call that waits
- * sees. */
+/* The time of the kernel with the wait for it, because a call that waits sees both. */
 static int spin_time(struct bench *b, uint64_t asked_ns, double *ns, struct error *error)
 {
     struct cell cell = {.calls = {"spin"}};
@@ -404,7 +403,8 @@ static void file_probes(struct bench *b, const struct cell cells[CONDITIONS], do
     }
 }
 
-/* ERR_DEVICE_LOST alone is an error: a size that the method refuses has no probe. */
+/* Probes the calls of a cell. Only ERR_DEVICE_LOST is an error: a size that the method refuses has
+ * no probe. */
 static int probe_cell(struct bench *b, const struct cell *model, struct error *error)
 {
     const unsigned tries = b->options->quick ? 3 : TRIES_MAX;
@@ -420,7 +420,7 @@ static int probe_cell(struct bench *b, const struct cell *model, struct error *e
         cells[c] = *model;
         cell_open(&cells[c], tries + 1);
     }
-    code = visit_at(b, IDLE, 0, &cells[IDLE], &why); /* the first one is not like the rest */
+    code = visit_at(b, IDLE, 0, &cells[IDLE], &why); /* the first visit differs from the rest */
     double longest_ns = 0;
     for (size_t call = 0; !code && call < CELL_CALLS && model->calls[call]; call++)
         longest_ns = fmax(longest_ns, cell_median(&cells[IDLE], call));
@@ -431,8 +431,8 @@ static int probe_cell(struct bench *b, const struct cell *model, struct error *e
     if (!code && !is_too_long)
         code = spin_time(b, spin_ns, &real_spin_ns, &why);
     for (unsigned i = 0; i < tries * CONDITIONS && !code && !is_too_long; i++) {
-        enum condition condition =
-            (enum condition)((i + i / CONDITIONS) % CONDITIONS); /* each is first in turn */
+        /* Each condition is the first in some tries. */
+        enum condition condition = (enum condition)((i + i / CONDITIONS) % CONDITIONS);
         code = visit_at(b, condition, spin_ns, &cells[condition], &why);
     }
     if (!code && !is_too_long)
@@ -442,7 +442,8 @@ static int probe_cell(struct bench *b, const struct cell *model, struct error *e
     return code == ERR_DEVICE_LOST ? error_set(error, code, "%s", why.text) : 0;
 }
 
-/* Commands that return before they are done, or should: what moves memory, and launches. */
+/* Probes the commands that return, or should return, before they are done: those that move memory,
+ * and launches. */
 static bool is_worth_a_probe(const char *command)
 {
     static const char *const names[] = {"launch", "mark",  "copy_call", "fill_call",
@@ -490,7 +491,7 @@ static int measure_waits(struct bench *b, const struct open_method *methods, siz
     return code;
 }
 
-/* ---- what an allocation costs while many others are alive ------------------------------------ */
+/* ---- the cost of an allocation while many others are live ------------------------------------ */
 
 enum { SMALL_BYTES = 4096, PAIRS = 50 };
 
@@ -504,7 +505,7 @@ struct crowd {
     size_t count, capacity;
     struct method_block *blocks;
     uint64_t until_ns;
-    char why_fewer[200]; /* "" or why it stopped growing */
+    char why_fewer[200]; /* the reason why it stopped growing, or "" */
 };
 
 /* Allocates until there are `wanted` blocks, the time is over, or the device refuses. */
@@ -572,7 +573,7 @@ static int measure_at(struct crowd *c, size_t wanted, struct error *error)
     return code == ERR_DEVICE_LOST ? error_set(error, code, "%s", why.text) : 0;
 }
 
-/* Gives up where freeing takes too long: the process ends soon, and its memory with it. */
+/* Gives up if freeing takes too long: the process ends soon, which frees its memory. */
 static int crowd_disperse(struct crowd *c, struct error *error)
 {
     const uint64_t began = clock_ns();

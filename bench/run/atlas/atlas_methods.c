@@ -2,8 +2,7 @@
  *
  * A cycle is: alloc, first use, second use, free, alloc again at once (realloc), its first use
  * (reuse), a use, free while that is still queued (free_used), wait (free_sync). A use writes one
- * word to every page and waits, so that it costs what making the pages usable costs and little
- * else.
+ * word to every page and waits, so its time is that of making the pages usable and little else.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,7 +285,7 @@ enum {
     METHOD_REALLOC,
     METHOD_REUSE,
     METHOD_FREE_SYNC,
-    METHOD_FREE_USED, /* of methods that allow it */
+    METHOD_FREE_USED, /* only for methods with free_while_used */
     METHOD_CALLS,
 };
 
@@ -310,7 +309,7 @@ static void take_steps(struct cell *cell, const struct method_step *steps,
                 cell_take(cell, call, block->step_ns[step]);
 }
 
-/* Alloc, two uses and a free on an idle device. */
+/* Times alloc, two uses and free on an idle device. */
 static int first_life(struct bench *b, struct cell *cell, struct error *error)
 {
     const struct open_method *o = cell->subject;
@@ -336,8 +335,8 @@ static int first_life(struct bench *b, struct cell *cell, struct error *error)
     return 0;
 }
 
-/* Alloc right after that free, as in a program that repeats itself, its first use, and a free
- * behind another one. */
+/* Times an alloc right after that free, as in a program that repeats itself, its first use, and a
+ * free while a further use is queued. */
 static int second_life(struct bench *b, struct cell *cell, struct error *error)
 {
     const struct open_method *o = cell->subject;

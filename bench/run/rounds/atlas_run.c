@@ -5,8 +5,8 @@
 #include "base/tree.h"
 #include "run/rounds/process.h"
 
-/* A driver that sends nothing for this long hangs: single calls take seconds at most, a first one
- * may compile for a minute. */
+/* A worker that sends nothing for this long hangs in its driver: single calls take seconds at most,
+ * a first one may compile for a minute. */
 static const uint64_t atlas_silence_ns = 180000000000;
 
 /* ---- the parent's side ----------------------------------------------------------------------- */

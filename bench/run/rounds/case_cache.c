@@ -39,7 +39,7 @@ struct case_cache {
     struct prepared *prepared; /* the last used first */
 };
 
-/* All inputs together stay below this; those of the current case are kept in any case. */
+/* Limit of all inputs together; the current case's are kept even if they are larger. */
 static const size_t cached_input_bytes = (size_t)2 << 30;
 
 struct case_cache *case_cache_open(struct device *device)
@@ -51,7 +51,7 @@ struct case_cache *case_cache_open(struct device *device)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* Adds the source line that a compiler's message names: not all compilers show it. */
+/* Adds the source line that a compiler's message names, since not all compilers show it. */
 static void add_body_line(const struct program *program, struct error *error)
 {
     char mark[256];
@@ -69,7 +69,7 @@ static void add_body_line(const struct program *program, struct error *error)
     }
 }
 
-/* Builds out->kernels, which are generated. */
+/* Compiles out->kernels, which are generated already. */
 static void build_kernels(struct case_cache *k, const struct program *program,
                           const struct builtin *builtin, struct cached_kernels *out)
 {
@@ -128,7 +128,7 @@ static const struct cached_kernels *build_merged(struct case_cache *k, const str
     return &b->kernels;
 }
 
-/* Whether an array's memory is in a device heap after merging only, or before it only. */
+/* Whether merging has moved an array into a device heap, or out of it. */
 static bool moves_to_heap(const struct fun *merged, const struct fun *written)
 {
     for (unsigned n = 0; n < merged->name_count; n++) {

@@ -1,6 +1,6 @@
-/* What cases of one process share: built kernels, inputs with the answers known to be right for
- * them, and merged programs. Everything that is returned is owned by the cache and valid until
- * case_cache_close, unless said otherwise. */
+/* The cache that the cases of one process share: built kernels, inputs with the answers known to be
+ * right for them, and merged programs. The cache owns everything that it returns, valid until
+ * case_cache_close unless said otherwise. */
 #ifndef GAMUT_RUN_CASE_CACHE_H
 #define GAMUT_RUN_CASE_CACHE_H
 
@@ -10,7 +10,7 @@
 #include "run/select/inputs.h"
 #include "run/select/merging.h"
 
-/* The caller closes it before the device. */
+/* Opens an empty cache; cannot fail. The caller closes it before the device, which it borrows. */
 struct case_cache *case_cache_open(struct device *device);
 /* Frees everything in it. */
 void case_cache_close(struct case_cache *cache);
@@ -21,7 +21,7 @@ struct cached_kernels {
     int status; /* error code of the build, whose message is in `error`; 0: built */
     struct error error;
 };
-/* The kernels of the entry's program as it is written. */
+/* The kernels of the entry's unmerged program; built at the first call. */
 const struct cached_kernels *case_cache_kernels(struct case_cache *cache,
                                                 const struct entry *entry);
 
@@ -32,14 +32,14 @@ struct cached_inputs {
     uint64_t *answers; /* digests of answers that are known to be right */
     bool has_run; /* the unmerged program has run in this process and its answers were correct */
 };
-/* The inputs of a dataset. `answers`, which are copied when the inputs are made, are known to be
- * right. *inputs is valid until the next call. Errors as of inputs_make. */
+/* The inputs of a dataset, made unless the cache has them; then it copies `answers`, the digests of
+ * answers known to be right. *inputs is valid until the next call. Errors of inputs_make. */
 int case_cache_inputs(struct case_cache *cache, const struct entry *entry,
                       const struct dataset *dataset, uint64_t seed, const uint64_t *answers,
                       size_t answer_count, struct cached_inputs **inputs, struct error *error);
 /* Whether an answer with this digest is known to be right. */
 bool cached_answer_is_right(const struct cached_inputs *inputs, uint64_t digest);
-/* Notes that it is. */
+/* Adds a digest to those of right answers. */
 void cached_note_answer(struct cached_inputs *inputs, uint64_t digest);
 
 struct cached_merge {
@@ -48,13 +48,14 @@ struct cached_merge {
     struct error error;
     bool has_run; /* the merged program has run in this process and its answers were correct */
 };
-/* What a merge set makes of an entry for a dataset, whose inputs these are. */
+/* Merges an entry's fun by a set, for a dataset with its inputs; once for each of these. Never
+ * NULL: a failure is in its `status`. */
 struct cached_merge *case_cache_merge(struct case_cache *cache, const struct entry *entry,
                                       const struct dataset *dataset, const char *set,
                                       const struct cached_inputs *inputs);
-/* The kernels of a merged program: the entry's own, unless merging has moved arrays into a device
- * heap, where kernels find them differently. `merge` comes from case_cache_merge and has not
- * failed. */
+/* The kernels of a merged program. They are the entry's own unless merging has moved arrays into a
+ * device heap, where kernels find them differently. `merge` comes from case_cache_merge and has
+ * status 0. */
 const struct cached_kernels *case_cache_merged_kernels(struct case_cache *cache,
                                                        const struct entry *entry,
                                                        const struct cached_merge *merge);

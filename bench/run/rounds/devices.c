@@ -120,7 +120,7 @@ struct survey {
     size_t count;
     struct found_device *devices;
     size_t selected_count;
-    size_t *selected; /* positions in devices, in the order of the selectors */
+    size_t *selected; /* positions in `devices`, in the order of the selectors */
 };
 
 static void note_found(void *context, const struct device_info *info, const char *why_not)
@@ -185,7 +185,7 @@ static int look_at_device(struct found_device *found, bool copy_rate, struct err
         return device_group_is_named(found->info.id) && code == ERR_UNSUPPORTED ? 0 : code;
     found->info = *device_info(device);
     found->free_bytes = device->ops->free_bytes(device);
-    /* A device that can't say how fast it copies may still run the cases, or say why it can't. */
+    /* A device whose copy rate cannot be measured may still run cases; if not, they say why. */
     if (copy_rate && device_copy_rate(device, &found->copy_rate, NULL))
         found->copy_rate = 0;
     device->ops->close(device);

@@ -1,4 +1,4 @@
-/* The devices of this machine, as a worker finds them: the parent opens no driver. */
+/* The devices of this machine. A worker finds them, because the parent opens no driver. */
 #ifndef GAMUT_RUN_DEVICES_H
 #define GAMUT_RUN_DEVICES_H
 
@@ -17,22 +17,22 @@ struct found_device {
     struct device_info info;
     bool selected;
     uint64_t free_bytes; /* free memory of a selected device; 0: unknown */
-    /* Of a selected device: the rate of a plain copy, bytes per second; 0: not measured. */
+    /* Rate of a plain copy on a selected device, in bytes per second; 0: not measured. */
     double copy_rate;
 };
 
-/* Asks a worker for the devices of this machine. It also opens those that `selectors` names (a
- * comma list, "" for none), for their free memory and, if `copy_rate`, for how fast they copy,
- * which takes a second each. The selected devices come first, in the order of the list.
- * ERR_NOT_FOUND where a selector matches none. The caller frees *devices. `missing` (or NULL)
+/* Asks a worker for the devices of this machine. The worker also opens those that `selectors` names
+ * (a comma list, "" for none) and finds their free memory. If `copy_rate` is set it measures how
+ * fast they copy, which takes a second each. The selected devices come first, in the order of the
+ * list. ERR_NOT_FOUND if a selector matches none. The caller frees *devices. `missing` (or NULL)
  * receives a line for each API that offers no device. */
 int devices_find(const char *selectors, bool copy_rate, struct found_device **devices,
                  size_t *count, struct text *missing, struct error *error);
 
-/* The worker's side of it: a worker_job of the kind "devices". */
+/* The worker's side: the worker_job of the kind "devices". */
 int devices_work(const json_t *job, FILE *out, struct error *error);
 
-/* The device as a result file has it. */
+/* Fills in *record, the device as a result file has it. */
 void device_to_record(const struct found_device *found, struct record_device *record);
 
 #endif

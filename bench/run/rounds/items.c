@@ -10,10 +10,10 @@
 #include "base/tree.h"
 #include "run/rounds/process.h"
 
-/* How often `working` is called. */
+/* Interval between calls of the hook `working`. */
 static const uint64_t quiet_ns = 500000000;
 
-/* A process whose device is lost has nothing more to say, but may hang in its driver. */
+/* A worker whose device is lost has nothing more to send, but may hang in its driver. */
 static const uint64_t lost_grace_ns = 2000000000;
 
 struct items {
@@ -21,14 +21,14 @@ struct items {
     const struct items_hooks *hooks;
     struct caught_signals signals;
     bool interrupted;
-    bool *failed; /* for each item */
+    bool *failed; /* by number of the item */
     unsigned *order;
-    bool lost; /* a device, in this round */
+    bool lost; /* an item of this round has lost its device */
     uint64_t round_started_ns;
     struct items_state state;
     /* About the current worker: */
     bool started;   /* the item at the current position has started */
-    char why[1024]; /* the worker's own word on why it ends */
+    char why[1024]; /* the reason that the worker sent for its end */
     uint64_t deadline_ns;
 };
 
@@ -45,7 +45,7 @@ void items_order(uint64_t seed, unsigned round, size_t count, unsigned *order)
     }
 }
 
-/* Ends the current item as its hook says; `line`, `status` and `reason` are those of that hook. */
+/* Passes `line`, `status` and `reason` to the hook `ended`, and moves on to the next item. */
 static void end_item(struct items *it, const json_t *line, enum case_status status,
                      const char *reason)
 {
@@ -120,8 +120,8 @@ static enum process_event items_listen(struct items *it, struct process *process
     }
 }
 
-/* Measures the rest of the round in one worker. At least one item comes to its end, unless there
- * was an interruption. */
+/* Measures the rest of the round in one worker. At least one item ends, unless the run was
+ * interrupted. */
 static int run_worker(struct items *it, struct error *error)
 {
     const struct items_state *s = &it->state;
@@ -165,8 +165,8 @@ static int run_round(struct items *it, struct error *error)
     int code = 0;
     while (!code && !it->interrupted && !it->lost && s->position < s->in_round)
         code = run_worker(it, error);
-    /* What comes after a device was lost might run on another one, but the numbers would be of a
-     * machine that is recovering. It has done nothing wrong. */
+    /* The items after the one that lost its device might run on another device, but the machine is
+     * recovering, which their numbers would show. They are skipped, not failed. */
     while (!code && !it->interrupted && s->position < s->in_round)
         end_item(it, NULL, CASE_skipped, "an item before it lost its device");
     s->round_ns = clock_ns() - it->round_started_ns;

@@ -23,12 +23,13 @@
 struct items_options {
     size_t count;
     unsigned rounds;
-    unsigned first_round; /* the number of the first, which the order is shuffled from */
-    uint64_t timeout_ns;  /* for an item and round, from its start to its record */
+    unsigned
+        first_round;     /* number of the first round; the order is shuffled from seed and number */
+    uint64_t timeout_ns; /* limit for one item in one round, from its start to its record */
     uint64_t seed;
 };
 
-/* Where the loop is. */
+/* The progress of the loop. */
 struct items_state {
     unsigned round;            /* from 0 */
     size_t position, in_round; /* position of the item that runs, from 0; items in this round */
@@ -48,30 +49,30 @@ struct items_hooks {
     /* Called when the item at state->position starts (`begins`), and twice a second while it
      * runs. */
     void (*working)(void *context, const struct items_state *state, bool begins);
-    /* The item has ended. `line` is the worker's "done" line (borrowed), or NULL; where it has no
-     * round, `status` and `reason` say what became of the item. CASE_skipped: an item before it
-     * lost its device. Returns the item's status, which state->failed counts afterwards. */
+    /* The item has ended. `line` is the worker's "done" line (borrowed), or NULL. If it has no
+     * "round", `status` and `reason` say what became of the item; CASE_skipped means that an
+     * earlier item lost the device. Returns the item's status, by which state->failed counts. */
     enum case_status (*ended)(void *context, const struct items_state *state, const json_t *line,
                               enum case_status status, const char *reason);
-    /* (optional) A worker ended before its first item, and said why: the code ends the run.
-     * Without this hook it is the first item's failure. */
+    /* (optional) A worker ended before its first item and sent the reason `why`. The returned code
+     * ends the run. Without this hook the first item fails for that reason. */
     int (*unable)(void *context, const char *why, struct error *error);
     /* All items of the round have ended. A negative code ends the run with that error. */
     int (*round_ended)(void *context, const struct items_state *state, struct error *error);
 };
 
-/* Runs all rounds. The first SIGINT or SIGTERM ends it early (*interrupted; what was measured has
- * been reported), a second one ends the process at once. Returns the first error of a hook, or
- * ERR_IO where no worker can be started. */
+/* Runs all rounds. The first SIGINT or SIGTERM ends it early: *interrupted is set, and the hooks
+ * have had everything that was measured. A second one ends the process at once. Returns the first
+ * error of a hook, or ERR_IO if no worker can be started. */
 int items_run(const struct items_options *options, const struct items_hooks *hooks,
               bool *interrupted, struct error *error);
 
-/* Shuffles the numbers of `count` items for a round: order[position] is a number. */
+/* Shuffles the numbers of `count` items for a round: order[position] is an item's number. */
 void items_order(uint64_t seed, unsigned round, size_t count, unsigned *order);
 
 /* ---- the worker's side ---- */
 
-/* An item of a job. */
+/* An item of a job, at its turn. */
 struct items_turn {
     size_t number, index; /* number of the item; its position in the job, from 0 */
     unsigned round;
@@ -79,8 +80,8 @@ struct items_turn {
 };
 
 /* Measures the items of a job in their order and sends their lines on `out`. `measure` puts at
- * least "round" into `done`. It returns 0, or ERR_DEVICE_LOST, which ends the job; items_work
- * returns the same. */
+ * least "round" into `done`. It returns 0, or ERR_DEVICE_LOST to end the job, which items_work
+ * then returns. */
 int items_work(const json_t *job, FILE *out,
                int (*measure)(void *context, const struct items_turn *turn, json_t *done),
                void *context);

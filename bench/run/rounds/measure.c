@@ -65,8 +65,8 @@ struct session {
     struct measure *m;
     const struct entry *entry;
     const struct dataset *dataset;
-    const struct fun *fun; /* the entry's, or what merging made of it */
-    bool *has_run;         /* in this process, with right answers */
+    const struct fun *fun; /* the entry's fun, or its merged copy */
+    bool *has_run;         /* `fun` has run in this process with right answers */
     const struct cached_kernels *kernels;
     struct cached_inputs *inputs;
     struct deferred *late; /* NULL: the program defers nothing */
@@ -74,7 +74,7 @@ struct session {
     const struct allocator_ops *strategy;
     struct option_values strategy_options;
     struct spaces spaces;
-    struct spaces_books begin, end; /* before and after the last run */
+    struct spaces_books begin, end; /* counts before and after the last run */
     struct case_round *round;
     struct error error;
 };
@@ -180,7 +180,7 @@ static int open_allocators(struct session *s, uint64_t capacity_bytes)
     return code;
 }
 
-/* Closes the allocators; what the sources do not have back then has leaked. */
+/* Closes the allocators. Bytes that the sources have not got back by then have leaked. */
 static int close_allocators(struct session *s)
 {
     uint64_t live = spaces_blocks(&s->spaces)->requested_bytes;
@@ -272,10 +272,11 @@ static int measure_runs(struct session *s, const struct measure_options *o)
     return code ? code : closed;
 }
 
-/* ---- what the memory does -------------------------------------------------------------------- */
+/* ---- runs whose memory is recorded ----------------------------------------------------------- */
 
-enum { LOGGED_RUNS_MAX = 32 };                     /* warm ones; */
-static const uint64_t logged_enough_ns = 20000000; /* fewer, when together they take so long */
+/* Warm recorded runs end at the first of these limits: their number, or their time together. */
+enum { LOGGED_RUNS_MAX = 32 };
+static const uint64_t logged_enough_ns = 20000000;
 
 static int logged_run(struct session *s, struct memory_log *log, uint64_t *wall_ns)
 {

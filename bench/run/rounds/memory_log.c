@@ -11,12 +11,12 @@
 #include "run/execute/spaces.h"
 #include "run/execute/trace.h"
 
-/* X(name, help): what is timed. */
+/* X(name, help): the histograms. */
 #define CALL_LIST(X)                                                                               \
-    X(alloc, "calls of the allocator for a block")                                                 \
+    X(alloc, "calls that allocate a block")                                                        \
     X(free, "calls that give a block back")                                                        \
-    X(alloc_driver, "the driver's part of an alloc that asked the driver")                         \
-    X(free_driver, "the driver's part of a free that asked the driver")
+    X(alloc_driver, "the driver's part of an alloc that called the driver")                        \
+    X(free_driver, "the driver's part of a free that called the driver")
 
 struct call_times {
     unsigned runs;
@@ -46,10 +46,10 @@ static bool is_first_run(const struct memory_log *log)
     return log->runs == 1;
 }
 
-/* ---- what is held ---------------------------------------------------------------------------- */
+/* ---- bytes held ------------------------------------------------------------------------------ */
 
-/* After a request or a release. More may have been reserved within the call than after it; the
- * source's peak shows that where it was the most so far, which is all that matters to a peak. */
+/* Called after a request or a release. More may have been reserved within the call than after it.
+ * The source's peak shows that if it was the most so far, which is enough for the log's peak. */
 static void note_bytes(struct memory_log *log)
 {
     const struct allocator_counts *blocks = spaces_blocks(log->spaces);
@@ -68,7 +68,7 @@ static void note_bytes(struct memory_log *log)
     timeline_add(&log->timeline, &point);
 }
 
-/* ---- where it lies --------------------------------------------------------------------------- */
+/* ---- where blocks and arrays lie ------------------------------------------------------------- */
 
 static void note_birth(struct memory_log *log, const struct trace_event *event,
                        const struct block *block)
@@ -104,7 +104,7 @@ static void hear_array(void *context, unsigned block, const char *name, uint64_t
                                             log->step - 1);
 }
 
-/* ---- how long it takes ----------------------------------------------------------------------- */
+/* ---- how long calls take --------------------------------------------------------------------- */
 
 static void note_times(struct memory_log *log, const struct trace_event *event)
 {

@@ -23,14 +23,14 @@ struct memory_log *memory_log_open(struct executor *executor, struct spaces *spa
 /* Stops recording and frees the log, which may be NULL. */
 void memory_log_close(struct memory_log *log);
 
-/* Call before each run. The first run, which should be on a fresh allocator, gives timeline, map
- * and the times of `cold` calls; the others give the times of `warm` calls. */
+/* Call before each run. The first run, which should be on a fresh allocator, records timeline, map
+ * and the times of `cold` calls; the others record the times of `warm` calls. */
 void memory_log_begin_run(struct memory_log *log);
 
 /* {"timer_ns", "steps": events of the first run, "timeline": timeline.h, "map": address_map.h,
  *  "latency": {"cold": {"runs", "alloc", "free", "alloc_driver", "free_driver"}, "warm": {…}}}
- * The histograms (latency.h) are of the allocator's calls in the run, without inputs, and of the
- * driver's part of the calls that asked the driver. The caller owns the result. */
+ * The histograms (latency.h) have the times of the allocator's calls in the run, inputs left out,
+ * and of the driver's part in those that called the driver. The caller owns the result. */
 json_t *memory_log_to_json(const struct memory_log *log);
 
 #endif

@@ -17,21 +17,21 @@
 #include "base/clock.h"
 #include "base/tree.h"
 
-/* Where a worker finds the writing end of the pipe: not on stdout, on which drivers and compilers
- * print. */
+/* The worker's descriptor for the writing end of the pipe. It is not stdout, because drivers and
+ * compilers print there. */
 enum { LINES_FD = 3 };
 
 /* ---- the parent's side ----------------------------------------------------------------------- */
 
-/* The job as a file that becomes the worker's stdin: unlike a pipe it takes a job of any size at
- * once, whether or not the worker lives to read it. */
+/* Writes the job to a file that becomes the worker's stdin. Unlike a pipe it takes a job of any
+ * size at once, even if the worker dies before it reads. */
 static int job_file(const json_t *job, struct error *error)
 {
     int fd = memfd_create("gamut job", MFD_CLOEXEC);
     if (fd < 0)
         return error_set(error, ERR_IO, "no memory file for a worker's job: %s", strerror(errno));
     if (json_dumpfd(job, fd, JSON_COMPACT) || lseek(fd, 0, SEEK_SET) != 0) {
-        int code = error_set(error, ERR_IO, "a worker's job was not written: %s", strerror(errno));
+        int code = error_set(error, ERR_IO, "cannot write a worker's job: %s", strerror(errno));
         close(fd);
         return code;
     }
@@ -46,8 +46,8 @@ static void move_descriptor(int fd, int target)
         dup2(fd, target);
 }
 
-/* The file this process runs. The kernel's own name for it stays right when the file is replaced
- * during a run, but under valgrind it would start valgrind. */
+/* The file that this process runs. /proc/self/exe would stay right when the file is replaced during
+ * a run, but under valgrind it would start valgrind. */
 static void own_path(char path[PATH_MAX])
 {
     static const char deleted[] = " (deleted)";
@@ -59,13 +59,13 @@ static void own_path(char path[PATH_MAX])
         strcpy(path, "/proc/self/exe");
 }
 
-/* In the child; does not return. */
+/* Runs in the child; does not return. */
 static void become_worker(const char *path, int job, int lines, pid_t parent)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(EXIT_FAILURE); /* it died before the line above */
+        _exit(EXIT_FAILURE); /* the parent died before the line above */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -101,7 +101,7 @@ int process_start(struct process *process, const char *kind, json_t *job, struct
     close(ends[1]);
     if (id < 0) {
         close(ends[0]);
-        return error_set(error, ERR_IO, "a worker could not be started: %s", strerror(fork_errno));
+        return error_set(error, ERR_IO, "cannot start a worker: %s", strerror(fork_errno));
     }
     /* Parent and child both do this, so that the group exists before the parent kills it. */
     setpgid(id, id);
@@ -110,7 +110,7 @@ int process_start(struct process *process, const char *kind, json_t *job, struct
     return 0;
 }
 
-/* Takes the first whole line out of what was read. */
+/* Takes the first whole line out of the bytes that were read. */
 static json_t *take_line(struct process *process)
 {
     struct text *text = &process->text;
@@ -197,7 +197,7 @@ bool process_release_signals(struct caught_signals *caught)
 struct ask {
     void (*hear)(void *context, const json_t *line);
     void *context;
-    struct error failure; /* the worker's own word on why it ends */
+    struct error failure; /* the error that the worker sent */
 };
 
 static void ask_hear(struct ask *ask, const json_t *line)
@@ -259,11 +259,11 @@ int worker_main(const struct worker_job *jobs)
 {
     FILE *out = fcntl(LINES_FD, F_GETFD) >= 0 ? fdopen(LINES_FD, "w") : NULL;
     if (!out) {
-        fputs("gamut: worker is started by run, it is not a command of its own\n", stderr);
+        fputs("gamut: worker is not a command of its own: gamut run and others start it\n", stderr);
         return 2;
     }
-    /* A compiler that this process starts must not hold the pipe open, and a parent that is gone is
-     * no reason to die in the middle of a driver call. */
+    /* A compiler that this process starts must not hold the pipe open. If the parent is gone, a
+     * write must not kill this process in the middle of a driver call. */
     fcntl(LINES_FD, F_SETFD, FD_CLOEXEC);
     signal(SIGPIPE, SIG_IGN);
     struct error error = {0};

@@ -7,10 +7,10 @@
  *
  *   {"start": NUMBER}                       the item of this number begins (items.h)
  *   {"done": NUMBER, "round": {…}}          it has ended; the round is a record of what happened
- *   {"done": NUMBER, "round": {…}, "lost": true}    it has lost its device: the worker ends
+ *   {"done": NUMBER, "round": {…}, "lost": true}    it has lost its device, and the worker ends
  *   {"device": {…}}                         a device that was found (devices.h)
- *   {"missing": "opencl", "why": "…"}       an API that offers none
- *   {"doing": "…", "atlas": {…}}            how an atlas goes (atlas_run.h); "atlas" is optional
+ *   {"missing": "opencl", "why": "…"}       an API that offers no device
+ *   {"doing": "…", "atlas": {…}}            progress of an atlas (atlas_run.h); "atlas" is optional
  *   {"error": CODE, "text": "…"}            the job could not be done
  */
 #ifndef GAMUT_RUN_PROCESS_H
@@ -28,14 +28,15 @@
 
 /* ---- the worker's side ---- */
 
-/* A kind of job, and the function that does it: it writes its answers to `out`. An error that it
- * returns is sent to the parent. `job` is borrowed. */
+/* A kind of job, and the function that does such jobs. It writes its answers to `out`. An error
+ * that it returns is sent to the parent. `job` is borrowed. */
 struct worker_job {
     const char *kind; /* NULL ends a table */
     int (*work)(const json_t *job, FILE *out, struct error *error);
 };
 
-/* The hidden command `worker`: does the job on stdin by the table. Returns the exit status. */
+/* The hidden command `worker`: reads a job from stdin and does it by the function that the table
+ * `jobs` has for its kind. Returns the exit status. */
 int worker_main(const struct worker_job *jobs);
 
 /* Writes one line to the parent at once; takes the reference to `line`. */
@@ -51,14 +52,14 @@ struct process {
 };
 
 enum process_event {
-    PROCESS_LINE,      /* *line is the caller's */
+    PROCESS_LINE,      /* a line came; the caller owns *line */
     PROCESS_ENDED,     /* no line will come any more */
     PROCESS_QUIET,     /* nothing happened until `until_ns` */
     PROCESS_INTERRUPT, /* a signal arrived on the signal descriptor */
 };
 
-/* Starts a worker on a job, whose reference it takes. The worker is the leader of a process group,
- * so that a compiler it starts is killed with it, and it dies with its parent. ERR_IO. */
+/* Starts a worker on a job, whose reference it takes. The worker leads a process group of its own,
+ * so that a compiler that it starts is killed with it. It dies with its parent. ERR_IO. */
 int process_start(struct process *process, const char *kind, json_t *job, struct error *error);
 
 /* Waits for the next event, at most until clock_ns() reaches until_ns. `signals` is a signalfd, or
@@ -66,25 +67,25 @@ int process_start(struct process *process, const char *kind, json_t *job, struct
 enum process_event process_wait(struct process *process, int signals, uint64_t until_ns,
                                 json_t **line);
 
-/* Kills the worker if it still runs, collects it and writes to `how` what became of it: "exited
+/* Kills the worker if it still runs, waits for its end and writes to `how` how it ended: "exited
  * with status 1", "died from SIGSEGV (Segmentation fault)". */
 void process_end(struct process *process, char how[128]);
 
 /* Gives one worker a job, whose reference it takes, and calls `hear` with each line (borrowed)
- * until the worker ends. Returns the error that the worker sent; ERR_DEVICE where it sent nothing
- * for `silence_ns` or died; ERR_IO. SIGINT and SIGTERM end it early, with 0 and *interrupted;
- * where `interrupted` is NULL signals are not caught. */
+ * until the worker ends. Returns the error that the worker sent; ERR_DEVICE if it sent nothing
+ * for `silence_ns` or died; ERR_IO. SIGINT and SIGTERM end it early: it sets *interrupted and
+ * returns 0. With `interrupted` NULL signals are not caught. */
 int process_ask(const char *kind, json_t *job, uint64_t silence_ns,
                 void (*hear)(void *context, const json_t *line), void *context, bool *interrupted,
                 struct error *error);
 
-/* While they are caught, SIGINT and SIGTERM wait on a descriptor, so that nothing is torn in the
- * middle. */
+/* While SIGINT and SIGTERM are caught they wait on a descriptor, so that they interrupt no work in
+ * the middle. */
 struct caught_signals {
     int descriptor; /* a signalfd for process_wait, or -1 */
     sigset_t old_mask;
 };
-/* Begins to catch. The caller ends it with process_release_signals. */
+/* Begins to catch signals. The caller ends that with process_release_signals. */
 void process_catch_signals(struct caught_signals *caught);
 /* Takes the signals that have arrived, and returns whether any did. From then on a signal ends the
  * process, as by default. May be called again. */

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-/* At most ten lines a second: a person reads no more, and they slow terminals over a network. */
+/* At most ten lines a second: people read no more, and lines slow terminals over a network. */
 static const uint64_t least_pause_ns = 100000000;
 
 void progress_begin(struct progress *p, enum progress_mode mode, unsigned rounds)

@@ -9,18 +9,18 @@
 
 #include "run/rounds/rounds.h"
 
-/* PROGRESS_AUTO is PROGRESS_ALWAYS, the line, on a terminal that can move its cursor, and
- * PROGRESS_PLAIN elsewhere. */
+/* PROGRESS_ALWAYS: the overwritten line. PROGRESS_PLAIN: the plain lines. PROGRESS_AUTO: the first
+ * on a terminal that can move its cursor, the second elsewhere. */
 enum progress_mode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER, PROGRESS_PLAIN };
 
 struct progress {
     FILE *out;
     bool line, plain;
-    bool drawn; /* a line stands on the terminal */
+    bool drawn; /* the terminal shows a line */
     unsigned rounds;
     uint64_t drawn_ns;
-    /* The time left is estimated from here. The first round also computes references and compiles
-     * kernels, so it is left out once the second one has begun. */
+    /* The time left is estimated from the work done since then. The first round also computes
+     * references and compiles kernels, so it is left out once the second one has begun. */
     uint64_t since_ns;
     size_t done_before;
 };

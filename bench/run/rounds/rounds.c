@@ -18,13 +18,13 @@ struct rounds {
     const struct selection *selection;
     const struct rounds_options *options;
     const struct rounds_watcher *watcher;
-    char lost[1024]; /* a sentence: which case lost its device in this round */
+    char lost[1024]; /* a sentence that names the case that lost its device in this round */
     json_t *known;   /* see known_name */
 };
 
-/* The digests of answers that were equal to the reference, as 16 hexadecimal digits, are an array
- * under this name. The reference of a large dataset takes longer than all rounds: each distinct
- * answer is compared with it once, later rounds compare digests. */
+/* The name of an array with the digests of answers that were equal to the reference, as 16
+ * hexadecimal digits each. The reference of a large dataset takes longer than all rounds: each
+ * distinct answer is compared with it once, later rounds compare digests. */
 static const char *known_name(const struct case_key *key, char name[256])
 {
     snprintf(name, 256, "%s/%s", key->workload, key->dataset);
@@ -149,17 +149,17 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
 /* ---- the worker's side ----------------------------------------------------------------------- */
 
 struct open_device {
-    struct case_key key;   /* key of its first case, of which device and residency count */
+    struct case_key key;   /* key of its first case; only device and residency matter */
     struct device *device; /* NULL: it could not be opened */
     struct measure *measure;
-    struct atlas atlas; /* without curves: there is none of this device */
+    struct atlas atlas; /* without curves if there is no atlas of this device */
     int code;
     struct error error;
 };
 
 struct worker {
     const json_t *job, *keys;
-    struct measure_options options; /* options of the job, without known digests */
+    struct measure_options options; /* the job's options, without known digests */
     struct catalogue catalogue;
     size_t device_count;
     struct open_device **devices;

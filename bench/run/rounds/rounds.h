@@ -15,10 +15,10 @@
 
 struct rounds_options {
     unsigned rounds;
-    unsigned first_round; /* number of the first one: the rounds that the result has already */
-    uint64_t timeout_ns;  /* for a case and round, from its start to its record */
+    unsigned first_round; /* number of the first round: how many the result already has */
+    uint64_t timeout_ns;  /* limit for one case in one round, from its start to its record */
     struct measure_options measure;
-    json_t *atlases; /* of devices whose cases are predicted, or NULL. Borrowed */
+    json_t *atlases; /* atlases of the devices whose cases are predicted, or NULL; borrowed */
 };
 
 /* Called in the parent. All hooks are required. */
@@ -37,7 +37,7 @@ struct rounds_watcher {
 int rounds_run(const struct selection *selection, const struct rounds_options *options,
                const struct rounds_watcher *watcher, bool *interrupted, struct error *error);
 
-/* The worker's side of a round: a worker_job of the kind "cases". */
+/* The worker's side: the worker_job of the kind "cases". */
 int rounds_work(const json_t *job, FILE *out, struct error *error);
 
 #endif

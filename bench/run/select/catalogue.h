@@ -10,9 +10,9 @@
 
 /* A program text that is part of this binary. */
 struct builtin {
-    const char *name;                /* of its folder */
+    const char *name;                /* the folder's name */
     const char *path;                /* "workloads/stencil/stencil.mem", for messages */
-    const char *text;                /* of the .mem file */
+    const char *text;                /* content of the .mem file */
     const struct workload *workload; /* inputs and reference */
     const char *host_text;           /* the host C the kernels below were compiled from */
     const struct host_kernel *host_kernels;
@@ -22,7 +22,7 @@ extern const struct builtin builtin_list[];
 
 /* One runnable fun. */
 struct entry {
-    const char *name;              /* of the fun */
+    const char *name;              /* the fun's name */
     const struct program *program; /* the parsed, annotated file */
     const struct fun *fun;
     const struct builtin *builtin; /* NULL: a file given at run time */
@@ -35,10 +35,10 @@ struct catalogue {
     struct program **programs;
 };
 
-/* Parses all built-in programs. They were checked by the build: a failure here is ERR_INTERNAL. */
+/* Parses all built-in programs. The build has checked them, so a failure is ERR_INTERNAL. */
 int catalogue_open(struct catalogue *catalogue, struct error *error);
-/* Adds the funs of a program file. ERR_IO; ERR_PARSE with file:line:column, the line and what was
- * expected, also for a name that another fun has. */
+/* Adds the funs of a program file, which may move the entries. ERR_IO; ERR_PARSE with
+ * file:line:column, the line and what was expected, also for a name that another fun has. */
 int catalogue_add_file(struct catalogue *catalogue, const char *path, struct error *error);
 /* Frees all programs. */
 void catalogue_close(struct catalogue *catalogue);

@@ -67,10 +67,9 @@ int device_group_select(const char *selector, const struct device_info *devices,
         strcat(strcat(ids, members ? "+" : ""), id);
     }
     if (!here_count)
-        return error_set(
-            error, ERR_NOT_FOUND,
-            "no device matches any member of '%s'; gamut list devices says what there is",
-            selector);
+        return error_set(error, ERR_NOT_FOUND,
+                         "no device matches any member of '%s'; gamut list devices shows all",
+                         selector);
     int code = residency_describe(here, here_count, group, error);
     group->members = members;
     snprintf(group->id, sizeof group->id, "%s", ids);

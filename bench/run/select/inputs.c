@@ -53,7 +53,7 @@ static int literal_array(const struct maker *m, const struct literal *l, const c
         return inputs_fail(m, l->at, "expected a list", name);
     if ((int64_t)l->count != a->shape[dim])
         return program_error(m->entry->program, m->error, ERR_USAGE, l->at,
-                             "'%s' of dataset '%s': %u values where dimension %u has %lld", name,
+                             "'%s' of dataset '%s': %u values, dimension %u has %lld", name,
                              m->dataset->name, l->count, dim, (long long)a->shape[dim]);
     int code = 0;
     for (unsigned i = 0; i < l->count && !code; i++)
@@ -195,7 +195,7 @@ static int make_arrays(struct maker *m, struct inputs *inputs, struct named_valu
 }
 
 struct input_sizes {
-    uint64_t total_bytes, largest_bytes; /* size of all arrays, and of the largest one */
+    uint64_t total_bytes, largest_bytes; /* sizes of all arrays together and of the largest one */
 };
 
 static int size_arrays(const struct maker *m, const union scalar *values, struct input_sizes *sizes)
@@ -212,12 +212,12 @@ static int size_arrays(const struct maker *m, const union scalar *values, struct
         uint64_t bytes = code ? 0 : a.count * element_bytes(a.element);
         sizes->largest_bytes = bytes > sizes->largest_bytes ? bytes : sizes->largest_bytes;
         if (__builtin_add_overflow(sizes->total_bytes, bytes, &sizes->total_bytes))
-            sizes->total_bytes = UINT64_MAX; /* more than there is anywhere */
+            sizes->total_bytes = UINT64_MAX; /* more than any device has */
     }
     return code;
 }
 
-/* Makes the scalars; the arrays unless `seed` is NULL; *sizes unless it is NULL. */
+/* Makes the scalars; also the arrays unless `seed` is NULL. Fills in *sizes unless it is NULL. */
 static int inputs_make_parts(const struct entry *entry, const struct dataset *dataset,
                              const uint64_t *seed, struct input_sizes *sizes, struct inputs *inputs,
                              struct error *error)
@@ -268,7 +268,8 @@ static bool needs_f64(const struct fun *fun)
     return false;
 }
 
-/* A single device runs all kernels, wherever the program would have them. */
+/* Checks that the group has all devices that kernels run on. A single device runs them all,
+ * whatever the program asks for. */
 static int check_members(const struct fun *fun, const struct device_info *device,
                          struct error *error)
 {
@@ -397,8 +398,8 @@ int inputs_check(const struct entry *entry, const struct dataset *dataset,
     }
     if (!code && checked != dataset->expect_count)
         code = program_error(entry->program, error, ERR_USAGE, dataset->at,
-                             "dataset '%s' expects something that '%s' does not give",
-                             dataset->name, entry->fun->name);
+                             "dataset '%s' expects a result that '%s' does not have", dataset->name,
+                             entry->fun->name);
     arena_free(&arena);
     return code;
 }

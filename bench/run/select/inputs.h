@@ -9,28 +9,29 @@ struct inputs {
     struct arena arena;
     struct arguments arguments;
     size_t bytes;         /* size of all arrays */
-    double traffic_bytes; /* of one run, by the fun's `traffic`; NaN if it has none */
+    double traffic_bytes; /* bytes that a run moves by the fun's `traffic`; NaN if it has none */
 };
 
 /* Whether the dataset sets every scalar parameter of the fun. */
 bool inputs_fit(const struct fun *fun, const struct dataset *dataset);
 
 /* Makes all values; random ones follow from `seed`. The caller frees them with inputs_free.
- * ERR_USAGE with file, line and column where a value has the wrong type or shape;
+ * ERR_USAGE with file, line and column if a value has the wrong type or shape;
  * ERR_HOST_MEMORY. */
 int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
                 struct inputs *inputs, struct error *error);
-/* Makes the scalars alone, which is enough for a dry run. */
+/* Makes the scalars only, which is enough for a dry run. */
 int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
                         struct inputs *inputs, struct error *error);
-/* Whether the device can run the dataset at all, found out before any input is made. ERR_UNSUPPORTED
- * if it has no 64-bit floats, or if the inputs alone need more memory than it has, more than
- * `capacity_bytes` (0: no limit), or one input more than a single memory can have. A run that passes
- * may still end with ERR_OOM. Other errors are the dataset's. */
+/* Checks, before any input is made, that the device can run the dataset at all. ERR_UNSUPPORTED if
+ * the program needs 64-bit floats and the device has none; if the inputs alone need more memory
+ * than the device has or than `capacity_bytes` (0: no limit); or if one input is larger than a
+ * single memory can be. A run that passes may still end with ERR_OOM. Other errors are the
+ * dataset's. */
 int inputs_check_device(const struct entry *entry, const struct dataset *dataset,
                         const struct device_info *device, uint64_t capacity_bytes,
                         struct error *error);
-/* Frees them. */
+/* Frees all values. */
 void inputs_free(struct inputs *inputs);
 
 /* A digest of all values with their names and shapes. It is the same for the same data on every

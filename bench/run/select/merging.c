@@ -9,8 +9,8 @@
 
 /* ---- dry runs -------------------------------------------------------------------------------- */
 
-/* Under `raw` every block is a memory of its own, so that no two of them overlap. Without a device
- * spaces make no difference: one allocator serves all. */
+/* Dry runs use `raw`: every block is a memory of its own, so that no two of them overlap. Without a
+ * device spaces make no difference, so one allocator serves all. */
 static int dry_run_on(struct executor *e, struct device *device, const struct arguments *scalars,
                       struct dry_run *out, struct error *error)
 {
@@ -109,7 +109,7 @@ static unsigned count_allocs(const struct body *body)
     return count;
 }
 
-/* The program as it is written runs with these scalars, so a merged one that does not is wrong. */
+/* The unmerged program runs with these scalars, so a merged one that does not run is wrong. */
 static int count_row(struct merge_report_row *row, const struct arguments *scalars,
                      struct error *error)
 {

@@ -8,7 +8,7 @@
 
 /* ---- a dry run: the executor on a device that does nothing ---- */
 
-/* Each member as the counter of its name in record/facts/counters.h; `copy` has all kinds. */
+/* Each member is the counter of this name in record/facts/counters.h; `copy` has all kinds. */
 struct dry_run {
     uint64_t peak_requested_bytes, live_lower_bound_bytes;
     uint64_t alloc_count, free_count;
@@ -24,9 +24,9 @@ int dry_run(const struct fun *fun, const struct arguments *scalars, enum release
 
 /* ---- merging ---- */
 
-/* Merges a copy of `fun` as the set `spec` (merge/merge.h) says. `scalars` as for dry_run, which
- * the set `best` chooses by; NULL: no value is known, and passes that need numbers do nothing.
- * `time_limit_ns` is the exact planner's, 0 for its default. The caller frees *merged with
+/* Merges a copy of `fun` by the set `spec` (merge/merge.h). `scalars` are as for dry_run, by which
+ * the set `best` chooses; NULL: no value is known, and passes that need numbers do nothing.
+ * `time_limit_ns` is for the exact planner; 0: its default. The caller frees *merged with
  * merge_free. Returns an error of merge_parse or merge_run. */
 int merging_run(const struct fun *fun, const char *spec, const struct arguments *scalars,
                 int64_t time_limit_ns, struct merge **merged, struct error *error);
@@ -42,20 +42,21 @@ struct merge_report_row {
 };
 
 struct merge_report {
-    const struct fun *fun; /* as it is written */
+    const struct fun *fun; /* the unmerged fun */
     size_t row_count;
     struct merge_report_row *rows;
     bool counted;             /* all scalars that runs need were given */
-    struct error not_counted; /* else: which one is missing; "" if `scalars` was NULL */
+    struct error not_counted; /* if not `counted`: the missing one; "" if `scalars` was NULL */
     uint64_t best_bytes;      /* peak at last use under the set `best`; only if counted */
 };
 
-/* Reports on each of `sets`, specs of merge/merge.h. They, `fun` and `scalars` (NULL: decisions
- * only) must outlive the report. ERR_INTERNAL where a merged program does not run. */
+/* Reports on each of `sets`, specs of merge/merge.h. `scalars` are as for dry_run; NULL: decisions
+ * only. `sets`, `fun` and `scalars` must outlive the report. ERR_INTERNAL if a merged program does
+ * not run. */
 int merge_report_make(const struct fun *fun, const struct arguments *scalars,
                       const char *const *sets, size_t set_count, int64_t time_limit_ns,
                       struct merge_report *report, struct error *error);
-/* Frees what it holds. */
+/* Frees the rows with their merged programs. */
 void merge_report_free(struct merge_report *report);
 
 #endif

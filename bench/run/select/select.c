@@ -8,11 +8,12 @@
 #include "merge/merge.h"
 #include "run/select/device_group.h"
 
-/* Millions of allocations and no computation: this workload measures the allocators' own cost,
- * takes longer than all others together, and its speed-ups are not those of a program. */
+/* A workload that runs only if it is named. It has millions of allocations and no computation: it
+ * measures the allocators' own cost, takes longer than all others together, and its speed-ups are
+ * not those of a program. */
 static const char left_out_by_default[] = "churn";
 
-/* The datasets where none is named: small enough for two cores, large enough for a GPU. */
+/* The default datasets: small enough for two cores, large enough for a GPU. */
 static const char default_dataset_cpu[] = "small", default_dataset_gpu[] = "medium";
 static const char smallest_dataset[] = "smoke";
 
@@ -183,15 +184,15 @@ static int check_merge(const char *spec, struct error *error)
 
 static const struct spec_kind {
     const char *what;
-    size_t size; /* of the text in a case's key */
+    size_t size; /* size of its text in a case's key */
     int (*check)(const char *spec, struct error *error);
-    bool expands; /* "key=a|b" stands for two of them */
+    bool expands; /* "key=a|b" stands for two specs */
 } strategy_kind = {"strategy", sizeof((struct case_key *)NULL)->strategy, check_strategy, true},
   residency_kind = {"residency", sizeof((struct case_key *)NULL)->residency, check_residency, true},
   merge_kind = {"merge set", sizeof((struct case_key *)NULL)->merge, check_merge, false};
 
-/* Adds a spec. Replaces the first "key=a|b" by each of its alternatives in turn, and so on with
- * what is left. */
+/* Adds a spec. Replaces the first "key=a|b" by each of its alternatives in turn, and adds each
+ * result in the same way. */
 static int add_spec(struct selection *s, const struct spec_kind *kind, const char *spec,
                     struct names *names, struct error *error)
 {
@@ -220,7 +221,7 @@ static int add_spec(struct selection *s, const struct spec_kind *kind, const cha
     return 0;
 }
 
-/* `all` are the names that there are; "all" means `usual`. */
+/* `all`: the names that exist. `usual`: those that the word "all" means. */
 static int select_specs(struct selection *s, const struct spec_kind *kind, const char *list,
                         const struct names *all, const struct names *usual, struct names *chosen,
                         struct error *error)
@@ -249,7 +250,7 @@ static int select_strategies(struct selection *s, const char *list, struct error
     struct names all = {0}, usual = {0};
     for (size_t i = 0; i < count; i++) {
         add_name(s, &all, ops[i]->name);
-        /* A row that measures the harness would look like a contender. */
+        /* A strategy that measures the harness would look like a contender. */
         if (!ops[i]->harness_only)
             add_name(s, &usual, ops[i]->name);
     }
@@ -312,7 +313,7 @@ const struct dataset *select_dataset(const struct entry *entry, const char *name
     return NULL;
 }
 
-/* What is run of an entry on a device; the first dataset of a file is its smallest. */
+/* Adds the cases of an entry on a device. The first dataset of a file is its smallest. */
 static void datasets_of(struct selection *s, const struct entry *entry,
                         const struct device_info *device, struct names *chosen)
 {
@@ -341,7 +342,7 @@ static void copy_name(char *to, size_t size, const char *from)
     snprintf(to, size, "%s", from);
 }
 
-/* All that is run of one workload and dataset on one device, with one residency ("": none). */
+/* Adds the cases of one workload and dataset on one device, with one residency ("": none). */
 static void add_cases(struct selection *s, const char *device, const char *residency,
                       const char *workload, const char *dataset)
 {

@@ -12,7 +12,7 @@
 
 static const char format_name[] = "gamut.suite/1";
 
-/* ---- what may stand in a file ---------------------------------------------------------------- */
+/* ---- the keys of a file ---------------------------------------------------------------------- */
 
 enum { OPTIONAL_TEXT = RULE_TEXT | RULE_PRINTABLE | RULE_ABSENT };
 
@@ -37,9 +37,9 @@ static const struct json_rule rules[] = {
     {NULL, 0},
 };
 
-/* The axes of a key by their names in `compare`. */
+/* The axes of a case's key, by their names in `compare`. */
 static const struct axis {
-    const char *name, *list; /* `list`: the suite's key for it; NULL: a row has it, as `name` */
+    const char *name, *list; /* `list`: the file's key for the axis; NULL: each row has `name` */
 } axes[] = {
     {"workload", NULL},      {"dataset", NULL},          {"merge", "merges"},
     {"release", "releases"}, {"strategy", "strategies"},
@@ -93,7 +93,7 @@ static int check_compare(struct reader *r, const json_t *json, const struct axis
         return suite_fail(r, key, "expected two different names, without globs: [\"a\", \"b\"]");
     r->where[0] = 0;
     if ((*axis)->list && json_object_get(json, (*axis)->list))
-        return suite_fail(r, (*axis)->list, "%s is what is compared: compare has its values", key);
+        return suite_fail(r, (*axis)->list, "%s is compared: its values stand in compare", key);
     return 0;
 }
 
@@ -118,7 +118,7 @@ static char *axis_text(const json_t *json, const json_t *row, const struct axis 
     return text.data;
 }
 
-/* The axes in a row are single names, because a row is one line of the table. */
+/* Checks the axes in a row. They are single names, because a row is one line of the table. */
 static int check_row_axes(struct reader *r, const json_t *row, const struct axis *compared)
 {
     const bool missing = json_object_get(row, "missing");
@@ -127,9 +127,9 @@ static int check_row_axes(struct reader *r, const json_t *row, const struct axis
         if (p->list)
             continue;
         if (missing && said)
-            return suite_fail(r, p->name, "a row that is missing has none");
+            return suite_fail(r, p->name, "a row with `missing` has none");
         if (!missing && p == compared && said)
-            return suite_fail(r, p->name, "is what is compared: compare has its values");
+            return suite_fail(r, p->name, "is compared: its values stand in compare");
         if (!missing && p != compared && !said)
             return suite_fail(r, p->name, "is missing");
         if (said && (strpbrk(said, ",*?") || strcmp(said, "all") == 0))
@@ -141,7 +141,7 @@ static int check_row_axes(struct reader *r, const json_t *row, const struct axis
     return 0;
 }
 
-/* Every workload has every dataset: otherwise it would silently have no case. */
+/* Checks that every workload has every dataset: without it a pair would silently have no case. */
 static int check_datasets(const struct reader *r, const struct selection *s)
 {
     for (size_t e = 0; e < s->entry_count; e++) {
@@ -288,7 +288,7 @@ void suite_close(struct suite *suite)
     *suite = (struct suite){0};
 }
 
-/* ---- what is run ----------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static bool list_matches(const char *list, const char *name)
 {

@@ -26,22 +26,23 @@ struct suite {
     struct selection *rows; /* the names of each row; empty for a row with `missing` */
 };
 
-/* Reads a suite by its name, or a file by its path (it ends in ".json"), and resolves the names in
- * it. ERR_USAGE for a name that does not exist; ERR_IO; ERR_PARSE with "PATH:LINE:COLUMN: " or
- * "PATH: rows[3].published: " for a file that is no suite. On an error there is nothing to free. */
+/* Reads a built-in suite by its name, or a file by its path (which ends in ".json"), and resolves
+ * the names in it. ERR_USAGE for a name that does not exist; ERR_IO; ERR_PARSE with
+ * "PATH:LINE:COLUMN: " or "PATH: rows[3].published: " for a file that is not a suite. On an error
+ * there is nothing to free. */
 int suite_open(const char *name_or_path, struct catalogue *catalogue, struct suite *suite,
                struct error *error);
-/* The same for a text; `path` is for messages. */
+/* The same for a text in memory; `path` is for messages. */
 int suite_read(const char *path, const char *text, size_t length, struct catalogue *catalogue,
                struct suite *suite, struct error *error);
 /* Keeps the rows that a comma list of globs matches; NULL: all. ERR_USAGE if none is left. */
 int suite_narrow(struct suite *suite, const char *workloads, const char *datasets,
                  struct error *error);
-/* Makes the cases of all rows on these devices, each once; the caller frees `selection`. ERR_USAGE
- * if there is none. */
+/* Makes the cases of all rows on these devices, each case once. The caller frees `selection` with
+ * select_free. ERR_USAGE if there is no case. */
 int suite_cases(struct suite *suite, const struct device_info *devices, size_t device_count,
                 struct selection *selection, struct error *error);
-/* Frees everything in it. */
+/* Frees everything in the suite. */
 void suite_close(struct suite *suite);
 
 #endif

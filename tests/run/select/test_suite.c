@@ -125,7 +125,7 @@ static void what_is_no_suite(void **state)
         {HEAD BY_STRATEGY "\"merges\": \"nonne\", \"rows\": [" ROW "]}", ERR_USAGE,
          "my/s.json: rows[0]: there is no merge set 'nonne' (did you mean none?)"},
         {HEAD BY_STRATEGY "\"strategies\": \"raw\", \"rows\": [" ROW "]}", ERR_PARSE,
-         "strategies: strategy is what is compared"},
+         "strategies: strategy is compared"},
         {HEAD "\"compare\": {}, \"rows\": [" ROW "]}", ERR_PARSE, "compare: expected one of"},
         {HEAD "\"compare\": {\"device\": [\"a\", \"b\"]}, \"rows\": [" ROW "]}", ERR_PARSE,
          "compare: expected one of"},
@@ -167,9 +167,9 @@ static void what_is_no_suite(void **state)
          ERR_PARSE, "rows[0].workload: program files cannot"},
         {HEAD BY_STRATEGY
          "\"rows\": [{\"name\": \"a\", \"workload\": \"lud\", \"missing\": \"x\"}]}",
-         ERR_PARSE, "rows[0].workload: a row that is missing has none"},
+         ERR_PARSE, "rows[0].workload: a row with `missing` has none"},
         {HEAD "\"compare\": {\"workload\": [\"lud\", \"srad\"]}, \"rows\": [" ROW "]}", ERR_PARSE,
-         "rows[0].workload: is what is compared"},
+         "rows[0].workload: is compared"},
         {HEAD "\"compare\": {\"workload\": [\"lud\", \"bfs\"]}, \"rows\": [{\"name\": \"a\", "
               "\"dataset\": \"thesis\"}]}",
          ERR_PARSE, "rows[0].dataset: bfs has no dataset 'thesis'"},
