@@ -11,7 +11,7 @@ expect 2 "from 1 to 100000" experiment stall:frames=0
 expect 2 "there is no strategy 'pol'" experiment stall -s pol
 expect 2 "stall is named twice" experiment stall:frames=3 stall:frames=4
 expect 2 "exclude each other" experiment stall --no-save --out a.json
-expect 2 "host+host.: this is of one device at a time" experiment stall -D host+host
+expect 2 "host+host. is a group: this command measures one device at a time" experiment stall -D host+host
 expect 77 "no device matches" experiment stall -D opencl:no-such-device-anywhere
 expect 0 "rows, 0 failed; wrote a.json" experiment $tiny -s raw,stream --rounds 2 --out a.json
 has "^stall on host: frames=3, "
