@@ -11,38 +11,37 @@
 #include "base/driver_vm.h"
 #include "base/slab.h"
 
-/* Runs of a replay: sampled runs come after a cold and a warm one. */
+/* Runs of a replay: a cold and a warm one, and then the one that counts, like a sampled run. */
 enum { RUNS = 3 };
 
-enum { PIECE_BYTES = 512 }; /* pieces are multiples of it, and so are chunks */
+enum { PIECE_BYTES = 512 }; /* sizes of pieces and chunks are multiples of it */
 
-/* Memory that a driver gets in chunks and hands out in pieces: which chunks there are, and what is
- * free in each. All zeros: no chunks. */
+/* Memory that a driver gets in chunks and hands out in pieces. All zeros: no chunks. */
 struct model_chunks {
-    uint64_t reserved_bytes; /* in all chunks */
+    uint64_t reserved_bytes; /* sum over the chunks */
     size_t count, capacity;
-    struct fit_range **chunks; /* in the order in which they were got */
-    struct slab nodes;         /* of the chunks' pieces */
+    struct fit_range **chunks; /* in the order in which the driver got them */
+    struct slab nodes;         /* the nodes of all chunks */
 };
 
 /* The commands that a queue holds; a call that finds it full waits for the oldest. Drivers do not
- * report the number: NVIDIA's hold 1024. It matters only for what the host does meanwhile. */
+ * report the number; NVIDIA's hold 1024. It affects only the work that the host does meanwhile. */
 enum { QUEUE_DEPTH = 1024 };
 
 /* Costs of commands that have no size. */
 struct command_costs {
-    double launch_ns;  /* host: the call */
+    double launch_ns;  /* host: time of the call */
     double latency_ns; /* from the end of the call until an idle device begins */
     double mark_ns, mark_device_ns;
-    double sync_ns; /* host: when there is nothing to wait for */
+    double sync_ns; /* host: time of a sync that has nothing to wait for */
 };
 
 struct memory {
     uint64_t bytes;
-    const char *method;     /* of the atlas, by which it was allocated */
+    const char *method;     /* the atlas's method by which it was allocated */
     bool used;              /* a command has used it, or it is a spare piece of a pool */
-    bool again;             /* a memory of this size was given back before, in this run */
-    unsigned next;          /* handle of the next one that is not live */
+    bool again;             /* a memory of this size was given back earlier in this run */
+    unsigned next;          /* handle of the next memory that is not live */
     struct fit_node *piece; /* its part of a pool's chunk or of a page; NULL: none, or none yet */
 };
 
@@ -51,7 +50,7 @@ struct model_pool {
     bool is_open;
     uint64_t threshold_bytes, capacity_bytes; /* capacity 0: none */
     struct model_chunks chunks;
-    uint64_t peak_bytes; /* of what they reserve, since it was reset */
+    uint64_t peak_bytes; /* peak of the chunks' reserved_bytes since it was reset */
 };
 
 struct block_state {
@@ -74,13 +73,13 @@ struct replay {
     unsigned spare;        /* handle of a memory that is not live; 0: none */
 
     struct model_pool pool;
-    struct model_chunks pages; /* that the driver cuts small memories from */
+    struct model_chunks pages; /* the driver cuts small memories from these */
 
     double host_ns, device_ns;    /* the two clocks */
-    double ended_ns[QUEUE_DEPTH]; /* of the last commands */
+    double ended_ns[QUEUE_DEPTH]; /* when the last commands ended; a ring */
     size_t command_count;
     double busy_ns, driver_ns, waiting_ns, first_use_ns, allocator_ns;
-    bool lacks; /* some cost; `error` says which */
+    bool lacks; /* the atlas lacks a cost; `error` says which */
     struct error *error;
 };
 
@@ -89,7 +88,7 @@ static double more_than(double ns, double part)
     return ns > part ? ns - part : 0;
 }
 
-/* The least multiple of `step` that is no less. */
+/* Rounds up to a multiple of `step`. */
 static uint64_t in_steps(uint64_t bytes, uint64_t step)
 {
     return (bytes + step - 1) / step * step;
@@ -102,7 +101,7 @@ static uint64_t pieces(uint64_t bytes)
     return in_steps(bytes, PIECE_BYTES) / PIECE_BYTES;
 }
 
-/* A piece of a chunk that there is, the first with room; NULL: no chunk has any. */
+/* A piece of the first chunk that has room; NULL: none has. */
 static struct fit_node *chunks_take(struct model_chunks *c, uint64_t bytes)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -129,8 +128,8 @@ static struct fit_node *chunks_take_new(struct model_chunks *c, uint64_t bytes,
     return fit_cut(fit_find(chunk, FIT_TIGHT, pieces(bytes)), pieces(bytes));
 }
 
-/* Gives up chunks that are wholly free, the latest first, while more is reserved than may be kept.
- * Returns the bytes of these. */
+/* Releases chunks that are wholly free, the latest first, while more than keep_bytes are reserved.
+ * Returns the bytes released. */
 static uint64_t chunks_give_back(struct model_chunks *c, uint64_t keep_bytes)
 {
     uint64_t before = c->reserved_bytes;
@@ -150,7 +149,7 @@ static uint64_t chunks_give_back(struct model_chunks *c, uint64_t keep_bytes)
     return before - c->reserved_bytes;
 }
 
-/* Pieces that are still taken are gone too. */
+/* Releases all chunks, with the pieces that are still taken. */
 static void chunks_close(struct model_chunks *c)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -162,7 +161,7 @@ static void chunks_close(struct model_chunks *c)
 
 /* ---- costs ----------------------------------------------------------------------------------- */
 
-/* Notes that the atlas has no such cost; the first that a run needs is the error. */
+/* Records that the atlas lacks a cost; the first one that a run needs becomes the error. */
 static int replay_lack(struct replay *r, const char *what, const char *method, const char *call)
 {
     if (!r->lacks)
@@ -172,7 +171,7 @@ static int replay_lack(struct replay *r, const char *what, const char *method, c
     return ERR_UNSUPPORTED;
 }
 
-/* Median of a call, in time of the device. What the atlas lacks costs 0 and is noted. */
+/* The median time of a call on the device. A cost that the atlas lacks is 0 and is recorded. */
 static double replay_device_cost(struct replay *r, const char *method, const char *call,
                                  uint64_t bytes)
 {
@@ -183,14 +182,14 @@ static double replay_device_cost(struct replay *r, const char *method, const cha
     return 0;
 }
 
-/* The same in time of the host: less what reading the clock took. */
+/* The median time of a call on the host, less the time of reading the clock. */
 static double replay_cost(struct replay *r, const char *method, const char *call, uint64_t bytes)
 {
     double ns = replay_device_cost(r, method, call, bytes);
     return isnan(r->model->atlas->timer_ns) ? ns : more_than(ns, r->model->atlas->timer_ns);
 }
 
-/* The host waits for the device. Returns for how long. */
+/* Lets the host wait for the device. Returns for how long, in ns. */
 static double replay_wait(struct replay *r)
 {
     double waited = more_than(r->device_ns, r->host_ns);
@@ -198,8 +197,7 @@ static double replay_wait(struct replay *r)
     return waited;
 }
 
-/* A call for memory that takes `ns`. It waits before, if the atlas says that it is one that does.
- */
+/* Replays a call for memory that takes `ns`, after a wait if the atlas says that the call waits. */
 static void replay_driver_call(struct replay *r, const char *method, const char *call,
                                uint64_t bytes, double ns)
 {
@@ -221,16 +219,16 @@ static bool knows(const struct replay *r, const char *method, const char *call)
     return atlas_find(r->model->atlas, method, call) != NULL;
 }
 
-/* A driver gives what it has just got back for less than what it has to find: the atlas knows both.
- * Just got back is a memory of the same size in the same run. */
+/* The cost of an allocation. `again`: a memory of this size was given back in this run; the driver
+ * then takes less time, and the atlas has both costs. */
 static double alloc_cost(struct replay *r, uint64_t bytes, bool again)
 {
     return replay_cost(r, "raw", again && knows(r, "raw", "realloc") ? "realloc" : "alloc", bytes);
 }
 
-/* The cost of a free that finds nothing to wait for. The atlas measures a free just after the
- * launch of a use, in the middle of work as in a program; where it waits for the use, that is taken
- * off. */
+/* The cost of a free that need not wait. The atlas measures a free just after the launch of a
+ * kernel that uses the memory, as in a program; if the free waits for the kernel, the kernel's time
+ * is taken off. */
 static double free_cost(struct replay *r, uint64_t bytes)
 {
     if (!knows(r, "raw", "free_used") || !knows(r, "raw", "second_use"))
@@ -243,7 +241,7 @@ static double free_cost(struct replay *r, uint64_t bytes)
     return more_than(ns, more_than(use_ns, r->costs.launch_ns + r->costs.sync_ns));
 }
 
-/* ---- what the driver has just got back ------------------------------------------------------- */
+/* ---- memory that the driver got back in this run --------------------------------------------- */
 
 static void remember_free(struct replay *r, uint64_t bytes)
 {
@@ -266,8 +264,8 @@ static bool take_freed(struct replay *r, uint64_t bytes)
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-/* Cuts a small memory from a page. Returns the size by which the driver's work is priced: that of a
- * page if there had to be a new one. */
+/* Cuts a small memory from a page. Returns the size by which the call is priced: that of a page if
+ * a new one is needed. */
 static uint64_t take_piece(struct replay *r, struct memory *memory)
 {
     const uint64_t page_bytes = r->model->page_bytes;
@@ -281,7 +279,7 @@ static uint64_t take_piece(struct replay *r, struct memory *memory)
     return page_bytes;
 }
 
-/* The same when the memory goes. */
+/* Gives a memory's piece back. Returns the size by which the call is priced. */
 static uint64_t put_piece_back(struct replay *r, struct memory *memory)
 {
     if (!memory->piece)
@@ -291,8 +289,8 @@ static uint64_t put_piece_back(struct replay *r, struct memory *memory)
     return page_bytes ? page_bytes : memory->bytes;
 }
 
-/* How much longer the first command takes that uses a memory than the next one. A twentieth more or
- * less is what two equal measurements differ by. */
+/* The time that the first command to use a memory takes longer than the next one. Differences of up
+ * to a twentieth are noise. */
 static double replay_first_use_cost(struct replay *r, struct memory *memory)
 {
     const char *method = memory->method;
@@ -309,7 +307,7 @@ static double replay_first_use_cost(struct replay *r, struct memory *memory)
 
 /* ---- memories -------------------------------------------------------------------------------- */
 
-/* A memory that the source hands out, and its handle. */
+/* Adds a memory that the source hands out; *handle receives its handle. */
 static struct memory *replay_add_memory(struct replay *r, uint64_t *handle)
 {
     if (!r->spare) {
@@ -337,14 +335,15 @@ static void replay_drop_memory(struct replay *r, uint64_t handle)
 static const char *const releasing_method = "stream:threshold=0";
 static const char *const keeping_method = "stream:threshold=max";
 
-/* A pool gets memory from the driver in chunks, multiples of 32 MiB, and gives back chunks that are
- * wholly free: CUDA's, by the reserved bytes that it tells, by where the costs of the atlas begin
- * to rise, and by programs that read back while the pool holds more than their blocks need, and
- * whose next allocation costs no more than before. */
+/* CUDA's pool gets memory from the driver in chunks, multiples of 32 MiB, and gives back chunks
+ * that are wholly free. Three observations show it: the reserved bytes that it reports; the sizes
+ * at which the costs of the atlas begin to rise; and programs that read back while the pool holds
+ * more than their blocks need, whose next allocation costs no more than before. */
 static const uint64_t chunk_bytes = UINT64_C(32) << 20;
 
-/* What goes back lengthens a wait: by what the atlas sees between a wait behind a free of a pool
- * that keeps nothing and of one that keeps everything. */
+/* Gives back spare chunks during a wait, and returns how much longer the wait takes. In the atlas
+ * that is the difference between two waits after a free: with a pool that keeps nothing, and with
+ * one that keeps everything. */
 static double give_back(struct replay *r, uint64_t keep_bytes)
 {
     uint64_t bytes = chunks_give_back(&r->pool.chunks, keep_bytes);
@@ -358,7 +357,7 @@ static double replay_pool_waited(struct replay *r)
     return r->pool.is_open ? give_back(r, r->pool.threshold_bytes) : 0;
 }
 
-/* Bytes of the chunk that a pool of this capacity gets for a block; 0: it has no room. */
+/* The bytes of a new chunk for a block of `needed` bytes; 0: the pool's capacity has no room. */
 static uint64_t new_chunk_bytes(const struct model_pool *p, uint64_t needed)
 {
     uint64_t bytes = in_steps(needed, chunk_bytes);
@@ -381,7 +380,7 @@ static int pool_open(void *context, const struct driver_pool_options *options, u
     return 0;
 }
 
-/* All pieces are free by then, or will never be used. */
+/* All pieces are free at this point, or are never used again. */
 static int pool_close(void *context, uint64_t pool, struct error *error)
 {
     struct model_pool *p = &((struct replay *)context)->pool;
@@ -391,9 +390,9 @@ static int pool_close(void *context, uint64_t pool, struct error *error)
     return 0;
 }
 
-/* A spare piece is handed out again without a wait: the order of the queue makes that safe, and no
- * command uses it for the first time. A new chunk is mapped, which the atlas has seen
- * where a pool keeps nothing. */
+/* A spare piece is handed out without a wait: the order of the queue makes that safe, and there is
+ * no first use to pay for. A new chunk is mapped; the atlas has that cost from a pool that keeps
+ * nothing. */
 static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,
                       uint64_t *handle, struct error *error)
 {
@@ -488,7 +487,7 @@ static int vm_info(void *context, struct driver_vm_info *info, struct error *err
     return 0;
 }
 
-/* A range is a memory in which nothing lies yet. */
+/* A range is a memory into which no chunk is mapped yet. */
 static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct error *error)
 {
     struct replay *r = context;
@@ -505,7 +504,7 @@ static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct er
     return vm_call(r, "unreserve", bytes);
 }
 
-/* What a chunk is called does not matter here: its bytes come with each call. */
+/* All chunks have one handle: each call passes the chunk's bytes. */
 static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct error *error)
 {
     (void)error;
@@ -519,7 +518,7 @@ static int vm_release(void *context, uint64_t chunk, uint64_t bytes, struct erro
     return vm_call(context, "release", bytes);
 }
 
-/* The next command that uses the range is the first to use all that is new in it. */
+/* The next command that uses the range pays for the first use of all chunks mapped since. */
 static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes,
                   struct error *error)
 {
@@ -544,7 +543,7 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
     struct replay *r = context;
     struct memory *memory = &r->memories[range - 1];
     (void)offset, (void)error;
-    if (!memory->used) { /* a chunk that came in vain; the newest go first */
+    if (!memory->used) { /* no command has used the chunk; the newest go first */
         memory->bytes -= memory->bytes < bytes ? memory->bytes : bytes;
         memory->used = memory->bytes == 0;
     }
@@ -575,7 +574,7 @@ static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct 
     return 0;
 }
 
-/* The atlas knows an allocation that is made resident as a whole. */
+/* The atlas has the cost of an allocation together with making it resident. */
 static int source_touches(void *context, uint64_t handle, uint64_t bytes, struct error *error)
 {
     struct replay *r = context;
@@ -615,8 +614,8 @@ static int source_waits(void *context, struct error *error)
     return 0;
 }
 
-/* Kernels were timed over device memory. Over memory that lives elsewhere they take what its place
- * makes of them, which no atlas knows. */
+/* Kernels were timed over device memory. No atlas has their times over memory that lives elsewhere.
+ */
 static int kind_is_unknown(void *context, enum driver_memory kind, struct error *error)
 {
     (void)context, (void)kind;
@@ -654,8 +653,8 @@ static struct source replay_source(struct replay *r)
 
 /* ---- costs of commands ----------------------------------------------------------------------- */
 
-/* What is between a launch and its end, besides the calls and the device's own time, is the way to
- * a device that is idle. */
+/* Reads the costs. latency_ns is the time from a launch to its end on an idle device, less the
+ * calls and the device's own time. */
 static void read_costs(struct replay *r)
 {
     struct command_costs *c = &r->costs;
@@ -691,8 +690,8 @@ static void reset_clocks(struct replay *r)
     r->host_ns = r->device_ns = 0;
     memset(r->ended_ns, 0, sizeof r->ended_ns);
     r->busy_ns = r->driver_ns = r->waiting_ns = r->first_use_ns = r->allocator_ns = 0;
-    r->freed_count = 0; /* a while ago */
-    r->lacks = false;   /* what is not timed may cost what it will */
+    r->freed_count = 0; /* earlier frees are too long ago to count */
+    r->lacks = false;   /* costs before the timed run do not matter */
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -702,8 +701,8 @@ static uint64_t ns_in_source(const struct source_counts *c)
     return c->alloc_ns + c->touch_ns + c->free_ns;
 }
 
-/* The strategy is real and so is its time, but for what it spent in the source, whose real time is
- * that of looking into an atlas. */
+/* Adds the strategy's own time, which is measured. The time in the source is taken off, because the
+ * source here looks into an atlas. */
 static void add_own_time(struct replay *r, uint64_t start_ns, uint64_t in_source_before_ns)
 {
     uint64_t all_ns = clock_ns() - start_ns;
@@ -742,7 +741,7 @@ static int replay_free(struct replay *r, const struct trace_event *event)
                 : 0;
 }
 
-/* What the first use of memories adds to an event that uses them. */
+/* The time that first uses of memories add to an event. */
 static double first_uses(struct replay *r, const struct trace_event *event)
 {
     double ns = 0;
@@ -758,8 +757,8 @@ static double first_uses(struct replay *r, const struct trace_event *event)
     return ns;
 }
 
-/* A blocking transfer is a call and a command, in which the host waits for the end. The atlas knows
- * what it takes on an idle device: on a busy one the way to it is no longer in it. */
+/* A blocking transfer is a call and a command for whose end the host waits. The atlas has its time
+ * on an idle device; on a busy one the latency passes while the host waits. */
 static void replay_transfer(struct replay *r, const struct trace_event *event, const char *call)
 {
     double ns = replay_cost(r, "command", call, event->bytes) + first_uses(r, event);
@@ -812,7 +811,7 @@ static int replay_part(struct replay *r, size_t from, size_t to)
     return code;
 }
 
-/* Inputs, the run between two marks, and what is left over. */
+/* Replays the inputs, the run between two marks, and the frees after it. */
 static int replay_run(struct replay *r, struct case_model *prediction, bool *lacked)
 {
     const struct trace *t = r->trace;

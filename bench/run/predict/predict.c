@@ -13,9 +13,9 @@
 #include "run/execute/spaces.h"
 
 enum {
-    REPEATS_MAX = 5,      /* runs of each kind, of which medians are taken */
+    REPEATS_MAX = 5,      /* most runs of each kind; the profile has their medians */
     EVENTS_MAX = 4000000, /* some 100 bytes each */
-    SHORT_QUEUE = 500,    /* queued commands with which a launch never waits for a place */
+    SHORT_QUEUE = 500,    /* with so few queued commands a launch never waits for a place */
     REPLAYS = 3,          /* the strategy's own work is timed in each */
 };
 static const uint64_t enough_ns = 100000000; /* for the runs of a kind */
@@ -54,24 +54,25 @@ void predictor_close(struct predictor *p)
 
 /* ---- runs that are recorded ------------------------------------------------------------------ */
 
-/* What a profile is made with. */
+/* The state of making a profile. */
 struct profiling {
     struct predictor *predictor;
     const struct prediction_request *request;
     struct profile *profile;
     struct source source;
     struct allocator allocator;
-    uint64_t run_ns;     /* of the last run, on the host */
-    uint64_t elapsed_ns; /* and on the device */
+    uint64_t run_ns;     /* time of the last run on the host */
+    uint64_t elapsed_ns; /* time of the last run on the device */
 };
 
-/* Never below zero; all of it where the part is unknown. */
+/* ns - part, at least 0; ns if the part is unknown. */
 static uint64_t subtract(uint64_t ns, double part)
 {
     return isnan(part) ? ns : (double)ns > part ? (uint64_t)((double)ns - part) : 0;
 }
 
-/* `ns` receives the times of the commands and *count their number; NULL: they are not timed. */
+/* Runs the program once and records it. `ns` receives the times of the commands and *count their
+ * number; NULL: commands are not timed. */
 static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
 {
     struct device *d = w->predictor->device;
@@ -151,7 +152,8 @@ static int same_run(struct profiling *w, size_t events)
 
 /* ---- medians over runs ----------------------------------------------------------------------- */
 
-/* The lower one of two in the middle, because disturbances make times longer. Sorts. */
+/* Sorts, and returns the median: of two middle values the lower one, because disturbances make
+ * times longer. */
 static uint64_t lower_median(uint64_t *ns, size_t count)
 {
     sort_u64(ns, count);
@@ -239,8 +241,8 @@ static int record_host_times(struct profiling *w)
     return code;
 }
 
-/* The commands of a run come one after the other, so together they cannot take longer than the run
- * did when they were not timed. What they take longer is the cost of timing, the same for each. */
+/* The commands of a run come one after the other, so together they cannot take longer than an
+ * untimed run. The excess is the cost of timing, which is the same for each command. */
 static void take_off_timing(uint64_t *ns, unsigned count, uint64_t elapsed_ns)
 {
     for (unsigned round = 0; round < 8; round++) { /* a short command has less to give */
@@ -256,7 +258,7 @@ static void take_off_timing(uint64_t *ns, unsigned count, uint64_t elapsed_ns)
     }
 }
 
-/* Keeps the host's times of the trace. */
+/* Records the commands' times on the device, and keeps the host's times of the trace. */
 static int record_device_times(struct profiling *w)
 {
     struct trace *t = &w->profile->trace, timed = *t;
@@ -361,7 +363,7 @@ int predictor_predict(struct predictor *p, const struct prediction_request *requ
     for (unsigned i = 0; i < REPLAYS && !code; i++) {
         code = model_predict(&m, &profile->trace, request->strategy, request->options, &replays[i],
                              &error);
-        /* The one in the middle: what differs is how long the strategy's own work took. */
+        /* Takes the median: replays differ in the time of the strategy's own work alone. */
         for (unsigned j = i; j > 0 && replays[j].predicted_ns < replays[j - 1].predicted_ns; j--) {
             struct case_model swap = replays[j];
             replays[j] = replays[j - 1];

@@ -1,9 +1,8 @@
 /* Predictions for the cases of a device: profiles a program once and replays it for each strategy.
  *
  * A profile is made in runs of its own, after the samples of the first case that needs it. They run
- * under `pool`, which makes no driver calls after its first run, so that no driver call falls into
- * the program's own times. Some runs give the host's times; others, in which the device times each
- * command, give those of the commands.
+ * under `pool`, which makes no driver calls after its first run, so that the program's own times
+ * contain none. Some runs give the host's times. In others the device times each command.
  */
 #ifndef GAMUT_RUN_PREDICT_H
 #define GAMUT_RUN_PREDICT_H
@@ -14,12 +13,12 @@
 
 struct predictor;
 
-/* `atlas` is that of `device`; both outlive the predictor. */
+/* Makes a predictor; the caller closes it. `atlas` is that of `device`; both must outlive it. */
 struct predictor *predictor_open(struct device *device, const struct atlas *atlas);
-/* NULL: nothing. */
+/* Frees the predictor and its profiles. NULL: nothing. */
 void predictor_close(struct predictor *predictor);
 
-/* What is predicted: a run of the executor with these arguments under a strategy. */
+/* The run to predict: the executor runs a program with these arguments under a strategy. */
 struct prediction_request {
     const struct case_key *key;
     const struct fun *fun; /* the program that the executor runs */
@@ -30,7 +29,7 @@ struct prediction_request {
     uint64_t capacity_bytes;
 };
 
-/* Fills in the model, with unknowns and the reason where there is no prediction. Returns
+/* Fills in *model; if no prediction is possible, with unknowns and the reason. Returns
  * ERR_DEVICE_LOST if the device is lost, else 0. */
 int predictor_predict(struct predictor *predictor, const struct prediction_request *request,
                       struct case_model *model);
