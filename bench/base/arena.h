@@ -13,7 +13,8 @@ struct arena {
 /* Zeroed memory aligned for any type, owned by the arena. The process ends with a message when the
  * host is out of memory: nothing that uses an arena could go on without it. */
 void *arena_alloc(struct arena *a, size_t bytes);
-/* `items`, or a copy of them in the arena, with room for one more than `count` of `each` bytes. */
+/* Makes room for one more than `count` items of `each` bytes. Returns `items`, or a copy of them in
+ * the arena; *capacity receives the number that fits. */
 void *arena_grow(struct arena *a, void *items, unsigned count, unsigned *capacity, size_t each);
 /* A copy of `length` bytes, with a final NUL, owned by the arena. */
 char *arena_copy(struct arena *a, const char *text, size_t length);
@@ -22,12 +23,11 @@ char *arena_printf(struct arena *a, const char *format, ...) __attribute__((form
 /* Frees all that the arena owns; it is empty afterwards. */
 void arena_free(struct arena *a);
 
-/* calloc and realloc that end the process with a message instead of returning NULL. The caller
- * calls free. What must_realloc adds is not zeroed. */
+/* Zeroed memory for the caller to free. The process ends with a message if there is none. */
 void *must_alloc(size_t bytes);
+/* The same as realloc: added bytes are not zeroed. */
 void *must_realloc(void *old, size_t bytes);
-/* `items`, moved if they must be, with room for one more than `count` of `each` bytes. The new
- * room is not zeroed. */
+/* The same as arena_grow, for the caller to free. The new room is not zeroed. */
 void *must_grow(void *items, unsigned count, unsigned *capacity, size_t each);
 
 #endif

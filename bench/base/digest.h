@@ -1,5 +1,5 @@
-/* A 64-bit digest of bytes, for telling whether two answers are the same bits. Four lanes of
- * multiply and mix, so that hashing keeps up with reading; not cryptographic. */
+/* A 64-bit digest of bytes, which shows whether two answers have the same bits. It has four lanes
+ * of multiply and mix, so that hashing keeps up with reading. It is not cryptographic. */
 #ifndef GAMUT_BASE_DIGEST_H
 #define GAMUT_BASE_DIGEST_H
 
@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 
+/* The digest of `bytes` bytes. Passing the digest of earlier data as `seed` includes that data. */
 static inline uint64_t digest_bytes(uint64_t seed, const void *data, size_t bytes)
 {
     const unsigned char *p = data;

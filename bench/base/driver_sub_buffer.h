@@ -1,19 +1,19 @@
 /* Sub-buffers: handles for parts of memories. A sub-buffer serves as a memory that begins there.
- * `context` and who fills in the table: driver_memory.h. */
+ * driver_memory.h describes `context` and who fills in the table. */
 #ifndef GAMUT_BASE_DRIVER_SUB_BUFFER_H
 #define GAMUT_BASE_DRIVER_SUB_BUFFER_H
 
 #include "base/driver_memory.h"
 
 struct driver_sub_buffer_ops {
-    /* Optional. Whether memory of that kind has them: 0, or ERR_UNSUPPORTED and the reason. NULL:
-     * all but shared virtual memory. */
+    /* Optional. Whether memory of that kind has sub-buffers: 0, or ERR_UNSUPPORTED and the reason.
+     * NULL: all kinds but shared virtual memory. */
     int (*offered)(void *context, enum driver_memory kind, struct error *error);
-    /* `offset` is a multiple of the memory's alignment; bytes > 0. */
+    /* Makes a sub-buffer. `offset` is a multiple of the memory's alignment; bytes > 0. */
     int (*create)(void *context, uint64_t memory, uint64_t offset, uint64_t bytes,
                   uint64_t *sub_buffer, struct error *error);
-    /* Queued commands may still use the sub-buffer: the release is deferred until they are done. It
-     * comes before the memory is freed. */
+    /* Releases a sub-buffer, before its memory is freed. Queued commands may still use it: the
+     * release is deferred until they are done. */
     int (*release)(void *context, uint64_t sub_buffer, uint64_t bytes, struct error *error);
 };
 

@@ -30,7 +30,7 @@ enum error_code {
 
 struct error {
     int code;
-    char text[4000]; /* one sentence, or a compiler's log: cut where it is longer */
+    char text[4000]; /* one sentence, or a compiler's log; a longer text is cut */
 };
 
 /* The sentence of ERROR_LIST for a code; "no error" for 0. Never NULL. */
@@ -49,7 +49,7 @@ int error_set(struct error *e, int code, const char *format, ...)
             return try_code;                                                                       \
     } while (0)
 
-/* Puts the formatted text in front of a message that is already there: where it happened. */
+/* Puts the formatted text, which says where the error happened, in front of the message. */
 void error_prefix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* Adds the contents of a file, which gzip may have compressed: its first bytes tell, not its name.
- * `most_bytes` bounds what a compressed file may unpack to; plain files have no bound. The caller
+/* Adds the contents of a file, unpacked if its first bytes (not its name) show that gzip has
+ * compressed it. A compressed file may unpack to most_bytes; plain files have no bound. The caller
  * frees `t` in any case. ERR_IO: the system's words. ERR_PARSE: the compressed file is cut off,
  * damaged or too large. Every message names the file. */
 int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct error *error);

@@ -1,9 +1,9 @@
-/* What a JSON value must look like, as tables: one checker for everything that is read.
+/* Checks JSON values, and converts objects to and from structs, by tables.
  *
- * A table of rules says which types stand at which paths of a value; code that reads a checked
+ * A table of rules has the types that may stand at each path of a value; code that reads a checked
  * value needs no checks of its own. A table of fields ties the members of an object to those of a
- * struct; one table writes the object and reads it. Messages name the path: "cases[3].key.merge:
- * expected a text, found nothing".
+ * struct; the same table writes the object and reads it. Messages name the path:
+ * "cases[3].key.merge: expected a text, found nothing".
  */
 #ifndef GAMUT_BASE_JSON_RULES_H
 #define GAMUT_BASE_JSON_RULES_H
@@ -16,7 +16,7 @@
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-/* What may stand at a path: one of these, or several with `|`. */
+/* The types that may stand at a path: one of these, or several with `|`. */
 enum json_rule_type {
     RULE_TEXT = 1,
     RULE_COUNT = 2, /* an integer from 0 to below 2^53 */
@@ -27,20 +27,20 @@ enum json_rule_type {
     RULE_ARRAY = 64,
     RULE_NULL = 128,
     RULE_ABSENT = 256,
-    /* Further conditions on what has the right type. */
+    /* Further conditions on a value of the right type. */
     RULE_PRINTABLE = 512, /* a text is not empty and has no control characters */
     RULE_CLOSED = 1024,   /* an object has only members that the table names */
 };
 
 /* In a path, "[]" is every element of an array and "{}" every member of an object; "" is the value
- * itself. A parent comes before what is in it: if the parent is missing or null, rules for its
- * members hold. */
+ * itself. In the table a parent comes before its members. If the parent is missing or null, rules
+ * for its members hold. */
 struct json_rule {
     const char *path; /* NULL ends a table */
     int types;
 };
 
-/* ERR_PARSE: the first rule that does not hold, and where. */
+/* Checks a value. ERR_PARSE names the first rule that does not hold, and the path. */
 int json_check(const json_t *root, const struct json_rule *rules, struct error *error);
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ struct json_field {
     const char *name; /* NULL ends a table: JSON_FIELDS_END */
     enum json_field_type type;
     size_t offset, size;
-    const char *const *words; /* of a FIELD_WORD: every word, then NULL */
+    const char *const *words; /* the words of a FIELD_WORD, then NULL; else NULL */
 };
 #define JSON_FIELD_AS(name, type, of, member)                                                      \
     {                                                                                              \
@@ -79,9 +79,9 @@ struct json_field {
 
 /* Adds the fields of the struct at `from` to an object, in the order of the table. */
 void json_put_fields(json_t *object, const struct json_field *fields, const void *from);
-/* Fills in the fields of the struct at `to`; those that it could not read are 0 or "". ERR_PARSE:
- * the first member that is missing or wrong. Other members of the object are passed over. `path` is
- * where the object stands, for messages; "" for the root. */
+/* Fills in the fields of the struct at `to`; fields that could not be read are 0 or "". ERR_PARSE
+ * names the first member that is missing or wrong. Other members of the object are ignored. `path`
+ * is the object's path, for messages; "" for the root. */
 int json_get_fields(const json_t *object, const char *path, const struct json_field *fields,
                     void *to, struct error *error);
 

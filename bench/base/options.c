@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* The options of a plug-in: its own, then those it shares; each ends its table. */
+/* The two tables of a plug-in: its own options, and those that it shares. NULL: none. */
 struct tables {
     const struct option_spec *own, *common;
 };

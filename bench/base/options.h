@@ -23,20 +23,20 @@ struct option_spec {
     const char *help; /* one line */
 };
 
-/* Parses a value: a number, bytes, nanoseconds, or the position of a choice. `where` is what messages
- * call it: "--rounds". ERR_USAGE says what is expected. */
+/* Parses a value: a number, bytes, nanoseconds, or the position of a choice. `where` names the
+ * value in messages: "--rounds". ERR_USAGE says what is expected. */
 int option_value(const struct option_spec *spec, const char *where, const char *text,
                  uint64_t *value, struct error *error);
 
 enum { OPTIONS_MAX = 8, OPTIONS_COMMON_MAX = 2 };
 struct option_values {
     uint64_t value[OPTIONS_MAX];         /* in the order of the table */
-    uint64_t common[OPTIONS_COMMON_MAX]; /* the same for the table that the plug-ins share */
+    uint64_t common[OPTIONS_COMMON_MAX]; /* in the order of the table that the plug-ins share */
 };
 
-/* Sets every option to its default and then applies `text` ("k=v:k=v", NULL or "" for none). An
- * unknown key or a bad value gives ERR_USAGE and a message with the nearest key and what exists.
- * `owner` names the plug-in in that message. `specs` may be NULL (no options). */
+/* Sets every option to its default and then applies `text` ("k=v:k=v", NULL or "" for none).
+ * ERR_USAGE for an unknown key or a bad value: the message has the nearest key and all that exist,
+ * and calls the plug-in `owner`. `specs` may be NULL (no options). */
 int options_parse(const struct option_spec *specs, const char *owner, const char *text,
                   struct option_values *values, struct error *error);
 /* The same for plug-ins that have the options `common` in addition to their own. */

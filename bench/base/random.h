@@ -1,5 +1,5 @@
-/* Random numbers that are the same on every machine: splitmix64 (Steele, Lea, Flood 2014).
- * State is one word; any seed is a good seed; a stream is cheap to split by hashing a new seed. */
+/* Random numbers that are the same on every machine: splitmix64 (Steele, Lea, Flood 2014). The
+ * state is one word, and any seed is a good seed. */
 #ifndef GAMUT_BASE_RANDOM_H
 #define GAMUT_BASE_RANDOM_H
 
@@ -9,6 +9,7 @@ struct random {
     uint64_t state;
 };
 
+/* A hash of z: every bit of the result depends on every bit of z. */
 static inline uint64_t random_mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -16,6 +17,7 @@ static inline uint64_t random_mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
+/* 64 random bits. */
 static inline uint64_t random_u64(struct random *r)
 {
     r->state += 0x9e3779b97f4a7c15u;

@@ -194,7 +194,7 @@ static unsigned distance(const char *a, const char *b)
 
 int text_nearest(const char *word, const char *(*name)(void *context, size_t i), void *context)
 {
-    /* Half of the letters wrong is no longer a slip of the finger. */
+    /* With half of the letters wrong, the name was probably not meant. */
     unsigned best = (unsigned)strlen(word) / 2 + 1;
     int nearest = -1;
     const char *candidate;

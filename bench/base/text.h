@@ -26,23 +26,24 @@ int text_read_file(struct text *t, const char *path, struct error *error);
 /* Writes the text as the whole contents of a file. ERR_IO with the path and the system's words. */
 int text_write_file(const struct text *t, const char *path, struct error *error);
 
-/* "64MiB", "4k", "1.5GB", "123" -> bytes (k M G T: 1024; with a plain B after: 1000). False if it
- * is not a size. */
+/* "64MiB", "4k", "1.5GB", "123" -> bytes. k, M, G and T count by 1024, and kB, MB, ... by 1000.
+ * False if it is not a size. */
 bool text_to_bytes(const char *text, uint64_t *bytes);
-/* "2s", "150ms", "20us", "5" (seconds) -> nanoseconds. */
+/* "2s", "150ms", "20us", "5" (seconds) -> nanoseconds. False if it is not a time. */
 bool text_to_ns(const char *text, uint64_t *ns);
-/* A decimal integer and nothing after it. */
+/* "123" -> 123. False if it is not a decimal integer and nothing else. */
 bool text_to_u64(const char *text, uint64_t *value);
 
-/* Sizes and times for people: "1.50 MiB", "2.31 ms"; returns `out`. */
+/* Writes a size for people: "1.50 MiB". Returns `out`. */
 char *text_bytes(char out[32], uint64_t bytes);
+/* Writes a time for people: "2.31 ms". Returns `out`. */
 char *text_ns(char out[32], double ns);
 
-/* Shell-like pattern with * and ?, whole name. */
+/* Whether a pattern with * and ?, as in a shell, matches the whole name. */
 bool text_glob(const char *pattern, const char *name);
 
-/* The index of the name with the smallest edit distance to `word`, or -1 where none is near enough
- * to be what was meant. `name(context, i)` yields the i-th name, NULL after the last. */
+/* The index of the name with the smallest edit distance to `word`, or -1 if all are too different.
+ * `name(context, i)` returns the i-th name, NULL after the last. */
 int text_nearest(const char *word, const char *(*name)(void *context, size_t i), void *context);
 
 /* Copies the next item of a comma list to `item`, cut to size - 1 bytes, and moves *list past it.
@@ -50,7 +51,7 @@ int text_nearest(const char *word, const char *(*name)(void *context, size_t i),
 bool text_next_item(const char **list, char *item, size_t size);
 
 /* Sets ERR_USAGE for a word that is none of these names: "there is no strategy 'pol' (did you mean
- * pool?); there are: raw, pool". The format gives what stands before the word. */
+ * pool?); there are: raw, pool". The formatted text stands before the word. */
 int text_unknown(struct error *error, const char *word,
                  const char *(*name)(void *context, size_t i), void *context, const char *format,
                  ...) __attribute__((format(printf, 5, 6)));

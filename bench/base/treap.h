@@ -12,7 +12,7 @@ struct treap_node { /* part of each member */
     uint64_t priority;
 };
 
-/* Negative, 0 or positive if a comes before, at or after b. Members of a set differ: never 0. */
+/* Negative, 0 or positive if a comes before, at or after b. It is never 0 for two members. */
 typedef int treap_compare(const struct treap_node *a, const struct treap_node *b);
 
 struct treap {
