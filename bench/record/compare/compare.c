@@ -14,14 +14,14 @@
 
 /* ---- what the files differ in ------------------------------------------------------------------ */
 
-/* What a comparison holds constant: program and data, an experiment's options, the device, and for
- * times the machine. The strategies and merge sets themselves are what is compared, so no revision
- * is in here.
+/* A comparison holds constant: program and data, an experiment's options, the device, and for times
+ * the machine. It compares strategies and merge sets, so revisions may differ.
  *
- * What matters for which metric: program, data, options, memory limit, alignment and the ability to
- * split decide what is counted ("everything"); which device, driver, machine and kind of build it
- * is decides how long it takes ("times"), and so does all of what decides what is counted. The rest
- * is printed, and nothing else follows from it ("nothing"). */
+ * A difference matters for
+ *
+ *   everything   counts and times: program, data, options, memory limit, alignment, ability to split
+ *   times        device, driver, machine, kind of build
+ *   nothing      the rest, which is only printed */
 
 struct differ {
     json_t *all;
@@ -45,7 +45,7 @@ static bool are_known(const json_t *a, const json_t *b)
     return a && b && !json_is_null(a) && !json_is_null(b);
 }
 
-/* Compares the members of two objects that are known in both. */
+/* Compares the members that both objects have. */
 struct fact {
     const char *member, *matters;
 };
@@ -92,7 +92,7 @@ static const json_t *device_of(const json_t *root, const char *id)
     return NULL;
 }
 
-/* Devices that both files have cases of, each once. */
+/* Compares the devices on which both files have cases. */
 static void compare_devices(struct differ *d, const json_t *base, const json_t *candidate,
                             const json_t *common_devices)
 {
@@ -141,7 +141,7 @@ static void compare_one_case(struct differ *d, const json_t *base, const json_t 
              tree_get_text(key, "dataset"));
     compare_facts(d, owner, base, candidate, case_facts, COUNT_OF(case_facts));
     const size_t after = json_array_size(d->all);
-    /* The other cases of the same workload and dataset say the same. */
+    /* The other cases of the same workload and dataset differ in the same way. */
     for (size_t i = after; i-- > before;)
         for (size_t j = 0; j < before; j++)
             if (json_equal(json_array_get(d->all, i), json_array_get(d->all, j))) {
@@ -186,7 +186,7 @@ static void compare_cases(struct differ *d, const json_t *base_root, const json_
     }
 }
 
-/* Compares the options of an experiment, except its strategies: each row is of one of them. */
+/* Compares the options of an experiment, except its strategies: each row is about one of them. */
 static void compare_one_experiment(struct differ *d, const json_t *base, const json_t *candidate)
 {
     const char *name;
@@ -329,7 +329,7 @@ static bool some_time_is_gated(const struct compare_options *options)
     return false;
 }
 
-/* Every case of the new file, then those of the base that it lacks. */
+/* Compares every case of the new file, then those of the base that it lacks. */
 static void compare_files(struct comparer *c, const json_t *base, const json_t *base_index,
                           const json_t *candidate)
 {

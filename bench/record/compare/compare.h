@@ -1,5 +1,5 @@
-/* Comparing results: what became better or worse, whether that is established, and whether it
- * matters.
+/* Compares results: which values became better or worse, whether the change is established, and
+ * whether it matters.
  *
  * Exact counters are compared by equality, sampled metrics by the shift between two sets of rounds
  * (record/statistics/ranks.h): logarithms of one median a round, so that a shift is a ratio.
@@ -7,7 +7,7 @@
  *   slower, faster   the adjusted p is at most alpha (so the interval leaves out 1) and the
  *                    estimate is beyond D and the noise floor
  *   same             the interval lies within D to both sides
- *   unsure           else: with the rounds that would settle it
+ *   unsure           else; the row says how many rounds would settle it
  *
  * A configuration is how a case is run (record/compare/configuration.h). Each configuration with
  * three cases or more has a row over all its cases for each gated metric: the shift that they share
@@ -15,23 +15,23 @@
  * cases hide in the noise of a busy machine. Times are not normalised by a reference strategy: a
  * ratio could not tell which of the two changed, and a faster `raw` would make all others look
  * slower. Each strategy has its own row, also the reference; a change of everything shows in all
- * rows. The files need not have been made in turns: beyond the noise floor, of which a configuration
- * has its own, the row is as sound as those of single cases.
+ * rows. The files need not have been made in turns: a configuration has a noise floor of its own, and
+ * beyond it the row is as sound as those of single cases.
  *
  * p-values are adjusted (Holm) within each family: single cases, and rows over cases. If both
  * families exist each gets half of alpha, so an adjusted p is doubled. A large number of cases then
  * cannot hide what all of them show.
  *
- * Rows of experiments are compared as cases are (compare_experiment.c says by which gates); they have
- * no rows over cases.
+ * Rows of experiments are compared as cases are (compare_rows.c says by which gates). They have no
+ * rows over cases.
  *
  * D is the limit of the metric's gate, or the threshold for a metric without a gate. The noise floor
  * is in the files (record/compare/noise.h), and is 0 if their rounds were made in turns. Below it no
- * number of rounds can tell a change from a drift of the machine. Ratios are judged by their
+ * number of rounds can distinguish a change from a drift of the machine. Ratios are judged by their
  * logarithms, so 2 % more is as far as 1/1.02: swapping the two files mirrors every row.
  *
- * The result is one JSON tree (results/README.md, "Comparisons"), from which everything is printed
- * and on which alone the exit code depends.
+ * The result is one JSON tree (results/README.md, "Comparisons"). Everything that is printed comes
+ * from it, and the exit code depends on it alone.
  */
 #ifndef GAMUT_RECORD_COMPARE_H
 #define GAMUT_RECORD_COMPARE_H
@@ -47,7 +47,7 @@
 
 #define COMPARE_SCHEMA "gamut.compare/1"
 
-/* X(name, help): of a row. */
+/* X(name, help): the verdicts of a row. */
 #define COMPARE_VERDICT_LIST(X)                                                                    \
     X(faster, "less time")                                                                         \
     X(same, "no change that matters")                                                              \
@@ -59,7 +59,7 @@
     X(gone, "the new file lacks the case")                                                         \
     X(wrong, "the case failed in the new file alone")
 
-/* X(name, help): of a comparison, the one that decides first standing first. */
+/* X(name, help): the outcomes of a comparison. The first one that applies is the outcome. */
 #define COMPARE_OUTCOME_LIST(X)                                                                    \
     X(incomparable, "the files are not comparable; nothing was compared")                          \
     X(failed, "a case failed or is gone")                                                          \
@@ -82,19 +82,21 @@ struct compare_options {
     double alpha;     /* probability of one false claim or more over all gated rows: 0.05 */
     double threshold; /* limit of sampled metrics without a gate: 0.02 */
     struct gates gates;
-    bool leave_out[GATES_MAX]; /* metrics that are not compared, in the order of counter_list */
+    bool leave_out[GATES_MAX]; /* metrics that are not compared; in the order of counter_list */
     bool force;                /* compare files that are not comparable */
     bool keep_equal;           /* equal exact counters have rows too */
 };
 
 /* Compares each candidate with the base, case by case, and their experiments row by row. Files that
- * cannot be compared are no error: the tree says so. ERR_USAGE for options that make no sense. The caller owns *comparison. */
+ * are not comparable are no error: the tree says so. ERR_USAGE: alpha or the threshold is out of
+ * range. The caller owns *comparison. */
 int compare_results(const struct compare_file *base, const struct compare_file *candidate,
                     size_t candidate_count, const struct compare_options *options,
                     json_t **comparison, struct error *error);
 
-/* Compares within one file, round by round: every case with the one that has the same key but for
- * one member. `by` is "MEMBER=VALUE" ("strategy=raw"); ERR_USAGE for what the file lacks. */
+/* Compares within one file, round by round: each case with the one whose key differs only in one
+ * member. `by` is "MEMBER=VALUE" ("strategy=raw"): the value of that member in the base. ERR_USAGE:
+ * there is no such member, or no case has the value. The caller owns *comparison. */
 int compare_within(const struct compare_file *file, const char *by,
                    const struct compare_options *options, json_t **comparison, struct error *error);
 
@@ -108,7 +110,7 @@ enum compare_show {
     COMPARE_SHOW_WORST,   /* what decides the verdict, worst first */
 };
 
-/* Prints a comparison. JSON is the tree with the rows that `show` leaves. ERR_IO. */
+/* Prints a comparison. JSON is the tree with the rows that `show` selects. ERR_IO: writing failed. */
 int compare_print(const json_t *comparison, enum table_format format, enum compare_show show,
                   FILE *out, struct error *error);
 

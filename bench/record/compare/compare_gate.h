@@ -1,5 +1,5 @@
-/* Gates: how much worse a metric may become. What is gated decides the verdict of a comparison;
- * everything else is printed and decides nothing.
+/* Gates: how much worse a metric may become. Gated metrics decide the verdict of a comparison; all
+ * others are printed and decide nothing.
  *
  *   METRIC:LIMIT   METRIC is a name of record/facts/counters.h, a pattern of them ("peak_*_bytes"), or
  *                  "exact" or "sampled" for all of that kind. LIMIT is a percentage ("2%"), "0" for
@@ -7,8 +7,8 @@
  *                  ("2"). Times have percentages only: they are compared as ratios.
  *   none           nothing is gated
  *
- * A later gate replaces an earlier one of the same metric. A metric that is neither better lower
- * nor better higher has no gate: naming it is an error, a pattern passes it over.
+ * A later gate replaces an earlier one of the same metric. A metric of which neither more nor less
+ * is better has no gate: to name it is an error; a pattern skips it.
  */
 #ifndef GAMUT_RECORD_COMPARE_GATE_H
 #define GAMUT_RECORD_COMPARE_GATE_H
@@ -31,25 +31,27 @@ struct gates {
     struct gate gate[GATES_MAX]; /* in the order of counter_list */
 };
 
-/* wall_ns at `threshold` (0.02 for 2 %), and 0 for every exact counter that is better lower. Those
- * that are better higher have none: they fall with the requests they count, which is no loss. */
+/* The default gates: wall_ns at `threshold` (0.02 for 2 %), and 0 for every exact counter that is
+ * better lower. Counters that are better higher have none: they also fall when a program makes fewer
+ * requests, which is no loss. */
 struct gates gates_default(double threshold);
 
 /* Adds one rule as a user writes it. ERR_USAGE says what is wrong and what was expected. */
 int gates_add(struct gates *gates, const char *rule, struct error *error);
 
 /* Adds the rules of a file: {"schema": "gamut.gates/1", "gates": {"METRIC": "LIMIT", …}}. ERR_IO,
- * ERR_PARSE or ERR_USAGE with the file and the line or the rule; an unknown key is an error. */
+ * ERR_PARSE or ERR_USAGE names the file and the line or the rule; an unknown key is an error. */
 int gates_add_file(struct gates *gates, const char *path, struct error *error);
 
-/* Marks the metrics that are meant by METRIC as above; ERR_USAGE if there is none. */
+/* Marks the metrics that METRIC (see above) names, in the order of counter_list. ERR_USAGE if there
+ * is none. */
 int gates_mark_metric(const char *metric, bool marks[GATES_MAX], struct error *error);
 
-/* A part of a whole, "2%" or "0.5 %" -> 0.02, 0.005; false if it is not one, or not below 1000 %.
- */
+/* Reads a percentage as a part: "2%" -> 0.02, "0.5 %" -> 0.005. Returns false if the text is no
+ * percentage below 1000 %. */
 bool gate_parse_part(const char *text, double *part);
 
-/* The gates as {"METRIC": "LIMIT"}, to be read again by gates_add; the caller owns it. */
+/* The gates as {"METRIC": "LIMIT"}, which gates_add can read again. The caller owns it. */
 json_t *gates_to_json(const struct gates *gates);
 
 #endif

@@ -5,10 +5,10 @@
 #include "record/compare/compare.h"
 #include "record/table/text_grid.h"
 
-/* The columns, first those that name a row; from BASE on, what was found. */
+/* The columns. Those before BASE name the row; the others say what was found. */
 enum line_column {
     LINE_FILE,
-    LINE_WORKLOAD, /* this and the next are the members of a case's key, in their order */
+    LINE_WORKLOAD, /* from here to RESIDENCY: the members of a case's key, in their order */
     LINE_DATASET,
     LINE_MERGE,
     LINE_RELEASE,
@@ -23,10 +23,10 @@ enum line_column {
     LINE_VERDICT,
 };
 
-/* The rows that `show` leaves, in the order in which they are printed. The caller owns the array. */
+/* The rows that `show` selects, in the order in which they are printed. The caller owns the array. */
 json_t *compare_select(const json_t *comparison, enum compare_show show);
-/* A grid with one row for each of `rows`, in their order. The cells of what names a row are hidden
- * where they are the same in all. The comparison must outlive the grid; text_grid_free frees it. */
+/* A grid with one row for each of `rows`, in their order. A column that names rows is hidden if
+ * all its cells are the same. The comparison must outlive the grid; text_grid_free frees it. */
 struct text_grid compare_grid_of(const json_t *comparison, const json_t *rows);
 
 #endif

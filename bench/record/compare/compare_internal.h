@@ -1,4 +1,4 @@
-/* What the files of this room share. Other rooms include compare.h. */
+/* Declarations that the files of this room share. Other rooms include compare.h. */
 #ifndef GAMUT_RECORD_COMPARE_INTERNAL_H
 #define GAMUT_RECORD_COMPARE_INTERNAL_H
 
@@ -21,10 +21,10 @@ extern const char *const verdict_names[VERDICTS];
 struct compare_row {
     size_t file;              /* index of the candidate */
     size_t cases;             /* number of cases of the configuration; 0: one case */
-    const json_t *one_case;   /* the case or configuration that gives the key */
+    const json_t *one_case;   /* the case or configuration whose key the row has */
     const json_t *experiment; /* the experiment of a row; NULL: it is a case */
     const json_t *base_case, *candidate_case; /* NULL where a file lacks it */
-    const struct counter_info *metric;        /* NULL: the status of the case */
+    const struct counter_info *metric;        /* NULL: the row is about the status of the case */
     const struct gate *gate;                  /* NULL: none */
     bool is_cold;           /* an exact counter of the cold run, not of the warm one */
     double base, candidate; /* NaN: unknown */
@@ -34,7 +34,7 @@ struct compare_row {
     double floor;                         /* noise floor, as a logarithm; 0: none is known */
     bool has_test;                        /* there are enough rounds for a p */
     double p_adjusted;                    /* p of a gated test, adjusted; else NaN */
-    unsigned rounds_needed;               /* rounds that would settle an unsure row; 0: unknown */
+    unsigned rounds_needed; /* number of rounds that would settle an unsure row; 0: unknown */
     enum verdict verdict;
     enum change effect;
     bool is_regression;
@@ -57,19 +57,19 @@ struct comparer {
     size_t pair_count;                     /* cases that are ok in both files */
     size_t equal_count;                    /* equal exact counters, which have no row */
     size_t gated_equal_count;              /* those of them that have a gate */
-    size_t counted_members, counted_gates; /* counters and gated ones of the last run whose counters
-                                            * were all equal */
+    size_t counted_members, counted_gates; /* number of counters, and of gated ones, in the last run
+                                            * whose counters were all equal */
     size_t alone_count;                    /* cases without a counterpart within the file */
     size_t other_bits_count;               /* pairs whose answers differ in bits */
-    bool lacks[2][GATES_MAX];              /* exact counters that the base, the candidate lacks */
-    unsigned family[2];                    /* gated tests of single cases, of rows over cases */
+    bool lacks[2][GATES_MAX]; /* exact counters that the base [0] or the candidate [1] lacks */
+    unsigned family[2]; /* number of gated tests: of single cases [0], of rows over cases [1] */
 };
 
 /* ---- compare_rows.c ------------------------------------------------------------------------- */
 
 /* Adds the rows of a case. `base` or `candidate` is NULL where a file lacks it. */
 void compare_case(struct comparer *c, const json_t *base, const json_t *candidate);
-/* Adds the rows over all cases of each configuration; those of the cases have all been added. */
+/* Adds the rows over all cases of each configuration. The rows of single cases must have been added. */
 void compare_configurations(struct comparer *c);
 /* Adds the rows of all experiments of two results. */
 void compare_experiments(struct comparer *c, const json_t *base, const json_t *candidate);
@@ -77,7 +77,7 @@ void compare_experiments(struct comparer *c, const json_t *base, const json_t *c
 size_t compare_experiment_rows(const json_t *root);
 /* The number of rows of experiments that both results have. */
 size_t compare_experiment_pairs(const json_t *base, const json_t *candidate);
-/* Puts into the row of a comparison which row of an experiment it is. */
+/* Puts into `out`, a row of a comparison as JSON, the names that identify the row of the experiment. */
 void compare_put_experiment(json_t *out, const json_t *experiment, const json_t *row);
 /* Gives every row with samples its verdict. All rows must have been added. */
 void compare_judge(struct comparer *c);
@@ -86,7 +86,8 @@ double compare_least_alpha(const struct comparer *c, const struct compare_row *r
 
 /* ---- compare_tree.c ------------------------------------------------------------------------- */
 
-/* The comparison as JSON (results/README.md, "Comparisons"). The caller owns it. */
+/* The comparison as JSON (results/README.md, "Comparisons"). `differences` is an array of what the
+ * files differ in. The caller owns the result. */
 json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
                      const struct compare_file *candidate, size_t candidate_count,
                      const json_t *differences, bool is_comparable);

@@ -28,7 +28,7 @@ static bool is_over_cases(const json_t *row)
     return json_object_get(row, "cases");
 }
 
-/* What decides the outcome, the worst first; 0: it decides nothing. */
+/* How much a row decides the outcome: the largest number decides first; 0: it decides nothing. */
 static int severity(const json_t *row)
 {
     if (is_verdict(row, "wrong"))
@@ -164,7 +164,7 @@ static bool is_effect(const json_t *row, const char *effect)
     return strcmp(tree_get_text(row, "effect"), effect) == 0;
 }
 
-/* A sign, the word, and what a reader has to know of it. */
+/* A sign, the verdict, and a remark or a reason. */
 static const char *verdict_cell(struct arena *arena, const json_t *comparison, const json_t *row)
 {
     const bool has_gates = json_object_size(json_object_get(comparison, "gates")) > 0;
@@ -226,9 +226,9 @@ static void add_row(struct text_grid *grid, const json_t *comparison, const json
     text_grid_add(grid, "%s", verdict_cell(arena, comparison, row));
 }
 
-/* What all rows have in a column that names them; NULL where they differ. Workload and strategy
- * stand in every row even if they are the same, unless no row has them (rows of experiments). A row
- * over all cases has no dataset of its own, so it does not count for that column. */
+/* The value of all rows in a column that names them; NULL if they differ. Workload and strategy are
+ * printed in every row even if they are the same, unless no row has them (rows of experiments). A
+ * row over all cases has no dataset, so it does not count for that column. */
 static const char *constant(const struct text_grid *grid, const json_t *rows, size_t column)
 {
     const char *cell = NULL;
@@ -320,7 +320,7 @@ static void print_preface(const json_t *comparison, const struct text_grid *grid
     text_grid_print_once(grid, end, out);
 }
 
-/* "41 same, 1 slower"; false where there is nothing to count. */
+/* Prints "41 same, 1 slower"; returns false if there is nothing to count. */
 static bool print_counts(const char *lead, const json_t *counts, const json_t *less, FILE *out)
 {
     const char *verdict, *before = lead;

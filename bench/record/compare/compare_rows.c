@@ -6,16 +6,16 @@
  * probability of one false claim or more among all gated rows is at most alpha, and D keeps out
  * what is real but does not matter. The interval that is printed, and that decides `same`, is each
  * row's own, at 1 - alpha: a verdict `same` cannot fail a build, and at the level of the smallest
- * adjusted alpha a few rounds would have no interval at all. A row that is beyond D by its own
+ * adjusted alpha a few rounds would give no interval at all. A row that is beyond D by its own
  * interval, but not by its adjusted p, is unsure.
  *
  * Rows without a gate are judged by the same rule with their own p; they decide nothing.
  *
  * The metrics of experiments are each experiment's own:
  *
- *   times    those that are better lower; the first one that a row knows has the gate of wall_ns
- *   exact    by equality; what is better lower has the gate of the counter of that name, or of the
- *            first counter of its unit where cases have none
+ *   times    compared if they are better lower; the first one that a row has gets the gate of wall_ns
+ *   exact    compared by equality; a metric that is better lower gets the gate of the counter of that
+ *            name, or of the first counter of its unit if there is none of that name
  *
  * A ratio has no gate. Other values that vary from run to run are not compared.
  */
@@ -79,10 +79,10 @@ static struct compare_row *new_row(struct comparer *c, const json_t *base, const
 
 /* ---- exact counters ------------------------------------------------------------------------- */
 
-/* What a counter was in the rounds of a case. */
+/* The values of a counter in the rounds of a case. */
 struct range {
     double lo, hi;
-    bool varies, is_known; /* all its values are */
+    bool varies, is_known; /* is_known: all its values are known */
 };
 
 static bool has_warnings(const json_t *one_case)
@@ -106,8 +106,8 @@ static bool varies(const json_t *one_case, const char *phase, const char *name)
     return false;
 }
 
-/* `value` is the counter of the case, which is that of its first good round; a round says which of
- * its own differ from it. */
+/* `value` is the counter of the case, which is that of its first good round. Every other round has
+ * only those counters that differ from it. */
 static struct range range_of(const json_t *one_case, const char *phase, const char *name,
                              double value)
 {
@@ -212,8 +212,8 @@ static void compare_counter(struct comparer *c, const json_t *base, const json_t
         set_change(row, base_value, candidate_value);
 }
 
-/* Whether two runs have the same counters in the same order and of the same values, as nearly all
- * have: quicker than looking each of them up. */
+/* Have two runs the same counters in the same order with the same values? Nearly all have, and this
+ * is quicker than to look up each of them. */
 static bool are_alike(const json_t *a, const json_t *b)
 {
     void *x = json_object_iter((json_t *)a), *y = json_object_iter((json_t *)b);
@@ -228,8 +228,8 @@ static bool are_alike(const json_t *a, const json_t *b)
     return !x && !y;
 }
 
-/* How many of a run's counters are gated. Runs of as many counters as the last one have the same.
- */
+/* The number of a run's counters that are gated. It is kept: a run with as many counters as the last
+ * one has the same. */
 static size_t gated_members(struct comparer *c, const json_t *run)
 {
     size_t count;
@@ -367,7 +367,7 @@ static bool add_samples(struct comparer *c, const json_t *base_case, const json_
 
 /* ---- the case ------------------------------------------------------------------------------- */
 
-/* A strategy that a device can't run was not measured; that is no failure of a case that was. */
+/* A strategy that a device cannot run was not measured, which is no failure. */
 static bool was_measured(const json_t *one_case)
 {
     return one_case && !case_is_skipped(one_case);
@@ -426,7 +426,7 @@ void compare_case(struct comparer *c, const json_t *base, const json_t *candidat
 struct case_pairs {
     size_t count;
     const json_t **base, **candidate;
-    struct compare_row row; /* any of them: rows move when more are added */
+    struct compare_row row; /* a copy of one of them: rows move when more are added */
 };
 
 static struct case_pairs pairs_of(const struct comparer *c, const struct counter_info *metric)
@@ -451,8 +451,8 @@ static void pairs_free(struct case_pairs *pairs)
     free(pairs->candidate);
 }
 
-/* As many rounds of both files as one table. Of the file with more of them they are taken evenly:
- * the fastest of more rounds is faster for that alone. */
+/* A table with the same number of rounds of both files. From the file with more, rounds are taken
+ * evenly: the fastest of more rounds would be faster for that reason alone. */
 static struct shared_rounds rounds_of(struct arena *arena, const struct case_pairs *pairs,
                                       const struct configuration *configuration, const char *metric)
 {
@@ -537,9 +537,7 @@ void compare_configurations(struct comparer *c)
             compare_metric(c, &list[i]);
 }
 
-/* ---- experiments ---------------------------------------------------------------------------- */
-
-/* ---- metrics -------------------------------------------------------------------------------- */
+/* ---- metrics of experiments ----------------------------------------------------------------- */
 
 static enum counter_unit unit_of(const char *name)
 {
@@ -563,8 +561,8 @@ static struct counter_info info_of(const char *name, const json_t *metric)
     };
 }
 
-/* The place in counter_list of what says for this metric whether it is compared and gated;
- * NO_COUNTER where cases have nothing of its kind. */
+/* The index in counter_list of the counter that says whether this metric is compared and gated;
+ * NO_COUNTER if cases have none of its kind. */
 enum { NO_COUNTER = -1 };
 
 static int stand_in(const struct counter_info *info)
@@ -590,7 +588,7 @@ static const struct gate *gate_of(const struct comparer *c, const struct counter
     return &c->options->gates.gate[counter];
 }
 
-/* ---- one row -------------------------------------------------------------------------------- */
+/* ---- one row of an experiment --------------------------------------------------------------- */
 
 /* The value in the first good round; NaN if there is none. */
 static double exact_value(const json_t *row, const char *name)
@@ -793,7 +791,8 @@ static void adjust(struct comparer *c)
     adjust_family(c, true);
 }
 
-/* How far a normal variable is out with this probability, to both sides together. */
+/* The distance from 0 that a standard normal variable exceeds, to either side, with this
+ * probability. */
 static double normal_distance(double probability)
 {
     double lo = 0, hi = 40;
@@ -805,7 +804,7 @@ static double normal_distance(double probability)
 }
 
 /* The rounds that would settle a row, if its estimate stays where it is: the interval shrinks with
- * the square root of the rounds. 0 where that is more than anybody would wait for. */
+ * the square root of the rounds. 0 if that is too many to wait for. */
 static unsigned rounds_needed(const struct comparer *c, const struct compare_row *row)
 {
     const struct rank_shift *s = &row->shift;
@@ -825,7 +824,7 @@ static unsigned rounds_needed(const struct comparer *c, const struct compare_row
     }
     double needed = isfinite(scale) ? ceil(rounds * scale * scale) : 0;
     needed = fmax(fmax(needed, least), fmax(ceil(rounds) + 1, RANKS_LEAST_ROUNDS));
-    /* An interval without an end says nothing of how it shrinks. */
+    /* From an interval without an end nothing follows about how it shrinks. */
     const bool has_end = isfinite(s->lo) || isfinite(s->hi);
     return needed > most_rounds || (has_end && !isfinite(scale)) ? 0 : (unsigned)needed;
 }
@@ -880,7 +879,7 @@ static void judge(struct comparer *c, struct compare_row *row)
     } else if (-row->limit < s->lo && s->hi < row->limit) {
         row->verdict = VERDICT_same;
     } else if (s->lo == 0 && s->hi == 0) {
-        row->verdict = VERDICT_same; /* a limit of 0, and every round as every other */
+        row->verdict = VERDICT_same; /* the limit is 0, and all rounds are equal */
     } else {
         set_unsure(c, row, is_beyond && s->p <= c->options->alpha);
     }

@@ -39,7 +39,7 @@ static enum compare_outcome outcome_of(const struct compare_row *row)
     return row->verdict == VERDICT_unsure && row->gate ? COMPARE_unsure : COMPARE_ok;
 }
 
-/* The inverse of a ratio above 1 is rounded once, so that swapped files have it too. */
+/* Below 1 the inverse is taken after rounding, so that swapped files give exact inverses. */
 static double ratio_of(double logarithm)
 {
     return logarithm < 0 ? 1 / exp(-logarithm) : exp(logarithm);

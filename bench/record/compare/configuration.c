@@ -89,7 +89,7 @@ static struct series series_of(const json_t *one_case, const char *metric, struc
     return s;
 }
 
-/* Rounds mostly stand where they stand in other cases. NaN where it has no such round. */
+/* Most rounds have the same index in all cases, so `guess` is tried first. NaN: no such round. */
 static double in_round(const struct series *s, double round, size_t guess)
 {
     if (guess < s->count && s->round[guess] == round)

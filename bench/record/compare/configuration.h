@@ -1,5 +1,5 @@
 /* A configuration is how a case is run: its key without workload and dataset. A change of one
- * configuration changes many cases at once, and so can be seen where no single case shows it.
+ * configuration changes many cases at once, so it can be seen even if no single case shows it.
  */
 #ifndef GAMUT_RECORD_CONFIGURATION_H
 #define GAMUT_RECORD_CONFIGURATION_H
@@ -12,18 +12,19 @@
 struct configuration {
     json_t *key; /* {"id", "key"} as a case has them, with "*" for workload and dataset; owned */
     size_t count, room;
-    size_t *member; /* indices of the cases given to configurations_of */
+    size_t *member; /* `count` indices into the cases given to configurations_of */
 };
 
-/* The configurations of these cases, in the order in which they appear; NULL stands for no case. The
- * caller frees them with configurations_free. */
+/* The configurations of these cases, in the order in which they appear. A NULL among the cases is
+ * skipped. The caller frees the result with configurations_free. */
 struct configuration *configurations_of(const json_t *const *cases, size_t count,
                                         size_t *configuration_count);
+/* Frees what configurations_of made, of which there are `count`. */
 void configurations_free(struct configuration *configurations, size_t count);
 
-/* Logarithms of the fastest run of a metric in every round that all these cases have, one case
- * after the other; 0 ns count as 1, which is what the clock sees. Returns how many rounds. `values`
- * is of the arena. */
+/* Sets *values to the logarithms of the fastest run of a time in every round that all these cases
+ * have: first all rounds of the first case, then those of the next. 0 ns counts as 1 ns, the
+ * resolution of the clock. Returns the number of rounds. The arena owns *values. */
 size_t configuration_rounds(const json_t *const *cases, size_t count, const char *metric,
                             struct arena *arena, double **values);
 

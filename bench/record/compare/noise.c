@@ -47,7 +47,7 @@ static const char *device_of(const json_t *one_case)
     return tree_get_text(json_object_get(one_case, "key"), "device");
 }
 
-/* The same of all cases of a configuration together (record/statistics/shared_shift.h). */
+/* The same for all cases of a configuration together (record/statistics/shared_shift.h). */
 static double configuration_floor(const json_t *cases, const struct configuration *configuration,
                                   const char *metric)
 {
@@ -252,8 +252,8 @@ static const json_t *sessions_of(const json_t *root)
     return json_object_get(json_object_get(root, "run"), "sessions");
 }
 
-/* Are there at most a quarter of the rounds of `of` between two sessions of `other`? Sessions stand in
- * the order of time. */
+/* Is at most a quarter of the rounds of `of` between two sessions of `other`? Sessions are in the
+ * order of time. */
 static bool is_interrupted_often(const json_t *of, const json_t *other)
 {
     const json_t *part, *next = json_array_get(other, 0);

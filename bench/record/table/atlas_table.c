@@ -59,7 +59,7 @@ void atlas_fit_text(const struct atlas_curve *curve, struct text *out)
     }
 }
 
-/* Sizes differ: "device from 64.0 MiB on" says where the classes change. */
+/* "nothing, device from 64.0 MiB": what calls wait for, and the size from which on that changes. */
 static void waits_text(const struct atlas_curve *curve, char out[96])
 {
     char size[32];
@@ -151,7 +151,7 @@ static void print_commands(const struct atlas *atlas, struct terminal_page *page
     print_grid(&grid, page);
 }
 
-/* One line for each curve: how long its calls take while other allocations are alive. */
+/* Prints a line for each curve: how long its calls take while other allocations are live. */
 static void print_live(const struct atlas *atlas, struct terminal_page *page)
 {
     struct text_grid grid = text_grid_of(
@@ -182,7 +182,7 @@ static void print_live(const struct atlas *atlas, struct terminal_page *page)
     print_grid(&grid, page);
 }
 
-/* One line for what a method does not offer, or from which size on something was left out. */
+/* Prints a line for each call that a method does not offer, or that was left out from some size on. */
 static void print_skipped(const struct atlas *atlas, struct terminal_page *page)
 {
     struct text_grid grid = text_grid_of("left out|~reason");

@@ -9,7 +9,7 @@
 #include "record/result/experiment_result.h"
 #include "record/table/text_grid.h"
 
-/* A metric of which no row knows anything has no column. */
+/* Has any row a value of the metric? If none has, the metric has no column. */
 static bool is_known(const json_t *rows, const char *metric)
 {
     size_t i;

@@ -1,4 +1,4 @@
-/* Experiments as text. */
+/* The experiments of a result as text. */
 #ifndef GAMUT_RECORD_EXPERIMENT_TABLE_H
 #define GAMUT_RECORD_EXPERIMENT_TABLE_H
 
@@ -8,8 +8,9 @@
 #include "record/table/table.h"
 
 /* Prints the experiments of a summarised result, one table for each. A row has its parameters and
- * the medians of its metrics over the rounds; a row that is not ok has its status and the reason
- * instead. CSV has a line for each row and metric. JSON is not printed here (see result_print). */
+ * the medians of its metrics over the rounds; if it is not ok, it has its status and the reason
+ * instead. CSV has a line for each row and metric. The format must not be
+ * TABLE_JSON, which result_print prints. */
 void experiment_tables_print(const json_t *root, enum table_format format, FILE *out);
 /* Prints one experiment, as TABLE_TEXT or TABLE_MARKDOWN. */
 void experiment_table_print(const json_t *experiment, enum table_format format, FILE *out);

@@ -26,7 +26,7 @@ static void add_names(struct text_grid *grid, const json_t *entry)
         text_grid_add(grid, "%s", tree_get_text(entry, grid->column[c].title));
 }
 
-/* The reason stands after a row of text, and in the last cell of Markdown. */
+/* Puts the reason after the row in a text table, and into the last cell in Markdown. */
 static void add_reason(struct text_grid *grid, bool markdown, const char *reason)
 {
     struct text_grid_row *row = &grid->row[grid->row_count - 1];

@@ -7,8 +7,8 @@
 
 #include "record/table/table.h"
 
-/* Prints the table of a result's suite, as TABLE_TEXT or TABLE_MARKDOWN; nothing for other formats
- * or where the result has no suite. */
+/* Prints the table of a result's suite, as TABLE_TEXT or TABLE_MARKDOWN. Prints nothing for other
+ * formats, or if the result has no suite. */
 void suite_table_print(const json_t *root, enum table_format format, FILE *out);
 
 #endif

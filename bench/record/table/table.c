@@ -12,7 +12,7 @@
 #include "record/table/table_grid.h"
 #include "base/tree.h"
 
-/* What was run, on what, and what is the same in every row. */
+/* Prints what was run, on which devices, and what is the same in every row. */
 static void print_preface(const json_t *root, const struct text_grid *grid, const char *line_end,
                           FILE *out)
 {
@@ -53,7 +53,7 @@ static void print_warnings(const json_t *root, FILE *out)
     }
 }
 
-/* How good the cost model was, where it matters: a short run is the noise of its calls. */
+/* Prints how good the cost model was. Short runs do not count: they are mostly noise. */
 static void print_model_verdict(const json_t *root, FILE *out)
 {
     const double long_ns = 200e3, close = 0.15;

@@ -10,8 +10,8 @@
 #include "record/facts/case.h"
 #include "record/result/case_tree.h"
 
-/* X(NAME, title): first what names a row, then what was measured. '^2' says how early a narrow
- * terminal loses the column (see text_grid_of). */
+/* X(NAME, title): first the columns that name a row, then the measured ones. '^2' says how early a
+ * narrow terminal drops the column (see text_grid_of). */
 #define COLUMN_LIST(X)                                                                             \
     X(DEVICE, "device")                                                                            \
     X(WORKLOAD, "workload")                                                                        \
@@ -45,7 +45,7 @@ enum column {
 
 /* ---- the cells of a case --------------------------------------------------------------------- */
 
-/* "4.31 ms ±0.6%": the larger half of the interval, as a part of the median. */
+/* "4.31 ms ±0.6%": the median, and the larger half of its interval as a part of it. */
 static void add_wall(struct text_grid *grid, const json_t *stats)
 {
     const double median = tree_get_number(stats, "median");
@@ -58,7 +58,7 @@ static void add_wall(struct text_grid *grid, const json_t *stats)
         text_grid_add(grid, "%s ±%.1f%%", text_ns(time, median), 100 * fmax(below, above) / median);
 }
 
-/* Better and worse are what is established: the whole interval is on one side of 1. */
+/* A row is better or worse only if its whole interval is on one side of 1. */
 static void add_speedup(struct text_grid *grid, struct text_grid_row *row, const json_t *speedup)
 {
     const double median = tree_get_number(speedup, "median");
@@ -81,7 +81,7 @@ static void add_bytes(struct text_grid *grid, double bytes)
         text_grid_add_bytes(grid, (uint64_t)bytes);
 }
 
-/* `format` has one number. */
+/* Adds a number; `format` has one conversion, for a double. */
 static void add_number(struct text_grid *grid, const char *format, double number)
 {
     char text[32];
@@ -89,7 +89,7 @@ static void add_number(struct text_grid *grid, const char *format, double number
     text_grid_add(grid, "%s", isnan(number) ? "-" : text);
 }
 
-/* NaN where there are no counts at all; a file from before a counter was there has none of it. */
+/* NaN if there are no counts at all. A counter that an older file lacks counts as 0. */
 static double driver_calls(const json_t *counts)
 {
     static const char *const names[] = {
@@ -216,13 +216,14 @@ static void add_mean(struct text_grid *grid, const json_t *mean)
 
 /* ---- what columns say ------------------------------------------------------------------------ */
 
-/* Cells of cases that are not ok do not count in measured columns, nor do geometric means in any. */
+/* In a measured column the cells of cases that are not ok do not count; geometric means count in
+ * no column. */
 static bool counts(const struct text_grid_row *row, size_t column)
 {
     return !row->is_mean && (row->mood_of != COLUMN_WALL || column < FIRST_MEASURED);
 }
 
-/* The first cell that counts in a group; NULL where none does. */
+/* The first cell that counts in a group; NULL if none does. */
 #define ALL_GROUPS SIZE_MAX
 static const char *value_of(const struct text_grid *grid, size_t column, size_t group)
 {
@@ -234,7 +235,7 @@ static const char *value_of(const struct text_grid *grid, size_t column, size_t 
     return NULL;
 }
 
-/* Whether the cells that count are the same in all rows, or in all rows of each group. */
+/* Are the cells that count the same in all rows, or in all rows of each group? */
 static bool is_constant(const struct text_grid *grid, size_t column, bool by_group)
 {
     for (size_t r = 0; r < grid->row_count; r++) {
@@ -247,7 +248,7 @@ static bool is_constant(const struct text_grid *grid, size_t column, bool by_gro
     return true;
 }
 
-/* That a column is constant says something only if a group has several rows. */
+/* Has any group several rows? Only then is a constant column worth a word. */
 static bool some_group_has_two(const struct text_grid *grid, size_t column)
 {
     size_t in_group = 0;
@@ -261,7 +262,7 @@ static bool some_group_has_two(const struct text_grid *grid, size_t column)
     return false;
 }
 
-/* Hides a column that says nothing. Returns whether the headings tell what it says. */
+/* Hides a column that says nothing. Returns true if the headings have to print its value. */
 static bool place_column(struct text_grid *grid, size_t c, bool grouped)
 {
     struct text_grid_column *column = &grid->column[c];

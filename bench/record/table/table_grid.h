@@ -7,15 +7,16 @@
 #include "record/table/text_grid.h"
 
 enum table_shape {
-    SHAPE_GROUPED, /* each workload, dataset and device has a heading; a failure is a remark */
+    SHAPE_GROUPED, /* a heading for each workload, dataset and device; a failure is a remark */
     SHAPE_FLAT,    /* one table; a failure has its status and reason in the cell of the time */
     SHAPE_PLAIN,   /* one table; a failure has its status in the cell of the time */
 };
 
-/* A row for each case of a summarised result and for each mean over more than one case. Rows of one
- * workload, dataset and device have the same `group`; a mean has `is_mean`. What was measured is a
- * GRID_NUMBER. Columns that say nothing (the same in every row, or in every row of each group) are
- * hidden; their value is printed once, or in the headings. The result must outlive the grid. */
+/* Makes a grid with a row for each case of a summarised result, and for each mean over more than one
+ * case. Rows of one workload, dataset and device have the same `group`; a mean has `is_mean`.
+ * Measured columns are GRID_NUMBER. A column with the same value in every row, or in every row of
+ * each group, is hidden; its value is printed once, or in the headings. The result must outlive the
+ * grid; the caller frees it with text_grid_free. */
 struct text_grid table_grid_of(const json_t *root, enum table_shape shape);
 
 #endif

@@ -163,7 +163,7 @@ static size_t line_width(const struct text_grid *grid, const struct layout *layo
     return width;
 }
 
-/* The column that is dropped next; column_count if all others stay. */
+/* The column that is dropped next; column_count if no more can be dropped. */
 static size_t first_to_go(const struct text_grid *grid, const struct layout *layout)
 {
     size_t found = grid->column_count;
@@ -230,7 +230,7 @@ static void print_dropped(const struct text_grid *grid, const struct layout *lay
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Blanks are kept until something follows them, so that no line ends with any. */
+/* Blanks are kept until a text follows them, so that no line ends with blanks. */
 struct pen {
     FILE *out;
     size_t column, blanks;
@@ -248,7 +248,7 @@ static void draw(struct pen *pen, const char *text, size_t bytes, const char *co
     pen->blanks = 0;
 }
 
-/* Prose goes on below where it began, or near the left edge where little room is left. */
+/* Prose continues below its beginning, or near the left edge if little room is left there. */
 static void draw_prose(struct pen *pen, const char *text, const char *colour, size_t width)
 {
     const size_t bytes = cell_bytes(text), at = pen->column + pen->blanks;
@@ -376,7 +376,7 @@ static void print_markdown(const struct text_grid *grid, FILE *out)
     }
 }
 
-/* RFC 4180: quoted where it has to be, quotes doubled. */
+/* RFC 4180: a cell is quoted if it has to be, and its quotes are doubled. */
 static void print_csv_cell(const char *text, FILE *out)
 {
     if (!text[strcspn(text, ",\"\n\r")]) {
