@@ -246,7 +246,7 @@ static int integer_operation(enum expr_op op, int64_t a, int64_t b, int64_t *r, 
     case EXPR_SHL:
     case EXPR_SHR:
         if (b < 0 || b > 62) {
-            *why = "a shift by less than 0 or more than 62 bits";
+            *why = "the shift is by less than 0 or more than 62 bits";
             return ERR_PROGRAM;
         }
         *r = op == EXPR_SHL ? (int64_t)((uint64_t)a << b) : a >> b;
@@ -262,7 +262,7 @@ static int integer_operation(enum expr_op op, int64_t a, int64_t b, int64_t *r, 
     default: return ERR_INTERNAL;
     }
     if (overflow)
-        *why = "a value beyond 64 bits";
+        *why = "the value does not fit in 64 bits";
     return overflow ? ERR_PROGRAM : 0;
 }
 /* clang-format on */

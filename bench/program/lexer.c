@@ -1,5 +1,5 @@
-/* What the files of the parser stand on: tokens, errors with the line that they are about, names in
- * scope. */
+/* The base of the parser's files: tokens, names in scope, and errors with the line that they are
+ * about. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -204,7 +204,7 @@ char *parse_new_name(struct parser *p, const char *what)
         parser_unexpected(p, what);
     char *text = arena_copy(&p->program->arena, p->token.text, p->token.length);
     if (name_is_reserved(text))
-        parser_fail(p, p->token.at, "'%s' is a word of the language or of C, choose another name",
+        parser_fail(p, p->token.at, "'%s' is a word of the language or of C; choose another name",
                     text);
     parser_advance(p);
     return text;
@@ -247,7 +247,7 @@ int parse_take_use(struct parser *p, enum name_kind kind, const char *what)
 {
     int name = parse_use(p, &p->token);
     if (name == NO_NAME && p->token.kind == TOKEN_WORD)
-        parser_fail(p, p->token.at, "expected %s, there is no name '%.*s' here", what,
+        parser_fail(p, p->token.at, "expected %s, but there is no name '%.*s' here", what,
                     (int)p->token.length, p->token.text);
     if (name == NO_NAME || p->fun->names[name].kind != kind)
         parser_unexpected(p, what);
@@ -258,7 +258,7 @@ int parse_take_use(struct parser *p, enum name_kind kind, const char *what)
 void parse_nest(struct parser *p)
 {
     if (++p->nesting > NESTING_MAX)
-        parser_fail(p, p->token.at, "this is nested more than %d deep", NESTING_MAX);
+        parser_fail(p, p->token.at, "this is nested more than %d levels deep", NESTING_MAX);
 }
 
 void ints_push(struct parser *p, struct ints *list, int value)

@@ -19,7 +19,7 @@ static int parse_binding(struct parser *p, const char *what)
     char *text = parse_new_name(p, what);
     struct name n = parse_type(p, 0);
     if (n.kind == NAME_MEMORY && n.bytes)
-        parser_fail(p, at, "only a memory parameter of a fun has a size here");
+        parser_fail(p, at, "only a memory parameter of a fun has its size in its type");
     return parse_bind(p, text, at, &n);
 }
 
@@ -30,7 +30,7 @@ static void parse_slice(struct parser *p, struct stm *s)
     parser_expect(p, "[", "before indices");
     do {
         if (s->slice_rank == RANK_MAX)
-            parser_fail(p, p->token.at, "there are at most %d indices", RANK_MAX);
+            parser_fail(p, p->token.at, "an array has at most %d indices", RANK_MAX);
         struct slice_dim *d = &s->slice[s->slice_rank++];
         if (parser_take(p, ":"))
             continue;
@@ -50,7 +50,7 @@ static void parse_update(struct parser *p, struct stm *s)
 {
     s->kind = STM_UPDATE;
     parse_slice(p, s);
-    parser_expect(p, "<-", "before what is put in");
+    parser_expect(p, "<-", "before the value that is put in");
     int name = parse_use(p, &p->token);
     if (parser_take(p, "copy")) {
         s->value_copied = true;
@@ -62,7 +62,7 @@ static void parse_update(struct parser *p, struct stm *s)
     }
 }
 
-/* What begins with the name of an array: an element, a slice, an update or another name for it. */
+/* Parses an expression that begins with an array's name: an element, a slice, an update, an alias. */
 static void parse_array_expression(struct parser *p, struct stm *s)
 {
     s->array = parse_take_use(p, NAME_ARRAY, "an array");
@@ -107,7 +107,7 @@ static void parse_concat(struct parser *p, struct stm *s)
 static void parse_rearrange(struct parser *p, struct stm *s)
 {
     s->kind = STM_REARRANGE;
-    parser_expect(p, "(", "and a permutation after 'rearrange'");
+    parser_expect(p, "(", "before the permutation, after 'rearrange'");
     unsigned count = 0;
     struct source_position at = p->token.at;
     do {
@@ -122,7 +122,7 @@ static void parse_rearrange(struct parser *p, struct stm *s)
     for (unsigned i = 0; i < count; i++)
         seen |= 1u << s->permutation[i];
     if (count != p->fun->names[s->array].rank || seen != (1u << count) - 1)
-        parser_fail(p, at, "expected each of the %u dimensions of '%s' once, counted from 0",
+        parser_fail(p, at, "expected each of the %u dimensions of '%s' once, numbered from 0",
                     p->fun->names[s->array].rank, p->fun->names[s->array].text);
 }
 
@@ -142,7 +142,7 @@ static void parse_if(struct parser *p, struct stm *s)
     s->kind = STM_IF;
     s->expr = parse_typed(p, ELEMENT_bool, "the condition");
     s->then = parse_braced(p);
-    parser_expect(p, "else", "and the other branch");
+    parser_expect(p, "else", "before the other branch");
     s->otherwise = parse_braced(p);
 }
 
@@ -150,14 +150,14 @@ static void parse_loop_params(struct parser *p, struct loop *l)
 {
     struct ints params = {0}, names = {0};
     struct expr *exprs[256];
-    parser_expect(p, "(", "and the loop's variables after 'loop'");
+    parser_expect(p, "(", "before the loop's variables, after 'loop'");
     while (!parser_at(p, ")")) {
         if (params.count == sizeof exprs / sizeof *exprs)
             parser_fail(p, p->token.at, "a loop has at most 256 variables");
-        /* The initial value stands outside of the loop: its names are not those of the loop. */
+        /* The initial value is outside of the loop: it cannot use the loop's names. */
         int param = parse_binding(p, "the name of a loop variable");
         struct name *n = &p->fun->names[param];
-        parser_expect(p, "=", "and the initial value of the loop variable");
+        parser_expect(p, "=", "before the initial value of the loop variable");
         scope_all(p, params.data, params.count, false);
         parse_scope(p, param, false);
         exprs[params.count] = NULL;
@@ -216,7 +216,7 @@ static void parse_loop(struct parser *p, struct stm *s)
         parse_scope(p, l->counter, false);
 }
 
-/* What stands to the right of `=`. */
+/* Parses the right side of `=`. */
 static void parse_right_side(struct parser *p, struct stm *s)
 {
     const struct name *out = s->out_count ? &p->fun->names[s->outs[0]] : NULL;
@@ -259,10 +259,11 @@ static void parse_right_side(struct parser *p, struct stm *s)
     } else {
         s->kind = STM_SCALAR;
         if (!out || out->kind != NAME_SCALAR)
-            parser_unexpected(p, out && out->kind == NAME_MEMORY
-                                     ? "'alloc', 'if' or 'loop' for a memory block"
-                                     : "an array, or what makes one (scratch iota replicate copy "
-                                       "concat reshape rearrange if loop kernel)");
+            parser_unexpected(
+                p, out && out->kind == NAME_MEMORY
+                       ? "'alloc', 'if' or 'loop' for a memory block"
+                       : "an array, or a word that makes one (scratch iota replicate copy "
+                         "concat reshape rearrange if loop kernel)");
         s->expr = parse_typed(p, out->element, "the value");
     }
 }
@@ -292,7 +293,7 @@ static struct stm *parse_statement(struct parser *p)
         s->expr = parse_typed(p, ELEMENT_bool, "an assertion");
         return s;
     }
-    parser_expect(p, "let", ", 'assert' or 'in'");
+    parser_expect(p, "let", "or 'assert' or 'in'");
     parse_pattern(p, s);
     parser_expect(p, "=", "after the names");
     scope_all(p, s->outs, s->out_count, false);
@@ -346,8 +347,8 @@ static struct literal parse_literal(struct parser *p)
         if (value.count && !item.scalar != !value.items[0].scalar)
             parser_fail(p, item.at, "a list holds either numbers or lists, not both");
         if (value.count && !item.scalar && item.count != value.items[0].count)
-            parser_fail(p, item.at, "this list has %u items, those before it have %u", item.count,
-                        value.items[0].count);
+            parser_fail(p, item.at, "this list has %u items, but those before it have %u",
+                        item.count, value.items[0].count);
         value.items[value.count++] = item;
         if (!parser_take(p, ","))
             break;
@@ -480,7 +481,7 @@ int program_parse(const char *path, const char *text, size_t length, struct prog
     } else {
         code = ERR_PARSE;
     }
-    /* The funs are in their final place only now. */
+    /* The array of funs does not move any more. */
     for (unsigned i = 0; i < program->fun_count; i++)
         program->funs[i].program = program;
     free(p->in_scope);

@@ -41,17 +41,18 @@ static void expression_adopt(struct parser *p, struct expr *e, enum element type
         e->untyped = false;
     if (!e->untyped) {
         if (e->type != type)
-            parser_fail(p, e->at, "%s must be of type %s, this is %s; write %s(...) to convert",
-                        what, element_name(type), element_name(e->type), element_name(type));
+            parser_fail(p, e->at,
+                        "%s must be of type %s, but this is %s; write %s(...) to convert it", what,
+                        element_name(type), element_name(e->type), element_name(type));
         return;
     }
     if (e->op == EXPR_CONSTANT) {
         if ((element_is_float(e->type) && !element_is_float(type)) || type == ELEMENT_bool)
-            parser_fail(p, e->at, "%s must be of type %s, this is a number%s", what,
+            parser_fail(p, e->at, "%s must be of type %s, but this is a number%s", what,
                         element_name(type), element_is_float(e->type) ? " with a fraction" : "");
         union scalar value = scalar_convert(e->value, e->type, type);
         if (!element_is_float(type) && scalar_convert(value, type, ELEMENT_i64).i64 != e->value.i64)
-            parser_fail(p, e->at, "this number does not fit in a %s", element_name(type));
+            parser_fail(p, e->at, "this number does not fit in type %s", element_name(type));
         e->value = value;
     } else {
         expression_adopt(p, e->arg[0], type, what);
@@ -87,7 +88,7 @@ static struct expr *parse_number(struct parser *p)
 static void require_number(struct parser *p, const struct expr *e, const char *operator)
 {
     if (e->type == ELEMENT_bool)
-        parser_fail(p, e->at, "%s needs a number, this is a bool", operator);
+        parser_fail(p, e->at, "%s needs a number, but this is a bool", operator);
 }
 
 static struct expr *make_binary(struct parser *p, enum expr_op op, struct source_position at,
@@ -116,7 +117,7 @@ static struct expr *make_binary(struct parser *p, enum expr_op op, struct source
     }
     if (element_is_float(a->type) &&
         (op == EXPR_MOD || op == EXPR_SHL || op == EXPR_SHR || op == EXPR_BITAND))
-        parser_fail(p, at, "%s needs whole numbers, these are %s", text, element_name(a->type));
+        parser_fail(p, at, "%s needs whole numbers, but these are %s", text, element_name(a->type));
     struct expr *e = new_at(p, op, compares || logical ? ELEMENT_bool : a->type, at);
     e->untyped = !compares && !logical && a->untyped && b->untyped;
     e->arg[0] = a;
@@ -138,7 +139,7 @@ static struct expr *parse_call(struct parser *p, enum expr_op op, struct source_
     if (a->untyped)
         expression_adopt(p, a, ELEMENT_f64, operators[op].text);
     if (!element_is_float(a->type))
-        parser_fail(p, a->at, "%s needs f32 or f64, this is %s", operators[op].text,
+        parser_fail(p, a->at, "%s needs f32 or f64, but this is %s", operators[op].text,
                     element_name(a->type));
     struct expr *e = new_at(p, op, a->type, at);
     e->arg[0] = a;
@@ -157,7 +158,7 @@ static struct expr *parse_word(struct parser *p)
     }
     if (element_from_word(t.text, t.length, &type)) {
         parser_advance(p);
-        parser_expect(p, "(", "after a type: a conversion is written type(value)");
+        parser_expect(p, "(", "after the type, as in 'i64(n)'");
         struct expr *e = new_at(p, EXPR_CONVERT, type, t.at);
         e->arg[0] = parse_expression(p);
         e->arg[0]->untyped = false;
@@ -172,7 +173,7 @@ static struct expr *parse_word(struct parser *p)
     if (name == NO_NAME)
         parser_fail(p, t.at, "there is no name '%.*s' here", (int)t.length, t.text);
     if (p->fun->names[name].kind != NAME_SCALAR)
-        parser_fail(p, t.at, "expected a scalar, '%.*s' is %s", (int)t.length, t.text,
+        parser_fail(p, t.at, "expected a scalar, but '%.*s' is %s", (int)t.length, t.text,
                     p->fun->names[name].kind == NAME_ARRAY ? "an array" : "a memory block");
     parser_advance(p);
     struct expr *e = new_at(p, EXPR_NAME, p->fun->names[name].element, t.at);
@@ -308,7 +309,7 @@ static enum space parse_space(struct parser *p)
 struct name parse_type(struct parser *p, unsigned thread_rank)
 {
     struct name n = {.memory = NO_NAME, .thread_rank = thread_rank, .at = p->token.at};
-    parser_expect(p, ":", "and a type after the name");
+    parser_expect(p, ":", "before a type, after the name");
     if (parser_take(p, "mem")) {
         n.kind = NAME_MEMORY;
         n.space = parse_space(p);

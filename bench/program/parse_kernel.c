@@ -21,7 +21,8 @@ static void parse_device(struct parser *p, struct kernel *k)
     struct expr *number = parse_typed(p, ELEMENT_i64, "the number of a device");
     if (number->op != EXPR_CONSTANT || number->value.i64 < 0 ||
         number->value.i64 > DEVICE_NUMBER_MAX)
-        parser_fail(p, at, "the number of a device is a constant from 0 to %d", DEVICE_NUMBER_MAX);
+        parser_fail(p, at, "the number of a device must be a constant from 0 to %d",
+                    DEVICE_NUMBER_MAX);
     k->on = (unsigned)number->value.i64;
 }
 
@@ -65,7 +66,9 @@ static void parse_private(struct parser *p, struct kernel *k)
         if (n.kind != NAME_ARRAY || n.unique)
             parser_fail(p, at, "a private name must be an array: %s: [size]type", text);
         if (n.rank + k->rank > RANK_MAX)
-            parser_fail(p, at, "threads and array together have at most %d dimensions", RANK_MAX);
+            parser_fail(p, at,
+                        "the index space and a private array together have at most %d dimensions",
+                        RANK_MAX);
         n.scoped = true;
         ints_push(p, &names, parse_bind(p, text, at, &n));
     } while (parser_take(p, ","));
@@ -85,7 +88,7 @@ static void parse_locals(struct parser *p, struct kernel *k)
         for (unsigned d = 0; d < n.rank; d++)
             if (n.shape[d]->op != EXPR_CONSTANT || n.shape[d]->value.i64 < 1 ||
                 n.shape[d]->value.i64 > 65536)
-                parser_fail(p, at, "the sizes of a local array are constants from 1 to 65536");
+                parser_fail(p, at, "the sizes of a local array must be constants from 1 to 65536");
         n.local = n.scoped = true;
         ints_push(p, &names, parse_bind(p, text, at, &n));
     } while (parser_take(p, ","));
@@ -100,7 +103,7 @@ static void parse_group(struct parser *p, struct kernel *k)
     struct source_position at = p->token.at;
     struct expr *items = parse_typed(p, ELEMENT_i64, "the size of a group");
     if (items->op != EXPR_CONSTANT || items->value.i64 < 1 || items->value.i64 > 1024)
-        parser_fail(p, at, "the size of a group is a constant from 1 to 1024");
+        parser_fail(p, at, "the size of a group must be a constant from 1 to 1024");
     k->group_items = (unsigned)items->value.i64;
     if (parser_take(p, "local"))
         parse_locals(p, k);
@@ -207,7 +210,7 @@ static size_t scan_access(struct scan *s, int array, size_t begin, size_t word_e
     a.end = scan_indices(s, open, &a, n->text);
     if (a.rank != n->rank) {
         char message[200];
-        snprintf(message, sizeof message, "'%%s' has %u dimension%s, here it is given %u ind%s",
+        snprintf(message, sizeof message, "'%%s' has %u dimension%s, but is given %u ind%s here",
                  n->rank, n->rank == 1 ? "" : "s", a.rank, a.rank == 1 ? "ex" : "ices");
         parser_fail(s->p, position_after(s->k->text_at, text, begin), message, n->text);
     }
@@ -234,9 +237,9 @@ static size_t scan_each(struct scan *s, size_t keyword, size_t word_end)
     struct kernel *k = s->k;
     size_t open = c_skip_blank(k->text, word_end);
     if (k->item == NO_NAME)
-        fail_at(s, keyword, "'%s' stands in a kernel with 'group' only", "each");
+        fail_at(s, keyword, "'%s' is allowed only in a kernel with 'group'", "each");
     if (keyword < s->each_open_until)
-        fail_at(s, keyword, "'%s' stands inside another one", "each");
+        fail_at(s, keyword, "'%s' is inside another one", "each");
     if (k->text[open] != '{')
         fail_at(s, keyword, "'%s' must be followed by '{'", "each");
     size_t close = open;
@@ -263,7 +266,7 @@ static size_t scan_word(struct scan *s, size_t begin, size_t end)
         return end; /* a member of a struct */
     if ((length == 6 && memcmp(text + begin, "return", 6) == 0) ||
         (length == 4 && memcmp(text + begin, "goto", 4) == 0))
-        fail_at(s, begin, "%s is not allowed in a kernel: put the rest in an 'if'",
+        fail_at(s, begin, "%s is not allowed in a kernel: put the rest of the body in an 'if'",
                 length == 6 ? "'return'" : "'goto'");
     if (length == 4 && memcmp(text + begin, "each", 4) == 0)
         return scan_each(s, begin, end);
@@ -383,7 +386,7 @@ struct kernel *parse_kernel(struct parser *p, struct stm *s)
     for (unsigned i = 0; i < s->out_count; i++) {
         k->taken_over[i] = NO_NAME;
         if (p->fun->names[s->outs[i]].kind != NAME_ARRAY)
-            parser_fail(p, s->at, "a kernel's results are arrays, '%s' is not",
+            parser_fail(p, s->at, "a kernel's results are arrays, but '%s' is not",
                         p->fun->names[s->outs[i]].text);
     }
     if (parser_take(p, "on"))

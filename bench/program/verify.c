@@ -248,7 +248,7 @@ static int check_same_space(struct verifier *v, int a, int b, struct source_posi
     if (x->kind != NAME_MEMORY || y->kind != NAME_MEMORY || x->space == y->space)
         return 0;
     return FAIL(v, at,
-                "'%s' is %s memory and gets '%s', which is %s memory: a block stays in its space",
+                "'%s' is %s memory but gets '%s', which is %s memory: a block stays in its space",
                 x->text, space_name(x->space), y->text, space_name(y->space));
 }
 
@@ -265,7 +265,7 @@ static int check_same_type(struct verifier *v, int a, int b, struct source_posit
 static int check_element(struct verifier *v, const struct stm *s, int out, int source)
 {
     if (verify_name(v, out)->element != verify_name(v, source)->element)
-        return FAIL(v, s->at, "'%s' holds %s and '%s' %s", verify_name(v, out)->text,
+        return FAIL(v, s->at, "'%s' holds %s, but '%s' holds %s", verify_name(v, out)->text,
                     element_name(verify_name(v, out)->element), verify_name(v, source)->text,
                     element_name(verify_name(v, source)->element));
     return 0;
@@ -275,7 +275,7 @@ static int check_rank(struct verifier *v, const struct stm *s, int name, unsigne
 {
     const struct name *n = verify_name(v, name);
     if (n->rank != rank)
-        return FAIL(v, s->at, "'%s' has %u dimension%s where there are %u", n->text, n->rank,
+        return FAIL(v, s->at, "'%s' has %u dimension%s where %u are expected", n->text, n->rank,
                     n->rank == 1 ? "" : "s", rank);
     return 0;
 }
@@ -375,7 +375,7 @@ static int verify_kernel(struct verifier *v, const struct stm *s)
         TRY(use_array(v, k->arrays[i], k->at));
     for (unsigned o = 0; o < s->out_count; o++) {
         if (verify_name(v, s->outs[o])->kind != NAME_ARRAY)
-            return FAIL(v, s->at, "a kernel's results are arrays, '%s' is not",
+            return FAIL(v, s->at, "a kernel's results are arrays, but '%s' is not",
                         verify_name(v, s->outs[o])->text);
         if (k->taken_over[o] != NO_NAME) {
             TRY(check_same_type(v, s->outs[o], k->taken_over[o], s->at));
@@ -404,7 +404,7 @@ static int check_passed_memory(struct verifier *v, const int *receivers, const i
         if (receivers[j] == receiver->memory)
             expected = values[j];
     if (value->memory != expected)
-        return FAIL(v, at, "'%s' is in block '%s', expected '%s'", value->text,
+        return FAIL(v, at, "'%s' is in block '%s', but '%s' is expected", value->text,
                     verify_name(v, value->memory)->text, verify_name(v, expected)->text);
     return 0;
 }
@@ -482,10 +482,11 @@ static int verify_loop_results(struct verifier *v, const struct loop *l)
             continue;
         const struct family *f = families_get(&v->families, l->body.results[i]);
         if (f->depth < v->depth || f->foreign)
-            return FAIL(v, l->body.results_at,
-                        "'%s' is the next value of a unique loop variable, but others may use it: "
-                        "copy it first",
-                        verify_name(v, l->body.results[i])->text);
+            return FAIL(
+                v, l->body.results_at,
+                "'%s' is the next value of a unique loop variable, but other names may use it: "
+                "copy it first",
+                verify_name(v, l->body.results[i])->text);
         for (unsigned r = 0; r < l->param_count; r++)
             if (r != i && verify_name(v, l->params[r])->kind == NAME_ARRAY &&
                 families_same(&v->families, l->body.results[r], l->body.results[i]))
@@ -540,7 +541,7 @@ static int verify_fresh(struct verifier *v, const struct stm *s, int out)
 {
     const struct name *n = verify_name(v, out);
     if (s->kind == STM_IOTA && (n->rank != 1 || n->element == ELEMENT_bool))
-        return FAIL(v, s->at, "iota makes an array of one dimension of numbers");
+        return FAIL(v, s->at, "iota makes an array of numbers with one dimension");
     if (s->kind == STM_REPLICATE)
         TRY(check_expr(v, s->expr, s->at));
     if (s->kind == STM_COPY) {
@@ -574,10 +575,10 @@ static int verify_single(struct verifier *v, const struct stm *s)
     enum name_kind kind = result_kind(s->kind);
     int out = s->outs[0];
     if (s->out_count != 1)
-        return FAIL(v, s->at, "this gives one result, there are %u names for it", s->out_count);
+        return FAIL(v, s->at, "this gives one result, but there are %u names for it", s->out_count);
     if (verify_name(v, out)->kind != kind)
-        return FAIL(v, s->at, "this gives %s, '%s' is %s", kinds[kind], verify_name(v, out)->text,
-                    kinds[verify_name(v, out)->kind]);
+        return FAIL(v, s->at, "this gives %s, but '%s' is %s", kinds[kind],
+                    verify_name(v, out)->text, kinds[verify_name(v, out)->kind]);
     switch (s->kind) {
     case STM_SCALAR:
     case STM_ELEMENT:
@@ -640,8 +641,8 @@ static int check_param_space(struct verifier *v, int param)
     if (n->kind != NAME_MEMORY || n->space == SPACE_DEVICE)
         return 0;
     return FAIL(v, n->at,
-                "the parameter '%s' is %s memory: parameters are in device memory, copy what is in "
-                "it",
+                "the parameter '%s' is %s memory, but parameters are in device memory; copy its "
+                "contents inside the fun",
                 n->text, space_name(n->space));
 }
 

@@ -23,15 +23,16 @@ static const struct refusal {
 } refusals[] = {
     {"in y", "1:4", "expected the name of a result, found 'y'"},
     {"let a: [n]i32 = copy y\nin a", "1:22",
-     "expected an array after 'copy', there is no name 'y'"},
+     "expected an array after 'copy', but there is no name 'y'"},
     {"let x: i64 = 1\nin x", "1:5", "'x' is already bound in line 1"},
     {"let int: i64 = 1\nin int", "1:5", "'int' is a word of the language or of C"},
     {"let a: i64 = n +\nin a", "2:1", "there is no name 'in' here"},
     {"let a: i64 = n / 0.5\nin a", "1:18",
-     "/ must be of type i64, this is a number with a fraction"},
-    {"let a: f32 = n\nin a", "1:14", "the value must be of type f32, this is i64; write f32(...)"},
-    {"let a: i64 = x\nin a", "1:1", "this gives an array, 'a' is a scalar"},
-    {"let a: i32 = x[0, 0]\nin a", "1:1", "'x' has 1 dimension where there are 2"},
+     "/ must be of type i64, but this is a number with a fraction"},
+    {"let a: f32 = n\nin a", "1:14",
+     "the value must be of type f32, but this is i64; write f32(...)"},
+    {"let a: i64 = x\nin a", "1:1", "this gives an array, but 'a' is a scalar"},
+    {"let a: i32 = x[0, 0]\nin a", "1:1", "'x' has 1 dimension where 2 are expected"},
     {"let a: [n]f32 = copy x\nin a", "1:1", "'a' and 'x' are not of the same type"},
     {"let a: [n]i32 = rearrange (1) x\nin a", "1:28",
      "expected each of the 1 dimensions of 'x' once"},
@@ -59,7 +60,7 @@ static const struct refusal {
     {"let a: [n]i32 = kernel k (i < n) { a[i] = x; }\nin a", "1:43",
      "the array 'x' is used without its indices"},
     {"let a: [n]i32 = kernel k (i < n) { a[i] = x[i, 0]; }\nin a", "1:43",
-     "'x' has 1 dimension, here it is given 2 indices"},
+     "'x' has 1 dimension, but is given 2 indices here"},
     {"let a: [n]i32 = kernel k (i < n) {\n  if (i) return;\n  a[i] = 0; }\nin a", "2:10",
      "'return' is not allowed in a kernel"},
     {"let a: [n]i32 = kernel k (i < n) { a[0; }\nin a", "1:37",
@@ -71,9 +72,9 @@ static const struct refusal {
     {"let a: [n]i32 = kernel k (i < n) group l < 4 { a[i] = 0; each { } }\nin a", "1:48",
      "'a' is written outside of 'each'"},
     {"let a: [n]i32 = kernel k on 8 (i < n) { a[i] = 0; }\nin a", "1:29",
-     "the number of a device is a constant from 0 to 7"},
+     "the number of a device must be a constant from 0 to 7"},
     {"let a: [n]i32 = kernel k on n (i < n) { a[i] = 0; }\nin a", "1:29",
-     "the number of a device is a constant from 0 to 7"},
+     "the number of a device must be a constant from 0 to 7"},
     {"let a: [n]i32 = kernel k on (i < n) { a[i] = 0; }\nin a", "1:30",
      "there is no name 'i' here"},
     {"let a: [n]i32 = kernel k (i < n) { if (i) { a[i] = 0;\nin a", "1:34",
@@ -88,25 +89,25 @@ static const struct refusal {
     {"let m: mem pinned = alloc(4)\nlet (o: mem, s: i64) = loop (p: mem = m, t: i64 = n) for i < n "
      "{ in p, t }\nin s",
      "2:1",
-     "'p' is device memory and gets 'm', which is pinned memory: a block stays in its space"},
+     "'p' is device memory but gets 'm', which is pinned memory: a block stays in its space"},
     {"let m: mem heap = alloc(4)\nlet o: mem heap = loop (p: mem heap = m) for i < n {\n"
      "let q: mem = alloc(4)\nin q }\nin x",
-     "4:1", "'p' is heap memory and gets 'q', which is device memory"},
+     "4:1", "'p' is heap memory but gets 'q', which is device memory"},
     {"let m: mem pinned = alloc(4)\nlet o: mem heap = loop (p: mem pinned = m) for i < n { in p }\n"
      "in x",
-     "2:1", "'o' is heap memory and gets 'p', which is pinned memory"},
+     "2:1", "'o' is heap memory but gets 'p', which is pinned memory"},
     {"let o: mem pinned = if n > 0 {\nlet a: mem pinned = alloc(4)\nin a } else {\n"
      "let b: mem = alloc(4)\nin b }\nin x",
-     "5:1", "'o' is pinned memory and gets 'b', which is device memory"},
+     "5:1", "'o' is pinned memory but gets 'b', which is device memory"},
     {"let m: mem pinned = alloc(4 * n)\nlet a: [n]i32 @ m = copy x\n"
      "let b: [n]i32 = if n > 0 { in a } else { in x }\nin b",
-     "3:42", "'b_mem' is pinned memory and gets 'x_mem', which is device memory"},
+     "3:42", "'b_mem' is pinned memory but gets 'x_mem', which is device memory"},
     {"let c: bool = true\nlet r: i64 = loop (k: i64 = 0) while c { in k }\nin r", "2:38",
      "the condition must be a loop variable of type bool"},
     {"let a: [n]i32 = kernel k (i < n) private p: [2]i32 { a[i] = p[0]; } in", "1:71",
      "expected the name of a result, found '}'"},
-    {"let a: u8 = 256\nin a", "1:13", "this number does not fit in a u8"},
-    {"let a: i64 = 1 @ 2\nin a", "1:16", "expected 'let' , 'assert' or 'in', found '@'"},
+    {"let a: u8 = 256\nin a", "1:13", "this number does not fit in type u8"},
+    {"let a: i64 = 1 @ 2\nin a", "1:16", "expected 'let' or 'assert' or 'in', found '@'"},
 };
 
 static void test_refusals(void **state)
@@ -151,7 +152,7 @@ static void test_file_refusals(void **state)
          "t:3:9: there is already"},
         {"fun f(m: mem) { in m }", "t:1:7: a memory parameter needs its size"},
         {"fun f(n: i64, m: mem pinned(4)) { in n }",
-         "t:1:15: the parameter 'm' is pinned memory: parameters are in device memory"},
+         "t:1:15: the parameter 'm' is pinned memory, but parameters are in device memory"},
         {"fun f(x: *i64) { in x }", "t:1:8: only arrays can be unique"},
         {"code { ' }", "t:1:6: this '{' of a C text has no matching '}'"},
         {"fun f(x: [1][1][1][1][1][1][1][1][1]u8) { in x }", "an array has at most 8 dimensions"},
@@ -179,7 +180,7 @@ static void test_deep_nesting(void **state)
     struct program *program;
     struct error error = {0};
     assert_int_equal(program_read("t", text, strlen(text), &program, &error), ERR_PARSE);
-    assert_non_null(strstr(error.text, "nested more than 200 deep"));
+    assert_non_null(strstr(error.text, "nested more than 200 levels deep"));
     free(text);
 }
 

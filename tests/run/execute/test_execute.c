@@ -285,8 +285,8 @@ static const struct {
 } refusals[] = {
     {"assert n > 5\nin x", ":2:1: this assertion does not hold"},
     {"let a: i64 = 1 / (n - 4)\nin a", ":2:16: division by zero"},
-    {"let a: i64 = 1 << (n * 100)\nin a", "a shift by less than 0 or more than 62 bits"},
-    {"let a: i64 = 9223372036854775807 + n\nin a", "a value beyond 64 bits"},
+    {"let a: i64 = 1 << (n * 100)\nin a", "the shift is by less than 0 or more than 62 bits"},
+    {"let a: i64 = 9223372036854775807 + n\nin a", "the value does not fit in 64 bits"},
     {"let a: i32 = x[n]\nin a",
      ":2:1: dimension 0 has 4 elements; from 4, 1 of them by steps of 1"},
     {"let a: [2]i32 = x[n - 1 :+ 2]\nin a", "are not all inside|block 'x_mem', which has 16 bytes"},
