@@ -1,4 +1,4 @@
-/* What a workload brings besides its program text: inputs and a reference.
+/* A workload's part in C: the inputs of its program, and a reference for its answer.
  *
  * A workload is a folder W with W.mem (one or more `fun`s that share kernels and datasets, each a
  * workload of its own by its name), W.c and a README. W.c defines `const struct workload
@@ -15,15 +15,15 @@
 #include "program/arguments.h"
 
 struct workload {
-    /* Required where the program has array parameters that its datasets do not spell out: fills
-     * `array` (shape set, data allocated) for the parameter `name`. The scalars are all in
-     * `arguments`; arrays are not. The same seed gives the same contents on every machine. */
+    /* Required if the program has array parameters that its datasets do not spell out. Fills
+     * `array` (shape set, data allocated) for the parameter `name`. `arguments` has all scalars and
+     * no arrays. The same seed gives the same contents on every machine. */
     int (*fill)(const struct arguments *arguments, const char *name, struct host_array *array,
                 uint64_t seed, struct error *error);
     /* Required. Compares the results of one run with a reference that shares no code with the
      * program. `arguments` holds the inputs as they were before the run, arrays too. 0 if right;
-     * ERR_WRONG with the place, the value and the expected value; *worst_error receives the largest
-     * relative error seen (0 where the comparison is exact). */
+     * ERR_WRONG with the position, the value and the expected value; *worst_error receives the
+     * largest relative error seen (0 where the comparison is exact). */
     int (*check)(const struct arguments *arguments, const struct host_array *results,
                  size_t result_count, double *worst_error, struct error *error);
 };

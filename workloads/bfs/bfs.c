@@ -6,7 +6,7 @@
 
 /* ---- inputs -------------------------------------------------------------------------------- */
 
-/* Degrees are even between `least` and `most`; whoever comes first then has one more or one less,
+/* Degrees are even between `least` and `most`. Then the first nodes get one edge more or one less,
  * until there are e edges in all. */
 static int fill_offsets(const struct arguments *arguments, int32_t *offsets, uint64_t seed,
                         struct error *error)

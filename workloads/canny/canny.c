@@ -203,7 +203,7 @@ static void flood(struct size size, uint8_t *marks, int64_t *stack)
     }
 }
 
-/* What the reference works in: each plane a pixel an element. */
+/* The planes that the reference works in; each has an element per pixel. */
 struct planes {
     float *a, *b;
     struct step *steps;

@@ -18,13 +18,13 @@ static const double TOLERANCE = 1e-5;
 /* ---- input --------------------------------------------------------------------------------- */
 
 /* Cells are numbered in windows of so many, shuffled within: neighbours are near in memory, as a
- * good numbering has them, but not beside each other. */
+ * good numbering has them, but not next to each other. */
 enum { WINDOW = 256 };
 
 /* A sheet of nearly square cells, row after row; the last row may be short. */
 struct mesh {
     int64_t n, width;
-    uint64_t seed; /* of the numbers on it; its shape has none, since each array has its own seed */
+    uint64_t seed; /* for the numbers on it, not for its shape: each array has its own seed */
 };
 
 /* number[place]: the number of the cell at a place of the sheet. */
@@ -109,7 +109,7 @@ static int fill(const struct arguments *arguments, const char *name, struct host
 static const double gas_ratio = 1.4, smoothing = 0.2;
 static const double free_stream[QUANTITIES] = {1.4, 1.4 * 1.2, 0, 0, 0.7 * 1.44 + 2.5};
 
-/* What follows from a state. */
+/* The values that follow from a state. */
 struct motion {
     double velocity[3], pressure, speed, sound;
 };
@@ -142,7 +142,7 @@ static void flux_along(const double *q, const double *along, double *flux)
     flux[4] += stream * m.pressure;
 }
 
-/* What comes through a face of which `into` is the normal into the side of `own`. */
+/* The flux through a face; `into` is its normal into the side of `own`. */
 static void through_face(const double *own, const double *other, const double *into, int behind,
                          double *gain)
 {

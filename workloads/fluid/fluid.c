@@ -85,7 +85,8 @@ static int fill(const struct arguments *arguments, const char *name, struct host
 
 /* ---- reference ----------------------------------------------------------------------------- */
 
-/* What the walls do to a field: MIRROR_ROWS is the velocity down, which rows 0 and last stop. */
+/* How walls change a field: MIRROR_ROWS is for the velocity down, which stops at rows 0 and
+ * last. */
 enum wall { CONTINUE, MIRROR_ROWS, MIRROR_COLUMNS };
 
 struct fluid {

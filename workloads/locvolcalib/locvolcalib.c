@@ -86,7 +86,7 @@ static struct row row_y(const struct market *m, int64_t j)
     return generator(j, m->ny, m->drift_y, 0.6 * 0.6, m->dy);
 }
 
-/* What the generator makes of the value at v, whose neighbours in its line are `stride` apart. */
+/* Applies the generator to the value at v, whose neighbours in its line are `stride` apart. */
 static double apply(struct row row, const double *v, int64_t stride)
 {
     if (row.here == 0 && row.before == 0 && row.after == 0)

@@ -71,7 +71,7 @@ static double logistic(double x)
     return 0.5 + 0.5 * tanh(x / 2);
 }
 
-/* What pulls at variable x, given the driving variable and the one before. */
+/* The force on variable x, given the driving variable and the one before. */
 static double pull_of(double x, double first, double before, double threshold)
 {
     double open = logistic(4 * (first - threshold)), lift = logistic(2 * before);

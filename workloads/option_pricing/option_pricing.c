@@ -252,7 +252,7 @@ static void walk(const struct model *m, const double *normal, double *motion)
     }
 }
 
-/* What a path pays, discounted, from its motions [dates][underlyings]. */
+/* The discounted payoff of a path, from its motions [dates][underlyings]. */
 static double path_value(const struct model *m, const double *motion)
 {
     int64_t us = m->underlyings, last = m->dates - 1;

@@ -14,8 +14,8 @@ enum { STEPS = 1000 };
 static const long double pi = 3.14159265358979323846264338327950288L;
 
 struct reference {
-    double a[STEPS], b[STEPS]; /* of i, modulo STEPS */
-    double first;              /* a of i = 0 */
+    double a[STEPS], b[STEPS]; /* coefficients of pair i, by i modulo STEPS */
+    double first;              /* a of pair 0 */
 };
 
 static void compute(struct reference *ref)

@@ -90,7 +90,7 @@ static double freely_of(const struct image *image, const double *pixels, double 
     return fmin(fmax(1 / denominator, 0), 1);
 }
 
-/* What comes to (r, c) from its four neighbours. Between two pixels it is the coefficient of the
+/* The flow to (r, c) from its four neighbours. Between two pixels it is the coefficient of the
  * southern or eastern one that counts. */
 static double inflow(const struct image *image, const struct planes *p, int64_t r, int64_t c)
 {

@@ -153,7 +153,7 @@ static double *simulate(const struct grid *g, const float *power, double *cells,
     return cells;
 }
 
-/* What remains of the eigenmode after all steps. */
+/* The factor by which the eigenmode has shrunk after all steps. */
 static double decay(const struct grid *g)
 {
     double bend_x = 2 - 2 * cos(pi * waves_x(g) / (double)g->cols);
