@@ -42,7 +42,7 @@ static void driver_version(char *version, size_t size)
 static int describe(const struct cuda_api *api, int number, struct device_info *info,
                     struct error *error)
 {
-    enum { ALIGNMENT_BYTES = 256 }; /* of cuMemAlloc, by the programming guide */
+    enum { ALIGNMENT_BYTES = 256 }; /* cuMemAlloc's alignment, by the programming guide */
     CUdevice device;
     size_t memory_bytes = 0;
     *info = (struct device_info){
@@ -362,7 +362,7 @@ static int host_free(void *context, enum driver_memory kind, uint64_t memory, ui
 static const struct driver_memory_ops host_memory_ops = {.alloc = host_alloc, .free = host_free};
 
 /* Pinned memory lies on the host and has one address for host and device. Kernels write to it
- * across the bus, and the host sees what they wrote once it has waited for the stream. */
+ * across the bus, and the host sees their results once it has waited for the stream. */
 static int load(struct device *device, void *host, uint64_t memory, uint64_t offset, uint64_t bytes,
                 struct error *error)
 {
@@ -521,7 +521,7 @@ static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t
         code = pool_get(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, bytes, error);
     if (!code)
         code = pool_get(d, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, peak_bytes, error);
-    /* After a reset the watermark counts only what is reserved from then on. */
+    /* After a reset the watermark counts only later reservations. */
     if (!code && *peak_bytes < *bytes)
         *peak_bytes = *bytes;
     return code;

@@ -29,7 +29,7 @@ void device_enumerate(const struct device_ops *api, device_found *found, void *c
         api->enumerate(found, context);
 }
 
-/* What the APIs reported. */
+/* The devices and reasons that the APIs reported. */
 struct survey {
     size_t count;
     struct device_info *devices;

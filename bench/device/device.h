@@ -73,7 +73,7 @@ union launch_value {
     double f64;
 };
 
-/* What a launch does to the contents of an array. */
+/* The effect of a launch on the contents of an array. */
 enum launch_use {
     USE_READS,   /* leaves them as they are */
     USE_CHANGES, /* reads or keeps some, writes some */
@@ -216,7 +216,7 @@ struct device_ops {
     int (*open)(const char *id, struct device **device, struct error *error);
     /* Releases the queues and all else that the device holds. The caller has freed its memories. */
     void (*close)(struct device *device);
-    /* What the device is; valid until close. */
+    /* The device's info; valid until close. */
     const struct device_info *(*info)(const struct device *device);
     /* The free bytes that the driver reports; 0 where it reports none. */
     uint64_t (*free_bytes)(struct device *device);

@@ -171,6 +171,6 @@ int host_build(const char *name, const char *text, void **library, struct error 
         code = compile_text(name, folder, error);
     if (!code)
         code = load_library(name, folder, library, error);
-    remove_folder(folder); /* what was loaded stays mapped */
+    remove_folder(folder); /* the loaded library stays mapped */
     return code;
 }

@@ -290,9 +290,9 @@ static int release(struct device *device, uint64_t memory, uint64_t bytes, struc
 /* ---- shared virtual memory ----
  *
  * It is a pointer that host and device share, with commands of its own. Coarse-grained memory is
- * the host's only while it is mapped, so read and write map what they touch, copy, and unmap: both
- * are commands of the queue. Fine-grained memory is the host's as soon as it has waited for the
- * queue.
+ * the host's only while it is mapped, so read and write map their range, copy, and unmap; map and
+ * unmap are commands of the queue. Fine-grained memory is the host's as soon as the host has waited
+ * for the queue.
  */
 
 /* Constants that cl.h has from OpenCL 2.0 on. */
