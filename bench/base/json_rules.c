@@ -56,7 +56,7 @@ static void describe_types(int types, struct text *out)
         }
 }
 
-/* Adds what was found: a number that has the wrong size by its value, all else by its type. */
+/* Adds a description of the value: its value if it is a number of the wrong size, else its type. */
 static void describe_value(const json_t *value, int wanted, struct text *out)
 {
     if (json_is_integer(value) && wanted & RULE_COUNT)

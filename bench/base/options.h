@@ -1,6 +1,6 @@
 /* Options of a plug-in: a table of names, defaults and help, and the text that sets them.
  *
- * A strategy is written `name:key=value:key=value`; what follows the name is parsed here against
+ * A strategy is written `name:key=value:key=value`. The text after the name is parsed here against
  * the plug-in's own table, so that help, defaults and error messages come from one place.
  */
 #ifndef GAMUT_BASE_OPTIONS_H

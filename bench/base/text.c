@@ -71,7 +71,7 @@ int text_write_file(const struct text *t, const char *path, struct error *error)
     return 0;
 }
 
-/* A finite, non-negative number at the start of text; *rest is what follows it. */
+/* Reads a finite, non-negative number at the start of text; *rest receives the text after it. */
 static bool leading_number(const char *text, double *value, const char **rest)
 {
     if (!isdigit((unsigned char)*text) && *text != '.')

@@ -61,8 +61,8 @@ json_t *tree_share(const json_t *object, const char *key)
     return value ? json_incref(value) : json_null();
 }
 
-/* The length of the UTF-8 sequence at s, or 0 where there is none. jansson is the judge of what is
- * one: its rules on overlong forms and surrogates are what decides later. */
+/* The length of the UTF-8 sequence at s, or 0 where there is none. It asks jansson, whose rules on
+ * overlong forms and surrogates decide later. */
 static size_t sequence_length(const char *s, size_t rest)
 {
     for (size_t length = 1; length <= 4 && length <= rest; length++) {
