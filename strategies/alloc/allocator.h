@@ -54,7 +54,7 @@ struct alloc_request {
  * reach another queue without a wait. How a strategy ensures that: */
 enum queue_safety {
     QUEUES_APART,  /* each queue has an instance of the strategy, which knows of one queue only.
-                    * What an instance holds reaches another queue through the source alone */
+                    * Its memory reaches another queue through the source alone */
     QUEUES_WITHIN, /* one instance, which hands a block out again only on the queue it came from */
     QUEUES_SOURCE, /* one instance, which holds nothing. All freed memory goes to the source, which
                     * waits for commands that use it, defers the release, or keeps the order */
@@ -90,7 +90,7 @@ struct allocator_ops {
     void (*fini)(void *state);
 };
 
-/* What allocator.c counts around every strategy. */
+/* The counts that allocator.c keeps for every strategy. */
 struct allocator_counts {
     uint64_t alloc_count, free_count;
     uint64_t hit_count;                             /* served without asking the source */
@@ -123,7 +123,7 @@ int allocator_check_ops(const struct allocator_ops *ops, struct error *error);
  * handle) to the source; ERR_UNSUPPORTED if it cannot satisfy them. options == NULL: all zero. */
 int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
                    const struct option_values *options, struct source *source, struct error *error);
-/* Ends all instances, which give back what they hold. */
+/* Ends all instances, which give their memory back. */
 void allocator_close(struct allocator *allocator);
 
 /* Fills in *block. A request of 0 bytes gets a block without memory and does not reach the

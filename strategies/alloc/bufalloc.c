@@ -1,8 +1,8 @@
 /* bufalloc: the allocator that PoCL offers to devices which only have a range of memory.
  *
  *   1. A region is one memory of the source, cut into chunks in the order of their addresses. The
- *      last chunk, the sentinel, is what was never cut or has become free up to the end. A region
- *      has `chunks` descriptors, one of which is the sentinel's: 1023 chunks by default.
+ *      last chunk, the sentinel, was never cut or has become free up to the end. A region has
+ *      `chunks` descriptors, one of which is the sentinel's: 1023 chunks by default.
  *   2. Appending cuts a chunk from the start of the sentinel, aligned up; the pad before it is lost
  *      until its neighbours merge. It needs a spare descriptor.
  *   3. Recycling takes the first free chunk that is large enough. It is handed out whole, not
@@ -21,8 +21,8 @@
  * compiler chooses; here both neighbours always merge. Chunks start at the source's alignment.
  *
  * Queues: a chunk may be handed out while commands of its last owner still run. They come first,
- * because both are on one in-order queue: each queue has an instance of its own. What is released
- * is safe by the source's free.
+ * because both are on one in-order queue: each queue has an instance of its own. The source's free
+ * makes released memory safe.
  *
  * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
  */

@@ -9,7 +9,7 @@
  *   3. alloc takes the smallest free block of the queue's pool that is large enough; of equals, the
  *      one of the oldest segment, lowest offset first. If there is none, the source is asked for a
  *      new segment.
- *   4. The block is split if what is left has at least 512 bytes (small pool) or more than 1 MiB
+ *   4. The block is split if the rest has at least 512 bytes (small pool) or more than 1 MiB
  *      (large pool). Else it is handed out whole.
  *   5. free joins the block with free neighbours of its segment. Nothing is released otherwise.
  *   6. max_split=m: blocks of m bytes and more are oversize. They are not split. Requests below
@@ -31,7 +31,7 @@
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: a segment stays with the queue that it was asked for on.
- * What is released is safe by the source's free.
+ * The source's free makes released memory safe.
  *
  * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c base/treap.c
  */

@@ -17,8 +17,8 @@
  * no counterpart here.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
- * because both are on one in-order queue: each queue has an instance of its own. What is released
- * is safe by the source's free.
+ * because both are on one in-order queue: each queue has an instance of its own. The source's free
+ * makes released memory safe.
  *
  * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
  */

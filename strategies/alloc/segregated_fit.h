@@ -54,9 +54,9 @@ void fit_close(struct fit_range *range);
 /* A free node or tail of at least `size` (> 0) units, or NULL. Takes constant time, except for the
  * walk. */
 struct fit_node *fit_find(const struct fit_range *range, enum fit_order order, uint64_t size);
-/* Takes the first `size` units of what fit_find returned; the rest stays free. */
+/* Takes the first `size` units of a node from fit_find; the rest stays free. */
 struct fit_node *fit_cut(struct fit_node *node, uint64_t size);
-/* Frees what fit_cut returned, and joins it with free neighbours. */
+/* Frees a node from fit_cut, and joins it with free neighbours. */
 void fit_put_back(struct fit_node *node);
 
 /* The number of broken invariants. */

@@ -10,7 +10,7 @@
  *   v1c  As v1, but any entry that is big enough is taken. If the driver is out of memory, entries
  *        are released one at a time, lowest slot first, and the driver asked again after each.
  *   v2   As v1c; a tag that has no entry takes the first one of exactly its size, whatever its tag.
- *   v3   The smallest entry that is big enough, tags ignored. The list is no longer bounded.
+ *   v3   The smallest entry that is big enough, tags ignored. The list is unbounded.
  *   v4   Sizes are rounded up to 4. As v3, but an entry is acceptable only if it is below 4096
  *        bytes, has the request's tag, or is less than twice as big as the request.
  *
@@ -28,8 +28,8 @@
  * skips the empty slots: the same entry is chosen, and the same calls reach the driver.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
- * because both are on one in-order queue: each queue has an instance of its own. What is released
- * is safe by the source's free.
+ * because both are on one in-order queue: each queue has an instance of its own. The source's free
+ * makes released memory safe.
  *
  * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
  */

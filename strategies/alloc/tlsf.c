@@ -6,9 +6,9 @@
  *   2. A parent's free nodes, except the tail, are in lists by size: exact below 32 units, above
  *      that in 32 steps between two powers of two. Two levels of bitmaps find the next list that
  *      has any.
- *   3. A request goes to the first list all of whose nodes fit, and takes the node freed last. What
- *      is left of the node stays free. If there is none, the tail is cut. If that is too small, the
- *      list of the request's own size is walked for a node that fits.
+ *   3. A request goes to the first list all of whose nodes fit, and takes the node freed last. The
+ *      rest of the node stays free. If there is no such list, the tail is cut. If that is too
+ *      small, the list of the request's own size is walked for a node that fits.
  *   4. free joins the node with free neighbours; one that touches the tail becomes the tail.
  *   5. A new parent has `parent` bytes, or 1/8 of the capacity where that is at most 1 GiB. The
  *      first ones have 1/8, 1/4, 1/2 of that, while larger than any before and twice the request.
@@ -34,8 +34,8 @@
  * balanced and min_memory linear in the number of full parents.
  *
  * Queues: a node may be handed out while commands of its last owner still run. They come first,
- * because both are on one in-order queue: each queue has an instance of its own. What is released
- * is safe by the source's free.
+ * because both are on one in-order queue: each queue has an instance of its own. The source's free
+ * makes released memory safe.
  *
  * Needs: alloc/segregated_fit.c alloc/source.c base/arena.c base/error.c base/text_bytes.c
  */

@@ -7,14 +7,14 @@
  *      nothing but the device. A class that runs out of addresses gets another segment.
  *   2. A segment is cut into pieces: live, free (mapped), unmapped. Neighbours that are both
  *      free or both unmapped are one.
- *   3. alloc takes the free piece that fits best. One that is followed by unmapped addresses counts
- *      as large as it could expand to, so that the end of the segment is broken into last. What is
- *      too much of a piece stays free.
+ *   3. alloc takes the free piece that fits best. A piece with unmapped addresses after it counts
+ *      as large as it could expand to, so that the end of the segment is broken into last. The
+ *      rest of the piece stays free.
  *   4. If none fits, chunks are mapped at the lowest addresses where adjacent free and unmapped
  *      pieces are large enough: gaps are filled before the segment grows.
  *   5. free joins the piece with free neighbours. Nothing is unmapped.
  *   6. trim unmaps and releases every chunk that is wholly free; a chunk is never cut. It waits for
- *      all queues first: an unmap waits for nothing, and commands may still use what was freed.
+ *      all queues first: an unmap waits for nothing, and commands may still use freed pieces.
  *   7. If the driver is out of memory, the chunks that the attempt had mapped go back. Then rule 6
  *      is applied, and if it released anything, the request is tried once more.
  *
