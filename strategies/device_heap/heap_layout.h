@@ -26,7 +26,7 @@ enum device_heap_policy {
 /* How many words a request of count elements of stride words takes. */
 enum device_heap_padding {
     DEVICE_HEAP_SEED, /* (count + 1) * stride, wherever the block lies */
-    DEVICE_HEAP_TIGHT /* count * stride and what it takes to align the block where it lies */
+    DEVICE_HEAP_TIGHT /* count * stride, and the words that align the block where it lies */
 };
 
 /* The status word. Bits stay set until the heap is reset. */
@@ -52,7 +52,7 @@ enum device_heap_slot_word {
     SLOT_WORDS
 };
 
-/* A command: what to do with which slot, and the operands of an allocation. */
+/* The words of a command: COMMAND_DO is its kind and slot, the others are an allocation's. */
 enum device_heap_command_word { COMMAND_DO, COMMAND_COUNT, COMMAND_STRIDE, COMMAND_WORDS };
 enum device_heap_command {
     HEAP_FREE = 1 << 28,
@@ -79,7 +79,7 @@ enum device_heap_header_word {
     HEAP_OPS,    /* commands carried out or refused */
     HEAP_FAILED, /* commands refused */
     HEAP_EMPTY_OPS,
-    HEAP_VISITS, /* entries of the index that were looked at or moved: what an operation costs */
+    HEAP_VISITS, /* entries of the index that were looked at or moved: the cost of operations */
     HEAP_SPARE,  /* lists: the first entry that was given back; 0: none */
     HEAP_FRESH,  /* lists: number of entries that were ever in use */
     HEAP_LEVELS, /* lists: bit f is set where a list of level f has blocks */

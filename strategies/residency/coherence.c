@@ -710,7 +710,7 @@ static unsigned check_pieces(const struct device_group *g, const struct buffer *
     uint64_t at = 0;
     for (const struct piece *p = b->first; p; at = p->end, p = p->next) {
         broken += p->begin != at || p->end <= p->begin;    /* pieces follow each other */
-        broken += !p->current && p->writer != MEMBER_NONE; /* what was written is somewhere */
+        broken += !p->current && p->writer != MEMBER_NONE; /* written contents are somewhere */
         for (unsigned m = 0; m < RESIDENCY_MEMBERS_MAX; m++)
             broken += (p->current & bit((int)m)) && (m >= g->count || !b->memory[m]);
         broken += (p->current & bit(HOST_SHADOW)) && !b->shadow;

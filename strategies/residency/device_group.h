@@ -103,7 +103,7 @@ int group_member_said(struct device_group *g, unsigned member, int code, struct 
 
 /* A new buffer without copies or contents. */
 struct buffer *buffer_make(struct device_group *g, uint64_t bytes);
-/* Frees all copies. The buffer is gone even if a driver complains. */
+/* Frees all copies. The buffer is gone even if a driver reports a failure. */
 int buffer_destroy(struct device_group *g, struct buffer *b, struct error *error);
 /* Makes the copy on a member if there is none. */
 int buffer_need(struct device_group *g, struct buffer *b, unsigned member, struct error *error);
@@ -132,7 +132,7 @@ void order_completed_member(struct device_group *g, unsigned member);
 /* Records that the host has waited for one lane. */
 void order_completed_lane(struct device_group *g, unsigned lane);
 
-/* A command of a member, and what it uses. */
+/* A command of a member, and the ranges that it uses. */
 struct command {
     unsigned member, lane;
     const struct use *uses;

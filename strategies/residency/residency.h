@@ -26,7 +26,7 @@ enum residency_route {
     ROUTE_BEST,   /* as ROUTE_DIRECT, except where peers_whole: there as ROUTE_HOST */
 };
 
-/* What a strategy decides. */
+/* The decisions of a strategy. */
 struct residency {
     bool eager; /* every member has a copy from the buffer's creation; else from its first use */
     bool
