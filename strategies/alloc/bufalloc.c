@@ -73,7 +73,7 @@ static const struct option_spec bufalloc_options[] = {
                       .type = OPTION_CHOICE,
                       .fallback = "no",
                       .choices = "no|yes",
-                      .help = "no: hand out a free chunk whole; yes: keep what is left of it"},
+                      .help = "no: hand out a free chunk whole; yes: keep the rest free"},
     [OPTION_CHUNKS] = {.name = "chunks",
                        .type = OPTION_COUNT,
                        .fallback = "1024",

@@ -68,7 +68,7 @@ static const struct option_spec device_heap_options[] = {
                        .type = OPTION_CHOICE,
                        .fallback = "tlsf",
                        .choices = "larger|smaller|best|tlsf",
-                       .help = "which free block serves a request; larger is as published"},
+                       .help = "which free block serves a request; larger: the published one"},
     [OPTION_LEARN] =
         {.name = "learn",
          .type = OPTION_CHOICE,
@@ -82,7 +82,7 @@ static const struct option_spec device_heap_options[] = {
          .fallback = "tight",
          .choices = "seed|tight",
          .help =
-             "seed: an element more for alignment, as published; tight: only what alignment needs"},
+             "seed: one element more, for alignment, as published; tight: only the words needed"},
     [OPTION_ARENA] = {.name = "arena",
                       .type = OPTION_BYTES,
                       .fallback = "256MiB",

@@ -215,7 +215,7 @@ static void pool_fini(void *state)
 const struct allocator_ops allocator_pool = {
     .version = ALLOCATOR_API_VERSION,
     .name = "pool",
-    .summary = "size bins, the last block freed into a bin first, nothing released until it must",
+    .summary = "size bins, the last block freed into a bin first, released when the driver refuses",
     .origin = "PyOpenCL's MemoryPool",
     .options = pool_options,
     .queues = QUEUES_APART,

@@ -45,7 +45,7 @@ static const struct option_spec stream_options[] = {
                           .type = OPTION_BYTES,
                           .fallback = "0",
                           .most = UINT64_MAX,
-                          .help = "bytes that the pool keeps when the host waits, or max"},
+                          .help = "bytes that the pool keeps when the host waits; max: all"},
     [OPTION_FOLLOW_EVENTS] = {.name = "follow_events",
                               .type = OPTION_CHOICE,
                               .fallback = "yes",

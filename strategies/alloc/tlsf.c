@@ -80,7 +80,7 @@ static const struct option_spec tlsf_options[] = {
          .fallback = "balanced",
          .choices = "balanced|min_time|min_memory",
          .help =
-             "which parent first: the fullest, the emptiest, or the fullest and its tightest list"},
+             "which parent first: the fullest, the emptiest, or the fullest and its tightest fit"},
     [OPTION_DEDICATED] =
         {.name = "dedicated",
          .type = OPTION_CHOICE,

@@ -87,7 +87,7 @@ static const struct option_spec vmm_options[] = {
                             .least = 1,
                             .most = UINT64_C(1) << 40,
                             .help = "memory mapped at a time in the small class, rounded up to "
-                                    "what the device can map"},
+                                    "the device's granularity"},
     [OPTION_LARGE_CHUNK] = {.name = "large_chunk",
                             .type = OPTION_BYTES,
                             .fallback = "20MiB",
