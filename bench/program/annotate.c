@@ -2,17 +2,17 @@
  *
  *   1. An array that is created in full gets a block of its own, allocated just before.
  *   2. A view lives in its source's block; its index function is made from the source's.
- *   3. What a branch or a loop yields may be in one block or another: its memory is existential, a
- *      result of its own beside the array. Where both branches, or all iterations, end in the very
- *      same block with the same index function, that block is used as it is.
+ *   3. The result of a branch or a loop may be in one block or another: its memory is existential,
+ *      a second result in addition to the array. If both branches, or all iterations, end in the
+ *      same block with the same index function, the result has that block.
  *   4. A loop whose result is a fresh array in every iteration gets a second block outside of the
  *      loop (the double buffer), into which each iteration copies its result.
  *
- * All of it is device memory, but for what is passed on from a block of another space (3), and the
- * second block that takes the place of one (4).
+ * All blocks are in device memory, with two exceptions: a block passed on keeps its space (3), and a
+ * second block has the space of the first (4).
  *
- * Existential arrays are row-major: a result that is not is copied first. Rule 4 is left out where
- * the loop still needs the old value (it is another result), or where its size varies.
+ * Existential arrays are row-major: a result that is not is copied first. Rule 4 does not apply if
+ * the loop still needs the old value (it is another result), or if its size varies.
  */
 #include <string.h>
 
@@ -52,7 +52,7 @@ static struct stm *new_statement(struct annotator *a, enum stm_kind kind, struct
     return s;
 }
 
-/* Puts s in front of *link and returns the link to what follows s. */
+/* Puts s in front of *link and returns the link after s. */
 static struct stm **insert(struct stm **link, struct stm *s)
 {
     s->next = *link;
@@ -201,8 +201,8 @@ static int annotate_view(struct annotator *a, const struct stm *s)
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
-/* One block for the private arrays of all threads: element k of thread (i, j) lies beside element k
- * of its neighbours, so that neighbouring threads touch neighbouring memory. */
+/* One block for the private arrays of all threads: element k of thread (i, j) lies next to element
+ * k of its neighbours, so that neighbouring threads touch neighbouring memory. */
 static struct stm **annotate_private(struct annotator *a, struct stm **link, const struct kernel *k,
                                      int array)
 {
@@ -369,7 +369,7 @@ static void substitute_in_body(struct body *body, int old, int replacement)
     }
 }
 
-/* The block `old`, known in `body` only, turns out to be `replacement`. */
+/* Replaces the block `old`, a name used in `body` only, by `replacement`. */
 static void substitute_memory(struct annotator *a, struct body *body, int old, int replacement)
 {
     for (unsigned n = 0; n < a->fun->name_count; n++)
@@ -515,7 +515,7 @@ static void annotate_params(struct annotator *a)
     }
 }
 
-/* A copy that ends an iteration by moving its result into a block from outside of the loop. */
+/* Marks the copies that end an iteration by moving its result into a block from outside the loop. */
 static void mark_loop_carried(struct body *body, const struct fun *fun, bool in_loop)
 {
     for (struct stm *s = body->first; s; s = s->next) {

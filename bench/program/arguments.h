@@ -1,4 +1,4 @@
-/* The values that a program is run with, by the names that they have in it. */
+/* The values of a run, by the names that they have in the program. */
 #ifndef GAMUT_PROGRAM_ARGUMENTS_H
 #define GAMUT_PROGRAM_ARGUMENTS_H
 
@@ -20,7 +20,7 @@ struct named_value {
     struct host_array array;
 };
 
-/* The values a program was or will be run with. */
+/* The values of one run of a fun. */
 struct arguments {
     const char *fun;     /* the name of the fun */
     const char *dataset; /* the dataset's name */
@@ -28,7 +28,7 @@ struct arguments {
     const struct named_value *values;
 };
 
-/* The value of that name, owned by `arguments`; NULL where there is none. */
+/* The value of that name, owned by `arguments`; NULL if there is none. */
 const struct named_value *argument(const struct arguments *arguments, const char *name);
 /* The scalar of that name, which must exist and be an i64. */
 int64_t argument_i64(const struct arguments *arguments, const char *name);

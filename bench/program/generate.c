@@ -21,7 +21,7 @@ struct generator {
     struct text out;
     struct arena *arena;
     const char **names;
-    unsigned *batches; /* as many as names */
+    unsigned *batches; /* by kernel, as kernels.batches */
     unsigned name_count, name_capacity;
 };
 
@@ -48,14 +48,14 @@ static const struct name *emit_name(const struct source *s, int name)
     return &s->fun->names[name];
 }
 
-/* Is the array's block found by its slot? */
+/* Does the kernel find the array's block by its slot? */
 static bool is_in_heap(const struct source *s, const struct name *array)
 {
     return !array->local && array->memory != NO_NAME &&
            emit_name(s, array->memory)->space == SPACE_HEAP;
 }
 
-/* What flat numbers of points are counted in. */
+/* The type of a point's flat number. */
 static const char *index_type(const struct generator *g)
 {
     return g->language == KERNEL_HOST_C ? "i64" : "GAMUT_INT";
@@ -117,8 +117,8 @@ static void emit_each_close(struct generator *g)
     text_add(&g->out, g->language == KERNEL_HOST_C ? "}" : "} GAMUT_BARRIER; }");
 }
 
-/* The text from begin to end with accesses and `each` replaced. Both lists are in order of begin,
- * an access in the index of another one right after it. */
+/* The text from begin to end with accesses and `each` replaced. Both lists are in order of begin;
+ * an access inside the index of another follows it. */
 static void emit_range(struct generator *g, const struct source *s, size_t begin, size_t end)
 {
     const struct kernel *k = s->kernel;
@@ -167,8 +167,8 @@ static void emit_body(struct generator *g, const struct source *s)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-/* The scalar that is the extent of dimension d and is used in the body, or NO_NAME: the compiler
- * may know that they are the same. */
+/* The scalar that is the extent of dimension d and is also used in the body, or NO_NAME. The
+ * compiler profits from knowing that both are the same. */
 static int extent_scalar(const struct kernel *k, unsigned d)
 {
     if (k->extents[d]->op != EXPR_NAME)
@@ -182,7 +182,7 @@ static int extent_scalar(const struct kernel *k, unsigned d)
     return NO_NAME;
 }
 
-/* Is the scalar also an extent, from which a GPU kernel takes it, and not from its parameter? */
+/* Is the scalar also an extent? Then a GPU kernel takes the extent, and not its parameter. */
 static bool gpu_is_extent(const struct kernel *k, int scalar)
 {
     for (unsigned d = 0; d < k->rank; d++)
@@ -251,7 +251,7 @@ static void emit_locals(struct generator *g, const struct source *s)
 
 /* ---- host ------------------------------------------------------------------------------------ */
 
-/* Where the block begins that a slot says, in the arena that is argument `arena`. */
+/* Emits the address of a block: its slot is argument `slots`, the heap's arena argument `arena`. */
 static void emit_block(struct generator *g, unsigned arena, unsigned slots)
 {
     char words[80];
@@ -354,21 +354,20 @@ static void emit_host_kernel(struct generator *g, const struct source *s)
 
 /* ---- GPU ------------------------------------------------------------------------------------- */
 
-/* Kernels for GPUs: one thread an item of the index space, guarded in x.
+/* Kernels for GPUs: one thread computes one item of the index space, guarded in x.
  *
- * Where the arrays of a launch are apart, a thread of a short kernel computes a batch of neighbours
- * in y instead. One load of 4 bytes at a time in each of the threads that a GPU can hold is too
- * little to keep its memory busy, and much of a short thread's time goes to its start: on an H200 a
- * 5-point stencil reaches 69 % of the rate of a copy with one item a thread, and 97 % with four.
- * Full batches are not guarded item by item: a guard keeps the loads of one item after the stores
- * of the one before (82 %). Neighbours in y and not in x, so that threads side by side still touch
- * words side by side.
+ * If the arrays of a launch are apart, a thread of a short kernel computes a batch of neighbours in
+ * y instead. One load of 4 bytes at a time in each thread that a GPU can hold does not keep its
+ * memory busy, and a short thread spends much of its time on its start: on an H200 a 5-point stencil
+ * reaches 69 % of the rate of a copy with one item a thread, and 97 % with four. Full batches have
+ * no guard for each item, because a guard keeps the loads of one item after the stores of the one
+ * before (82 %). The batch is in y and not in x: adjacent threads still touch adjacent words.
  */
 enum {
     BATCH = 4,
-    /* Bodies with more accesses have loads enough of their own, and would run out of registers. */
+    /* Bodies with more accesses have enough loads of their own, and would run out of registers. */
     BATCH_ACCESSES_MAX = 12,
-    BORDER = 2, /* how far bodies look past their own index, mostly */
+    BORDER = 2, /* most bodies look no further past their own index */
 };
 
 static bool has_loop(const char *text, size_t length)
@@ -409,7 +408,7 @@ static bool emit_outer_indices(struct generator *g, const struct source *s)
     return true;
 }
 
-/* One item a thread. */
+/* The body for one item a thread. */
 static void emit_item(struct generator *g, const struct source *s)
 {
     const struct kernel *k = s->kernel;
@@ -428,7 +427,7 @@ static void emit_item(struct generator *g, const struct source *s)
         text_add(&g->out, "}\n");
 }
 
-/* Bodies that look at neighbours mostly choose something else at the border. */
+/* Does the body seem to choose something else at the border, as most that look at neighbours do? */
 static bool has_border(const struct kernel *k)
 {
     for (size_t i = 0; i < k->length; i++)
@@ -438,14 +437,15 @@ static bool has_border(const struct kernel *k)
     return false;
 }
 
-/* " && " and what holds where `index` and the `ahead` after it keep clear of dimension d's ends. */
+/* Emits " && " and the condition that `index`, and the item `ahead` of it, are clear of dimension
+ * d's border. */
 static void emit_inside(struct generator *g, const char *index, const char *ahead, unsigned d)
 {
     text_add(&g->out, " && %s > %d && %s%s + %d < (i32)gamut_e%u - 1", index, BORDER, index, ahead,
              BORDER, d);
 }
 
-/* Tells the compiler, in the words in which bodies ask. */
+/* Makes the compiler assume the same, in the comparisons that bodies use. */
 static void emit_assumptions(struct generator *g, const char *index, unsigned d)
 {
     for (int b = 0; b <= BORDER; b++)
@@ -456,9 +456,9 @@ static void emit_assumptions(struct generator *g, const char *index, unsigned d)
                  index, b, index, b, index, d, b, index, b, d);
 }
 
-/* A batch a thread: items gamut_b, gamut_b + step, … of dimension `d`, all or those that there are.
- * Whole batches clear of the border are told apart: without what a body does at the border its
- * loads are the same from item to item, and fewer. */
+/* The body for a batch a thread: items gamut_b, gamut_b + step, … of dimension `d`, as far as they
+ * exist. Whole batches clear of the border have a loop of their own: without the body's case for the
+ * border its loads are fewer, and the same from item to item. */
 static void emit_batch_loops(struct generator *g, const struct source *s, unsigned d,
                              const char *step, const char *ahead)
 {
@@ -672,7 +672,7 @@ static void emit_update(struct generator *g, const struct fun *fun, const struct
         emit_fill(g, fun->names[s->array].element, kept ? kept : 1);
 }
 
-/* What a late element is captured with, and the word that says how the heap is. */
+/* The kernels that capture a late element, and the heap's status word. */
 static void emit_capture(struct generator *g, enum element element)
 {
     emit_copy(g, &(struct name){.element = element, .rank = 1});

@@ -34,9 +34,9 @@
 #include "base/kernel_language.h"
 #include "program/program.h"
 
-/* What kernels know of a device heap's layout (strategies/device_heap/heap_layout.h): the two words
- * of a slot that locate the block, index * stride words into the arena; and the status bits, in
- * word 0 of the heap's index, that report a refused command. */
+/* The part of a device heap's layout that kernels know (strategies/device_heap/heap_layout.h). Two
+ * words of a slot locate the block, index * stride words into the arena. The status bits in word 0
+ * of the heap's index report a refused command. */
 enum {
     KERNEL_SLOT_INDEX = 1,
     KERNEL_SLOT_STRIDE = 3,
@@ -58,7 +58,7 @@ struct kernels {
 /* Generates all kernels that the funs of the program launch. Free with kernels_free. */
 void program_generate(const struct program *program, enum kernel_language language,
                       struct kernels *kernels);
-void kernels_free(struct kernels *kernels);
+void kernels_free(struct kernels *kernels); /* frees the arena and all in it */
 /* The number of the kernel with this name, which must exist. */
 unsigned kernels_find(const struct kernels *kernels, const char *name);
 

@@ -293,7 +293,7 @@ int program_error(const struct program *program, struct error *error, int code,
     if (!line)
         return error_set(error, code, "%s: %s", program->path, message);
     int width = (int)strcspn(line, "\n");
-    /* Tabs are kept in front of the caret, so that it stands under its column. */
+    /* Tabs stay in front of the caret, so that it is under its column. */
     char caret[256];
     unsigned n = 0;
     for (; n + 1 < at.column && n < sizeof caret - 1 && (int)n < width; n++)

@@ -113,12 +113,12 @@ bool name_is_reserved(const char *text)
 {
     /* clang-format off */
     static const char *const words[] = {
-        /* ours */
+        /* words of this language */
         "fun", "code", "dataset", "expect", "traffic", "let", "in", "assert", "mem", "alloc",
         "scratch", "iota", "replicate", "copy", "concat", "reshape", "rearrange", "with", "loop",
         "late", "kernel", "private", "local", "group", "each", "min", "max", "sqrt", "exp", "log", "sin",
         "cos", "true", "false", "bool", "i8", "u8", "i32", "u32", "i64", "u64", "f32", "f64",
-        /* C's and those of its dialects that kernels are compiled as */
+        /* words of C and of the dialects that kernels are compiled as */
         "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
         "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
         "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",

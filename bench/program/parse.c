@@ -1,5 +1,5 @@
 /* The parser: recursive descent over README.md's grammar. It resolves names and types expressions;
- * what needs the whole statement is left to the verifier. */
+ * the verifier checks rules that need the whole statement. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void parse_update(struct parser *p, struct stm *s)
     }
 }
 
-/* Parses an expression that begins with an array's name: an element, a slice, an update, an alias. */
+/* Parses what may begin with an array's name: an element, a slice, an update or an alias. */
 static void parse_array_expression(struct parser *p, struct stm *s)
 {
     s->array = parse_take_use(p, NAME_ARRAY, "an array");

@@ -1,5 +1,5 @@
-/* Scalar expressions: precedence climbing over the operators of EXPR_OP_LIST, typed as they are
- * read; and the types of names, whose sizes are such expressions. */
+/* Scalar expressions, by precedence climbing over the operators of EXPR_OP_LIST; each is typed as it
+ * is read. Also the types of names, whose sizes are such expressions. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -258,7 +258,8 @@ struct expr *parse_size(struct parser *p)
     return parse_typed(p, ELEMENT_i64, "a size");
 }
 
-/* `@ m` or `@ m(offset: s0, s1)`; a private array's index function has `extra` strides in front. */
+/* Parses `@ m` or `@ m(offset: s0, s1)`. A private array's index function begins with `extra` more
+ * strides. */
 static void parse_place(struct parser *p, struct name *n, unsigned extra)
 {
     n->memory = parse_take_use(p, NAME_MEMORY, "the name of a memory block after '@'");
@@ -294,7 +295,7 @@ static void parse_array_type(struct parser *p, struct name *n)
     n->kind = n->rank ? NAME_ARRAY : NAME_SCALAR;
 }
 
-/* Nothing, which is device memory, or the word of another space. */
+/* Parses the word of a space after `mem`; no word is device memory. */
 static enum space parse_space(struct parser *p)
 {
     for (int s = SPACE_DEVICE + 1; s < SPACES; s++)
@@ -305,7 +306,7 @@ static enum space parse_space(struct parser *p)
     return SPACE_DEVICE;
 }
 
-/* `: type` after a name that is not bound yet. */
+/* Parses `: type` after a name that is not bound yet. */
 struct name parse_type(struct parser *p, unsigned thread_rank)
 {
     struct name n = {.memory = NO_NAME, .thread_rank = thread_rank, .at = p->token.at};

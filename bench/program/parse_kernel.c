@@ -1,4 +1,4 @@
-/* Kernels: the header is parsed, the body is only searched for accesses, scalars and `each`. */
+/* Kernels: parses the header; searches the body only for accesses, scalars and `each`. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void parse_index_space(struct parser *p, struct kernel *k)
         if (k->rank == RANK_MAX)
             parser_fail(p, p->token.at, "an index space has at most %d dimensions", RANK_MAX);
         k->indices[k->rank] = bind_thread_scalar(p, "the name of an index");
-        parse_scope(p, k->indices[k->rank], false); /* extents are those of the program */
+        parse_scope(p, k->indices[k->rank], false); /* extents cannot use the index */
         parser_expect(p, "<", "between an index and its extent");
         k->extents[k->rank++] = parse_typed(p, ELEMENT_i64, "an extent");
     } while (parser_take(p, ","));
@@ -117,7 +117,7 @@ struct scan {
     struct kernel *k;
     struct ints arrays, scalars;
     unsigned access_capacity, each_capacity;
-    size_t each_open_until; /* inside an `each` until here */
+    size_t each_open_until; /* where the last `each` ends */
 };
 
 static _Noreturn void fail_at(struct scan *s, size_t offset, const char *message, const char *name)
@@ -125,8 +125,8 @@ static _Noreturn void fail_at(struct scan *s, size_t offset, const char *message
     parser_fail(s->p, position_after(s->k->text_at, s->k->text, offset), message, name);
 }
 
-/* The last character before i that is not blank, and where; 0 if there is none. Comments in between
- * are rare and then only make a message less exact. */
+/* The last character before i that is not blank, at *at; 0 if there is none. Comments in between are
+ * rare, and only make a message less exact. */
 static char char_before(const char *text, size_t i, size_t *at)
 {
     while (i > 0 && isspace((unsigned char)text[i - 1]))
@@ -135,7 +135,7 @@ static char char_before(const char *text, size_t i, size_t *at)
     return i ? text[i - 1] : 0;
 }
 
-/* Is what follows an assignment to what stands before? */
+/* Does the text at s assign to the access before it? */
 static bool text_assigns(const char *s)
 {
     if ((s[0] == '+' && s[1] == '+') || (s[0] == '-' && s[1] == '-'))
@@ -166,7 +166,7 @@ static struct access *add_access(struct scan *s)
 
 static void scan_range(struct scan *s, size_t i, size_t end);
 
-/* From `[` at `open`: notes where the indices stand, returns the offset after `]`. */
+/* Notes where the indices after the `[` at `open` are; returns the offset after `]`. */
 static size_t scan_indices(struct scan *s, size_t open, struct access *a, const char *name)
 {
     const char *text = s->k->text;

@@ -15,12 +15,12 @@ struct token {
     struct source_position at;
 };
 
-enum { NESTING_MAX = 200 }; /* of bodies and expressions: the parser recurses */
+enum { NESTING_MAX = 200 }; /* most levels of bodies and expressions: the parser recurses */
 
 struct parser {
     struct program *program;
-    struct fun *fun; /* the fun, or the names of the dataset, that new names are bound in */
-    bool *in_scope;  /* by name number */
+    struct fun *fun; /* binds new names: the fun being parsed, or dataset->names */
+    bool *in_scope;  /* by name number: may the next token use it? */
     unsigned in_scope_capacity;
     const char *cursor; /* the text after `token` */
     struct source_position cursor_at;
@@ -45,9 +45,10 @@ void parser_expect(struct parser *p, const char *text, const char *why);
 /* Takes `{`, everything to the matching `}` read by the rules of C, and the `}`. */
 void parser_raw_block(struct parser *p, const char **text, size_t *length,
                       struct source_position *at);
-/* Sets the error and leaves program_parse; `expected` completes "expected …, found …". */
+/* Sets the error and leaves program_parse. */
 _Noreturn void parser_fail(struct parser *p, struct source_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same at the next token: "expected EXPECTED, found …". */
 _Noreturn void parser_unexpected(struct parser *p, const char *expected);
 /* The position `offset` bytes after `at` in the text. */
 struct source_position position_after(struct source_position at, const char *text, size_t offset);
@@ -57,21 +58,23 @@ char *parse_new_name(struct parser *p, const char *what); /* takes a word that m
 /* Binds a new name, in scope from here on; fails if it is bound already. Returns its number. */
 int parse_bind(struct parser *p, const char *text, struct source_position at,
                const struct name *properties);
-int parse_use(struct parser *p, const struct token *t); /* the name in scope, or NO_NAME */
+int parse_use(struct parser *p, const struct token *t); /* its name in scope, or NO_NAME */
 /* Takes a name in scope of this kind, or fails; `what` is what was expected. */
 int parse_take_use(struct parser *p, enum name_kind kind, const char *what);
-void parse_scope(struct parser *p, int name, bool in_scope); /* brings it into scope, or out */
-void parse_nest(struct parser *p);                           /* one level deeper; fails too deep */
+void parse_scope(struct parser *p, int name, bool in_scope); /* puts it into or out of scope */
+void parse_nest(struct parser *p); /* one level deeper; fails if too deep */
+/* Appends `value` to the list. */
 void ints_push(struct parser *p, struct ints *list, int value);
 
 /* parse_expression.c */
-struct expr *parse_expression(struct parser *p);
-/* The same, of this type: literals take it, anything else of another type is an error. */
+struct expr *parse_expression(struct parser *p); /* of any type */
+/* The same, of this type: literals take the type; any other expression must have it. `what` names
+ * the expression in the error. */
 struct expr *parse_typed(struct parser *p, enum element type, const char *what);
-struct expr *parse_size(struct parser *p);                      /* of type i64 */
+struct expr *parse_size(struct parser *p);                      /* an i64 */
 struct name parse_type(struct parser *p, unsigned thread_rank); /* `: type` of an unbound name */
 
-/* parse_kernel.c: what follows the word `kernel`, for the names that `stm` binds */
+/* parse_kernel.c: parses the text after the word `kernel`, for the names that `stm` binds. */
 struct kernel *parse_kernel(struct parser *p, struct stm *stm);
 
 #endif

@@ -1,16 +1,17 @@
-/* The text that precedes the kernels in each language, so that one body means the same in all. */
+/* The text that precedes the kernels in each language, so that a body means the same in all. */
 #include "program/prelude.h"
 
-/* The C names of functions; OpenCL has one name for all types. Products and sums are not contracted
- * (PoCL and NVIDIA would), division and square root are rounded correctly where the device can.
+/* Functions get their C names; OpenCL has one name for all types. Products and sums are not
+ * contracted (PoCL and NVIDIA would). Division and square root are rounded correctly if the device
+ * can.
  *
- * GAMUT_FOR goes through a dimension whose grid may be smaller than it. An OpenCL grid never is,
- * and a loop there would keep PoCL from vectorising over x (11 GB/s without, 1.7 GB/s with); a CUDA
- * grid has at most 65535 blocks in y and z. Grids of the variants KERNEL_NEAR and KERNEL_APART
- * cover the whole dimension.
+ * GAMUT_FOR loops over a dimension that may be larger than its grid. A CUDA grid has at most 65535
+ * blocks in y and z. An OpenCL grid is never smaller, and a loop there would keep PoCL from
+ * vectorising over x (11 GB/s without, 1.7 GB/s with). Grids of the variants KERNEL_NEAR and
+ * KERNEL_APART cover the whole dimension.
  *
  * GAMUT_INT is the type of indices times strides: products of 64 bits take a GPU several
- * instructions each, and made a stencil on an H200 twice as slow as its memory. */
+ * instructions each, and make a stencil on an H200 twice as slow as its memory. */
 #define VARIANTS(restrict_word)                                                                    \
     "#if GAMUT_VARIANT == 0\n"                                                                     \
     "#define GAMUT_INT i64\n"                                                                      \
@@ -32,11 +33,11 @@
 
 _Static_assert(KERNEL_ANY == 0 && KERNEL_APART == 2, "the numbers of the variants, as in VARIANTS");
 
-/* NVIDIA's compilers give a square root a branch, to a slow path for what is tiny or no number, and
- * no load of a thread's next item passes a branch: with four items a thread, Sobel's operator took
- * an H200 240 us a 64-megapixel image, and takes 227 with this, their fast path made fit for every
- * number. It is rounded correctly; all 2^32 were compared. What is below 2^-100 is scaled by an
- * even power of two. */
+/* The fast path of NVIDIA's square root, made correct for every number: correctly rounded, compared
+ * for all 2^32. NVIDIA's compilers branch to a slow path for tiny numbers and NaN, and no load of a
+ * thread's next item moves across a branch. With four items a thread, Sobel's operator takes an H200
+ * 240 us a 64-megapixel image with the compiler's root and 227 with this one. Numbers below 2^-100
+ * are scaled by an even power of two. */
 #define BRANCHLESS_ROOT                                                                            \
     "FN f32 gamut_root(f32 x) {\n"                                                                 \
     "    const bool tiny = x < 0x1p-100f;\n"                                                       \
@@ -126,8 +127,8 @@ static const char cuda[] =
                         "#define GAMUT_ITEM threadIdx.x\n"
                         "#define GAMUT_BARRIER __syncthreads()\n";
 
-/* Threads of a launch do not depend on each other: `ivdep` tells the vectoriser so. The clones let
- * one binary use what the processor it runs on has. */
+/* Threads of a launch do not depend on each other; `ivdep` says so to the vectoriser. The clones let
+ * one binary use the vector units of the processor that it runs on. */
 static const char host[] =
     "#include <math.h>\n"
     "#include <stdbool.h>\n"

@@ -411,14 +411,14 @@ char *program_print(const struct program *program)
     return p.out.data;
 }
 
-/* Parsing the text again gives the program as it was before annotation. */
+/* The text that a person wrote has no annotations of passes: it is parsed again and digested. */
 uint64_t program_digest(const struct fun *fun)
 {
     const struct program *program = fun->program;
     struct program *written;
     uint64_t digest = 0;
     if (program_parse(program->path, program->text, strlen(program->text), &written, NULL))
-        return 1; /* it was parsed before, so this can't be */
+        return 1; /* cannot happen: this text has been parsed before */
     for (unsigned i = 0; i < written->fun_count; i++) {
         if (strcmp(written->funs[i].name, fun->name) != 0)
             continue;

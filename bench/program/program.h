@@ -66,12 +66,12 @@ enum expr_op {
 struct expr {
     enum expr_op op;
     enum element type;
-    bool untyped; /* made of literals only: it takes the type that its context needs */
+    bool untyped; /* consists of literals only: takes the type that its context needs */
     struct source_position at;
     union {
         union scalar value;  /* EXPR_CONSTANT */
         int name;            /* EXPR_NAME */
-        struct expr *arg[2]; /* the others */
+        struct expr *arg[2]; /* all other operators */
     };
 };
 
@@ -114,9 +114,9 @@ struct name {
     bool unique; /* marked `*` */
     int memory;  /* arrays: the name of the block, or NO_NAME */
     struct index_function index;
-    unsigned
-        thread_rank; /* private arrays of a kernel: the thread's dimensions in front of `index` */
-    bool local;      /* local arrays of a kernel: the memory is the work-group's */
+    /* Private arrays of a kernel: how many strides of the thread's indices `index` begins with. */
+    unsigned thread_rank;
+    bool local; /* local arrays of a kernel: the memory is the work-group's */
     /* A kernel's own name or a loop's counter: other names may have the same text elsewhere. */
     bool scoped;
     enum space space;   /* memories */
@@ -190,7 +190,7 @@ struct stm {
     int array;         /* the source; update: the array that is updated */
     int value;         /* update: the array that is put in, or NO_NAME */
     bool value_copied; /* update: written `copy value` */
-    bool late;         /* element: the host does not wait for it until it needs the value */
+    bool late;         /* element: the host waits only when it needs the value */
     bool loop_carried; /* copy: it moves a loop's result into the loop's own buffer */
     unsigned permutation[RANK_MAX];
     unsigned slice_rank; /* STM_SLICE, STM_UPDATE, STM_ELEMENT */
@@ -240,7 +240,7 @@ struct kernel {
     const char *text; /* the text between the braces */
     size_t length;
     struct source_position text_at;
-    /* What the parser has found in the text: */
+    /* The parser finds these in the text: */
     unsigned access_count;
     struct access *accesses;
     unsigned each_count;
@@ -269,13 +269,14 @@ struct fun {
     const struct program *program;
 };
 
-/* A value in a dataset: a scalar expression or a list of values. */
+/* A value in a dataset: a scalar expression, or a list of values. */
 struct literal {
     struct source_position at;
     struct expr *scalar; /* NULL: a list */
     unsigned count;
     struct literal *items;
 };
+/* One value that a dataset gives to a name. */
 struct setting {
     const char *name;
     struct source_position at;
@@ -287,7 +288,7 @@ struct dataset {
     struct source_position at;
     unsigned setting_count, expect_count;
     struct setting *settings, *expects;
-    struct fun *names; /* owns the names that the expressions use; it has no body */
+    struct fun *names; /* holds the names that the expressions use; it has no body */
 };
 
 struct code {
@@ -313,9 +314,10 @@ struct program {
  * Free *program with program_free, which takes NULL. */
 int program_parse(const char *path, const char *text, size_t length, struct program **program,
                   struct error *error);
-void program_free(struct program *program);
+void program_free(struct program *program); /* frees the arena and all in it; takes NULL */
 
-/* Checks all that "What the verifier refuses" in README.md lists. ERR_PARSE names the position. */
+/* Checks everything that README.md lists under "What the verifier refuses". ERR_PARSE names the
+ * position. */
 int program_verify(const struct program *program, struct error *error);
 
 /* Gives memory to every array that has none yet (chapter 3 of the thesis): a block for each fresh
@@ -324,7 +326,7 @@ int program_verify(const struct program *program, struct error *error);
  * function expresses a view. A program that is annotated already does not change. */
 int program_annotate(struct program *program, struct error *error);
 
-/* Parses, verifies, annotates and verifies again. *program is as that of program_parse. */
+/* Parses, verifies, annotates and verifies again. Free *program with program_free. */
 int program_read(const char *path, const char *text, size_t length, struct program **program,
                  struct error *error);
 
@@ -349,7 +351,7 @@ char *program_print(const struct program *program);
  * do not change it. Never 0. */
 uint64_t program_digest(const struct fun *fun);
 
-/* The start of a line of the program's text, counted from 1; NULL if there is no such line. */
+/* The start of line `number` (from 1) of the program's text; NULL if there is no such line. */
 const char *program_line(const struct program *program, unsigned number);
 
 /* Sets the error to "path:line:column: message", the line and a caret under the column, and returns
@@ -360,9 +362,9 @@ int program_error(const struct program *program, struct error *error, int code,
 
 /* The length of the comment, string or character of C that starts at s; 0 if none starts there. */
 size_t c_literal_length(const char *s);
-/* The same, and 1 for white space: the length of what a reader of C passes over. */
+/* The same, and 1 for white space: the bytes that a reader of C passes over. */
 size_t c_skippable(const char *s);
-/* The first offset from i on in `text` that is no white space and in no comment. */
+/* The first offset in `text`, from i on, that is neither white space nor in a comment. */
 size_t c_skip_blank(const char *text, size_t i);
 bool c_is_word_char(char c); /* a letter, a digit or `_` */
 
@@ -375,22 +377,23 @@ int fun_find(const struct fun *fun, const char *text, size_t length);
 int fun_add_name(struct program *program, struct fun *fun, const char *text,
                  const struct name *properties);
 
-/* The i64 constant, in the program's arena; so are the expressions that the next functions make. */
+/* An i64 constant. This and the next functions make expressions in the program's arena. */
 struct expr *expr_constant(struct program *program, int64_t value);
 /* a op b, with the constants 0 and 1 folded away. */
 struct expr *expr_binary(struct program *program, enum expr_op op, struct expr *a, struct expr *b);
 /* How tightly an operator binds, as in C: 1 (loosest) to 8; 9 for operators that are not infix. */
 unsigned expr_binding(enum expr_op op);
-bool expr_equal(const struct expr *a, const struct expr *b); /* the same text */
+bool expr_equal(const struct expr *a, const struct expr *b); /* do both have the same text? */
 
-/* The offset and the stride of an array, spelt out or implied (row-major from 0). */
+/* The offset of an array, and the stride of its dimension `dim`. If the array has no index function
+ * of its own they are those of a row-major array from 0. */
 struct expr *index_offset(struct program *program, const struct name *array);
 struct expr *index_stride(struct program *program, const struct name *array, unsigned dim);
 /* The bytes of a block that holds a fresh array of this type and shape. */
 struct expr *array_bytes(struct program *program, const struct name *array);
 
-/* Evaluates an expression; values[i] is the value of name i. ERR_PROGRAM: a division by zero or an
- * i64 overflow. */
+/* Evaluates an expression; values[i] is the value of name i. ERR_PROGRAM: a division by zero, an i64
+ * overflow, or a shift by too many bits. */
 int expr_evaluate(const struct program *program, const struct expr *expr,
                   const union scalar *values, union scalar *result, struct error *error);
 /* `value`, which has the type `from`, converted to the type `to`. */

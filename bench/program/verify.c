@@ -1,4 +1,4 @@
-/* The verifier: what must hold of a program, whether a person or a pass made it.
+/* The verifier: checks programs that a person or a pass made.
  *
  * Scopes, kinds, types and ranks of every statement; uniqueness; and, once there is memory, that
  * views and existential results name the memory that they are in. Sizes are checked when the
@@ -13,7 +13,7 @@
 
 /* Arrays that may share elements are in one *family* (union-find). Consuming an array ends the
  * family. A family remembers how many loops deep it began, because an array that is consumed in a
- * loop must begin there, and whether it belongs to a caller who did not allow that it is consumed.
+ * loop must begin there. It also remembers whether it belongs to a caller that did not mark it `*`.
  */
 struct family {
     int parent;
@@ -22,7 +22,7 @@ struct family {
     struct source_position consumed; /* line 0: not yet */
 };
 
-/* What was known of a family before it was consumed. */
+/* The state of a family before it was consumed. */
 struct family_change {
     int family;
     struct source_position before;
@@ -32,7 +32,7 @@ struct families {
     int *of; /* by name, for arrays */
     struct family *items;
     unsigned count, capacity;
-    struct family_change *changes; /* all so far, so that a branch can be taken back */
+    struct family_change *changes; /* all so far, so that those of a branch can be undone */
     unsigned change_count, change_capacity;
 };
 
@@ -98,8 +98,8 @@ static const struct family *families_get(struct families *f, int array)
     return &f->items[find_family(f, f->of[array])];
 }
 
-/* What an if gives shares its elements with what a branch gave, unless the other branch consumed
- * that: then no other name can use it. */
+/* An if's result shares its elements with a branch's result, unless the other branch consumed these:
+ * then no other name can use them. */
 static void families_join_if_alive(struct families *f, int out, int result)
 {
     const struct family *given = families_get(f, result);
@@ -120,9 +120,9 @@ static bool families_same(struct families *f, int a, int b)
     return find_family(f, f->of[a]) == find_family(f, f->of[b]);
 }
 
-/* What one branch consumes is still there in the other, and gone after both: remember change_count
- * before the first branch, take back what it consumed, and repeat that after the second.
- * families_repeat frees what families_take_back gave. */
+/* An array that one branch consumes exists in the other branch, and not after both. So the caller
+ * remembers change_count before the first branch, takes its changes back after it, and repeats them
+ * after the second. families_repeat frees the list that families_take_back returns. */
 static struct family_change *families_take_back(struct families *f, unsigned from, unsigned *count)
 {
     *count = f->change_count - from;
@@ -154,7 +154,7 @@ struct verifier {
     struct error *error;
     bool *in_scope;
     struct families families;
-    unsigned depth; /* loops around this place */
+    unsigned depth; /* loops around the current statement */
 };
 
 #define FAIL(v, at, ...) program_error((v)->program, (v)->error, ERR_PARSE, at, __VA_ARGS__)
@@ -241,7 +241,7 @@ static int bind(struct verifier *v, int name)
     return 0;
 }
 
-/* What is passed from one memory name to another is the same block. */
+/* One memory name passes its block to another, so both are in one space. */
 static int check_same_space(struct verifier *v, int a, int b, struct source_position at)
 {
     const struct name *x = verify_name(v, a), *y = verify_name(v, b);
@@ -371,7 +371,7 @@ static int verify_kernel(struct verifier *v, const struct stm *s)
         families_begin(&v->families, k->privates[i], v->depth, false);
     }
     for (unsigned i = s->out_count; i < k->array_count;
-         i++) /* those only read come after the outs */
+         i++) /* after the outs: arrays that are only read */
         TRY(use_array(v, k->arrays[i], k->at));
     for (unsigned o = 0; o < s->out_count; o++) {
         if (verify_name(v, s->outs[o])->kind != NAME_ARRAY)
@@ -391,8 +391,8 @@ static int verify_kernel(struct verifier *v, const struct stm *s)
     return 0;
 }
 
-/* The memory of the i-th array among values that are passed on (results, initial values): that of
- * the receiver directly, or the value passed on where the receiver's memory is received as well. */
+/* Checks the block of the i-th array among values that are passed on (results, initial values). It
+ * must be the receiver's block, or, if that is received too, the block passed on for it. */
 static int check_passed_memory(struct verifier *v, const int *receivers, const int *values,
                                unsigned count, unsigned i, struct source_position at)
 {
@@ -425,7 +425,6 @@ static int check_results(struct verifier *v, const struct body *body, const int 
 static int verify_if(struct verifier *v, const struct stm *s)
 {
     TRY(check_expr(v, s->expr, s->at));
-    /* What one branch consumes is still there in the other, and gone after both. */
     const unsigned start = v->families.change_count;
     int code = verify_body(v, s->then);
     if (!code)
