@@ -4,9 +4,9 @@
 
 enum {
     VARIANT_OVERLAPS = 1, /* hands the same bytes out twice, on purpose */
-    VARIANT_RELEASES = 2, /* spare memory goes back before a request fails */
-    VARIANT_UNDOES = 4, /* a request takes several driver calls, and undoes them where one fails */
-    VARIANT_COARSE = 8, /* takes 2 MiB at a time */
+    VARIANT_RELEASES = 2, /* gives spare memory back before a request fails */
+    VARIANT_UNDOES = 4,   /* makes several driver calls a request, and undoes them if one fails */
+    VARIANT_COARSE = 8,   /* takes 2 MiB at a time */
     VARIANT_SUB_BUFFERS = 16, /* every block has a handle of its own */
 };
 

@@ -1,17 +1,17 @@
-/* A fake device of several in-order queues over one simulated memory, for tests of what allocators
- * may hand to whom and when.
+/* A fake device of several in-order queues over one simulated memory, for tests of which memory
+ * allocators may give to which queue, and when.
  *
  * Commands wait in their queues until the test lets one run, from any queue: every order that a
- * real device could choose can happen. Beside what happens, a clock per queue says what must: a
- * granule given to a queue has to be free of commands of other queues that nobody has waited for. A
- * breach is counted even where the commands happened to run in a harmless order.
+ * real device could choose can happen. In addition, a clock per queue says what must hold: if a
+ * granule is given to a queue, the host must have waited for all commands of other queues that use
+ * it. A breach is counted even if the commands happen to run in a harmless order.
  *
- * Addresses are never given out twice, so that a command finds the memory that was meant for it,
- * whoever else has it by then. Memory given back is handed out again as soon as it may be, lowest
- * address first, so that whoever gives it back too early is found. The release of a chunk of
- * virtual memory waits for nothing, whatever the driver does otherwise. The pool hands what was
- * freed to it out again in the order of that queue, and to others when the commands before the free
- * are done.
+ * An address is never given out twice, so a command finds the memory that was meant for it even if
+ * another block has that memory by then. Memory given back is handed out again as soon as it may be,
+ * lowest address first, so that an allocator which gives it back too early is found. The release of
+ * a chunk of virtual memory waits for nothing, whatever the driver does otherwise. The pool hands
+ * freed memory out again at once in the queue that freed it, and to other queues when the commands
+ * before the free are done.
  */
 #ifndef GAMUT_TESTS_FAKE_QUEUES_H
 #define GAMUT_TESTS_FAKE_QUEUES_H
@@ -28,22 +28,23 @@ enum { FAKE_QUEUE_COUNT = 3, FAKE_GRANULE_BYTES = 256, FAKE_PENDING_MOST = 64 };
 enum fake_release {
     RELEASE_WAITS,  /* it waits for all queues, as cuMemFree does */
     RELEASE_DEFERS, /* it keeps the memory until they are done, as clReleaseMemObject does */
-    RELEASE_UNSAFE, /* neither: the test has to notice */
+    RELEASE_UNSAFE, /* it does neither, which the test must notice */
 };
 
 struct fake_command {
     size_t first, count; /* granules by address */
     uint32_t stamp;
-    bool writes; /* the stamp into all granules; else all of them must still hold it */
+    bool writes; /* writes the stamp into all granules; else all of them must still hold it */
 };
 
 struct fake_queue {
     struct fake_command pending[FAKE_PENDING_MOST]; /* a ring */
     uint32_t issued, done;
-    uint32_t known; /* done for sure: somebody waited */
+    uint32_t known; /* number of commands that the host has waited for */
 };
 
-struct fake_granule { /* of the memory itself */
+/* A granule of the memory itself. */
+struct fake_granule {
     uint32_t stamp;
     uint32_t last_use[FAKE_QUEUE_COUNT]; /* number of the last command that uses it */
 };
@@ -51,37 +52,40 @@ struct fake_granule { /* of the memory itself */
 struct fake_range {
     uint64_t handle, bytes;
     size_t first, count; /* granules of the memory */
-    bool dying;          /* given back, and still used */
+    bool dying;          /* given back, but still used */
     unsigned pool_queue; /* 1 + the queue in whose order it was given to the pool; 0: it was not */
 };
 
 struct fake_queues {
     struct source source;
-    struct fake_heaps heaps; /* their commands are carried out when they are given: places are the
-                              * same as in their turn */
+    struct fake_heaps
+        heaps; /* carry commands out at once: offsets are the same as in queue order */
     enum fake_release release;
     struct fake_queue queues[FAKE_QUEUE_COUNT];
     struct fake_granule *granules;
     size_t granule_count;
-    uint32_t *memory_at; /* by address, in granules: the granule of the memory plus 1; 0: nothing */
+    uint32_t *memory_at; /* by address in granules: index of the memory's granule plus 1; 0: none */
     size_t next_address;
     struct fake_range *ranges; /* by address */
     size_t range_count, range_capacity;
-    unsigned corrupted_count; /* commands that found another's stamp, or no memory */
+    unsigned corrupted_count; /* commands that found another command's stamp, or no memory */
     unsigned unordered_count; /* blocks given while another queue may still use them */
-    unsigned misuse_count;    /* frees of what is not live */
+    unsigned misuse_count;    /* frees of memory that is not live */
 };
 
+/* Opens a fake with this much memory. It must stay where it is until it is closed. */
 void fake_queues_open(struct fake_queues *fake, uint64_t bytes, enum fake_release release);
+/* Frees what fake_queues_open made. */
 void fake_queues_close(struct fake_queues *fake);
 
-/* The address, in granules, of a place in a live memory; the test fails where there is none. */
+/* The address, in granules, of `offset` in a live memory. The test fails if there is none. */
 size_t fake_queues_address(const struct fake_queues *fake, uint64_t memory, uint64_t offset);
 
-/* Notes that a queue is given granules, and whether another queue may still use them. */
+/* Records that a queue is given granules; counts them as unordered if another queue may still use
+ * them. */
 void fake_queues_granted(struct fake_queues *fake, unsigned queue, size_t first, size_t count);
 
-/* Appends a command; runs the queue's oldest where the ring is full. */
+/* Appends a command to a queue. If the ring is full, runs the queue's oldest command first. */
 void fake_queues_submit(struct fake_queues *fake, unsigned queue, struct fake_command command);
 /* Runs the oldest command of a queue, if it has one. */
 void fake_queues_run_one(struct fake_queues *fake, unsigned queue);

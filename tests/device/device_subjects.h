@@ -24,11 +24,12 @@ struct subject {
             fail_msg("%s: %s: %s", device_info((s)->device)->id, #call, (s)->error.text);          \
     } while (0)
 
-/* Says why an API has no device to test, where that is so. */
+/* Prints the reason for each API that has no device to test. */
 void print_missing_devices(void);
 /* Opens one device after the other and runs the check on it; on the host twice, with kernels built
  * in and with kernels compiled at run time. */
 void on_each_device(void (*check)(struct subject *));
+/* Allocates memory, and fails the test if that is not possible. */
 uint64_t allocate(struct subject *s, uint64_t bytes);
 
 #endif

@@ -1,10 +1,10 @@
-/* Fake devices with queues, events and memories of their own, for tests of what a group of devices
- * lets run in which order.
+/* Fake devices with queues, events and memories of their own, for tests of the order in which
+ * a group of devices lets commands run.
  *
  * Commands wait in their queues until the test lets some run, from any queue whose head waits for
- * no event: every order that real devices could choose can happen. A memory begins with noise, is
- * filled with noise when it is given back, and a command that finds its memory gone is counted, as
- * is a copy from a device that was not opened together with the one that copies.
+ * no event: every order that real devices could choose can happen. A memory begins with noise and is
+ * filled with noise when it is given back. Misuse is counted: a command whose memory is gone, and a
+ * copy from a device that was not opened together with the one that copies.
  */
 #ifndef GAMUT_TESTS_FAKE_DEVICES_H
 #define GAMUT_TESTS_FAKE_DEVICES_H
@@ -32,22 +32,22 @@ struct fake_world {
 struct fake_behaviour {
     uint64_t capacity_bytes; /* 0: no limit */
     bool lost;               /* every call fails with ERR_DEVICE_LOST */
-    unsigned lost_after;     /* so many more commands are taken, then it is lost; 0: never */
+    unsigned lost_after;     /* number of commands after which it is lost; 0: never */
 };
 
 void fake_world_open(struct fake_world *world, uint64_t seed, bool has_queues);
-/* After all its devices were closed. */
+/* Frees the world, whose devices must all be closed. */
 void fake_world_close(struct fake_world *world);
-/* Adds a device; its id is "fake:N". It is to be closed, by whoever has it in the end. */
+/* Adds a device; its id is "fake:N". Its last owner must close it. */
 struct device *fake_world_add(struct fake_world *world);
 struct fake_behaviour *fake_behaviour_of(struct device *device);
 /* Runs up to `count` commands, in an order drawn at random. */
 void fake_world_run(struct fake_world *world, unsigned count);
-/* Runs what can go on in the device's own queues, and stops before one kernel more than `most`.
- * Returns how many kernels it ran. */
+/* Runs the commands of the device's own queues that need not wait, up to `most` kernels. Returns the
+ * number of kernels that it ran. */
 unsigned fake_device_run(struct device *device, unsigned most);
 
-/* What the device was asked for so far. */
+/* Counts of the commands that the device has been given. */
 struct fake_counts {
     uint64_t peer_copies, reads, writes;
 };

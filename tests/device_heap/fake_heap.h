@@ -1,5 +1,5 @@
-/* A device's heap for fake sources: the kernels run on the host, over words that stand for the
- * memory of the fake. */
+/* A device heap for fake sources: its kernels run on the host, over words that stand for the memory
+ * of the fake. */
 #ifndef GAMUT_TESTS_FAKE_HEAP_H
 #define GAMUT_TESTS_FAKE_HEAP_H
 
@@ -8,18 +8,18 @@
 
 struct source_heap_options;
 
-/* Heaps in an array that the fake owns; zeros to begin with. */
+/* The heaps of a fake source, as a list. Zero-initialise it. */
 struct fake_heaps {
     struct fake_heap *first;
-    unsigned begun; /* begin without an end */
+    unsigned begun; /* batches that were begun and not ended */
 };
 
 struct fake_heap *fake_heap_open(struct fake_heaps *heaps, const struct source_heap_options *o);
 void fake_heap_close(struct fake_heaps *heaps, struct fake_heap *heap);
-/* False where there is no room. */
+/* Allocates a block; false if there is no room. */
 bool fake_heap_alloc(struct fake_heap *heap, uint64_t bytes, uint64_t alignment, uint64_t *block,
                      uint64_t *offset);
-/* False where the heap refuses it. */
+/* Frees a block; false if the heap refuses. */
 bool fake_heap_free(struct fake_heap *heap, uint64_t block);
 uint64_t fake_heap_check(const struct fake_heap *heap);
 

@@ -1,4 +1,4 @@
-/* Inside the maker of random programs: what its files share. */
+/* Declarations that the files of the maker of random programs share. */
 #ifndef GAMUT_TESTS_PROGRAM_MAKER_H
 #define GAMUT_TESTS_PROGRAM_MAKER_H
 
@@ -10,7 +10,7 @@
 
 enum { MAKER_RANK = 3, MAKER_ARRAYS = 200, MAKER_FAMILIES = 2000, MAKER_SCALARS = 100 };
 
-/* A size: its text, and what it is with the dataset. */
+/* A size: its text, and its value with the dataset. */
 struct size {
     char text[32];
     int64_t value;
@@ -23,7 +23,7 @@ struct made {
     struct size dim[MAKER_RANK];
     int family;
     bool plain;   /* row-major from the start of a block, or known to be so */
-    bool written; /* all of it */
+    bool written; /* all elements are written */
 };
 
 struct made_scalar {
@@ -41,7 +41,7 @@ struct made_family {
 struct maker {
     struct random random;
     struct text *out;
-    unsigned depth, indent; /* loops around this place; bodies */
+    unsigned depth, indent; /* number of loops, and of bodies, around this place */
     unsigned names, kernels;
     int budget; /* statements still to be made */
     struct size sizes[8];
@@ -58,7 +58,7 @@ struct maker {
 unsigned below(struct maker *g, unsigned bound);
 bool chance(struct maker *g, unsigned percent);
 void line(struct maker *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int find_family(struct maker *g, int family); /* the one that it was joined to */
+int find_family(struct maker *g, int family); /* the family that this one was joined to */
 int family_of(struct maker *g, const struct made *a);
 int new_family(struct maker *g, unsigned depth, bool foreign);
 void join_families(struct maker *g, int a, int b);
@@ -74,7 +74,7 @@ const char *type_text(const struct made *a, char text[128]);
 struct size some_size(struct maker *g);
 enum element some_element(struct maker *g);
 
-/* What to look for among the arrays in scope. */
+/* The array to look for among those in scope. */
 struct wish {
     int element;            /* -1: any */
     unsigned rank;          /* 0: any */
@@ -83,20 +83,20 @@ struct wish {
     int not_family; /* -1: any */
 };
 #define ANY_WISH .element = -1, .not_family = -1
-/* A number in g->arrays, recent ones first of all; -1 where there is none. */
+/* An index in g->arrays, mostly that of a recent array; -1 if no array fits. */
 int find_array(struct maker *g, struct wish wish);
 bool same_type(const struct made *a, const struct made *b);
 
 /* program_maker_kernel.c */
-/* A kernel that makes new arrays; `like`, if not NULL, is the shape and type of one of them, and
- * `from`, if not -1, an array it reads. Returns the number of the array in scope that is like it.
- */
+/* Makes a kernel that makes new arrays. `like`, if not NULL, is the shape and type of one of them;
+ * `from`, if not -1, is an array that the kernel reads. Returns the index of the array that is like
+ * `like`. */
 int make_kernel(struct maker *g, const struct made *like, int from);
-/* A kernel that takes over an array; returns the result. */
+/* Makes a kernel that takes over an array; returns the index of the result. */
 int make_kernel_with(struct maker *g, int taken);
 
-/* program_maker_array.c: each makes a statement, and often what it needs, if there is what to make
- * it from. */
+/* program_maker_array.c. Each function makes a statement, and often the statements that it needs; it
+ * makes none if no array in scope fits. */
 void make_iota(struct maker *g);
 void make_replicate(struct maker *g);
 void make_listed(struct maker *g);
@@ -109,7 +109,7 @@ void make_slice(struct maker *g);
 void make_alias(struct maker *g);
 void make_some_update(struct maker *g);
 void make_some_with(struct maker *g);
-/* An update of this array; the result, or -1 if there is nothing to put in. */
+/* Makes an update of this array. Returns the result, or -1 if no array fits. */
 int make_update(struct maker *g, int array);
 void some_shape(struct maker *g, struct made *model, unsigned rank);
 

@@ -39,13 +39,13 @@ enum c_op {
     CX_CONSTANT,
     CX_VARIABLE,  /* slot */
     CX_INDEXED,   /* slot + kid 0, below count: an array of C's own */
-    CX_ELEMENT,   /* of array `slot`, by the indices in kids 0 to count - 1 */
+    CX_ELEMENT,   /* element of array `slot` at the indices in kids 0 to count - 1 */
     CX_CONVERT,   /* kid 0 to the type */
     CX_NEGATE,
     CX_COMPLEMENT,
     CX_NOT,
     CX_MUL, CX_DIV, CX_MOD, CX_ADD, CX_SUB, CX_SHL, CX_SHR,
-    CX_LT, CX_GT, CX_LE, CX_GE, CX_EQ, CX_NE, /* of kids of one type; the result is i32 */
+    CX_LT, CX_GT, CX_LE, CX_GE, CX_EQ, CX_NE, /* the kids have one type; the result is i32 */
     CX_BITAND, CX_XOR, CX_BITOR,
     CX_AND, CX_OR,
     CX_CHOOSE,    /* kid 0 ? kid 1 : kid 2 */
@@ -80,7 +80,7 @@ struct c_function {
 struct c_node {
     enum c_op op;
     enum c_type type;
-    unsigned line; /* of the program's text */
+    unsigned line; /* line of the program's text */
     int slot;
     unsigned count;
     bool test_last;
@@ -88,10 +88,11 @@ struct c_node {
     union c_value value;
     const struct c_function *function;
     struct c_node *next;
-    struct c_node *kid[]; /* 3, or RANK_MAX of an element */
+    struct c_node *kid[]; /* 3 kids; RANK_MAX for CX_ELEMENT */
 };
 
-/* A kernel's text, ready to run. Frame slots: the indices, the item, the scalars, then C's own. */
+/* A kernel's text, ready to run. Frame slots: the indices, the item, the scalars, then the variables
+ * of the C text. */
 struct c_kernel {
     struct c_node *body;
     unsigned slots;
@@ -100,10 +101,11 @@ struct c_kernel {
     unsigned array_count;
 };
 
-/* Functions of the `code` items of a program, into *functions. ERR_UNSUPPORTED with file and line
+/* Reads the functions of a program's `code` items into *functions. ERR_UNSUPPORTED with file and line
  * for C beyond the subset. Everything lives in the arena. */
 int c_read_functions(const struct program *program, struct arena *arena,
                      struct c_function **functions, struct error *error);
+/* Reads the text of a kernel, which may call `functions`, in the same way. */
 int c_read_kernel(const struct fun *fun, const struct kernel *kernel,
                   const struct c_function *functions, struct arena *arena,
                   struct c_kernel **compiled, struct error *error);
@@ -114,12 +116,12 @@ struct c_run {
     union c_value (*read)(struct c_run *run, const struct c_node *element, const int64_t *index);
     void (*write)(struct c_run *run, const struct c_node *element, const int64_t *index,
                   union c_value value);
-    union c_value *frame, *top, *end; /* of the stack */
+    union c_value *frame, *top, *end; /* the running function's slots, and the stack's end */
     int item_slot;
     unsigned items, item, phase; /* phase: how many `each` this group has been through */
     const uint32_t *item_order;
     uint64_t steps_left;
-    const char *failure; /* what C does not define, or too many steps; NULL */
+    const char *failure; /* undefined behaviour, or too many steps; NULL: none */
     unsigned failure_line;
 };
 
@@ -130,7 +132,7 @@ bool c_is_float(enum c_type type);
 enum c_type c_type_of(enum element element);
 union c_value c_convert(union c_value value, enum c_type from, enum c_type to);
 
-/* X(name, arity, f64 expression of a, b, c); the f32 ones have an f at the end. */
+/* X(name, arity): functions of math.h on f64; those on f32 have an f at the end. */
 #define C_MATH_LIST(X)                                                                             \
     X(sqrt, 1)                                                                                     \
     X(fabs, 1)                                                                                     \

@@ -1,4 +1,4 @@
-/* Inside the reader of kernel texts: what its two files share. */
+/* Declarations that the two files of the reader of kernel texts share. */
 #ifndef GAMUT_TESTS_SHADOW_C_PARSER_H
 #define GAMUT_TESTS_SHADOW_C_PARSER_H
 
@@ -6,7 +6,7 @@
 
 #include "tests/program/shadow_c.h"
 
-enum { C_VARIABLES = 200 }; /* in scope at once */
+enum { C_VARIABLES = 200 }; /* the most variables in scope at once */
 
 enum c_token { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_MARK };
 
@@ -15,20 +15,20 @@ struct c_variable {
     size_t length;
     enum c_type type;
     int slot;
-    unsigned count; /* of an array, else 0 */
+    unsigned count; /* elements of an array, else 0 */
 };
 
 struct c_parser {
     const struct program *program;
-    const struct fun *fun;        /* of a kernel's text, else NULL */
+    const struct fun *fun;        /* the fun around a kernel's text; NULL in a function */
     const struct kernel *kernel;  /* likewise */
     struct c_kernel *compiled;    /* likewise */
-    struct c_function *function;  /* whose body is being read, else NULL */
-    struct c_function *functions; /* that can be called */
+    struct c_function *function;  /* the function whose body is being read, else NULL */
+    struct c_function *functions; /* functions that can be called */
     struct arena *arena;
     struct error *error;
     jmp_buf failed;
-    const char *at, *end; /* behind the token */
+    const char *at, *end; /* `at`: after the token */
     unsigned line;
     enum c_token kind;
     const char *token;

@@ -1,4 +1,4 @@
-/* Inside the shadow machine: the state that its files share. */
+/* State and functions that the files of the shadow machine share. */
 #ifndef GAMUT_TESTS_SHADOW_MACHINE_H
 #define GAMUT_TESTS_SHADOW_MACHINE_H
 
@@ -7,14 +7,14 @@
 
 enum { NO_BLOCK = -1 };
 
-/* Who used a byte during a launch. Threads are a group and an item in it; items of one group may
- * meet if an `each` ended between them. */
+/* The thread that used a byte during a launch: a group and an item in it. Items of one group may use
+ * the same byte if an `each` ended between them. */
 struct user {
     uint32_t group, item, phase;
 };
 struct touch {
-    uint32_t launch;               /* what follows is of this launch */
-    bool written, read, by_arrays; /* by_arrays: used through more than one */
+    uint32_t launch;               /* the launch that the fields below are about */
+    bool written, read, by_arrays; /* by_arrays: used through more than one array */
     int array;
     struct user writer, reader;
 };
@@ -23,17 +23,18 @@ struct block {
     int name;
     int64_t size;
     unsigned char *bytes;
-    uint32_t *ids;         /* of the write that each byte is from; 0: none */
-    struct touch *touches; /* made when a kernel first comes here */
+    uint32_t *ids;         /* for each byte, the number of the write that put it there; 0: none */
+    struct touch *touches; /* one for each byte; NULL until a kernel uses the block */
 };
 
 /* An array at run time: where it lies, and what it logically holds. */
 struct shadow_array {
     int block;
-    unsigned rank, threads; /* of the dimensions, the first ones are a private array's threads */
+    unsigned rank,
+        threads; /* `threads`: number of leading dimensions that are a private array's threads */
     int64_t offset, count;
-    int64_t shape[RANK_MAX], stride[RANK_MAX]; /* the threads' shape is not known */
-    uint32_t *ids; /* by row-major number, without the threads; never changed once it is shared */
+    int64_t shape[RANK_MAX], stride[RANK_MAX]; /* unset for the threads' dimensions */
+    uint32_t *ids; /* by row-major index, without the threads; not changed after it is shared */
 };
 
 struct write {
@@ -66,9 +67,9 @@ struct machine {
     union c_value *stack;
     uint32_t launch;
     uint64_t steps_left;
-    unsigned line;                    /* of the statement, or of the place in a kernel's text */
-    const char *kernel;               /* that is running, or NULL */
-    int last_told[SHADOW_VIOLATIONS]; /* array and line of the last message, to say it once */
+    unsigned line;      /* line of the statement, or of the place in a kernel's text */
+    const char *kernel; /* kernel that is running, or NULL */
+    int last_told[SHADOW_VIOLATIONS]; /* array of the last message; last_line: its line */
     unsigned last_line[SHADOW_VIOLATIONS];
 };
 
@@ -92,10 +93,10 @@ void shadow_indices(const struct shadow_array *a, int64_t flat, int64_t *index);
 unsigned char *shadow_bytes(struct machine *m, int array, int64_t element, uint32_t **ids);
 /* Reads element `flat` of an array, which lies at `element` of its block; compares the writes. */
 void shadow_read(struct machine *m, int array, int64_t flat, int64_t element, void *value);
-/* Writes it, as the write `id`. */
+/* Writes `value` to element `flat`, as the write number `id`. */
 void shadow_write(struct machine *m, int array, int64_t flat, int64_t element, const void *value,
                   uint32_t id);
-/* Says that `flat` of `array` is not what lies there, if so; used by reads and by copies. */
+/* Reports a violation if `flat` of `array` is not what lies there; used by reads and by copies. */
 void shadow_compare(struct machine *m, int array, int64_t flat, int64_t element);
 /* A violation unless elements of a and b lie in the same place, element by element. */
 void shadow_same_place(struct machine *m, int name, const struct shadow_array *a,

@@ -6,9 +6,8 @@
 #include "residency/residency.h"
 
 enum { RIG_BUFFERS = 4, RIG_BYTES_MAX = 96 };
-enum {
-    RIG_PEERS_WHOLE = 2
-}; /* seeds that are this, modulo 7, have devices that move whole memories */
+/* If the seed modulo 7 is this, the devices move whole memories. */
+enum { RIG_PEERS_WHOLE = 2 };
 
 struct range {
     unsigned buffer;
@@ -24,12 +23,12 @@ struct rig {
     } buffers[RIG_BUFFERS];
 };
 
-/* The test fails where there is a code. */
+/* Fails the test with the error's text if `code` is not 0. */
 void rig_must(int code, const struct error *error);
 
 void rig_open(struct rig *r, uint64_t seed, unsigned count, bool has_queues, const char *residency,
               struct residency_options options);
-/* Nothing was stuck, and nothing used as it must not be. */
+/* Closes the rig. Fails the test if a wait was stuck or memory was misused. */
 void rig_close(struct rig *r);
 
 void rig_add(struct rig *r, unsigned buffer, uint64_t bytes);
@@ -37,9 +36,9 @@ void rig_remove(struct rig *r, unsigned buffer);
 /* Writes the byte into all of a buffer. */
 void rig_put(struct rig *r, unsigned buffer, uint8_t byte);
 
-/* The kernel. Arguments: to, its bytes, from, its bytes, salt, whether what was there counts. */
+/* The kernel. Arguments: to, its bytes, from, its bytes, salt, and whether the old contents count. */
 void rig_mix(const union launch_value *a, int64_t begin, int64_t end);
-/* Launches it on a member; the code. */
+/* Launches the kernel on a member; returns the code of the launch. */
 int rig_launch(struct rig *r, unsigned member, struct range to, bool keeps, struct range from,
                int64_t salt, struct error *error);
 

@@ -1,4 +1,4 @@
-/* What the access analysis has found in a kernel, as text. */
+/* The results of the access analysis of a kernel, as text. */
 #ifndef GAMUT_TESTS_ACCESS_PRINT_H
 #define GAMUT_TESTS_ACCESS_PRINT_H
 

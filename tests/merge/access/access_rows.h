@@ -7,16 +7,16 @@
 
 enum { YES = ACCESS_CHECKS };
 
-/* What happens when the row is run in place. */
+/* The effect of running the row in place. */
 enum truth {
-    HOLDS,   /* the same answer; of every row that is allowed */
+    HOLDS,   /* the same answer; every allowed row has this */
     HARMS,   /* another answer: the refusal is needed */
     CAUTION, /* the same answer here, but not surely so everywhere, or not seen by the analysis */
     NO_C,    /* cannot be compiled for the host */
 };
 
 struct row {
-    const char *statement; /* with others before it where there are */
+    const char *statement; /* may have other statements before it */
     const char *killed;    /* names, separated by blanks; the first one gives its place */
     int expected;          /* YES or the check that refuses */
     enum truth truth;

@@ -1,4 +1,4 @@
-/* Whether an offset plan is right, by its definition; shares no code with the planner. */
+/* Checks an offset plan against the definition of a valid plan; shares no code with the planner. */
 #ifndef GAMUT_TESTS_PACK_CHECK_H
 #define GAMUT_TESTS_PACK_CHECK_H
 
@@ -6,8 +6,8 @@
 
 /* The number of pairs of buffers that are alive at one time and overlap in memory (a pair counts
  * once for every interval at the start of which they do), and of offsets that are negative, not
- * aligned, or end above `height`; one more if no buffer reaches `height`. What is never alive takes
- * no room. */
+ * aligned, or end above `height`; one more if no buffer reaches `height`. A buffer that is never alive
+ * takes no room. */
 size_t pack_check(const struct pack_buffer *buffers, size_t count, const int64_t *offset,
                   int64_t height);
 

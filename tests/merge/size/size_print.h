@@ -1,4 +1,4 @@
-/* Polynomials as text and as expressions: what the tests of the size analysis look at. */
+/* Polynomials as text and as expressions, for tests of the size analysis. */
 #ifndef GAMUT_TESTS_SIZE_PRINT_H
 #define GAMUT_TESTS_SIZE_PRINT_H
 

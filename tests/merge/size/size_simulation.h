@@ -1,4 +1,4 @@
-/* The scalars of a function in numbers: one run on small random values, as far as it gets. */
+/* Computes the scalars of a function in one run on small random values, as far as the run gets. */
 #ifndef GAMUT_TESTS_SIZE_SIMULATION_H
 #define GAMUT_TESTS_SIZE_SIMULATION_H
 
@@ -9,20 +9,18 @@ struct simulation {
     const struct program *program;
     const struct fun *fun;
     struct random random;
-    union scalar *values; /* by name; so far */
-    /* Called for every statement that is reached, after what it checks first has been checked and
-     * before it writes. */
+    union scalar *values; /* by name; those that the run has reached */
+    /* Called for every statement that is reached, after its checks and before it writes. */
     void (*visit)(struct simulation *sim, const struct stm *stm);
     void *context;
     unsigned visits;
 };
 
-/* Parameters get values below `limit`; of each loop one iteration is run. It ends where an
- * assertion fails, a dimension is negative, an expression has no value, a loop runs no iteration.
- */
+/* Parameters get values below `limit`; each loop runs one iteration. The run ends when an
+ * assertion fails, a dimension is negative, an expression has no value or a loop has no iteration. */
 void simulate(struct simulation *sim, unsigned limit);
 
-/* The value; false where it has none. */
+/* Computes the value of an expression; false if it has none. */
 bool simulation_value(const struct simulation *sim, const struct expr *e, int64_t *value);
 
 /* The statement that binds the name; NULL: a parameter. */

@@ -5,35 +5,36 @@
 #include "record/compare/compare.h"
 #include "record/result/result.h"
 
-/* A result of two cases: fft under raw, which is always the same, and canny under pool, which is as
- * the spec says. */
+/* A result of two cases: fft under raw, which is always the same, and canny under pool, to which the
+ * spec applies. */
 struct spec {
     unsigned rounds;         /* 0: 10 */
-    uint64_t wall_ns;        /* of canny; 0: 1 ms */
-    unsigned spread;         /* how far rounds are apart, in thousandths; 0: 1 */
+    uint64_t wall_ns;        /* time of canny; 0: 1 ms */
+    unsigned spread;         /* differences between rounds, in thousandths; 0: 1 */
     uint64_t reserved_bytes; /* 0: 64 MiB */
     uint64_t hit_count, free_count;
-    uint64_t varying_bytes; /* so much more is reserved in every other round */
+    uint64_t varying_bytes; /* added to the reserved bytes in every other round */
     enum case_status status;
     bool lacks_canny, lacks_fft;
     const char *driver; /* NULL: "1" */
     unsigned alignment_bytes;
     uint64_t program_digest; /* 0: 1 */
-    uint64_t seed;           /* of the spread; 0: evenly spread */
+    uint64_t seed;           /* seed of the spread; 0: evenly spread */
 };
 
-/* The caller owns it. */
+/* The result that the spec describes. The caller owns it. */
 json_t *compare_fixture(const struct spec *spec);
 /* Adds a round of one case as the spec says. */
 void compare_fixture_round(struct result *result, const char *workload, const char *strategy,
                            unsigned round, const struct spec *spec);
 
-/* Takes out what differs from machine to machine and day to day. */
+/* Removes what depends on the machine and the day. */
 void compare_fixture_settle(json_t *root);
 
+/* The options that `gamut compare` has without flags. */
 struct compare_options default_options(void);
 
-/* Compares base and fresh, which it gives up. */
+/* Compares base and fresh, and drops both references. */
 json_t *compare_roots(json_t *base, json_t *fresh, const struct compare_options *options);
 
 #endif

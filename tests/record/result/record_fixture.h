@@ -1,4 +1,5 @@
-/* A result with made-up numbers that are the same everywhere, for tests of what reads results. */
+/* A result with made-up numbers that are the same everywhere, for tests of code that reads
+ * results. */
 #ifndef GAMUT_TESTS_RECORD_FIXTURE_H
 #define GAMUT_TESTS_RECORD_FIXTURE_H
 

@@ -1,5 +1,5 @@
 /* Atlases, traces and predictions for tests of the cost model, small enough to be added up by hand.
- * Times are in microseconds, so that the sums can be read. A test that fails ends. */
+ * Times are in microseconds, so that the sums can be read. The first failure ends a test. */
 #ifndef GAMUT_TESTS_MODEL_FIXTURE_H
 #define GAMUT_TESTS_MODEL_FIXTURE_H
 
@@ -10,7 +10,7 @@ enum { US = 1000, KIB = 1 << 10, MIB = 1 << 20, EVENTS = 4096, USES = 16384, BLO
 
 void put_cost(struct atlas *atlas, const char *method, const char *call, uint64_t ns,
               enum atlas_wait waits);
-/* `small_ns` up to 1 MiB, `large_ns` from 2 MiB. */
+/* A call costs `small_ns` up to 1 MiB, and `large_ns` from 2 MiB on. */
 void put_step(struct atlas *atlas, const char *method, const char *call, uint64_t small_ns,
               uint64_t large_ns, enum atlas_wait waits);
 struct atlas make_atlas(enum atlas_wait free_waits);
