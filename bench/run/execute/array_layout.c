@@ -28,7 +28,7 @@ void layout_range(const struct layout *l, int64_t *first, int64_t *last)
     }
 }
 
-/* Leaves out dimensions of one element and joins two where the outer continues the inner. */
+/* Leaves out dimensions of one element, and joins two if the outer continues the inner. */
 static struct layout normalise(const struct layout *l)
 {
     struct layout n = {.offset = l->offset};
@@ -106,7 +106,7 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b != 0 && a < 0);
 }
 
-/* Largest stride first: what the smaller ones can still reach leaves few values for it. */
+/* Takes the largest stride first: the reach of the smaller ones leaves few values for it. */
 static bool reachable(const struct term *terms, unsigned count, int64_t target, unsigned *budget)
 {
     if (count == 0)

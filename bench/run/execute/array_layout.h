@@ -1,4 +1,4 @@
-/* Where the elements of an array are, in numbers: the index function at run time. */
+/* The layout of an array at run time: its index function in numbers. */
 #ifndef GAMUT_RUN_LAYOUT_H
 #define GAMUT_RUN_LAYOUT_H
 
@@ -15,9 +15,11 @@ struct layout {
     int64_t stride[RANK_MAX];
 };
 
-int64_t layout_count(const struct layout *l); /* elements */
+/* The number of elements. */
+int64_t layout_count(const struct layout *l);
+/* Do a and b have the same rank and extents? */
 bool layout_same_shape(const struct layout *a, const struct layout *b);
-/* First and last element number touched; the layout must not be empty. */
+/* Numbers of the first and last element in the memory; the layout must not be empty. */
 void layout_range(const struct layout *l, int64_t *first, int64_t *last);
 /* Are the elements one after the other in row-major order? */
 bool layout_contiguous(const struct layout *l);

@@ -1,12 +1,12 @@
-/* Which arrays live in a block, and when: a merged program puts several into one. Events of a trace
- * name blocks alone, so its listener hears of the arrays separately, in a run made for that. */
+/* Reports which arrays live in a block, and when: a merged program puts several into one. Events of
+ * a trace name only blocks, so its listener gets the arrays separately, in a run made for that. */
 #include "run/execute/executor.h"
 
 void array_log_one(struct executor *e, int name, bool fresh)
 {
     const struct name *n = &e->fun->names[name];
     const struct array_state *a = &e->arrays[name];
-    /* What the threads of a kernel have to themselves is gone after it. */
+    /* Arrays private to a kernel's threads are gone after it. */
     if (n->kind != NAME_ARRAY || n->memory == NO_NAME || n->thread_rank ||
         layout_count(&a->layout) == 0)
         return;
@@ -35,8 +35,8 @@ static bool is_out(const struct stm *stm, int name)
     return false;
 }
 
-/* A kernel uses the arrays that it reads. It uses what was in the place of its outs only where they
- * take it over. */
+/* A kernel uses the arrays that it reads. It uses the previous contents of its outs only if they
+ * take them over. */
 static void tell_used_by_kernel(struct executor *e, const struct stm *stm)
 {
     const struct kernel *k = stm->kernel;
@@ -47,7 +47,7 @@ static void tell_used_by_kernel(struct executor *e, const struct stm *stm)
         tell_used(e, k->taken_over[o]);
 }
 
-/* Arrays that are read come first: those that are filled may be put in the same place. */
+/* Arrays that are read come first, because filled ones may lie in the same place. */
 void array_log_statement(struct executor *e, const struct stm *stm)
 {
     switch (stm->kind) {
@@ -73,7 +73,7 @@ void array_log_statement(struct executor *e, const struct stm *stm)
     case STM_SCRATCH:
         break;
     default:
-        return; /* views and what only passes arrays on move nothing */
+        return; /* views, and statements that only pass arrays on, move nothing */
     }
     for (unsigned o = 0; o < stm->out_count; o++)
         array_log_one(e, stm->outs[o], true);

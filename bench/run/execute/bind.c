@@ -1,4 +1,4 @@
-/* Arrays get their place: layouts in numbers, inside of their blocks. */
+/* Binds arrays: computes their layouts in numbers, and checks that they stay in their blocks. */
 #include "run/execute/executor.h"
 
 /* A private array's threads come first, and their extents are not known here, so that shape[] of

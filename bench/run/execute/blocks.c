@@ -1,5 +1,5 @@
-/* Blocks: a name gets one from an allocator and holds a reference on it, and the release policy says
- * when it lets go. A block is freed with its last reference. */
+/* Blocks: a name gets one from an allocator and holds a reference on it, and the release policy
+ * says when it drops the reference. A block is freed with its last reference. */
 #include "run/execute/executor.h"
 
 static void count_live(struct executor *e, uint64_t bytes)
@@ -20,8 +20,8 @@ int blocks_trim(struct executor *e)
     return first_failure;
 }
 
-/* One space may be out of memory because of what is spare in another: all share one capacity, and
- * often one physical memory. */
+/* Trims all allocators and asks again. One space may be out of memory because another one has spare
+ * memory: all share one capacity, and often one physical memory. */
 static int ask_again(struct executor *e, struct allocator *allocator,
                      const struct alloc_request *request, struct block *block)
 {
@@ -59,7 +59,7 @@ static int blocks_ask(struct executor *e, int name, const struct expr *size,
     if (code == ERR_OOM)
         code = ask_again(e, allocator, &request, &held->block);
     if (!code)
-        count_live(e, request.size); /* so that a listener of the trace sees it; a nanosecond */
+        count_live(e, request.size); /* before the trace, so that its listener sees it */
     trace_alloc(e->trace, (unsigned)b, code ? NULL : &held->block, &request);
     if (code)
         return error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag,

@@ -1,7 +1,7 @@
-/* What a run may defer: values that the device has computed and the host does not know yet, and
- * blocks whose sizes they are, in a heap that the device runs. The executor runs every program
- * without this: it then reads each value at once, and refuses memory in such a heap. The caller
- * of executor_open passes an implementation in, as a table of hooks.
+/* Hooks for work that a run may defer: values that the device has computed and the host does not
+ * know yet, and blocks of such sizes in a heap that the device runs. Without hooks the executor
+ * reads each value at once, and refuses memory in such a heap. The caller of executor_open passes
+ * an implementation in.
  */
 #ifndef GAMUT_RUN_DEFERRED_H
 #define GAMUT_RUN_DEFERRED_H
@@ -16,18 +16,18 @@ struct step;
 struct held_block;
 struct array_state;
 
-/* scale * value + add, of a value that the host does not know yet; `serial` is the value's number
- * in the run, from 1. {0} where nothing is unknown. */
+/* scale * value + add, for a value that the host does not know yet; `serial` is the value's number
+ * in the run, from 1. {0}: nothing is unknown. */
 struct linear_size {
     uint64_t serial;
     int64_t scale, add;
 };
 
-/* Where an array in the device's heap is; zero for all others. */
+/* The place of an array in the device's heap; zero for all other arrays. */
 struct heap_array {
     uint32_t slot; /* number of the slot with the block's address */
-    int64_t base;  /* elements of the layout's offset that are the block's, once located */
-    struct linear_size rows; /* shape[0], where the host does not know it; shape[0] is 0 then */
+    int64_t base;  /* the block's part of the layout's offset, in elements; 0 until located */
+    struct linear_size rows; /* shape[0] if the host does not know it; shape[0] is then 0 */
 };
 
 /* A block in the device's heap; zero for all others. */
@@ -38,37 +38,39 @@ struct heap_block {
     struct linear_size bytes; /* the requested bytes; held_block.requested is 0 while unknown */
 };
 
-/* What kernels find blocks of the heap by (generate.h): two memories of the device. */
+/* Two memories of the device by which kernels find blocks of the heap (generate.h). */
 struct heap_view {
     uint64_t slots, index;
-    uint64_t bytes; /* of the heap */
+    uint64_t bytes; /* size of the heap */
 };
 
 /* All hooks are required. Those that return an int return 0 or an error code, with the text in the
  * executor's error, and may wait for the device. */
 struct deferred_ops {
-    /* ---- a run: after its parameters are bound; before executor_end returns, also after failures */
+    /* ---- a run ---- */
+    /* The run's parameters are bound. */
     int (*begin)(struct executor *e);
+    /* executor_end is about to return; called also after failures. */
     void (*end)(struct executor *e);
 
     /* ---- values ---- */
     /* The host needs every scalar in `expr` as a number. */
     int (*need)(struct executor *e, const struct expr *expr);
-    /* May `expr` stay unknown to the host? Then *linear is what it is. */
+    /* May `expr` stay unknown to the host? If so, *linear receives its linear size. */
     bool (*defer)(struct executor *e, const struct expr *expr, struct linear_size *linear);
-    /* `name` has received executor.values from another name, and `linear`, which that name had when it
-     * was left: sets its value, or its linear size. */
+    /* `name` has received its entry of executor.values from another name. `linear` is the linear
+     * size that the other name had then. Sets the value of `name`, or its linear size. */
     int (*receive)(struct executor *e, int name, struct linear_size linear);
-    /* `stm` reads an element, by its number in a memory. *deferred: the value is taken later, else
-     * the executor reads it. */
+    /* `stm` reads an element, by its number in a memory. *deferred: the hook takes the value later;
+     * otherwise the executor reads it. */
     int (*read)(struct executor *e, const struct stm *stm, uint64_t memory, int64_t element,
                 bool *deferred);
 
     /* ---- statements ---- */
-    /* Before any statement: what it reads itself, which a kernel does not, is located. */
+    /* Before any statement: locates the operands that the statement reads without a kernel. */
     int (*operands)(struct executor *e, const struct stm *stm);
-    /* Before a launch, with its arrays bound: its scalars and extents are known, and the blocks of
-     * its arrays allocated. */
+    /* Before a launch, with its arrays bound: sees to it that its scalars and extents are known and
+     * the blocks of its arrays allocated. */
     int (*launch)(struct executor *e, const struct step *step);
 
     /* ---- blocks in the device's heap ---- */
@@ -79,7 +81,7 @@ struct deferred_ops {
     int (*end_use)(struct executor *e, const struct held_block *block);
     /* The last reference to the block is gone: frees it. */
     int (*free)(struct executor *e, struct held_block *block);
-    /* Binds an array in the heap; `locate`: with its place and its shape, which the host needs. */
+    /* Binds an array in the heap; `locate`: the host also needs its place and its shape. */
     int (*bind)(struct executor *e, int name, bool locate);
     /* Are the array `name` and `b`, in the heap or not, the same elements in the same order? Brings
      * `b`, perhaps a copy of an array's state, up to date. */
@@ -89,8 +91,9 @@ struct deferred_ops {
 /* The head of an implementation's own struct. */
 struct deferred {
     const struct deferred_ops *ops;
-    struct linear_size *linear; /* by name of a scalar; the executor copies and stores them */
-    struct heap_view heap;      /* set by begin */
+    struct linear_size
+        *linear;           /* by number of a scalar's name; the executor copies and sets them */
+    struct heap_view heap; /* set by begin */
 };
 
 #endif

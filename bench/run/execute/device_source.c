@@ -154,7 +154,7 @@ static int give_free(struct source_heap *h, uint32_t slot, struct error *error)
     return code;
 }
 
-/* Where the block of a slot is. */
+/* Finds the block of a slot. */
 static int learn_place(struct source_heap *h, uint32_t slot, uint32_t words[SLOT_WORDS],
                        struct error *error)
 {
@@ -203,7 +203,7 @@ static int heap_free(void *context, uint64_t heap, uint64_t block, struct error 
     return give_free(heap_of(heap), (uint32_t)block, error);
 }
 
-/* All commands that were given have come to the device before it is looked at. */
+/* Submits all commands before the host looks at the heap. */
 static int heap_check(void *context, uint64_t heap, uint64_t *broken, struct error *error)
 {
     struct source_heap *h = heap_of(heap);

@@ -1,7 +1,7 @@
-/* What an expression is worth in a run, and the scalars that a dry run has no value for: elements of
- * arrays, arguments that were not given, and what follows from either. A dry run passes such
- * scalars on and hands them to kernels. It refuses to go on where one decides the size or the place
- * of memory. This file is the lowest of the executor: all others may use it. */
+/* Evaluates expressions, and keeps track of the scalars that a dry run has no value for: elements
+ * of arrays, arguments that were not given, and scalars that follow from either. A dry run passes
+ * such scalars on and hands them to kernels. It ends with an error if one decides the size or the
+ * place of memory. This file is the lowest of the executor: all others may use it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -41,7 +41,7 @@ static void pick_up(struct executor *e, int name, struct passed *p)
     }
 }
 
-/* Binds a name to what was picked up; memories must come before the arrays in them. */
+/* Binds a name to a passed value; memories must come before the arrays in them. */
 static int put_down(struct executor *e, int name, struct passed *p, struct source_position at)
 {
     if (e->kinds[name] == NAME_MEMORY) {
@@ -62,7 +62,7 @@ static int put_down_all(struct executor *e, const int *names, const struct step_
                         unsigned count, struct source_position at)
 {
     int code = 0;
-    /* Arrays last: their types mention the others. */
+    /* Arrays come last, because their types mention the others. */
     for (unsigned pass = 0; pass < 1u + state->passes_arrays; pass++)
         for (unsigned i = 0; i < count && !code; i++)
             if (e->kinds[names[i]] == NAME_SCALAR) /* the loop that only counts: no call for it */
@@ -72,7 +72,7 @@ static int put_down_all(struct executor *e, const int *names, const struct step_
     return code;
 }
 
-/* `let_go` is one of the two in blocks.c. */
+/* `let_go` is blocks_last_use or blocks_let_go. */
 static inline int let_go_all(struct executor *e, const struct names_list *list,
                              int (*let_go)(struct executor *e, int name))
 {
@@ -191,7 +191,7 @@ static int run_loop(struct executor *e, const struct step *s)
     return code ? code : put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
 }
 
-/* The shape that a view declares must be what the operation gives. */
+/* Checks that the shape that a view declares is that of its operation. */
 static int run_view(struct executor *e, const struct step *s)
 {
     const struct stm *stm = s->stm;
@@ -228,7 +228,7 @@ static int run_assert(struct executor *e, const struct stm *s)
 {
     union scalar value;
     if (e->lacks && dry_scalar_in(e, s->expr))
-        return 0; /* the run is supposed to be one in which it holds */
+        return 0; /* a dry run assumes that it holds */
     int code = execute_evaluate(e, s->expr, &value);
     return code || value.u8 ? code : execute_fail(e, s->at, "this assertion does not hold");
 }
@@ -419,7 +419,7 @@ int executor_begin(struct executor *e, struct allocator *const allocators[SPACES
         e->reads[n] = 0;
     }
     int code = 0;
-    /* Scalars first: the sizes of the others mention them. */
+    /* Scalars come first, because the sizes of the others mention them. */
     for (unsigned pass = 0; pass < 2; pass++)
         for (unsigned i = 0; i < e->fun->param_count && !code; i++) {
             bool scalar = e->fun->names[e->fun->params[i]].kind == NAME_SCALAR;

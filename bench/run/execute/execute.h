@@ -1,11 +1,11 @@
-/* The executor: the one place where program, allocator and device meet.
+/* The executor: runs a program on a device, with memory from allocators.
  *
  * It walks the annotated program and counts references on blocks. A name holds one reference on its
- * block. The release policy says when the name lets go of it:
+ * block. The release policy says when the name drops it:
  *   last-use  after the last statement that mentions the name or an array in it
  *   scope     at the end of the body that binds the name, in a loop once an iteration (as the
  *             thesis's compiler did)
- * Live bytes, those still to be used, are counted by the last-use rule under either policy.
+ * Live bytes, those that are still to be used, follow the last-use rule under either policy.
  */
 #ifndef GAMUT_RUN_EXECUTE_H
 #define GAMUT_RUN_EXECUTE_H
@@ -16,31 +16,32 @@
 #include "record/facts/counters.h"
 #include "workload.h"
 
-/* Iterations after which a dry run gives up: without a device, a loop that waits for a result of the
- * device may never end. */
+/* Iterations after which a dry run gives up: without a device, a loop that waits for a result of
+ * the device may never end. */
 enum { DRY_ITERATIONS_MAX = 4000000 };
 
 enum release_policy { RELEASE_LAST_USE, RELEASE_SCOPE };
 
-/* A fun made ready to run: its statements with what is released where, and all the memory that a
- * run needs on the host, so that running allocates none. */
+/* A fun made ready to run: its statements with the names that each releases, and all host memory
+ * that a run needs, so that a run allocates none. */
 struct executor;
 struct deferred; /* deferred.h */
 
-/* `built` are the kernels of the fun's program for `device`, and `kernels` names them. Everything
- * that is passed in outlives the executor. `deferred` is NULL unless the program defers work.
+/* `built` are the kernels of the fun's program for `device`, and `kernels` names them. All
+ * arguments must outlive the executor. `deferred` is NULL unless the program defers work.
  *
  * With `kernels` and `built` NULL each run is a dry run: nothing is launched, and arrays have no
  * contents and no values in the arguments. Scalars may be unknown. A scalar read from an array is
- * unknown unless the arguments supply values for it. Successive reads consume successive values; the
- * last value is used for all further reads. A run that needs the value of an unknown scalar ends
- * with ERR_USAGE and names the scalar. */
+ * unknown unless the arguments supply values for it. Successive reads consume successive values;
+ * the last value is used for all further reads. A run that needs the value of an unknown scalar
+ * ends with ERR_USAGE and names the scalar. */
 int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
                   struct device_program *built, enum release_policy policy,
                   struct deferred *deferred, struct executor **executor, struct error *error);
+/* Frees the executor, which may be NULL. The caller has ended the last run. */
 void executor_close(struct executor *executor);
 
-/* What the executor counts in a run; allocators and sources count the rest. */
+/* The executor's own counts of a run; allocators and sources count the rest. */
 struct executor_counts {
     uint64_t live_bytes, peak_live_bytes;
     uint64_t launch_count, readback_count;
@@ -48,18 +49,19 @@ struct executor_counts {
 };
 
 /* Allocates and uploads the inputs, which `arguments` has by parameter name, and sets the counts to
- * zero. This is no part of the timed run. `allocators` are those of the memory spaces, by enum space.
- * Where one is NULL, a run that asks for such memory ends with ERR_UNSUPPORTED. With `poison` every
- * block is filled with 0xff bytes before the program sees it, so that a wrong answer shows where the
- * program reads what was never written. */
+ * zero. This is not part of the timed run. `allocators` has one for each memory space, by enum
+ * space. If one is NULL, a run that asks for such memory ends with ERR_UNSUPPORTED. With `poison`
+ * every block is filled with 0xff bytes before the program sees it, so that a program that reads
+ * unwritten bytes gives a wrong answer. */
 int executor_begin(struct executor *executor, struct allocator *const allocators[SPACES],
                    const struct arguments *arguments, bool poison, struct error *error);
 /* Runs the body. Returns before the device is idle. */
 int executor_run(struct executor *executor, struct error *error);
-/* Records all runs that follow in a trace (trace.h) that has room for executor_block_capacity blocks;
- * NULL ends that. */
-struct trace;
+struct trace; /* trace.h */
+/* Records all runs that follow in a trace with room for executor_block_capacity blocks; NULL ends
+ * that. */
 void executor_record(struct executor *executor, struct trace *trace);
+/* The most blocks that a run holds at a time. */
 unsigned executor_block_capacity(const struct executor *executor);
 /* After executor_run: reads the results, in the order of `in`, into `results`, which has room for
  * them. The caller frees the data of each. */
@@ -67,6 +69,7 @@ int executor_results(struct executor *executor, struct host_array *results, stru
 /* Frees all blocks that the run still holds, also after a failure. */
 void executor_end(struct executor *executor);
 
+/* The counts since executor_begin; the executor owns them. */
 const struct executor_counts *executor_counts(const struct executor *executor);
 
 #endif

@@ -1,5 +1,5 @@
-/* Inside the executor: the state that its files share. Only an implementation of deferred.h includes
- * it from elsewhere. */
+/* Inside the executor: the state that its files share. Only an implementation of deferred.h
+ * includes it from elsewhere. */
 #ifndef GAMUT_RUN_EXECUTOR_H
 #define GAMUT_RUN_EXECUTOR_H
 
@@ -21,12 +21,12 @@ struct array_state {
 /* A block that names hold. */
 struct held_block {
     struct block block;
-    struct allocator *allocator; /* that gave it */
+    struct allocator *allocator; /* the allocator that gave it */
     uint64_t requested;          /* bytes */
     const char *tag;
     unsigned holders; /* references by the release policy: with the last one the block is freed */
     unsigned uses;    /* references by the last-use rule, whatever the policy */
-    int next_free;    /* of a spare one: the next, or NO_BLOCK */
+    int next_free;    /* if the block is spare: the next spare one, or NO_BLOCK */
     bool in_heap; /* the device's heap gave it: `block` has a memory, and an offset once located */
     struct heap_block heap;
 };
@@ -34,22 +34,22 @@ struct held_block {
 /* A value being passed between names: a loop's initial value or a body's result. */
 struct passed {
     union scalar scalar;
-    struct linear_size linear; /* of a scalar that the host does not know yet */
-    int lacks;                 /* of a scalar in a dry run: as in struct executor */
+    struct linear_size linear; /* linear size of a scalar that the host does not know yet */
+    int lacks;                 /* for a scalar in a dry run: as in struct executor */
     struct array_state array;
     int block;
 };
 
-/* What a step needs besides its statement; in the executor's arena. */
+/* A step's data in addition to its statement; in the executor's arena. */
 struct step_state {
-    unsigned kernel; /* number of the kernel to launch, where the statement has one */
+    unsigned kernel; /* number of the kernel to launch, if the statement has one */
     unsigned argument_count;
     enum launch_arg_kind *kinds;
     union launch_value *arguments;
     struct launched_array *launched; /* the arrays of the statement's kernel */
     bool uses_heap;                  /* some of them are in the device's heap */
-    struct launch_array *used;       /* room for as many; NULL unless on a group of devices */
-    struct passed *passed;           /* of an if or a loop: a value for each result */
+    struct launch_array *used;       /* as many as `launched`; NULL unless on a device group */
+    struct passed *passed;           /* for an if or a loop: a value for each result */
     bool passes_arrays;
 };
 
@@ -59,7 +59,7 @@ struct launched_array {
     unsigned element_bytes;
     unsigned thread_rank; /* the first dimensions of its layout, which are those of the threads */
     bool written;
-    bool fresh;   /* a fresh array: the kernel does not see what its elements were before */
+    bool fresh;   /* the kernel makes the array and does not see its previous elements */
     bool in_heap; /* the kernel finds it by its slot */
 };
 
@@ -69,7 +69,7 @@ struct executor {
     struct device *device;
     struct device_program *built;
     const struct kernels *kernels;
-    bool has_variants; /* the device compiles a kernel anew for what a launch takes for granted */
+    bool has_variants; /* the device compiles variants of a kernel (enum kernel_variant) */
     bool adds_offsets; /* see device_info */
     bool is_device_group;
     enum release_policy policy;
@@ -81,10 +81,10 @@ struct executor {
     struct array_state *arrays;
     int *block_of, *use_of;
     unsigned char *kinds;  /* enum name_kind, close together: names themselves are large */
-    unsigned char *spaces; /* enum space, of memories */
-    bool *has_arrays;      /* of memories: is there an array in it? */
-    /* Of scalars in a dry run: the scalar without a value that this one follows from, or NO_NAME.
-     * NULL unless this is a dry run. */
+    unsigned char *spaces; /* enum space of a memory */
+    bool *has_arrays;      /* does a memory have an array in it? */
+    /* For a scalar in a dry run: the scalar without a value that it follows from, or NO_NAME. The
+     * table is NULL unless this is a dry run. */
     int *lacks;
     unsigned *reads; /* in a dry run: how often a scalar has been read from an array */
     unsigned dry_iterations;
@@ -108,7 +108,7 @@ struct executor {
 /* Sets the error to ERR_PROGRAM with the message and the position `at`, and returns it. */
 int execute_fail(struct executor *e, struct source_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The value of an expression. ERR_USAGE where a dry run has no value for a scalar in it. */
+/* The value of an expression. ERR_USAGE if a dry run has no value for a scalar in it. */
 int execute_evaluate(struct executor *e, const struct expr *expr, union scalar *value);
 /* The same for an expression of i64. */
 int execute_size(struct executor *e, const struct expr *expr, int64_t *size);
@@ -117,36 +117,41 @@ int execute_need(struct executor *e, int name);
 /* The size of a block for `name`, which may not be negative. */
 int execute_block_bytes(struct executor *e, int name, const struct expr *size,
                         struct source_position at, int64_t *bytes);
-/* The first mention in `expr` of a scalar without a value, or NULL. These four are for dry runs. */
+/* The next four are for dry runs. */
+/* The first mention in `expr` of a scalar without a value, or NULL. */
 const struct expr *dry_scalar_in(const struct executor *e, const struct expr *expr);
-/* Does the scalar `name`, bound to `expr`, have no value because one in `expr` has none? Notes it. */
+/* Does the scalar `name`, bound to `expr`, have no value because one in `expr` has none? Notes
+ * it. */
 bool dry_scalar_follows(struct executor *e, int name, const struct expr *expr);
 /* The scalar `name` is read from an array: takes the value that the caller gave for this read. */
 void dry_scalar_read(struct executor *e, int name);
-/* Before an iteration of a loop. ERR_USAGE if its condition has no value, or after too many
+/* Called before an iteration of a loop. ERR_USAGE if its condition has no value, or after too many
  * iterations. */
 int dry_iteration(struct executor *e, const struct stm *loop);
 
 /* ---- blocks.c: references on blocks ---- */
 
-/* `name = alloc(size)`: the name gets a fresh block, and lets go of what it held. */
+/* `name = alloc(size)`: the name gets a fresh block, and drops its reference on the old one. */
 int blocks_alloc(struct executor *e, int name, const struct expr *size, struct source_position at);
 /* The name holds the block, and takes over one reference from the caller. */
 void blocks_hold(struct executor *e, int name, int block);
+/* Adds one reference to a block. */
 void blocks_add_reference(struct executor *e, int block);
-/* The last statement that uses the name has run. The policy decides whether it lets go. */
+/* The last statement that uses the name has run. The policy decides whether it drops its
+ * reference. */
 int blocks_last_use(struct executor *e, int name);
-/* The name lets go of its block, whatever the policy. */
+/* The name drops its reference on its block, whatever the policy. */
 int blocks_let_go(struct executor *e, int name);
+/* Frees all blocks but those in the device's heap, and clears what names hold. */
 void blocks_free_all(struct executor *e);
-/* The allocators of all spaces give back what is spare. */
+/* Lets the allocators of all spaces give spare memory back. Returns the first error. */
 int blocks_trim(struct executor *e);
 /* Is the name's memory in a heap that the device runs? */
 static inline bool blocks_in_heap(const struct executor *e, int memory)
 {
     return e->deferred && memory != NO_NAME && e->fun->names[memory].space == SPACE_HEAP;
 }
-/* Most names hold nothing when they are to let go. This finds it out without a call. */
+/* Does the name hold a block? Inline, because most names hold none when they are to drop it. */
 static inline bool blocks_holds(const struct executor *e, int name)
 {
     return e->block_of[name] != NO_BLOCK || e->use_of[name] != NO_BLOCK;
@@ -159,21 +164,21 @@ static inline bool blocks_holds(const struct executor *e, int name)
 int execute_bind_array(struct executor *e, int name);
 /* Binds an array that only kernels will use; in the device's heap perhaps without its location. */
 int execute_bind_passed(struct executor *e, int name);
-/* Binds an array by what is known of its block. */
+/* Binds an array by what the host knows of its block. */
 int execute_bind_plain(struct executor *e, int name);
 /* Shape and index function of a name, in numbers; with `but_rows` shape[0] stays 0. */
 int execute_layout(struct executor *e, const struct name *name, bool but_rows,
                    struct layout *layout);
-/* The part of `whole` that the slice of a statement names. */
+/* Computes the part of `whole` that the slice of a statement names. */
 int execute_slice(struct executor *e, const struct stm *stm, const struct layout *whole,
                   struct layout *part);
-/* Are the array `name` and `b` the same elements in the same order? `b`, perhaps a copy of an array's
- * state, is brought up to date. */
+/* Are the array `name` and `b` the same elements in the same order? Also brings `b`, which may be a
+ * copy of an array's state, up to date. */
 int execute_same_place(struct executor *e, int name, struct array_state *b, bool *same);
 
 /* ---- launch.c: kernels, and statements that move data ---- */
 
-/* When the executor is opened: what the step needs to run. */
+/* Called when the executor is opened: allocates what the step needs to run. */
 void launch_prepare(struct executor *e, struct step *s);
 /* Runs a statement that launches, moves or reads. */
 int launch_statement(struct executor *e, const struct step *s);
@@ -182,12 +187,12 @@ int launch_statement(struct executor *e, const struct step *s);
 int launch_move(struct executor *e, unsigned kernel, enum element element,
                 const struct array_state *to, const struct array_state *from,
                 const union scalar *value, struct source_position at);
-/* The fastest variant of the kernel that a launch of these arrays can have. `launch` has the extents
- * of the device's index space, `extents` those of the kernel, outermost first. */
+/* The fastest variant of the kernel that a launch of these arrays can have. `launch` has the
+ * extents of the device's index space, `extents` those of the kernel, outermost first. */
 enum kernel_variant launch_variant(const struct executor *e, const struct launch *launch,
                                    const int64_t *extents, const struct launched_array *arrays,
                                    unsigned count);
-/* Counts that the program has waited for bytes of the device. */
+/* Counts a wait of the program for bytes of the device. */
 static inline void execute_count_readback(struct executor *e, uint64_t bytes)
 {
     e->counts.readback_count++;
@@ -195,12 +200,13 @@ static inline void execute_count_readback(struct executor *e, uint64_t bytes)
     e->counts.copy[COPY_host_device].bytes += bytes;
 }
 
-/* ---- array_log.c: what the listener of a trace hears of arrays ---- */
+/* ---- array_log.c: passes the uses of arrays to the listener of a trace ---- */
 
-/* After a statement: which arrays it has used and filled. */
+/* Called after a statement: reports the arrays that it has used and filled. */
 void array_log_statement(struct executor *e, const struct stm *stm);
+/* Reports a use of the array `name`; `fresh`: it was filled with new contents. */
 void array_log_one(struct executor *e, int name, bool fresh);
-/* At the end of a run: its results are used. */
+/* Called at the end of a run: reports its results as used. */
 void array_log_results(struct executor *e);
 
 #endif

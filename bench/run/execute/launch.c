@@ -1,11 +1,11 @@
-/* What a run gives the device to do: kernels of the program, and statements that move data.
+/* Launches the kernels of the program, and runs the statements that move data.
  *
  * A launch has the argument list that generate.h describes, and runs the fastest variant of its
  * kernel: which one depends on how large its indices get and on whether its arrays overlap.
  *
  * A copy between the same bytes in the same order is left out and counted. One between places that
- * overlap otherwise is an error. All others are the driver's plain copy where both sides are
- * contiguous, and a kernel where they are not. */
+ * overlap otherwise is an error. All others are the driver's plain copy if both sides are
+ * contiguous, and a kernel if not. */
 #include <string.h>
 
 #include "run/execute/executor.h"
@@ -19,9 +19,9 @@ struct kernel_call {
     int64_t extents[RANK_MAX]; /* outermost first */
     unsigned array_count;
     const struct launched_array *arrays;
-    struct launch_array *used; /* room for as many, or NULL */
+    struct launch_array *used; /* array_count entries, or NULL */
     int member;                /* as in struct launch */
-    unsigned argument_count;   /* of those that are there */
+    unsigned argument_count;   /* arguments filled in so far */
     enum launch_arg_kind *kinds;
     union launch_value *arguments;
     struct source_position at;
@@ -39,7 +39,7 @@ static void add_memory(struct kernel_call *call, uint64_t memory)
     call->arguments[call->argument_count++].memory = memory;
 }
 
-/* Memory, offset and strides of an array, and its slot if it has one. */
+/* Adds the arguments of an array: memory, offset and strides, and its slot if it has one. */
 static void add_array(const struct executor *e, struct kernel_call *call,
                       const struct launched_array *launched)
 {
@@ -78,10 +78,11 @@ static void add_scalar(struct kernel_call *call, enum element element, union sca
     }
 }
 
-/* ---- which variant of a kernel runs ----------------------------------------------------------- */
+/* ---- which variant of a kernel runs
+ * ----------------------------------------------------------- */
 
-/* The layout of an array of a launch over these extents (outermost first), which complete that of a
- * private array: `room` is for that. */
+/* The layout of an array in a launch over these extents (outermost first). The extents complete the
+ * layout of a private array, which is then in `room`. */
 static const struct layout *launched_layout(const struct launched_array *array,
                                             const int64_t *extents, struct layout *room)
 {
@@ -119,7 +120,7 @@ static bool share_memory(const struct launched_array *a, const struct launched_a
     if (a->state->memory != b->state->memory || a->state->heap.slot != b->state->heap.slot)
         return false;
     if (a->state->heap.rows.serial || b->state->heap.rows.serial)
-        return true; /* in one block, and how far they reach is unknown */
+        return true; /* both are in one block, and their reach is unknown */
     const struct layout *la = launched_layout(a, extents, &a_room);
     const struct layout *lb = launched_layout(b, extents, &b_room);
     if (layout_count(la) == 0 || layout_count(lb) == 0)
@@ -178,7 +179,7 @@ static int set_extents(struct executor *e, const struct kernel_call *call, struc
     return 0;
 }
 
-/* Where the arrays of a launch lie, for a group of devices. */
+/* For a device group: lists the bytes of each array of a launch. */
 static void say_what_is_used(const struct kernel_call *call, struct launch *launch)
 {
     unsigned argument = 0;
@@ -189,7 +190,7 @@ static void say_what_is_used(const struct kernel_call *call, struct launch *laun
         int64_t first, last, count = layout_count(l);
         if (count > 0 && array->state->memory) {
             layout_range(l, &first, &last);
-            /* Between the elements of one that does not fill its range others may lie. */
+            /* An array that does not fill its range may have others between its elements. */
             bool replaces = array->fresh && last - first + 1 == count;
             call->used[launch->array_count++] =
                 (struct launch_array){.argument = argument,
@@ -212,7 +213,7 @@ static int enqueue(struct executor *e, const struct kernel_call *call, const str
                                   call->kinds, call->arguments, e->error);
 }
 
-/* Launches it; nothing if an extent is 0. */
+/* Launches the kernel, unless an extent is 0. */
 static int launch_call(struct executor *e, const struct kernel_call *call)
 {
     struct launch launch = {.extent = {1, 1, 1}, .group_items = call->group_items};
@@ -229,7 +230,8 @@ static int launch_call(struct executor *e, const struct kernel_call *call)
     int code = enqueue(e, call, &launch);
     trace_launch(e->trace, call->kernel, call->array_count, call->arrays);
     if (code == ERR_OOM) {
-        /* A lazy driver finds out only now that a block does not fit: give back what is spare. */
+        /* A lazy driver finds out only here that a block does not fit: spare memory is given
+         * back. */
         code = blocks_trim(e);
         if (!code)
             code = enqueue(e, call, &launch);
@@ -251,7 +253,7 @@ static bool is_written(const struct kernel *k, int array)
     return false;
 }
 
-/* Does the kernel make a new array of it? */
+/* Is the array a new one that the kernel makes? */
 static bool is_fresh(const struct executor *e, const struct stm *s, int array)
 {
     for (unsigned o = 0; o < s->out_count; o++)
@@ -290,7 +292,7 @@ static void prepare_kernel(struct executor *e, struct step *s)
             .in_heap = blocks_in_heap(e, e->fun->names[k->arrays[i]].memory)};
 }
 
-/* The place that a result takes over must be the result's own. */
+/* Checks that the place that a result takes over is the result's own. */
 static int check_taken_over(struct executor *e, const struct stm *s, unsigned o)
 {
     int taken = s->kernel->taken_over[o];
@@ -348,7 +350,7 @@ static int launch_kernel(struct executor *e, const struct step *s)
         add_scalar(&call, e->fun->names[k->scalars[i]].element, e->values[k->scalars[i]]);
     for (unsigned d = 0; d < k->rank; d++) {
         if (e->lacks && dry_scalar_in(e, k->extents[d]))
-            return 0; /* how often it runs changes no memory */
+            return 0; /* the number of its threads changes no memory */
         TRY(execute_size(e, k->extents[d], &call.extents[d]));
         add_i64(&call, call.extents[d]);
     }
@@ -530,7 +532,7 @@ static int move_iota(struct executor *e, const struct step *s)
     return code ? code : launch_mover(e, s, &e->arrays[s->stm->outs[0]], NULL, NULL);
 }
 
-/* In pinned memory it is the host's to load once the device has been waited for. */
+/* Is the array in pinned memory, so that the host can load its elements after a wait? */
 static bool is_loaded(const struct executor *e, int array)
 {
     return e->spaces[e->fun->names[array].memory] == SPACE_PINNED;

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-struct set { /* of memory names, as a byte a name */
+struct set { /* a set of memory names: a byte per name */
     unsigned char *has;
 };
 
 struct analysis {
     const struct fun *fun;
     struct arena *arena;
-    struct arena room; /* of the sets, which the result does not need */
+    struct arena room; /* memory of the sets, which the result does not need */
 };
 
 static struct set new_set(struct analysis *a)
@@ -110,8 +110,8 @@ static void analyse_statement(struct analysis *a, struct step *step, struct set 
     for (unsigned n = 0; n < a->fun->name_count; n++)
         released.has[n] = mentioned.has[n] && releasable->has[n] && !later->has[n];
     if (s->kind == STM_IF) {
-        /* A branch lets go of what dies here at its own last use; the if's results die after it,
-         * and so does a block from outside that they lie in. */
+        /* A branch releases the names that die here at its own last use. The if's results die
+         * after it, and so does an outer block that they lie in. */
         mention_all(a, &kept, s->outs, s->out_count);
         struct set passed = take_others(a, &released, &kept);
         step->then = analyse(a, s->then, NULL, 0, &passed);
@@ -129,8 +129,7 @@ static void analyse_statement(struct analysis *a, struct step *step, struct set 
         later->has[n] |= mentioned.has[n];
 }
 
-/* `entering` are the names bound at the entry, `dying` (or NULL) names from outside that die in
- * here. */
+/* `entering`: the names bound at the entry. `dying` (or NULL): outer names that die in the body. */
 static struct scope *analyse(struct analysis *a, const struct body *body, const int *entering,
                              unsigned entering_count, const struct set *dying)
 {

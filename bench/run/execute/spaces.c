@@ -24,7 +24,7 @@ static int open_space(struct spaces *s, enum space space, struct device *device,
                       uint64_t capacity_bytes, struct error *error)
 {
     struct option_values own = *options;
-    /* Where all memory is the host's, there is no other kind, nor a need for one. */
+    /* If all memory is the host's, there is no other kind, nor a need for one. */
     if (space == SPACE_PINNED && !(device->ops->load && !device->ops->host_memory))
         own.common[ALLOCATOR_KIND] = MEMORY_PINNED;
     open_source(s, space, device, capacity_bytes);
@@ -65,7 +65,7 @@ void spaces_close(struct spaces *s)
         }
 }
 
-/* The first source that fails says why; all are asked. */
+/* Updates all sources; the error is that of the first one that fails. */
 static int of_all(struct spaces *s, int (*ask)(struct source *source), struct error *error)
 {
     int first_failure = 0;

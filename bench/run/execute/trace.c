@@ -41,8 +41,7 @@ void trace_begin_call(struct trace *t)
         t->started_ns = clock_ns();
 }
 
-/* A device that cannot note the time of a command leaves it out; profile_end then returns fewer
- * entries. */
+/* A device that cannot time a command leaves it out; profile_end then returns fewer entries. */
 void trace_begin_command(struct trace *t)
 {
     if (!t)

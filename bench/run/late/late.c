@@ -1,16 +1,16 @@
 /* Values that the device has computed and the host does not know yet, and blocks in a heap of the
  * device whose sizes they are: the hooks of run/execute/deferred.h.
  *
- * Values. `late x[i]` copies the element into a buffer of values, in the order of the queue, and the
- * host goes on: the block of x may be given back at once. The host knows such a scalar, and what
- * follows from it by sums and products with known numbers, as scale * value + add. When the host
- * needs a number, it waits, and reads all captured values at once. So a program computes the same
- * with and without the word.
+ * Values. `late x[i]` copies the element into a buffer of values, in the order of the queue, and
+ * the host goes on: the block of x may be given back at once. The host knows such a scalar, and
+ * what follows from it by sums and products with known numbers, as scale * value + add. When the
+ * host needs a number, it waits, and reads all captured values at once. So a program computes the
+ * same with and without the word.
  *
  * Blocks. `let m: mem heap = alloc(E)` is a command to the heap that the device runs
- * (device_heap/heap.h). Where E is a multiple of a captured value, the command takes the value from the
- * buffer. Kernels find the block by its slot (generate.h). All other statements ask where it is, and
- * wait for that.
+ * (device_heap/heap.h). Where E is a multiple of a captured value, the command takes the value from
+ * the buffer. Kernels find the block by its slot (generate.h). All other statements ask where it
+ * is, and wait for that.
  *
  * Counts. The bytes of a block are known when its value is. Until then allocations and frees are
  * noted as events, each with the peaks of the other spaces since the event before. The peaks of all
@@ -37,7 +37,7 @@ enum {
     LATE_VALUES = 511,
     LATE_PLACE_BYTES = 8,
     LATE_BYTES = (1 + LATE_VALUES) * LATE_PLACE_BYTES,
-    LATE_EVENTS = 4096, /* when so many are noted, the host waits for the values */
+    LATE_EVENTS = 4096, /* after this many events the host waits for the values */
     WORD_BYTES = 4,
     /* A block whose size the host knows consists of elements of 8 bytes, so that any type is
      * aligned. */
@@ -46,14 +46,15 @@ enum {
     ARENA_UNIT_BYTES = 256,
     ARENA_LEAST_BYTES = 64 << 10,
 };
-static const uint64_t arena_most_bytes = (UINT64_C(1) << 34) - 65536; /* that words address */
+/* The most bytes that an index of words can address. */
+static const uint64_t arena_most_bytes = (UINT64_C(1) << 34) - 65536;
 
 enum late_event_kind { LATE_ALLOC, LATE_USE_ENDS, LATE_FREE };
 
-/* The series of live bytes: asked for, handed out, still to be used. */
+/* The series of live bytes: requested, granted, still to be used. */
 enum late_series { LATE_REQUESTED, LATE_GRANTED, LATE_LIVE, LATE_SERIES };
 
-/* Something happened to a block in the heap. */
+/* A change of a block in the heap. */
 struct late_event {
     enum late_event_kind kind;
     unsigned unit; /* the block's granted bytes are a multiple of this */
@@ -64,16 +65,16 @@ struct late_event {
 struct late {
     struct deferred base;
     struct device *device;
-    struct executor *executor; /* of the current run */
-    struct source *source;     /* of the buffer and of the heap's memory */
+    struct executor *executor; /* the current run's */
+    struct source *source;     /* source of the buffer and of the heap's memory */
     struct allocator_counts *own_counts, *all_counts;
     struct arena room;
 
     uint64_t buffer;
     unsigned
         copy_kernels[sizeof(union scalar) + 1]; /* numbers of kernels, by bytes of an element */
-    /* Captured and unknown are the values [first, next), by their serials. Known are those from
-     * known_first up to first. Older ones are where they belong already. */
+    /* Serials of values: [known_first, first) are known, [first, next) are captured and unknown.
+     * Older ones have been put where they belong. */
     uint64_t known_first, first, next;
     enum element types[LATE_VALUES];
     union scalar known[LATE_VALUES];
@@ -82,14 +83,14 @@ struct late {
     struct device_heap_kernels *kernels; /* NULL: the fun has no memory in a heap */
     struct device_heap *heap;            /* NULL between runs */
     uint64_t arena, arena_bytes;
-    uint64_t held_bytes;   /* of the heap's own records */
-    bool must_submit;      /* the device was not given all allocations yet */
+    uint64_t held_bytes;   /* bytes of the heap's own records */
+    bool must_submit;      /* some allocations are not submitted yet */
     unsigned char *widest; /* by memory name: bytes of the largest element of an array in it */
 
-    struct late_event *events; /* that wait for a size to become known, in order */
+    struct late_event *events; /* events that wait for a size, in order */
     unsigned event_count;
-    uint64_t live[LATE_SERIES]; /* of the heap's blocks, before the events */
-    uint64_t peak[LATE_SERIES]; /* of all spaces, before the events */
+    uint64_t live[LATE_SERIES]; /* live bytes of the heap's blocks, before the events */
+    uint64_t peak[LATE_SERIES]; /* peaks of all spaces together, before the events */
 };
 
 static struct late *late_of(const struct executor *e)
@@ -192,8 +193,8 @@ static uint64_t place_of(const struct late *l, uint64_t serial)
 }
 
 /* Enqueues a copy of element `index` of a memory to byte `place` of the buffer; nothing in a fun
- * without late elements, whose buffer the host never reads. By a kernel: NVIDIA's OpenCL takes 15 us
- * to enqueue a copy of some bytes, and 4 us for a launch. */
+ * without late elements, whose buffer the host never reads. A kernel copies it: NVIDIA's OpenCL
+ * takes 15 us to enqueue a copy of some bytes, and 4 us for a launch. */
 static int put_value(struct executor *e, uint64_t place, uint64_t memory, int64_t index,
                      enum element element, struct source_position at)
 {
@@ -209,8 +210,7 @@ static int put_value(struct executor *e, uint64_t place, uint64_t memory, int64_
     return launch_move(e, l->copy_kernels[bytes], element, &to, &from, NULL, at);
 }
 
-/* In pinned memory the host loads the element, once it has waited for the device: nothing is
- * gained there. */
+/* In pinned memory the host loads the element after a wait, so deferring gains nothing. */
 static int late_read(struct executor *e, const struct stm *stm, uint64_t memory, int64_t element,
                      bool *deferred)
 {
@@ -273,8 +273,8 @@ static bool is_whole(enum element element)
     return element != ELEMENT_f32 && element != ELEMENT_f64;
 }
 
-/* Writes an expression of i64 as a linear size. False where it is none, so that the number is needed;
- * *linear then has no meaning. */
+/* Writes an expression of i64 as a linear size. False if it is not linear, so that its number is
+ * needed; *linear is then undefined. */
 static bool linear_of(const struct executor *e, const struct expr *expr, struct linear_size *linear)
 {
     const struct late *l = late_of(e);
@@ -361,13 +361,13 @@ static int resolve(const struct executor *e, struct linear_size *linear, union s
 static int late_receive(struct executor *e, int name, struct linear_size linear)
 {
     int code = 0;
-    if (linear.serial < late_of(e)->first) /* it has become known on the way */
+    if (linear.serial < late_of(e)->first) /* the value has become known in between */
         code = resolve(e, &linear, &e->values[name], e->fun->names[name].element);
     e->deferred->linear[name] = linear;
     return code;
 }
 
-/* The outermost size of an array, once it is known. That it fits its block was made sure of when the
+/* The outermost size of an array, once it is known. It fits its block, which was checked when the
  * array was bound. */
 static int settle_rows(struct executor *e, struct array_state *a, const struct name *n)
 {
@@ -467,7 +467,7 @@ static int settle_values(struct executor *e, bool counted)
     return code ? code : check_status(e, status);
 }
 
-/* The program waits here: it is counted. */
+/* A wait of the program, which is counted. */
 static int late_settle(struct executor *e)
 {
     return settle_values(e, true);
@@ -480,7 +480,7 @@ static int late_need(struct executor *e, const struct expr *expr)
 
 /* ---- counts of blocks ----------------------------------------------------------------------- */
 
-/* The peaks of the other spaces, which begin again from what is live now. */
+/* Takes the peaks of the other spaces, which begin again from their live bytes. */
 static void take_peaks(struct executor *e, uint64_t peaks[LATE_SERIES])
 {
     struct allocator_counts *c = late_of(e)->all_counts;
@@ -552,7 +552,7 @@ static int fold_events(struct executor *e)
     return code;
 }
 
-/* Before something happens to a block: makes room for an event, with a wait if need be. */
+/* Called before a block changes: makes room for an event, with a wait if need be. */
 static int make_room(struct executor *e)
 {
     return late_of(e)->event_count < LATE_EVENTS ? 0 : late_settle(e);
@@ -568,7 +568,7 @@ static int note_event(struct executor *e, enum late_event_kind kind, const struc
     return late_is_pending(l) ? 0 : fold_events(e);
 }
 
-/* After a run: the peaks with the heap's blocks in them. */
+/* Called after a run: completes the peaks with the heap's blocks. */
 static void finish_peaks(struct executor *e)
 {
     struct late *l = late_of(e);
@@ -582,8 +582,8 @@ static void finish_peaks(struct executor *e)
 
 /* ---- the heap: a run ------------------------------------------------------------------------ */
 
-/* As large as what the program is given: lists of some of it fit, and a larger problem has a larger
- * heap. */
+/* The heap is as large as the program's inputs: lists of parts of them fit, and a larger problem
+ * has a larger heap. */
 static uint64_t arena_bytes(const struct executor *e)
 {
     uint64_t bytes = 0, most = device_info(e->device)->max_alloc_bytes;
@@ -616,7 +616,7 @@ static int open_heap(struct executor *e)
     int code = source_hold(l->source, l->held_bytes);
     if (code) {
         l->held_bytes = 0;
-        return error_set(e->error, code, "the heap's books: %s", l->source->error.text);
+        return error_set(e->error, code, "the heap's records: %s", l->source->error.text);
     }
     l->base.heap = (struct heap_view){.slots = device_heap_slots(l->heap),
                                       .index = device_heap_parts(l->heap, 0).index,
@@ -663,7 +663,7 @@ static int late_begin(struct executor *e)
 static void late_end(struct executor *e)
 {
     struct late *l = late_of(e);
-    l->next = l->first; /* what is still unknown is of no use to the next run */
+    l->next = l->first; /* the next run has no use for values that are still unknown */
     if (l->arena) {
         device_heap_close(l->heap);
         source_unhold(l->source, l->held_bytes);
@@ -694,14 +694,14 @@ int late_finish(struct deferred *late, struct error *error)
         if (!code)
             finish_peaks(e);
     }
-    e->counts.launch_count = launch_count; /* these are no part of the run */
+    e->counts.launch_count = launch_count; /* these launches are not part of the run */
     return code;
 }
 
 /* ---- the heap: commands --------------------------------------------------------------------- */
 
-/* Can the heap take the size from the buffer of values? Counts there are words of 32 bits; a block
- * is so many elements, each at a multiple of its own size, which must suit the arrays in it. */
+/* Can the heap take the size from the buffer of values? Counts there are words of 32 bits. A block
+ * consists of elements, each at a multiple of its own size, which must suit the arrays in it. */
 static bool is_counted(const struct late *l, int name, const struct linear_size *bytes)
 {
     const enum element type = l->types[bytes->serial - l->first];
@@ -796,7 +796,7 @@ static int late_launch(struct executor *e, const struct step *s)
 
 /* ---- the heap: where blocks are ------------------------------------------------------------- */
 
-/* Waits, and notes the block's offset in it. */
+/* Waits, and notes the block's offset in `block`. */
 static int locate_block(struct executor *e, struct held_block *block)
 {
     uint32_t words[SLOT_WORDS];
@@ -817,7 +817,7 @@ static int locate_block(struct executor *e, struct held_block *block)
     return 0;
 }
 
-/* Does the array end inside of its block for every number of rows that the block is made for? */
+/* Does the array end inside its block for every number of rows that the block is made for? */
 static bool always_fits(const struct layout *l, const struct linear_size *rows,
                         const struct linear_size *block, int64_t element_bytes)
 {
@@ -829,14 +829,14 @@ static bool always_fits(const struct layout *l, const struct linear_size *rows,
             return false;
         reach += (l->shape[d] - 1) * l->stride[d];
     }
-    /* element_bytes * (reach + (scale * value + add - 1) * stride) <= what the block has */
+    /* element_bytes * (reach + (scale * value + add - 1) * stride) <= bytes of the block */
     return !__builtin_mul_overflow(rows->scale * element_bytes, l->stride[0], &per_value) &&
            !__builtin_mul_overflow((rows->add - 1) * element_bytes, l->stride[0], &fixed) &&
            per_value <= block->scale && fixed + reach * element_bytes <= block->add &&
            l->offset >= 0;
 }
 
-/* Binds the array without its number of rows; *bound: that was possible. */
+/* Binds the array without its number of rows; *bound: this was possible. */
 static int bind_without_rows(struct executor *e, int name, const struct held_block *block,
                              bool *bound)
 {
@@ -909,7 +909,7 @@ static int late_same_place(struct executor *e, int name, struct array_state *b, 
             code = settle_rows(e, b, &e->fun->names[name]);
     }
     struct layout x = a->layout, y = b->layout;
-    if (p->serial) /* of both; any number of rows will do */
+    if (p->serial) /* both have the same rows, and any number of them will do */
         x.shape[0] = y.shape[0] = 2;
     x.offset -= a->heap.base;
     y.offset -= b->heap.base;
