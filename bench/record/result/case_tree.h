@@ -15,7 +15,7 @@
 
 /* ---- its members ---- */
 
-/* Does a case, row or round have this status? case_is_ok and case_is_skipped ask for one of them. */
+/* Does a case, row or round have this status? case_is_ok and case_is_skipped ask for one. */
 bool case_has_status(const json_t *one_case, enum case_status status);
 bool case_is_ok(const json_t *one_case);
 bool case_is_skipped(const json_t *one_case);
