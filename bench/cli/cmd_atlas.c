@@ -45,7 +45,7 @@ static const struct flag flags[] = {
 struct session {
     const struct command_line *line;
     struct recording recording;
-    const char *device; /* the one that is measured */
+    const char *device; /* the device that is measured */
     char doing[96];     /* the progress that was printed last */
     uint64_t began_ns;
     bool on_terminal;
@@ -55,7 +55,7 @@ struct session {
 
 /* ---- one device ---- */
 
-/* One line that is written over on a terminal; elsewhere a line when something else begins. */
+/* Prints progress: on a terminal one line that is overwritten, elsewhere a line per step. */
 static void atlas_progress(void *context, const char *doing, const struct atlas *atlas)
 {
     struct session *s = context;

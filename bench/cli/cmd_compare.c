@@ -78,7 +78,7 @@ static int add_gates(const struct command_line *line, struct gates *gates, struc
 {
     const char *path = line->flag[COMPARE_GATE_FILE].text, *list = line->flag[COMPARE_GATE].text;
     if (path || list)
-        *gates = (struct gates){0}; /* in place of the default ones */
+        *gates = (struct gates){0}; /* the user's gates replace the default ones */
     int code = path ? gates_add_file(gates, path, error) : 0;
     for (const char *rule = list; rule && code == 0;) {
         char word[256];
@@ -87,7 +87,8 @@ static int add_gates(const struct command_line *line, struct gates *gates, struc
     return code;
 }
 
-/* Between strategies nearly every counter differs: two of them say how much time and memory. */
+/* Between strategies nearly every counter differs. With --by the default is one of time and one of
+ * memory. */
 static int choose_metrics(const struct command_line *line, struct compare_options *options,
                           struct error *error)
 {
@@ -121,7 +122,7 @@ static int read_options(const struct command_line *line, struct compare_options 
                          "--alpha is '%s', expected a number between 0 and 1 such as 0.05", alpha);
     options->force = line->flag[COMPARE_FORCE].number;
     options->keep_equal = line->flag[COMPARE_SHOW].number == COMPARE_SHOW_ALL;
-    /* Within a file another strategy is a regression of this one only if the user sets a gate. */
+    /* Within a file a strategy that is worse than another is a regression only if the user sets a gate. */
     if (!line->flag[COMPARE_BY].text)
         options->gates = gates_default(options->threshold);
     int code = add_gates(line, &options->gates, error);
@@ -140,7 +141,7 @@ static int check_files(const struct command_line *line, struct error *error)
     return 0;
 }
 
-/* All files or none: half a comparison would look like a whole one. */
+/* Loads all files or none: half a comparison would look like a whole one. */
 static int load_files(const struct command_line *line, json_t **roots, struct compare_file *files,
                       struct error *error)
 {

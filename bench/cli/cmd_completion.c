@@ -1,6 +1,6 @@
 /* Completion of command lines in a shell. A short script for each shell asks `gamut completion
- * words -- COMMAND BEFORE TYPED` what may be typed; the answers follow from the tables of commands
- * and flags and from what is built in, so nothing is listed twice. */
+ * words -- COMMAND BEFORE TYPED` which words may be typed. The answers come from the tables of
+ * commands and flags and from the built-in names, so nothing is listed twice. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "run/select/select.h"
 #include "run/select/suite.h"
 
-/* ---- what there is --------------------------------------------------------------------------- */
+/* ---- lists of names -------------------------------------------------------------------------- */
 
 /* Each function returns the i-th name of a list, NULL after the last. */
 
@@ -80,7 +80,7 @@ static const char *experiment_at(const struct catalogue *catalogue, size_t i)
     return i < count ? all[i]->name : NULL;
 }
 
-/* Devices are not looked for: a driver takes longer to start than a person waits for a word. */
+/* Names the APIs without looking for devices: a driver takes too long to start. */
 static const char *device_at(const struct catalogue *catalogue, size_t i)
 {
     size_t count;
@@ -98,7 +98,7 @@ static const char *metric_at(const struct catalogue *catalogue, size_t i)
 }
 
 static const struct {
-    const char *one; /* a flag's name; or an argument's or value's, in capitals */
+    const char *one; /* name of a flag; in capitals, of an argument or a value */
     bool has_all;    /* "all" stands for each of them */
     const char *(*name)(const struct catalogue *catalogue, size_t i);
 } lists[] = {
@@ -121,18 +121,19 @@ static int find_list(const char *name, size_t length)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* The first line of an answer: what the shell does with the words in the lines below it. */
+/* The first line of an answer. It says how the shell uses the words in the lines below it. */
 enum answer_kind { KIND_WORDS, KIND_LIST, KIND_FILE, KIND_FOLDER };
 static const char *const kind_names[] = {"words", "list", "file", "folder"};
 
 struct answer {
     enum answer_kind kind;
-    const char *typed; /* so far */
+    const char *typed; /* the word as far as it is typed */
     struct catalogue catalogue;
-    struct text lines; /* a word, a tab and its help each */
+    struct text lines; /* each line: a word, a tab and its help */
 };
 
-/* Offers a word, of so many bytes, that goes on from what is typed. The last part of a list counts. */
+/* Offers a word of `bytes` bytes if it begins with the typed text, of which the last part of a list
+ * counts. */
 static void offer(struct answer *a, const char *word, size_t bytes, const char *help)
 {
     const char *comma = a->kind == KIND_LIST ? strrchr(a->typed, ',') : NULL;
@@ -155,8 +156,8 @@ static void offer_list(struct answer *a, int list)
         offer(a, "all", 3, "");
 }
 
-/* What follows a flag: its choices; the list that it, or its value (METRIC:LIMIT), is called after;
- * a file or a folder. Nothing is known of numbers and of new names. */
+/* Offers the values of a flag: its choices, the names of the list with the name of the flag or its
+ * value (METRIC:LIMIT), files or folders. For numbers and new names it offers nothing. */
 static void answer_value(struct answer *a, const struct flag *flag)
 {
     static const char *const folders[] = {"DIR", "RESULTS"}, *const files[] = {"FILE", "RESULT",
@@ -183,8 +184,8 @@ static void answer_value(struct answer *a, const struct flag *flag)
             a->kind = KIND_FOLDER;
 }
 
-/* "[a|b]" are words, "WORKLOAD" is a list, other capitals (FILE, BASE, NEW) are files. The user
- * makes up "size=value", and "--by" is a flag. */
+/* Offers the arguments of a command. "[a | b]" are words, "WORKLOAD" is a list, other capitals (FILE,
+ * BASE, NEW) are files. The user makes up "size=value", and "--by" is a flag. */
 static void answer_argument(struct answer *a, const struct command *command)
 {
     for (const char *at = command->arguments; *at; at += strspn(at, "[]|. ")) {

@@ -56,7 +56,7 @@ static const struct flag flags[] = {
 struct session {
     const struct command_line *line;
     struct recording recording;
-    struct experiment_task task; /* the one that runs */
+    struct experiment_task task; /* the task that runs */
     uint64_t rows, failed;       /* counted over all tasks that ended */
     bool on_terminal, interrupted;
 };
@@ -76,7 +76,7 @@ static int make_task(const struct session *s, const char *spec, struct experimen
     return experiment_parse(spec, &task->experiment, &task->settings.options, error);
 }
 
-/* Finds mistakes before anything is measured. */
+/* Checks the arguments before anything is measured. */
 static int check_words(const struct session *s, struct error *error)
 {
     const struct experiment_settings settings = {.strategies =
@@ -110,7 +110,7 @@ static int check_words(const struct session *s, struct error *error)
 
 /* ---- one experiment on one device ------------------------------------------------------------ */
 
-/* One line that is written over on a terminal; elsewhere a line a round. */
+/* Prints progress: on a terminal one line that is overwritten, elsewhere a line per round. */
 static void working(void *context, const struct items_state *state, const char *row)
 {
     const struct session *s = context;

@@ -204,9 +204,9 @@ static int list_suites(struct text_grid *list, struct error *error)
 
 static int list_charts(struct text_grid *list, struct error *error)
 {
-    static const char *const of[] = {[CHART_OF_DEVICE] = "one a device",
-                                     [CHART_OF_STRATEGY] = "one a strategy",
-                                     [CHART_OF_WORKLOAD] = "one a workload"};
+    static const char *const of[] = {[CHART_OF_DEVICE] = "one per device",
+                                     [CHART_OF_STRATEGY] = "one per strategy",
+                                     [CHART_OF_WORKLOAD] = "one per workload"};
     const struct chart *chart;
     (void)error;
     for (size_t i = 0; (chart = chart_at(i)); i++) {

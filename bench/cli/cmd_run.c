@@ -283,8 +283,7 @@ static bool says_how_to_measure(const char *name)
     return !is_among(selecting, SELECTING, name) && !is_among(presenting, PRESENTING, name);
 }
 
-/* Puts into the options of the new result what was selected in the file's: the cases are the same.
- */
+/* Copies the options that select cases from the file to the new result: the cases are the same. */
 static void like_selection(const struct like *like, json_t *options)
 {
     for (size_t i = 0; i < SELECTING; i++) {
@@ -336,7 +335,7 @@ static int like_flags(const struct like *like, struct command_line *line, struct
     return 0;
 }
 
-/* The program files that the run was given, and nothing else, into the selection. */
+/* Puts the program files that the run was given, and nothing else, into the selection. */
 static int like_files(const struct like *like, struct catalogue *catalogue,
                       struct selection *selection, struct error *error)
 {
@@ -637,7 +636,7 @@ static bool take_missing(void *context, const char *path, const json_t *root)
     return has_all;
 }
 
-/* The atlases of the selected devices: those in `path`, or, where `path` is NULL, the newest of the
+/* Finds the atlases of the selected devices: those in `path` or, if `path` is NULL, the newest of the
  * same device and driver in the result files below `results`. Says on stderr which they are. The
  * caller owns *atlases, an array (empty: nothing can be predicted). ERR_IO or ERR_PARSE: `path` is
  * no result file; ERR_NOT_FOUND: there is no atlas of any of the devices in it. */
@@ -751,7 +750,7 @@ static int open_like(struct run *run, struct error *error)
         return code;
     const uint64_t rounds = flag[RUN_ROUNDS].number;
     code = like_flags(&run->like, run->line, error);
-    /* How many the file has says nothing of how many to add. */
+    /* The number of rounds in the file says nothing about how many to add. */
     if (flag[RUN_ADD].text)
         run->line->flag[RUN_ROUNDS].number = rounds;
     return code;
@@ -792,7 +791,7 @@ static int find_devices(struct run *run, struct error *error)
 {
     const struct flag_value *flag = run->line->flag;
     const char *selectors = flag[RUN_DEVICE].text;
-    /* The rate of copies is what times are compared with. The times of a smoke run are not used. */
+    /* Times are compared with the rate of copies, but those of a smoke run are not used. */
     const bool copy_rate = !run_flag_is_on(run->line, RUN_SMOKE) && !flag[RUN_ADD].text;
     int code = run->like.root ? like_devices(&run->like, flag[RUN_DEVICE].given ? selectors : NULL,
                                              copy_rate, &run->devices, &run->device_count, error)
@@ -823,7 +822,7 @@ static int find_atlases(struct run *run, struct error *error)
         return 0;
     int code = run_atlases(flag[RUN_ATLAS].text, flag[RUN_RESULTS].text, run->devices,
                            run->device_count, &run->options.atlases, error);
-    /* The exit code of what is not there is for devices. */
+    /* The exit code for ERR_NOT_FOUND says that a device is missing, not an atlas. */
     return code == ERR_NOT_FOUND ? ERR_USAGE : code;
 }
 
@@ -866,7 +865,7 @@ static int continue_result(struct run *run, struct error *error)
     return save_result(run, error);
 }
 
-/* Those that can't be repeated stand in the result too, with the reason. */
+/* Adds the cases that cannot be repeated to the result too, with the reason. */
 static void record_left_out(struct run *run)
 {
     json_t *one_case;
@@ -933,8 +932,8 @@ static void case_ended(void *context, const struct items_state *state,
     result_add_round(&run->result, round);
     if (round->status == CASE_ok)
         return;
-    /* A reason for skipping holds for many cases: it is printed once, the table names the cases. Of a
-     * log that is the same for every strategy only the first line is printed again. */
+    /* Many cases can be skipped for one reason: it is printed once, and the table names the cases. If
+     * a failure's log is the same for every strategy, only its first line is printed again. */
     const struct case_key *key = &round->key;
     const bool again = json_object_get(run->printed_reasons, round->reason) != NULL;
     if (again && round->status == CASE_skipped)
@@ -969,7 +968,7 @@ static int measure_all(struct run *run, struct error *error)
         like_tell_changes(&run->like, run->result.root);
     if (!code && !run->interrupted && run_flag_is_on(run->line, RUN_AA))
         run_noise_measured(&run->result);
-    /* Also after a failure of the run itself: what was measured stays. */
+    /* Also if the run itself failed: the cases measured so far stay. */
     result_finish(&run->result, run->interrupted ? RUN_INTERRUPTED
                                 : code           ? RUN_PARTIAL
                                                  : RUN_COMPLETE);
@@ -1032,7 +1031,7 @@ static int run_cases(struct run *run)
 static int run_command(const struct command_line *line)
 {
     /* Threads that spin while they wait cost a virtual machine milliseconds a launch (320 us on
-     * average on 2 virtual cores, 10 us asleep). The result file records the choice; who sets the
+     * average on 2 virtual cores, 10 us asleep). The result file records the choice; a user who sets the
      * variable keeps it. */
     setenv("OMP_WAIT_POLICY", "passive", 0);
     struct command_line mine = *line; /* --like sets flags in it */

@@ -112,7 +112,8 @@ static int recording_begin(struct recording *recording, const struct command_lin
 int recording_open(struct recording *recording, const struct command_line *line,
                    struct error *error)
 {
-    setenv("OMP_WAIT_POLICY", "passive", 0); /* as gamut run does: the same host device */
+    setenv("OMP_WAIT_POLICY", "passive",
+           0); /* as in gamut run, so that the host device is the same */
     int code = check_file(line, error);
     if (!code)
         code = devices_find(value_of(line, "device").text, false, &recording->devices,

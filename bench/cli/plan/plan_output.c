@@ -287,7 +287,7 @@ static json_t *copies_json(const struct dry_run *run)
     return json;
 }
 
-/* A ratio less 1; null where it says nothing. */
+/* A ratio less 1; null if it says nothing. */
 static json_t *excess(uint64_t bytes, uint64_t least)
 {
     return least ? tree_number((double)bytes / (double)least - 1) : json_null();
@@ -342,7 +342,7 @@ static json_t *row_json(const struct merge_report *report, const struct merge_re
     return json;
 }
 
-/* A number, or a list of them where there are several. */
+/* A number; an array if there are several. */
 static void put_scalar(json_t *scalars, const char *name, json_t *number)
 {
     json_t *before = json_object_get(scalars, name);

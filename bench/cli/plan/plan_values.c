@@ -9,7 +9,7 @@
 #include "run/select/inputs.h"
 #include "run/select/select.h"
 
-/* ---- what may be given ---------------------------------------------------------------------- */
+/* ---- the scalars ---------------------------------------------------------------------------- */
 
 struct scalars {
     const struct fun *fun;
@@ -98,7 +98,7 @@ static int read_value(const struct name *n, const char *text, union scalar *valu
     return 0;
 }
 
-/* Adds a value or replaces the one there is. */
+/* Adds a value, or replaces the present one. */
 static void put_value(struct named_value *list, size_t *count, const struct named_value *value)
 {
     size_t i = 0;
@@ -108,7 +108,7 @@ static void put_value(struct named_value *list, size_t *count, const struct name
     *count += i == *count;
 }
 
-/* "n=4", and of what is read from arrays also "c=3,1,0". */
+/* Reads "n=4"; a scalar that is read from an array may have several values, "c=3,1,0". */
 static int read_word(const struct scalars *s, const char *word, struct named_value *list,
                      size_t *count, struct arena *arena, struct error *error)
 {
@@ -136,7 +136,7 @@ static int read_word(const struct scalars *s, const char *word, struct named_val
     return code;
 }
 
-/* Sizes that no dataset and no word gives. What else may be missing shows when it is needed. */
+/* Checks that every parameter has a size. Other missing values are reported when they are needed. */
 static int check_missing(const struct entry *entry, const struct arguments *arguments,
                          struct error *error)
 {

@@ -26,7 +26,7 @@ struct reader {
     struct published_table *table;
     unsigned line;
     unsigned cell_count;         /* how many cells every line has */
-    unsigned cell[COLUMN_COUNT]; /* where a column is */
+    unsigned cell[COLUMN_COUNT]; /* index of each column's cell in a line */
     struct error *error;
 };
 
@@ -37,8 +37,7 @@ static int fail_line(const struct reader *r, int code)
     return code;
 }
 
-/* Cuts `text` at each `separator`; returns how many parts there are, which may be more than `most`.
- */
+/* Cuts `text` at each `separator`. Returns the number of parts, which may be more than `most`. */
 static unsigned split_cells(char *text, char separator, const char **parts, unsigned most)
 {
     unsigned count = 0;
@@ -138,14 +137,14 @@ void published_free(struct published_table *table)
     *table = (struct published_table){0};
 }
 
-/* ---- what ours need ------------------------------------------------------------------------- */
+/* ---- our programs --------------------------------------------------------------------------- */
 
 static const char *const sets[] = {"inplace", "coalesce+reuse", "none", "plan", "best"};
 enum { SET_COUNT = sizeof sets / sizeof *sets };
 
 static const struct {
     const char *set;
-    size_t run; /* the member of a report's row */
+    size_t run; /* offset of the dry run in a report's row */
 } ours[OURS_COUNT] = {
 #define X(name, column, title, set, policy) {set, offsetof(struct merge_report_row, policy)},
     OURS_LIST(X)
@@ -217,7 +216,7 @@ int published_count(struct published_table *table, int64_t time_limit_ns, struct
     return code;
 }
 
-/* The fewest bytes of a row, reached or derived as a bound. */
+/* The least published number of a row: a peak or a bound. */
 static uint64_t least_of(const struct published_row *row)
 {
     uint64_t least = 0;
@@ -261,7 +260,7 @@ static const char *const verdict_keys[] = {VERDICT_LIST(NUMBER)};
 
 /* ---- for people ----------------------------------------------------------------------------- */
 
-/* "3,210,820"; "-" for what is not known. */
+/* "3,210,820"; "-" if it is not known. */
 static char *grouped(char out[32], uint64_t bytes)
 {
     char digits[24];
@@ -311,7 +310,7 @@ static void print_table(const struct published_table *table)
     terminal_page_open(&page, stdout);
     grid.indent = 2;
     grid.complete = "--format csv has all";
-    /* The published peaks and the verdicts stay: they are what the table is for. */
+    /* The published peaks and the verdicts are never dropped: the table is about them. */
     for (size_t c = grid.column_count - VERDICTS - 1; c > 5; c--)
         grid.column[c].drop = (unsigned)(grid.column_count - c);
     for (size_t i = 0; i < table->count; i++)
@@ -354,7 +353,7 @@ static json_t *row_json(const struct published_row *row)
     return json;
 }
 
-/* The keys of a row are the columns. */
+/* Prints the rows, JSON objects whose keys become the columns. */
 static void print_csv(const json_t *rows)
 {
     struct text_grid grid = {0};
