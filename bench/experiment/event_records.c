@@ -131,7 +131,8 @@ struct driver {
     pthread_cond_t empty;
 };
 _Static_assert(sizeof(struct event) <= STORM_RECORD_BYTES, "an event has room in its record");
-_Static_assert(sizeof(struct node) == STORM_NODE_BYTES, "a node is what the header says");
+_Static_assert(sizeof(struct node) == STORM_NODE_BYTES,
+               "a node has the size that the header gives");
 _Static_assert(sizeof(struct queue) + 8 <= STORM_QUEUE_BYTES, "a queue has room in its record");
 _Static_assert(sizeof(struct driver) + 8 <= STORM_DRIVER_BYTES, "so has the driver's part");
 

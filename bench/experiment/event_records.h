@@ -4,9 +4,9 @@
  *   An event is created with a command, and with one wait-list node for each of the events that it
  *   depends on: those created last before it. It completes after all events before it. Then its
  *   command and its wait list are freed. The event itself is freed when its last holder releases
- *   it. Its queue holds it until it is complete. An event that waits for it holds it until that event
- *   is complete. Its creator holds it until it has created as many more events as an event depends
- *   on. A fixed number of events are under way.
+ *   it. Its queue holds it until it is complete. An event that waits for it holds it until that
+ *   event is complete. Its creator holds it until it has created as many more events as an event
+ *   depends on. A fixed number of events are under way.
  *
  *   In a storm of queues a queue is created, given a number of events, and released by its creator.
  *   It has a lock, a list of the events on it, and a part that is the driver's. Each event on it
@@ -23,7 +23,7 @@
 
 #include "base/error.h"
 
-/* Where records come from. A slab never gives memory back to the host, and hands out first what was
+/* The source of records. A slab never gives memory back to the host, and hands out first what was
  * given back last, as the pools of PoCL's documentation do. */
 enum record_source {
     RECORDS_FIXED,  /* made beforehand, used in turns: the storm's own cost, without allocation */

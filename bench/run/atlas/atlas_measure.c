@@ -299,7 +299,7 @@ enum {
     MOST_IDLE_NS = 20000000, /* a call that takes longer is not probed: so would the kernel */
 };
 
-/* Where the spinning kernel runs: nowhere, or in the queue of the call, or in another one. */
+/* The queue that the spinning kernel runs on: none, the call's, or another one. */
 enum condition { IDLE, OWN_QUEUE, OTHER_QUEUE };
 
 static void put_obstacle(struct bench *b, enum condition condition, uint64_t spin_ns)

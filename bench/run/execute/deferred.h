@@ -91,9 +91,8 @@ struct deferred_ops {
 /* The head of an implementation's own struct. */
 struct deferred {
     const struct deferred_ops *ops;
-    struct linear_size
-        *linear;           /* by number of a scalar's name; the executor copies and sets them */
-    struct heap_view heap; /* set by begin */
+    struct linear_size *linear; /* by name number of a scalar; the executor sets them too */
+    struct heap_view heap;      /* set by begin */
 };
 
 #endif

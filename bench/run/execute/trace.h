@@ -62,9 +62,8 @@ struct trace {
     size_t event_count, event_capacity; /* events beyond the capacity are only counted */
     struct trace_event *events;
     size_t use_count, use_capacity;
-    unsigned *uses; /* numbers of blocks */
-    uint64_t
-        *memory_of; /* memory of each block, or 0; still set while the listener gets its free */
+    unsigned *uses;      /* numbers of blocks */
+    uint64_t *memory_of; /* memory of a block, or 0; still set when its free is reported */
     unsigned block_capacity;
     size_t run_begin, run_end; /* the events of TRACE_RUN, which are timed */
     enum trace_part part;
@@ -106,8 +105,9 @@ void trace_transfer(struct trace *trace, enum trace_kind kind, uint64_t to, uint
 /* Called after the event that used or filled the bytes; see trace_listener. */
 void trace_array(struct trace *trace, unsigned block, const char *name, uint64_t first,
                  uint64_t bytes, bool fresh);
-/* The timed part TRACE_RUN begins, or ends, here. */
+/* The timed part TRACE_RUN begins here. */
 void trace_begin_run(struct trace *trace);
+/* It ends here. */
 void trace_end_run(struct trace *trace);
 
 /* Is there a trace, and does it have a listener? */

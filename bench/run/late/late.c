@@ -29,7 +29,7 @@
 _Static_assert((int)KERNEL_SLOT_INDEX == SLOT_INDEX && (int)KERNEL_SLOT_STRIDE == SLOT_STRIDE &&
                    (int)KERNEL_SLOT_WORDS == SLOT_WORDS &&
                    (int)KERNEL_HEAP_FAILURES == DEVICE_HEAP_FAILURES && HEAP_STATUS == 0,
-               "what kernels know of a heap is what its layout says");
+               "kernels find blocks by the layout of the heap");
 
 enum {
     /* The buffer: a word for the status of the heap, then a place of 8 bytes for each value. When
@@ -71,8 +71,7 @@ struct late {
     struct arena room;
 
     uint64_t buffer;
-    unsigned
-        copy_kernels[sizeof(union scalar) + 1]; /* numbers of kernels, by bytes of an element */
+    unsigned copy_kernels[sizeof(union scalar) + 1]; /* kernel numbers, by element size */
     /* Serials of values: [known_first, first) are known, [first, next) are captured and unknown.
      * Older ones have been put where they belong. */
     uint64_t known_first, first, next;

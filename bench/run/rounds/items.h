@@ -23,9 +23,8 @@
 struct items_options {
     size_t count;
     unsigned rounds;
-    unsigned
-        first_round;     /* number of the first round; the order is shuffled from seed and number */
-    uint64_t timeout_ns; /* limit for one item in one round, from its start to its record */
+    unsigned first_round; /* its number; seed and number give the order of a round */
+    uint64_t timeout_ns;  /* limit for one item in one round, from its start to its record */
     uint64_t seed;
 };
 
