@@ -192,7 +192,7 @@ const struct command command_compare = {
     .notes = "A gate is METRIC:LIMIT, such as wall_ns:2%, peak_reserved_bytes:4KiB,\n"
              "'copy_*:0' or exact:0 (all exact counters); none removes the gates before it.\n"
              "Without --gate and --gate-file, wall_ns has the threshold as its limit, and\n"
-             "every exact counter that is better lower has 0.\n"
+             "every exact counter of which less is better has 0.\n"
              "\n"
              "A time is slower or faster if its p, adjusted over all gated times (Holm), is\n"
              "at most alpha and its estimate is beyond the limit. It is the same if its\n"

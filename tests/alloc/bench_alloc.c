@@ -1,9 +1,9 @@
-/* What an alloc/free pair costs on the host, by strategy and number of live blocks.
+/* The cost of an alloc/free pair on the host, by strategy and number of live blocks.
  *
  * Each step frees a random live block and asks for the same size at the same allocation site again,
- * so pool, tagged and bufalloc answer from what they hold. The driver is a counter: what raw shows
- * is the cost of the wrapper and of the source's own clock. `held` blocks were freed before the
- * loop and stay free during it, where the strategy keeps them: their sizes are nobody else's.
+ * so pool, tagged and bufalloc answer from what they hold. The driver is a counter, so raw shows
+ * the cost of the wrapper and of the source's own clock. `held` blocks were freed before the
+ * loop and stay free during it, where the strategy keeps them: no other block has their sizes.
  */
 #include <stdio.h>
 #include <stdlib.h>

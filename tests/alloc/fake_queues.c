@@ -81,8 +81,8 @@ static bool is_used(const struct fake_queues *fake, const struct fake_range *r)
     return false;
 }
 
-/* The driver has seen the end of all commands on the range: whoever gets it next comes after them.
- */
+/* Removes a range. `in_order`: the driver has seen the end of all commands on it, so that the next
+ * use comes after them. */
 static void remove_range(struct fake_queues *fake, size_t at, bool in_order)
 {
     const struct fake_range *r = &fake->ranges[at];
@@ -303,7 +303,7 @@ static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct er
     return 0;
 }
 
-/* A chunk has a handle like a memory, whose addresses nobody is told. */
+/* A chunk is a range with a handle, but without addresses that are given out. */
 static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct error *error)
 {
     struct fake_queues *fake = context;

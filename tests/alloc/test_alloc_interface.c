@@ -373,7 +373,7 @@ static void test_check_sees_damage(void **state)
     }
 }
 
-/* The books of a pool are the driver's: it has to hold at least what is live. */
+/* A driver's pool must report that it holds at least the live bytes. */
 static void test_check_sees_a_pool_that_lost_memory(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What each strategy decides, as short scripts beside the driver calls that must come of them.
+/* The decisions of each strategy: short scripts, each with the driver calls that it must cause.
  *
  *   a=A:100          ask for 100 bytes at allocation site A and call the block a
  *   a=A:100/103@64#2 ... it must have 103 bytes, offset 64, and lie in the 2nd memory of the driver

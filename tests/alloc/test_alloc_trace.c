@@ -1,6 +1,6 @@
-/* Long random traces through every strategy, beside an oracle that knows only which bytes are
- * taken, and through `tagged` beside the free list as it was published: walk all slots, take the
- * first. */
+/* Long random traces through every strategy, compared with an oracle that knows only which bytes are
+ * taken, and through `tagged`, compared with the free list as it was published: walk all slots, take
+ * the first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

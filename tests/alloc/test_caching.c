@@ -1,5 +1,5 @@
-/* caching beside its policy, followed the slow way: the same blocks in the same places, and the
- * same calls of the driver in the same order. */
+/* Compares `caching` with a slow implementation of its policy: the same blocks in the same places,
+ * and the same driver calls in the same order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Segregated fit beside its rule, followed the slow way: all free pieces in one array, looked at
- * one by one. */
+/* Compares segregated fit with a slow implementation of its rule: all free pieces are in one array
+ * and are looked at one by one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

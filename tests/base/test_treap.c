@@ -1,4 +1,4 @@
-/* The ordered set, beside an array that is searched from end to end. */
+/* Compares the ordered set with an array that is searched from end to end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -153,7 +153,7 @@ static void too_large_is_out_of_memory(void **state)
     on_each_device(check_too_large);
 }
 
-/* The kernel would promise more, and end whoever then uses it. */
+/* The operating system would promise more, and kill the process that uses it. */
 static void the_host_promises_no_more_than_it_has(void **state)
 {
     (void)state;

@@ -148,7 +148,7 @@ static void launch_points(struct subject *s, struct device_program *p, uint64_t 
     ok(s, s->ops->launch(s->device, p, POINTS, l, 6, kinds, values, &s->error));
 }
 
-/* Every point once, and nothing beside them. */
+/* Every point is written once, and nothing else. */
 static void expect_points(struct subject *s, uint64_t out, uint64_t out_ints, int64_t at,
                           const struct launch *l, int scale)
 {

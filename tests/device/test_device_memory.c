@@ -147,7 +147,7 @@ static uint64_t open_pool(struct subject *s, uint64_t threshold_bytes, uint64_t 
     return pool;
 }
 
-/* Whether the pool keeps what was freed when somebody waits. */
+/* Checks whether the pool keeps freed memory when the host waits. */
 static void check_threshold(struct subject *s, uint64_t threshold_bytes)
 {
     const uint64_t bytes = 64 << 20;

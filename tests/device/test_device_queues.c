@@ -18,7 +18,7 @@ static void all_bytes_are(struct subject *s, uint64_t memory, uint8_t byte)
     free(got);
 }
 
-/* Each queue fills a memory of its own; whoever waits for a queue sees what it did. */
+/* Each queue fills a memory of its own; after a wait for a queue the host sees the result. */
 static void check_queues(struct subject *s)
 {
     enum { QUEUES = 4 };

@@ -211,8 +211,8 @@ static void the_rest_of_the_round_is_skipped(void **state)
     {
         const char *status = tree_get_text(c, "status");
         if (strcmp(tree_get_text(json_object_get(c, "key"), "workload"), "srad") == 0) {
-            /* Each case loses the device at most once; who is never run until the end is left out
-             * by the losses of others. */
+            /* Each case loses the device at most once; a case that never ran to its end was
+             * left out by the losses of others. */
             assert_true(rounds_with(c, "error") <= 1 && rounds_with(c, "ok") == 0);
             if (rounds_with(c, "error")) {
                 assert_string_equal(status, "error");

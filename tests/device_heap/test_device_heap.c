@@ -72,7 +72,7 @@ static void exact_fit(void **state)
     each_kind(check_exact);
 }
 
-/* Four free blocks of 8, 16, 30 and 60 words and the rest of the arena: who is cut for 12? */
+/* Four free blocks of 8, 16, 30 and 60 words and the rest of the arena: which one is cut for 12? */
 static void placement(void **state)
 {
     (void)state;
@@ -340,7 +340,7 @@ static uint32_t broken(const struct heap_oracle *o, uint32_t report[REPORT_WORDS
     return sum;
 }
 
-/* A kernel wrote one word too many: what is freed beside it is refused, never believed. */
+/* A kernel wrote one word too many: the free of a block next to it is refused. */
 static void clobber(enum device_heap_policy policy, enum device_heap_padding padding,
                     bool free_neighbours)
 {

@@ -231,7 +231,7 @@ static void only_gpus_that_gamut_can_use_are_kept(void **state)
     assert_int_equal(facts.gpu_count, 1);
     assert_int_equal(gpus[0].index, 1);
     assert_int_equal(gpus[1].index, 0);
-    /* Without CUDA nobody knows which is which. */
+    /* Without CUDA it is unknown which is which. */
     facts.gpu_count = 2;
     facts.device_count = 1;
     doctor_keep_usable_gpus(&facts);

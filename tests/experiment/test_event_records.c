@@ -1,5 +1,5 @@
 /* Storms of event records: the same events complete in the same order wherever records come from,
- * whoever completes them, and whatever queues they are on. */
+ * whichever thread completes them, and whichever queues they are on. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

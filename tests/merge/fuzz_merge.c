@@ -63,7 +63,7 @@ static int merge_as(const struct fun *fun, const char *spec, unsigned unchecked,
     return code ? code : merge_run(fun, set, &options, merged, error);
 }
 
-/* The executor keeps books of blocks that the shadow machine does without. It may stop where only a
+/* The executor tracks blocks, which the shadow machine does not. It may stop where only a
  * device knows how a loop goes on. */
 static int run_dry(const struct fun *fun, const struct arguments *arguments, struct error *error)
 {

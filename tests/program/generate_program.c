@@ -52,7 +52,7 @@ void make_statements(struct maker *g, int count)
     unsigned total = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         total += kinds[i].weight;
-    /* Room for what a statement brings beside its own array. */
+    /* Leaves room for the names that a statement brings in addition to its own array. */
     while (count-- > 0 && g->budget-- > 0 && g->array_count + 16 < MAKER_ARRAYS &&
            g->scalar_count + 4 < MAKER_SCALARS && g->family_count + 64 < MAKER_FAMILIES) {
         unsigned choice = below(g, total), i = 0;

@@ -1,9 +1,9 @@
-/* Kernel launches: the threads one after the other, and who used which byte. */
+/* Kernel launches: runs the threads one after the other, and records which thread used which byte. */
 #include <string.h>
 
 #include "tests/program/shadow_machine.h"
 
-/* What a thread's reads and writes need to know. */
+/* The state of a launch that a thread's reads and writes use. */
 struct launch {
     struct machine *m;
     const struct kernel *kernel;
@@ -31,9 +31,9 @@ static void race(struct machine *m, const struct touch *t, int array, const stru
         t->by_arrays ? ", also by way of " : "", t->by_arrays ? m->fun->names[t->array].text : "");
 }
 
-/* Whoever comes second finds the race, so that the order of the threads does not matter. One reader
- * is enough to remember: a thread is run once, and in a phase an item, so whoever reads first does
- * not come back to write, but in a later phase, where the reader is a later one too. */
+/* The second of two threads finds the race, so the order of the threads does not matter. It is enough
+ * to remember one reader: a thread runs once, and an item once in a phase. A thread that read first
+ * can write only in a later phase, in which the remembered reader is a later one too. */
 static void touch_byte(struct machine *m, struct touch *t, int array, const struct user *user,
                        bool write, int64_t byte)
 {
@@ -188,7 +188,7 @@ static int bind_locals(struct machine *m, const struct kernel *k)
             a->count *= a->shape[d];
         }
         TRY(shadow_alloc(m, k->locals[i], a->count * (int64_t)element_bytes(n->element), k->at));
-        m->out->alloc_count--; /* nobody allocates it */
+        m->out->alloc_count--; /* a local array is no allocation */
         m->out->alloc_bytes -= (uint64_t)m->blocks[m->block_count - 1].size;
         a->block = m->block_of[k->locals[i]];
         a->ids = shadow_ids(m, a->count);

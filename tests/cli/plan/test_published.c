@@ -1,4 +1,4 @@
-/* Published peaks beside those of our programs, by dry runs: no device is used. */
+/* Compares published peaks with those of our programs, by dry runs: no device is used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
