@@ -8,8 +8,8 @@
 
 enum { BITS = 30 };
 
-/* Of an array's largest value. Products and sums of some thousand of them are rounded to 6e-8; in
- * the sums such errors have either sign. 3e-7 were measured. */
+/* Relative to an array's largest value. Products and sums of some thousand values are rounded to
+ * 6e-8; in the sums such errors have either sign. Measured: 3e-7. */
 static const double TOLERANCE = 3e-6;
 
 /* Bit b of the direction number is the highest one set, so any lower ones make a sequence that
@@ -130,7 +130,7 @@ static void learn(struct network *n)
 
 /* ---- comparison ---------------------------------------------------------------------------- */
 
-/* Compares with a tolerance relative to `size`, what the array's values are at most. */
+/* Compares with a tolerance relative to `size`, the largest value that the array can have. */
 static int compare(const char *name, const struct host_array *got, const double *expected,
                    size_t count, double *worst, struct error *error)
 {

@@ -8,8 +8,8 @@
 
 #include "workload.h"
 
-/* Exactness needs products and sums rounded one by one; gcc does so for -std=c11, clang must be
- * told. */
+/* Exactness needs products and sums rounded one by one. gcc does so for -std=c11; clang needs this
+ * pragma. */
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -42,7 +42,7 @@ static struct discs make_discs(struct size size, uint64_t seed)
     return (struct discs){size, 1 + 3 * size.h * size.w / (2 * radius * radius), radius, seed};
 }
 
-/* Adds to a row of grey levels what the i-th disc has in it. */
+/* Adds the part of the i-th disc in a row to the row's grey levels. */
 static void add_disc(const struct discs *discs, int64_t i, int64_t row, int32_t *line)
 {
     struct random random = {random_split(discs->seed, (uint64_t)i)};
@@ -184,8 +184,8 @@ static void thin(struct size size, float low, float high, const float *magnitude
         }
 }
 
-/* Makes strong every weak pixel that strong ones reach. `stack` has room for every pixel: each is
- * pushed once at most, when it becomes strong or as one that was. */
+/* Makes every weak pixel strong that strong ones reach. `stack` has room for every pixel: each is
+ * pushed at most once, at the start if it is strong, else when it becomes strong. */
 static void flood(struct size size, uint8_t *marks, int64_t *stack)
 {
     int64_t depth = 0;

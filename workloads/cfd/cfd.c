@@ -1,8 +1,8 @@
 /* A mesh, and the flow on it again in double precision.
  *
- * The program lets every cell gather what its four faces bring. The reference goes over the faces:
- * what leaves one cell enters the other. The two agree only if every face has the same normal, in
- * opposite directions, on both sides, which the mesh sees to.
+ * The program lets every cell gather the fluxes of its four faces. The reference goes over the
+ * faces: a flux that leaves one cell enters the other. The two agree only if every face has the
+ * same normal, in opposite directions, on both sides; the mesh has that property.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static const double TOLERANCE = 1e-5;
 
 /* ---- input --------------------------------------------------------------------------------- */
 
-/* Cells are numbered in windows of so many, shuffled within: neighbours are near in memory, as a
- * good numbering has them, but not next to each other. */
+/* Cells are numbered in windows of this size, shuffled within: neighbours are near in memory, as in
+ * a good numbering, but not next to each other. */
 enum { WINDOW = 256 };
 
 /* A sheet of nearly square cells, row after row; the last row may be short. */
@@ -41,8 +41,8 @@ static void number_cells(const struct mesh *mesh, int32_t *number)
     }
 }
 
-/* Faces 0 to 3 look east, west, north and south. What lies there: a place, or WALL below the sheet
- * and FREE_STREAM at its other sides. */
+/* Faces 0 to 3 look east, west, north and south. Returns the neighbour's place there, or WALL below
+ * the sheet and FREE_STREAM at its other sides. */
 static int64_t beyond(const struct mesh *mesh, int64_t place, int face)
 {
     int64_t column = place % mesh->width;

@@ -1,7 +1,7 @@
 /* Inputs and reference of crypt.mem.
  *
  * The reference multiplies modulo 65537 by dividing, with 0 spelled out as 65536, and goes through
- * the rounds in the order of the cipher's description. Decrypting has to give the text again.
+ * the rounds in the order of the cipher's description. Decryption must give the text again.
  */
 #include <stdbool.h>
 #include <string.h>

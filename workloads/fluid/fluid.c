@@ -1,8 +1,9 @@
 /* Inputs and reference of fluid.mem.
  *
  * The reference is the same scheme in double, with one function for each of Stam's steps: cells
- * between the walls first, then the walls. Inputs are sums of a few long waves, as the place that
- * smoke comes from, some 1e-7 of the side off in single precision, must not decide what comes.
+ * between the walls first, then the walls. Inputs are sums of a few long waves: the place that
+ * smoke comes from is off by some 1e-7 of the side in single precision, which must not change the
+ * smoke much.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,10 +21,10 @@ enum { WAVES = 3, FIELDS = 3 };
 
 static const double pi = 3.14159265358979323846;
 
-/* Relative to the largest value of a field. Where flow comes from is a number of up to `side`, in
- * single precision off by up to 6e-8 of it and through two multiplications, and beside a wall
- * velocity turns round within one cell. Measured: 7e-7 on 18 cells a side, 1.3e-5 on 1026, 5.4e-5
- * on 4098. */
+/* Relative to the largest value of a field. The place that flow comes from is a number of up to
+ * `side`, off in single precision by up to 6e-8 of it in each of two multiplications, and next to a
+ * wall velocity turns round within one cell. Measured: 7e-7 on 18 cells a side, 1.3e-5 on 1026,
+ * 5.4e-5 on 4098. */
 static double tolerance(int64_t side)
 {
     return 2e-5 + 1e-7 * (double)side;
@@ -112,7 +113,7 @@ static void set_walls(int64_t side, double *x, enum wall wall)
     x[last * side + last] = (x[last * side + last - 1] + x[(last - 1) * side + last]) / 2;
 }
 
-/* Solves diagonal * x - a * (the sum of x's neighbours) = b as far as so many Jacobi steps do.
+/* Takes f->solver_steps Jacobi steps towards diagonal * x - a * (the sum of x's neighbours) = b.
  * Returns the one of x and y that holds the result. */
 static double *solve(const struct fluid *f, const double *b, double a, double diagonal,
                      enum wall wall, double *x, double *y)
@@ -163,7 +164,7 @@ static void project(struct fluid *f)
     set_walls(side, v, MIRROR_COLUMNS);
 }
 
-/* Where the flow at (i, j) came from. */
+/* The value of field x at a place, interpolated from the four cells around it. */
 static double carried(const struct fluid *f, const double *x, double row, double column)
 {
     double end = (double)f->side - 1.5;

@@ -1,15 +1,19 @@
 /* The halo's inputs and its reference.
  *
- * A cell is F(row) + G(column), F being random and G as good as that. A step is linear, so it turns
- * such a sum into another one, F' + G' with F'(r) = 8 F(r) + F(r - 1) + F(r + 1)      G'(c) = 6
- * G(c) + 3 G(c - 1) + G(c + 1) where what lies outside is the border itself. Two lines of numbers
- * are the reference of any grid, and every row and column of it is different.
+ * A cell is F(row) + G(column), with F random and G a hash. A step is linear, so it turns such a
+ * sum into another one, F' + G', with
+ *
+ *   F'(r) = 8 F(r) + F(r - 1) + F(r + 1)
+ *   G'(c) = 6 G(c) + 3 G(c - 1) + G(c + 1)
+ *
+ * where a cell outside has the value at the border. So two lines of numbers are the reference of
+ * any grid, and all its rows and columns differ.
  */
 #include <stdlib.h>
 
 #include "workload.h"
 
-/* Each half has a seed of its own, so what both have in common can't come from it. */
+/* Each half has a seed of its own, so values that both halves share must not depend on it. */
 static uint32_t column_at(int64_t c)
 {
     return (uint32_t)random_mix((uint64_t)c);
@@ -29,7 +33,7 @@ static int fill(const struct arguments *arguments, const char *name, struct host
     return 0;
 }
 
-/* So many steps of a line: own * here + before * the one before + after * the one after. */
+/* Takes `steps` steps of a line: own * here + before * the one before + after * the one after. */
 static void step(uint32_t *line, int64_t count, int64_t steps, uint32_t own, uint32_t before,
                  uint32_t after)
 {

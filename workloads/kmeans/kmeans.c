@@ -15,8 +15,8 @@
 /* The program adds up to n / k single precision values for a coordinate in parts; a point more or
  * less in a cluster moves its mean by more than this in all but the largest. */
 static const double CENTRE_TOLERANCE = 2e-5;
-/* Single precision may find either of two centres nearest whose squared distances are this alike.
- */
+/* Two centres whose squared distances differ by no more than this part: single precision may find
+ * either of them nearest. */
 static const double TIE_TOLERANCE = 1e-4;
 
 /* Several blobs a cluster, so that centres wander for some rounds before they settle. */
@@ -89,7 +89,7 @@ static int32_t nearest(const struct clustering *c, int64_t point)
     return best;
 }
 
-/* Gives every point to its nearest centre; how many changed sides. */
+/* Gives every point to its nearest centre; returns how many points changed theirs. */
 static int64_t search(struct clustering *c)
 {
     int64_t moved = 0;

@@ -1,7 +1,7 @@
 /* Reference prices: one option's grid in double precision, its systems eliminated from the other
  * end.
  *
- * The equation is linear in what it starts from, and apart from that the same for all options. So
+ * The equation is linear in its initial values, and otherwise the same for all options. So
  * the weighted sum of all their prices is the solution that starts from the weighted sum of their
  * payoffs: one more grid checks every element of every option. The first, the middle and the last
  * option are also solved by themselves.
@@ -56,7 +56,7 @@ static double payoff(const struct market *m, int64_t option, int64_t i)
     return fmax(m->x0 + (double)i * m->dx - 0.001 * (double)option, 0);
 }
 
-/* The generator at one point of a line: what multiplies the value before, here and after. */
+/* The generator at one point of a line: the factors of the value before, here and after. */
 struct row {
     double before, here, after;
 };
@@ -142,7 +142,7 @@ static void step_back(const struct market *m, double time, struct grid *g)
     }
 }
 
-/* g->v: from what is to be had at the end to the price today. */
+/* Takes g->v from the payoff at the end to the price today. */
 static void solve_back(const struct market *m, struct grid *g)
 {
     for (int64_t s = m->steps; s-- > 0;)
@@ -177,7 +177,7 @@ static int check_option(const struct market *m, int64_t option, const float *pri
     return code;
 }
 
-/* 1/2 to 1, of either sign. */
+/* Values from 1/2 to 1, of either sign. */
 static double weight(int64_t option)
 {
     uint64_t bits = random_split(17, (uint64_t)option);

@@ -15,9 +15,9 @@
 
 enum { VECTORS = 3 };
 
-/* Of a row's length. An element of the factors is off by a few roundings of 6e-8 for each block it
- * went through, and a row adds n of them, of either sign: 4e-7 were measured at n = 512 and 1e-6 at
- * n = 4096. */
+/* Relative to a row's length. An element of the factors is off by a few roundings of 6e-8 for each
+ * block it went through, and a row adds n of them, of either sign. Measured: 4e-7 at n = 512, 1e-6
+ * at n = 4096. */
 static const double TOLERANCE = 5e-6;
 
 /* Off the diagonal, elements are so small that a row of them is about as long as one of unit size;
@@ -44,7 +44,7 @@ struct vectors {
     double *x, *ux;
 };
 
-/* Half to one and a half, either sign: no element is lost. */
+/* Values from 1/2 to 3/2, of either sign, so that no element is lost. */
 static void draw(double *x, int64_t n, uint64_t stream)
 {
     struct random random = {random_split(0, stream)};

@@ -1,6 +1,6 @@
-/* Cells and a reference in double precision, variable by variable. Cells repeat, so that not all
- * of many have to be computed; the period is a prime, so that no cell is taken for another by a
- * program that mixes up lanes. */
+/* Cells and a reference in double precision, variable by variable. Cells repeat, so that the
+ * reference computes only some of many; the period is a prime, so that a program that mixes up
+ * lanes gives other results. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static void step(struct cell *c, double length)
     }
 }
 
-/* The cells that may differ; what they end as goes to `final`, [cells][vars]. */
+/* Computes the cells that may differ; `final`, [cells][vars], receives their last states. */
 static int simulate(const struct arguments *arguments, int64_t distinct, double *final,
                     struct error *error)
 {

@@ -18,9 +18,9 @@
 
 enum { MASSIVE = 2048, AXES = 3, QUANTITIES = 3 };
 
-/* Of the sum of the terms' sizes. Up to MASSIVE terms added in single precision, one after the
- * other, are off by some 1e-6 of it (measured: 1.4e-6); a body left out is 5e-4 of it in the mean.
- */
+/* Relative to the sum of the terms' sizes. The sum of up to MASSIVE terms in single precision,
+ * added one by one, is off by some 1e-6 of it (measured: 1.4e-6); a missing body by 5e-4 on
+ * average. */
 static const double TOLERANCE = 1e-5;
 
 static const char *const parameters[QUANTITIES][AXES] = {
@@ -28,7 +28,7 @@ static const char *const parameters[QUANTITIES][AXES] = {
 
 /* ---- inputs -------------------------------------------------------------------------------- */
 
-/* Masses add up to about 1; only every so many-th body has one, the last among them. */
+/* Masses add up to about 1; only every `every`-th body has one, the last among them. */
 static void fill_mass(struct host_array *mass, struct random *random)
 {
     int64_t n = mass->shape[0], every = (n + MASSIVE - 1) / MASSIVE;

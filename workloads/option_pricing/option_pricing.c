@@ -282,7 +282,7 @@ static double path_value(const struct model *m, const double *motion)
 
 enum { CHUNK_PATHS = 2048 };
 
-/* The sum of what CHUNK_PATHS paths from `first` on pay. `normal` and `motion` hold a value,
+/* The sum of the payoffs of CHUNK_PATHS paths from `first` on. `normal` and `motion` hold a value,
  * `point` the bits of a coordinate, for each dimension. */
 static double chunk_sum(const struct model *m, int64_t first, double *normal, double *motion,
                         uint32_t *point)

@@ -8,7 +8,7 @@ struct congruence {
     uint32_t factor, summand;
 };
 
-/* `second` after `first`. */
+/* The congruence that applies `first`, then `second`. */
 static struct congruence after(struct congruence first, struct congruence second)
 {
     return (struct congruence){first.factor * second.factor,

@@ -7,8 +7,8 @@
 
 enum { DIGIT_BITS = 16, DIGITS = 1 << DIGIT_BITS };
 
-/* Uniform over all 32 bits, so that every pass moves keys, and every eighth one a repetition of the
- * key before it, so that equal ones occur at every size. */
+/* Uniform over all 32 bits, so that every pass moves keys, and every eighth key repeats the one
+ * before it, so that equal keys occur at every size. */
 static int fill(const struct arguments *arguments, const char *name, struct host_array *array,
                 uint64_t seed, struct error *error)
 {
