@@ -12,7 +12,7 @@ static bool is_name(const struct ctext *t, int token, const char *name)
     return t->tokens[token].kind == CTEXT_WORD && ctext_is(t, token, name);
 }
 
-/* Is the name another one somewhere in the text, or given another value? */
+/* Does the text declare the name again, or give it another value? */
 static bool is_modified(const struct ctext *t, int word)
 {
     for (int i = 0; i < t->token_count; i++)
@@ -111,8 +111,8 @@ static const struct ctext_statement *statement_of(const struct ctext *t, int tok
                                                                          : NULL;
 }
 
-/* Does the statement assign once, and use only elements, functions and what the kernel is given?
- * A function could put something where a pointer among other names leads. */
+/* Does the statement assign once, and use only elements, functions and the kernel's own names? A
+ * function could write through a pointer among other names. */
 static bool is_pure(const struct kernel_access *ka, const struct ctext *t,
                     const struct ctext_statement *s)
 {
@@ -216,7 +216,7 @@ static bool refuse(struct check *c, int killed, const struct access_fact *about)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Surely of the same value, in the same thread and the same iterations. */
+/* Have both surely the same value, in the same thread and the same iterations? */
 static bool same_index(const struct access_index *a, const struct access_index *b)
 {
     return a->kind != ACCESS_ANY && a->kind == b->kind && a->number == b->number &&
@@ -231,7 +231,7 @@ static bool same_indices(const struct access_fact *a, const struct access_fact *
     return same;
 }
 
-/* Surely different elements of arrays in the same place, in all threads and iterations. */
+/* Are these surely different elements of arrays in one place, in all threads and iterations? */
 static bool disjoint(const struct access_fact *a, const struct access_fact *b)
 {
     for (unsigned d = 0; d < a->access->rank && d < b->access->rank; d++) {
@@ -372,7 +372,7 @@ static bool check_write_index(struct check *c)
     return each_write(c, at_threads);
 }
 
-/* All indices of the thread are there, so another thread writes another element. */
+/* Does the write use all indices of the thread? Then another thread writes another element. */
 static bool names_thread(const struct check *c, const struct access_fact *write)
 {
     const struct kernel *k = c->ka->kernel;
@@ -392,8 +392,8 @@ static bool check_write_threads(struct check *c)
     return each_write(c, names_thread);
 }
 
-/* A read that finds what the same thread has put there is harmless. Any other one finds nothing of
- * use in a fresh array, or is an assignment in disguise. */
+/* A read of a value that the same thread has written is harmless. Any other read finds no value of
+ * use in a fresh array, or belongs to an operator that also assigns. */
 static bool check_out_read(struct check *c)
 {
     const struct access_fact *first = NULL;
@@ -456,7 +456,7 @@ static bool check_read_index(struct check *c)
     return each_pair(c, reads_where_written);
 }
 
-/* Every loop around both goes on to other elements with each iteration. */
+/* Does every loop around both touch other elements in each iteration? */
 static bool loops_move_on(const struct check *c, const struct access_fact *read,
                           const struct access_fact *write)
 {
@@ -490,8 +490,8 @@ static bool check_order(struct check *c)
     return each_pair(c, read_first);
 }
 
-/* Compilers that take f32 and i32 for apart may move a read past a write. Not where the one value
- * is made of the other; C's effective types would say never, C++ has nothing like them. */
+/* A compiler that assumes that f32 and i32 never share memory may move a read past a write, unless
+ * the written value depends on the read. (C's effective types forbid the move; C++ lacks them.) */
 static bool types_in_order(const struct check *c, const struct access_fact *read,
                            const struct access_fact *write)
 {

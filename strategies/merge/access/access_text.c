@@ -101,7 +101,7 @@ static struct ctext_token next_token(const struct ctext *t, size_t at)
     return token;
 }
 
-/* Things that let the compiler read other tokens than these. */
+/* Looks for text from which a compiler would read other tokens than these. */
 static void check_lexical(struct ctext *t, int token)
 {
     static const char *const strange[] = {"#", "\\", "<:", ":>", "<%", "%>", "%:", "@", NULL};
@@ -193,7 +193,7 @@ bool ctext_takes_address(const struct ctext *t, int token)
     int before = token - 1;
     if (before < 0)
         return true;
-    if (ctext_is(t, before, ")")) { /* a cast, where words and stars are all there is in it */
+    if (ctext_is(t, before, ")")) { /* a cast, if it holds only words and stars */
         int open = t->tokens[before].partner;
         if (open == CTEXT_NONE || ctext_is_word(t, open - 1))
             return open == CTEXT_NONE;
@@ -228,8 +228,9 @@ static void mark_assigned(struct ctext *t)
     }
 }
 
-/* Marks the names that [begin, end) declares if it is a declaration: a word, or one with something
- * in parentheses, before another word or a star; nothing else of use begins so. */
+/* If [begin, end) is a declaration, marks the names that it declares. A declaration begins with a
+ * word, perhaps with parentheses after it, and then another word or a star. No other useful
+ * statement does. */
 static void ctext_mark_declared(struct ctext *t, int begin, int end)
 {
     int second = begin + 1;
@@ -300,12 +301,12 @@ static void check_macros(struct ctext *t, const struct code *code)
 
 /* ---- statements and loops -------------------------------------------------------------------- */
 
-enum { DEPTH_MAX = 100 }; /* of statements in statements: the reader recurses */
+enum { DEPTH_MAX = 100 }; /* most levels of nested statements: the reader recurses */
 
 static int read_statement(struct ctext *t, int i, int loop, int depth);
 
-/* Words that direct control stand at the start of a statement, and braces where one begins or in an
- * initialiser: otherwise there is a `switch`, a function or something else that is not followed. */
+/* A control word must start a statement; a brace must start one or an initialiser. Otherwise there
+ * is a `switch`, a function or another construct that the reader does not follow. */
 static void check_inside(struct ctext *t, int begin, int end)
 {
     static const char *const control[] = {"if",   "else",    "for",  "while", "do",      "switch",
@@ -320,7 +321,7 @@ static void check_inside(struct ctext *t, int begin, int end)
     }
 }
 
-/* Is it `name[...] = expression`? Then all that it reads is read before this is written. */
+/* Is it `name[...] = expression`? Then it reads everything before it writes. */
 static bool is_plain(const struct ctext *t, int begin, int end)
 {
     int close = ctext_is(t, begin + 1, "[") ? t->tokens[begin + 1].partner : CTEXT_NONE;
@@ -350,7 +351,7 @@ static int read_simple(struct ctext *t, int begin, int loop)
     while (i < t->token_count && !ctext_is(t, i, ";")) {
         int partner = t->tokens[i].partner;
         if (partner != CTEXT_NONE && partner < i)
-            break; /* the end of what is around it */
+            break; /* the end of the statement around it */
         i = partner == CTEXT_NONE ? i + 1 : partner + 1;
     }
     if (!ctext_is(t, i, ";"))

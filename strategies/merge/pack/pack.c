@@ -16,43 +16,45 @@ struct pack_plan {
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-/* Guessing which buffers lie side by side in a full plan, so that there are fewer to place.
+/* Joining guesses which buffers are adjacent in a full plan, so that fewer remain to place.
  *
- * Where memory is full, what ends at a time makes exactly the room for what starts then. So:
+ * When memory is full, the buffers that end at a time leave exactly the room for those that start
+ * then. So:
  *
- *   1. Follow on: if a buffer ends where another of the same size starts, they may well have the
- *      same offset. By chance that happens the more often the more there end and start, and the
- *      smaller they are.
- *   2. Stack: two buffers of the same life may well lie on top of each other. By chance lives are
- *      the same the more often the more start and end with them. Evidence is a third buffer, as
- *      large as both, that ends where they start or starts where they end.
+ *   1. Follow on: if a buffer ends where another of the same size starts, both may have the same
+ *      offset. The more buffers end and start there, and the smaller they are, the more often sizes
+ *      are equal by chance.
+ *   2. Stack: of two buffers of the same life, one may lie on the other. The more buffers start and
+ *      end with them, the more often lives are equal by chance. A third buffer, as large as both,
+ *      that ends where they start or starts where they end, is evidence.
  *
- * The join that is least likely by chance is made first, and joined buffers are joined again. None
- * is certain, so what comes out may have no plan: it is worth a short search, and proves nothing.
+ * The join that is least likely by chance is made first, and joined buffers are joined again. No
+ * join is certain, so the joined buffers may have no plan: they are worth a short search, which
+ * proves nothing.
  */
 enum { NONE = -1 };
 enum side { STARTS, ENDS, SIDE_COUNT };
 
-/* One in so many pairs that start or end together has one life by chance; only how this compares to
- * the chance of equal sizes matters. */
+/* Of this number of pairs that start or end together, one has the same life by chance. Only the
+ * ratio to the chance of equal sizes matters. */
 static const double LIVES = 300;
-/* A chance below which there is no need to look for a better one. */
+/* The search for a better join stops at a chance below this. */
 static const double SURE = 0.02;
-/* Where more meet than this, a group of the right size is no evidence, and takes long to find. */
+/* At a boundary of more groups, one of the right size is no evidence, and takes long to find. */
 enum { CROWD = 100 };
-/* Pairs to look at in all; a search for better guesses would have been the better use of time. */
+/* The most pairs to compare; beyond this the time is better spent on searching. */
 static const uint64_t PAIRS_MOST = UINT64_C(1) << 23;
 
 struct join_group {
     int64_t size;
     unsigned boundary[SIDE_COUNT]; /* the sections of its life */
-    int next[SIDE_COUNT];          /* in the list of the boundary */
+    int next[SIDE_COUNT];          /* the next group in the boundary's list */
     int parent;                    /* the group that it has become part of, or NONE */
     int64_t above;                 /* bytes from the parent's offset to this one's */
 };
 
 struct pack_join {
-    struct pack_model model; /* of the joined buffers */
+    struct pack_model model; /* the model of the joined buffers */
     struct join_group *groups;
     unsigned *group_of; /* the group of a joined buffer */
     unsigned count, item_count;
@@ -61,9 +63,9 @@ struct pack_join {
 struct joiner {
     struct join_group *groups;
     unsigned count, boundary_count;
-    int *head[SIDE_COUNT]; /* of the lists of groups that start and end at a boundary */
+    int *head[SIDE_COUNT]; /* by boundary: the list of groups that start or end there */
     unsigned *length[SIDE_COUNT];
-    uint64_t pairs; /* looked at so far */
+    uint64_t pairs; /* pairs compared so far */
 };
 
 static void add_group(struct joiner *j, unsigned first, unsigned end, int64_t size)
@@ -100,7 +102,7 @@ static void join_pair(struct joiner *j, int a, int b, int64_t size, int64_t abov
     add_group(j, j->groups[a].boundary[STARTS], j->groups[b].boundary[ENDS], size);
 }
 
-/* Whether a group of a size starts (or ends) at a boundary. */
+/* Does a group of this size start (or end) at the boundary? */
 static bool has_size(const struct joiner *j, enum side side, unsigned boundary, int64_t size)
 {
     for (int i = j->head[side][boundary]; i != NONE; i = j->groups[i].next[side])
@@ -109,8 +111,8 @@ static bool has_size(const struct joiner *j, enum side side, unsigned boundary, 
     return false;
 }
 
-/* By how much evidence at one end of the lives of a and b makes chance less likely: a group on the
- * other side of the boundary that is as large as both. */
+/* The factor by which evidence at one end of the lives of a and b makes chance less likely. Evidence
+ * is a group on the other side of the boundary that is as large as both. */
 static double evidence(const struct joiner *j, enum side side, int a, int b)
 {
     const enum side across = side == STARTS ? ENDS : STARTS;
@@ -131,7 +133,7 @@ static double stack_chance(const struct joiner *j, int a, int b)
     return starts * ends / LIVES * (at_start < at_end ? at_start : at_end);
 }
 
-/* A possible join, and how many like it there would be by chance. */
+/* A possible join, and the expected number of such pairs by chance. */
 struct guess {
     int a, b;
     double chance;
@@ -190,7 +192,7 @@ static bool join_best(struct joiner *j, double most, struct random *random)
 
 static void join_all(struct joiner *j, struct random *random)
 {
-    /* Bold and careful in turn: what is right differs from input to input. */
+    /* Alternately bold and careful: inputs differ in which is better. */
     const double most = random ? 4 * random_unit(random) * random_unit(random) : HUGE_VAL;
     while (join_best(j, most, random))
         ;
@@ -217,8 +219,8 @@ static void build_model(struct pack_join *join)
     free(group);
 }
 
-/* Joins items for which pack_skyline_fits. `random` NULL: every join there is; else those
- * above a random likeliness, in a somewhat random order. */
+/* Joins items for which pack_skyline_fits is true. If `random` is NULL it makes every join; else
+ * those above a random likeliness, in a somewhat random order. */
 static void join_build(struct pack_join *join, const struct pack_item *items, unsigned count,
                        struct random *random)
 {
@@ -241,7 +243,7 @@ static void join_build(struct pack_join *join, const struct pack_item *items, un
     }
 }
 
-/* The plan of the items from one of the joined model's. */
+/* Turns a plan of the joined model into a plan of the items. */
 static void join_spread(const struct pack_join *join, const int64_t *joined, int64_t *offset)
 {
     int64_t *at = must_alloc(join->count * sizeof *at);
@@ -265,20 +267,21 @@ static void join_free(struct pack_join *join)
 
 /* ---- the portfolio of exact searches --------------------------------------------------------- */
 
-/* The searches side by side: none is best everywhere, and which static order is right differs from
- * input to input. So all take turns, and each gets twice as many nodes in every round.
+/* No search and no static order is best for all inputs. So all searches take turns, and each gets
+ * twice as many nodes in every round.
  *
- * They are asked for a plan as low as the lower bound. "Impossible" raises the bound; a plan ends
- * the matter. If neither comes soon, they are also asked for half-way between the bound and the
- * best plan, so that what there is when the time is over is as good as it can be.
+ * The question is a plan as low as the lower bound. "Impossible" raises the bound; a plan ends the
+ * search. If neither comes soon, the searches also look for a plan half-way between the bound and
+ * the best plan, so that the plan is good when the time is over.
  */
 enum {
     ORDERS = 3,
     FIRST_NODES = 1024,
     JOINS_A_ROUND = 16,
-    OFFSET_SHARE = 8,  /* the skyline search mostly finds more with as many nodes */
-    HALVING_ROUND = 4, /* before that, what lies between is not worth the time */
-    CLIMB_ROUND = 2,   /* by then it is no easy case */
+    OFFSET_SHARE =
+        8, /* the offset search gets a share of 1/8: the skyline search mostly finds more */
+    HALVING_ROUND = 4, /* the first round that asks half-way; earlier it is not worth the time */
+    CLIMB_ROUND = 2,   /* the round that climbs: the case is not easy then */
     CLIMB_ATTEMPTS = 200,
 };
 static const enum pack_order static_orders[ORDERS] = {PACK_AREA, PACK_DURATION, PACK_SIZE};
@@ -293,7 +296,7 @@ struct exact {
     struct pack_skyline *skyline[ORDERS];
     struct pack_search *search[ORDERS];
     struct random random;
-    int64_t *offset; /* of the last answer */
+    int64_t *offset; /* the plan of the last answer */
 };
 
 static bool is_done(const struct exact *e)
@@ -326,13 +329,13 @@ static void take_answer(struct exact *e, enum pack_verdict verdict, const struct
     e->nodes += q->nodes;
     if (verdict == PACK_SOLVED)
         keep_plan(e, method);
-    /* A plan of the height at hand exists, so no proof can go beyond it. */
+    /* The best plan exists, so no proof can exceed its height. */
     if (verdict == PACK_IMPOSSIBLE)
         e->plan->lower_bound =
             pack_max(e->plan->lower_bound, pack_min(q->next_capacity, e->plan->height));
 }
 
-/* One guess at which buffers belong together, and a short search with each order. */
+/* Joins buffers by one guess, then searches shortly with each order. */
 static void try_joined(struct exact *e, uint64_t nodes, struct random *random)
 {
     struct pack_join join;
@@ -371,7 +374,7 @@ static void open_searches(struct exact *e)
     free(order);
 }
 
-/* Whether an answer would tell something new. */
+/* Would an answer for this capacity be new? */
 static bool is_open(const struct exact *e, int64_t capacity)
 {
     return !is_done(e) && capacity < e->plan->height && capacity >= e->plan->lower_bound;
@@ -406,7 +409,7 @@ static void climb_order(struct exact *e)
 }
 
 /* Lowers a plan until it is as low as the larger of `enough` and its lower bound, or the time is
- * over; raises the bound as far as is proved. Returns the number of buffers placed on the way. */
+ * over; raises the bound as far as is proved. Returns the number of buffers placed meanwhile. */
 static uint64_t plan_exactly(const struct pack_item *items, unsigned count, int64_t enough,
                              uint64_t deadline_ns, struct pack_plan *plan)
 {
@@ -441,10 +444,10 @@ static uint64_t plan_exactly(const struct pack_item *items, unsigned count, int6
 
 /* ---- a plan of all buffers ------------------------------------------------------------------- */
 
-/* Search depth and tables grow with the buffers; beyond this the greedy plan stays as it is. */
+/* Search depth and tables grow with the buffers; with more than this the greedy plan stays. */
 enum { EXACT_MOST = 4096 };
 
-/* Buffers whose lives have nothing in common with those of others: a problem of its own. */
+/* A set of buffers whose lives overlap no others: an independent problem. */
 struct component {
     struct pack_model model;
     struct pack_plan plan;
@@ -478,7 +481,7 @@ static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline
     free(offset);
 }
 
-/* From the first start to the last end. */
+/* A buffer's life from its first start to its last end. */
 struct life {
     int64_t lower, upper;
     size_t buffer;
@@ -492,7 +495,7 @@ static int by_start(const void *left, const void *right)
     return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
 }
 
-/* Of the buffers that take room, by start. */
+/* Collects the lives of the buffers that take room, by start. */
 static size_t collect_lives(const struct pack_buffer *buffers, size_t count, struct life *lives)
 {
     size_t used = 0;
@@ -551,7 +554,7 @@ static int by_bound(const void *left, const void *right)
     return a->buffer[0] < b->buffer[0] ? -1 : a->buffer[0] > b->buffer[0];
 }
 
-/* The rest need be no lower than the component that has to be highest, so that comes first. */
+/* The component with the highest bound comes first: no other needs a lower plan. */
 static uint64_t plan_components(struct component *components, size_t count, int64_t enough,
                                 uint64_t deadline_ns)
 {

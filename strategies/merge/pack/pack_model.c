@@ -54,7 +54,7 @@ struct event {
     unsigned item, range;
 };
 
-/* In time order; at one time ends come first, because upper ends are not part of a life. */
+/* In time order. At one time ends precede starts, because a life excludes its upper end. */
 static int by_time(const void *left, const void *right)
 {
     const struct event *a = left, *b = right;
@@ -224,9 +224,9 @@ bool pack_items_meet(const struct pack_item *a, const struct pack_item *b)
 /* Greedy offset planning: sort, then put each buffer into a gap between those already placed.
  *
  * By size, duration, area (their product) or time; into the lowest gap that is large enough or the
- * smallest one. Size with the best gap is XLA's heap simulator, size with the first gap is
- * TensorFlow Lite Micro's planner, time order is what planners that walk the graph once do. None is
- * best everywhere, all are cheap: O(n^2) with two compares a step.
+ * smallest one. Size with the best gap is XLA's heap simulator; size with the first gap is
+ * TensorFlow Lite Micro's planner; planners that walk the graph once use time order. None is best
+ * everywhere. All are cheap: O(n^2) with two compares a step.
  */
 struct keyed {
     double first, second;
@@ -268,7 +268,7 @@ void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_or
 static int64_t find_gap(const struct pack_item *items, const unsigned *placed, unsigned count,
                         const int64_t *offset, unsigned item, enum pack_gap gap)
 {
-    int64_t end = 0, best = -1, best_room = INT64_MAX; /* end: of everything met so far */
+    int64_t end = 0, best = -1, best_room = INT64_MAX; /* end: the end of all items met so far */
     for (unsigned i = 0; i < count; i++) {
         const unsigned other = placed[i];
         if (!pack_items_meet(&items[item], &items[other]))

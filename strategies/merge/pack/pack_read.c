@@ -22,8 +22,8 @@ enum { ABSENT = -1 };
 
 struct reader {
     const char *path;
-    struct cell rest; /* of the text */
-    unsigned line;    /* of the row that was read last */
+    struct cell rest; /* the text that is not read yet */
+    unsigned line;    /* the line of the row that was read last */
     int at[COLUMN_COUNT];
     struct pack_table *table;
     struct error *error;
@@ -113,7 +113,7 @@ static int read_header(struct reader *r)
     struct cell line;
     if (!next_line(r, &line)) {
         r->line += !r->line;
-        return FAIL(r, "there is nothing; expected the columns id,lower,upper,size[,alignment]");
+        return FAIL(r, "the file is empty; expected the columns id,lower,upper,size[,alignment]");
     }
     struct pack_table *table = r->table;
     size_t most = 1;
@@ -171,8 +171,9 @@ static int read_buffer(struct reader *r, const struct pack_row *row, struct pack
     if (r->at[COLUMN_ALIGNMENT] != ABSENT)
         TRY(read_number(r, row, COLUMN_ALIGNMENT, &b->alignment));
     if (b->upper < b->lower)
-        return FAIL(r, "upper is %lld, before lower, %lld; expected the end of a life after it",
-                    (long long)b->upper, (long long)b->lower);
+        return FAIL(
+            r, "upper is %lld, before lower, %lld; expected the end of a life not before its start",
+            (long long)b->upper, (long long)b->lower);
     if (b->size < 0)
         return FAIL(r, "size is %lld; expected 0 or more bytes", (long long)b->size);
     if (b->alignment < 1)
@@ -236,7 +237,7 @@ static int check_ids(struct reader *r)
     int code = 0;
     if (first) {
         r->line = first->line;
-        code = FAIL(r, "the id '%.*s' was there before; expected another one", SHOWN(first->cell));
+        code = FAIL(r, "the id '%.*s' is repeated; expected each id once", SHOWN(first->cell));
     }
     free(ids);
     return code;

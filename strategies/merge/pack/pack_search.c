@@ -1,21 +1,23 @@
 /* Exact search in order of offset, for any buffers: the algorithm of MiniMalloc (Moffitt 2023) with
  * one more prune and dense arrays.
  *
- * Depth first, each item placed as low as what is placed below it allows (`least`):
+ * It searches depth first and places each item as low as the placed items allow (`least`):
  *
  *   1. Canonical: offsets never go down from one placement to the next, and at one offset the
  *      static order goes up. Every plan that cannot be pushed down has exactly one such order.
  *   2. Dominance: no item goes above room that a whole unplaced item would fit in.
- *   3. Sections: what has yet to lie in one starts no lower than the section's floor, the smallest
- *      `least` of its unplaced members; floor and unplaced bytes must stay within the capacity.
- *   4. All that is placed from now on is no lower than the offset at hand, which holds for every
- *      section whatever is placed there. So one offset rules out all higher ones: the candidates
- *      end at the first that leaves too little above it in some section.
- *   5. Decomposition: where nothing unplaced crosses a boundary, the two sides are solved alone.
- *   6. Hatless: if nothing unplaced meets an item and the rest fails, it fails wherever that lies.
+ *   3. Sections: the unplaced members of a section start no lower than its floor, the smallest
+ *      `least` of them; floor and unplaced bytes must stay within the capacity.
+ *   4. No later item is lower than the current offset, in any section. So one offset rules out all
+ *      higher ones: the candidates end at the first that leaves too little room above it in some
+ *      section.
+ *   5. Decomposition: if no unplaced item crosses a boundary, the two sides are solved alone.
+ *   6. Hatless: if no unplaced item meets an item and the rest fails, it fails wherever the item
+ *      lies.
  *
- * Lives of several intervals only mean more sections, and count as crossing what is between them.
- * Alignment only raises `least`: that stays monotonic in what is below, which is all 1, 2 need.
+ * A life of several intervals only means more sections; it crosses the boundaries between its
+ * intervals. Alignment only raises `least`, which stays monotonic in the items below; rules 1 and 2
+ * need no more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,7 @@
 #include "base/clock.h"
 #include "merge/pack/pack_model.h"
 
-static const int64_t PLACED = INT64_MAX; /* as the `least` of an item: no minimum sees it */
+static const int64_t PLACED = INT64_MAX; /* the `least` of a placed item: no minimum takes it */
 enum { CLOCK_EVERY = 256 };
 
 struct undo {
@@ -39,14 +41,14 @@ struct lists {
 struct pack_search {
     unsigned count, section_count;
     struct pack_item *items; /* in the static order */
-    unsigned *source;        /* where they were before */
-    struct lists neighbours; /* of items: what they meet */
-    struct lists members;    /* of sections */
-    int64_t *least, *offset; /* of items */
+    unsigned *source;        /* by item: its number in the caller's order */
+    struct lists neighbours; /* by item: the items that it meets */
+    struct lists members;    /* by section: its items */
+    int64_t *least, *offset; /* by item */
     int64_t *floor, *unplaced, *pad;
-    int64_t *crossing; /* unplaced items across the boundary in front of a section */
+    int64_t *crossing; /* by section: unplaced items that cross the boundary in front of it */
     unsigned *slice;   /* item numbers; a subproblem is a range of it */
-    unsigned *dirty;   /* sections of which the floor may have risen */
+    unsigned *dirty;   /* the sections whose floor may have risen */
     unsigned dirty_count;
     bool *is_dirty;
     struct undo *undo;
@@ -54,7 +56,7 @@ struct pack_search {
     struct pack_question *question;
 };
 
-/* Where the search is: items slice[first..end) are to be placed, after (`offset`, `item`). */
+/* A subproblem: the items slice[first..end) are to be placed, after (`offset`, `item`). */
 struct position {
     unsigned first, end;
     int64_t offset;
@@ -116,7 +118,7 @@ static bool raise_floors(struct pack_search *s)
     return fits;
 }
 
-/* False if the rest then cannot be placed. */
+/* Places an item. False if the other items cannot be placed then. */
 static bool search_place(struct pack_search *s, unsigned number)
 {
     const struct pack_item *item = &s->items[number];
@@ -210,7 +212,7 @@ static void swap_numbers(unsigned *a, unsigned *b)
 
 static enum pack_verdict search_solve(struct pack_search *s, struct position p);
 
-/* Splits a position at the first boundary that nothing unplaced crosses. */
+/* Splits a position at the first boundary that no unplaced item crosses. */
 static enum pack_verdict solve_parts(struct pack_search *s, struct position p)
 {
     const struct pack_range all = position_span(s, &p);

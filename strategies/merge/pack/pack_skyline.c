@@ -30,15 +30,16 @@ enum {
     WASTE = -2,
     NO_TWIN = -1,
     NO_VALLEY = -1,
-    DEPTH_MOST = 6000, /* of recursion, for the host's stack: waste can rise in many steps */
+    DEPTH_MOST =
+        6000, /* most levels of recursion on the host's stack: waste can rise in many steps */
     CLOCK_EVERY = 256,
 };
 
 struct section {
-    int64_t level;    /* of the skyline */
-    int64_t unplaced; /* bytes; 0: nothing will be placed here, a wall */
-    int64_t room;     /* for waste */
-    int64_t top;      /* what the skyline is here: an item, GROUND or WASTE */
+    int64_t level;    /* the height of the skyline here */
+    int64_t unplaced; /* bytes to place here; 0: the section is a wall */
+    int64_t room;     /* bytes that may be wasted */
+    int64_t top;      /* the top of the skyline here: an item, GROUND or WASTE */
 };
 
 struct undo {
@@ -48,7 +49,7 @@ struct undo {
 
 struct valley {
     struct pack_range range;
-    int64_t smallest; /* size of an item inside */
+    int64_t smallest; /* the smallest size of an item inside */
 };
 
 struct piece { /* an item, in the static order */
@@ -65,10 +66,11 @@ struct pack_skyline {
     unsigned count, section_count;
     struct piece *pieces;
     unsigned *unplaced, unplaced_count;
-    struct section *sections, *fresh; /* fresh: as they are at the start, room without capacity */
-    uint64_t *failures;               /* of sections */
-    int *valley_of;                   /* of sections */
-    int *change; /* of the number of pieces that could be placed, from one section to the next */
+    struct section *sections,
+        *fresh;         /* fresh: the state at the start, with a room that lacks the capacity */
+    uint64_t *failures; /* by section */
+    int *valley_of;     /* by section */
+    int *change;        /* by section: placeable pieces, less those of the section before */
     struct valley *valleys;
     unsigned *cases; /* a stack of pieces to try, shared by all depths */
     size_t case_count, case_capacity;
@@ -81,9 +83,9 @@ struct pack_skyline {
 /* Where to branch. */
 struct branch {
     unsigned section;
-    int64_t level, next_level; /* next_level: where waste would raise it, INT64_MAX: no need */
+    int64_t level, next_level; /* next_level: the level after waste; INT64_MAX: waste is no case */
     bool may_waste;
-    bool dead; /* no case */
+    bool dead; /* there is no case */
 };
 
 static void change_section(struct pack_skyline *s, unsigned section, struct section after)
@@ -104,8 +106,8 @@ static void skyline_rewind(struct pack_skyline *s, size_t mark)
     }
 }
 
-/* The level beside a valley; a wall is as high as can be. */
-static int64_t level_beside(const struct pack_skyline *s, unsigned section)
+/* The level of a section next to a valley; a wall is INT64_MAX high. */
+static int64_t level_next_to(const struct pack_skyline *s, unsigned section)
 {
     return section >= s->section_count || !s->sections[section].unplaced
                ? INT64_MAX
@@ -116,11 +118,11 @@ static unsigned find_valleys(struct pack_skyline *s)
 {
     unsigned valley_count = 0, end;
     for (unsigned first = 0; first < s->section_count; first = end) {
-        const int64_t level = level_beside(s, first);
-        for (end = first + 1; end < s->section_count && level_beside(s, end) == level; end++)
+        const int64_t level = level_next_to(s, first);
+        for (end = first + 1; end < s->section_count && level_next_to(s, end) == level; end++)
             ;
-        const bool low = level != INT64_MAX && level_beside(s, first - 1) > level &&
-                         level_beside(s, end) > level;
+        const bool low = level != INT64_MAX && level_next_to(s, first - 1) > level &&
+                         level_next_to(s, end) > level;
         for (unsigned k = first; k < end; k++) {
             s->valley_of[k] = low ? (int)valley_count : NO_VALLEY;
             s->change[k] = 0;
@@ -132,7 +134,8 @@ static unsigned find_valleys(struct pack_skyline *s)
     return valley_count;
 }
 
-/* The valley a piece lies inside of, if any: a valley is unbroken, so its ends tell. */
+/* The valley that a piece lies inside, or NO_VALLEY. Valleys are unbroken, so the piece's ends
+ * suffice. */
 static int valley_around(const struct pack_skyline *s, const struct piece *piece)
 {
     const int valley = s->valley_of[piece->life.first];
@@ -154,17 +157,17 @@ static void count_cases(struct pack_skyline *s)
     }
 }
 
-/* The lowest level above the ground of a valley on which something inside or across it can rest. */
+/* The lowest level above a valley's ground on which an item inside or across it can rest. */
 static int64_t next_level(const struct pack_skyline *s, const struct valley *v)
 {
-    const int64_t beside =
-        pack_min(level_beside(s, v->range.first - 1), level_beside(s, v->range.end));
+    const int64_t neighbour =
+        pack_min(level_next_to(s, v->range.first - 1), level_next_to(s, v->range.end));
     return v->smallest == INT64_MAX
-               ? beside
-               : pack_min(beside, s->sections[v->range.first].level + v->smallest);
+               ? neighbour
+               : pack_min(neighbour, s->sections[v->range.first].level + v->smallest);
 }
 
-/* The capacity with which there would have been one more case. */
+/* Lowers next_capacity to the capacity with which waste would have been a case here. */
 static void note_waste(struct pack_skyline *s, const struct branch *b)
 {
     if (b->next_level != INT64_MAX)
@@ -188,7 +191,7 @@ static struct branch choose(struct pack_skyline *s)
             const bool may_waste = next != INT64_MAX && next - level <= s->sections[k].room;
             /* Waste is half a case: it leads nowhere new, but leaves less room. */
             uint64_t cases = 2 * inside + may_waste;
-            cases = cases <= 2 ? 0 : cases; /* no choice at all comes before any */
+            cases = cases <= 2 ? 0 : cases; /* a section without a choice comes first */
             if (inside + may_waste == 0) {
                 s->failures[k]++;
                 return (struct branch){k, level, next, false, true};
@@ -203,7 +206,7 @@ static struct branch choose(struct pack_skyline *s)
     return best;
 }
 
-/* Puts the pieces that can be next above a section on the stack of cases, in the static order. */
+/* Pushes the pieces that can be next above a section onto the stack of cases, in static order. */
 static void collect_cases(struct pack_skyline *s, unsigned section)
 {
     const int valley = s->valley_of[section];
@@ -393,7 +396,7 @@ struct pack_skyline *pack_skyline_open(const struct pack_item *items, unsigned c
     return s;
 }
 
-/* What it has learnt from failures, a skyline keeps from question to question. */
+/* The failures of sections are kept from question to question. */
 enum pack_verdict pack_skyline_ask(struct pack_skyline *s, struct pack_question *question)
 {
     question->nodes = 0;

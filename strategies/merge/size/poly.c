@@ -81,7 +81,7 @@ struct sum {
     struct term terms[POLY_TERMS_MAX];
 };
 
-/* Terms beyond count are left as they are: to clear them would be most of the work. */
+/* Terms beyond count stay uninitialised: clearing them would be most of the work. */
 static void sum_start(struct sum *sum)
 {
     sum->failed = false;
@@ -228,8 +228,8 @@ const struct poly *poly_multiply(struct polys *ps, const struct poly *a, const s
     return intern(ps, &sum);
 }
 
-/* The factor that makes `by` into `t` but for a rest of its coefficient; false where the atoms of
- * `by` are not among those of `t`, or the rest is all of it. */
+/* Sets *factor to t / by, with the coefficient rounded down. False if the atoms of `by` are not
+ * among those of `t`, or the factor would be 0. */
 static bool divide_term(const struct term *t, const struct term *by, struct term *factor)
 {
     *factor = (struct term){.degree = 0};

@@ -4,7 +4,7 @@
  * coefficient 1 or -1, is replaced by the rest. Rules are made in the order of the program from
  * normal forms, so the value of a rule has none of the names that earlier rules replace, and
  * replacing ends. (Only names are replaced: an operation's arguments may change under a rule of
- * its own.) Which rules hold at a position is its *world*; normal forms are remembered by world.
+ * its own.) The rules that hold at a position are its *world*; normal forms are remembered by world.
  */
 #include "merge/size/size_state.h"
 
@@ -85,7 +85,7 @@ static const struct poly *make_normal(struct sizes *s, const struct poly *p, uns
                 poly_multiply(&s->polys, product, normal_atom(s, p->terms[t].atoms[i], position));
         sum = product ? poly_add(&s->polys, sum, 1, product) : NULL;
     }
-    return sum ? sum : p; /* too large: as it was, which is the same number */
+    return sum ? sum : p; /* too large: unchanged, which is the same number */
 }
 
 static const struct poly *normal_form(struct sizes *s, const struct poly *p, unsigned position)
@@ -132,7 +132,7 @@ bool sizes_at_least(struct sizes *s, const struct poly *a, const struct poly *b,
  * the right side, which has one v less; likewise with an upper bound where q <= 0, and with both
  * where the sign of q is open. A minimum or maximum is one of its arguments: both cases must hold.
  * Atoms that are bound last go first: their bounds are made of earlier ones. The search ends with
- * its budget, which is far above what sizes of real programs need.
+ * its budget, which is far above the needs of real programs' sizes.
  */
 enum { DEPTH = 6, BUDGET = 100, ATOMS_TRIED = 8 };
 
@@ -200,7 +200,7 @@ static bool terms_are_nonnegative(struct proof *pr, const struct poly *p, unsign
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* One way to see p: atom * q + r, and which bounds of the atom are asked for. */
+/* p as atom * q + r, and the kind of bound of the atom that is needed. */
 struct view {
     int atom;
     const struct poly *q, *r;
@@ -218,7 +218,7 @@ static bool try_bound(struct proof *pr, const struct view *v, int64_t scale,
     return sum && nonnegative(pr, sum, depth - 1);
 }
 
-/* What is assumed for this question, solved for the atom. */
+/* Tries the question's assumptions, solved for the atom. */
 static bool try_assumed(struct proof *pr, const struct view *v, unsigned depth)
 {
     for (unsigned i = 0; i < pr->assumed_count; i++) {
@@ -389,7 +389,7 @@ static struct atom_facts *facts_of(struct sizes *s, int atom)
     return *facts;
 }
 
-/* c, where p is c * atom + rest and the atom is nowhere in the rest; 0 where it is not. */
+/* c, if p is c * atom + rest and the rest does not mention the atom; else 0. */
 static int64_t stands_alone(struct sizes *s, const struct poly *p, int atom,
                             const struct poly **rest)
 {
@@ -431,12 +431,12 @@ static void learn_nonnegative(struct sizes *s, const struct poly *p, struct vali
         if (c != 0 && (latest < 0 || s->polys.atoms[atom].order > s->polys.atoms[latest].order))
             latest = atom;
     }
-    /* A kernel's indices are many and soon gone: their bounds are not filed under n in i < n. */
+    /* A kernel has many indices, of short validity: i < n files no bound of n. */
     if (valid.from == *valid.to && latest >= 0)
         file_bound(s, latest, stands_alone(s, p, latest, &rest), rest, valid);
 }
 
-/* The bounds of what is replaced are bounds of what replaces it. */
+/* The bounds of a replaced name become bounds of its replacement. */
 static void hand_over_bounds(struct sizes *s, int atom, const struct rule *rule)
 {
     for (const struct atom_bound *b = facts_of(s, atom)->bounds; b; b = b->next) {
@@ -592,7 +592,7 @@ static void learn_assertion(struct sizes *s, const struct expr *condition, bool 
 
 static void walk_body(struct sizes *s, const struct body *body, const unsigned *end);
 
-/* Opens a body: its own position, and the place for its end. */
+/* Opens a body: gives it a position, and allocates the place for its end. */
 static unsigned *enter(struct sizes *s)
 {
     unsigned *end = arena_alloc(&s->polys.arena, sizeof *end);
@@ -630,7 +630,7 @@ static void walk_if(struct sizes *s, const struct stm *stm)
     }
 }
 
-/* A scalar that every iteration hands on as it is keeps the value that it began with. */
+/* A scalar that every iteration passes on unchanged keeps its initial value. */
 static void walk_loop(struct sizes *s, const struct stm *stm)
 {
     const struct loop *l = stm->loop;

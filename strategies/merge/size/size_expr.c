@@ -73,7 +73,7 @@ static enum element result_type(enum expr_op op, enum element type)
     }
 }
 
-/* The operation on constants, by the one evaluator there is; NULL: it would stop the run. */
+/* The operation on constants, by expr_evaluate; NULL: it would stop the run. */
 static const struct poly *fold(struct sizes *s, enum expr_op op, enum element type,
                                const struct poly *a, const struct poly *b)
 {
@@ -142,7 +142,7 @@ static bool comes_first(const struct poly *a, const struct poly *b)
     return a->hash < b->hash;
 }
 
-/* `op` of i64 on polynomials, or NULL where it is not one. */
+/* The i64 operation `op` on polynomials, or NULL if the result is none. */
 static const struct poly *arithmetic(struct sizes *s, enum expr_op op, const struct poly *a,
                                      const struct poly *b)
 {
@@ -156,7 +156,7 @@ static const struct poly *arithmetic(struct sizes *s, enum expr_op op, const str
         return poly_add(&s->polys, a, -1, b);
     case EXPR_MUL:
         return poly_multiply(&s->polys, a, b);
-    case EXPR_SHL: /* stops the run where it would lose bits */
+    case EXPR_SHL: /* stops the run if it would lose bits */
         if (!poly_is_constant(b, &bits) || bits < 0 || bits > 62)
             return NULL;
         return poly_multiply(&s->polys, a, sizes_constant(s, (int64_t)1 << bits));

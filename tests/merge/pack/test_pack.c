@@ -536,8 +536,8 @@ static void test_check(void **state)
 static const struct {
     const char *text, *expected;
 } csv_errors[] = {
-    {"", "x.csv:1: there is nothing"},
-    {"\n\r\n\n", "x.csv:3: there is nothing"},
+    {"", "x.csv:1: the file is empty"},
+    {"\n\r\n\n", "x.csv:3: the file is empty"},
     {"id,lower,upper\n", "x.csv:1: there is no column 'size'; expected id,lower,upper,size"},
     {"lower,upper,size\n", "x.csv:1: there is no column 'id'"},
     {"id,lower,upper,size,size\n", "x.csv:1: there are two columns 'size'"},
@@ -559,7 +559,7 @@ static const struct {
     {"id,lower,upper,size\n0,0,2\n", "x.csv:2: there are 3 cells; expected 4"},
     {"id,lower,upper,size\n0,0,2,4,5\n", "x.csv:2: there are 5 cells; expected 4"},
     {"id,lower,upper,size\nb,0,2,4\na,0,2,4\na,0,2,4\nb,0,2,4\n",
-     "x.csv:4: the id 'a' was there before"},
+     "x.csv:4: the id 'a' is repeated"},
     {"id,lower,upper,size,alignment\n0,0,2,4,0\n", "x.csv:2: alignment is 0; expected 1 or more"},
     {"id,lower,upper,size\n\"0,0,2,4\n", "x.csv:2: a quote has no end"},
     {"id,lower,upper,size\n\"0\"1,0,2,4\n", "x.csv:2: something follows a quoted cell"},
