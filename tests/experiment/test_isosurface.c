@@ -309,7 +309,7 @@ static void what_does_not_fit(void **state)
         const char *message;
     } cases[] = {
         {"isosurface:heap=4KiB", "heap", 0, ERR_OOM, "give the option heap more"},
-        {"isosurface:cells=64:window=12:frames=1:checked=0", "worst", 0, ERR_UNSUPPORTED,
+        {"isosurface:cells=64:window=12:frames=1:checked=0", "worst", 1 << 30, ERR_UNSUPPORTED,
          "the worst case is"},
         {"isosurface", "worst", 65536, ERR_UNSUPPORTED, "the worst case is"},
         {"isosurface", "scratch", 65536, ERR_UNSUPPORTED, "the worst case is"},
