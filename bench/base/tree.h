@@ -1,7 +1,7 @@
 /* Helpers for building and reading jansson trees. If the host runs out of memory the process ends,
  * as in base/arena.h: half a record is worse than none. */
-#ifndef GAMUT_RECORD_TREE_H
-#define GAMUT_RECORD_TREE_H
+#ifndef GAMUT_BASE_TREE_H
+#define GAMUT_BASE_TREE_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* An experiment on one device: its rows as items of rounds (run/rounds/items.h). */
-#ifndef GAMUT_EXPERIMENT_ROUNDS_H
-#define GAMUT_EXPERIMENT_ROUNDS_H
+#ifndef GAMUT_EXPERIMENT_EXPERIMENT_ROUNDS_H
+#define GAMUT_EXPERIMENT_EXPERIMENT_ROUNDS_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -35,8 +35,8 @@
  *   nothing else. Whatever commands, counts, slots and arena contain, the kernels write only to
  *   the heap's own memories.
  */
-#ifndef GAMUT_DEVICE_HEAP_DEVICE_HEAP_H
-#define GAMUT_DEVICE_HEAP_DEVICE_HEAP_H
+#ifndef GAMUT_DEVICE_HEAP_HEAP_H
+#define GAMUT_DEVICE_HEAP_HEAP_H
 
 #include <stdint.h>
 

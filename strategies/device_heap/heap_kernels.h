@@ -1,6 +1,6 @@
 /* The kernels of the device heap: their text, and the same text compiled for the host. */
-#ifndef GAMUT_DEVICE_HEAP_KERNELS_H
-#define GAMUT_DEVICE_HEAP_KERNELS_H
+#ifndef GAMUT_DEVICE_HEAP_HEAP_KERNELS_H
+#define GAMUT_DEVICE_HEAP_HEAP_KERNELS_H
 
 #include <stdint.h>
 

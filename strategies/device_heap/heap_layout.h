@@ -11,8 +11,8 @@
  * so the next block begins at a + S + 3, and the one before ends at a - 3. The arena begins and
  * ends with an allocated block of no payload that has no owner.
  */
-#ifndef GAMUT_DEVICE_HEAP_LAYOUT_H
-#define GAMUT_DEVICE_HEAP_LAYOUT_H
+#ifndef GAMUT_DEVICE_HEAP_HEAP_LAYOUT_H
+#define GAMUT_DEVICE_HEAP_HEAP_LAYOUT_H
 
 /* Which free block serves a request; see the kernels' text. */
 enum device_heap_policy {

@@ -1,6 +1,6 @@
 /* Every strategy with every option that changes what it does, small enough for tests. */
-#ifndef GAMUT_TESTS_ALLOC_VARIANTS_H
-#define GAMUT_TESTS_ALLOC_VARIANTS_H
+#ifndef GAMUT_TESTS_ALLOC_ALLOC_VARIANTS_H
+#define GAMUT_TESTS_ALLOC_ALLOC_VARIANTS_H
 
 enum {
     VARIANT_OVERLAPS = 1, /* hands the same bytes out twice, on purpose */

@@ -13,8 +13,8 @@
  * freed memory out again at once in the queue that freed it, and to other queues when the commands
  * before the free are done.
  */
-#ifndef GAMUT_TESTS_FAKE_QUEUES_H
-#define GAMUT_TESTS_FAKE_QUEUES_H
+#ifndef GAMUT_TESTS_ALLOC_FAKE_QUEUES_H
+#define GAMUT_TESTS_ALLOC_FAKE_QUEUES_H
 
 #include <stddef.h>
 

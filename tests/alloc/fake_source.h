@@ -5,8 +5,8 @@
  * pool hands freed memory out again for the same size. Freed memory becomes spare when the host
  * waits, and spare memory beyond the threshold is then given back. Its virtual memory keeps a table
  * of what is mapped where. */
-#ifndef GAMUT_TESTS_FAKE_SOURCE_H
-#define GAMUT_TESTS_FAKE_SOURCE_H
+#ifndef GAMUT_TESTS_ALLOC_FAKE_SOURCE_H
+#define GAMUT_TESTS_ALLOC_FAKE_SOURCE_H
 
 #include <stddef.h>
 #include <stdint.h>

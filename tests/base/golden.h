@@ -1,6 +1,6 @@
 /* Compares what a test printed with a file that a person has reviewed. */
-#ifndef GAMUT_TESTS_GOLDEN_H
-#define GAMUT_TESTS_GOLDEN_H
+#ifndef GAMUT_TESTS_BASE_GOLDEN_H
+#define GAMUT_TESTS_BASE_GOLDEN_H
 
 /* The folder of the source tree; the build says where it is, so that a test runs from anywhere. */
 #ifndef GAMUT_ROOT

@@ -1,6 +1,6 @@
 /* The devices that the device tests run on: the host, and the first device of each other API. */
-#ifndef GAMUT_TESTS_DEVICE_SUBJECTS_H
-#define GAMUT_TESTS_DEVICE_SUBJECTS_H
+#ifndef GAMUT_TESTS_DEVICE_DEVICE_SUBJECTS_H
+#define GAMUT_TESTS_DEVICE_DEVICE_SUBJECTS_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
  * filled with noise when it is given back. Misuse is counted: a command whose memory is gone, and a
  * copy from a device that was not opened together with the one that copies.
  */
-#ifndef GAMUT_TESTS_FAKE_DEVICES_H
-#define GAMUT_TESTS_FAKE_DEVICES_H
+#ifndef GAMUT_TESTS_DEVICE_FAKE_DEVICES_H
+#define GAMUT_TESTS_DEVICE_FAKE_DEVICES_H
 
 #include "base/random.h"
 #include "device/device.h"

@@ -1,7 +1,7 @@
 /* Runs kernels of a program on the host with a result in the memory of another array, thread by
  * thread in several orders, and checks that the answer stays the same. */
-#ifndef GAMUT_TESTS_KERNEL_RUN_H
-#define GAMUT_TESTS_KERNEL_RUN_H
+#ifndef GAMUT_TESTS_DEVICE_KERNEL_RUN_H
+#define GAMUT_TESTS_DEVICE_KERNEL_RUN_H
 
 #include "program/program.h"
 

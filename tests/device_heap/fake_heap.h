@@ -1,7 +1,7 @@
 /* A device heap for fake sources: its kernels run on the host, over words that stand for the memory
  * of the fake. */
-#ifndef GAMUT_TESTS_FAKE_HEAP_H
-#define GAMUT_TESTS_FAKE_HEAP_H
+#ifndef GAMUT_TESTS_DEVICE_HEAP_FAKE_HEAP_H
+#define GAMUT_TESTS_DEVICE_HEAP_FAKE_HEAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* A judge of the device heap that shares no code with it. It keeps a map of which slot owns which
  * word of the arena, and checks the invariants in the heap's memories one by one. */
-#ifndef GAMUT_TESTS_HEAP_ORACLE_H
-#define GAMUT_TESTS_HEAP_ORACLE_H
+#ifndef GAMUT_TESTS_DEVICE_HEAP_HEAP_ORACLE_H
+#define GAMUT_TESTS_DEVICE_HEAP_HEAP_ORACLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

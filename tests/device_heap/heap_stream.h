@@ -1,6 +1,6 @@
 /* Random commands for the device heap: sizes, orders and mistakes of several kinds. */
-#ifndef GAMUT_TESTS_HEAP_STREAM_H
-#define GAMUT_TESTS_HEAP_STREAM_H
+#ifndef GAMUT_TESTS_DEVICE_HEAP_HEAP_STREAM_H
+#define GAMUT_TESTS_DEVICE_HEAP_HEAP_STREAM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Facts of an invented GPU machine on which every check passes, for tests to change one of. */
-#ifndef GAMUT_TESTS_DOCTOR_FIXTURE_H
-#define GAMUT_TESTS_DOCTOR_FIXTURE_H
+#ifndef GAMUT_TESTS_DOCTOR_DOCTOR_FIXTURE_H
+#define GAMUT_TESTS_DOCTOR_DOCTOR_FIXTURE_H
 
 #include "doctor/doctor.h"
 

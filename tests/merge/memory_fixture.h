@@ -1,6 +1,6 @@
 /* The memory log of a made-up run, the same everywhere. */
-#ifndef GAMUT_TESTS_MEMORY_FIXTURE_H
-#define GAMUT_TESTS_MEMORY_FIXTURE_H
+#ifndef GAMUT_TESTS_MERGE_MEMORY_FIXTURE_H
+#define GAMUT_TESTS_MERGE_MEMORY_FIXTURE_H
 
 #include "record/result/result.h"
 

@@ -1,6 +1,6 @@
 /* Checks on the shadow machine that a merge set does not change what one program computes. */
-#ifndef GAMUT_TESTS_MERGE_CHECK_H
-#define GAMUT_TESTS_MERGE_CHECK_H
+#ifndef GAMUT_TESTS_MERGE_MERGE_CHECK_H
+#define GAMUT_TESTS_MERGE_MERGE_CHECK_H
 
 #include "tests/program/shadow.h"
 

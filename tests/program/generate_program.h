@@ -1,8 +1,8 @@
 /* Random programs that are valid by construction, biased towards what merging memory likes: values
  * that die early, chains of elementwise kernels, copies of arrays just made, loops that carry
  * arrays. */
-#ifndef GAMUT_TESTS_GENERATE_PROGRAM_H
-#define GAMUT_TESTS_GENERATE_PROGRAM_H
+#ifndef GAMUT_TESTS_PROGRAM_GENERATE_PROGRAM_H
+#define GAMUT_TESTS_PROGRAM_GENERATE_PROGRAM_H
 
 #include <stdint.h>
 

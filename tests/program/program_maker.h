@@ -1,6 +1,6 @@
 /* Declarations that the files of the maker of random programs share. */
-#ifndef GAMUT_TESTS_PROGRAM_MAKER_H
-#define GAMUT_TESTS_PROGRAM_MAKER_H
+#ifndef GAMUT_TESTS_PROGRAM_PROGRAM_MAKER_H
+#define GAMUT_TESTS_PROGRAM_PROGRAM_MAKER_H
 
 #include <stdbool.h>
 

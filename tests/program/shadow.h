@@ -10,8 +10,8 @@
  * they differ, another array's data lie where the array should be. Values are those of the bytes, as
  * on a machine, so a stale read shows in the results too. If no numbers differ, every value is right.
  */
-#ifndef GAMUT_TESTS_SHADOW_H
-#define GAMUT_TESTS_SHADOW_H
+#ifndef GAMUT_TESTS_PROGRAM_SHADOW_H
+#define GAMUT_TESTS_PROGRAM_SHADOW_H
 
 #include "program/program.h"
 #include "workload.h"

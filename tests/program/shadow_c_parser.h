@@ -1,6 +1,6 @@
 /* Declarations that the two files of the reader of kernel texts share. */
-#ifndef GAMUT_TESTS_SHADOW_C_PARSER_H
-#define GAMUT_TESTS_SHADOW_C_PARSER_H
+#ifndef GAMUT_TESTS_PROGRAM_SHADOW_C_PARSER_H
+#define GAMUT_TESTS_PROGRAM_SHADOW_C_PARSER_H
 
 #include <setjmp.h>
 

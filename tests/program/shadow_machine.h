@@ -1,6 +1,6 @@
 /* State and functions that the files of the shadow machine share. */
-#ifndef GAMUT_TESTS_SHADOW_MACHINE_H
-#define GAMUT_TESTS_SHADOW_MACHINE_H
+#ifndef GAMUT_TESTS_PROGRAM_SHADOW_MACHINE_H
+#define GAMUT_TESTS_PROGRAM_SHADOW_MACHINE_H
 
 #include "tests/program/shadow.h"
 #include "tests/program/shadow_c.h"

@@ -1,6 +1,6 @@
 /* A group of fake devices with a few buffers and a kernel, for tests of residency. */
-#ifndef GAMUT_TESTS_RESIDENCY_RIG_H
-#define GAMUT_TESTS_RESIDENCY_RIG_H
+#ifndef GAMUT_TESTS_RESIDENCY_RESIDENCY_RIG_H
+#define GAMUT_TESTS_RESIDENCY_RESIDENCY_RIG_H
 
 #include "tests/device/fake_devices.h"
 #include "residency/residency.h"

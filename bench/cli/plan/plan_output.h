@@ -1,6 +1,6 @@
 /* The output of `gamut plan -m`: tables, sentences and JSON about merge sets. */
-#ifndef GAMUT_CLI_PLAN_OUTPUT_H
-#define GAMUT_CLI_PLAN_OUTPUT_H
+#ifndef GAMUT_CLI_PLAN_PLAN_OUTPUT_H
+#define GAMUT_CLI_PLAN_PLAN_OUTPUT_H
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The sizes for which `gamut plan` counts bytes: from words name=value, a dataset, or both. */
-#ifndef GAMUT_CLI_PLAN_VALUES_H
-#define GAMUT_CLI_PLAN_VALUES_H
+#ifndef GAMUT_CLI_PLAN_PLAN_VALUES_H
+#define GAMUT_CLI_PLAN_PLAN_VALUES_H
 
 #include "run/select/catalogue.h"
 

@@ -6,8 +6,8 @@
  * on the command line but separated by ';': "n=100000;moved=1". Bytes that were not published are
  * empty.
  */
-#ifndef GAMUT_CLI_PUBLISHED_H
-#define GAMUT_CLI_PUBLISHED_H
+#ifndef GAMUT_CLI_PLAN_PUBLISHED_H
+#define GAMUT_CLI_PLAN_PUBLISHED_H
 
 #include <stdbool.h>
 #include <stddef.h>

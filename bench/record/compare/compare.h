@@ -33,8 +33,8 @@
  * The result is one JSON tree (results/README.md, "Comparisons"). Everything that is printed comes
  * from it, and the exit code depends on it alone.
  */
-#ifndef GAMUT_RECORD_COMPARE_H
-#define GAMUT_RECORD_COMPARE_H
+#ifndef GAMUT_RECORD_COMPARE_COMPARE_H
+#define GAMUT_RECORD_COMPARE_COMPARE_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Declarations that the files of this room share. Other rooms include compare.h. */
-#ifndef GAMUT_RECORD_COMPARE_INTERNAL_H
-#define GAMUT_RECORD_COMPARE_INTERNAL_H
+#ifndef GAMUT_RECORD_COMPARE_COMPARE_INTERNAL_H
+#define GAMUT_RECORD_COMPARE_COMPARE_INTERNAL_H
 
 #include "base/arena.h"
 #include "record/compare/compare.h"

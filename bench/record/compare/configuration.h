@@ -1,8 +1,8 @@
 /* A configuration is how a case is run: its key without workload and dataset. A change of one
  * configuration changes many cases at once, so it can be seen even if no single case shows it.
  */
-#ifndef GAMUT_RECORD_CONFIGURATION_H
-#define GAMUT_RECORD_CONFIGURATION_H
+#ifndef GAMUT_RECORD_COMPARE_CONFIGURATION_H
+#define GAMUT_RECORD_COMPARE_CONFIGURATION_H
 
 #include <jansson.h>
 #include <stddef.h>

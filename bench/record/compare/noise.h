@@ -12,8 +12,8 @@
  *
  * Two runs whose rounds alternated share these disturbances, and need no floor.
  */
-#ifndef GAMUT_RECORD_NOISE_H
-#define GAMUT_RECORD_NOISE_H
+#ifndef GAMUT_RECORD_COMPARE_NOISE_H
+#define GAMUT_RECORD_COMPARE_NOISE_H
 
 #include <jansson.h>
 #include <stdbool.h>

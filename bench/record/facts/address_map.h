@@ -5,8 +5,8 @@
  * blocks that it keeps. It counts what it leaves out. Steps number the events of the run (requests,
  * releases, commands, transfers): a block born in step a that dies in step b exists in [a, b).
  */
-#ifndef GAMUT_RECORD_ADDRESS_MAP_H
-#define GAMUT_RECORD_ADDRESS_MAP_H
+#ifndef GAMUT_RECORD_FACTS_ADDRESS_MAP_H
+#define GAMUT_RECORD_FACTS_ADDRESS_MAP_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * The idea is that of two measuring programs in Elsman and Henriksen's account of Futhark's GPU
  * free list: the cost of an allocation by its size, alone and in a loop.
  */
-#ifndef GAMUT_RECORD_ATLAS_H
-#define GAMUT_RECORD_ATLAS_H
+#ifndef GAMUT_RECORD_FACTS_ATLAS_H
+#define GAMUT_RECORD_FACTS_ATLAS_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* A case: one point of workload x dataset x merge set x release policy x strategy x device (x
  * residency on a group of devices). A round: the measurements of a case by one process. */
-#ifndef GAMUT_RECORD_CASE_H
-#define GAMUT_RECORD_CASE_H
+#ifndef GAMUT_RECORD_FACTS_CASE_H
+#define GAMUT_RECORD_FACTS_CASE_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Facts about the machine and the build, as JSON. Only the facts below are recorded: no user name,
  * no host name, and only the environment variables that steer drivers. A fact that cannot be read
  * is null. */
-#ifndef GAMUT_RECORD_CONTEXT_H
-#define GAMUT_RECORD_CONTEXT_H
+#ifndef GAMUT_RECORD_FACTS_CONTEXT_H
+#define GAMUT_RECORD_FACTS_CONTEXT_H
 
 #include <jansson.h>
 #include <stdbool.h>

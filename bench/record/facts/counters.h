@@ -9,8 +9,8 @@
  * EXACT counters are taken in two runs of each round: the first one on a fresh allocator ("cold")
  * and the one after it ("warm"). Peaks include the program's inputs; counts are of the run itself.
  */
-#ifndef GAMUT_RECORD_COUNTERS_H
-#define GAMUT_RECORD_COUNTERS_H
+#ifndef GAMUT_RECORD_FACTS_COUNTERS_H
+#define GAMUT_RECORD_FACTS_COUNTERS_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * time is known to an eighth of itself. Below 2 * LATENCY_PER_OCTAVE ns each nanosecond has a
  * bucket.
  */
-#ifndef GAMUT_RECORD_LATENCY_H
-#define GAMUT_RECORD_LATENCY_H
+#ifndef GAMUT_RECORD_FACTS_LATENCY_H
+#define GAMUT_RECORD_FACTS_LATENCY_H
 
 #include <jansson.h>
 #include <stddef.h>

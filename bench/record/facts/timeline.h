@@ -6,8 +6,8 @@
  * average, and nothing is ever allocated. The idea is that of RRDtool's consolidated archives
  * (Oetiker), with a stride that adapts to the number of events.
  */
-#ifndef GAMUT_RECORD_TIMELINE_H
-#define GAMUT_RECORD_TIMELINE_H
+#ifndef GAMUT_RECORD_FACTS_TIMELINE_H
+#define GAMUT_RECORD_FACTS_TIMELINE_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  *
  * The samples of one process are not independent, so every number over rounds starts from one
  * median a round, and intervals are over rounds. */
-#ifndef GAMUT_RECORD_CASE_TREE_H
-#define GAMUT_RECORD_CASE_TREE_H
+#ifndef GAMUT_RECORD_RESULT_CASE_TREE_H
+#define GAMUT_RECORD_RESULT_CASE_TREE_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  * with a row for each combination of its parameters. A row has rounds, like a case.
  * bench/experiment/ makes the numbers; results/README.md describes the file.
  */
-#ifndef GAMUT_RECORD_EXPERIMENT_RESULT_H
-#define GAMUT_RECORD_EXPERIMENT_RESULT_H
+#ifndef GAMUT_RECORD_RESULT_EXPERIMENT_RESULT_H
+#define GAMUT_RECORD_RESULT_EXPERIMENT_RESULT_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * and comparisons read only the tree: a loaded file and a run that has just ended look the same to
  * them.
  */
-#ifndef GAMUT_RECORD_RESULT_H
-#define GAMUT_RECORD_RESULT_H
+#ifndef GAMUT_RECORD_RESULT_RESULT_H
+#define GAMUT_RECORD_RESULT_RESULT_H
 
 #include <jansson.h>
 #include <stddef.h>

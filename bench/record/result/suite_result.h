@@ -1,7 +1,7 @@
 /* A suite in a result: the ratio of two measured times for each published ratio. It is the member
  * `suite` of the tree; results/README.md describes it. */
-#ifndef GAMUT_RECORD_SUITE_RESULT_H
-#define GAMUT_RECORD_SUITE_RESULT_H
+#ifndef GAMUT_RECORD_RESULT_SUITE_RESULT_H
+#define GAMUT_RECORD_RESULT_SUITE_RESULT_H
 
 #include <jansson.h>
 

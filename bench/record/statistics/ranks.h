@@ -9,8 +9,8 @@
  * The distribution is exact for up to RANKS_EXACT differences. Beyond that it is normal, with the
  * usual corrections for ties and continuity.
  */
-#ifndef GAMUT_RECORD_RANKS_H
-#define GAMUT_RECORD_RANKS_H
+#ifndef GAMUT_RECORD_STATISTICS_RANKS_H
+#define GAMUT_RECORD_STATISTICS_RANKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

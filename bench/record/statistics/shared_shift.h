@@ -18,8 +18,8 @@
  * A shift of fewer than half of the cases, or of only some rounds, is not seen: the tests of single
  * cases find those. Swapping the sets mirrors the result exactly.
  */
-#ifndef GAMUT_RECORD_SHARED_SHIFT_H
-#define GAMUT_RECORD_SHARED_SHIFT_H
+#ifndef GAMUT_RECORD_STATISTICS_SHARED_SHIFT_H
+#define GAMUT_RECORD_STATISTICS_SHARED_SHIFT_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* Robust statistics of a few numbers. Nothing here assumes a distribution. */
-#ifndef GAMUT_RECORD_STATISTICS_H
-#define GAMUT_RECORD_STATISTICS_H
+#ifndef GAMUT_RECORD_STATISTICS_STATISTICS_H
+#define GAMUT_RECORD_STATISTICS_STATISTICS_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* An atlas as text for people. */
-#ifndef GAMUT_RECORD_ATLAS_TABLE_H
-#define GAMUT_RECORD_ATLAS_TABLE_H
+#ifndef GAMUT_RECORD_TABLE_ATLAS_TABLE_H
+#define GAMUT_RECORD_TABLE_ATLAS_TABLE_H
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* The experiments of a result as text. */
-#ifndef GAMUT_RECORD_EXPERIMENT_TABLE_H
-#define GAMUT_RECORD_EXPERIMENT_TABLE_H
+#ifndef GAMUT_RECORD_TABLE_EXPERIMENT_TABLE_H
+#define GAMUT_RECORD_TABLE_EXPERIMENT_TABLE_H
 
 #include <jansson.h>
 #include <stdio.h>

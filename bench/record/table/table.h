@@ -1,6 +1,6 @@
 /* A result as text: a table for people, Markdown, CSV or the JSON of the file itself. */
-#ifndef GAMUT_RECORD_TABLE_H
-#define GAMUT_RECORD_TABLE_H
+#ifndef GAMUT_RECORD_TABLE_TABLE_H
+#define GAMUT_RECORD_TABLE_TABLE_H
 
 #include <jansson.h>
 #include <stdbool.h>

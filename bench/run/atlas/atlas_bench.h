@@ -1,7 +1,7 @@
 /* The bench on which one device is measured for its atlas: kernels, commands, methods of getting
  * memory, and cells that collect samples. */
-#ifndef GAMUT_RUN_ATLAS_BENCH_H
-#define GAMUT_RUN_ATLAS_BENCH_H
+#ifndef GAMUT_RUN_ATLAS_ATLAS_BENCH_H
+#define GAMUT_RUN_ATLAS_ATLAS_BENCH_H
 
 #include "base/clock.h"
 #include "base/random.h"

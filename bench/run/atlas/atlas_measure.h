@@ -6,8 +6,8 @@
  * an allocation follows one of another size. A cell is visited until it has used its share of the
  * time, but at least a few times.
  */
-#ifndef GAMUT_RUN_ATLAS_MEASURE_H
-#define GAMUT_RUN_ATLAS_MEASURE_H
+#ifndef GAMUT_RUN_ATLAS_ATLAS_MEASURE_H
+#define GAMUT_RUN_ATLAS_ATLAS_MEASURE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* The layout of an array at run time: its index function in numbers. */
-#ifndef GAMUT_RUN_LAYOUT_H
-#define GAMUT_RUN_LAYOUT_H
+#ifndef GAMUT_RUN_EXECUTE_ARRAY_LAYOUT_H
+#define GAMUT_RUN_EXECUTE_ARRAY_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * reads each value at once, and refuses memory in such a heap. The caller of executor_open passes
  * an implementation in.
  */
-#ifndef GAMUT_RUN_DEFERRED_H
-#define GAMUT_RUN_DEFERRED_H
+#ifndef GAMUT_RUN_EXECUTE_DEFERRED_H
+#define GAMUT_RUN_EXECUTE_DEFERRED_H
 
 #include <stdbool.h>
 #include <stdint.h>

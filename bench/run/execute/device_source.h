@@ -1,6 +1,6 @@
 /* The device as a source of memory for allocators. */
-#ifndef GAMUT_RUN_DEVICE_SOURCE_H
-#define GAMUT_RUN_DEVICE_SOURCE_H
+#ifndef GAMUT_RUN_EXECUTE_DEVICE_SOURCE_H
+#define GAMUT_RUN_EXECUTE_DEVICE_SOURCE_H
 
 #include "alloc/source.h"
 #include "device/device.h"

@@ -7,8 +7,8 @@
  *             thesis's compiler did)
  * Live bytes, those that are still to be used, follow the last-use rule under either policy.
  */
-#ifndef GAMUT_RUN_EXECUTE_H
-#define GAMUT_RUN_EXECUTE_H
+#ifndef GAMUT_RUN_EXECUTE_EXECUTE_H
+#define GAMUT_RUN_EXECUTE_EXECUTE_H
 
 #include "alloc/allocator.h"
 #include "device/device.h"

@@ -1,7 +1,7 @@
 /* Inside the executor: the state that its files share. Only an implementation of deferred.h
  * includes it from elsewhere. */
-#ifndef GAMUT_RUN_EXECUTOR_H
-#define GAMUT_RUN_EXECUTOR_H
+#ifndef GAMUT_RUN_EXECUTE_EXECUTOR_H
+#define GAMUT_RUN_EXECUTE_EXECUTOR_H
 
 #include "run/execute/array_layout.h"
 #include "run/execute/deferred.h"

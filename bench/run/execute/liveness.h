@@ -1,7 +1,7 @@
 /* Finds where names of memories die: after which statement no other mentions the name or an array
  * in it. */
-#ifndef GAMUT_RUN_LIVENESS_H
-#define GAMUT_RUN_LIVENESS_H
+#ifndef GAMUT_RUN_EXECUTE_LIVENESS_H
+#define GAMUT_RUN_EXECUTE_LIVENESS_H
 
 #include "program/program.h"
 

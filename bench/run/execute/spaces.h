@@ -2,8 +2,8 @@
  * and a source of its own (as PoCL has a bufalloc region for local memory and one for global).
  * Counts are kept for each space and for all together. A heap that the device runs has a source
  * alone. */
-#ifndef GAMUT_RUN_SPACES_H
-#define GAMUT_RUN_SPACES_H
+#ifndef GAMUT_RUN_EXECUTE_SPACES_H
+#define GAMUT_RUN_EXECUTE_SPACES_H
 
 #include <jansson.h>
 

@@ -6,8 +6,8 @@
  * the events, so that the next trace can be opened with enough. A listener is called for every
  * event, whether there is room or not, so it can follow a run of any length in bounded memory.
  */
-#ifndef GAMUT_RUN_TRACE_H
-#define GAMUT_RUN_TRACE_H
+#ifndef GAMUT_RUN_EXECUTE_TRACE_H
+#define GAMUT_RUN_EXECUTE_TRACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

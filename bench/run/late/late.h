@@ -1,7 +1,7 @@
 /* Implements the hooks of run/execute/deferred.h: late values, which a program marks with the word
  * `late`, and its memory in a heap of the device. */
-#ifndef GAMUT_RUN_LATE_H
-#define GAMUT_RUN_LATE_H
+#ifndef GAMUT_RUN_LATE_LATE_H
+#define GAMUT_RUN_LATE_LATE_H
 
 #include "alloc/allocator.h"
 #include "device/device.h"

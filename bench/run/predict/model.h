@@ -18,8 +18,8 @@
  * assumes that smaller memories are cut from pages of that size. The first memory in a page pays
  * for the page, and the last one that is freed pays for giving it back.
  */
-#ifndef GAMUT_RUN_MODEL_H
-#define GAMUT_RUN_MODEL_H
+#ifndef GAMUT_RUN_PREDICT_MODEL_H
+#define GAMUT_RUN_PREDICT_MODEL_H
 
 #include "alloc/allocator.h"
 #include "record/facts/atlas.h"

@@ -4,8 +4,8 @@
  * under `pool`, which makes no driver calls after its first run, so that the program's own times
  * contain none. Some runs give the host's times. In others the device times each command.
  */
-#ifndef GAMUT_RUN_PREDICT_H
-#define GAMUT_RUN_PREDICT_H
+#ifndef GAMUT_RUN_PREDICT_PREDICT_H
+#define GAMUT_RUN_PREDICT_PREDICT_H
 
 #include "record/facts/atlas.h"
 #include "record/facts/case.h"

@@ -1,6 +1,6 @@
 /* Measuring an atlas in a worker (run/atlas/atlas_measure.h). */
-#ifndef GAMUT_RUN_ATLAS_RUN_H
-#define GAMUT_RUN_ATLAS_RUN_H
+#ifndef GAMUT_RUN_ROUNDS_ATLAS_RUN_H
+#define GAMUT_RUN_ROUNDS_ATLAS_RUN_H
 
 #include <jansson.h>
 #include <stdbool.h>

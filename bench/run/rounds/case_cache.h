@@ -1,8 +1,8 @@
 /* The cache that the cases of one process share: built kernels, inputs with the answers known to be
  * right for them, and merged programs. The cache owns everything that it returns, valid until
  * case_cache_close unless said otherwise. */
-#ifndef GAMUT_RUN_CASE_CACHE_H
-#define GAMUT_RUN_CASE_CACHE_H
+#ifndef GAMUT_RUN_ROUNDS_CASE_CACHE_H
+#define GAMUT_RUN_ROUNDS_CASE_CACHE_H
 
 #include "device/device.h"
 #include "program/generate.h"

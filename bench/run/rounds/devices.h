@@ -1,6 +1,6 @@
 /* The devices of this machine. A worker finds them, because the parent opens no driver. */
-#ifndef GAMUT_RUN_DEVICES_H
-#define GAMUT_RUN_DEVICES_H
+#ifndef GAMUT_RUN_ROUNDS_DEVICES_H
+#define GAMUT_RUN_ROUNDS_DEVICES_H
 
 #include <jansson.h>
 #include <stdbool.h>

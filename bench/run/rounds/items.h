@@ -8,8 +8,8 @@
  * if the failure killed the old one. An item that loses its device ends its round: the rest of the
  * round is `skipped`, and measured again in the next.
  */
-#ifndef GAMUT_RUN_ITEMS_H
-#define GAMUT_RUN_ITEMS_H
+#ifndef GAMUT_RUN_ROUNDS_ITEMS_H
+#define GAMUT_RUN_ROUNDS_ITEMS_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Measures one case: runs it, checks its answer and fills in the record of one round. */
-#ifndef GAMUT_RUN_MEASURE_H
-#define GAMUT_RUN_MEASURE_H
+#ifndef GAMUT_RUN_ROUNDS_MEASURE_H
+#define GAMUT_RUN_ROUNDS_MEASURE_H
 
 #include "device/device.h"
 #include "record/facts/atlas.h"

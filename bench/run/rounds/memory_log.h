@@ -7,8 +7,8 @@
  * for runs of any length. A call is timed right around it, without the cost of listening. The run
  * itself has that cost, so a recorded run is never a sample.
  */
-#ifndef GAMUT_RUN_MEMORY_LOG_H
-#define GAMUT_RUN_MEMORY_LOG_H
+#ifndef GAMUT_RUN_ROUNDS_MEMORY_LOG_H
+#define GAMUT_RUN_ROUNDS_MEMORY_LOG_H
 
 #include <jansson.h>
 

@@ -13,8 +13,8 @@
  *   {"doing": "…", "atlas": {…}}            progress of an atlas (atlas_run.h); "atlas" is optional
  *   {"error": CODE, "text": "…"}            the job could not be done
  */
-#ifndef GAMUT_RUN_PROCESS_H
-#define GAMUT_RUN_PROCESS_H
+#ifndef GAMUT_RUN_ROUNDS_PROCESS_H
+#define GAMUT_RUN_ROUNDS_PROCESS_H
 
 #include <jansson.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* Shows on stderr how far a run is: on a terminal one line that is overwritten, elsewhere a plain
  * line for each finished round. */
-#ifndef GAMUT_RUN_PROGRESS_H
-#define GAMUT_RUN_PROGRESS_H
+#ifndef GAMUT_RUN_ROUNDS_PROGRESS_H
+#define GAMUT_RUN_ROUNDS_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

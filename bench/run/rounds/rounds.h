@@ -1,6 +1,6 @@
 /* The run loop: the cases of a selection as items of rounds (items.h). */
-#ifndef GAMUT_RUN_ROUNDS_H
-#define GAMUT_RUN_ROUNDS_H
+#ifndef GAMUT_RUN_ROUNDS_ROUNDS_H
+#define GAMUT_RUN_ROUNDS_ROUNDS_H
 
 #include <jansson.h>
 #include <stdbool.h>

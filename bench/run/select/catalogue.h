@@ -1,6 +1,6 @@
 /* The workloads that can be run: those built in, and program files named on the command line. */
-#ifndef GAMUT_RUN_CATALOGUE_H
-#define GAMUT_RUN_CATALOGUE_H
+#ifndef GAMUT_RUN_SELECT_CATALOGUE_H
+#define GAMUT_RUN_SELECT_CATALOGUE_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* Opens a device group ("host+host") as one device and adds up its members' counts. */
-#ifndef GAMUT_RUN_DEVICE_GROUP_H
-#define GAMUT_RUN_DEVICE_GROUP_H
+#ifndef GAMUT_RUN_SELECT_DEVICE_GROUP_H
+#define GAMUT_RUN_SELECT_DEVICE_GROUP_H
 
 #include "record/facts/counters.h"
 #include "residency/residency.h"

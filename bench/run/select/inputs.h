@@ -1,6 +1,6 @@
 /* The values of a fun's parameters: from the dataset, from the workload's C, or random. */
-#ifndef GAMUT_RUN_INPUTS_H
-#define GAMUT_RUN_INPUTS_H
+#ifndef GAMUT_RUN_SELECT_INPUTS_H
+#define GAMUT_RUN_SELECT_INPUTS_H
 
 #include "device/device.h"
 #include "run/select/catalogue.h"

@@ -1,7 +1,7 @@
 /* Programs without a device: dry runs, merging with the values that a run knows, and a report of
  * what merge sets do to a fun. */
-#ifndef GAMUT_RUN_MERGING_H
-#define GAMUT_RUN_MERGING_H
+#ifndef GAMUT_RUN_SELECT_MERGING_H
+#define GAMUT_RUN_SELECT_MERGING_H
 
 #include "merge/merge.h"
 #include "run/execute/execute.h"

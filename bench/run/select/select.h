@@ -1,8 +1,8 @@
 /* From the words of a command line to the list of cases. A list is comma-separated; its names may
  * be globs, "all" is "*". For a name that does not exist ERR_USAGE gives the nearest one and
  * lists all that exist. */
-#ifndef GAMUT_RUN_SELECT_H
-#define GAMUT_RUN_SELECT_H
+#ifndef GAMUT_RUN_SELECT_SELECT_H
+#define GAMUT_RUN_SELECT_SELECT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * allocator ("strategy"), the variant of a program ("workload"), the merge set, the release policy,
  * or the dataset.
  */
-#ifndef GAMUT_RUN_SUITE_H
-#define GAMUT_RUN_SUITE_H
+#ifndef GAMUT_RUN_SELECT_SUITE_H
+#define GAMUT_RUN_SELECT_SUITE_H
 
 #include <jansson.h>
 

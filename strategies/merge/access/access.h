@@ -10,8 +10,8 @@
  * Assumed and not checked: the text is C, not C++; indices stay within their dimensions; the
  * elements of an array lie at different addresses; the launch writes nothing but its results.
  */
-#ifndef GAMUT_MERGE_ACCESS_H
-#define GAMUT_MERGE_ACCESS_H
+#ifndef GAMUT_MERGE_ACCESS_ACCESS_H
+#define GAMUT_MERGE_ACCESS_ACCESS_H
 
 #include "base/text.h"
 #include "program/program.h"

@@ -5,8 +5,8 @@
  * or give a name another meaning. The reader looks for them, and then calls the text `unclear`:
  * nothing that follows from order or names is reliable.
  */
-#ifndef GAMUT_MERGE_ACCESS_TEXT_H
-#define GAMUT_MERGE_ACCESS_TEXT_H
+#ifndef GAMUT_MERGE_ACCESS_ACCESS_TEXT_H
+#define GAMUT_MERGE_ACCESS_ACCESS_TEXT_H
 
 #include "program/program.h"
 

@@ -7,8 +7,8 @@
  * This folder needs bench/base alone. If the host runs out of memory the process ends, as
  * everywhere in gamut.
  */
-#ifndef GAMUT_MERGE_PACK_H
-#define GAMUT_MERGE_PACK_H
+#ifndef GAMUT_MERGE_PACK_PACK_H
+#define GAMUT_MERGE_PACK_PACK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * unbroken range of sections. If all alignments have a common divisor, sizes are rounded up to it,
  * because the item above starts there anyway; only the topmost item does not need its `pad`.
  */
-#ifndef GAMUT_MERGE_PACK_MODEL_H
-#define GAMUT_MERGE_PACK_MODEL_H
+#ifndef GAMUT_MERGE_PACK_PACK_MODEL_H
+#define GAMUT_MERGE_PACK_PACK_MODEL_H
 
 #include "base/random.h"
 #include "merge/pack/pack.h"

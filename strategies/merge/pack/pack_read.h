@@ -8,8 +8,8 @@
  * Other columns are copied unread. A column `offset` is dropped; the planned one is written last. A
  * cell is quoted as a whole or not at all. Ids are compared as they are written.
  */
-#ifndef GAMUT_MERGE_PACK_READ_H
-#define GAMUT_MERGE_PACK_READ_H
+#ifndef GAMUT_MERGE_PACK_PACK_READ_H
+#define GAMUT_MERGE_PACK_PACK_READ_H
 
 #include <stdio.h>
 

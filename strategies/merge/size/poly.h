@@ -5,8 +5,8 @@
  * An integer of any type stands for its value; i64 arithmetic that overflows stops a run, so sums
  * and products are those of the whole numbers.
  */
-#ifndef GAMUT_MERGE_POLY_H
-#define GAMUT_MERGE_POLY_H
+#ifndef GAMUT_MERGE_SIZE_POLY_H
+#define GAMUT_MERGE_SIZE_POLY_H
 
 #include "base/text.h"
 #include "program/program.h"

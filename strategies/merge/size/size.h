@@ -16,8 +16,8 @@
  * A name that is bound in a loop has one value per iteration; questions are about one iteration.
  * Answers are sound and incomplete: false means "not proved".
  */
-#ifndef GAMUT_MERGE_SIZE_H
-#define GAMUT_MERGE_SIZE_H
+#ifndef GAMUT_MERGE_SIZE_SIZE_H
+#define GAMUT_MERGE_SIZE_SIZE_H
 
 #include "merge/size/poly.h"
 

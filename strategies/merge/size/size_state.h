@@ -1,6 +1,6 @@
 /* The state of the size analysis: shared by size.c, size_expr.c and the proofs of disjointness. */
-#ifndef GAMUT_MERGE_SIZE_STATE_H
-#define GAMUT_MERGE_SIZE_STATE_H
+#ifndef GAMUT_MERGE_SIZE_SIZE_STATE_H
+#define GAMUT_MERGE_SIZE_SIZE_STATE_H
 
 #include "merge/size/size.h"
 

@@ -1,6 +1,6 @@
 /* The results of the access analysis of a kernel, as text. */
-#ifndef GAMUT_TESTS_ACCESS_PRINT_H
-#define GAMUT_TESTS_ACCESS_PRINT_H
+#ifndef GAMUT_TESTS_MERGE_ACCESS_ACCESS_PRINT_H
+#define GAMUT_TESTS_MERGE_ACCESS_ACCESS_PRINT_H
 
 #include "base/text.h"
 #include "merge/access/access.h"

@@ -1,7 +1,7 @@
 /* Kernels, whether their result y may be written over what they read, and whether that is needed.
  * The funs around them are those of test_access.c. */
-#ifndef GAMUT_TESTS_ACCESS_ROWS_H
-#define GAMUT_TESTS_ACCESS_ROWS_H
+#ifndef GAMUT_TESTS_MERGE_ACCESS_ACCESS_ROWS_H
+#define GAMUT_TESTS_MERGE_ACCESS_ACCESS_ROWS_H
 
 #include "merge/access/access.h"
 

@@ -1,6 +1,6 @@
 /* Checks an offset plan against the definition of a valid plan; shares no code with the planner. */
-#ifndef GAMUT_TESTS_PACK_CHECK_H
-#define GAMUT_TESTS_PACK_CHECK_H
+#ifndef GAMUT_TESTS_MERGE_PACK_PACK_CHECK_H
+#define GAMUT_TESTS_MERGE_PACK_PACK_CHECK_H
 
 #include "merge/pack/pack_model.h"
 

@@ -1,6 +1,6 @@
 /* Polynomials as text and as expressions, for tests of the size analysis. */
-#ifndef GAMUT_TESTS_SIZE_PRINT_H
-#define GAMUT_TESTS_SIZE_PRINT_H
+#ifndef GAMUT_TESTS_MERGE_SIZE_SIZE_PRINT_H
+#define GAMUT_TESTS_MERGE_SIZE_SIZE_PRINT_H
 
 #include "base/text.h"
 #include "merge/size/size.h"

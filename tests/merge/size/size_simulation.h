@@ -1,6 +1,6 @@
 /* Computes the scalars of a function in one run on small random values, as far as the run gets. */
-#ifndef GAMUT_TESTS_SIZE_SIMULATION_H
-#define GAMUT_TESTS_SIZE_SIMULATION_H
+#ifndef GAMUT_TESTS_MERGE_SIZE_SIZE_SIMULATION_H
+#define GAMUT_TESTS_MERGE_SIZE_SIZE_SIMULATION_H
 
 #include "base/random.h"
 #include "program/program.h"

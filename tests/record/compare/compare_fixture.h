@@ -1,6 +1,6 @@
 /* Made-up results to be compared. */
-#ifndef GAMUT_TESTS_COMPARE_FIXTURE_H
-#define GAMUT_TESTS_COMPARE_FIXTURE_H
+#ifndef GAMUT_TESTS_RECORD_COMPARE_COMPARE_FIXTURE_H
+#define GAMUT_TESTS_RECORD_COMPARE_COMPARE_FIXTURE_H
 
 #include "record/compare/compare.h"
 #include "record/result/result.h"

@@ -1,6 +1,6 @@
 /* Experiments with made-up numbers that are the same everywhere. */
-#ifndef GAMUT_TESTS_EXPERIMENT_FIXTURE_H
-#define GAMUT_TESTS_EXPERIMENT_FIXTURE_H
+#ifndef GAMUT_TESTS_RECORD_RESULT_EXPERIMENT_FIXTURE_H
+#define GAMUT_TESTS_RECORD_RESULT_EXPERIMENT_FIXTURE_H
 
 #include "record/result/result.h"
 

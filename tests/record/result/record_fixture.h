@@ -1,7 +1,7 @@
 /* A result with made-up numbers that are the same everywhere, for tests of code that reads
  * results. */
-#ifndef GAMUT_TESTS_RECORD_FIXTURE_H
-#define GAMUT_TESTS_RECORD_FIXTURE_H
+#ifndef GAMUT_TESTS_RECORD_RESULT_RECORD_FIXTURE_H
+#define GAMUT_TESTS_RECORD_RESULT_RECORD_FIXTURE_H
 
 #include "record/result/result.h"
 

@@ -1,7 +1,7 @@
 /* Atlases, traces and predictions for tests of the cost model, small enough to be added up by hand.
  * Times are in microseconds, so that the sums can be read. The first failure ends a test. */
-#ifndef GAMUT_TESTS_MODEL_FIXTURE_H
-#define GAMUT_TESTS_MODEL_FIXTURE_H
+#ifndef GAMUT_TESTS_RUN_PREDICT_MODEL_FIXTURE_H
+#define GAMUT_TESTS_RUN_PREDICT_MODEL_FIXTURE_H
 
 #include "alloc/allocator.h"
 #include "run/predict/model.h"
