@@ -49,11 +49,11 @@ int cuda_elapsed_ns(struct device *device, uint64_t *ns, struct error *error);
 
 /* Lets the device run if a profile holds it back. Every hook that may wait for the device calls
  * cuda_profile_open first. */
-void cuda_profile_let_go(struct cuda_device *d);
+void cuda_profile_release(struct cuda_device *d);
 static inline void cuda_profile_open(struct cuda_device *d)
 {
     if (d->profile)
-        cuda_profile_let_go(d);
+        cuda_profile_release(d);
 }
 
 /* ---- cuda_program.c ---- */

@@ -158,7 +158,7 @@ static void CUDA_CB wait_at_gate(void *profile)
         ;
 }
 
-void cuda_profile_let_go(struct cuda_device *d)
+void cuda_profile_release(struct cuda_device *d)
 {
     struct cuda_profile *p = d->profile;
     if (p->closed)
@@ -221,7 +221,7 @@ static int profile_start(struct device *device, struct error *error)
         return 0;
     int code = cuda_use(d, error);
     if (p->closed && p->entries == ENTRIES_OF_A_GATE)
-        cuda_profile_let_go(d);
+        cuda_profile_release(d);
     if (!code && !p->closed)
         code = close_gate(d, error);
     if (!code)
@@ -250,7 +250,7 @@ static int profile_end(struct device *device, uint64_t *ns, unsigned *count, boo
 {
     struct cuda_device *d = cuda_self(device);
     struct cuda_profile *p = d->profile;
-    cuda_profile_let_go(d);
+    cuda_profile_release(d);
     int code = device->ops->sync(device, error);
     for (unsigned i = 0; i < p->count && ns && !code; i++) {
         float ms = 0;

@@ -73,9 +73,11 @@ int merge_parse(const char *text, const struct merge_set **set, unsigned *extens
     if (!*option)
         return 0;
     if (strncmp(option, ":with=", 6) != 0)
-        return error_set(error, ERR_USAGE,
-                         "merge set '%s': '%s' is no option; the only option is %s:with=%s|%s",
-                         name, option + 1, name, merge_extension_name(0), merge_extension_name(1));
+        return error_set(
+            error, ERR_USAGE,
+            "merge set '%s': '%s' is no option; the only option is with=EXTENSION|..., "
+            "such as %s:with=%s|%s; gamut list merges says which extensions there are",
+            name, option + 1, name, merge_extension_name(0), merge_extension_name(1));
     return parse_extensions(option + 6, extensions, error);
 }
 

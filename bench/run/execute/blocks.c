@@ -97,7 +97,7 @@ static int blocks_clear(struct executor *e, int name, const struct held_block *h
 
 int blocks_alloc(struct executor *e, int name, const struct expr *size, struct source_position at)
 {
-    TRY(blocks_holds(e, name) ? blocks_let_go(e, name) : 0);
+    TRY(blocks_holds(e, name) ? blocks_release(e, name) : 0);
     const int b = e->free_block;
     struct held_block *held = &e->blocks[b];
     TRY(blocks_in_heap(e, name) ? e->deferred->ops->alloc(e, name, held, size, at)
@@ -175,7 +175,7 @@ int blocks_last_use(struct executor *e, int name)
     return code || e->policy != RELEASE_LAST_USE ? code : end_hold(e, name);
 }
 
-int blocks_let_go(struct executor *e, int name)
+int blocks_release(struct executor *e, int name)
 {
     int code = end_use(e, name);
     return code ? code : end_hold(e, name);

@@ -72,20 +72,20 @@ static int put_down_all(struct executor *e, const int *names, const struct step_
     return code;
 }
 
-/* `let_go` is blocks_last_use or blocks_let_go. */
-static inline int let_go_all(struct executor *e, const struct names_list *list,
-                             int (*let_go)(struct executor *e, int name))
+/* `release` is blocks_last_use or blocks_release. */
+static inline int release_all(struct executor *e, const struct names_list *list,
+                              int (*release)(struct executor *e, int name))
 {
     int code = 0;
     for (unsigned i = 0; i < list->count && !code; i++)
         if (blocks_holds(e, list->names[i]))
-            code = let_go(e, list->names[i]);
+            code = release(e, list->names[i]);
     return code;
 }
 
 static int last_use_all(struct executor *e, const struct names_list *list)
 {
-    return let_go_all(e, list, blocks_last_use);
+    return release_all(e, list, blocks_last_use);
 }
 
 /* ---- statements ----------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ static int run_body(struct executor *e, const struct scope *scope, struct passed
         else
             pick_up(e, scope->body->results[i], &passed[i]);
     code = last_use_all(e, &scope->entrusted);
-    return code ? code : let_go_all(e, &scope->bound, blocks_let_go);
+    return code ? code : release_all(e, &scope->bound, blocks_release);
 }
 
 static int run_if(struct executor *e, const struct step *s)
@@ -187,7 +187,7 @@ static int run_loop(struct executor *e, const struct step *s)
         return code;
     for (unsigned i = 0; i < l->param_count; i++)
         pick_up(e, l->params[i], &state->passed[i]);
-    code = let_go_all(e, &s->then->bound, blocks_let_go);
+    code = release_all(e, &s->then->bound, blocks_release);
     return code ? code : put_down_all(e, s->stm->outs, state, s->stm->out_count, s->stm->at);
 }
 

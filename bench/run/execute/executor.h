@@ -141,7 +141,7 @@ void blocks_add_reference(struct executor *e, int block);
  * reference. */
 int blocks_last_use(struct executor *e, int name);
 /* The name drops its reference on its block, whatever the policy. */
-int blocks_let_go(struct executor *e, int name);
+int blocks_release(struct executor *e, int name);
 /* Frees all blocks but those in the device's heap, and clears what names hold. */
 void blocks_free_all(struct executor *e);
 /* Lets the allocators of all spaces give spare memory back. Returns the first error. */

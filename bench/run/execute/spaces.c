@@ -125,14 +125,15 @@ struct source_counts spaces_counts(const struct spaces *s)
     return sum;
 }
 
-void spaces_books(const struct spaces *s, struct spaces_books *books)
+void spaces_snapshot(const struct spaces *s, struct spaces_snapshot *snapshot)
 {
-    books->all = (struct space_books){*spaces_blocks(s), spaces_counts(s)};
+    snapshot->all = (struct space_snapshot){*spaces_blocks(s), spaces_counts(s)};
     for (int i = 0; i < SPACES; i++)
-        books->of[i] = (struct space_books){s->allocator[i].counts, s->source[i].counts};
+        snapshot->of[i] = (struct space_snapshot){s->allocator[i].counts, s->source[i].counts};
 }
 
-struct memory_counts spaces_between(const struct space_books *begin, const struct space_books *end)
+struct memory_counts spaces_between(const struct space_snapshot *begin,
+                                    const struct space_snapshot *end)
 {
     const struct allocator_counts *a = &begin->blocks, *b = &end->blocks;
     const struct source_counts *c = &begin->driver, *d = &end->driver;
@@ -164,8 +165,8 @@ static json_t *counts_to_json(const struct memory_counts *counts)
     return json;
 }
 
-json_t *spaces_to_json(const struct spaces *s, const struct spaces_books *begin,
-                       const struct spaces_books *end)
+json_t *spaces_to_json(const struct spaces *s, const struct spaces_snapshot *begin,
+                       const struct spaces_snapshot *end)
 {
     if (!s->several)
         return NULL;

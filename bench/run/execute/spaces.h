@@ -48,20 +48,21 @@ const struct allocator_counts *spaces_blocks(const struct spaces *spaces);
 struct source_counts spaces_counts(const struct spaces *spaces);
 
 /* A copy of all counts, taken at the beginning or the end of a run. */
-struct space_books {
+struct space_snapshot {
     struct allocator_counts blocks;
     struct source_counts driver;
 };
-struct spaces_books {
-    struct space_books all, of[SPACES];
+struct spaces_snapshot {
+    struct space_snapshot all, of[SPACES];
 };
-/* Copies all counts to *books. */
-void spaces_books(const struct spaces *spaces, struct spaces_books *books);
+/* Copies all counts to *snapshot. */
+void spaces_snapshot(const struct spaces *spaces, struct spaces_snapshot *snapshot);
 /* The peaks at `end`, and the calls between `begin` and `end`. */
-struct memory_counts spaces_between(const struct space_books *begin, const struct space_books *end);
+struct memory_counts spaces_between(const struct space_snapshot *begin,
+                                    const struct space_snapshot *end);
 /* {"device": {counter: value}, "pinned": …}, or NULL if the program uses device memory alone. The
  * caller owns it. */
-json_t *spaces_to_json(const struct spaces *spaces, const struct spaces_books *begin,
-                       const struct spaces_books *end);
+json_t *spaces_to_json(const struct spaces *spaces, const struct spaces_snapshot *begin,
+                       const struct spaces_snapshot *end);
 
 #endif

@@ -74,7 +74,7 @@ struct session {
     const struct allocator_ops *strategy;
     struct option_values strategy_options;
     struct spaces spaces;
-    struct spaces_books begin, end; /* counts before and after the last run */
+    struct spaces_snapshot begin, end; /* counts before and after the last run */
     struct case_round *round;
     struct error error;
 };
@@ -111,7 +111,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
     TRY(executor_begin(s->executor, s->spaces.of, &s->inputs->inputs.arguments, poison, &s->error));
     TRY(d->ops->sync(d, &s->error));
     TRY(d->ops->mark(d, MARK_START, &s->error));
-    spaces_books(&s->spaces, &s->begin);
+    spaces_snapshot(&s->spaces, &s->begin);
     struct residency_counts g = device_group_counts(d);
     uint64_t start = clock_ns();
     TRY(executor_run(s->executor, &s->error));
@@ -127,7 +127,7 @@ static int run_once(struct session *s, bool poison, struct sample *sample,
                               .driver_free_ns = after.free_ns - before.free_ns};
     TRY(d->ops->elapsed_ns(d, &sample->device_ns, &s->error));
     TRY(spaces_update(&s->spaces, &s->error));
-    spaces_books(&s->spaces, &s->end);
+    spaces_snapshot(&s->spaces, &s->end);
     take_counts(s, counts);
     device_group_count_since(d, &g, sample, counts);
     return 0;
