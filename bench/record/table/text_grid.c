@@ -136,6 +136,7 @@ void text_grid_print_once(const struct text_grid *grid, const char *end, FILE *o
 
 struct layout {
     bool *shown;
+    bool *above;   /* a dropped name, which stands above its rows instead */
     size_t *width; /* in characters */
     size_t indent, terminal_width;
     bool colour;
@@ -193,6 +194,7 @@ static struct layout layout_of(const struct text_grid *grid, const struct termin
     const size_t none = grid->column_count;
     struct layout layout = {
         .shown = must_alloc(none * sizeof *layout.shown + 1),
+        .above = must_alloc(none * sizeof *layout.above + 1),
         .width = must_alloc((none + 1) * sizeof *layout.width),
         .terminal_width = terminal ? terminal->width : SIZE_MAX,
         .colour = terminal && terminal->colour,
@@ -213,6 +215,11 @@ static struct layout layout_of(const struct text_grid *grid, const struct termin
     while (line_width(grid, &layout) > layout.terminal_width &&
            (c = widest_name(grid, &layout)) != none)
         layout.width[c]--;
+    for (c = 0; c < none; c++) {
+        const char *value = text_grid_constant(grid, c);
+        layout.above[c] = !layout.shown[c] && !grid->column[c].hidden &&
+                          grid->column[c].kind == GRID_NAME && !(value && !*value);
+    }
     return layout;
 }
 
@@ -220,7 +227,7 @@ static void print_dropped(const struct text_grid *grid, const struct layout *lay
 {
     const char *before = "left out for width: ";
     for (size_t c = 0; c < grid->column_count; c++)
-        if (!grid->column[c].hidden && !layout->shown[c]) {
+        if (!grid->column[c].hidden && !layout->shown[c] && !layout->above[c]) {
             fprintf(out, "%s%s", before, grid->column[c].title);
             before = ", ";
         }
@@ -322,6 +329,29 @@ static void print_text_row(const struct text_grid *grid, const struct layout *la
     fputc('\n', out);
 }
 
+/* Rows would look alike without the names that were dropped: a line above the rows has them. */
+static void print_dropped_names(const struct text_grid *grid, const struct layout *layout, size_t r,
+                                FILE *out)
+{
+    struct text line = {0};
+    bool changed = false;
+    for (size_t c = 0; c < grid->column_count; c++) {
+        const char *name = grid->row[r].cell[c];
+        if (!layout->above[c])
+            continue;
+        changed |= r == 0 || strcmp(name, grid->row[r - 1].cell[c]) != 0;
+        if (*name)
+            text_add(&line, "%s%s %s", line.length ? ", " : "", grid->column[c].title, name);
+    }
+    if (changed && line.length) {
+        struct pen pen = {.out = out, .blanks = grid->indent};
+        text_add(&line, ":");
+        draw_prose(&pen, line.data, "", layout->terminal_width);
+        fputc('\n', out);
+    }
+    text_free(&line);
+}
+
 static void print_text(const struct text_grid *grid, const struct terminal *terminal, FILE *out)
 {
     struct layout layout = layout_of(grid, terminal);
@@ -335,10 +365,12 @@ static void print_text(const struct text_grid *grid, const struct terminal *term
         if (heading)
             fprintf(out, "\n%s%s%s\n", layout.colour ? "\033[1m" : "", heading,
                     layout.colour ? "\033[0m" : "");
+        print_dropped_names(grid, &layout, r, out);
         print_text_row(grid, &layout, &grid->row[r], out);
     }
     print_dropped(grid, &layout, out);
     free(layout.shown);
+    free(layout.above);
     free(layout.width);
 }
 

@@ -5,7 +5,8 @@
  *
  *   - a column whose cells are the same in every row can be printed once, above the table
  *   - if the terminal is too narrow, columns are dropped, then names are shortened, and prose
- *     continues in the next line; a line below the table names what was dropped
+ *     continues in the next line; a line below the table names what was dropped; names that were
+ *     dropped stand in a line above their rows instead, because rows look alike without them
  *   - files, pipes, Markdown and CSV have no width limit: nothing is dropped there
  */
 #ifndef GAMUT_RECORD_TABLE_TEXT_GRID_H

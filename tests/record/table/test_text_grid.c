@@ -92,6 +92,31 @@ static void prose_is_folded_then_columns_are_dropped_then_names_shortened(void *
     text_grid_free(&grid);
 }
 
+static void dropped_names_stand_above_their_rows(void **state)
+{
+    (void)state;
+    const struct terminal narrow = {.width = 24};
+    struct text_grid grid = text_grid_of("workload|device^1|>time|>base^2");
+    static const char *const rows[][2] = {
+        {"fft", "cuda:0"}, {"lud", "cuda:0"}, {"fft", "opencl:1"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        text_grid_add_row(&grid);
+        text_grid_add(&grid, "%s", rows[i][0]);
+        text_grid_add(&grid, "%s", rows[i][1]);
+        text_grid_add_ns(&grid, 12e6);
+        text_grid_add_ns(&grid, 12e6);
+    }
+    check(&grid, TABLE_TEXT, &narrow,
+          "workload     time\n"
+          "device cuda:0:\n"
+          "fft       12.0 ms\n"
+          "lud       12.0 ms\n"
+          "device opencl:1:\n"
+          "fft       12.0 ms\n"
+          "left out for width: base\n");
+    text_grid_free(&grid);
+}
+
 static void colour_only_where_the_terminal_has_it(void **state)
 {
     (void)state;
@@ -163,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_has_no_width),
         cmocka_unit_test(prose_is_folded_then_columns_are_dropped_then_names_shortened),
+        cmocka_unit_test(dropped_names_stand_above_their_rows),
         cmocka_unit_test(colour_only_where_the_terminal_has_it),
         cmocka_unit_test(markdown_and_csv),
         cmocka_unit_test(what_is_the_same_in_all_rows),
