@@ -61,8 +61,6 @@ enum run_flag {
     RUN_FLAGS
 };
 
-extern const struct flag run_flags[RUN_FLAGS + 1];
-
 static inline bool run_flag_is_on(const struct command_line *line, enum run_flag flag)
 {
     return line->flag[flag].number != 0;
@@ -70,7 +68,7 @@ static inline bool run_flag_is_on(const struct command_line *line, enum run_flag
 
 #define MOST_SAMPLES_DEFAULT "200" /* more samples a round change no median, only the file's size */
 
-const struct flag run_flags[] = {
+static const struct flag run_flags[] = {
     [RUN_WORKLOAD] = {"workload", 'w', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
                       "programs: names, globs, or files (*.mem) [all but churn]"},
     [RUN_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,

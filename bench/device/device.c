@@ -54,7 +54,8 @@ static void survey_api(struct survey *s, const struct device_ops *api)
     device_enumerate(api, note_device, s);
 }
 
-const struct device_ops *device_api_of(const char *selector)
+/* The API that the word before ':' of a selector or an id names; NULL: none. */
+static const struct device_ops *device_api_of(const char *selector)
 {
     size_t length = strcspn(selector, ":");
     for (size_t i = 0; i < API_COUNT; i++)

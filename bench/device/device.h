@@ -307,8 +307,6 @@ int device_open(const char *id, struct device **device, struct error *error);
  * for each other's events. */
 int device_open_all(const char *const *ids, unsigned count, struct device **devices, bool *together,
                     struct error *error);
-/* The API that the word before ':' of a selector or an id names; NULL: none. */
-const struct device_ops *device_api_of(const char *selector);
 /* The device that does nothing. No selector finds it: it is opened by its own `open`. */
 extern const struct device_ops device_null;
 

@@ -219,7 +219,8 @@ bool doctor_program_version(const char *command, char *out, size_t size)
     return *out;
 }
 
-void doctor_collect_programs(struct doctor_facts *facts)
+/* Finds gnuplot, the scripts of the charts, and the compiler of the host device. */
+static void doctor_collect_programs(struct doctor_facts *facts)
 {
     struct doctor_program *gnuplot = &facts->gnuplot, *compiler = &facts->compiler;
     snprintf(gnuplot->command, sizeof gnuplot->command, "gnuplot");

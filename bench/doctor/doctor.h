@@ -91,8 +91,6 @@ void doctor_free(struct doctor_facts *facts);
 
 /* Looks at a folder without making it or anything in it. */
 void doctor_collect_folder(const char *path, struct doctor_folder *folder);
-/* Finds gnuplot, the scripts of the charts, and the compiler of the host device. */
-void doctor_collect_programs(struct doctor_facts *facts);
 /* Copies the first line that `command --version` prints to `out`. false, and "", if the command
  * does not start or fails. The shell splits `command` into words. */
 bool doctor_program_version(const char *command, char *out, size_t size);

@@ -16,12 +16,14 @@ static const struct {
     [MERGE_MOVED] = {"moved", "stays in its space"},
 };
 
-const char *plan_action(enum merge_action action)
+/* The participle of an action: "hoisted". */
+static const char *plan_action(enum merge_action action)
 {
     return actions[action].done;
 }
 
-struct copy_counts plan_copies(const struct dry_run *run)
+/* The sum of the copies of all kinds. */
+static struct copy_counts plan_copies(const struct dry_run *run)
 {
     struct copy_counts sum = {0};
     for (int k = 0; k < COPY_KINDS; k++) {

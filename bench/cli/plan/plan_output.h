@@ -19,10 +19,4 @@ int plan_print_why(const struct merge_report *report, const char *name, FILE *ou
 /* The report as JSON, in the format that `gamut plan --help` describes. The caller owns it. */
 json_t *plan_json(const struct merge_report *report, const struct plan_values *values);
 
-/* The sum of the copies of all kinds. */
-struct copy_counts plan_copies(const struct dry_run *run);
-
-/* The participle of an action: "hoisted". */
-const char *plan_action(enum merge_action action);
-
 #endif

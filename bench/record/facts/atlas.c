@@ -14,7 +14,8 @@
 
 /* ---- what a call waits for ---- */
 
-const char *const atlas_wait_names[] = {
+/* The words by class, then NULL. */
+static const char *const atlas_wait_names[] = {
 #define X(name, help) #name,
     ATLAS_WAIT_LIST(X)
 #undef X

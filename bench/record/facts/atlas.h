@@ -27,8 +27,6 @@ enum atlas_wait {
     ATLAS_WAIT_LIST(X)
 #undef X
 };
-/* The words by class, then NULL. */
-extern const char *const atlas_wait_names[];
 /* The word for a class, as in files. */
 const char *atlas_wait_name(enum atlas_wait wait);
 

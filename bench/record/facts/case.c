@@ -8,12 +8,15 @@
 #include "base/json_rules.h"
 #include "base/tree.h"
 
-const char *const case_status_names[] = {
+/* The words by status, then NULL. */
+static const char *const case_status_names[] = {
 #define X(name, help) #name,
     CASE_STATUS_LIST(X)
 #undef X
         NULL};
-const char *const case_check_names[] = {
+
+/* The words by check, then NULL. */
+static const char *const case_check_names[] = {
     [CHECK_NONE] = "none", [CHECK_REFERENCE] = "reference", [CHECK_DIGEST] = "digest", NULL};
 
 const char *case_status_name(enum case_status status)

@@ -26,8 +26,6 @@ enum case_status {
 #undef X
         CASE_STATUSES
 };
-/* The words by status, then NULL. */
-extern const char *const case_status_names[];
 /* The word for a status, as in files. */
 const char *case_status_name(enum case_status status);
 /* The status of a case that ended with an error code (base/error.h); 0 is ok. */
@@ -54,8 +52,6 @@ enum case_check {
     CHECK_REFERENCE, /* compared with the workload's reference in this round */
     CHECK_DIGEST,    /* the same bits as an answer that was compared with the reference */
 };
-/* The words by check, then NULL. */
-extern const char *const case_check_names[];
 /* The word for a check, as in files. */
 const char *case_check_name(enum case_check check);
 
