@@ -525,12 +525,12 @@ static const json_t *case_of(const json_t *root, const char *id)
 }
 
 /* Says on stderr which workloads and datasets are not what they were in the file. */
-static void like_tell_changes(const struct like *like, const json_t *fresh)
+static void like_tell_changes(const struct like *like, const json_t *candidate)
 {
     static const struct {
         const char *member, *sentence;
     } facts[] = {{"program_digest", "another program"}, {"inputs_digest", "other data"}};
-    const json_t *cases = json_object_get(fresh, "cases"), *one_case;
+    const json_t *cases = json_object_get(candidate, "cases"), *one_case;
     json_t *printed = tree_object();
     for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
         const json_t *key = json_object_get(one_case, "key");

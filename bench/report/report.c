@@ -60,13 +60,13 @@ static int compare_files(struct page *page, struct error *error)
     int code = result_load(against, &base, error);
     if (code)
         return code;
-    struct compare_file *fresh = must_alloc(page->file_count * sizeof *fresh);
+    struct compare_file *candidates = must_alloc(page->file_count * sizeof *candidates);
     for (size_t i = 0; i < page->file_count; i++)
-        fresh[i] = (struct compare_file){page->files[i].root, page->files[i].name};
+        candidates[i] = (struct compare_file){page->files[i].root, page->files[i].name};
     options.gates = gates_default(options.threshold);
-    code = compare_results(&(struct compare_file){base, name_in(against)}, fresh, page->file_count,
-                           &options, &page->comparison, error);
-    free(fresh);
+    code = compare_results(&(struct compare_file){base, name_in(against)}, candidates,
+                           page->file_count, &options, &page->comparison, error);
+    free(candidates);
     json_decref(base);
     return code;
 }
