@@ -8,22 +8,27 @@
 
 #include "base/text.h"
 
+size_t terminal_columns(int file)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size = {0};
+    uint64_t asked = 0;
+    if (columns && text_to_u64(columns, &asked) && asked)
+        return asked;
+    return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 struct terminal terminal_of(FILE *out)
 {
     const char *no_colour = getenv("NO_COLOR"), *name = getenv("TERM");
-    const char *columns = getenv("COLUMNS");
-    struct terminal terminal = {.width = SIZE_MAX};
-    struct winsize size = {0};
-    uint64_t asked = 0;
     const int file = fileno(out);
     if (file < 0 || !isatty(file))
-        return terminal;
-    terminal.colour = !(no_colour && *no_colour) && !(name && strcmp(name, "dumb") == 0);
-    if (columns && text_to_u64(columns, &asked) && asked)
-        terminal.width = asked;
-    else if (ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col)
-        terminal.width = size.ws_col;
-    return terminal;
+        return (struct terminal){.width = SIZE_MAX};
+    const size_t columns = terminal_columns(file);
+    return (struct terminal){
+        .width = columns ? columns : SIZE_MAX,
+        .colour = !(no_colour && *no_colour) && !(name && strcmp(name, "dumb") == 0),
+    };
 }
 
 /* The bytes of an escape sequence that `text` begins with; 0 if it begins with none. */

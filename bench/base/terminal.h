@@ -15,7 +15,11 @@ struct terminal {
     bool colour;  /* escape sequences may be written */
 };
 
-/* The terminal that `out` writes to. The width is COLUMNS, or else the terminal's own. Colour needs
+/* The characters of a line: COLUMNS, or else the width of the terminal that the file descriptor
+ * `file` is open on; 0 if neither is known. */
+size_t terminal_columns(int file);
+
+/* The terminal that `out` writes to, as wide as terminal_columns says. Colour needs
  * a TERM other than "dumb" and an empty or unset NO_COLOR. A stream that is no terminal has neither
  * limit nor colour. */
 struct terminal terminal_of(FILE *out);

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "record/chart/chart.h"
@@ -156,17 +156,11 @@ static int choose_terminals(const char *list, struct text *terminals, struct err
     return 0;
 }
 
-/* The width of the terminal; without a terminal, the width that most have. */
-static unsigned terminal_columns(void)
+/* The width of a chart of text: the terminal's, unless that is unknown or of no use for a chart. */
+static unsigned dumb_columns(void)
 {
-    struct winsize size;
-    const char *columns = getenv("COLUMNS");
-    uint64_t number;
-    if (columns && text_to_u64(columns, &number) && number >= 40 && number <= 1000)
-        return (unsigned)number;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
-        return size.ws_col;
-    return 100;
+    const size_t columns = terminal_columns(STDOUT_FILENO);
+    return columns >= 40 && columns <= 1000 ? (unsigned)columns : 100;
 }
 
 static bool is_listed(const char *list, const char *name)
@@ -246,7 +240,7 @@ static int plot_command(const struct command_line *line)
         code = choose_terminals(line->flag[PLOT_TERM].text, &terminals, &error);
     plot.options.scripts = scripts.data;
     plot.options.terminals = terminals.data;
-    plot.options.columns = terminal_columns();
+    plot.options.columns = dumb_columns();
     for (size_t i = 0; i < line->positional_count && code == 0 && !plot.lacks_gnuplot; i++)
         code = plot_file(&plot, line, line->positional[i], &error);
     text_free(&scripts);

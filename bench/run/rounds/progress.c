@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/terminal.h"
 #include "base/text.h"
 
 /* At most ten lines a second: people read no more, and lines slow terminals over a network. */
@@ -50,16 +50,11 @@ void progress_text(const struct progress *p, const struct items_state *s,
     text_free(&line);
 }
 
-static unsigned terminal_width(void)
+/* The last column would wrap on some terminals. */
+static unsigned line_width(void)
 {
-    struct winsize size;
-    const char *columns = getenv("COLUMNS");
-    uint64_t number;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
-        return size.ws_col - 1u; /* the last column would wrap on some terminals */
-    return columns && text_to_u64(columns, &number) && number > 1 && number < 10000
-               ? (unsigned)number - 1
-               : 79;
+    const size_t columns = terminal_columns(STDERR_FILENO);
+    return columns > 1 && columns < 10000 ? (unsigned)columns - 1 : 79;
 }
 
 void progress_working(struct progress *p, const struct items_state *state,
@@ -69,7 +64,7 @@ void progress_working(struct progress *p, const struct items_state *state,
     if (!p->line || (p->drawn && now - p->drawn_ns < least_pause_ns))
         return;
     struct text text = {0};
-    progress_text(p, state, key, now, terminal_width(), &text);
+    progress_text(p, state, key, now, line_width(), &text);
     fprintf(p->out, "\r%s\033[K", text.data);
     fflush(p->out);
     text_free(&text);
