@@ -48,8 +48,8 @@ struct experiment_plan {
 
 /* The samples of one row in one round. */
 struct experiment_record {
-    struct {
-        size_t count, room;
+    struct experiment_values {
+        unsigned count, room;
         double *values;
     } metric[EXPERIMENT_METRICS_MAX];
     char digest[17]; /* digest of the answer, hexadecimal; "" for none: see experiment_add_round */

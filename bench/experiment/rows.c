@@ -64,13 +64,9 @@ void experiment_take(struct experiment_record *record, size_t metric, double val
 {
     if (metric >= EXPERIMENT_METRICS_MAX || isnan(value))
         return;
-    if (record->metric[metric].count == record->metric[metric].room) {
-        const size_t room = record->metric[metric].room ? 2 * record->metric[metric].room : 1;
-        record->metric[metric].values =
-            must_realloc(record->metric[metric].values, room * sizeof(double));
-        record->metric[metric].room = room;
-    }
-    record->metric[metric].values[record->metric[metric].count++] = value;
+    struct experiment_values *taken = &record->metric[metric];
+    taken->values = must_grow(taken->values, taken->count, &taken->room, sizeof *taken->values);
+    taken->values[taken->count++] = value;
 }
 
 void experiment_record_free(struct experiment_record *record)

@@ -52,7 +52,7 @@ struct comparer {
     const json_t *experiment;   /* the experiment whose rows are compared; NULL: cases are */
     struct arena arena;
     struct rank_table table;
-    size_t row_count, row_room;
+    unsigned row_count, row_room;
     struct compare_row *rows;
     size_t pair_count;                     /* cases that are ok in both files */
     size_t equal_count;                    /* equal exact counters, which have no row */

@@ -53,10 +53,7 @@ static const char *const phases[] = {"warm", "cold"};
 
 static struct compare_row *add_row(struct comparer *c, const struct compare_row *row)
 {
-    if (c->row_count == c->row_room) {
-        c->row_room = c->row_room ? 2 * c->row_room : 256;
-        c->rows = must_realloc(c->rows, c->row_room * sizeof *c->rows);
-    }
+    c->rows = must_grow(c->rows, c->row_count, &c->row_room, sizeof *c->rows);
     c->rows[c->row_count] = *row;
     return &c->rows[c->row_count++];
 }

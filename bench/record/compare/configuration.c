@@ -32,11 +32,8 @@ static struct configuration new_configuration(const struct case_key *key, const 
 
 static void add_member(struct configuration *configuration, size_t member)
 {
-    if (configuration->count == configuration->room) {
-        configuration->room = configuration->room ? 2 * configuration->room : 32;
-        configuration->member = must_realloc(configuration->member,
-                                             configuration->room * sizeof *configuration->member);
-    }
+    configuration->member = must_grow(configuration->member, configuration->count,
+                                      &configuration->room, sizeof *configuration->member);
     configuration->member[configuration->count++] = member;
 }
 

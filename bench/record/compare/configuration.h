@@ -11,7 +11,7 @@
 
 struct configuration {
     json_t *key; /* {"id", "key"} as a case has them, with "*" for workload and dataset; owned */
-    size_t count, room;
+    unsigned count, room;
     size_t *member; /* `count` indices into the cases given to configurations_of */
 };
 

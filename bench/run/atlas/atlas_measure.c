@@ -84,16 +84,13 @@ static size_t sizes_up_to(const struct bench *b, uint64_t most, uint64_t sizes[S
 }
 
 struct cells {
-    size_t count, capacity;
+    unsigned count, capacity;
     struct cell *cell;
 };
 
 static void add_cell(struct cells *cells, const struct cell *cell, unsigned most_samples)
 {
-    if (cells->count == cells->capacity) {
-        cells->capacity = cells->capacity ? 2 * cells->capacity : 64;
-        cells->cell = must_realloc(cells->cell, cells->capacity * sizeof *cells->cell);
-    }
+    cells->cell = must_grow(cells->cell, cells->count, &cells->capacity, sizeof *cells->cell);
     cells->cell[cells->count] = *cell;
     cell_open(&cells->cell[cells->count++], most_samples);
 }
@@ -205,7 +202,7 @@ static void file_all(struct bench *b, const struct cells *cells)
 static void say_round(struct bench *b, const struct cells *cells, unsigned round, size_t position)
 {
     char doing[96];
-    snprintf(doing, sizeof doing, "sizes, round %u, %zu of %zu", round + 1, position, cells->count);
+    snprintf(doing, sizeof doing, "sizes, round %u, %zu of %u", round + 1, position, cells->count);
     file_all(b, cells);
     atlas_say(b, doing, true);
 }

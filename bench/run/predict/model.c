@@ -19,7 +19,7 @@ enum { PIECE_BYTES = 512 }; /* sizes of pieces and chunks are multiples of it */
 /* Memory that a driver gets in chunks and hands out in pieces. All zeros: no chunks. */
 struct model_chunks {
     uint64_t reserved_bytes; /* sum over the chunks */
-    size_t count, capacity;
+    unsigned count, capacity;
     struct fit_range **chunks; /* in the order in which the driver got them */
     struct slab nodes;         /* the nodes of all chunks */
 };
@@ -68,7 +68,7 @@ struct replay {
     struct block_state *blocks; /* by number */
     size_t memory_count, memory_capacity;
     struct memory *memories; /* handle - 1 */
-    size_t freed_count, freed_capacity;
+    unsigned freed_count, freed_capacity;
     uint64_t *freed_bytes; /* sizes of memories given back in this run and not given out again */
     unsigned spare;        /* handle of a memory that is not live; 0: none */
 
@@ -116,10 +116,7 @@ static struct fit_node *chunks_take(struct model_chunks *c, uint64_t bytes)
 static struct fit_node *chunks_take_new(struct model_chunks *c, uint64_t bytes,
                                         uint64_t chunk_bytes)
 {
-    if (c->count == c->capacity) {
-        c->capacity = c->capacity ? 2 * c->capacity : 16;
-        c->chunks = must_realloc(c->chunks, c->capacity * sizeof(struct fit_range *));
-    }
+    c->chunks = must_grow(c->chunks, c->count, &c->capacity, sizeof(struct fit_range *));
     struct fit_range *chunk = must_alloc(sizeof *chunk);
     c->nodes.item_bytes = sizeof(struct fit_node);
     fit_open(chunk, pieces(chunk_bytes), &c->nodes);
@@ -245,10 +242,8 @@ static double free_cost(struct replay *r, uint64_t bytes)
 
 static void remember_free(struct replay *r, uint64_t bytes)
 {
-    if (r->freed_count == r->freed_capacity) {
-        r->freed_capacity = r->freed_capacity ? 2 * r->freed_capacity : 64;
-        r->freed_bytes = must_realloc(r->freed_bytes, r->freed_capacity * sizeof *r->freed_bytes);
-    }
+    r->freed_bytes =
+        must_grow(r->freed_bytes, r->freed_count, &r->freed_capacity, sizeof *r->freed_bytes);
     r->freed_bytes[r->freed_count++] = bytes;
 }
 
