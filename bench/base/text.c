@@ -93,12 +93,12 @@ bool text_to_bytes(const char *text, uint64_t *bytes)
     const char *prefix = *unit ? strchr(prefixes, tolower((unsigned char)*unit)) : NULL;
     if (prefix) {
         unit++;
-        double base = strcmp(unit, "B") == 0 ? 1000 : 1024;
+        double base = strcasecmp(unit, "B") == 0 ? 1000 : 1024;
         factor = pow(base, (double)(prefix - prefixes + 1));
-        if (*unit == 'i')
+        if (tolower((unsigned char)*unit) == 'i')
             unit++;
     }
-    if (*unit == 'B')
+    if (tolower((unsigned char)*unit) == 'b')
         unit++;
     value *= factor;
     if (*unit || value >= 0x1p63)
@@ -169,27 +169,30 @@ bool text_glob(const char *pattern, const char *name)
     return !*pattern;
 }
 
-/* Levenshtein distance, two rows; names longer than the row are never near. */
+/* Optimal string alignment: Levenshtein's distance, in which two letters in the wrong order ("rnu")
+ * are one mistake. Names longer than a row are never near. */
 static unsigned distance(const char *a, const char *b)
 {
     enum { LONGEST = 64 };
     size_t n = strlen(a), m = strlen(b);
     if (n >= LONGEST || m >= LONGEST)
         return LONGEST;
-    unsigned row[LONGEST + 1];
+    unsigned rows[3][LONGEST + 1]; /* row i of the table is rows[i % 3] */
     for (size_t j = 0; j <= m; j++)
-        row[j] = (unsigned)j;
+        rows[0][j] = (unsigned)j;
     for (size_t i = 1; i <= n; i++) {
-        unsigned diagonal = row[0];
+        unsigned *row = rows[i % 3], *above = rows[(i - 1) % 3];
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= m; j++) {
-            unsigned substitute = diagonal + (a[i - 1] != b[j - 1]);
-            unsigned shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
+            unsigned substitute = above[j - 1] + (a[i - 1] != b[j - 1]);
+            unsigned shorter = (above[j] < row[j - 1] ? above[j] : row[j - 1]) + 1;
             row[j] = substitute < shorter ? substitute : shorter;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                rows[(i - 2) % 3][j - 2] + 1 < row[j])
+                row[j] = rows[(i - 2) % 3][j - 2] + 1;
         }
     }
-    return row[m];
+    return rows[n % 3][m];
 }
 
 int text_nearest(const char *word, const char *(*name)(void *context, size_t i), void *context)

@@ -50,11 +50,46 @@ static void an_unknown_name_has_a_nearest_one(void **state)
     assert_string_equal(error.text, "there is no thing 'x'; there are: none");
 }
 
+static void the_nearest_name_has_the_fewest_mistakes(void **state)
+{
+    static const char *const names[] = {"run", "report", "man", NULL};
+    static const struct {
+        const char *word, *nearest;
+    } cases[] = {{"rnu", "run"}, {"rn", "run"}, {"erport", "report"}, {"rep", "report"},
+                 {"mna", "man"}, {"ma", "man"}, {"reprot", "report"}, {"xyz", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int nearest = text_nearest(cases[i].word, name_at, (void *)names);
+        if (cases[i].nearest)
+            assert_string_equal(names[nearest], cases[i].nearest);
+        else
+            assert_int_equal(nearest, -1);
+    }
+}
+
+static void sizes_have_units_in_any_case(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes; /* 0: no size */
+    } cases[] = {{"64MiB", 64 << 20}, {"64mib", 64 << 20}, {"64M", 64 << 20}, {"64m", 64 << 20},
+                 {"64MB", 64000000},  {"64mb", 64000000},  {"4k", 4096},      {"12B", 12},
+                 {"12b", 12},         {"64mibs", 0},       {"64i", 0},        {"64bm", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t bytes = 0;
+        assert_int_equal(text_to_bytes(cases[i].text, &bytes), cases[i].bytes != 0);
+        assert_int_equal(bytes, cases[i].bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_come_in_order),
         cmocka_unit_test(an_unknown_name_has_a_nearest_one),
+        cmocka_unit_test(the_nearest_name_has_the_fewest_mistakes),
+        cmocka_unit_test(sizes_have_units_in_any_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
