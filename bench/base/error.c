@@ -42,3 +42,14 @@ void error_prefix(struct error *e, const char *format, ...)
     if (used >= 0 && (size_t)used < sizeof e->text)
         snprintf(e->text + used, sizeof e->text - (size_t)used, "%s", rest);
 }
+
+void error_suffix(struct error *e, const char *format, ...)
+{
+    if (!e)
+        return;
+    const size_t used = strlen(e->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(e->text + used, sizeof e->text - used, format, arguments);
+    va_end(arguments);
+}

@@ -51,5 +51,7 @@ int error_set(struct error *e, int code, const char *format, ...)
 
 /* Puts the formatted text, which says where the error happened, in front of the message. */
 void error_prefix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds the formatted text at the end of the message. */
+void error_suffix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -166,3 +166,44 @@ int options_parse(const struct option_spec *specs, const char *owner, const char
 {
     return options_parse_common(specs, NULL, owner, text, values, error);
 }
+
+/* Adds the alternatives of a value ("v1|w*") of an option that has these choices, or NULL. */
+static void expand_value(const char *choices, const char *value, size_t bytes, struct text *out)
+{
+    for (size_t at = 0; at <= bytes;) {
+        const size_t length = strcspn(value + at, "|:");
+        char pattern[64];
+        struct choices all = {choices, ""};
+        size_t found = 0;
+        snprintf(pattern, sizeof pattern, "%.*s", (int)length, value + at);
+        const bool globs = choices && length < sizeof pattern && strpbrk(pattern, "*?");
+        text_add(out, "%s", at ? "|" : "");
+        for (size_t i = 0; globs && choice_at(&all, i); i++)
+            if (text_glob(pattern, all.word))
+                text_add(out, "%s%s", found++ ? "|" : "", all.word);
+        if (!found)
+            text_add_bytes(out, value + at, length);
+        at += length + 1;
+    }
+}
+
+void options_expand(const struct option_spec *specs, const struct option_spec *common,
+                    const char *text, struct text *expanded)
+{
+    const struct tables tables = {specs, common};
+    for (const char *pair = text; *pair;) {
+        const size_t length = strcspn(pair, ":"), key = strcspn(pair, "=:");
+        size_t i = 0;
+        while (option(&tables, i) && (strlen(option(&tables, i)->name) != key ||
+                                      strncmp(option(&tables, i)->name, pair, key) != 0))
+            i++;
+        if (key < length && option(&tables, i)) {
+            text_add_bytes(expanded, pair, key + 1);
+            expand_value(option(&tables, i)->choices, pair + key + 1, length - key - 1, expanded);
+        } else {
+            text_add_bytes(expanded, pair, length);
+        }
+        text_add(expanded, "%s", pair[length] ? ":" : "");
+        pair += length + (pair[length] == ':');
+    }
+}

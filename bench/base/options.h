@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 enum option_type { OPTION_COUNT, OPTION_BYTES, OPTION_TIME, OPTION_CHOICE };
 
@@ -43,5 +44,11 @@ int options_parse(const struct option_spec *specs, const char *owner, const char
 int options_parse_common(const struct option_spec *specs, const struct option_spec *common,
                          const char *owner, const char *text, struct option_values *values,
                          struct error *error);
+
+/* Adds `text` ("k=v:k=v") with patterns (* and ?) replaced by the choices that they match:
+ * "policy=v*" becomes "policy=v1|v2". A pattern that matches none stays as it is. Either table may
+ * be NULL. */
+void options_expand(const struct option_spec *specs, const struct option_spec *common,
+                    const char *text, struct text *expanded);
 
 #endif

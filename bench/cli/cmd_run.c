@@ -1056,6 +1056,7 @@ const struct command command_run = {
     .flags = run_flags,
     .notes = "Names in a list are separated by commas, and may be globs (-w 'fft*') or all.\n"
              "Options follow a strategy: -s pool:leading_bits=2,tagged:policy=v1|v4 (two\n"
-             "strategies). gamut list prints the names and options that exist.\n",
+             "strategies; policy=v* is all whose name begins with v). gamut list prints\n"
+             "the names and options that exist.\n",
     .run = run_command,
 };

@@ -69,7 +69,13 @@ static int match_names(struct selection *s, const char *what, const char *item,
             add_name(s, chosen, all->items[i]);
             found = true;
         }
-    return found ? 0 : select_unknown(what, item, all, error);
+    if (found)
+        return 0;
+    struct names known = {0}; /* "all" is a word that may have been meant, too */
+    for (size_t i = 0; i < all->count; i++)
+        add_name(s, &known, all->items[i]);
+    add_name(s, &known, "all");
+    return select_unknown(what, item, &known, error);
 }
 
 static int match_list(struct selection *s, const char *what, const char *list,
@@ -182,21 +188,43 @@ static int check_merge(const char *spec, struct error *error)
     return merge_parse(spec, &set, &extensions, error);
 }
 
+static void expand_strategy(const char *name, const char *options, struct text *expanded)
+{
+    size_t count, i = 0;
+    const struct allocator_ops *const *ops = allocator_list(&count);
+    while (strcmp(ops[i]->name, name) != 0)
+        i++;
+    options_expand(ops[i]->options, allocator_options, options, expanded);
+}
+
+static void expand_residency(const char *name, const char *options, struct text *expanded)
+{
+    size_t count, i = 0;
+    const struct residency_strategy *strategies = residency_list(&count);
+    while (strcmp(strategies[i].name, name) != 0)
+        i++;
+    options_expand(strategies[i].options, NULL, options, expanded);
+}
+
 static const struct spec_kind {
     const char *what;
     size_t size; /* size of its text in a case's key */
     int (*check)(const char *spec, struct error *error);
-    bool expands; /* "key=a|b" stands for two specs */
-} strategy_kind = {"strategy", sizeof((struct case_key *)NULL)->strategy, check_strategy, true},
-  residency_kind = {"residency", sizeof((struct case_key *)NULL)->residency, check_residency, true},
-  merge_kind = {"merge set", sizeof((struct case_key *)NULL)->merge, check_merge, false};
+    /* Replaces patterns in the options of the plug-in `name`; "key=a|b" then stands for two specs.
+     * NULL: bars and patterns are part of a spec. */
+    void (*expand)(const char *name, const char *options, struct text *expanded);
+} strategy_kind = {"strategy", sizeof((struct case_key *)NULL)->strategy, check_strategy,
+                   expand_strategy},
+  residency_kind = {"residency", sizeof((struct case_key *)NULL)->residency, check_residency,
+                    expand_residency},
+  merge_kind = {"merge set", sizeof((struct case_key *)NULL)->merge, check_merge, NULL};
 
 /* Adds a spec. Replaces the first "key=a|b" by each of its alternatives in turn, and adds each
  * result in the same way. */
 static int add_spec(struct selection *s, const struct spec_kind *kind, const char *spec,
                     struct names *names, struct error *error)
 {
-    const char *bar = kind->expands ? strchr(spec, '|') : NULL;
+    const char *bar = kind->expand ? strchr(spec, '|') : NULL;
     if (!bar) {
         int code = strlen(spec) < kind->size
                        ? kind->check(spec, error)
@@ -221,6 +249,22 @@ static int add_spec(struct selection *s, const struct spec_kind *kind, const cha
     return 0;
 }
 
+/* The spec of a name with these options (":key=value" or ""), patterns replaced. */
+static const char *expanded_spec(struct selection *s, const struct spec_kind *kind,
+                                 const char *name, const char *options)
+{
+    struct text spec = {0};
+    text_add(&spec, "%s%s", name, *options ? ":" : "");
+    options += *options != 0;
+    if (kind->expand)
+        kind->expand(name, options, &spec);
+    else
+        text_add(&spec, "%s", options);
+    const char *copy = arena_copy(&s->arena, spec.data, spec.length);
+    text_free(&spec);
+    return copy;
+}
+
 /* `all`: the names that exist. `usual`: those that the word "all" means. */
 static int select_specs(struct selection *s, const struct spec_kind *kind, const char *list,
                         const struct names *all, const struct names *usual, struct names *chosen,
@@ -234,9 +278,8 @@ static int select_specs(struct selection *s, const struct spec_kind *kind, const
         int code = match_names(s, kind->what, name, strcmp(name, "all") == 0 ? usual : all,
                                &matched, error);
         for (size_t i = 0; !code && i < matched.count; i++)
-            code =
-                add_spec(s, kind, arena_printf(&s->arena, "%s%s", matched.items[i], item + length),
-                         chosen, error);
+            code = add_spec(s, kind, expanded_spec(s, kind, matched.items[i], item + length),
+                            chosen, error);
         if (code)
             return code;
     }
@@ -438,6 +481,10 @@ int select_check_devices(const char *list, struct error *error)
             if (!known)
                 code = select_unknown("device", item, &all, error);
         }
+    if (code)
+        error_suffix(error,
+                     "; best is a GPU where there is one, and opencl:NVIDIA the OpenCL device "
+                     "with that in its name");
     if (!code && items == 0)
         code = error_set(error, ERR_USAGE, "no device is named");
     arena_free(&s.arena);

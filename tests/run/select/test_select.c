@@ -90,6 +90,9 @@ static void requests_become_cases(void **state)
          "sum/tiny pool host, sum/tiny raw host"},
         {{.workloads = "sum", .strategies = "tagged:policy=v1|v4"},
          "sum/tiny tagged:policy=v1 host, sum/tiny tagged:policy=v4 host"},
+        {{.workloads = "sum", .strategies = "tagged:policy=v1*|v4"},
+         "sum/tiny tagged:policy=v1 host, sum/tiny tagged:policy=v1c host, sum/tiny "
+         "tagged:policy=v4 host"},
         {{.workloads = "sum", .strategies = "raw", .releases = "all"},
          "sum/tiny raw host, sum/tiny raw host scope"},
         {{.workloads = "sum", .strategies = "raw", .merges = "best,none,b*"},
@@ -131,6 +134,8 @@ static void unknown_names_are_explained(void **state)
         {{.strategies = "tagged:polcy=v4"}, "policy?", "tagged"},
         {{.strategies = "tagged:policy=v9"}, "v9", "v1"},
         {{.strategies = "tagged:policy=v1|v9"}, "v9", "v1"},
+        {{.strategies = "tagged:policy=w*"}, "'w*'", "v1"},
+        {{.merges = "al"}, "no merge set 'al' (did you mean all?)", "none"},
         {{.merges = "coalese"}, "no merge set 'coalese' (did you mean coalesce?)", "none"},
         {{.merges = ","}, "no merge set is named", ""},
         {{.merges = "coalesce:with=view"}, "did you mean views?", "disjoint"},
@@ -155,8 +160,16 @@ static void devices_are_checked_by_their_first_word(void **state)
     static const struct {
         const char *list, *message;
     } table[] = {
-        {"best", NULL}, {"host,opencl:1", NULL}, {"opencl:NVIDIA", NULL},     {"all", NULL},
-        {"*", NULL},    {"cdua", "cuda?"},       {"host,opncl:0", "opencl?"}, {"", "no device is"},
+        {"best", NULL},
+        {"host,opencl:1", NULL},
+        {"opencl:NVIDIA", NULL},
+        {"all", NULL},
+        {"*", NULL},
+        {"cdua", "cuda?"},
+        {"host,opncl:0", "opencl?"},
+        {"", "no device is"},
+        {"nvidia", "opencl:NVIDIA"},
+        {"gpu", "best is a GPU where there is one"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
