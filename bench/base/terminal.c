@@ -1,5 +1,6 @@
 #include "base/terminal.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,23 +32,80 @@ struct terminal terminal_of(FILE *out)
     };
 }
 
-/* The bytes of an escape sequence that `text` begins with; 0 if it begins with none. */
-static size_t escape_length(const char *text, size_t bytes)
+static bool is_colour(char byte)
 {
-    if (bytes < 2 || text[0] != '\033' || text[1] != '[')
-        return 0;
-    const char *end = memchr(text, 'm', bytes);
-    return end ? (size_t)(end - text) + 1 : 0;
+    return byte >= *TERMINAL_PLAIN && byte <= *TERMINAL_BOLD;
+}
+
+/* The bytes of the character that `text` begins with; 0: it is no UTF-8, or it could move the
+ * cursor, begin an escape sequence or turn the direction of the text around. */
+static size_t shown_length(const char *text, size_t bytes)
+{
+    const unsigned char first = (unsigned char)*text;
+    const size_t length = first < 0x80         ? 1
+                          : first >> 5 == 0x06 ? 2
+                          : first >> 4 == 0x0e ? 3
+                          : first >> 3 == 0x1e ? 4
+                                               : 0;
+    uint32_t code = length == 1 ? first : first & 0x7fU >> length;
+    for (size_t i = 1; i < length; i++) {
+        if (i >= bytes || ((unsigned char)text[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | ((unsigned char)text[i] & 0x3f);
+    }
+    const bool controls = code < ' ' ? code != '\n' && code != '\t' : code >= 127 && code < 0xa0;
+    const bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    return controls || turns ? 0 : length;
+}
+
+/* Writes a text with '?' for what a terminal would not show as a character; colours stay if the
+ * terminal has them. */
+static void write_shown(const char *text, size_t bytes, bool colour, FILE *out)
+{
+    static const char *const sequences[] = {"\033[0m", "\033[32m", "\033[31m", "\033[33m",
+                                            "\033[1m"};
+    for (size_t i = 0, start = 0; i <= bytes;) {
+        const size_t length = i < bytes ? shown_length(text + i, bytes - i) : 0;
+        i += length;
+        if (length)
+            continue;
+        fwrite(text + start, 1, i - start, out);
+        if (i < bytes)
+            fputs(colour && is_colour(text[i]) ? sequences[text[i] - *TERMINAL_PLAIN] : "?", out);
+        do /* one '?' for the whole character */
+            start = ++i;
+        while (i < bytes && ((unsigned char)text[i] & 0xc0) == 0x80);
+    }
+}
+
+/* A stream into memory. The process ends if there is none, as in base/arena.h. */
+static FILE *open_memory(char **text, size_t *length)
+{
+    FILE *memory = open_memstream(text, length);
+    if (!memory)
+        abort();
+    return memory;
+}
+
+void terminal_print(FILE *out, const char *format, ...)
+{
+    char *text;
+    size_t length;
+    FILE *memory = open_memory(&text, &length);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(memory, format, arguments);
+    va_end(arguments);
+    fclose(memory);
+    write_shown(text, length, false, out);
+    free(text);
 }
 
 size_t terminal_characters(const char *text, size_t bytes)
 {
     size_t count = 0;
-    for (size_t i = 0; i < bytes;) {
-        const size_t escape = escape_length(text + i, bytes - i);
-        count += !escape && ((unsigned char)text[i] & 0xc0) != 0x80;
-        i += escape ? escape : 1;
-    }
+    for (size_t i = 0; i < bytes; i++)
+        count += ((unsigned char)text[i] & 0xc0) != 0x80 && !is_colour(text[i]);
     return count;
 }
 
@@ -80,27 +138,33 @@ void terminal_fold(const char *text, size_t bytes, size_t at, size_t indent, siz
 void terminal_page_open(struct terminal_page *page, FILE *target)
 {
     *page = (struct terminal_page){.terminal = terminal_of(target), .target = target};
-    if (page->terminal.width != SIZE_MAX)
-        page->out = open_memstream(&page->text, &page->length);
-    if (!page->out)
-        page->out = target;
+    page->out = open_memory(&page->text, &page->length);
 }
 
-void terminal_page_close(struct terminal_page *page)
+/* Writes the lines of a page, of which those that are too long are folded. */
+static void fold_lines(const struct terminal_page *page, FILE *out)
 {
     const size_t width = page->terminal.width;
-    if (page->out == page->target)
-        return;
-    fclose(page->out);
     for (const char *line = page->text, *end = line + page->length; line < end;) {
         const size_t length = strcspn(line, "\n");
         const size_t indent = strspn(line, " ") + 2;
         if (terminal_characters(line, length) > width)
-            terminal_fold(line, length, 0, indent < width / 2 ? indent : 2, width, page->target);
+            terminal_fold(line, length, 0, indent < width / 2 ? indent : 2, width, out);
         else
-            fwrite(line, 1, length, page->target);
-        fputs(line[length] ? "\n" : "", page->target);
+            fwrite(line, 1, length, out);
+        fputs(line[length] ? "\n" : "", out);
         line += length + (line[length] != 0);
     }
+}
+
+void terminal_page_close(struct terminal_page *page)
+{
+    struct terminal_page folded = *page;
+    fclose(page->out);
+    folded.out = open_memory(&folded.text, &folded.length);
+    fold_lines(page, folded.out);
+    fclose(folded.out);
+    write_shown(folded.text, folded.length, page->terminal.colour, page->target);
+    free(folded.text);
     free(page->text);
 }

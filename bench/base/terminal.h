@@ -1,7 +1,11 @@
-/* Output to a terminal: the width of its lines, and whether it shows colour.
+/* Output for people: the width of a terminal's lines, whether it shows colour, and texts of files.
  *
  * A page collects the output of a command, so that lines which are too long for the terminal can be
- * folded between words. Output to a file or a pipe is written as it is.
+ * folded between words. Output to a file or a pipe is not folded.
+ *
+ * A text of a file may hold escape sequences, which would move the cursor or set the window's title.
+ * Pages and terminal_print therefore write '?' for control characters (all but line breaks and
+ * tabs), for characters that turn the direction of the text around and for bytes that are no UTF-8.
  */
 #ifndef GAMUT_BASE_TERMINAL_H
 #define GAMUT_BASE_TERMINAL_H
@@ -24,7 +28,15 @@ size_t terminal_columns(int file);
  * limit nor colour. */
 struct terminal terminal_of(FILE *out);
 
-/* The number of characters of a UTF-8 text; escape sequences for colour count as none. */
+/* In a page, colours are bytes that no UTF-8 text has, so that no text can colour the terminal.
+ * terminal_page_close writes them as escape sequences. */
+#define TERMINAL_PLAIN  "\xf8"
+#define TERMINAL_GREEN  "\xf9"
+#define TERMINAL_RED    "\xfa"
+#define TERMINAL_YELLOW "\xfb"
+#define TERMINAL_BOLD   "\xfc"
+
+/* The number of characters of a UTF-8 text; colours count as none. */
 size_t terminal_characters(const char *text, size_t bytes);
 
 /* Writes a text of one line that begins at column `at`. Where it would exceed `width` it continues
@@ -34,7 +46,7 @@ void terminal_fold(const char *text, size_t bytes, size_t at, size_t indent, siz
 
 struct terminal_page {
     struct terminal terminal;
-    FILE *out;    /* print here; terminal_page_close closes it unless it is `target` */
+    FILE *out;    /* print here; terminal_page_close closes it */
     FILE *target; /* the stream itself */
     char *text;
     size_t length;
@@ -44,5 +56,8 @@ struct terminal_page {
 void terminal_page_open(struct terminal_page *page, FILE *target);
 /* Writes the collected output with long lines folded, and frees it. */
 void terminal_page_close(struct terminal_page *page);
+
+/* Prints a message that may contain texts of a file. */
+void terminal_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
@@ -319,8 +320,9 @@ static int like_flags(const struct like *like, struct command_line *line, struct
         while (flags[i].name && strcmp(flags[i].name, name) != 0)
             i++;
         if (!flags[i].name) {
-            fprintf(stderr, "gamut: %s was run with --%s %s, which this gamut does not know\n",
-                    like->path, name, text);
+            terminal_print(stderr,
+                           "gamut: %s was run with --%s %s, which this gamut does not know\n",
+                           like->path, name, text);
             continue;
         }
         if (line->flag[i].given)
@@ -444,7 +446,7 @@ static bool is_selected(const struct found_device *devices, size_t count, const 
 static void leave_out(struct like *like, const json_t *one_case, const char *reason)
 {
     char words[512];
-    fprintf(stderr, "gamut: not repeated: %s: %s\n", case_words(words, one_case), reason);
+    terminal_print(stderr, "gamut: not repeated: %s: %s\n", case_words(words, one_case), reason);
     tree_put(like->left_out, tree_get_text(one_case, "id"), tree_text(reason));
 }
 
@@ -541,8 +543,8 @@ static void like_tell_changes(const struct like *like, const json_t *candidate)
             const char *was = tree_get_text(before, facts[f].member);
             const char *is = tree_get_text(one_case, facts[f].member);
             if (*was && *is && strcmp(was, is) != 0 && !json_object_get(printed, what.data)) {
-                fprintf(stderr, "gamut: %s: %s than in %s\n", what.data, facts[f].sentence,
-                        like->path);
+                terminal_print(stderr, "gamut: %s: %s than in %s\n", what.data, facts[f].sentence,
+                               like->path);
                 tree_put(printed, what.data, json_true());
             }
         }
@@ -586,16 +588,16 @@ static int atlases_of_file(const char *path, const struct found_device *devices,
         if (!devices[i].selected)
             continue;
         if (!atlas) {
-            fprintf(stderr, "gamut: %s has no atlas of %s: nothing is predicted there\n", path,
-                    info->id);
+            terminal_print(stderr, "gamut: %s has no atlas of %s: nothing is predicted there\n",
+                           path, info->id);
             continue;
         }
         if (!of_same_driver(atlas, info))
-            fprintf(stderr,
-                    "gamut: the atlas of %s in %s was made on %s, driver %s; this is %s, "
-                    "driver %s\n",
-                    info->id, path, tree_get_text(atlas, "name"), tree_get_text(atlas, "driver"),
-                    info->name, info->driver);
+            terminal_print(stderr,
+                           "gamut: the atlas of %s in %s was made on %s, driver %s; this is %s, "
+                           "driver %s\n",
+                           info->id, path, tree_get_text(atlas, "name"),
+                           tree_get_text(atlas, "driver"), info->name, info->driver);
         code = take_atlas(atlases, atlas, error);
     }
     if (!code && json_array_size(all) == 0)
@@ -628,8 +630,8 @@ static bool take_missing(void *context, const char *path, const json_t *root)
             atlas && of_same_driver(atlas, info) && take_atlas(s->atlases, atlas, NULL) == 0;
         has_all &= s->has[i];
         if (s->has[i])
-            fprintf(stderr, "gamut: cases on %s are predicted by the atlas in %s\n", info->id,
-                    path);
+            terminal_print(stderr, "gamut: cases on %s are predicted by the atlas in %s\n",
+                           info->id, path);
     }
     return has_all;
 }
@@ -670,12 +672,12 @@ static void tell_noise(const json_t *noise, const char *how, const char *when)
         of_configurations = fmax(of_configurations, json_number_value(floor));
     }
     double of_case = 100 * tree_get_number(wall, "floor");
-    fprintf(stderr, "gamut: the noise floor of %s is %.*f %%", tree_get_text(noise, "device"),
-            decimals(of_case), of_case);
+    terminal_print(stderr, "gamut: the noise floor of %s is %.*f %%",
+                   tree_get_text(noise, "device"), decimals(of_case), of_case);
     if (!isnan(of_configurations))
-        fprintf(stderr, " for a case, %.*f %% for all cases of a strategy",
-                decimals(100 * of_configurations), 100 * of_configurations);
-    fprintf(stderr, "%s%s\n", how, when);
+        terminal_print(stderr, " for a case, %.*f %% for all cases of a strategy",
+                       decimals(100 * of_configurations), 100 * of_configurations);
+    terminal_print(stderr, "%s%s\n", how, when);
 }
 
 static size_t devices_of(const json_t *root)
@@ -708,7 +710,7 @@ static void run_noise_measured(struct result *result)
     struct error error = {0};
     const json_t *noise;
     if (noise_measure(result->root, &error)) {
-        fprintf(stderr, "gamut: %s\n", error.text);
+        terminal_print(stderr, "gamut: %s\n", error.text);
         return;
     }
     for (size_t i = 0; (noise = json_array_get(json_object_get(result->root, "noise"), i)); i++)
@@ -937,9 +939,9 @@ static void case_ended(void *context, const struct items_state *state,
     if (again && round->status == CASE_skipped)
         return;
     progress_clear(&run->progress);
-    fprintf(stderr, "gamut: %s: %s %s/%s on %s: %.*s\n", case_status_name(round->status),
-            key->strategy, key->workload, key->dataset, key->device,
-            again ? (int)strcspn(round->reason, "\n") : -1, round->reason);
+    terminal_print(stderr, "gamut: %s: %s %s/%s on %s: %.*s\n", case_status_name(round->status),
+                   key->strategy, key->workload, key->dataset, key->device,
+                   again ? (int)strcspn(round->reason, "\n") : -1, round->reason);
     tree_put(run->printed_reasons, round->reason, tree_count(1));
 }
 

@@ -212,6 +212,6 @@ void flags_help(const struct command *command, FILE *out)
 
 int report_error(const struct error *error)
 {
-    fprintf(stderr, "gamut: %s\n", error->text);
+    terminal_print(stderr, "gamut: %s\n", error->text);
     return EXIT_INPUT;
 }

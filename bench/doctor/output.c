@@ -27,13 +27,15 @@ void doctor_print(const struct doctor_rows *rows, FILE *out)
 {
     const size_t failed = rows->counts[DOCTOR_FAIL], warned = rows->counts[DOCTOR_WARN];
     struct text_grid grid = text_grid_of("status|check|~found");
-    const struct terminal terminal = terminal_of(out);
+    struct terminal_page page;
+    terminal_page_open(&page, out);
     grid.no_titles = true;
     for (size_t i = 0; i < rows->count; i++)
         add_row(&grid, &rows->row[i]);
-    text_grid_print(&grid, TABLE_TEXT, &terminal, out);
-    fprintf(out, "%zu checks: %zu failed, %zu %s.\n", rows->count, failed, warned,
+    text_grid_print(&grid, TABLE_TEXT, &page.terminal, page.out);
+    fprintf(page.out, "%zu checks: %zu failed, %zu %s.\n", rows->count, failed, warned,
             warned == 1 ? "warning" : "warnings");
+    terminal_page_close(&page);
     text_grid_free(&grid);
 }
 

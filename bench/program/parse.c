@@ -1,5 +1,6 @@
 /* The parser: recursive descent over README.md's grammar. It resolves names and types expressions;
  * the verifier checks rules that need the whole statement. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -460,6 +461,17 @@ static void parse_item(struct parser *p)
     }
 }
 
+/* Plans print bodies of kernels as they are, also to a terminal. */
+static void check_characters(struct parser *p, size_t length)
+{
+    const char *text = p->program->text;
+    for (size_t i = 0; i < length; i++)
+        if (iscntrl((unsigned char)text[i]) && !isspace((unsigned char)text[i]))
+            parser_fail(p, position_after(p->cursor_at, text, i),
+                        "the file holds the control character %d; a program is plain text",
+                        text[i]);
+}
+
 int program_parse(const char *path, const char *text, size_t length, struct program **out,
                   struct error *error)
 {
@@ -471,8 +483,7 @@ int program_parse(const char *path, const char *text, size_t length, struct prog
         .program = program, .cursor = program->text, .cursor_at = {1, 1}, .error = error};
     int code = 0;
     if (setjmp(p->failed) == 0) {
-        if (strlen(program->text) != length)
-            parser_fail(p, p->cursor_at, "the file holds a NUL byte; a program is plain text");
+        check_characters(p, length);
         parser_advance(p);
         while (p->token.kind != TOKEN_END)
             parse_item(p);

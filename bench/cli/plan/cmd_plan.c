@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/plan/plan_output.h"
@@ -137,15 +138,16 @@ static void tell_sizes(const struct entry *entry, const struct plan_values *valu
                        const struct merge_report *report)
 {
     if (!values->known)
-        fprintf(stderr,
-                "gamut: %s: no sizes are given and there is no dataset: no bytes are counted, and "
-                "what needs sizes (plan, best) is not done; give them as name=value\n",
-                entry->name);
+        terminal_print(
+            stderr,
+            "gamut: %s: no sizes are given and there is no dataset: no bytes are counted, and "
+            "what needs sizes (plan, best) is not done; give them as name=value\n",
+            entry->name);
     else if (values->chosen)
-        fprintf(stderr, "gamut: %s: sizes of dataset %s\n", entry->name, values->dataset);
+        terminal_print(stderr, "gamut: %s: sizes of dataset %s\n", entry->name, values->dataset);
     if (values->known && !report->counted)
-        fprintf(stderr, "gamut: %s: no bytes are counted: %s\n", entry->name,
-                report->not_counted.text);
+        terminal_print(stderr, "gamut: %s: no bytes are counted: %s\n", entry->name,
+                       report->not_counted.text);
 }
 
 /* A missing parameter is the user's mistake. A missing value that only a run can know is not. */

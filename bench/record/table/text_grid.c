@@ -250,7 +250,7 @@ static void draw(struct pen *pen, const char *text, size_t bytes, const char *co
         return;
     fprintf(pen->out, "%*s%s", (int)pen->blanks, "", colour);
     fwrite(text, 1, bytes, pen->out);
-    fputs(*colour ? "\033[0m" : "", pen->out);
+    fputs(*colour ? TERMINAL_PLAIN : "", pen->out);
     pen->column += pen->blanks + terminal_characters(text, bytes);
     pen->blanks = 0;
 }
@@ -265,7 +265,7 @@ static void draw_prose(struct pen *pen, const char *text, const char *colour, si
     }
     fprintf(pen->out, "%*s%s", (int)pen->blanks, "", colour);
     terminal_fold(text, bytes, at, at + LEAST_PROSE <= width ? at : 4, width, pen->out);
-    fputs(*colour ? "\033[0m" : "", pen->out);
+    fputs(*colour ? TERMINAL_PLAIN : "", pen->out);
     pen->blanks = 0;
 }
 
@@ -298,9 +298,9 @@ static const char *colour_of(const struct layout *layout, enum text_grid_mood mo
 {
     static const char *const colours[] = {
         [GRID_PLAIN] = "",
-        [GRID_BETTER] = "\033[32m",
-        [GRID_WORSE] = "\033[31m",
-        [GRID_UNSURE] = "\033[33m",
+        [GRID_BETTER] = TERMINAL_GREEN,
+        [GRID_WORSE] = TERMINAL_RED,
+        [GRID_UNSURE] = TERMINAL_YELLOW,
     };
     return layout->colour ? colours[mood] : "";
 }
@@ -363,8 +363,8 @@ static void print_text(const struct text_grid *grid, const struct terminal *term
     for (size_t r = 0; r < grid->row_count; r++) {
         const char *heading = grid->row[r].heading;
         if (heading)
-            fprintf(out, "\n%s%s%s\n", layout.colour ? "\033[1m" : "", heading,
-                    layout.colour ? "\033[0m" : "");
+            fprintf(out, "\n%s%s%s\n", layout.colour ? TERMINAL_BOLD : "", heading,
+                    layout.colour ? TERMINAL_PLAIN : "");
         print_dropped_names(grid, &layout, r, out);
         print_text_row(grid, &layout, &grid->row[r], out);
     }

@@ -90,7 +90,7 @@ const char *text_grid_constant(const struct text_grid *grid, size_t column);
 /* Prints "all: merge none, device host" and `end`. Prints nothing if no column has `once`. */
 void text_grid_print_once(const struct text_grid *grid, const char *end, FILE *out);
 /* Prints the table as TABLE_TEXT, TABLE_MARKDOWN or TABLE_CSV. `terminal` sets the width and
- * colour of a TABLE_TEXT; NULL: no limit and no colour. */
+ * colour of a TABLE_TEXT, which then goes to a page; NULL: no limit and no colour. */
 void text_grid_print(const struct text_grid *grid, enum table_format format,
                      const struct terminal *terminal, FILE *out);
 

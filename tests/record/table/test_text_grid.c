@@ -125,7 +125,8 @@ static void colour_only_where_the_terminal_has_it(void **state)
     grid.row_count = 1;
     check(&grid, TABLE_TEXT, &terminal,
           "name              kind     time  size  note\n"
-          "a_long_name_of_ä  x     \033[31m12.0 ms\033[0m        one two three four five six seven "
+          "a_long_name_of_ä  x     " TERMINAL_RED "12.0 ms" TERMINAL_PLAIN
+          "        one two three four five six seven "
           "eight\n");
     text_grid_free(&grid);
 }
@@ -183,6 +184,33 @@ static void long_lines_are_folded_between_words(void **state)
     }
 }
 
+static void texts_cannot_control_the_terminal(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {
+        {"ä → 𝄞\ttab\n", "ä → 𝄞\ttab\n"},
+        {"\033[31mred\033]0;title\a", "?[31mred?]0;title?"},
+        {"a\rb\bc\177d", "a?b?c?d"},
+        {"\302\233"
+         "31m",
+         "?31m"},                        /* as one character of C1 */
+        {"\x9b\xc0\x9b\xe2\x80", "???"}, /* as bytes that are no UTF-8, and a longer form of ESC */
+        {"a\u202eb\u2066c", "a?b?c"},
+        {TERMINAL_RED "red" TERMINAL_PLAIN, "?red?"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text;
+        size_t length;
+        FILE *out = open_memstream(&text, &length);
+        terminal_print(out, "%s", cases[i].text);
+        fclose(out);
+        assert_string_equal(text, cases[i].shown);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +221,7 @@ int main(void)
         cmocka_unit_test(markdown_and_csv),
         cmocka_unit_test(what_is_the_same_in_all_rows),
         cmocka_unit_test(long_lines_are_folded_between_words),
+        cmocka_unit_test(texts_cannot_control_the_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,44 @@
+#!/bin/sh
+# The command line: files that come from elsewhere and are not what gamut writes.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cli.sh"
+
+# ---- escape sequences, C1 controls and overrides of the direction do not reach the terminal
+"$gamut" run -w stencil -s raw,pool --smoke --rounds 2 --out good.json >/dev/null 2>err || fail "run"
+c1=$(printf '\302\233') override=$(printf '\342\200\256')
+# poison FILE: the three stand at the start of every text but those that gamut looks up.
+poison() {
+    looked_up='id|kind|better|unit|backend|status|workload|dataset|merge|release|strategy|device|residency'
+    sed -E -e "s/\"([a-z_0-9]+)\":( ?)\"/\"\\1\":\\2\"\\\\u001b]0;$c1$override/g" \
+        -e "s/\"($looked_up)\":( ?)\"[^;\"]*;$c1$override/\"\\1\":\\2\"/g" \
+        -e "/^\"schema\"/,/^}/s/\"[^;\"]*;$c1$override/\"/" "$1"
+}
+# plain: no such bytes in out or err, which have texts.
+plain() {
+    tests=$((tests + 1))
+    for stream in out err; do
+        ! LC_ALL=C grep -q -e "$(printf '\033')" -e "$c1" -e "$override" $stream || fail "$1: a control character in std$stream"
+    done
+}
+poison good.json >bad.json
+for format in table md; do
+    "$gamut" compare bad.json good.json --force-compare --format $format >out 2>err
+    grep -q 'base bad.json' out || fail "compare has nothing to say"
+    grep -q '?]0;' out || fail "compare shows no text of the file"
+    plain "compare --format $format"
+    "$gamut" run --like bad.json --format $format --no-save --smoke >out 2>err
+    grep -q '?]0;' err || fail "run --like shows no text of the file"
+    plain "run --like --format $format"
+    cp bad.json added.json
+    "$gamut" run --add added.json --rounds 1 --format $format >out 2>err
+    plain "run --add --format $format"
+done
+sed "s/\"status\":\"ok\"/\"status\":\"\\\\u001b]0;$c1$override\"/" good.json >bad_status.json
+for command in "compare good.json" "report --out r" "plot --out p" "run --like"; do
+    expect 2 'status: "?]0;' $command bad_status.json
+    plain "$command"
+done
+sed "s/triple_step/& /; s/3 \* x/3 \/* $(printf '\033')[31m *\/ * x/" right.mem >escape.mem
+expect 2 'escape.mem:2:[0-9]*: .*control character 27' plan escape.mem
+
+summary
