@@ -42,11 +42,10 @@ int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct e
     text_add(t, "%s", "");
     while (!code && (n = gzread(file, chunk, sizeof chunk)) > 0) {
         text_add_bytes(t, chunk, (size_t)n);
-        if (t->length - start > most_bytes && !gzdirect(file))
-            code = error_set(error, ERR_PARSE,
-                             "%s: the compressed file unpacks to more than %s: if you trust it, "
-                             "unpack it with gzip -d and name the plain file",
-                             path, text_bytes(most, most_bytes));
+        if (t->length - start > most_bytes)
+            code =
+                error_set(error, ERR_PARSE, "%s: expected at most %s%s, and there is more to read",
+                          path, text_bytes(most, most_bytes), gzdirect(file) ? "" : " unpacked");
     }
     if (!code)
         code = read_error(file, path, error);

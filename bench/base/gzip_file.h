@@ -9,9 +9,9 @@
 #include "base/text.h"
 
 /* Adds the contents of a file, unpacked if its first bytes (not its name) show that gzip has
- * compressed it. A compressed file may unpack to most_bytes; plain files have no bound. The caller
- * frees `t` in any case. ERR_IO: the system's words. ERR_PARSE: the compressed file is cut off,
- * damaged or too large. Every message names the file. */
+ * compressed it. The caller frees `t` in any case. ERR_IO: the system's words. ERR_PARSE: the
+ * compressed file is cut off or damaged, or the contents have more than most_bytes. Every message
+ * names the file. */
 int gzip_read_file(struct text *t, const char *path, size_t most_bytes, struct error *error);
 
 /* Replaces the file at `path` atomically: a reader sees either the old or the new contents. They

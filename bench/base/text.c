@@ -50,12 +50,18 @@ int text_read_file(struct text *t, const char *path, struct error *error)
     FILE *file = fopen(path, "r");
     if (!file)
         return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
-    char chunk[4096];
+    const size_t start = t->length;
+    char chunk[4096], most[32];
     size_t n;
     text_add(t, "%s", "");
-    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
+    while (t->length - start <= TEXT_MOST_BYTES && (n = fread(chunk, 1, sizeof chunk, file)) > 0)
         text_add_bytes(t, chunk, n);
-    int code = ferror(file) ? error_set(error, ERR_IO, "%s: %s", path, strerror(errno)) : 0;
+    int code = 0;
+    if (ferror(file))
+        code = error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    else if (t->length - start > TEXT_MOST_BYTES)
+        code = error_set(error, ERR_PARSE, "%s: expected at most %s, and there is more to read",
+                         path, text_bytes(most, TEXT_MOST_BYTES));
     fclose(file);
     return code;
 }

@@ -20,8 +20,12 @@ void text_add(struct text *t, const char *format, ...) __attribute__((format(pri
 void text_add_bytes(struct text *t, const char *bytes, size_t length);
 /* Frees the buffer; the text is empty afterwards. */
 void text_free(struct text *t);
-/* Adds the contents of a file. ERR_IO with the path and the system's words. The caller frees `t` in
- * any case. */
+/* Files are read whole, up to this size. The largest result file that is kept has 8 MB, a program
+ * with 10 MB of data takes seconds to parse, and a tree of JSON takes 20 times its text: what is
+ * larger is a mistake, such as /dev/zero or a pipe without an end, and would fill the host. */
+#define TEXT_MOST_BYTES ((size_t)128 << 20)
+/* Adds the contents of a file. ERR_IO with the path and the system's words; ERR_PARSE if it has more
+ * than TEXT_MOST_BYTES. The caller frees `t` in any case. */
 int text_read_file(struct text *t, const char *path, struct error *error);
 /* Writes the text as the whole contents of a file. ERR_IO with the path and the system's words. */
 int text_write_file(const struct text *t, const char *path, struct error *error);

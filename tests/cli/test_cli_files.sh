@@ -41,4 +41,18 @@ done
 sed "s/triple_step/& /; s/3 \* x/3 \/* $(printf '\033')[31m *\/ * x/" right.mem >escape.mem
 expect 2 'escape.mem:2:[0-9]*: .*control character 27' plan escape.mem
 
+# ---- reading stops at a bound; pipes can be read within it
+ln -s /dev/zero zero.json
+for command in plan "plan --lifetimes" "plan --published" "compare good.json" "compare good.json good.json --gate-file" \
+    "run -w stencil --suite" "run --like"; do
+    expect 2 'zero.json: expected at most 128 MiB' $command ./zero.json
+done
+mkfifo endless
+yes >endless 2>/dev/null &
+expect 2 'endless: expected at most 128 MiB' plan ./endless
+tests=$((tests + 2))
+"$gamut" plan /dev/stdin <right.mem >out 2>err && grep -q triple out || fail "plan /dev/stdin"
+cat good.json >endless &
+"$gamut" compare endless good.json >out 2>err || fail "compare FIFO"
+
 summary

@@ -1,6 +1,5 @@
 #include "cli/plan/published.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,13 +89,11 @@ static int read_row(struct reader *r, char *line, struct published_row *row)
     return 0;
 }
 
-static int read_lines(struct reader *r, FILE *file)
+static int read_lines(struct reader *r, const char *text)
 {
     struct published_table *table = r->table;
-    char *line = NULL;
-    size_t size = 0;
     int code = 0;
-    while (!code && getline(&line, &size, file) >= 0) {
+    for (const char *line = text; *line && !code; line += strcspn(line, "\n"), line += *line != 0) {
         const size_t length = strcspn(line, "\r\n");
         char *kept = arena_copy(&table->arena, line, length);
         r->line++;
@@ -107,10 +104,7 @@ static int read_lines(struct reader *r, FILE *file)
             code = read_row(r, kept, &table->rows[table->count++]);
         }
     }
-    free(line);
-    if (!code && ferror(file))
-        code = error_set(r->error, ERR_IO, "%s: %s", table->path, strerror(errno));
-    else if (!code && !r->cell_count)
+    if (!code && !r->cell_count)
         code = error_set(r->error, ERR_PARSE, "%s: there is nothing; expected a line with columns",
                          table->path);
     return code;
@@ -120,11 +114,13 @@ int published_read(const char *path, struct published_table *table, struct error
 {
     *table = (struct published_table){.path = path};
     struct reader r = {.table = table, .error = error};
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
-    int code = read_lines(&r, file);
-    fclose(file);
+    struct text text = {0};
+    int code = text_read_file(&text, path, error);
+    if (!code && strlen(text.data) != text.length)
+        code = error_set(error, ERR_PARSE, "%s: the file holds a NUL byte; expected a CSV", path);
+    if (!code)
+        code = read_lines(&r, text.data);
+    text_free(&text);
     if (code)
         published_free(table);
     return code;

@@ -173,13 +173,17 @@ int gates_add_file(struct gates *gates, const char *path, struct error *error)
 {
     json_error_t where;
     const char *key;
-    json_t *value, *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
-    if (!root && json_error_code(&where) == json_error_cannot_open_file)
-        return error_set(error, ERR_IO, "%s", where.text);
+    json_t *value, *root = NULL;
+    struct text text = {0};
+    int code = text_read_file(&text, path, error);
+    if (!code)
+        root = json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, &where);
+    text_free(&text);
+    if (code)
+        return code;
     if (!root)
         return error_set(error, ERR_PARSE, "%s:%d:%d: %s", path, where.line, where.column,
                          where.text);
-    int code = 0;
     const json_t *rules = json_object_get(root, "gates");
     if (strcmp(tree_get_text(root, "schema"), GATES_SCHEMA) != 0)
         code = error_set(error, ERR_PARSE, "schema: expected \"" GATES_SCHEMA "\"");

@@ -513,7 +513,7 @@ static json_t *load_with(const char *path, const char *member)
     struct text text = {0}, line = {0};
     json_t *root = NULL;
     text_add(&line, "\n\"%s\": [", member);
-    if (gzip_read_file(&text, path, RESULT_MOST_BYTES, NULL) == 0 && strstr(text.data, line.data))
+    if (gzip_read_file(&text, path, TEXT_MOST_BYTES, NULL) == 0 && strstr(text.data, line.data))
         result_parse(path, &text, &root, NULL);
     text_free(&text);
     text_free(&line);

@@ -77,9 +77,6 @@ void result_free(struct result *result);
  * if the tool was built without git. */
 void result_path(const json_t *root, const char *folder, struct text *path);
 
-/* The most bytes that a compressed file may unpack to: many times the largest kept file. */
-#define RESULT_MOST_BYTES ((size_t)512 << 20)
-
 /* Reads and checks a file, plain or compressed with gzip. The caller owns *root, which is NULL on
  * failure. ERR_IO; ERR_PARSE names the file and the line, or the path of the wrong value. */
 int result_load(const char *path, json_t **root, struct error *error);

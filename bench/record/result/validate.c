@@ -400,7 +400,7 @@ int result_load(const char *path, json_t **root, struct error *error)
 {
     struct text text = {0};
     *root = NULL;
-    int code = gzip_read_file(&text, path, RESULT_MOST_BYTES, error);
+    int code = gzip_read_file(&text, path, TEXT_MOST_BYTES, error);
     if (code == 0)
         code = result_parse(path, &text, root, error);
     text_free(&text);
