@@ -51,10 +51,10 @@ is_json() {
         [ "$(tail -c 2 "$1")" = "}" ] || fail "$1 has no end"
     fi
 }
-# interrupted WHEN FILE KEPT ARGUMENT...: SIGINT as soon as stderr matches WHEN leaves a whole FILE that holds KEPT.
+# interrupted SIGNAL WHEN FILE KEPT ARGUMENT...: SIGNAL as soon as stderr matches WHEN leaves a whole FILE that holds KEPT.
 interrupted() {
-    when=$1 file=$2 kept=$3
-    shift 3
+    signal=$1 when=$2 file=$3 kept=$4
+    shift 4
     tests=$((tests + 1))
     "$gamut" "$@" --out "$file" >out 2>err &
     pid=$!
@@ -63,13 +63,13 @@ interrupted() {
         tries=$((tries + 1))
         sleep 0.1
     done
-    kill -INT $pid
+    kill "-$signal" $pid
     wait $pid
     code=$?
-    [ $code -eq 130 ] || fail "SIGINT: gamut $*: exit $code, expected 130"
+    [ $code -eq 130 ] || fail "SIG$signal: gamut $*: exit $code, expected 130"
     is_json "$file"
-    grep -q '"interrupted"' "$file" || fail "SIGINT: gamut $*: the file does not say interrupted"
-    grep -q "$kept" "$file" || fail "SIGINT: gamut $*: what was measured is gone"
+    grep -q '"interrupted"' "$file" || fail "SIG$signal: gamut $*: the file does not say interrupted"
+    grep -q "$kept" "$file" || fail "SIG$signal: gamut $*: what was measured is gone"
 }
 # The last line of a test.
 summary() {

@@ -52,7 +52,7 @@ expect 0 "1 ok" run --smoke -w canny -s raw --no-save --results kept
 
 # ---- interruption
 # Sizes are visited in random order, the first may take a second: which method has a row by then is chance.
-interrupted 'sizes' cut_atlas.json '"sample_count":[1-9]' atlas
+interrupted HUP 'sizes' cut_atlas.json '"sample_count":[1-9]' atlas
 has "^[a-z]* .* [nmu]*s ("
 
 summary

@@ -73,6 +73,6 @@ has "oom: "
 sed 's/"method":"readback"/"method":7/' a.json >broken.json
 expect 2 "broken.json: experiments.0..rows.0..key.method: expected a text" plot broken.json
 
-interrupted 'round 2' cut.json '"samples":{' experiment $tiny -s raw --rounds 1000
+interrupted HUP 'round 2' cut.json '"samples":{' experiment $tiny -s raw --rounds 1000
 
 summary

@@ -100,8 +100,51 @@ expect 77 "no device matches" run -D opencl:no-such-device-anywhere
 expect 77 "no device matches" run -D host,opencl:no-such-device-anywhere
 
 # ---- interruption
-interrupted '\[ *2/' cut.json '"samples"' \
+interrupted INT '\[ *2/' cut.json '"samples"' \
     run --smoke -w canny --rounds 10000 --progress plain
 has "canny"
+# A closed terminal too, in the middle of a round: the compiler of a second program, which never ends, is waited for.
+mkdir scratch
+cat >slow-cc <<'END'
+#!/bin/sh
+echo started >"$TMPDIR/file-of-the-compiler"
+echo started >"$STARTED"
+sleep 100
+END
+chmod +x slow-cc
+export STARTED="$dir/started"
+for signal in HUP INT TERM; do
+    tests=$((tests + 1))
+    rm -f started
+    TMPDIR=$dir/scratch CC=$dir/slow-cc "$gamut" run --smoke -w canny,right.mem -s raw --seed 3 --out "cut-$signal.json" >out 2>err &
+    pid=$!
+    tries=0
+    until [ -s started ] || [ $tries -eq 300 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    [ -n "$(ls scratch)" ] || fail "SIG$signal: the compiler does not run in TMPDIR"
+    kill -$signal $pid
+    wait $pid
+    code=$?
+    [ $code -eq 130 ] || fail "SIG$signal: exit $code, expected 130"
+    [ -z "$(ls scratch)" ] || fail "SIG$signal leaves a folder in TMPDIR"
+    is_json "cut-$signal.json"
+    grep -q '"workload":"canny".*"status":"ok"' "cut-$signal.json" || fail "SIG$signal: the case that had ended is gone"
+done
+TMPDIR=$dir/scratch CC=$dir/slow-cc expect 3 "timeout: raw triple" run --smoke -w right.mem -s raw --timeout 300ms --no-save
+[ -z "$(ls scratch)" ] || fail "a timeout leaves a folder in TMPDIR"
+# nohup: a signal that is ignored stays ignored.
+rm err
+(trap '' HUP; exec "$gamut" run --smoke -w canny -s raw --rounds 20 --out hup.json --progress plain) >out 2>err &
+pid=$!
+tries=0
+until grep -qs '\[ *1/' err || [ $tries -eq 300 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+kill -HUP $pid
+wait $pid
+[ $? -eq 0 ] || fail "SIGHUP under nohup ends a run"
 
 summary

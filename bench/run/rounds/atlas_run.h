@@ -9,8 +9,8 @@
 #include "run/atlas/atlas_measure.h"
 
 /* Has a worker measure the device `id`, like atlas_measure. The caller frees *atlas also after an
- * error. The first SIGINT or SIGTERM ends it early: *interrupted is set and *atlas has the points
- * so far. A second one ends the process. ERR_DEVICE if the driver hangs. */
+ * error. The first SIGINT, SIGTERM or SIGHUP ends it early: *interrupted is set and *atlas has the
+ * points so far. A second one ends the process. ERR_DEVICE if the driver hangs. */
 int atlas_run(const char *id, const struct atlas_options *options, atlas_listener *listener,
               void *context, struct atlas *atlas, bool *interrupted, struct error *error);
 

@@ -130,7 +130,7 @@ static int run_worker(struct items *it, struct error *error)
     char how[128], reason[192], limit[32];
     it->started = false;
     it->why[0] = 0;
-    TRY(process_start(&process, it->hooks->kind, job_of_rest(it), error));
+    TRY(process_start(&process, it->hooks->kind, job_of_rest(it), true, error));
     enum process_event event = items_listen(it, &process);
     if (event == PROCESS_INTERRUPT)
         it->interrupted |= process_release_signals(&it->signals);

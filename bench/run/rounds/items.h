@@ -60,9 +60,9 @@ struct items_hooks {
     int (*round_ended)(void *context, const struct items_state *state, struct error *error);
 };
 
-/* Runs all rounds. The first SIGINT or SIGTERM ends it early: *interrupted is set, and the hooks
- * have had everything that was measured. A second one ends the process at once. Returns the first
- * error of a hook, or ERR_IO if no worker can be started. */
+/* Runs all rounds. The first SIGINT, SIGTERM or SIGHUP ends it early: *interrupted is set, and the
+ * hooks have had everything that was measured. A second one ends the process at once. Returns the
+ * first error of a hook, or ERR_IO if no worker can be started. */
 int items_run(const struct items_options *options, const struct items_hooks *hooks,
               bool *interrupted, struct error *error);
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -59,8 +60,42 @@ static void own_path(char path[PATH_MAX])
         strcpy(path, "/proc/self/exe");
 }
 
+/* Makes a folder in $TMPDIR. NULL where that cannot be: the worker says so if it needs one. */
+static char *make_folder(void)
+{
+    const char *parent = getenv("TMPDIR");
+    struct text path = {0};
+    text_add(&path, "%s/gamut-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (mkdtemp(path.data))
+        return path.data; /* the text's buffer is the caller's */
+    text_free(&path);
+    return NULL;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status, (void)kind, (void)place;
+    remove(path);
+    return 0;
+}
+
+/* A compiler that was killed may take a moment to die, and make another file in it. */
+static void remove_folder(char *path)
+{
+    enum { OPEN_MOST = 8, TRIES = 100 };
+    const struct timespec pause = {.tv_nsec = 2000000};
+    struct stat status;
+    for (int i = 0; path && i < TRIES; i++) {
+        nftw(path, remove_entry, OPEN_MOST, FTW_DEPTH | FTW_PHYS);
+        if (lstat(path, &status) != 0)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    free(path);
+}
+
 /* Runs in the child; does not return. */
-static void become_worker(const char *path, int job, int lines, pid_t parent)
+static void become_worker(const char *path, const char *folder, int job, int lines, pid_t parent)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -69,6 +104,8 @@ static void become_worker(const char *path, int job, int lines, pid_t parent)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (folder)
+        setenv("TMPDIR", folder, 1);
     move_descriptor(job, STDIN_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     move_descriptor(lines, LINES_FD);
@@ -76,7 +113,8 @@ static void become_worker(const char *path, int job, int lines, pid_t parent)
     _exit(EXIT_FAILURE);
 }
 
-int process_start(struct process *process, const char *kind, json_t *job, struct error *error)
+int process_start(struct process *process, const char *kind, json_t *job, bool own_folder,
+                  struct error *error)
 {
     *process = (struct process){.id = -1, .lines = -1};
     int ends[2];
@@ -92,15 +130,17 @@ int process_start(struct process *process, const char *kind, json_t *job, struct
         return error_set(error, ERR_IO, "no pipe for a worker: %s", strerror(errno));
     }
     own_path(path);
+    process->folder = own_folder ? make_folder() : NULL;
     pid_t parent = getpid();
     pid_t id = fork();
     if (id == 0)
-        become_worker(path, input, ends[1], parent);
+        become_worker(path, process->folder, input, ends[1], parent);
     int fork_errno = errno;
     close(input);
     close(ends[1]);
     if (id < 0) {
         close(ends[0]);
+        remove_folder(process->folder);
         return error_set(error, ERR_IO, "cannot start a worker: %s", strerror(fork_errno));
     }
     /* Parent and child both do this, so that the group exists before the parent kills it. */
@@ -166,16 +206,21 @@ void process_end(struct process *process, char how[128])
     else
         snprintf(how, 128, "exited with status %d", WEXITSTATUS(status));
     close(process->lines);
+    remove_folder(process->folder);
     text_free(&process->text);
     *process = (struct process){.id = -1, .lines = -1};
 }
 
 void process_catch_signals(struct caught_signals *caught)
 {
+    struct sigaction hang_up;
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
+    sigaction(SIGHUP, NULL, &hang_up);
+    if (hang_up.sa_handler != SIG_IGN)
+        sigaddset(&signals, SIGHUP);
     sigprocmask(SIG_BLOCK, &signals, &caught->old_mask);
     caught->descriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -218,7 +263,7 @@ int process_ask(const char *kind, json_t *job, uint64_t silence_ns,
     char how[128], limit[32];
     if (interrupted)
         process_catch_signals(&signals);
-    int code = process_start(&process, kind, job, error);
+    int code = process_start(&process, kind, job, interrupted != NULL, error);
     enum process_event event = PROCESS_LINE;
     while (!code && event == PROCESS_LINE) {
         json_t *line;

@@ -49,6 +49,7 @@ struct process {
     int lines;        /* the pipe's reading end */
     bool ended;       /* the worker closed its end: it has exited, or is about to */
     struct text text; /* read, but not yet handed out */
+    char *folder;     /* TMPDIR of the worker, or NULL: it shares that of the parent */
 };
 
 enum process_event {
@@ -59,28 +60,31 @@ enum process_event {
 };
 
 /* Starts a worker on a job, whose reference it takes. The worker leads a process group of its own,
- * so that a compiler that it starts is killed with it. It dies with its parent. ERR_IO. */
-int process_start(struct process *process, const char *kind, json_t *job, struct error *error);
+ * so that a compiler that it starts is killed with it. It dies with its parent. With `own_folder`
+ * its TMPDIR is a new folder, which process_end removes, so that a compiler that is killed leaves
+ * nothing: only for callers that catch signals. ERR_IO. */
+int process_start(struct process *process, const char *kind, json_t *job, bool own_folder,
+                  struct error *error);
 
 /* Waits for the next event, at most until clock_ns() reaches until_ns. `signals` is a signalfd, or
  * -1. A line that is not JSON is dropped: the worker cannot have written it. */
 enum process_event process_wait(struct process *process, int signals, uint64_t until_ns,
                                 json_t **line);
 
-/* Kills the worker if it still runs, waits for its end and writes to `how` how it ended: "exited
- * with status 1", "died from SIGSEGV (Segmentation fault)". */
+/* Kills the worker if it still runs, waits for its end, removes its folder and writes to `how` how
+ * it ended: "exited with status 1", "died from SIGSEGV (Segmentation fault)". */
 void process_end(struct process *process, char how[128]);
 
 /* Gives one worker a job, whose reference it takes, and calls `hear` with each line (borrowed)
  * until the worker ends. Returns the error that the worker sent; ERR_DEVICE if it sent nothing
- * for `silence_ns` or died; ERR_IO. SIGINT and SIGTERM end it early: it sets *interrupted and
+ * for `silence_ns` or died; ERR_IO. A caught signal ends it early: it sets *interrupted and
  * returns 0. With `interrupted` NULL signals are not caught. */
 int process_ask(const char *kind, json_t *job, uint64_t silence_ns,
                 void (*hear)(void *context, const json_t *line), void *context, bool *interrupted,
                 struct error *error);
 
-/* While SIGINT and SIGTERM are caught they wait on a descriptor, so that they interrupt no work in
- * the middle. */
+/* While SIGINT, SIGTERM and SIGHUP (a closed terminal) are caught they wait on a descriptor, so that
+ * they interrupt no work in the middle. A SIGHUP that nohup ignores stays ignored. */
 struct caught_signals {
     int descriptor; /* a signalfd for process_wait, or -1 */
     sigset_t old_mask;
