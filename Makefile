@@ -13,6 +13,8 @@ FLAVOUR ?= release
 VERSION   := 0.1.0
 GIT_REV   := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 GIT_DIRTY := $(if $(shell git status --porcelain --untracked-files=no 2>/dev/null),1,0)
+# The manual's date: that of the revision, or of SOURCE_DATE_EPOCH where a packager sets it. "": neither is known.
+SOURCE_DATE := $(if $(SOURCE_DATE_EPOCH),$(shell date -u -d @$(SOURCE_DATE_EPOCH) +%Y-%m-%d),$(shell git log -1 --format=%cs 2>/dev/null))
 WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst %/,%,$(dir $(w))))))
 
 SUITES    := $(sort $(wildcard suites/*.json))
@@ -90,9 +92,11 @@ $(BUILD)/%.o: %.c
 REV_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl GAMUT_GIT_REV bench --include=*.c 2>/dev/null))
 $(REV_OBJECTS): CPPFLAGS += -DGAMUT_VERSION='"$(VERSION)"' -DGAMUT_GIT_REV='"$(GIT_REV)"' -DGAMUT_GIT_DIRTY=$(GIT_DIRTY) -DGAMUT_BUILD='"$(FLAVOUR)"' -DGAMUT_CFLAGS='"$(OPT)"'
 $(REV_OBJECTS): $(BUILD)/revision
+$(BUILD)/bench/cli/cmd_man.o: CPPFLAGS += -DGAMUT_SOURCE_DATE='"$(SOURCE_DATE)"'
+$(BUILD)/bench/cli/cmd_man.o: $(BUILD)/revision
 $(BUILD)/revision: FORCE
 	@mkdir -p $(@D)
-	@echo '$(VERSION) $(GIT_REV) $(GIT_DIRTY) $(FLAVOUR) $(OPT)' | cmp -s - $@ || echo '$(VERSION) $(GIT_REV) $(GIT_DIRTY) $(FLAVOUR) $(OPT)' > $@
+	@echo '$(VERSION) $(GIT_REV) $(GIT_DIRTY) $(SOURCE_DATE) $(FLAVOUR) $(OPT)' | cmp -s - $@ || echo '$(VERSION) $(GIT_REV) $(GIT_DIRTY) $(SOURCE_DATE) $(FLAVOUR) $(OPT)' > $@
 FORCE:
 
 $(BUILD)/embed: $(EMBED_OBJECTS)

@@ -97,6 +97,17 @@ static const char *metric_at(const struct catalogue *catalogue, size_t i)
     return i < count ? list[i].name : NULL;
 }
 
+static const char *command_at(const struct catalogue *catalogue, size_t i)
+{
+    static const char *const names[] = {
+#define X(name) #name,
+        COMMAND_LIST(X)
+#undef X
+    };
+    (void)catalogue;
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
 static const struct {
     const char *one; /* name of a flag; in capitals, of an argument or a value */
     bool has_all;    /* "all" stands for each of them */
@@ -107,6 +118,7 @@ static const struct {
     {"release", true, release_at},        {"residency", true, residency_at},
     {"suite", false, suite_at},           {"device", true, device_at},
     {"experiment", false, experiment_at}, {"metric", false, metric_at},
+    {"command", false, command_at},
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 

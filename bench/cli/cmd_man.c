@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/examples.h"
 #include "record/facts/context.h"
 
 /* Adds text that roff takes literally; man itself reads the UTF-8. */
@@ -59,18 +60,31 @@ static void add_command(struct text *page, const struct command *command)
 static void add_head(struct text *page)
 {
     json_t *tool = context_tool();
+    /* The date of the source, so that two builds of one revision have the same manual. */
     text_add(page,
-             ".\\\" Made by: gamut man\n.TH GAMUT 1 \"\" \"gamut %s\" \"User Commands\"\n"
+             ".\\\" Made by: gamut man\n.TH GAMUT 1 \"%s\" \"gamut %s\" \"User Commands\"\n"
              ".SH NAME\ngamut \\- benchmark memory strategies of GPU programs\n"
              ".SH SYNOPSIS\n.B gamut\n.I command\n.RI [ flags ]\n.RI [ arguments ]\n"
              ".SH DESCRIPTION\n",
-             tree_get_text(tool, "version"));
+             GAMUT_SOURCE_DATE, tree_get_text(tool, "version"));
     json_decref(tool);
     add_text(page, commands_summary);
     text_add(page, "\n.PP\n"
                    "Data goes to stdout, everything else to stderr. Flags can stand anywhere\n"
                    "after the command; what follows\n.B \\-\\-\nis an argument. A default stands\n"
                    "in brackets.\n.SH COMMANDS\n");
+}
+
+static void add_examples(struct text *page)
+{
+    text_add(page, ".SH EXAMPLES\n");
+    for (const struct example *e = examples; e->command; e++) {
+        text_add(page, ".TP\n\\fB");
+        add_text(page, e->line);
+        text_add(page, "\\fR\n");
+        add_text(page, e->what);
+        text_add(page, "\n");
+    }
 }
 
 static void add_tail(struct text *page)
@@ -87,8 +101,13 @@ static void add_tail(struct text *page)
              ".TP\n.B CUDA_PATH\nthe folder of a CUDA toolkit, in which NVRTC is looked for\n"
              ".SH FILES\n.TP\n.I results/MACHINE/TIME\\-REVISION.json\na result file\n"
              ".TP\n.I share/gamut/plots\nnext to the folder of the binary: the scripts of the "
-             "charts\n.SH SEE ALSO\n.BR gnuplot (1)\n",
+             "charts\n",
              flags_variable(variable, "min-time"));
+    add_examples(page);
+    text_add(page, ".SH SEE ALSO\n.BR clinfo (1),\n.BR gnuplot (1),\n.BR hyperfine (1),\n"
+                   ".BR nvidia\\-smi (1)\n"
+                   ".PP\nThe source has pages on numbers, terms and findings in\n.I docs\n"
+                   "and on the language of programs in\n.IR bench/program/README.md .\n");
 }
 
 static int man_command(const struct command_line *line)

@@ -15,7 +15,8 @@
     X(report)                                                                                      \
     X(doctor)                                                                                      \
     X(completion)                                                                                  \
-    X(man)
+    X(man)                                                                                         \
+    X(help)
 
 #define X(name) extern const struct command command_##name;
 COMMAND_LIST(X)
@@ -25,5 +26,11 @@ COMMAND_LIST(X)
 static const char commands_summary[] =
     "gamut runs real GPU programs under several memory strategies, checks that the\n"
     "answers are right, and records time, memory, driver calls and copies.";
+
+/* Prints what gamut is, its commands and its exit codes. */
+void help_overview(const struct command_line *line, FILE *target);
+/* Finds the command of this name. ERR_USAGE names the nearest and all that exist. */
+int help_find(const struct command_line *line, const char *name, const struct command **found,
+              struct error *error);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "base/text.h"
+#include "cli/examples.h"
 #include "record/table/text_grid.h"
 
 const struct flag flags_none[1] = {{NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL}};
@@ -176,6 +177,17 @@ int flags_parse(const struct command *command, int argc, char **argv, struct com
     return 0;
 }
 
+static void help_examples(const struct command *command, FILE *out)
+{
+    bool is_first = true;
+    for (const struct example *e = examples; e->command; e++) {
+        if (strcmp(e->command, command->name) != 0)
+            continue;
+        fprintf(out, "%s  %s:\n    %s\n", is_first ? "\nexamples:\n" : "", e->what, e->line);
+        is_first = false;
+    }
+}
+
 void flags_help(const struct command *command, FILE *out)
 {
     struct text_grid grid = text_grid_of("flag|~help");
@@ -207,6 +219,7 @@ void flags_help(const struct command *command, FILE *out)
     }
     if (command->notes)
         fprintf(out, "\n%s", command->notes);
+    help_examples(command, out);
     terminal_page_close(&page);
 }
 

@@ -44,6 +44,7 @@ offers "last-use scope" run --release ""
 offers "seed-impact" run --suite s
 offers "workloads strategies" list ""
 offers "bash zsh" completion ""
+offers "run plan !result.json" help ""
 offers "stencil result.json folder" plan ""
 offers "result.json !stencil" plot ""
 offers "result.json" compare ""

@@ -10,6 +10,20 @@ has "Exit codes"
 expect 0 "" --version
 has "^gamut "
 expect 2 "did you mean list?" lsit
+expect 2 "did you mean run?" rnu
+expect 0 "" help
+has "Exit codes"
+expect 2 "did you mean run?" help rnu
+"$gamut" run --help >told
+expect 0 "" help run
+cmp -s out told || fail "gamut help run and gamut run --help differ"
+for command in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
+    expect 0 "" "$command" --help
+    has '^examples:$'
+    has '^    .*gamut '
+done
+expect 2 "opencl:NVIDIA" run -D nvidia
+expect 2 "did you mean all?" run -m al
 expect 0 "" run --help
 has "GAMUT_WORKLOAD"
 expect 2 "did you mean --rounds?" run --ruonds 3
@@ -88,6 +102,9 @@ has "^info  noise floor host  *not measured yet"
 # ---- manual and completion
 expect 0 "" man
 has "^.SH EXIT STATUS"
+has "^.SH EXAMPLES"
+has "^.fBgamut run .*stencil"
+has '^.TH GAMUT 1 "20[0-9-]*" "gamut'
 expect 2 "one argument too many" man run
 expect 2 "completion needs bash|zsh" completion
 expect 2 "there are: bash zsh" completion fish

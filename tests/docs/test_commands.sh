@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs every command of README.md and docs/*.md, in order, in a scratch folder, and expects exit 0. Commands stand in fenced
+# Runs every command of README.md and docs/*.md, in order, in a scratch folder, and expects exit 0. Likewise the examples of the help. Commands stand in fenced
 # blocks marked sh, and in the `run:` keys of blocks marked yaml. What a page pastes stands in a block marked text; files
 # that commands read stand in blocks marked mem and csv. Also checks what README.md promises of itself.
 #   PAGES="FILE..." test_commands.sh      other pages; then nothing else is checked
@@ -20,21 +20,25 @@ fail() {
     echo "FAILED: $1" >&2
 }
 
-# The scratch folder looks like the tree after a build; what commands write lands in it.
-mkdir -p "$dir/build" "$dir/results" "$dir/base/build"
-ln -s "$gamut" "$dir/build/gamut"
-ln -s "$gamut" "$dir/base/build/gamut"
-for name in workloads suites scripts plots .ci; do ln -s "$root/$name" "$dir/$name"; done
-for name in "$root"/results/*; do ln -s "$name" "$dir/results/"; done
-cd "$dir" || exit 1
+# scratch FOLDER: a folder that looks like the tree after a build; what commands write lands in it. It has the files that
+# README.md and docs/commands.md show, for commands that read them.
+scratch() {
+    mkdir -p "$1/build" "$1/results" "$1/base/build"
+    ln -s "$gamut" "$1/build/gamut"
+    ln -s "$gamut" "$1/base/build/gamut"
+    for name in workloads suites scripts plots .ci; do ln -s "$root/$name" "$1/$name"; done
+    for name in "$root"/results/*; do ln -s "$name" "$1/results/"; done
+    block mem "$root/README.md" >"$1/my.mem"
+    block csv "$root/docs/commands.md" >"$1/buffers.csv"
+    cd "$1" || exit 1
+}
 export GITHUB_STEP_SUMMARY=$dir/summary.md
 # What no flag says.
 export GAMUT_DEVICE=host GAMUT_PROGRESS=never
 
 # block LANGUAGE PAGE: the first block of that language
 block() { awk -v want="$1" '/^```/ { if (inside) exit; inside = $0 == "```" want; next } inside' "$2"; }
-block mem "$root/README.md" >my.mem
-block csv "$root/docs/commands.md" >buffers.csv
+scratch "$dir/docs"
 
 # commands PAGE: the line and the command, of each command
 commands() {
@@ -112,6 +116,20 @@ fi
 for page in "$root/README.md" "$root"/docs/*.md; do run_page "$page"; done
 [ $count -gt 40 ] || fail "only $count commands were found"
 
+# ---- the examples of the help, which the manual repeats
+scratch "$dir/examples"
+{
+    echo '```sh'
+    for name in $("$gamut" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
+        "$gamut" help "$name" | sed '1,/^examples:$/d' | sed -n 's/^    //p'
+    done
+    echo '```'
+} >examples.md
+before=$count
+PATH=$dir/examples/build:$PATH run_page examples.md
+[ $((count - before)) -gt 30 ] || fail "only $((count - before)) examples were found"
+cd "$dir/docs" || exit 1
+
 # ---- commands in the middle of a sentence: there is such a command, and it has the flags
 "$gamut" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' >names
 for page in "$root/README.md" "$root"/docs/*.md "$root"/*/README.md "$root"/*/*/README.md; do
@@ -143,7 +161,7 @@ diff -u pasted printed >different || { fail "README.md: what the run prints has 
 # ---- what the test itself must notice
 while IFS='|' read -r what text; do
     printf '%b\n' "$text" >page.md
-    if PAGES=$dir/page.md GAMUT=$gamut bash "$here/$(basename "$0")" >/dev/null 2>&1; then found=nothing; else found=something; fi
+    if PAGES=$PWD/page.md GAMUT=$gamut bash "$here/$(basename "$0")" >/dev/null 2>&1; then found=nothing; else found=something; fi
     [ "$found" = "$what" ] || fail "the test finds $found in: $text"
 done <<'END'
 nothing|```sh\nbuild/gamut list charts\nmake help\n```

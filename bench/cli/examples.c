@@ -1,0 +1,60 @@
+#include "cli/examples.h"
+
+#include <stddef.h>
+
+const struct example examples[] = {
+    {"run", "gamut run -w stencil -s raw,pool --out base.json",
+     "two allocators under one program, checked and measured"},
+    {"run", "gamut run -w 'stencil*' -s 'pool,tagged:policy=v*' -D host,opencl",
+     "names and values may be patterns"},
+    {"run", "gamut run -w my.mem -D host", "a program of your own under every allocator"},
+    {"run", "gamut run -w srad -s pool -m none,extended,best",
+     "as written, merged, merged and packed"},
+    {"run", "gamut run -w canny -s raw,pool --mem-limit 64MiB",
+     "what still fits into 64 MiB of device memory"},
+    {"run", "gamut run -w halo -D cuda:0+cuda:1 -R all -s pool", "two devices as one"},
+    {"run", "gamut run --suite seed-impact -D cuda", "next to published figures"},
+    {"run", "gamut run --like base.json --out new.json", "the same cases and options again"},
+    {"run", "gamut run --add base.json --rounds 10", "ten more rounds into the same file"},
+    {"run", "gamut run --aa -w stencil -s raw,pool -D host", "the noise floor of this machine"},
+
+    {"atlas", "gamut atlas --quick -D host,opencl", "what memory costs, in seconds"},
+    {"atlas", "gamut atlas --quick -D cuda --format json --no-save", "for a program to read"},
+
+    {"experiment", "gamut experiment stall:frames=5:longest_us=500 -s raw,pool",
+     "what the device loses while it waits for a size"},
+    {"experiment", "gamut experiment overflow -D cuda --rounds 6", "six rounds on a GPU"},
+
+    {"list", "gamut list devices", "what was found and, for the rest, why not"},
+    {"list", "gamut list strategies", "allocators and their options"},
+
+    {"plan", "gamut plan stencil", "a program with its memory written out"},
+    {"plan", "gamut plan srad -m all rows=502 cols=458 steps=100",
+     "what each merge set does to its memory"},
+    {"plan", "gamut plan srad -m best --why next", "what was decided about the array next"},
+    {"plan", "gamut plan my.mem -m all", "a program of your own"},
+    {"plan", "gamut plan --lifetimes buffers.csv", "offsets for a list of id,lower,upper,size"},
+
+    {"compare", "gamut compare base.json new.json", "what became slower, larger or wrong"},
+    {"compare", "gamut compare base.json --by strategy=raw", "strategies within one run"},
+    {"compare", "gamut compare base.json new.json --gate wall_ns:2% --format md",
+     "fail on a time more than 2 % worse"},
+
+    {"plot", "gamut plot base.json", "the charts of a file, in a folder next to it"},
+    {"plot", "gamut plot base.json -c speedup -t dumb", "one chart, in the terminal"},
+
+    {"report", "gamut report base.json --out page", "a page with a verdict, charts and tables"},
+    {"report", "gamut report new.json --against base.json --out judged",
+     "the same with what changed"},
+
+    {"doctor", "gamut doctor", "a line for each check, and what to do"},
+    {"doctor", "gamut doctor --format json", "for a program to read"},
+
+    {"completion", "source <(gamut completion bash)", "for this session of bash"},
+
+    {"man", "gamut man | man -l -", "read the manual without an installation"},
+
+    {"help", "gamut help run", "the same as gamut run --help"},
+
+    {NULL, NULL, NULL},
+};
