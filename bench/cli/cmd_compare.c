@@ -41,9 +41,9 @@ static const struct flag flags[] = {
     [COMPARE_FORMAT] = {"format", 'f', FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
         "how the comparison is printed"},
     [COMPARE_STRICT] = {"strict", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-        "exit 5 where a gated metric is unsure"},
+        "exit 5 where a gated metric is unsure, or something was dropped or left out"},
     [COMPARE_FORCE] = {"force-compare", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
-        "compare the files although device, driver, machine, program or data differ"},
+        "leave out and drop nothing, although device, driver, machine, program or data differ"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 /* clang-format on */
@@ -200,9 +200,14 @@ const struct command command_compare = {
              "over all its cases, which finds changes that no single case shows. Rows of\n"
              "experiments are compared too: the first time of each has the gate of wall_ns.\n"
              "\n"
+             "A case is dropped, by its name, if its program, its data or the limits of its\n"
+             "device differ. Its times alone are left out if device, driver, machine or kind\n"
+             "of build differ; counters do not depend on these. The rest is compared. Sizes\n"
+             "of memory, load, kernel and environment are noted.\n"
+             "\n"
              "Exit codes: 0 no gated metric is worse, 1 one is, 2 a file cannot be read or\n"
-             "an argument is wrong, 3 a case failed or is gone, 4 the files are not\n"
-             "comparable, 5 (with --strict) unsure. make turns every failure into 2: where\n"
-             "the code matters, call gamut without make.\n",
+             "an argument is wrong, 3 a case failed or is gone, or all failed, 4 nothing that\n"
+             "is gated was compared, 5 (with --strict) unsure, dropped or left out. make\n"
+             "turns every failure into 2: where the code matters, call gamut without make.\n",
     .run = compare_command,
 };

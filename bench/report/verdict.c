@@ -153,14 +153,10 @@ static void open_for_comparison(FILE *out, const json_t *comparison)
         [COMPARE_ok]           = {"good", "✓"},
     };
     /* clang-format on */
-    static const char *const sentences[] = {
-#define X(name, help) help,
-        COMPARE_OUTCOME_LIST(X)
-#undef X
-    };
     const enum compare_outcome outcome = compare_outcome(comparison);
     struct text words = {0};
-    text_add(&words, "%s: %s", tree_get_text(comparison, "verdict"), sentences[outcome]);
+    text_add(&words, "%s: %s", tree_get_text(comparison, "verdict"),
+             tree_get_text(comparison, "sentence"));
     open_banner(out, looks[outcome].mood, looks[outcome].mark, words.data);
     text_free(&words);
 }
@@ -238,8 +234,10 @@ static void print_rows(FILE *out, const json_t *comparison)
     struct text_grid grid = compare_grid_of(comparison, rows);
     if (grid.row_count)
         page_grid(out, &grid, ROWS_OPEN, ROWS_MOST, "rows that changed, or are gated and unsure");
+    else if (tree_get_number(comparison, "pairs") > 0)
+        fputs("<p>Nothing that was compared changed, and no gated metric is unsure.</p>\n", out);
     else
-        fputs("<p>Nothing changed, and no gated metric is unsure.</p>\n", out);
+        html_print(out, "<p>%s.</p>\n", tree_get_text(comparison, "sentence"));
     if (grid.row_count > ROWS_MOST)
         html_print(out, "<p>and %zu more: gamut compare prints all of them</p>\n",
                    grid.row_count - ROWS_MOST);
@@ -267,11 +265,14 @@ static void print_differences(FILE *out, const json_t *comparison)
     fputs("<ul class=\"plain\">\n", out);
     json_array_foreach(differences, i, each)
     {
-        html_print(out, "<li>! <strong>%s</strong>: ", tree_get_text(each, "subject"));
+        html_print(out, "<li>%s<strong>%s</strong>: ", compare_is_noted(each) ? "" : "! ",
+                   tree_get_text(each, "subject"));
         print_value(out, json_object_get(each, "base"));
         fputs(" in the base, ", out);
         print_value(out, json_object_get(each, "new"));
-        html_print(out, " in the new file (matters for %s)</li>\n", tree_get_text(each, "matters"));
+        html_print(out, " in the new file (%s%s)</li>\n",
+                   compare_is_noted(each) ? "" : "matters for ",
+                   compare_is_noted(each) ? "noted" : tree_get_text(each, "matters"));
     }
     json_array_foreach(notes, i, each)
         html_print(out, "<li>! %s</li>\n", json_string_value(each) ? json_string_value(each) : "");

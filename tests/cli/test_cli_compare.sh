@@ -39,6 +39,8 @@ has "! wrong"
 expect 0 "" compare c-wrong.json c-base.json --gate none
 expect 4 "" compare c-base.json c-other.json --gate exact:0
 has "device host alignment_bytes: .* (matters for everything)"
+has "--force-compare"
+has "^incomparable: .*nothing was compared; 2 of 2 cases dropped"
 expect 0 "" compare c-base.json c-other.json --gate exact:0 --force-compare
 expect 5 "" compare c-base.json c-base.json --strict
 expect 0 "" compare c-base.json c-base.json --strict --gate exact:0 --format json
@@ -46,6 +48,48 @@ is_json out
 has '"verdict": "ok"'
 expect 0 "" compare c-base.json --by strategy=raw --format md
 has "paired by round"
+
+# ---- files that differ in something: memory does not matter, a driver does for times, a program for its case alone
+sed 's/"memory_bytes":[0-9]*/"memory_bytes":4096000/; s/"memory_\([a-z_]*\)_bytes":[0-9]*/"memory_\1_bytes":4096/' c-base.json >c-memory.json
+expect 0 "" compare c-base.json c-memory.json
+has "^noted (base, new): .*device host memory_bytes"
+has "^! device host has .* times the memory of the base"
+has "wall_ns .*needs 6 rounds" # its times are judged
+lacks "force-compare"
+sed 's/"driver":"[^"]*"/"driver":"none"/; s/"machine_id": *"[^"]*"/"machine_id":"00000000"/' c-base.json >c-moved.json
+expect 0 "" compare c-base.json c-moved.json
+has "^! host machine_id: .* (matters for times)"
+has "^unsure: no regression in what was compared; 2 gated times left out"
+has "--force-compare"
+lacks "wall_ns "
+expect 5 "" compare c-base.json c-moved.json --strict
+expect 4 "" compare c-base.json c-moved.json --gate wall_ns:2%
+has "^incomparable: nothing that is gated was compared; 2 gated times left out"
+expect 0 "" compare c-base.json c-moved.json --gate exact:0 --strict
+sed 's/"driver":"[^"]*"/"driver":"none"/; s/"machine_id": *"[^"]*"/"machine_id":"00000000"/' c-larger.json >c-moved.json
+expect 1 "" compare c-base.json c-moved.json
+expect 0 "4 ok" run --smoke -w canny,fft -s raw,pool --rounds 1 --out c-two.json
+awk '/"workload":"canny"/ { sub(/"program_digest":"[0-9a-f]*"/, "\"program_digest\":\"00000000000000aa\"") } { print }' c-two.json >c-edited.json
+expect 0 "" compare c-two.json c-edited.json --gate exact:0
+has "^  canny  *raw  *status .*? dropped (another program)"
+lacks "^  fft .*dropped"
+has "^gated: .* 2 dropped"
+has "^unsure: .*; 2 of 4 cases dropped"
+expect 5 "" compare c-two.json c-edited.json --gate exact:0 --strict
+expect 0 "" compare c-two.json c-edited.json --gate exact:0 --format csv
+has "canny.*,dropped,.*,another program,"
+
+# ---- nothing is compared where nothing is right
+expect 3 "2 wrong" run --smoke -w wrong.mem -s raw,pool --out c-all-wrong.json
+expect 3 "" compare c-all-wrong.json c-all-wrong.json
+has "^failed: nothing was compared: no case is ok"
+expect 3 "" compare c-all-wrong.json --by strategy=raw
+awk '/"strategy":"raw"/ { sub(/"status":"ok"/, "\"status\":\"wrong\"") } { print }' c-two.json >c-raw-wrong.json
+expect 3 "" compare c-raw-wrong.json --by strategy=raw
+has "^failed: nothing was compared: the base has no case that is ok"
+lacks "^ok: "
+expect 0 "" compare c-raw-wrong.json c-raw-wrong.json --gate exact:0
+has "^ok: no gated metric is worse; 2 failed in both files"
 
 # ---- experiments
 expect 0 "0 failed" experiment overflow:cells=6:window=2:frames=8 -s raw --rounds 1 --out c-rows.json

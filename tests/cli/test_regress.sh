@@ -64,6 +64,18 @@ expect 2 "missing.json" "$regress" missing.json
 expect 2 "no binary at /nowhere" env GAMUT=/nowhere "$regress"
 expect 2 "regress --update" "$regress" --help
 
+# ---- baselines: memory, kernel and machine change nothing, another program is dropped by its name
+mkdir -p tree/.ci tree/results/baseline
+cp "$regress" tree/.ci
+cp "$here/results/baseline/gates.json" tree/results/baseline
+sed 's/"memory_\([a-z_]*\)":[0-9][0-9]*/"memory_\1":16384/g; s/"kernel": *"[^"]*"/"kernel":"1"/; s/"machine_id": *"[^"]*"/"machine_id":"00000000"/' base.json >tree/results/baseline/host.json
+expect 0 "device host memory_bytes" tree/.ci/regress
+expect 0 "^ok: " tree/.ci/regress
+awk '/"workload":"canny"/ { sub(/"program_digest":"[0-9a-f]*"/, "\"program_digest\":\"00000000000000aa\"") } { print }' base.json >tree/results/baseline/host.json
+expect 5 "canny.*dropped (another program)" tree/.ci/regress
+sed 's/"program_digest":"[0-9a-f]*"/"program_digest":"00000000000000aa"/' base.json >tree/results/baseline/host.json
+expect 4 "^incomparable: " tree/.ci/regress
+
 # ---- the committed baselines
 devices=$("$GAMUT" list devices)
 if echo "$devices" | grep -q '^opencl:0'; then

@@ -423,6 +423,28 @@ static void ten_thousand_cases_make_a_page(void **state)
     remove_sandbox(&box);
 }
 
+/* The page of a result judged against a base; the caller frees it. */
+static char *page_against(const struct sandbox *box, const json_t *base, const json_t *root)
+{
+    char against[160];
+    const char *files[] = {box->file};
+    const struct report_options options = {.files = files,
+                                           .file_count = 1,
+                                           .against = against,
+                                           .out = box->out,
+                                           .scripts = "/nowhere",
+                                           .force = true};
+    write_result(box, base);
+    snprintf(against, sizeof against, "%s/base.json", box->folder);
+    assert_int_equal(rename(box->file, against), 0);
+    write_result(box, root);
+    char *path = hide_gnuplot();
+    assert_int_equal(report_make(&options, NULL), 0);
+    show_gnuplot(path);
+    check_page(box);
+    return read_page(box);
+}
+
 /* A base whose first case held a byte less. */
 static void the_verdict_is_that_of_compare(void **state)
 {
@@ -431,28 +453,51 @@ static void the_verdict_is_that_of_compare(void **state)
     struct result result = record_fixture(6);
     json_t *base = json_deep_copy(result.root);
     json_t *first = json_array_get(json_object_get(base, "cases"), 0);
-    char against[160];
     json_t *warm = json_object_get(json_object_get(first, "counters"), "warm");
     tree_put(warm, "peak_reserved_bytes",
              tree_number(tree_get_number(warm, "peak_reserved_bytes") - 1));
-    write_result(&box, base);
-    snprintf(against, sizeof against, "%s/base.json", box.folder);
-    assert_int_equal(rename(box.file, against), 0);
-    write_result(&box, result.root);
-    const char *files[] = {box.file};
-    struct report_options options = {
-        .files = files, .file_count = 1, .against = against, .out = box.out, .scripts = "/nowhere"};
-    char *path = hide_gnuplot();
-    assert_int_equal(report_make(&options, NULL), 0);
-    show_gnuplot(path);
-    check_page(&box);
-    char *page = read_page(&box);
+    char *page = page_against(&box, base, result.root);
     /* The fixture's failures are in both files, so they are none of the comparison's. */
     assert_non_null(strstr(page, "<strong class=\"word\">✗ regression: a gated metric is worse"));
     const char *row = strstr(page, "peak_reserved_bytes ");
     assert_true(row && strstr(row, "MiB, +1 B") - row < 60);
     assert_true(row && row < strstr(page, "Compared with the base"));
     assert_null(strstr(page, box.folder)); /* no folder of whoever made it */
+    free(page);
+    json_decref(base);
+    result_free(&result);
+    remove_sandbox(&box);
+}
+
+/* A base of other programs, and one of which a single program is another. */
+static void what_was_not_compared_is_said(void **state)
+{
+    (void)state;
+    struct sandbox box = make_sandbox();
+    struct result result = record_fixture(6);
+    json_t *base = json_deep_copy(result.root), *one_case;
+    size_t i;
+    json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
+        tree_put(one_case, "program_digest", tree_text("aa"));
+    json_array_foreach(json_object_get(base, "cases"), i, one_case)
+        tree_put(one_case, "program_digest", tree_text(i == 0 ? "bb" : "aa"));
+    char *page = page_against(&box, base, result.root);
+    assert_non_null(strstr(page, "<strong class=\"word\">? unsure: "));
+    assert_non_null(strstr(page, "cases dropped"));
+    assert_non_null(strstr(page, "dropped (another program)"));
+    free(page);
+
+    json_array_foreach(json_object_get(base, "cases"), i, one_case)
+        tree_put(one_case, "program_digest", tree_text("bb"));
+    page = page_against(&box, base, result.root);
+    assert_non_null(strstr(page, "✗ incomparable: the files are not comparable"));
+    assert_non_null(strstr(page, "<p>the files are not comparable; nothing was compared"));
+    assert_non_null(strstr(page, "gamut compare --force-compare"));
+    assert_null(strstr(page, "Nothing that was compared changed"));
+    free(page);
+
+    page = page_against(&box, result.root, result.root);
+    assert_null(strstr(page, "incomparable"));
     free(page);
     json_decref(base);
     result_free(&result);
@@ -551,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_file_without_cases_says_so),
         cmocka_unit_test(ten_thousand_cases_make_a_page),
         cmocka_unit_test(the_verdict_is_that_of_compare),
+        cmocka_unit_test(what_was_not_compared_is_said),
         cmocka_unit_test(a_folder_is_a_whole_report_or_left_alone),
         cmocka_unit_test(a_failure_leaves_nothing),
     };

@@ -30,6 +30,10 @@
  * number of rounds can distinguish a change from a drift of the machine. Ratios are judged by their
  * logarithms, so 2 % more is as far as 1/1.02: swapping the two files mirrors every row.
  *
+ * What the files differ in (compare_context.c has every fact and what it matters for) leaves out the
+ * times of a case, or drops the case; the rest is compared. Both make an outcome unsure: the
+ * comparison does not say that what it left out is as good as before.
+ *
  * The result is one JSON tree (results/README.md, "Comparisons"). Everything that is printed comes
  * from it, and the exit code depends on it alone.
  */
@@ -57,11 +61,12 @@
     X(unsure, "neither a change nor its absence is established")                                   \
     X(new, "only the new file has the case, or has it without a failure")                          \
     X(gone, "the new file lacks the case")                                                         \
-    X(wrong, "the case failed in the new file alone")
+    X(wrong, "the case failed in the new file alone")                                              \
+    X(dropped, "the case is ok in both files, but what was run is not the same: not compared")
 
 /* X(name, help): the outcomes of a comparison. The first one that applies is the outcome. */
 #define COMPARE_OUTCOME_LIST(X)                                                                    \
-    X(incomparable, "the files are not comparable; nothing was compared")                          \
+    X(incomparable, "nothing that is gated was compared")                                          \
     X(failed, "a case failed or is gone")                                                          \
     X(regression, "a gated metric is worse, beyond its limit")                                     \
     X(unsure, "no regression, but some gated metric is unsure")                                    \
@@ -83,12 +88,12 @@ struct compare_options {
     double threshold; /* limit of sampled metrics without a gate: 0.02 */
     struct gates gates;
     bool leave_out[GATES_MAX]; /* metrics that are not compared; in the order of counter_list */
-    bool force;                /* compare files that are not comparable */
+    bool force;                /* leave out and drop nothing */
     bool keep_equal;           /* equal exact counters have rows too */
 };
 
-/* Compares each candidate with the base, case by case, and their experiments row by row. Files that
- * are not comparable are no error: the tree says so. ERR_USAGE: alpha or the threshold is out of
+/* Compares each candidate with the base, case by case, and their experiments row by row. Files of
+ * which nothing can be compared are no error: the tree says so. ERR_USAGE: alpha or the threshold is out of
  * range. The caller owns *comparison. */
 int compare_results(const struct compare_file *base, const struct compare_file *candidate,
                     size_t candidate_count, const struct compare_options *options,

@@ -25,6 +25,8 @@ enum line_column {
 
 /* The rows that `show` selects, in the order in which they are printed. The caller owns the array. */
 json_t *compare_select(const json_t *comparison, enum compare_show show);
+/* Does a difference of `context_diff` keep nothing from being compared? */
+bool compare_is_noted(const json_t *difference);
 /* A grid with one row for each of `rows`, in their order. A column that names rows is hidden if
  * all its cells are the same. The comparison must outlive the grid; text_grid_free frees it. */
 struct text_grid compare_grid_of(const json_t *comparison, const json_t *rows);

@@ -41,11 +41,43 @@ struct compare_row {
     const char *reason; /* why it is unsure, owned by the arena; or NULL */
 };
 
+/* What a difference between two files matters for (compare_context.c has the table). */
+enum matters { MATTERS_NOTHING, MATTERS_TIMES, MATTERS_EVERYTHING };
+
+/* How far two cases can be compared, and the reason why not farther, owned by the arena. */
+struct scope {
+    enum matters matters; /* that which their differences matter for the most */
+    const char *reason;
+};
+
+struct device_scope {
+    const char *device;
+    struct scope scope;
+};
+
+/* What became of the cases, and the rows of experiments, of one candidate. */
+struct tally {
+    size_t pairs;          /* ok in both files, and compared */
+    size_t dropped;        /* ok in both files, and not comparable */
+    size_t failed_in_both; /* not compared: neither has an answer */
+    size_t failed_in_base; /* not compared: the base has no answer */
+    size_t worse;          /* failed in the candidate alone, or gone */
+};
+
 struct comparer {
     const struct compare_options *options;
     const char *by, *by_value; /* member and value to compare by within a file; else NULL */
-    bool leave_out_times;      /* times are not comparable */
     bool leaves_out_counters;  /* the options leave out some exact counters */
+    struct scope everywhere;   /* of the machine and the build: holds for every case */
+    size_t device_count;
+    struct device_scope *device_scopes; /* owned by the arena */
+    bool leave_out_times;               /* the pair that is compared has no comparable times */
+    size_t times_left_out;              /* times of pairs that were left out for that reason */
+    size_t gated_times_left_out;        /* those of them that have a gate */
+    struct tally now, all;              /* of this candidate, of all candidates */
+    enum compare_outcome nothing;       /* what it means that a candidate has no pair; or ok */
+    const char *nothing_because;        /* a sentence, owned by the arena; NULL: all have pairs */
+    json_t *notes;                      /* owned */
     const json_t *roots[2];  /* base and candidate if a noise floor holds between them; else NULL */
     size_t file, file_count; /* index of the candidate that is compared; number of candidates */
     json_t *configuration_keys; /* owns the keys of rows over cases */
@@ -54,7 +86,6 @@ struct comparer {
     struct rank_table table;
     unsigned row_count, row_room;
     struct compare_row *rows;
-    size_t pair_count;                     /* cases that are ok in both files */
     size_t equal_count;                    /* equal exact counters, which have no row */
     size_t gated_equal_count;              /* those of them that have a gate */
     size_t counted_members, counted_gates; /* number of counters, and of gated ones, in the last run
@@ -64,6 +95,19 @@ struct comparer {
     bool lacks[2][GATES_MAX]; /* exact counters that the base [0] or the candidate [1] lacks */
     unsigned family[2]; /* number of gated tests: of single cases [0], of rows over cases [1] */
 };
+
+/* ---- compare_context.c ---------------------------------------------------------------------- */
+
+/* Appends what the files differ in to `differences`, and sets the scopes of machine and devices.
+ * `base_index` has the base's cases by id. Returns whether the files have a case or a row of an
+ * experiment in common. */
+bool compare_context(struct comparer *c, const json_t *base, const json_t *candidate,
+                     const json_t *base_index, json_t *differences);
+/* How far two cases can be compared; either may be NULL. */
+struct scope compare_case_scope(struct comparer *c, const json_t *base, const json_t *candidate);
+/* The same for all rows of two experiments; `base` may be NULL. */
+struct scope compare_experiment_scope(struct comparer *c, const json_t *base,
+                                      const json_t *candidate);
 
 /* ---- compare_rows.c ------------------------------------------------------------------------- */
 
@@ -86,10 +130,14 @@ double compare_least_alpha(const struct comparer *c, const struct compare_row *r
 
 /* ---- compare_tree.c ------------------------------------------------------------------------- */
 
+/* Adds a sentence about the comparison as a whole. */
+void compare_note(struct comparer *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* The comparison as JSON (results/README.md, "Comparisons"). `differences` is an array of what the
  * files differ in. The caller owns the result. */
-json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
+json_t *compare_tree(struct comparer *c, const struct compare_file *base,
                      const struct compare_file *candidate, size_t candidate_count,
-                     const json_t *differences, bool is_comparable);
+                     const json_t *differences);
 
 #endif

@@ -37,7 +37,7 @@ static int severity(const json_t *row)
         return 3;
     if (is_true(row, "regression"))
         return 2;
-    return is_verdict(row, "unsure") && is_true(row, "gated");
+    return is_verdict(row, "dropped") || (is_verdict(row, "unsure") && is_true(row, "gated"));
 }
 
 static bool is_shown(const json_t *row, enum compare_show show)
@@ -76,11 +76,14 @@ json_t *compare_select(const json_t *comparison, enum compare_show show)
 {
     const json_t *all = json_object_get(comparison, "rows");
     json_t *row, *selected = tree_array();
+    const bool has_dropped_all = compare_outcome(comparison) == COMPARE_incomparable;
     const json_t **rows = must_alloc(json_array_size(all) * sizeof(json_t *));
     size_t i, count = 0;
     json_array_foreach(all, i, row)
     {
-        if (is_shown(row, show))
+        /* Where nothing is left, what the files differ in says it all. */
+        if (is_shown(row, show) &&
+            !(has_dropped_all && is_verdict(row, "dropped") && show != COMPARE_SHOW_ALL))
             rows[count++] = row;
     }
     if (show == COMPARE_SHOW_WORST && count)
@@ -171,7 +174,7 @@ static const char *verdict_cell(struct arena *arena, const json_t *comparison, c
     const char *sign = " ", *remark = "", *reason = tree_get_text(row, "reason");
     if (severity(row) > 2)
         sign = "!";
-    else if (is_verdict(row, "unsure"))
+    else if (is_verdict(row, "unsure") || is_verdict(row, "dropped"))
         sign = "?";
     else if (is_effect(row, "worse"))
         sign = "-";
@@ -191,7 +194,7 @@ static enum text_grid_mood mood_of(const json_t *row)
         return GRID_WORSE;
     if (is_effect(row, "better"))
         return GRID_BETTER;
-    return is_verdict(row, "unsure") ? GRID_UNSURE : GRID_PLAIN;
+    return is_verdict(row, "unsure") || is_verdict(row, "dropped") ? GRID_UNSURE : GRID_PLAIN;
 }
 
 static void add_row(struct text_grid *grid, const json_t *comparison, const json_t *row)
@@ -289,18 +292,59 @@ static void print_fact(const json_t *value, FILE *out)
         fputs(!value || json_is_null(value) ? "none" : json_is_true(value) ? "true" : "false", out);
 }
 
-static void print_differences(const json_t *comparison, const char *end, FILE *out)
+static void print_size(const json_t *value, bool is_bytes, FILE *out)
 {
+    char size[32];
+    if (json_is_integer(value) && is_bytes)
+        fputs(text_bytes(size, (uint64_t)json_integer_value(value)), out);
+    else if (json_is_real(value))
+        fprintf(out, "%.3g", json_number_value(value));
+    else
+        print_fact(value, out);
+}
+
+bool compare_is_noted(const json_t *difference)
+{
+    return strcmp(tree_get_text(difference, "matters"), "nothing") == 0;
+}
+
+/* One line for all differences that matter for nothing: memory and load differ between any two runs. */
+static void print_noted(const json_t *differences, const char *end, FILE *out)
+{
+    const char *before = "noted (base, new): ";
     size_t i;
     json_t *one;
-    json_array_foreach(json_object_get(comparison, "context_diff"), i, one)
+    json_array_foreach(differences, i, one)
     {
+        if (!compare_is_noted(one))
+            continue;
+        const bool is_bytes = strstr(tree_get_text(one, "subject"), "bytes");
+        fprintf(out, "%s%s ", before, tree_get_text(one, "subject"));
+        print_size(json_object_get(one, "base"), is_bytes, out);
+        fputs(", ", out);
+        print_size(json_object_get(one, "new"), is_bytes, out);
+        before = "; ";
+    }
+    if (*before == ';')
+        fputs(end, out);
+}
+
+static void print_differences(const json_t *comparison, const char *end, FILE *out)
+{
+    const json_t *differences = json_object_get(comparison, "context_diff");
+    size_t i;
+    json_t *one;
+    json_array_foreach(differences, i, one)
+    {
+        if (compare_is_noted(one))
+            continue;
         fprintf(out, "! %s: ", tree_get_text(one, "subject"));
         print_fact(json_object_get(one, "base"), out);
         fputs(" in the base, ", out);
         print_fact(json_object_get(one, "new"), out);
         fprintf(out, " in the new file (matters for %s)%s", tree_get_text(one, "matters"), end);
     }
+    print_noted(differences, end, out);
     json_array_foreach(json_object_get(comparison, "notes"), i, one)
         fprintf(out, "! %s%s", json_string_value(one), end);
 }
@@ -357,11 +401,6 @@ static void print_means(const json_t *comparison, const char *end, FILE *out)
 
 static void print_outcome(const json_t *comparison, const char *end, FILE *out)
 {
-    static const char *const sentences[] = {
-#define X(name, help) help,
-        COMPARE_OUTCOME_LIST(X)
-#undef X
-    };
     const json_t *gated = json_object_get(comparison, "gated_verdicts");
     if (print_counts("gated: ", gated, NULL, out))
         fputs(end, out);
@@ -369,7 +408,7 @@ static void print_outcome(const json_t *comparison, const char *end, FILE *out)
         fputs(end, out);
     print_means(comparison, end, out);
     fprintf(out, "%s: %s\n", tree_get_text(comparison, "verdict"),
-            sentences[compare_outcome(comparison)]);
+            tree_get_text(comparison, "sentence"));
 }
 
 /* ---- formats -------------------------------------------------------------------------------- */

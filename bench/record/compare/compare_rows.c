@@ -334,9 +334,12 @@ static bool add_samples(struct comparer *c, const json_t *base_case, const json_
     struct arena arena = {0};
     struct samples base = samples_of(&arena, base_case, info->name);
     struct samples candidate = samples_of(&arena, candidate_case, info->name);
-    const bool is_known = base.count || candidate.count;
+    const bool is_known = base.count || candidate.count, have_both = base.count && candidate.count;
     gate = gate && gate->is_set ? gate : NULL;
-    if (is_known && ((base.count && candidate.count) || gate)) {
+    if (c->leave_out_times) {
+        c->times_left_out += have_both;
+        c->gated_times_left_out += have_both && gate;
+    } else if (is_known && (have_both || gate)) {
         struct compare_row *row = new_row(c, base_case, candidate_case);
         row->metric = info;
         row->gate = gate;
@@ -379,28 +382,42 @@ static void compare_failure(struct comparer *c, const json_t *base, const json_t
         c->alone_count++;
         return;
     }
-    if (base_is_ok == candidate_is_ok && was_measured(base) == was_measured(candidate))
-        return; /* it failed, or was left out, in both */
+    if (base_is_ok == candidate_is_ok && was_measured(base) == was_measured(candidate)) {
+        c->now.failed_in_both += was_measured(base); /* else it was left out in both */
+        return;
+    }
     struct compare_row *row = new_row(c, base, candidate);
     if (base_is_ok || !was_measured(candidate))
         row->verdict = was_measured(candidate) ? VERDICT_wrong : VERDICT_gone;
     else
         row->verdict = VERDICT_new;
     row->effect = row->verdict == VERDICT_new ? CHANGE_NONE : CHANGE_WORSE;
+    c->now.worse += row->effect == CHANGE_WORSE;
+    c->now.failed_in_base += row->verdict == VERDICT_new && was_measured(base);
     const json_t *failed = row->verdict == VERDICT_new ? base : candidate;
     const char *reason = tree_get_text(failed, "reason");
     if (*reason)
         row->reason = arena_copy(&c->arena, reason, strcspn(reason, "\n"));
 }
 
-static bool both_are_ok(struct comparer *c, const json_t *base, const json_t *candidate)
+/* Are there two answers that can be compared, at least by what was counted? */
+static bool is_pair(struct comparer *c, const json_t *base, const json_t *candidate,
+                    const struct scope *scope)
 {
     if (!base || !candidate || !case_is_ok(base) || !case_is_ok(candidate)) {
         compare_failure(c, base, candidate);
         return false;
     }
+    if (scope->matters == MATTERS_EVERYTHING) {
+        struct compare_row *row = new_row(c, base, candidate);
+        row->verdict = VERDICT_dropped;
+        row->reason = scope->reason;
+        c->now.dropped++;
+        return false;
+    }
     const char *digest = tree_get_text(base, "digest"), *other = tree_get_text(candidate, "digest");
-    c->pair_count++;
+    c->leave_out_times = scope->matters == MATTERS_TIMES;
+    c->now.pairs++;
     c->other_bits_count += *digest && *other && strcmp(digest, other) != 0;
     return true;
 }
@@ -409,9 +426,10 @@ void compare_case(struct comparer *c, const json_t *base, const json_t *candidat
 {
     size_t count;
     const struct counter_info *list = counter_list(&count);
-    if (!both_are_ok(c, base, candidate))
+    const struct scope scope = compare_case_scope(c, base, candidate);
+    if (!is_pair(c, base, candidate, &scope))
         return;
-    for (size_t i = 0; i < count && !c->leave_out_times; i++)
+    for (size_t i = 0; i < count; i++)
         if (list[i].kind == KIND_SAMPLED && !c->options->leave_out[i])
             add_samples(c, base, candidate, &list[i], &c->options->gates.gate[i]);
     compare_counters(c, base, candidate);
@@ -528,7 +546,7 @@ void compare_configurations(struct comparer *c)
     /* A configuration has no workload and no dataset. */
     if (c->by && (strcmp(c->by, "workload") == 0 || strcmp(c->by, "dataset") == 0))
         return;
-    for (size_t i = 0; i < count && !c->leave_out_times; i++)
+    for (size_t i = 0; i < count; i++)
         if (list[i].kind == KIND_SAMPLED && !c->options->leave_out[i] &&
             (c->by || c->options->gates.gate[i].is_set))
             compare_metric(c, &list[i]);
@@ -641,10 +659,10 @@ static void compare_exact(struct comparer *c, const json_t *base, const json_t *
 }
 
 static void compare_row(struct comparer *c, const json_t *base, const json_t *candidate,
-                        const struct counter_info *metrics, size_t count)
+                        const struct scope *scope, const struct counter_info *metrics, size_t count)
 {
     bool has_time = false;
-    if (!both_are_ok(c, base, candidate))
+    if (!is_pair(c, base, candidate, scope))
         return;
     for (size_t i = 0; i < count; i++) {
         const struct counter_info *info = &metrics[i];
@@ -653,7 +671,7 @@ static void compare_row(struct comparer *c, const json_t *base, const json_t *ca
             continue;
         if (info->kind == KIND_EXACT)
             compare_exact(c, base, candidate, info);
-        else if (info->unit == UNIT_NS && info->better == BETTER_LOWER && !c->leave_out_times)
+        else if (info->unit == UNIT_NS && info->better == BETTER_LOWER)
             has_time |=
                 add_samples(c, base, candidate, info, has_time ? NULL : &c->options->gates.gate[0]);
     }
@@ -688,9 +706,10 @@ static void compare_experiment(struct comparer *c, const json_t *base, const jso
     size_t count = 0, i;
     struct counter_info *infos = arena_alloc(&c->arena, json_object_size(metrics) * sizeof *infos);
     json_object_foreach((json_t *)metrics, name, metric) infos[count++] = info_of(name, metric);
+    const struct scope scope = compare_experiment_scope(c, base, candidate);
     c->experiment = candidate;
     json_array_foreach(json_object_get(candidate, "rows"), i, row)
-        compare_row(c, find_row(base, row), row, infos, count);
+        compare_row(c, find_row(base, row), row, &scope, infos, count);
 }
 
 void compare_experiments(struct comparer *c, const json_t *base, const json_t *candidate)
@@ -705,7 +724,7 @@ void compare_experiments(struct comparer *c, const json_t *base, const json_t *c
         json_array_foreach(json_object_get(experiment, "rows"), j, row)
         {
             if (!find_row(same_experiment(candidate, experiment), row))
-                both_are_ok(c, row, NULL);
+                compare_failure(c, row, NULL);
         }
     }
     c->experiment = NULL;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "record/compare/compare_internal.h"
 #include "record/facts/case.h"
 #include "base/tree.h"
@@ -36,7 +37,9 @@ static enum compare_outcome outcome_of(const struct compare_row *row)
         return COMPARE_failed;
     if (row->is_regression)
         return COMPARE_regression;
-    return row->verdict == VERDICT_unsure && row->gate ? COMPARE_unsure : COMPARE_ok;
+    return row->verdict == VERDICT_dropped || (row->verdict == VERDICT_unsure && row->gate)
+               ? COMPARE_unsure
+               : COMPARE_ok;
 }
 
 /* Below 1 the inverse is taken after rounding, so that swapped files give exact inverses. */
@@ -188,22 +191,20 @@ static json_t *count_verdicts(const struct comparer *c, bool gated)
     return out;
 }
 
-static void __attribute__((format(printf, 2, 3))) add_note(json_t *notes, const char *format, ...)
+void compare_note(struct comparer *c, const char *format, ...)
 {
     char text[256];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    tree_append(notes, tree_text(text));
+    tree_append(c->notes, tree_text(text));
 }
 
-/* Sentences about the comparison as a whole. */
-static json_t *notes_of(const struct comparer *c)
+static void add_notes(struct comparer *c, enum compare_outcome outcome)
 {
     size_t count, too_few = 0;
     const struct counter_info *list = counter_list(&count);
-    json_t *notes = tree_array();
     unsigned least = 0;
     for (size_t i = 0; i < c->row_count; i++) {
         const struct compare_row *row = &c->rows[i];
@@ -213,38 +214,113 @@ static json_t *notes_of(const struct comparer *c)
         too_few += row->base_rounds < least && row->candidate_rounds < least;
     }
     if (too_few)
-        add_note(notes,
-                 "%u gated times: a change of one can be established with %u rounds and more; %zu "
-                 "of them have fewer",
-                 c->family[0], least, too_few);
-    if (c->leave_out_times)
-        add_note(notes, "times are left out: they are not comparable");
+        compare_note(
+            c,
+            "%u gated times: a change of one can be established with %u rounds and more; %zu "
+            "of them have fewer",
+            c->family[0], least, too_few);
+    if (c->times_left_out)
+        compare_note(c, "%zu times are left out: device, driver, machine or build differ",
+                     c->times_left_out);
+    if (!c->by && !c->options->force &&
+        (c->times_left_out || c->all.dropped || outcome == COMPARE_incomparable))
+        compare_note(c, "gamut compare --force-compare leaves out and drops nothing");
     if (c->alone_count)
-        add_note(notes, "%zu cases have no counterpart that was run", c->alone_count);
+        compare_note(c, "%zu cases have no counterpart that was run", c->alone_count);
     if (c->other_bits_count)
-        add_note(notes, "%zu answers differ in bits, each within what its check allows",
-                 c->other_bits_count);
+        compare_note(c, "%zu answers differ in bits, each within what its check allows",
+                     c->other_bits_count);
     for (size_t i = 0; i < count; i++)
         for (int side = 0; side < 2; side++)
             if (c->lacks[side][i])
-                add_note(notes, "%s was not counted in %s: it is not compared", list[i].name,
-                         side ? "a new file" : "the base");
-    return notes;
+                compare_note(c, "%s was not counted in %s: it is not compared", list[i].name,
+                             side ? "a new file" : "the base");
 }
 
-json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
-                     const struct compare_file *candidate, size_t candidate_count,
-                     const json_t *differences, bool is_comparable)
+/* ---- the outcome ---------------------------------------------------------------------------- */
+
+/* Was anything judged by which the comparison could fail? */
+static bool is_any_judged(const struct comparer *c)
 {
-    enum compare_outcome outcome = is_comparable ? COMPARE_ok : COMPARE_incomparable;
-    json_t *files = tree_array(), *means = tree_array();
-    json_t *rows = tree_array();
+    if (c->gated_equal_count)
+        return true;
+    for (size_t i = 0; i < c->row_count; i++)
+        if (c->rows[i].metric ? c->rows[i].gate != NULL : c->rows[i].effect == CHANGE_WORSE)
+            return true;
+    return false;
+}
+
+static bool is_left_out(const struct comparer *c)
+{
+    return c->gated_times_left_out && !is_any_judged(c);
+}
+
+static enum compare_outcome outcome_of_all(const struct comparer *c)
+{
+    enum compare_outcome outcome = c->nothing;
+    if (is_left_out(c))
+        outcome = COMPARE_incomparable;
+    else if (c->gated_times_left_out && outcome > COMPARE_unsure)
+        outcome = COMPARE_unsure;
     for (size_t i = 0; i < c->row_count; i++) {
         const enum compare_outcome part = outcome_of(&c->rows[i]);
         outcome = part < outcome ? part : outcome;
+    }
+    return outcome;
+}
+
+static bool has_unsure_row(const struct comparer *c)
+{
+    for (size_t i = 0; i < c->row_count; i++)
+        if (c->rows[i].verdict == VERDICT_unsure && c->rows[i].gate)
+            return true;
+    return false;
+}
+
+static const char *first_words(const struct comparer *c, enum compare_outcome outcome)
+{
+    static const char *const sentences[] = {
+#define X(name, help) help,
+        COMPARE_OUTCOME_LIST(X)
+#undef X
+    };
+    if (c->nothing == outcome && c->nothing_because)
+        return c->nothing_because;
+    return outcome == COMPARE_unsure && !has_unsure_row(c) ? "no regression in what was compared"
+                                                           : sentences[outcome];
+}
+
+/* The sentence of the outcome, and how much of the files it does not cover. */
+static json_t *sentence_of(const struct comparer *c, enum compare_outcome outcome, const char *what)
+{
+    const struct tally *t = &c->all;
+    struct text sentence = {0};
+    text_add(&sentence, "%s", first_words(c, outcome));
+    if (t->dropped)
+        text_add(&sentence, "; %zu of %zu %s dropped", t->dropped, t->dropped + t->pairs, what);
+    if (c->gated_times_left_out)
+        text_add(&sentence, "; %zu gated time%s left out", c->gated_times_left_out,
+                 c->gated_times_left_out == 1 ? "" : "s");
+    if (t->failed_in_both && t->pairs)
+        text_add(&sentence, "; %zu failed in both files", t->failed_in_both);
+    json_t *text = tree_text(sentence.data);
+    text_free(&sentence);
+    return text;
+}
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+json_t *compare_tree(struct comparer *c, const struct compare_file *base,
+                     const struct compare_file *candidate, size_t candidate_count,
+                     const json_t *differences)
+{
+    const enum compare_outcome outcome = outcome_of_all(c);
+    const bool has_cases = json_array_size(json_object_get(base->root, "cases")) > 0;
+    json_t *files = tree_array(), *means = tree_array();
+    json_t *rows = tree_array();
+    for (size_t i = 0; i < c->row_count; i++)
         if (has_row(c, &c->rows[i]) && c->rows[i].cases)
             tree_append(rows, row_to_json(&c->rows[i]));
-    }
     for (size_t i = 0; i < c->row_count; i++)
         if (has_row(c, &c->rows[i]) && !c->rows[i].cases)
             tree_append(rows, row_to_json(&c->rows[i]));
@@ -254,14 +330,17 @@ json_t *compare_tree(const struct comparer *c, const struct compare_file *base,
     }
     json_t *by =
         c->by ? tree_pack("{s:s, s:s}", "member", c->by, "value", c->by_value) : json_null();
+    add_notes(c, outcome);
     return tree_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o}",
-        "schema", COMPARE_SCHEMA, "verdict", outcome_names[outcome], "alpha",
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:O, s:O, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:o, s:o}",
+        "schema", COMPARE_SCHEMA, "verdict", outcome_names[outcome], "sentence",
+        sentence_of(c, outcome, has_cases ? "cases" : "rows"), "alpha",
         tree_number(c->options->alpha), "threshold", tree_number(c->options->threshold), "gates",
         gates_to_json(&c->options->gates), "forced", c->options->force, "base", describe_file(base),
-        "new", files, "by", by, "context_diff", differences, "notes", notes_of(c), "pairs",
-        tree_count(c->pair_count), "gated_tests", tree_count(c->family[0]),
+        "new", files, "by", by, "context_diff", differences, "notes", c->notes, "pairs",
+        tree_count(c->all.pairs), "dropped", tree_count(c->all.dropped), "times_left_out",
+        tree_count(c->times_left_out), "gated_tests", tree_count(c->family[0]),
         "gated_tests_over_cases", tree_count(c->family[1]), "verdicts", count_verdicts(c, false),
         "gated_verdicts", count_verdicts(c, true), "means", means, "rows", rows);
 }

@@ -59,11 +59,14 @@ void compare_fixture_round(struct result *result, const char *workload, const ch
 void compare_fixture_settle(json_t *root)
 {
     json_t *facts = json_object_get(root, "run");
-    json_t *tool = json_object_get(json_object_get(root, "context"), "tool");
+    json_t *context = json_object_get(root, "context");
+    json_t *tool = json_object_get(context, "tool"), *host = json_object_get(context, "host");
     tree_put(facts, "started_at", tree_text("2026-01-02T03:04:05Z"));
     tree_put(facts, "id", tree_text("0123456789abcdef"));
     tree_put(tool, "git_rev", tree_text("0123456789abcdef"));
     tree_put(tool, "git_dirty", json_false());
+    json_object_del(host, "memory_available_bytes");
+    json_object_del(host, "load1");
 }
 
 json_t *compare_fixture(const struct spec *spec)
