@@ -208,6 +208,26 @@ static inline void count_free(struct allocator_counts *counts, uint64_t requeste
     counts->granted_bytes -= granted_bytes;
 }
 
+/* Refuses a request that is not possible. */
+static int refuse(struct source *source, const struct alloc_request *request)
+{
+    if (request->size > ALLOCATOR_MOST_BYTES)
+        return error_set(&source->error, ERR_OOM,
+                         "asked for %llu bytes: no device has more than 2^60",
+                         (unsigned long long)request->size);
+    return error_set(
+        &source->error, ERR_UNSUPPORTED,
+        "asked for an alignment of %llu bytes, expected a power of two of at most %llu, "
+        "the source's",
+        (unsigned long long)request->alignment, (unsigned long long)source->alignment);
+}
+
+static inline bool is_possible(const struct source *source, const struct alloc_request *request)
+{
+    return request->size <= ALLOCATOR_MOST_BYTES && request->alignment <= source->alignment &&
+           (request->alignment & (request->alignment - 1)) == 0;
+}
+
 int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
                     struct block *block)
 {
@@ -216,9 +236,10 @@ int allocator_alloc(struct allocator *allocator, const struct alloc_request *req
         return 0;
     }
     uint64_t asked_before = asked(allocator->source);
-    int code = allocator->makes_sub_buffers ? ask_for_sub_buffer(allocator, request, block)
-                                            : ask_instance(allocator, request, block);
-    bool hit = asked(allocator->source) == asked_before;
+    int code = !is_possible(allocator->source, request) ? refuse(allocator->source, request)
+               : allocator->makes_sub_buffers ? ask_for_sub_buffer(allocator, request, block)
+                                              : ask_instance(allocator, request, block);
+    bool hit = code == 0 && asked(allocator->source) == asked_before;
     if (code == 0) {
         block->queue = request->queue;
         if (!allocator->makes_sub_buffers)

@@ -39,8 +39,14 @@ static inline uint64_t block_offset(const struct block *block)
     return block->sub_buffer ? 0 : block->offset;
 }
 
+/* The most bytes of a request: 1 EiB, which no device has. Below it no sum of a few sizes and no
+ * rounding up overflows 64 bits, so strategies need not check theirs. */
+#define ALLOCATOR_MOST_BYTES (UINT64_C(1) << 60)
+
+/* allocator_alloc refuses a request that does not keep these bounds; a runtime that calls a
+ * strategy directly keeps them itself. */
 struct alloc_request {
-    uint64_t size;      /* bytes, at least 1 */
+    uint64_t size;      /* bytes, from 1 to ALLOCATOR_MOST_BYTES */
     uint64_t alignment; /* alignment of the block's offset, in bytes: a power of two, at most the
                          * source's */
     const char *tag;    /* the statically unique label of the allocation site; compare by pointer */
@@ -127,8 +133,10 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
 void allocator_close(struct allocator *allocator);
 
 /* Fills in *block. A request of 0 bytes gets a block without memory and does not reach the
- * strategy. When the queue's instance is out of memory, the others are trimmed and it is asked
- * again. 0, ERR_OOM or another negative code; the source's error then says why. */
+ * strategy; neither does one of more than ALLOCATOR_MOST_BYTES (ERR_OOM) or with an alignment that
+ * the source does not have (ERR_UNSUPPORTED). When the queue's instance is out of memory, the others
+ * are trimmed and it is asked again. 0, ERR_OOM or another negative code; the source's error then
+ * says why. */
 int allocator_alloc(struct allocator *allocator, const struct alloc_request *request,
                     struct block *block);
 /* Frees a block; `tag` and `requested_bytes` are those of its request. The block is gone even if

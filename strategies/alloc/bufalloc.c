@@ -62,6 +62,7 @@ static const struct option_spec bufalloc_options[] = {
                        .type = OPTION_BYTES,
                        .fallback = "256MiB",
                        .least = 4096,
+                       .most = UINT64_C(1) << 40,
                        .help = "bytes of a region; a larger request gets one of its own size"},
     [OPTION_STRATEGY] = {.name = "strategy",
                          .type = OPTION_CHOICE,

@@ -87,11 +87,13 @@ static const struct option_spec caching_options[] = {
                               .type = OPTION_BYTES,
                               .fallback = "2MiB",
                               .least = 4096,
+                              .most = UINT64_C(1) << 40,
                               .help = "bytes of a segment for requests of up to half of it"},
     [OPTION_LARGE_SEGMENT] = {.name = "large_segment",
                               .type = OPTION_BYTES,
                               .fallback = "20MiB",
                               .least = 4096,
+                              .most = UINT64_C(1) << 40,
                               .help = "bytes of a segment for other requests below half of it"},
     {0},
 };

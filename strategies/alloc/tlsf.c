@@ -73,6 +73,7 @@ static const struct option_spec tlsf_options[] = {
                        .type = OPTION_BYTES,
                        .fallback = "256MiB",
                        .least = 4096,
+                       .most = UINT64_C(1) << 40,
                        .help = "bytes of a parent; the first ones are smaller"},
     [OPTION_STRATEGY] =
         {.name = "strategy",

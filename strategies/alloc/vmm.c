@@ -69,7 +69,7 @@ struct size_class {
 
 struct vmm {
     struct source *source;
-    uint64_t unit_bytes, segment_bytes;
+    uint64_t unit_bytes, memory_bytes;
     uint64_t small_most_bytes;
     struct size_class small, large;
     struct slab pieces;
@@ -363,10 +363,15 @@ static int map_run(struct vmm *v, struct piece *first, uint64_t size)
     return 0;
 }
 
+/* A segment's table of chunks is as long as its addresses, so none is made for a request that the
+ * device cannot hold. */
 static int add_segment(struct vmm *v, struct size_class *c, uint64_t size)
 {
-    uint64_t bytes = round_up(v->segment_bytes > size ? v->segment_bytes : size, c->chunk_bytes);
-    uint64_t range;
+    uint64_t bytes = round_up(v->memory_bytes / 8 * 9, c->chunk_bytes), range;
+    if (size > bytes)
+        return error_set(&v->source->error, ERR_OOM,
+                         "asked for %llu bytes of a device that has %llu", (unsigned long long)size,
+                         (unsigned long long)v->memory_bytes);
     TRY(source_vm_reserve(v->source, bytes, &range));
     struct segment *s = must_alloc(sizeof *s + bytes / c->chunk_bytes * sizeof *s->chunks);
     *s = (struct segment){.class = c,
@@ -407,7 +412,7 @@ static int vmm_init(struct source *source, const struct option_values *options, 
     struct vmm *v = must_alloc(sizeof *v);
     v->source = source;
     v->unit_bytes = source->alignment > ROUNDING_BYTES ? source->alignment : ROUNDING_BYTES;
-    v->segment_bytes = info.memory_bytes / 8 * 9;
+    v->memory_bytes = info.memory_bytes;
     v->small_most_bytes = options->value[OPTION_SMALL];
     uint64_t granularity = round_up(info.granularity_bytes, v->unit_bytes);
     v->small.chunk_bytes = round_up(options->value[OPTION_SMALL_CHUNK], granularity);

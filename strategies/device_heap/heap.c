@@ -182,14 +182,16 @@ static int plan_arenas(const struct device_info *info, const struct device_heap_
                          "device heap: an arena of %llu bytes (%llu at most in one piece) with %u "
                          "slots: bytes are a multiple of 4, and neither is 0",
                          (unsigned long long)o->arena_bytes, (unsigned long long)most, o->slots);
-    p->arenas = (o->arena_bytes + most - 1) / most;
+    p->arenas = o->arena_bytes / most + (o->arena_bytes % most != 0);
     p->words = (o->arena_bytes / 4 + p->arenas - 1) / p->arenas;
     p->slots_each = ((uint64_t)o->slots + p->arenas - 1) / p->arenas;
     p->capacity = o->index_capacity ? o->index_capacity : p->slots_each + 1;
     if (p->slots_each * p->arenas >= HEAP_SLOTS_MAX || p->capacity > HEAP_SLOTS_MAX)
-        return error_set(error, ERR_USAGE,
-                         "device heap: %u slots and an index of %llu entries: at most %d each",
-                         o->slots, (unsigned long long)p->capacity, HEAP_SLOTS_MAX - 1);
+        return error_set(
+            error, ERR_USAGE,
+            "device heap: %u slots in %llu arenas and an index of %llu entries: at most %d each",
+            o->slots, (unsigned long long)p->arenas, (unsigned long long)p->capacity,
+            HEAP_SLOTS_MAX - 1);
     return 0;
 }
 

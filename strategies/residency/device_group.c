@@ -17,9 +17,24 @@ static struct device_group *self(const struct device *device)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* A copy of a buffer lies in the memory of one member. A buffer is made before its first copy, so a
+ * size that no member could hold is refused here. */
+static int check_bytes(const struct device_group *g, uint64_t bytes, struct error *error)
+{
+    uint64_t most_bytes = 0;
+    for (unsigned m = 0; m < g->count; m++)
+        if (device_info(g->members[m].device)->memory_bytes > most_bytes)
+            most_bytes = device_info(g->members[m].device)->memory_bytes;
+    if (bytes <= most_bytes)
+        return 0;
+    return error_set(error, ERR_OOM, "asked for %llu bytes: no member of %s has more than %llu",
+                     (unsigned long long)bytes, g->info.id, (unsigned long long)most_bytes);
+}
+
 static int group_alloc(struct device *device, uint64_t bytes, uint64_t *memory, struct error *error)
 {
     struct device_group *g = self(device);
+    TRY(check_bytes(g, bytes, error));
     struct buffer *b = buffer_make(g, bytes);
     int code = 0;
     for (unsigned m = 0; m < g->count && g->how.eager && !code; m++)

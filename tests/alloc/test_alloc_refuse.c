@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "alloc/allocator.h"
+#include "alloc/registry.h"
 #include "base/random.h"
 #include "tests/alloc/alloc_variants.h"
 #include "tests/alloc/fake_source.h"
@@ -256,9 +256,121 @@ static void test_served_after_release(void **state)
     }
 }
 
+/* ---- requests that no device can serve ---- */
+
+/* Around the sizes at which rounding up, doubling or adding overflows 64 or 63 bits; the last ones
+ * are below ALLOCATOR_MOST_BYTES, so that the strategy itself has to refuse them. */
+static const uint64_t impossible_bytes[] = {
+    UINT64_MAX,
+    UINT64_MAX - 1,
+    UINT64_MAX - 3,
+    UINT64_MAX - 511,
+    UINT64_MAX - (2 << 20) + 1,
+    UINT64_MAX - (2 << 20),
+    (UINT64_C(1) << 63) + 1,
+    UINT64_C(1) << 63,
+    (UINT64_C(1) << 63) - 1,
+    ALLOCATOR_MOST_BYTES + 1,
+    ALLOCATOR_MOST_BYTES,
+    ALLOCATOR_MOST_BYTES - 1,
+    (UINT64_C(1) << 44) + 1,
+    UINT64_C(1) << 34,
+};
+
+/* Fails the test unless the allocator serves 1000 bytes and is sound. */
+static void require_serves(struct allocator *allocator, const char *spec)
+{
+    const struct alloc_request request = {.size = 1000, .alignment = 64, .tag = "possible"};
+    struct block block;
+    if (allocator_alloc(allocator, &request, &block) != 0 || block.size < 1000 ||
+        allocator_free(allocator, &block, request.tag, request.size) != 0 ||
+        allocator_check(allocator) != 0)
+        fail_msg("%s does not serve after a request that was refused", spec);
+}
+
+static void require_refused(struct allocator *allocator, const char *spec,
+                            const struct alloc_request *request, int expected)
+{
+    struct block block;
+    const struct error *error = &allocator->source->error;
+    allocator->source->error = (struct error){0};
+    const uint64_t hit_count = allocator->counts.hit_count;
+    const int code = allocator_alloc(allocator, request, &block);
+    if (code != expected || error->code != expected || !error->text[0])
+        fail_msg("%s: %llu bytes aligned to %llu: code %d, %s", spec,
+                 (unsigned long long)request->size, (unsigned long long)request->alignment, code,
+                 error->text);
+    if (allocator->counts.hit_count != hit_count || allocator_check(allocator) != 0)
+        fail_msg("%s: %llu bytes: a hit, or broken", spec, (unsigned long long)request->size);
+}
+
+static void refuse_impossible(const char *spec)
+{
+    struct fake_source fake;
+    struct allocator allocator;
+    struct block live;
+    const struct alloc_request possible = {.size = 3000, .alignment = 64, .tag = "live"};
+    const struct alloc_request none = {.size = 0, .alignment = 64, .tag = "none"};
+    fake_source_open(&fake, 64, true);
+    fake.capacity_bytes = UINT64_C(1) << 30;
+    fake_source_allocator(&fake, spec, &allocator);
+    assert_int_equal(allocator_alloc(&allocator, &possible, &live), 0);
+    for (size_t i = 0; i < sizeof impossible_bytes / sizeof *impossible_bytes; i++) {
+        for (uint64_t alignment = 1; alignment <= 64; alignment *= 2) {
+            const struct alloc_request request = {
+                .size = impossible_bytes[i], .alignment = alignment, .tag = "impossible"};
+            require_refused(&allocator, spec, &request, ERR_OOM);
+        }
+        require_serves(&allocator, spec);
+    }
+    for (uint64_t alignment = 128; alignment; alignment *= 2) {
+        const struct alloc_request request = {
+            .size = 1000, .alignment = alignment, .tag = "impossible"};
+        require_refused(&allocator, spec, &request, ERR_UNSUPPORTED);
+    }
+    const struct alloc_request odd = {.size = 1000, .alignment = 48, .tag = "impossible"};
+    require_refused(&allocator, spec, &odd, ERR_UNSUPPORTED);
+    require_serves(&allocator, spec);
+    assert_int_equal(allocator_free(&allocator, &live, possible.tag, possible.size), 0);
+    assert_int_equal(allocator_alloc(&allocator, &none, &live), 0);
+    assert_int_equal(live.memory + live.size, 0);
+    assert_int_equal(allocator_free(&allocator, &live, none.tag, 0), 0);
+    allocator_close(&allocator);
+    assert_int_equal(fake.live_count + fake.misuse_count, 0);
+    fake_source_close(&fake);
+}
+
+/* All strategies of the registry, the variants, and options that make strategies ask for much more
+ * than the driver has. */
+static void impossible_requests_are_refused(void **state)
+{
+    (void)state;
+    static const char *const greedy[] = {
+        "tlsf:parent=1TiB",
+        "tlsf:parent=1TiB:dedicated=never",
+        "tlsf:parent=1TiB:strategy=min_memory:empty=1048576",
+        "bufalloc:region=1TiB:strategy=tight:split=yes",
+        "caching:large_segment=1TiB:divisions=16",
+        "caching:divisions=2:max_split=4611686018427387904",
+        "vmm:small=4611686018427387904:small_chunk=512MiB",
+        "vmm:small=0:large_chunk=512MiB",
+        "device_heap:arena=8GiB:policy=larger:padding=seed",
+        "device_heap:arena=8GiB:learn=mirror",
+    };
+    size_t count;
+    const struct allocator_ops *const *list = allocator_list(&count);
+    for (size_t i = 0; i < count; i++)
+        refuse_impossible(list[i]->name);
+    for (size_t i = 0; i < ALLOC_VARIANT_COUNT; i++)
+        refuse_impossible(alloc_variants[i].spec);
+    for (size_t i = 0; i < sizeof greedy / sizeof *greedy; i++)
+        refuse_impossible(greedy[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(impossible_requests_are_refused),
         cmocka_unit_test(test_every_call_fails_once),
         cmocka_unit_test(test_served_after_release),
     };

@@ -356,6 +356,10 @@ static void check_refusals(struct subject *s)
     assert_int_equal(device_heap_open(s->device, &o, &heap, &s->error), ERR_USAGE);
     o = (struct device_heap_options){.arena_bytes = 4000, .slots = 1 << 28};
     assert_int_equal(device_heap_open(s->device, &o, &heap, &s->error), ERR_USAGE);
+    o = (struct device_heap_options){.arena_bytes = UINT64_MAX - 3, .slots = 4};
+    assert_int_not_equal(device_heap_open(s->device, &o, &heap, &s->error), 0);
+    o.arena_most_bytes = 4;
+    assert_int_equal(device_heap_open(s->device, &o, &heap, &s->error), ERR_USAGE);
     o = (struct device_heap_options){.arena_bytes = 12, .slots = 4}; /* three words */
     uint32_t slot;
     uint64_t header[HEAP_HEADER_WORDS];

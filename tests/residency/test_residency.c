@@ -228,6 +228,25 @@ static void memory_is_missing_from_the_start(void **state)
     rig_close(&r);
 }
 
+/* The fake devices have 1 GiB each. */
+static void no_buffer_is_larger_than_the_largest_member(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, (1 << 30) + 1};
+    struct rig r;
+    rig_open(&r, 1, 2, true, "lazy", (struct residency_options){.together = true});
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct error error = {0};
+        uint64_t memory = 0;
+        assert_int_equal(r.group->ops->alloc(r.group, sizes[i], &memory, &error), ERR_OOM);
+        assert_non_null(strstr(error.text, "no member of fake:0+fake:1 has more than 1073741824"));
+        assert_int_equal(memory, 0);
+    }
+    rig_add(&r, 0, 64);
+    assert_int_equal(residency_check(r.group), 0);
+    rig_close(&r);
+}
+
 static void no_member_goes_beyond_the_limit(void **state)
 {
     (void)state;
@@ -402,6 +421,7 @@ int main(void)
         cmocka_unit_test(with_events_nobody_waits_for_more_than_it_needs),
         cmocka_unit_test(memory_is_missing_at_the_first_use),
         cmocka_unit_test(memory_is_missing_from_the_start),
+        cmocka_unit_test(no_buffer_is_larger_than_the_largest_member),
         cmocka_unit_test(no_member_goes_beyond_the_limit),
         cmocka_unit_test(what_was_on_a_lost_device_alone_is_lost),
         cmocka_unit_test(what_has_come_to_the_host_outlives_the_devices),
