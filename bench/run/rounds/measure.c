@@ -180,18 +180,20 @@ static int open_allocators(struct session *s, uint64_t capacity_bytes)
     return code;
 }
 
-/* Closes the allocators. Bytes that the sources have not got back by then have leaked. */
-static int close_allocators(struct session *s)
+/* Closes the allocators. Bytes that the sources have not got back by then have leaked. `code` is that
+ * of the runs: their failure stays the first reason, and a leak is added to it. */
+static int close_allocators(struct session *s, int code)
 {
     uint64_t live = spaces_blocks(&s->spaces)->requested_bytes;
     spaces_close(&s->spaces);
     uint64_t reserved = spaces_counts(&s->spaces).reserved_bytes;
-    if (live || reserved)
-        return error_set(&s->error, ERR_INTERNAL,
-                         "%llu bytes of blocks and %llu bytes of driver "
-                         "memory were never given back",
-                         (unsigned long long)live, (unsigned long long)reserved);
-    return 0;
+    if (!live && !reserved)
+        return code;
+    const struct error first = code ? s->error : (struct error){.code = ERR_INTERNAL};
+    return error_set(
+        &s->error, first.code,
+        "%s%s%llu bytes of blocks and %llu bytes of driver memory were never given back",
+        first.text, code ? "; and " : "", (unsigned long long)live, (unsigned long long)reserved);
 }
 
 static int poisoned_run(struct session *s, uint64_t capacity_bytes)
@@ -203,8 +205,7 @@ static int poisoned_run(struct session *s, uint64_t capacity_bytes)
     if (!code)
         code = check_answer(s);
     executor_end(s->executor);
-    int closed = close_allocators(s);
-    return code ? code : closed;
+    return close_allocators(s, code);
 }
 
 /* ---- sampling -------------------------------------------------------------------------------- */
@@ -268,8 +269,7 @@ static int measure_runs(struct session *s, const struct measure_options *o)
         round->sample_count = 1;
         code = take_samples(s, o);
     }
-    int closed = close_allocators(s);
-    return code ? code : closed;
+    return close_allocators(s, code);
 }
 
 /* ---- runs whose memory is recorded ----------------------------------------------------------- */
@@ -303,8 +303,7 @@ static int log_memory(struct session *s, const struct measure_options *o)
     if (!code)
         s->round->memory = memory_log_to_json(log);
     memory_log_close(log);
-    int closed = close_allocators(s);
-    return code ? code : closed;
+    return close_allocators(s, code);
 }
 
 /* ---- the case -------------------------------------------------------------------------------- */
