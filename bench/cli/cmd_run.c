@@ -811,7 +811,7 @@ static int find_devices(struct run *run, struct error *error)
     code = run->suite.json ? suite_cases(&run->suite, infos, selected, &run->selection, error)
                            : select_cases(&run->selection, infos, selected, error);
     free(infos);
-    return code;
+    return code ? code : select_check_values(&run->selection, &run->catalogue, error);
 }
 
 /* A smoke run predicts times only if --atlas names a file, as its times are not used. */

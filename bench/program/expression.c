@@ -191,6 +191,15 @@ union scalar scalar_convert(union scalar value, enum element from, enum element 
     return from_i64(as_i64(value, from), to);
 }
 
+bool scalar_fits(union scalar value, enum element from, enum element to)
+{
+    const union scalar converted = scalar_convert(value, from, to);
+    if (element_is_float(to))
+        return !isinf(as_f64(converted, to)) || isinf(as_f64(value, from));
+    return element_is_float(from) ? as_f64(converted, to) == as_f64(value, from)
+                                  : as_i64(converted, to) == as_i64(value, from);
+}
+
 /* clang-format off */
 static int float_operation(enum expr_op op, double a, double b, double *r, bool *is_bool)
 {

@@ -418,6 +418,10 @@ static void parse_fun(struct parser *p, struct fun *fun)
     fun->program = p->program;
     fun->table = names_new();
     fun->name = parse_new_name(p, "the name of the fun");
+    for (unsigned i = 0; i + 1 < p->program->fun_count; i++)
+        if (strcmp(p->program->funs[i].name, fun->name) == 0)
+            parser_fail(p, fun->at, "there is already a fun '%s' in line %u", fun->name,
+                        p->program->funs[i].at.line);
     struct ints params = {0};
     parser_expect(p, "(", "before the parameters");
     while (!parser_at(p, ")")) {

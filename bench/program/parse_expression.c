@@ -50,10 +50,9 @@ static void expression_adopt(struct parser *p, struct expr *e, enum element type
         if ((element_is_float(e->type) && !element_is_float(type)) || type == ELEMENT_bool)
             parser_fail(p, e->at, "%s must be of type %s, but this is a number%s", what,
                         element_name(type), element_is_float(e->type) ? " with a fraction" : "");
-        union scalar value = scalar_convert(e->value, e->type, type);
-        if (!element_is_float(type) && scalar_convert(value, type, ELEMENT_i64).i64 != e->value.i64)
+        if (!scalar_fits(e->value, e->type, type))
             parser_fail(p, e->at, "this number does not fit in type %s", element_name(type));
-        e->value = value;
+        e->value = scalar_convert(e->value, e->type, type);
     } else {
         expression_adopt(p, e->arg[0], type, what);
         if (e->arg[1])

@@ -398,5 +398,7 @@ int expr_evaluate(const struct program *program, const struct expr *expr,
                   const union scalar *values, union scalar *result, struct error *error);
 /* `value`, which has the type `from`, converted to the type `to`. */
 union scalar scalar_convert(union scalar value, enum element from, enum element to);
+/* Whether the type `to` has the value: a float may lose digits, and may not become infinite. */
+bool scalar_fits(union scalar value, enum element from, enum element to);
 
 #endif

@@ -70,6 +70,11 @@ expect 2 "there is no flag --unchecked" plan twice.mem -m all --unchecked last_u
 sed '/^dataset/d' twice.mem >sizeless.mem
 expect 0 "no sizes are given and there is no dataset" plan sizeless.mem -m all
 has "reused"
+sed 's/^dataset \([a-z]*\) { n = [0-9]*;/dataset \1 {/' twice.mem >lacking.mem
+expect 0 "no sizes are given and dataset first does not set 'n'" plan lacking.mem -m all
+has "reused"
+sed 's/ f = 1;/ f = 1e39;/' twice.mem >misfit.mem
+expect 2 "misfit.mem:[0-9]*:[0-9]*: 'f' of dataset 'first': the number does not fit in type f32" plan misfit.mem -m all
 printf 'id,lower,upper,size\n0,0,2,10\n1,1,3,20\n2,2,4,5\n' >buffers.csv
 expect 0 "height 30 bytes, lower bound 30" plan --lifetimes buffers.csv
 has "offset"

@@ -83,6 +83,8 @@ sed 's/"rows"/"row"/' mine.json >bad.json
 expect 2 "bad.json: there is no key 'row' (did you mean rows?)" run --suite bad.json
 
 # ---- failures
+sed 's/expect { y = \[3/expect { y = [3000000000/' right.mem >misfit.mem
+expect 2 "misfit.mem:[0-9]*:[0-9]*: 'y' of dataset 'smoke': the number does not fit in type i32" run --smoke -w misfit.mem --no-save
 expect 3 "wrong: raw triple/smoke" run --smoke -s raw -w wrong.mem --out wrong.json
 has "WRONG"
 lacks "[0-9] [nmu]s"

@@ -107,6 +107,7 @@ static const struct refusal {
     {"let a: [n]i32 = kernel k (i < n) private p: [2]i32 { a[i] = p[0]; } in", "1:71",
      "expected the name of a result, found '}'"},
     {"let a: u8 = 256\nin a", "1:13", "this number does not fit in type u8"},
+    {"let a: f32 = 1e39\nin a", "1:14", "this number does not fit in type f32"},
     {"let a: i64 = 1 @ 2\nin a", "1:16", "expected 'let' or 'assert' or 'in', found '@'"},
 };
 
@@ -150,6 +151,8 @@ static void test_file_refusals(void **state)
          "t:2:23: this list has 2 items"},
         {"fun f(n: i64) { in n }\ndataset a { n = 1; }\ndataset a { n = 1; }",
          "t:3:9: there is already"},
+        {"fun f(n: i64) { in n }\n fun g(n: i64) { in n }\nfun f(n: i64) { in n }",
+         "t:3:5: there is already a fun 'f' in line 1"},
         {"fun f(m: mem) { in m }", "t:1:7: a memory parameter needs its size"},
         {"fun f(n: i64, m: mem pinned(4)) { in n }",
          "t:1:15: the parameter 'm' is pinned memory, but parameters are in device memory"},

@@ -11,6 +11,7 @@
 #include "base/tree.h"
 #include "merge/pack/pack_read.h"
 #include "run/select/catalogue.h"
+#include "run/select/inputs.h"
 #include "run/select/select.h"
 
 enum plan_flag {
@@ -137,12 +138,17 @@ static void print_merged(const struct merge_report *report, enum plan_level leve
 static void tell_sizes(const struct entry *entry, const struct plan_values *values,
                        const struct merge_report *report)
 {
+    const struct dataset *first =
+        entry->program->dataset_count ? &entry->program->datasets[0] : NULL;
+    char lacking[200] = "there is no dataset";
+    if (!values->known && first)
+        snprintf(lacking, sizeof lacking, "dataset %s does not set '%s'", first->name,
+                 inputs_lacking(entry->fun, first));
     if (!values->known)
-        terminal_print(
-            stderr,
-            "gamut: %s: no sizes are given and there is no dataset: no bytes are counted, and "
-            "what needs sizes (plan, best) is not done; give them as name=value\n",
-            entry->name);
+        terminal_print(stderr,
+                       "gamut: %s: no sizes are given and %s: no bytes are counted, and what needs "
+                       "sizes (plan, best) is not done; give them as name=value\n",
+                       entry->name, lacking);
     else if (values->chosen)
         terminal_print(stderr, "gamut: %s: sizes of dataset %s\n", entry->name, values->dataset);
     if (values->known && !report->counted)

@@ -82,7 +82,8 @@ static int read_value(const struct name *n, const char *text, union scalar *valu
     if (element_is_float(n->element)) {
         char *end;
         wide.f64 = strtod(text, &end);
-        if (end == text || *end || !isfinite(wide.f64))
+        if (end == text || *end || !isfinite(wide.f64) ||
+            !scalar_fits(wide, ELEMENT_f64, n->element))
             return error_set(error, ERR_USAGE, "%s is '%s', expected a number", n->text, text);
         *value = scalar_convert(wide, ELEMENT_f64, n->element);
         return 0;
@@ -91,10 +92,10 @@ static int read_value(const struct name *n, const char *text, union scalar *valu
         return error_set(error, ERR_USAGE, "%s is %s, expected 0 or more", n->text, text);
     if (!whole_number(text, &wide.i64))
         return error_set(error, ERR_USAGE, "%s is '%s', expected a whole number", n->text, text);
-    *value = scalar_convert(wide, ELEMENT_i64, n->element);
-    if (scalar_convert(*value, n->element, ELEMENT_i64).i64 != wide.i64)
+    if (!scalar_fits(wide, ELEMENT_i64, n->element))
         return error_set(error, ERR_USAGE, "%s is %s, which is no %s", n->text, text,
                          element_name(n->element));
+    *value = scalar_convert(wide, ELEMENT_i64, n->element);
     return 0;
 }
 
@@ -159,10 +160,10 @@ static int check_missing(const struct entry *entry, const struct arguments *argu
 static const struct dataset *default_dataset(const struct entry *entry)
 {
     const struct dataset *smoke = select_dataset(entry, "smoke");
-    if (smoke && inputs_fit(entry->fun, smoke))
+    if (smoke && !inputs_lacking(entry->fun, smoke))
         return smoke;
     for (unsigned d = 0; d < entry->program->dataset_count; d++)
-        if (inputs_fit(entry->fun, &entry->program->datasets[d]))
+        if (!inputs_lacking(entry->fun, &entry->program->datasets[d]))
             return &entry->program->datasets[d];
     return NULL;
 }
@@ -186,9 +187,8 @@ static int use_dataset(const struct entry *entry, const struct dataset *dataset,
                        struct named_value *list, size_t *count, struct error *error)
 {
     struct inputs inputs;
-    int code = inputs_make_scalars(entry, dataset, &inputs, error);
-    if (code)
-        return code;
+    TRY(inputs_check_values(entry, dataset, error));
+    TRY(inputs_make_scalars(entry, dataset, &inputs, error));
     for (size_t i = 0; i < inputs.arguments.count; i++) /* names are the program's */
         put_value(list, count, &inputs.arguments.values[i]);
     inputs_free(&inputs);

@@ -33,6 +33,10 @@ static int literal_scalar(const struct maker *m, const struct literal *l, enum e
     bool real = element_is_float(l->scalar->type);
     if (real && !element_is_float(type))
         return inputs_fail(m, l->at, "expected a whole number", name);
+    if (!scalar_fits(*value, l->scalar->type, type))
+        return program_error(m->entry->program, m->error, ERR_USAGE, l->at,
+                             "'%s' of dataset '%s': the number does not fit in type %s", name,
+                             m->dataset->name, element_name(type));
     *value = scalar_convert(*value, l->scalar->type, type);
     return 0;
 }
@@ -82,15 +86,15 @@ static int evaluate_dataset(struct maker *m)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-bool inputs_fit(const struct fun *fun, const struct dataset *dataset)
+const char *inputs_lacking(const struct fun *fun, const struct dataset *dataset)
 {
-    bool fits = true;
     for (unsigned i = 0; i < fun->param_count; i++) {
         const struct name *n = &fun->names[fun->params[i]];
-        if (n->kind == NAME_SCALAR)
-            fits &= find_setting(dataset->settings, dataset->setting_count, n->text) != NULL;
+        if (n->kind == NAME_SCALAR &&
+            !find_setting(dataset->settings, dataset->setting_count, n->text))
+            return n->text;
     }
-    return fits;
+    return NULL;
 }
 
 static void fill_random(struct host_array *a, uint64_t seed)
@@ -147,7 +151,25 @@ static int make_array(const struct maker *m, const struct name *n, const union s
     return 0;
 }
 
-/* `values` receives them by name number. */
+static int evaluate_traffic(const struct maker *m, const union scalar *values,
+                            double *traffic_bytes)
+{
+    const struct expr *expr = m->entry->fun->traffic;
+    union scalar traffic;
+    *traffic_bytes = NAN;
+    if (!expr)
+        return 0;
+    TRY(expr_evaluate(m->entry->program, expr, values, &traffic, m->error));
+    if (traffic.i64 < 0)
+        return program_error(m->entry->program, m->error, ERR_USAGE, expr->at,
+                             "the traffic of '%s' is %lld bytes with dataset '%s', expected 0 or "
+                             "more",
+                             m->entry->name, (long long)traffic.i64, m->dataset->name);
+    *traffic_bytes = (double)traffic.i64;
+    return 0;
+}
+
+/* `values` receives them by name number. Evaluates the traffic, which follows from them. */
 static int make_scalars(struct maker *m, struct inputs *inputs, struct named_value *out,
                         union scalar *values)
 {
@@ -167,7 +189,7 @@ static int make_scalars(struct maker *m, struct inputs *inputs, struct named_val
         code = literal_scalar(m, &s->value, n->element, n->text, &values[fun->params[i]]);
         v->scalar = values[fun->params[i]];
     }
-    return code;
+    return code ? code : evaluate_traffic(m, values, &inputs->traffic_bytes);
 }
 
 static int make_arrays(struct maker *m, struct inputs *inputs, struct named_value *out,
@@ -183,13 +205,6 @@ static int make_arrays(struct maker *m, struct inputs *inputs, struct named_valu
         v->name = n->text;
         code = make_array(m, n, values, inputs, v, random_split(seed, i));
         inputs->arguments.count++;
-    }
-    inputs->traffic_bytes = NAN;
-    if (fun->traffic && !code) {
-        union scalar traffic;
-        code = expr_evaluate(m->entry->program, fun->traffic, values, &traffic, m->error);
-        if (!code)
-            inputs->traffic_bytes = (double)traffic.i64;
     }
     return code;
 }
@@ -250,6 +265,51 @@ int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset
                         struct inputs *inputs, struct error *error)
 {
     return inputs_make_parts(entry, dataset, NULL, NULL, inputs, error);
+}
+
+/* Checks the numbers of a setting, whatever its shape. */
+static int check_literal(const struct maker *m, const struct literal *l, const struct name *n)
+{
+    union scalar value;
+    if (l->scalar)
+        return literal_scalar(m, l, n->element, n->text, &value);
+    for (unsigned i = 0; i < l->count; i++)
+        TRY(check_literal(m, &l->items[i], n));
+    return 0;
+}
+
+static int check_settings(const struct maker *m, const int *names, unsigned name_count,
+                          const struct setting *settings, unsigned setting_count)
+{
+    for (unsigned i = 0; i < name_count; i++) {
+        const struct name *n = &m->entry->fun->names[names[i]];
+        const struct setting *s = find_setting(settings, setting_count, n->text);
+        if (s)
+            TRY(check_literal(m, &s->value, n));
+    }
+    return 0;
+}
+
+int inputs_check_values(const struct entry *entry, const struct dataset *dataset,
+                        struct error *error)
+{
+    const struct fun *fun = entry->fun;
+    struct inputs scalars;
+    if (inputs_lacking(fun, dataset))
+        return 0;
+    TRY(inputs_make_scalars(entry, dataset, &scalars, error));
+    struct maker m = {entry, dataset, NULL, error};
+    m.dataset_values =
+        arena_alloc(&scalars.arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
+    int code = evaluate_dataset(&m);
+    if (!code)
+        code = check_settings(&m, fun->params, fun->param_count, dataset->settings,
+                              dataset->setting_count);
+    if (!code)
+        code = check_settings(&m, fun->body.results, fun->body.result_count, dataset->expects,
+                              dataset->expect_count);
+    inputs_free(&scalars);
+    return code;
 }
 
 void inputs_free(struct inputs *inputs)

@@ -12,17 +12,23 @@ struct inputs {
     double traffic_bytes; /* bytes that a run moves by the fun's `traffic`; NaN if it has none */
 };
 
-/* Whether the dataset sets every scalar parameter of the fun. */
-bool inputs_fit(const struct fun *fun, const struct dataset *dataset);
+/* The name of the first scalar parameter of the fun that the dataset does not set; NULL: it sets
+ * all. */
+const char *inputs_lacking(const struct fun *fun, const struct dataset *dataset);
 
 /* Makes all values; random ones follow from `seed`. The caller frees them with inputs_free.
- * ERR_USAGE with file, line and column if a value has the wrong type or shape;
- * ERR_HOST_MEMORY. */
+ * ERR_USAGE with file, line and column if a value has the wrong type or shape or does not fit, or
+ * the traffic is negative; ERR_HOST_MEMORY. */
 int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
                 struct inputs *inputs, struct error *error);
 /* Makes the scalars only, which is enough for a dry run. */
 int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
                         struct inputs *inputs, struct error *error);
+/* Checks that the numbers that the dataset gives and expects fit the types of the fun's parameters
+ * and results, and that the traffic is not negative. ERR_USAGE with file, line and column. A dataset
+ * that lacks a scalar of the fun is not checked. */
+int inputs_check_values(const struct entry *entry, const struct dataset *dataset,
+                        struct error *error);
 /* Checks, before any input is made, that the device can run the dataset at all. ERR_UNSUPPORTED if
  * the program needs 64-bit floats and the device has none; if the inputs alone need more memory
  * than the device has or than `capacity_bytes` (0: no limit); or if one input is larger than a

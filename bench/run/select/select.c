@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "merge/merge.h"
 #include "run/select/device_group.h"
+#include "run/select/inputs.h"
 
 /* A workload that runs only if it is named. It has millions of allocations and no computation: it
  * measures the allocators' own cost, takes longer than all others together, and its speed-ups are
@@ -424,6 +425,20 @@ int select_cases(struct selection *s, const struct device_info *devices, size_t 
                               s->entries[w]->name, datasets.items[i]);
         }
     return s->case_count ? 0 : error_set(error, ERR_USAGE, "no workload selected has a dataset");
+}
+
+int select_check_values(const struct selection *s, const struct catalogue *catalogue,
+                        struct error *error)
+{
+    for (size_t i = 0; i < s->case_count; i++) {
+        const struct case_key *key = &s->cases[i], *last = i ? key - 1 : NULL;
+        if (last && strcmp(key->workload, last->workload) == 0 &&
+            strcmp(key->dataset, last->dataset) == 0)
+            continue;
+        const struct entry *entry = select_entry(catalogue, key->workload);
+        TRY(inputs_check_values(entry, select_dataset(entry, key->dataset), error));
+    }
+    return 0;
 }
 
 int select_check_key(const struct catalogue *catalogue, const struct case_key *key,
