@@ -60,6 +60,10 @@ static int set_flag(struct command_line *line, size_t i, const char *where, cons
                                      .choices = flag->choices,
                                      .least = flag->least,
                                      .most = flag->most};
+    if ((flag->type == FLAG_TEXT || flag->type == FLAG_LIST) && !*text)
+        return error_set(error, ERR_USAGE,
+                         "%s is empty, expected %s: is a variable of a script not set?", where,
+                         flag->value);
     switch (flag->type) {
     case FLAG_SWITCH:
         if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0)
