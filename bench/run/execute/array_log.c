@@ -16,9 +16,9 @@ void array_log_one(struct executor *e, int name, bool fresh)
     int64_t first, last;
     layout_range(&a->layout, &first, &last);
     const uint64_t each = element_bytes(n->element);
-    trace_array(e->trace, (unsigned)block, n->text,
-                (uint64_t)first * each - block_offset(&e->blocks[block].block),
-                (uint64_t)(last - first + 1) * each, fresh);
+    run_log_array(e->trace, (unsigned)block, n->text,
+                  (uint64_t)first * each - block_offset(&e->blocks[block].block),
+                  (uint64_t)(last - first + 1) * each, fresh);
 }
 
 static void tell_used(struct executor *e, int name)
@@ -81,7 +81,7 @@ void array_log_statement(struct executor *e, const struct stm *stm)
 
 void array_log_results(struct executor *e)
 {
-    if (!trace_has_listener(e->trace))
+    if (!run_log_has_listener(e->trace))
         return;
     for (unsigned r = 0; r < e->fun->body.result_count; r++)
         tell_used(e, e->fun->body.results[r]);

@@ -54,13 +54,13 @@ static int blocks_ask(struct executor *e, int name, const struct expr *size,
         return no_allocator(e, name, at);
     const struct alloc_request request = {
         .size = (uint64_t)bytes, .alignment = e->block_alignment, .tag = e->fun->names[name].text};
-    trace_begin_call(e->trace);
+    run_log_begin_call(e->trace);
     int code = allocator_alloc(allocator, &request, &held->block);
     if (code == ERR_OOM)
         code = ask_again(e, allocator, &request, &held->block);
     if (!code)
         count_live(e, request.size); /* before the trace, so that its listener sees it */
-    trace_alloc(e->trace, (unsigned)b, code ? NULL : &held->block, &request);
+    run_log_alloc(e->trace, (unsigned)b, code ? NULL : &held->block, &request);
     if (code)
         return error_set(e->error, code, "block '%s' of %lld bytes: %s", request.tag,
                          (long long)bytes, allocator->source->error.text);
@@ -159,9 +159,9 @@ static int end_hold(struct executor *e, int name)
         recycle(e, b);
         return freed;
     }
-    trace_begin_call(e->trace);
+    run_log_begin_call(e->trace);
     int code = allocator_free(block->allocator, &block->block, block->tag, block->requested);
-    trace_free(e->trace, (unsigned)(block - e->blocks));
+    run_log_free(e->trace, (unsigned)(block - e->blocks));
     if (code)
         error_set(e->error, code, "giving back block '%s': %s", block->tag,
                   block->allocator->source->error.text);
@@ -189,9 +189,9 @@ void blocks_free_all(struct executor *e)
     for (unsigned b = e->block_capacity; b-- > 0;) {
         struct held_block *block = &e->blocks[b];
         if (block->holders && !block->in_heap) {
-            trace_begin_call(e->trace);
+            run_log_begin_call(e->trace);
             allocator_free(block->allocator, &block->block, block->tag, block->requested);
-            trace_free(e->trace, b);
+            run_log_free(e->trace, b);
         }
         *block = (struct held_block){.next_free = e->free_block};
         e->free_block = (int)b;

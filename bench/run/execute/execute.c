@@ -265,7 +265,7 @@ static int run_steps(struct executor *e, const struct scope *scope)
     int code = 0;
     for (const struct step *s = scope->first; s && !code; s = s->next) {
         code = run_step(e, s);
-        if (!code && trace_has_listener(e->trace))
+        if (!code && run_log_has_listener(e->trace))
             array_log_statement(e, s->stm);
         if (!code)
             code = last_use_all(e, &s->released);
@@ -349,7 +349,7 @@ void executor_close(struct executor *e)
     free(e);
 }
 
-void executor_record(struct executor *e, struct trace *trace)
+void executor_record(struct executor *e, struct run_log *trace)
 {
     e->trace = trace;
 }
@@ -396,11 +396,11 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
     }
     if (e->lacks)
         return 0;
-    trace_begin_call(e->trace);
+    run_log_begin_call(e->trace);
     int code = e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
                                      value->array.data, value->array.count * bytes, e->error);
-    trace_transfer(e->trace, TRACE_WRITE, a->memory, 0, value->array.count * bytes);
-    if (trace_has_listener(e->trace))
+    run_log_transfer(e->trace, TRACE_WRITE, a->memory, 0, value->array.count * bytes);
+    if (run_log_has_listener(e->trace))
         array_log_one(e, param, true);
     return code;
 }
@@ -432,13 +432,13 @@ int executor_begin(struct executor *e, struct allocator *const allocators[SPACES
 int executor_run(struct executor *e, struct error *error)
 {
     e->error = error;
-    trace_begin_run(e->trace);
+    run_log_begin_run(e->trace);
     int code = last_use_all(e, &e->root->unused);
     if (!code)
         code = run_steps(e, e->root);
     if (!code)
         array_log_results(e);
-    trace_end_run(e->trace);
+    run_log_end_run(e->trace);
     return code;
 }
 

@@ -57,10 +57,10 @@ int executor_begin(struct executor *executor, struct allocator *const allocators
                    const struct arguments *arguments, bool poison, struct error *error);
 /* Runs the body. Returns before the device is idle. */
 int executor_run(struct executor *executor, struct error *error);
-struct trace; /* trace.h */
+struct run_log; /* trace.h */
 /* Records all runs that follow in a trace with room for executor_block_capacity blocks; NULL ends
  * that. */
-void executor_record(struct executor *executor, struct trace *trace);
+void executor_record(struct executor *executor, struct run_log *trace);
 /* The most blocks that a run holds at a time. */
 unsigned executor_block_capacity(const struct executor *executor);
 /* After executor_run: reads the results, in the order of `in`, into `results`, which has room for

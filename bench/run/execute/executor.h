@@ -7,7 +7,7 @@
 #include "run/execute/deferred.h"
 #include "run/execute/execute.h"
 #include "run/execute/liveness.h"
-#include "run/execute/trace.h"
+#include "run/execute/run_log.h"
 
 enum { NO_BLOCK = -1 };
 
@@ -99,7 +99,7 @@ struct executor {
     uint64_t block_alignment;
     struct executor_counts counts;
     struct deferred *deferred; /* NULL: the run defers nothing */
-    struct trace *trace;       /* NULL: the run is not recorded */
+    struct run_log *trace;     /* NULL: the run is not recorded */
     struct error *error;
 };
 

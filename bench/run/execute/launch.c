@@ -226,9 +226,9 @@ static int launch_call(struct executor *e, const struct kernel_call *call)
     launch.batch = launch.variant == KERNEL_APART ? e->kernels->batches[call->kernel] : 1;
     if (call->used)
         say_what_is_used(call, &launch);
-    trace_begin_command(e->trace);
+    run_log_begin_command(e->trace);
     int code = enqueue(e, call, &launch);
-    trace_launch(e->trace, call->kernel, call->array_count, call->arrays);
+    run_log_launch(e->trace, call->kernel, call->array_count, call->arrays);
     if (code == ERR_OOM) {
         /* A lazy driver finds out only here that a block does not fit: spare memory is given
          * back. */
@@ -405,11 +405,11 @@ static int launch_mover(struct executor *e, const struct step *s, const struct a
 static int plain_copy(struct executor *e, const struct array_state *to,
                       const struct array_state *from, size_t each, uint64_t bytes)
 {
-    trace_begin_command(e->trace);
+    run_log_begin_command(e->trace);
     int code =
         e->device->ops->copy(e->device, to->memory, (uint64_t)to->layout.offset * each,
                              from->memory, (uint64_t)from->layout.offset * each, bytes, e->error);
-    trace_transfer(e->trace, TRACE_COPY, to->memory, from->memory, bytes);
+    run_log_transfer(e->trace, TRACE_COPY, to->memory, from->memory, bytes);
     return code;
 }
 
@@ -551,10 +551,10 @@ static int read_element(struct executor *e, const struct stm *stm, size_t bytes,
         code = e->deferred->ops->read(e, stm, array->memory, element.offset, deferred);
     if (code || *deferred)
         return code;
-    trace_begin_call(e->trace);
+    run_log_begin_call(e->trace);
     code = (is_loaded(e, stm->array) ? ops->load : ops->read)(
         e->device, &value, array->memory, (uint64_t)element.offset * bytes, bytes, e->error);
-    trace_transfer(e->trace, TRACE_READ, 0, array->memory, bytes);
+    run_log_transfer(e->trace, TRACE_READ, 0, array->memory, bytes);
     e->values[stm->outs[0]] = value;
     return code;
 }

@@ -446,9 +446,9 @@ static int settle_values(struct executor *e, bool counted)
     int code = late_submit(e); /* pending allocations take their sizes from the buffer */
     if (code)
         return code;
-    trace_begin_call(e->trace);
+    run_log_begin_call(e->trace);
     code = e->device->ops->read(e->device, places, l->buffer, 0, bytes, e->error);
-    trace_transfer(e->trace, TRACE_READ, 0, l->buffer, bytes);
+    run_log_transfer(e->trace, TRACE_READ, 0, l->buffer, bytes);
     if (code)
         return code;
     if (counted)

@@ -61,7 +61,7 @@ struct block_state {
 
 struct replay {
     const struct model *model;
-    const struct trace *trace;
+    const struct run_log *trace;
     struct command_costs costs;
     struct source source;
     struct allocator allocator;
@@ -809,7 +809,7 @@ static int replay_part(struct replay *r, size_t from, size_t to)
 /* Replays the inputs, the run between two marks, and the frees after it. */
 static int replay_run(struct replay *r, struct case_model *prediction, bool *lacked)
 {
-    const struct trace *t = r->trace;
+    const struct run_log *t = r->trace;
     int code = replay_part(r, 0, t->run_begin);
     replay_pool_waited(r); /* the run begins on an idle device */
     reset_clocks(r);
@@ -863,7 +863,7 @@ struct model model_of(const struct atlas *atlas, struct device *device, uint64_t
     };
 }
 
-int model_predict(const struct model *model, const struct trace *trace,
+int model_predict(const struct model *model, const struct run_log *trace,
                   const struct allocator_ops *strategy, const struct option_values *options,
                   struct case_model *prediction, struct error *error)
 {

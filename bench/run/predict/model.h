@@ -24,7 +24,7 @@
 #include "alloc/allocator.h"
 #include "record/facts/atlas.h"
 #include "record/facts/case.h"
-#include "run/execute/trace.h"
+#include "run/execute/run_log.h"
 
 struct model {
     const struct atlas *atlas;
@@ -48,7 +48,7 @@ struct model model_of(const struct atlas *atlas, struct device *device, uint64_t
 /* Predicts a run like the sampled ones, in which the strategy has served the same run before. Times
  * are in nanoseconds. ERR_UNSUPPORTED where the atlas lacks a cost that the run needs; the message
  * names it. Other codes where the strategy fails within capacity_bytes. */
-int model_predict(const struct model *model, const struct trace *trace,
+int model_predict(const struct model *model, const struct run_log *trace,
                   const struct allocator_ops *strategy, const struct option_values *options,
                   struct case_model *prediction, struct error *error);
 

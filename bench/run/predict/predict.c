@@ -23,7 +23,7 @@ static const uint64_t enough_ns = 100000000; /* for the runs of a kind */
 struct profile {
     struct profile *next;
     struct case_key key; /* without strategy and device */
-    struct trace trace;
+    struct run_log trace;
     int status;
     struct error error;
 };
@@ -45,7 +45,7 @@ void predictor_close(struct predictor *p)
 {
     while (p && p->profiles) {
         struct profile *next = p->profiles->next;
-        trace_close(&p->profiles->trace);
+        run_log_close(&p->profiles->trace);
         free(p->profiles);
         p->profiles = next;
     }
@@ -76,11 +76,11 @@ static uint64_t subtract(uint64_t ns, double part)
 static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
 {
     struct device *d = w->predictor->device;
-    struct trace *t = &w->profile->trace;
+    struct run_log *t = &w->profile->trace;
     struct executor *e = w->request->executor;
     struct error *error = &w->profile->error;
     bool marked = false, begun = false;
-    trace_restart(t, NULL);
+    run_log_restart(t, NULL);
     struct allocator *const allocators[SPACES] = {[SPACE_DEVICE] = &w->allocator};
     int code = executor_begin(e, allocators, w->request->arguments, false, error);
     if (!code)
@@ -116,7 +116,7 @@ static int recorded_run(struct profiling *w, uint64_t *ns, unsigned *count)
     return code;
 }
 
-static unsigned count_commands(const struct trace *t)
+static unsigned count_commands(const struct run_log *t)
 {
     unsigned count = 0;
     for (size_t i = t->run_begin; i < t->run_end; i++)
@@ -127,24 +127,24 @@ static unsigned count_commands(const struct trace *t)
 /* The first run warms the allocator and shows how much room a trace needs. */
 static int make_room(struct profiling *w)
 {
-    struct trace *t = &w->profile->trace;
+    struct run_log *t = &w->profile->trace;
     unsigned blocks = executor_block_capacity(w->request->executor);
-    trace_open(t, 0, 0, blocks);
+    run_log_open(t, 0, 0, blocks);
     executor_record(w->request->executor, t);
     TRY(recorded_run(w, NULL, NULL));
     size_t events = t->event_count, uses = t->use_count;
     if (events > EVENTS_MAX)
         return error_set(&w->profile->error, ERR_UNSUPPORTED,
                          "a run has %zu events, a trace takes %d", events, EVENTS_MAX);
-    trace_close(t);
-    trace_open(t, events, uses, blocks);
+    run_log_close(t);
+    run_log_open(t, events, uses, blocks);
     return 0;
 }
 
 static int same_run(struct profiling *w, size_t events)
 {
-    struct trace *t = &w->profile->trace;
-    if (trace_fits(t) && (!events || t->event_count == events))
+    struct run_log *t = &w->profile->trace;
+    if (run_log_fits(t) && (!events || t->event_count == events))
         return 0;
     return error_set(&w->profile->error, ERR_UNSUPPORTED,
                      "two runs of the program did not do the same");
@@ -173,7 +173,7 @@ static void medians_of_rows(uint64_t *ns, size_t count, unsigned repeats)
 
 /* A call that finds the queue full waits for a place in it. So all calls of a kernel get the median
  * time of those that came early. */
-static void level_calls(struct trace *t)
+static void level_calls(struct run_log *t)
 {
     uint64_t *early = must_alloc(t->event_count * sizeof *early);
     bool *done = must_alloc(t->event_count * sizeof *done);
@@ -205,7 +205,7 @@ static void level_calls(struct trace *t)
 
 static int record_host_times(struct profiling *w)
 {
-    struct trace *t = &w->profile->trace;
+    struct run_log *t = &w->profile->trace;
     size_t count = t->event_capacity;
     uint64_t *before = must_alloc(REPEATS_MAX * count * sizeof *before);
     uint64_t *call = must_alloc(REPEATS_MAX * count * sizeof *call);
@@ -261,7 +261,7 @@ static void take_off_timing(uint64_t *ns, unsigned count, uint64_t elapsed_ns)
 /* Records the commands' times on the device, and keeps the host's times of the trace. */
 static int record_device_times(struct profiling *w)
 {
-    struct trace *t = &w->profile->trace, timed = *t;
+    struct run_log *t = &w->profile->trace, timed = *t;
     const unsigned commands = count_commands(t);
     struct device *d = w->predictor->device;
     const uint64_t elapsed_ns = w->elapsed_ns;
@@ -272,7 +272,7 @@ static int record_device_times(struct profiling *w)
     uint64_t spent_ns = 0;
     unsigned repeats = 0;
     int code = 0;
-    trace_open(t, timed.event_capacity, timed.use_capacity, timed.block_capacity);
+    run_log_open(t, timed.event_capacity, timed.use_capacity, timed.block_capacity);
     while (!code && repeats < REPEATS_MAX && spent_ns < enough_ns) {
         unsigned count = commands;
         code = recorded_run(w, ns + (size_t)repeats * commands, &count);
@@ -284,7 +284,7 @@ static int record_device_times(struct profiling *w)
         spent_ns += w->run_ns;
         repeats++;
     }
-    trace_close(t);
+    run_log_close(t);
     *t = timed;
     if (!code) {
         medians_of_rows(ns, commands, repeats);

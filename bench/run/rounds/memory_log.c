@@ -9,7 +9,7 @@
 #include "record/facts/timeline.h"
 #include "base/tree.h"
 #include "run/execute/spaces.h"
-#include "run/execute/trace.h"
+#include "run/execute/run_log.h"
 
 /* X(name, help): the histograms. */
 #define CALL_LIST(X)                                                                               \
@@ -28,8 +28,8 @@ struct call_times {
 struct memory_log {
     struct executor *executor;
     struct spaces *spaces;
-    struct trace trace;
-    struct trace_listener listener;
+    struct run_log trace;
+    struct run_log_listener listener;
     unsigned block_capacity;
     int *row_of; /* row in the map of each block, by the executor's number */
     unsigned runs;
@@ -55,7 +55,7 @@ static void note_bytes(struct memory_log *log)
     const struct allocator_counts *blocks = spaces_blocks(log->spaces);
     const struct source_counts *driver = &log->now;
     struct timeline_point point = {.step = log->step};
-    if (log->trace.part == TRACE_RUN)
+    if (log->trace.part == LOG_RUN)
         point.at_ns = log->trace.started_ns - log->trace.run_started_ns;
     point.most[TIMELINE_requested] = blocks->requested_bytes;
     point.most[TIMELINE_granted] = blocks->granted_bytes;
@@ -127,11 +127,11 @@ static void hear_event(void *context, const struct trace_event *event, const str
 {
     struct memory_log *log = context;
     const bool is_alloc = event->kind == TRACE_ALLOC, is_free = event->kind == TRACE_FREE;
-    if (log->trace.part == TRACE_AFTER)
+    if (log->trace.part == LOG_AFTER)
         return;
     log->now = spaces_counts(log->spaces);
     /* A block of no bytes makes no call. */
-    if (log->trace.part == TRACE_RUN && (is_alloc || is_free) && log->trace.memory_of[event->block])
+    if (log->trace.part == LOG_RUN && (is_alloc || is_free) && log->trace.memory_of[event->block])
         note_times(log, event);
     spaces_update(log->spaces, NULL); /* a pool's bytes, as far as it reports them */
     log->now = spaces_counts(log->spaces);
@@ -153,12 +153,12 @@ struct memory_log *memory_log_open(struct executor *executor, struct spaces *spa
     struct memory_log *log = must_alloc(sizeof *log);
     log->executor = executor;
     log->spaces = spaces;
-    log->listener = (struct trace_listener){log, hear_event, hear_array};
+    log->listener = (struct run_log_listener){log, hear_event, hear_array};
     log->block_capacity = executor_block_capacity(executor);
     log->row_of = must_alloc(log->block_capacity * sizeof *log->row_of);
     log->timeline.stride = 1;
     map_open(&log->map);
-    trace_open(&log->trace, 0, 0, log->block_capacity);
+    run_log_open(&log->trace, 0, 0, log->block_capacity);
     log->trace.listener = &log->listener;
     executor_record(executor, &log->trace);
     return log;
@@ -169,7 +169,7 @@ void memory_log_close(struct memory_log *log)
     if (!log)
         return;
     executor_record(log->executor, NULL);
-    trace_close(&log->trace);
+    run_log_close(&log->trace);
     free(log->row_of);
     free(log);
 }
@@ -182,7 +182,7 @@ void memory_log_begin_run(struct memory_log *log)
     log->seen = spaces_counts(log->spaces);
     log->runs++;
     (is_first_run(log) ? &log->cold : &log->warm)->runs++;
-    trace_restart(&log->trace, NULL);
+    run_log_restart(&log->trace, NULL);
 }
 
 static json_t *times_to_json(const struct call_times *times)

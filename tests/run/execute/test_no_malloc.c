@@ -14,7 +14,7 @@
 #include "run/select/inputs.h"
 #include "run/rounds/memory_log.h"
 #include "run/execute/spaces.h"
-#include "run/execute/trace.h"
+#include "run/execute/run_log.h"
 #include "run/late/late.h"
 
 static unsigned long calls;
@@ -96,9 +96,9 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     late_use(late, &spaces.source[SPACE_HEAP], &spaces.allocator[SPACE_HEAP].counts,
              &spaces.blocks);
     /* Recorded too, with more room than some need and less than others. */
-    struct trace trace;
-    trace_open(&trace, 500, 2000, executor_block_capacity(executor));
-    trace_restart(&trace, NULL);
+    struct run_log trace;
+    run_log_open(&trace, 500, 2000, executor_block_capacity(executor));
+    run_log_restart(&trace, NULL);
     executor_record(executor, &trace);
     unsigned long counted = 0;
     for (unsigned run = 0; run < 2; run++) {
@@ -111,7 +111,7 @@ static unsigned long calls_of_second_run(struct rig *r, const struct entry *entr
     }
     executor_close(executor);
     late_close(late);
-    trace_close(&trace);
+    run_log_close(&trace);
     spaces_close(&spaces);
     return counted;
 }

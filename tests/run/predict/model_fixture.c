@@ -59,14 +59,14 @@ struct atlas make_atlas(enum atlas_wait free_waits)
 
 /* ---- traces --------------------------------------------------------------------------------- */
 
-struct trace make_trace(void)
+struct run_log make_trace(void)
 {
-    struct trace t;
-    trace_open(&t, EVENTS, USES, BLOCKS);
+    struct run_log t;
+    run_log_open(&t, EVENTS, USES, BLOCKS);
     return t;
 }
 
-struct trace_event *add(struct trace *t, enum trace_kind kind)
+struct trace_event *add(struct run_log *t, enum trace_kind kind)
 {
     assert_true(t->event_count < t->event_capacity);
     struct trace_event *event = &t->events[t->event_count++];
@@ -75,13 +75,13 @@ struct trace_event *add(struct trace *t, enum trace_kind kind)
     return event;
 }
 
-void add_use(struct trace *t, struct trace_event *event, unsigned block)
+void add_use(struct run_log *t, struct trace_event *event, unsigned block)
 {
     t->uses[t->use_count++] = block;
     event->use_count++;
 }
 
-void add_alloc(struct trace *t, unsigned block, uint64_t bytes)
+void add_alloc(struct run_log *t, unsigned block, uint64_t bytes)
 {
     struct trace_event *event = add(t, TRACE_ALLOC);
     event->block = block;
@@ -90,12 +90,12 @@ void add_alloc(struct trace *t, unsigned block, uint64_t bytes)
     event->tag = "tag";
 }
 
-void add_free(struct trace *t, unsigned block)
+void add_free(struct run_log *t, unsigned block)
 {
     add(t, TRACE_FREE)->block = block;
 }
 
-void add_launch(struct trace *t, unsigned block, uint64_t call_us, uint64_t device_us)
+void add_launch(struct run_log *t, unsigned block, uint64_t call_us, uint64_t device_us)
 {
     struct trace_event *event = add(t, TRACE_LAUNCH);
     event->call_ns = call_us * US;
@@ -103,7 +103,7 @@ void add_launch(struct trace *t, unsigned block, uint64_t call_us, uint64_t devi
     add_use(t, event, block);
 }
 
-void add_read(struct trace *t, unsigned block)
+void add_read(struct run_log *t, unsigned block)
 {
     struct trace_event *event = add(t, TRACE_READ);
     event->bytes = 4 * KIB;
@@ -111,9 +111,9 @@ void add_read(struct trace *t, unsigned block)
 }
 
 /* A block that lives in one kernel of 100 us. */
-struct trace one_kernel(void)
+struct run_log one_kernel(void)
 {
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 0, 64 * KIB);
     add_launch(&t, 0, 2, 100);
     add_free(&t, 0);
@@ -127,7 +127,7 @@ struct model model_with(const struct atlas *atlas)
     return (struct model){.atlas = atlas, .has_pool = true, .can_split = true, .alignment = 256};
 }
 
-int predict(const struct model *model, const struct trace *trace, const char *spec,
+int predict(const struct model *model, const struct run_log *trace, const char *spec,
             struct case_model *out, struct error *error)
 {
     const struct allocator_ops *ops;
@@ -136,7 +136,8 @@ int predict(const struct model *model, const struct trace *trace, const char *sp
     return model_predict(model, trace, ops, &options, out, error);
 }
 
-struct case_model predicted(const struct atlas *atlas, const struct trace *trace, const char *spec)
+struct case_model predicted(const struct atlas *atlas, const struct run_log *trace,
+                            const char *spec)
 {
     const struct model model = model_with(atlas);
     struct case_model out;
@@ -170,7 +171,7 @@ void put_pools(struct atlas *atlas)
     }
 }
 
-struct case_model predicted_of(const struct model *model, const struct trace *trace,
+struct case_model predicted_of(const struct model *model, const struct run_log *trace,
                                const char *spec)
 {
     struct case_model out;

@@ -18,12 +18,12 @@ static void a_free_that_waits_contains_the_kernel(void **state)
 {
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_device);
-    struct trace t = one_kernel();
+    struct run_log t = one_kernel();
     struct case_model m = predicted(&atlas, &t, "raw");
     /* alloc 40, launch 2; the kernel from 46 to 146; free from 42, waits 104, takes 30; sync 3 */
     check_us(&m, 179, 174, 104);
     assert_int_equal(m.device_ns, 100 * US);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -31,10 +31,10 @@ static void a_free_that_does_not_wait_runs_beside_it(void **state)
 {
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_nothing);
-    struct trace t = one_kernel();
+    struct run_log t = one_kernel();
     struct case_model m = predicted(&atlas, &t, "raw");
     check_us(&m, 146 + 3, 70, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -43,14 +43,14 @@ static void hits_cost_nothing(void **state)
 {
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_device);
-    struct trace t = one_kernel();
+    struct run_log t = one_kernel();
     static const char *const keepers[] = {"pool", "tagged", "bufalloc"};
     for (size_t i = 0; i < sizeof keepers / sizeof *keepers; i++) {
         struct case_model m = predicted(&atlas, &t, keepers[i]);
         check_us(&m, 2 + 4 + 100 + 3, 0, 0);
         assert_int_equal(m.allocator_ns, 0);
     }
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -65,7 +65,7 @@ static void host_and_queue_overlap(void **state)
     };
     struct atlas atlas = make_atlas(ATLAS_WAITS_device);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct trace t = make_trace();
+        struct run_log t = make_trace();
         add_alloc(&t, 0, KIB);
         t.run_begin = 1; /* an input: not timed */
         for (int k = 0; k < 3; k++)
@@ -75,7 +75,7 @@ static void host_and_queue_overlap(void **state)
         t.run_end--;
         struct case_model m = predicted(&atlas, &t, "raw");
         check_us(&m, rows[i].all_us, 0, 0);
-        trace_close(&t);
+        run_log_close(&t);
     }
     atlas_free(&atlas);
 }
@@ -84,7 +84,7 @@ static void reads_wait_and_the_program_takes_its_time(void **state)
 {
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_device);
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 0, KIB);
     add_launch(&t, 0, 2, 100);
     t.events[1].before_ns = 5 * US;
@@ -95,7 +95,7 @@ static void reads_wait_and_the_program_takes_its_time(void **state)
     /* 5 + 2 + 4 + 100; of the read's 8 the 2 + 4 until a device begins are over: 113; launch 2, 4
      * on the way, 10: 129; sync 3 */
     check_us(&m, 132, 0, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -105,7 +105,7 @@ static void the_first_use_of_a_memory_is_paid_once(void **state)
     struct atlas atlas = make_atlas(ATLAS_WAITS_nothing);
     put_cost(&atlas, "raw", "first_use", 26 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 0, 64 * KIB);
     add_launch(&t, 0, 2, 100);
     add_launch(&t, 0, 2, 100);
@@ -115,7 +115,7 @@ static void the_first_use_of_a_memory_is_paid_once(void **state)
     check_us(&raw, 40 + 2 + 4 + 20 + 200 + 3, 70, 0);
     assert_int_equal(pool.first_use_ns, 0);
     check_us(&pool, 2 + 4 + 200 + 3, 0, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -126,7 +126,7 @@ static void the_first_use_is_the_hosts_time_or_the_devices(void **state)
     struct atlas atlas = make_atlas(ATLAS_WAITS_nothing);
     put_cost(&atlas, "raw", "first_use", 26 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 0, 64 * KIB);
     add_alloc(&t, 1, 64 * KIB);
     add_launch(&t, 0, 2, 100);
@@ -142,7 +142,7 @@ static void the_first_use_is_the_hosts_time_or_the_devices(void **state)
     model.lazy_on_device = true;
     assert_int_equal(predict(&model, &t, "raw", &m, &error), 0);
     check_us(&m, 2 * 40 + 2 + 4 + 2 * (20 + 100) + 3, 140, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -156,7 +156,7 @@ static void a_warm_run_pays_the_prices_of_repetition(void **state)
     put_cost(&atlas, "raw", "realloc", 25 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "raw", "reuse", 17 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "raw", "free_used", 20 * US, ATLAS_WAITS_unknown);
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     for (int i = 0; i < 2; i++) {
         add_alloc(&t, 0, 64 * KIB);
         add_launch(&t, 0, 2, 100);
@@ -170,7 +170,7 @@ static void a_warm_run_pays_the_prices_of_repetition(void **state)
      * another size: 416, and its free 434; sync 3 */
     check_us(&m, 437, 40 + 104 + 18 + 25 + 104 + 18 + 40 + 18, 208);
     assert_int_equal(m.first_use_ns, 63 * US);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -183,13 +183,13 @@ static void memory_made_resident_is_used_already(void **state)
     put_cost(&atlas, "resident", "alloc", 55 * US, ATLAS_WAITS_own_queue);
     struct model model = model_with(&atlas);
     model.can_touch = true;
-    struct trace t = one_kernel();
+    struct run_log t = one_kernel();
     struct case_model m;
     struct error error = {0};
     assert_int_equal(predict(&model, &t, "raw:first_use=resident", &m, &error), 0);
     assert_int_equal(m.first_use_ns, 0);
     check_us(&m, 55 + 2 + 4 + 100 + 3, 55 + 30, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -201,13 +201,13 @@ static void commands_of_a_synchronous_device_are_the_hosts_time(void **state)
     struct atlas atlas = make_atlas(ATLAS_WAITS_unknown);
     struct model model = model_with(&atlas);
     model.synchronous = true;
-    struct trace t = one_kernel();
+    struct run_log t = one_kernel();
     t.events[1].call_ns = 102 * US;
     struct case_model m;
     struct error error = {0};
     assert_int_equal(predict(&model, &t, "raw", &m, &error), 0);
     check_us(&m, 40 + 2 + 100 + 30 + 3, 70, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -216,7 +216,7 @@ static void a_full_queue_stops_the_host(void **state)
 {
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_nothing);
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     const unsigned launches = 2000, depth = 1024;
     for (unsigned i = 0; i < launches; i++)
         add_launch(&t, 0, 1, 10);
@@ -227,7 +227,7 @@ static void a_full_queue_stops_the_host(void **state)
     struct case_model m = predicted(&atlas, &t, "raw");
     uint64_t begins = 1 + 4 + (launches - depth) * 10; /* the last launch finds its place */
     check_us(&m, begins + 400 * 70 + 3, 400 * 70, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -238,12 +238,12 @@ static void clocks_and_marks_are_taken_off(void **state)
     atlas.timer_ns = US; /* in each of alloc, free, launch_sync (and its parts), sync */
     put_cost(&atlas, "command", "mark", 2 * US, ATLAS_WAITS_nothing);
     put_cost(&atlas, "command", "mark_device", 7 * US, ATLAS_WAITS_nothing);
-    struct trace t = one_kernel();
+    struct run_log t = one_kernel();
     struct case_model m = predicted(&atlas, &t, "raw");
     /* alloc 39, launch 2, on the way (10-1) - (2-1) - 1 - (3-1) = 5: the kernel ends at 146, free
      * 29: 175; a mark on the host 1; on the device it is over before; sync 2 */
     check_us(&m, 178, 39 + 105 + 29, 105);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -253,7 +253,7 @@ static void what_the_atlas_lacks_is_named(void **state)
 {
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_unknown), empty = {.device = "fake:1"};
-    struct trace t = one_kernel();
+    struct run_log t = one_kernel();
     struct case_model m;
     struct error error = {0};
     struct model model = model_with(&atlas);
@@ -264,7 +264,7 @@ static void what_the_atlas_lacks_is_named(void **state)
     assert_int_equal(predict(&model, &t, "pool", &m, &error), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "fake:1"));
     assert_non_null(strstr(error.text, "command"));
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -272,7 +272,7 @@ static void the_models_driver_has_a_capacity(void **state)
 {
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_device);
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 0, 8 * MIB);
     add_alloc(&t, 1, 8 * MIB);
     add_free(&t, 0);
@@ -285,15 +285,15 @@ static void the_models_driver_has_a_capacity(void **state)
     model.capacity_bytes = 12 * MIB;
     assert_int_equal(predict(&model, &t, "raw", &m, &error), ERR_OOM);
     assert_non_null(strstr(error.text, "tag"));
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
 /* ---- random traces -------------------------------------------------------------------------- */
 
-static struct trace random_trace(struct random *random)
+static struct run_log random_trace(struct random *random)
 {
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     bool live[BLOCKS] = {false};
     unsigned events = 20 + (unsigned)random_below(random, 400);
     for (unsigned i = 0; i < events; i++) {
@@ -326,7 +326,7 @@ static struct trace random_trace(struct random *random)
 }
 
 /* Each cost made larger: no prediction may become smaller. */
-static void check_monotone(struct atlas *atlas, const struct trace *t, const char *spec,
+static void check_monotone(struct atlas *atlas, const struct run_log *t, const char *spec,
                            uint64_t before_ns)
 {
     for (size_t c = 0; c < atlas->curve_count; c++) {
@@ -347,7 +347,7 @@ static void check_monotone(struct atlas *atlas, const struct trace *t, const cha
     }
 }
 
-static uint64_t host_sum(const struct trace *t)
+static uint64_t host_sum(const struct run_log *t)
 {
     uint64_t ns = 0;
     for (size_t i = 0; i < t->event_count; i++)
@@ -367,7 +367,7 @@ static void random_traces_keep_to_the_bounds(void **state)
         put_pools(&atlas);
         put_cost(&atlas, "raw", "first_use", (6 + (uint64_t)round) * US, ATLAS_WAITS_unknown);
         put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
-        struct trace t = random_trace(&random);
+        struct run_log t = random_trace(&random);
         for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
             struct case_model m = predicted(&atlas, &t, specs[s]);
             assert_true(m.predicted_ns >= m.device_ns);
@@ -377,7 +377,7 @@ static void random_traces_keep_to_the_bounds(void **state)
             assert_true(m.first_use_ns <= m.device_ns + m.predicted_ns);
             check_monotone(&atlas, &t, specs[s], m.predicted_ns);
         }
-        trace_close(&t);
+        run_log_close(&t);
         atlas_free(&atlas);
     }
 }

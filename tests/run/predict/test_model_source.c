@@ -19,9 +19,9 @@ static struct atlas atlas_with_pools(void)
 }
 
 /* Two lives of a block, and a wait before the second. */
-static struct trace two_lives(bool wait_between)
+static struct run_log two_lives(bool wait_between)
 {
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 0, 64 * KIB);
     add_launch(&t, 0, 2, 100);
     add_free(&t, 0);
@@ -38,7 +38,7 @@ static void a_pool_waits_for_nothing_and_keeps_what_it_may(void **state)
     (void)state;
     struct atlas atlas = atlas_with_pools();
     const struct model model = model_with(&atlas);
-    struct trace t = two_lives(false), waiting = two_lives(true);
+    struct run_log t = two_lives(false), waiting = two_lives(true);
     struct case_model m = predicted_of(&model, &t, "stream:threshold=max");
     /* realloc 4, launch 2, 4 on the way: the kernels from 10 to 210 while the host frees, 1, asks
      * again, 4, launches, 2, frees, 1; sync 3 */
@@ -49,8 +49,8 @@ static void a_pool_waits_for_nothing_and_keeps_what_it_may(void **state)
     check_us(&m, 225, 10, 0);
     m = predicted_of(&model, &waiting, "stream:threshold=32MiB"); /* all that it ever held */
     check_us(&m, 225, 10, 0);
-    trace_close(&t);
-    trace_close(&waiting);
+    run_log_close(&t);
+    run_log_close(&waiting);
     atlas_free(&atlas);
 }
 
@@ -59,7 +59,7 @@ static void a_pool_that_keeps_nothing_pays_at_each_wait(void **state)
     (void)state;
     struct atlas atlas = atlas_with_pools();
     const struct model model = model_with(&atlas);
-    struct trace t = two_lives(false), waiting = two_lives(true);
+    struct run_log t = two_lives(false), waiting = two_lives(true);
     struct case_model m = predicted_of(&model, &t, "stream");
     /* alloc 50, 2, 4: the kernels from 56 to 256, the second life beside the first: 2 + 3 + 2 + 2;
      * sync 3 and 46 - 5 of giving back */
@@ -67,8 +67,8 @@ static void a_pool_that_keeps_nothing_pays_at_each_wait(void **state)
     m = predicted_of(&model, &waiting, "stream");
     /* the kernel until 156; the read's 2 and 41 of giving back: 199; again 50, 2, 4, 100: 355 */
     check_us(&m, 355 + 3 + 41, 2 * (50 + 2), 0);
-    trace_close(&t);
-    trace_close(&waiting);
+    run_log_close(&t);
+    run_log_close(&waiting);
     atlas_free(&atlas);
 }
 
@@ -78,7 +78,7 @@ static void what_lives_keeps_its_step(void **state)
     (void)state;
     struct atlas atlas = atlas_with_pools();
     const struct model model = model_with(&atlas);
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 2, KIB);
     t.run_begin = 1;
     add_alloc(&t, 0, 20 * MIB); /* 3 */
@@ -92,7 +92,7 @@ static void what_lives_keeps_its_step(void **state)
     t.run_end = end;
     struct case_model m = predicted_of(&model, &t, "stream");
     check_us(&m, 3 + 8 + 50 + 2 + 8 + 41 + 2 + 3, 3 + 50 + 2 + 2, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -102,7 +102,7 @@ static void what_lives_here_and_there_keeps_both(void **state)
     (void)state;
     struct atlas atlas = atlas_with_pools();
     const struct model model = model_with(&atlas);
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 0, 20 * MIB);
     add_alloc(&t, 1, 20 * MIB); /* two chunks, with 12 MiB spare in each */
     t.run_begin = 2;
@@ -120,7 +120,7 @@ static void what_lives_here_and_there_keeps_both(void **state)
     t.run_end = end;
     struct case_model m = predicted_of(&model, &t, "stream");
     check_us(&m, 2 * (4 + 1) + 8 + 50 + 2 + 8 + 41 + 3, 2 * (4 + 1) + 50 + 2, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -135,14 +135,14 @@ static void the_pools_memory_has_a_first_use_of_its_own(void **state)
     put_cost(&atlas, "stream:threshold=0", "first_use", 11 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "stream:threshold=0", "second_use", 6 * US, ATLAS_WAITS_unknown);
     const struct model model = model_with(&atlas);
-    struct trace t = one_kernel();
+    struct run_log t = one_kernel();
     struct case_model m = predicted_of(&model, &t, "stream");
     check_us(&m, 50 + 2 + 5 + 4 + 100 + 3 + 41, 52, 0);
     assert_int_equal(m.first_use_ns, 5 * US);
     m = predicted_of(&model, &t, "stream:threshold=max");
     check_us(&m, 4 + 2 + 4 + 100 + 3, 5, 0);
     assert_int_equal(m.first_use_ns, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -153,7 +153,7 @@ static void a_pool_has_a_capacity(void **state)
     struct atlas atlas = atlas_with_pools();
     struct model model = model_with(&atlas);
     model.capacity_bytes = 12 * MIB;
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 0, 8 * MIB);
     add_free(&t, 0);
     add_alloc(&t, 1, 8 * MIB);
@@ -164,7 +164,7 @@ static void a_pool_has_a_capacity(void **state)
     add_alloc(&t, 2, 8 * MIB);
     struct error error = {0};
     assert_int_equal(predict(&model, &t, "stream:threshold=max", &m, &error), ERR_OOM);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -173,7 +173,7 @@ static void a_pool_that_the_atlas_does_not_know_has_no_prediction(void **state)
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_device);
     struct model model = model_with(&atlas);
-    struct trace t = one_kernel();
+    struct run_log t = one_kernel();
     struct case_model m;
     struct error error = {0};
     assert_int_equal(predict(&model, &t, "stream", &m, &error), ERR_UNSUPPORTED);
@@ -181,16 +181,16 @@ static void a_pool_that_the_atlas_does_not_know_has_no_prediction(void **state)
     model.has_pool = false;
     assert_int_equal(predict(&model, &t, "stream", &m, &error), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "no stream-ordered pool"));
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
 /* Three memories of 1 MiB, of which two fit in a page of 2 MiB; each is used once. */
-static struct trace three_small(void)
+static struct run_log three_small(void)
 {
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     for (unsigned b = 0; b < 3; b++) {
         add_alloc(&t, b, MIB);
         add_read(&t, b); /* 8 */
@@ -208,7 +208,7 @@ static void small_memories_are_cut_from_pages(void **state)
     put_step(&atlas, "raw", "realloc", 2 * US, 36 * US, ATLAS_WAITS_unknown);
     put_step(&atlas, "raw", "free", 4 * US, 30 * US, ATLAS_WAITS_device);
     struct model model = model_with(&atlas);
-    struct trace t = three_small();
+    struct run_log t = three_small();
     /* without pages: all three are small */
     struct case_model m = predicted_of(&model, &t, "raw");
     check_us(&m, 3 * (3 + 8 + 4) + 3, 3 * (3 + 4), 0);
@@ -217,7 +217,7 @@ static void small_memories_are_cut_from_pages(void **state)
     m = predicted_of(&model, &t, "raw");
     check_us(&m, 50 + 3 + 50 + 3 * 8 + 30 + 4 + 30 + 3, 50 + 3 + 50 + 30 + 4 + 30, 0);
     /* an input in the first page keeps it; the page that went comes back for less */
-    struct trace kept = make_trace();
+    struct run_log kept = make_trace();
     add_alloc(&kept, 0, 64 * KIB);
     kept.run_begin = 1;
     for (int i = 0; i < 2; i++) {
@@ -231,8 +231,8 @@ static void small_memories_are_cut_from_pages(void **state)
     kept.run_end = end;
     m = predicted_of(&model, &kept, "raw");
     check_us(&m, 3 + 50 + 30 + 4 + 2 + 36 + 30 + 4 + 3, 3 + 50 + 30 + 4 + 2 + 36 + 30 + 4, 0);
-    trace_close(&kept);
-    trace_close(&t);
+    run_log_close(&kept);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -248,12 +248,12 @@ static void pages_can_come_with_the_first_use(void **state)
     struct model model = model_with(&atlas);
     model.page_bytes = 2 * MIB;
     model.pages_at_use = true;
-    struct trace t = three_small();
+    struct run_log t = three_small();
     struct case_model m = predicted_of(&model, &t, "raw");
     /* 51 more for each of two pages, 1 for the piece */
     check_us(&m, 3 * (1 + 8) + 51 + 1 + 51 + 30 + 4 + 30 + 3, 3 + 30 + 4 + 30, 0);
     assert_int_equal(m.first_use_ns, (51 + 1 + 51) * US);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -285,9 +285,9 @@ static const char *const small_segments = "vmm:large_chunk=4MiB";
 
 /* A small block and one of 3 MiB, each in a kernel of 100 us. Where there is room for 4 MiB, each
  * drives the chunk of the other away. */
-static struct trace two_classes(void)
+static struct run_log two_classes(void)
 {
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 0, 64 * KIB);
     add_launch(&t, 0, 2, 100);
     add_free(&t, 0);
@@ -304,11 +304,11 @@ static void mapped_chunks_cost_nothing_again(void **state)
     put_cost(&atlas, "vmm", "first_use", 17 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "vmm", "second_use", 6 * US, ATLAS_WAITS_unknown);
     const struct model model = model_with_vm(&atlas, 0);
-    struct trace t = two_classes();
+    struct run_log t = two_classes();
     struct case_model m = predicted_of(&model, &t, small_segments);
     check_us(&m, 2 + 4 + 200 + 3, 0, 0);
     assert_int_equal(m.first_use_ns, 0);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -317,7 +317,7 @@ static void remapping_waits_for_the_device_and_pays_each_call(void **state)
     (void)state;
     struct atlas atlas = atlas_with_vm();
     const struct model model = model_with_vm(&atlas, 4 * MIB);
-    struct trace t = two_classes();
+    struct run_log t = two_classes();
     struct case_model m = predicted_of(&model, &t, small_segments);
     /* a wait 3, unmap 15, release 8, create 10, map 2, access 20: 58; launch 2 and 4, the kernel
      * from 64 to 164; from 60 on a wait of 104 and 58 as before: 222; 2, 4, 100; sync 3 */
@@ -327,7 +327,7 @@ static void remapping_waits_for_the_device_and_pays_each_call(void **state)
     m = predicted_of(&model, &t, small_segments);
     check_us(&m, 331 + 2 * 11, 58 + 104 + 58, 104);
     assert_int_equal(m.first_use_ns, 2 * 11 * US);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -342,7 +342,7 @@ static void new_chunks_are_first_used_together(void **state)
                                    .bytes = mib * MIB, .sample_count = 1, .p50_ns = mib * 3 * US});
     put_cost(&atlas, "vmm", "second_use", 6 * US, ATLAS_WAITS_unknown);
     const struct model model = model_with_vm(&atlas, 8 * MIB);
-    struct trace t = make_trace();
+    struct run_log t = make_trace();
     add_alloc(&t, 0, 64 * KIB); /* 3, two chunks go: 2 * 23, one comes: 32 */
     add_free(&t, 0);
     /* One of two chunks finds room, comes, 12, and goes again, 23; a wait, 3; the small one goes,
@@ -353,7 +353,7 @@ static void new_chunks_are_first_used_together(void **state)
     struct case_model m = predicted_of(&model, &t, small_segments);
     check_us(&m, 81 + 35 + 70 + 2 + 18 + 4 + 100 + 3, 81 + 35 + 70, 0);
     assert_int_equal(m.first_use_ns, 18 * US);
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 
@@ -362,7 +362,7 @@ static void virtual_memory_that_the_atlas_does_not_know_has_no_prediction(void *
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_device);
     struct model model = model_with_vm(&atlas, 4 * MIB);
-    struct trace t = two_classes();
+    struct run_log t = two_classes();
     struct case_model m;
     struct error error = {0};
     assert_int_equal(predict(&model, &t, small_segments, &m, &error), ERR_UNSUPPORTED);
@@ -372,7 +372,7 @@ static void virtual_memory_that_the_atlas_does_not_know_has_no_prediction(void *
     model.vm_granularity_bytes = 0;
     assert_int_equal(predict(&model, &t, small_segments, &m, &error), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "no virtual memory"));
-    trace_close(&t);
+    run_log_close(&t);
     atlas_free(&atlas);
 }
 

@@ -1,4 +1,4 @@
-#include "run/execute/trace.h"
+#include "run/execute/run_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,27 +7,27 @@
 #include "base/arena.h"
 #include "run/execute/executor.h"
 
-void trace_open(struct trace *t, size_t events, size_t uses, unsigned block_capacity)
+void run_log_open(struct run_log *t, size_t events, size_t uses, unsigned block_capacity)
 {
-    *t = (struct trace){
+    *t = (struct run_log){
         .event_capacity = events, .use_capacity = uses, .block_capacity = block_capacity};
     t->events = must_alloc(events * sizeof *t->events);
     t->uses = must_alloc(uses * sizeof *t->uses);
     t->memory_of = must_alloc(block_capacity * sizeof *t->memory_of);
 }
 
-void trace_close(struct trace *t)
+void run_log_close(struct run_log *t)
 {
     free(t->events);
     free(t->uses);
     free(t->memory_of);
-    *t = (struct trace){0};
+    *t = (struct run_log){0};
 }
 
-void trace_restart(struct trace *t, struct device *profiled)
+void run_log_restart(struct run_log *t, struct device *profiled)
 {
     t->event_count = t->use_count = t->run_begin = t->run_end = 0;
-    t->part = TRACE_BEFORE;
+    t->part = LOG_BEFORE;
     memset(t->memory_of, 0, t->block_capacity * sizeof *t->memory_of);
     t->profiled = profiled;
     t->ended_ns = clock_ns();
@@ -35,14 +35,14 @@ void trace_restart(struct trace *t, struct device *profiled)
 
 /* ---- while it runs -------------------------------------------------------------------------- */
 
-void trace_begin_call(struct trace *t)
+void run_log_begin_call(struct run_log *t)
 {
     if (t)
         t->started_ns = clock_ns();
 }
 
 /* A device that cannot time a command leaves it out; profile_end then returns fewer entries. */
-void trace_begin_command(struct trace *t)
+void run_log_begin_command(struct run_log *t)
 {
     if (!t)
         return;
@@ -52,7 +52,7 @@ void trace_begin_command(struct trace *t)
 }
 
 /* Ends a call, and returns its event; NULL if there is neither room for it nor a listener. */
-static struct trace_event *end_call(struct trace *t, enum trace_kind kind)
+static struct trace_event *end_call(struct run_log *t, enum trace_kind kind)
 {
     uint64_t now = clock_ns(), before_ns = t->started_ns - t->ended_ns;
     if (trace_is_command(kind) && t->profiled)
@@ -71,7 +71,7 @@ static struct trace_event *end_call(struct trace *t, enum trace_kind kind)
     return event;
 }
 
-static void tell_listener(struct trace *t, const struct trace_event *event,
+static void tell_listener(struct run_log *t, const struct trace_event *event,
                           const struct block *block)
 {
     if (!event || !t->listener)
@@ -82,7 +82,7 @@ static void tell_listener(struct trace *t, const struct trace_event *event,
 
 /* Adds the block that lies in a memory. Traces are made under a strategy that gives each block a
  * memory of its own. */
-static void add_use(struct trace *t, struct trace_event *event, uint64_t memory)
+static void add_use(struct run_log *t, struct trace_event *event, uint64_t memory)
 {
     if (memory == 0)
         return;
@@ -96,8 +96,8 @@ static void add_use(struct trace *t, struct trace_event *event, uint64_t memory)
     t->use_count++;
 }
 
-void trace_alloc(struct trace *t, unsigned block, const struct block *got,
-                 const struct alloc_request *request)
+void run_log_alloc(struct run_log *t, unsigned block, const struct block *got,
+                   const struct alloc_request *request)
 {
     struct trace_event *event = t ? end_call(t, TRACE_ALLOC) : NULL;
     if (!event)
@@ -110,7 +110,7 @@ void trace_alloc(struct trace *t, unsigned block, const struct block *got,
     tell_listener(t, event, got);
 }
 
-void trace_free(struct trace *t, unsigned block)
+void run_log_free(struct run_log *t, unsigned block)
 {
     struct trace_event *event = t ? end_call(t, TRACE_FREE) : NULL;
     if (!event)
@@ -120,8 +120,8 @@ void trace_free(struct trace *t, unsigned block)
     t->memory_of[block] = 0;
 }
 
-void trace_launch(struct trace *t, unsigned kernel, unsigned array_count,
-                  const struct launched_array *arrays)
+void run_log_launch(struct run_log *t, unsigned kernel, unsigned array_count,
+                    const struct launched_array *arrays)
 {
     if (!t)
         return;
@@ -134,8 +134,8 @@ void trace_launch(struct trace *t, unsigned kernel, unsigned array_count,
     tell_listener(t, event, NULL);
 }
 
-void trace_transfer(struct trace *t, enum trace_kind kind, uint64_t to, uint64_t from,
-                    uint64_t bytes)
+void run_log_transfer(struct run_log *t, enum trace_kind kind, uint64_t to, uint64_t from,
+                      uint64_t bytes)
 {
     if (!t)
         return;
@@ -148,28 +148,28 @@ void trace_transfer(struct trace *t, enum trace_kind kind, uint64_t to, uint64_t
     tell_listener(t, event, NULL);
 }
 
-void trace_array(struct trace *t, unsigned block, const char *name, uint64_t first, uint64_t bytes,
-                 bool fresh)
+void run_log_array(struct run_log *t, unsigned block, const char *name, uint64_t first,
+                   uint64_t bytes, bool fresh)
 {
-    if (!trace_has_listener(t))
+    if (!run_log_has_listener(t))
         return;
     t->listener->array(t->listener->context, block, name, first, bytes, fresh);
     t->ended_ns = clock_ns();
 }
 
-void trace_begin_run(struct trace *t)
+void run_log_begin_run(struct run_log *t)
 {
     if (!t)
         return;
     t->run_begin = t->event_count;
-    t->part = TRACE_RUN;
+    t->part = LOG_RUN;
     t->ended_ns = t->run_started_ns = clock_ns();
 }
 
-void trace_end_run(struct trace *t)
+void run_log_end_run(struct run_log *t)
 {
     if (!t)
         return;
     t->run_end = t->event_count;
-    t->part = TRACE_AFTER;
+    t->part = LOG_AFTER;
 }

@@ -1,13 +1,13 @@
-/* The trace of a run: the program's requests to the allocator and its commands for the device, in
+/* The log of a run: the program's requests to the allocator and its commands for the device, in
  * order; the host time of its own work between two of them; the device time of each command. The
  * cost model replays it (model.h). It does not depend on the strategy of the recorded run.
  *
- * The executor records into memory that was allocated before the run. A trace without room counts
- * the events, so that the next trace can be opened with enough. A listener is called for every
+ * The executor records into memory that was allocated before the run. A log without room counts
+ * the events, so that the next log can be opened with enough. A listener is called for every
  * event, whether there is room or not, so it can follow a run of any length in bounded memory.
  */
-#ifndef GAMUT_RUN_EXECUTE_TRACE_H
-#define GAMUT_RUN_EXECUTE_TRACE_H
+#ifndef GAMUT_RUN_EXECUTE_RUN_LOG_H
+#define GAMUT_RUN_EXECUTE_RUN_LOG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ struct trace_event {
 };
 
 /* Called after each event. No event's times include the listener's own. */
-struct trace_listener {
+struct run_log_listener {
     void *context;
     /* `block`: the block that a TRACE_ALLOC got; NULL if it failed, and for all other kinds. */
     void (*event)(void *context, const struct trace_event *event, const struct block *block);
@@ -56,20 +56,20 @@ struct trace_listener {
 };
 
 /* The part of a run: inputs are written before it, and the remaining blocks are freed after it. */
-enum trace_part { TRACE_BEFORE, TRACE_RUN, TRACE_AFTER };
+enum run_log_part { LOG_BEFORE, LOG_RUN, LOG_AFTER };
 
-struct trace {
+struct run_log {
     size_t event_count, event_capacity; /* events beyond the capacity are only counted */
     struct trace_event *events;
     size_t use_count, use_capacity;
     unsigned *uses;      /* numbers of blocks */
     uint64_t *memory_of; /* memory of a block, or 0; still set when its free is reported */
     unsigned block_capacity;
-    size_t run_begin, run_end; /* the events of TRACE_RUN, which are timed */
-    enum trace_part part;
-    uint64_t run_started_ns;               /* on the host's clock */
-    const struct trace_listener *listener; /* NULL: there is none */
-    struct trace_event unkept;             /* the last event for which there was no room */
+    size_t run_begin, run_end; /* the events of LOG_RUN, which are timed */
+    enum run_log_part part;
+    uint64_t run_started_ns;                 /* on the host's clock */
+    const struct run_log_listener *listener; /* NULL: there is none */
+    struct trace_event unkept;               /* the last event for which there was no room */
     struct device *profiled; /* its profile hooks time the commands; NULL: they are not timed */
     uint64_t started_ns;     /* start of the current call, on the host's clock */
     uint64_t ended_ns;       /* end of the call before, on the same clock */
@@ -77,47 +77,47 @@ struct trace {
 
 /* Opens a trace with room for `events` events and `uses` uses; `block_capacity` is that of
  * executor_block_capacity. */
-void trace_open(struct trace *trace, size_t events, size_t uses, unsigned block_capacity);
+void run_log_open(struct run_log *trace, size_t events, size_t uses, unsigned block_capacity);
 /* Frees its memory. */
-void trace_close(struct trace *trace);
+void run_log_close(struct run_log *trace);
 /* Drops all recorded events. `profiled` times the commands that follow; NULL: they are not
  * timed. */
-void trace_restart(struct trace *trace, struct device *profiled);
+void run_log_restart(struct run_log *trace, struct device *profiled);
 
-/* The executor calls trace_begin_call before a call of the allocator and trace_begin_command before
+/* The executor calls run_log_begin_call before a call of the allocator and run_log_begin_command before
  * a command. After it, it calls the matching trace_KIND below. All do nothing if `trace` is
  * NULL. */
-void trace_begin_call(struct trace *trace);
-void trace_begin_command(struct trace *trace);
+void run_log_begin_call(struct run_log *trace);
+void run_log_begin_command(struct run_log *trace);
 struct alloc_request; /* alloc/allocator.h */
 /* Records an alloc; `got` is NULL if the allocator failed. */
-void trace_alloc(struct trace *trace, unsigned block, const struct block *got,
-                 const struct alloc_request *request);
+void run_log_alloc(struct run_log *trace, unsigned block, const struct block *got,
+                   const struct alloc_request *request);
 /* Records a free, by the executor's number of the block. */
-void trace_free(struct trace *trace, unsigned block);
+void run_log_free(struct run_log *trace, unsigned block);
 struct launched_array; /* executor.h */
 /* Records a launch; its uses are the blocks of `arrays`. */
-void trace_launch(struct trace *trace, unsigned kernel, unsigned array_count,
-                  const struct launched_array *arrays);
+void run_log_launch(struct run_log *trace, unsigned kernel, unsigned array_count,
+                    const struct launched_array *arrays);
 /* Records a copy, read or write of `bytes`. `to` and `from` are memories; 0: a side on the host. */
-void trace_transfer(struct trace *trace, enum trace_kind kind, uint64_t to, uint64_t from,
-                    uint64_t bytes);
-/* Called after the event that used or filled the bytes; see trace_listener. */
-void trace_array(struct trace *trace, unsigned block, const char *name, uint64_t first,
-                 uint64_t bytes, bool fresh);
-/* The timed part TRACE_RUN begins here. */
-void trace_begin_run(struct trace *trace);
+void run_log_transfer(struct run_log *trace, enum trace_kind kind, uint64_t to, uint64_t from,
+                      uint64_t bytes);
+/* Called after the event that used or filled the bytes; see run_log_listener. */
+void run_log_array(struct run_log *trace, unsigned block, const char *name, uint64_t first,
+                   uint64_t bytes, bool fresh);
+/* The timed part LOG_RUN begins here. */
+void run_log_begin_run(struct run_log *trace);
 /* It ends here. */
-void trace_end_run(struct trace *trace);
+void run_log_end_run(struct run_log *trace);
 
 /* Is there a trace, and does it have a listener? */
-static inline bool trace_has_listener(const struct trace *trace)
+static inline bool run_log_has_listener(const struct run_log *trace)
 {
     return trace && trace->listener;
 }
 
 /* Had the trace room for all events and uses? */
-static inline bool trace_fits(const struct trace *trace)
+static inline bool run_log_fits(const struct run_log *trace)
 {
     return trace->event_count <= trace->event_capacity && trace->use_count <= trace->use_capacity;
 }

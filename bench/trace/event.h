@@ -1,0 +1,84 @@
+/* An event of a trace: one thing that an application did with memory.
+ *
+ * A trace is a list of events in one order. Calls that create something stand where they end, all
+ * others where they begin, so that nothing is used before it was created. What a recorder or a log
+ * does not know is not in the trace; trace_info says which facts are (trace.h).
+ *
+ * A free has two stamps. At `free` the application lets the block go; its commands may still run.
+ * At `done` the last of them has ended. A log that knows one of the two has that one only.
+ */
+#ifndef GAMUT_TRACE_EVENT_H
+#define GAMUT_TRACE_EVENT_H
+
+#include <stdint.h>
+
+/* X(name, help): the kinds of events. The order is part of the file format: new kinds come last. */
+#define TRACE_KIND_LIST(X)                                                                         \
+    X(held, "a block that lived before the trace began")                                           \
+    X(alloc, "a request for a block, which was served")                                            \
+    X(free, "the application lets a block go")                                                     \
+    X(done, "the last command that uses a freed block has ended")                                  \
+    X(refused, "a request that was refused: out of memory")                                        \
+    X(launch, "a command: a kernel")                                                               \
+    X(copy, "a command: a copy within the device")                                                 \
+    X(fill, "a command: a fill")                                                                   \
+    X(write, "a copy from the host")                                                               \
+    X(read, "a copy to the host")                                                                  \
+    X(map, "the host gets access to a block")                                                      \
+    X(unmap, "the host gives that access up")                                                      \
+    X(wait, "the host waits until the queue has ended its commands")                               \
+    X(order, "later commands of the queue wait for those that another queue has now")              \
+    X(begin, "a phase begins")                                                                     \
+    X(end, "a phase ends")                                                                         \
+    X(driver_alloc, "the recorded allocator got memory from the driver")                           \
+    X(driver_free, "the recorded allocator gave memory back")                                      \
+    X(driver_map, "the recorded allocator mapped memory to an address")                            \
+    X(driver_unmap, "the recorded allocator unmapped memory")
+
+enum trace_kind {
+#define X(name, help) TRACE_##name,
+    TRACE_KIND_LIST(X)
+#undef X
+        TRACE_KINDS
+};
+
+/* How a command uses a block. A recorder that cannot tell has both bits set. */
+enum trace_access { TRACE_READS = 1, TRACE_WRITES = 2 };
+
+struct trace_use {
+    unsigned slot;   /* of the block */
+    unsigned access; /* bits of enum trace_access */
+};
+
+/* Members that do not concern a kind are 0. Times are in nanoseconds. */
+struct trace_event {
+    enum trace_kind kind;
+    unsigned queue;   /* index of the queue. In an `order` event: the queue that waits */
+    unsigned thread;  /* index of the thread that made the call */
+    uint64_t time_ns; /* since the trace began; 0 in a trace without times */
+    /* A block of held, alloc, free and done. `slot` is a small number that another block may get
+     * after the last event of this one; `block` counts held and alloc events from 1 on. A reader
+     * sets `block`, a writer ignores it. */
+    unsigned slot;
+    uint64_t block;
+    uint64_t bytes;     /* requested, refused, copied, mapped, or of the driver's memory */
+    uint64_t granted;   /* bytes of the block as the recorded allocator rounded them; 0: unknown */
+    uint64_t alignment; /* of the request; 0: unknown */
+    uint64_t address;   /* of the block or the driver's memory; 0: unknown */
+    unsigned name;      /* index of a name: call site, kernel or phase; 0: unknown */
+    unsigned memory;    /* enum driver_memory: where the block lives */
+    unsigned pool;      /* number of a private pool; 0: the common one */
+    unsigned other;     /* `order`: index of the queue whose commands are waited for */
+    uint64_t call_ns;   /* host time of the call; 0: unknown */
+    uint64_t device_ns; /* time that the command kept the device busy; 0: unknown */
+    unsigned use_count;
+    const struct trace_use *uses; /* blocks that a command uses */
+};
+
+/* Does an event of this kind keep the device busy? */
+static inline int trace_is_command(enum trace_kind kind)
+{
+    return kind == TRACE_launch || kind == TRACE_copy || kind == TRACE_fill;
+}
+
+#endif

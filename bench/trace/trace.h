@@ -1,0 +1,143 @@
+/* The trace file: written and read as a stream, in memory that grows with the blocks that live at
+ * once and not with the events.
+ *
+ *     "gamuttrc"  version (u32)  length (u32)  info (JSON, `length` bytes)  CRC-32 of info (u32)
+ *     chunk*      stored bytes (u32)  unpacked bytes (u32)  events (u32)  CRC-32 (u32)  contents
+ *     end         the same header with 0 events and stored bytes > 0; contents: totals (JSON)
+ *
+ * All numbers are little-endian. The contents of a chunk are packed with zstd; the CRC is that of
+ * the packed bytes. A file without an end was cut off: the reader delivers all whole chunks, and
+ * says that the rest is missing.
+ *
+ * In a chunk an event is a byte (kind, and whether time and queue change) followed by numbers of
+ * seven bits a byte (LEB128): only what the event has, as a difference where that is smaller. Names
+ * are defined where they are first used. `trace show` prints the same as text (text.h).
+ */
+#ifndef GAMUT_TRACE_TRACE_H
+#define GAMUT_TRACE_TRACE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "trace/event.h"
+
+enum { TRACE_VERSION = 1 };
+#define TRACE_SUFFIX ".trace"
+
+/* X(name, help): facts that a log may know; a trace has them for all of its events or for none. */
+#define TRACE_FACT_LIST(X)                                                                         \
+    X(times, "when each event happened")                                                           \
+    X(frees, "when the application let a block go")                                                \
+    X(done, "when the last command that uses a freed block had ended")                             \
+    X(queues, "the queue of each block")                                                           \
+    X(threads, "the thread of each call")                                                          \
+    X(sites, "where in the application a block was asked for")                                     \
+    X(granted, "the bytes that the recorded allocator rounded a request to")                       \
+    X(addresses, "the address of each block")                                                      \
+    X(driver, "the driver calls of the recorded allocator")                                        \
+    X(uses, "the commands, and the blocks that each of them uses")                                 \
+    X(device_times, "how long each command kept the device busy")                                  \
+    X(phases, "where phases of the application begin and end")
+
+enum trace_fact {
+#define X(name, help) TRACE_KNOWS_##name,
+    TRACE_FACT_LIST(X)
+#undef X
+        TRACE_FACTS
+};
+const char *trace_fact_name(enum trace_fact fact);
+const char *trace_fact_help(enum trace_fact fact);
+const char *trace_kind_name(enum trace_kind kind);
+const char *trace_kind_help(enum trace_kind kind);
+
+/* The head of a trace. Texts are "" where they are unknown. */
+struct trace_info {
+    char source[64];       /* what wrote the log: "PyTorch snapshot" */
+    char application[128]; /* what was recorded */
+    char device[128];      /* the device, as the log names it */
+    char began[32];        /* UTC time of the first event: "2026-11-22T10:00:00.000000Z" */
+    char allocator[256];   /* the recorded allocator as a gamut strategy: "caching:…" */
+    uint64_t time_unit_ns; /* all times are multiples of it; at least 1 */
+    uint64_t capacity_bytes; /* memory of the device; 0: unknown */
+    bool lost_beginning;   /* the log was a ring, and its first events were overwritten */
+    bool knows[TRACE_FACTS];
+    json_t *settings; /* an object: settings of the recorded allocator in its own words; or NULL */
+};
+/* Frees what the info owns. */
+void trace_info_free(struct trace_info *info);
+/* The info as an object; the caller owns it. */
+json_t *trace_info_to_json(const struct trace_info *info);
+/* Reads an info. ERR_PARSE names the member. The caller frees it in any case. */
+int trace_info_from_json(const json_t *json, struct trace_info *info, struct error *error);
+
+/* Sums over all events. The end of a file has them, so that `trace info` need not read the rest. */
+struct trace_totals {
+    uint64_t events, blocks;          /* all events; held and alloc events */
+    uint64_t live_at_end;             /* blocks that were never freed */
+    uint64_t peak_bytes;              /* most requested bytes live at once (until free) */
+    uint64_t slots, queues, threads;  /* how many are used */
+    uint64_t requested_bytes;         /* sum over all requests */
+    uint64_t last_ns;                 /* time of the last event */
+    uint64_t by_kind[TRACE_KINDS];
+    uint64_t digest; /* of all events and names: two traces with one digest are the same */
+};
+
+/* ---- writing ---- */
+
+struct trace_writer;
+/* Begins a file beside `path`; trace_finish gives it that name. Copies the info. ERR_IO. */
+int trace_create(const char *path, const struct trace_info *info, struct trace_writer **writer,
+                 struct error *error);
+/* The index of a name, queue or thread; adds it if it is new. 0 is the index of the name "". Queues
+ * and threads count from 0. */
+unsigned trace_name(struct trace_writer *writer, const char *name);
+unsigned trace_queue(struct trace_writer *writer, const char *name);
+unsigned trace_thread(struct trace_writer *writer, const char *name);
+/* Adds an event. Slots must be consistent: a slot is taken by held or alloc, and free until then.
+ * The caller takes them from trace_take_slot. */
+void trace_put(struct trace_writer *writer, const struct trace_event *event);
+/* A slot for a new block; the one given back last. */
+unsigned trace_take_slot(struct trace_writer *writer);
+void trace_give_slot(struct trace_writer *writer, unsigned slot);
+/* Adds a block that lived before the trace began, whenever that is found out: it goes to the
+ * front of the file. */
+void trace_put_held(struct trace_writer *writer, const struct trace_event *event);
+/* The info, which the caller may change until trace_finish. */
+struct trace_info *trace_writer_info(struct trace_writer *writer);
+/* Writes the rest, and gives the file its name. Frees the writer in any case. *totals (or NULL)
+ * receives the sums. ERR_IO; ERR_USAGE if `path` is there and `replace` is not set. */
+int trace_finish(struct trace_writer *writer, bool replace, struct trace_totals *totals,
+                 struct error *error);
+/* Drops the file. NULL: nothing. */
+void trace_abandon(struct trace_writer *writer);
+
+/* ---- reading ---- */
+
+struct trace_reader;
+/* Opens a file and reads its info. ERR_IO, ERR_PARSE with the place. */
+int trace_open(const char *path, struct trace_reader **reader, struct error *error);
+/* Reads the next event, valid until the next call: 1, or 0 at the end, or a negative code.
+ * ERR_PARSE names the file, the event and what is wrong with it. Every block of a free, done or use
+ * lives, and slots are below the totals' count of what was read. */
+int trace_next(struct trace_reader *reader, struct trace_event *event, struct error *error);
+/* Goes back to the first event. */
+int trace_rewind(struct trace_reader *reader, struct error *error);
+const struct trace_info *trace_reader_info(const struct trace_reader *reader);
+const char *trace_reader_path(const struct trace_reader *reader);
+/* Names by index; valid until the reader is closed. "" for an index that is not defined yet. */
+const char *trace_name_of(const struct trace_reader *reader, unsigned name);
+const char *trace_queue_of(const struct trace_reader *reader, unsigned queue);
+const char *trace_thread_of(const struct trace_reader *reader, unsigned thread);
+/* The sums over the events that were read so far. */
+const struct trace_totals *trace_reader_totals(const struct trace_reader *reader);
+/* After trace_next returned 0: was the file cut off? *lost_bytes: what follows the last whole
+ * chunk. */
+bool trace_was_cut(const struct trace_reader *reader, uint64_t *lost_bytes);
+/* The number of the block in a slot, and its event; 0: the slot is free. */
+uint64_t trace_block_in(const struct trace_reader *reader, unsigned slot);
+void trace_close(struct trace_reader *reader);
+
+#endif
