@@ -33,13 +33,14 @@ WITH_OPENMP ?= $(shell echo 'int main(void){return 0;}' | $(CC) -fopenmp -x c - 
 archive_or = $(shell echo 'int main(void){return 0;}' | $(CC) -x c - -l:lib$(1).a -o /dev/null 2>/dev/null && echo -l:lib$(1).a || echo -l$(1))
 JANSSON     ?= $(call archive_or,jansson)
 ZLIB        ?= $(call archive_or,z)
+ZSTD        ?= $(call archive_or,zstd)
 
 CPPFLAGS += -D_GNU_SOURCE -I. -Ibench -Istrategies -Iworkloads
 CFLAGS   += -std=c11 $(OPT) -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -ffp-contract=off -MMD -MP
 # Kernels are generated C: products and sums must not be contracted, and nothing needs errno or traps.
 KERNEL_CFLAGS = -std=gnu11 $(KERNEL_OPT) -g1 -w -ffp-contract=off -fno-math-errno -fno-trapping-math -DGAMUT_ENTRY=static
 KERNEL_OPT ?= -O3
-LDLIBS   += $(JANSSON) $(ZLIB) -lm -ldl -lpthread
+LDLIBS   += $(JANSSON) $(ZLIB) $(ZSTD) -lm -ldl -lpthread
 
 ifeq ($(WITH_CUDA),yes)
 CPPFLAGS += -DGAMUT_WITH_CUDA -isystem $(CUDA_PATH)/include

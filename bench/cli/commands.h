@@ -9,6 +9,7 @@
     X(atlas)                                                                                       \
     X(experiment)                                                                                  \
     X(list)                                                                                        \
+    X(trace)                                                                                       \
     X(plan)                                                                                        \
     X(compare)                                                                                     \
     X(plot)                                                                                        \

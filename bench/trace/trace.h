@@ -55,14 +55,14 @@ const char *trace_kind_help(enum trace_kind kind);
 
 /* The head of a trace. Texts are "" where they are unknown. */
 struct trace_info {
-    char source[64];       /* what wrote the log: "PyTorch snapshot" */
-    char application[128]; /* what was recorded */
-    char device[128];      /* the device, as the log names it */
-    char began[32];        /* UTC time of the first event: "2026-11-22T10:00:00.000000Z" */
-    char allocator[256];   /* the recorded allocator as a gamut strategy: "caching:…" */
-    uint64_t time_unit_ns; /* all times are multiples of it; at least 1 */
+    char source[64];         /* what wrote the log: "PyTorch snapshot" */
+    char application[128];   /* what was recorded */
+    char device[128];        /* the device, as the log names it */
+    char began[32];          /* UTC time of the first event: "2026-11-22T10:00:00.000000Z" */
+    char allocator[256];     /* the recorded allocator as a gamut strategy: "caching:…" */
+    uint64_t time_unit_ns;   /* all times are multiples of it; at least 1 */
     uint64_t capacity_bytes; /* memory of the device; 0: unknown */
-    bool lost_beginning;   /* the log was a ring, and its first events were overwritten */
+    bool lost_beginning;     /* the log was a ring, and its first events were overwritten */
     bool knows[TRACE_FACTS];
     json_t *settings; /* an object: settings of the recorded allocator in its own words; or NULL */
 };
@@ -75,15 +75,18 @@ int trace_info_from_json(const json_t *json, struct trace_info *info, struct err
 
 /* Sums over all events. The end of a file has them, so that `trace info` need not read the rest. */
 struct trace_totals {
-    uint64_t events, blocks;          /* all events; held and alloc events */
-    uint64_t live_at_end;             /* blocks that were never freed */
-    uint64_t peak_bytes;              /* most requested bytes live at once (until free) */
-    uint64_t slots, queues, threads;  /* how many are used */
-    uint64_t requested_bytes;         /* sum over all requests */
-    uint64_t last_ns;                 /* time of the last event */
+    uint64_t events, blocks;         /* all events; held and alloc events */
+    uint64_t live_at_end;            /* blocks that were never freed */
+    uint64_t peak_bytes;             /* most requested bytes live at once (until free) */
+    uint64_t slots, queues, threads; /* how many are used */
+    uint64_t requested_bytes;        /* sum over all requests */
+    uint64_t last_ns;                /* time of the last event */
     uint64_t by_kind[TRACE_KINDS];
     uint64_t digest; /* of all events and names: two traces with one digest are the same */
 };
+
+/* The sums as an object; the caller owns it. */
+json_t *trace_totals_to_json(const struct trace_totals *totals);
 
 /* ---- writing ---- */
 

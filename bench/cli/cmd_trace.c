@@ -1,0 +1,336 @@
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "record/table/text_grid.h"
+#include "trace/edit.h"
+#include "trace/import.h"
+#include "trace/text.h"
+#include "trace/trace.h"
+
+enum trace_flag {
+    TRACE_FLAG_OUT,
+    TRACE_FLAG_FORCE,
+    TRACE_FLAG_FORMAT,
+    TRACE_FLAG_LOG,
+    TRACE_FLAG_FIRST,
+    TRACE_FLAG_LAST,
+    TRACE_FLAG_LINES,
+};
+enum trace_format { FORMAT_TEXT, FORMAT_JSON };
+
+static const struct flag flags[] = {
+    [TRACE_FLAG_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                        "import, cut: the trace to write; several devices become "
+                        "FILE-DEVICE.trace"},
+    [TRACE_FLAG_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                          "replace the file of --out"},
+    [TRACE_FLAG_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "text", "text|json", 0, 0,
+                           "info: what is printed on stdout"},
+    [TRACE_FLAG_LOG] = {"log", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
+                        "import: the kind of log, instead of finding it by the contents"},
+    [TRACE_FLAG_FIRST] = {"first", 0, FLAG_COUNT, "N", "1", NULL, 1, 0,
+                          "cut: number of the first event"},
+    [TRACE_FLAG_LAST] = {"last", 0, FLAG_COUNT, "N", NULL, NULL, 1, 0,
+                         "cut: number of the last event; default: that of the trace"},
+    [TRACE_FLAG_LINES] = {"lines", 0, FLAG_COUNT, "N", "20", NULL, 1, 0,
+                          "diff: how many differences are printed"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+/* ---- info ---- */
+
+/* Reads the whole trace, so that the totals are those of its events. */
+static int read_all(struct trace_reader *reader, struct error *error)
+{
+    struct trace_event event;
+    int more;
+    while ((more = trace_next(reader, &event, error)) > 0)
+        continue;
+    return more;
+}
+
+static void add_fact(struct text_grid *grid, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void add_fact(struct text_grid *grid, const char *name, const char *format, ...)
+{
+    char value[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    if (!*value)
+        return;
+    text_grid_add_row(grid);
+    text_grid_add(grid, "%s", name);
+    text_grid_add(grid, "%s", value);
+}
+
+/* What cannot be answered without a fact. */
+static const char *const without[TRACE_FACTS] = {
+    [TRACE_KNOWS_times] = "how long anything takes",
+    [TRACE_KNOWS_frees] = "--free-at let-go",
+    [TRACE_KNOWS_done] = "whether memory is reused too early on another queue; --free-at done",
+    [TRACE_KNOWS_queues] = "what several queues cost: all events are on one",
+    [TRACE_KNOWS_threads] = "which thread asks",
+    [TRACE_KNOWS_sites] = "strategies that use call sites (tagged); which site causes a peak",
+    [TRACE_KNOWS_granted] = "what the recorded allocator rounded up",
+    [TRACE_KNOWS_addresses] = "where the recorded allocator put each block",
+    [TRACE_KNOWS_driver] = "what the recorded allocator held: no comparison with a replay",
+    [TRACE_KNOWS_uses] = "the lower bound from last uses; first uses; waits for commands",
+    [TRACE_KNOWS_device_times] = "how long the device works",
+    [TRACE_KNOWS_phases] = "plans by iteration",
+};
+
+static void print_facts(const struct trace_info *info, struct terminal_page *page)
+{
+    struct text_grid unknown = text_grid_of("fact|~help");
+    struct text known = {0};
+    unknown.indent = 2;
+    unknown.no_titles = true;
+    for (int f = 0; f < TRACE_FACTS; f++) {
+        if (info->knows[f]) {
+            text_add(&known, " %s", trace_fact_name((enum trace_fact)f));
+            continue;
+        }
+        text_grid_add_row(&unknown);
+        text_grid_add(&unknown, "%s", trace_fact_name((enum trace_fact)f));
+        text_grid_add(&unknown, "%s", without[f]);
+    }
+    fprintf(page->out, "\nknown:%s\n", known.data ? known.data : " nothing");
+    if (unknown.row_count)
+        fprintf(page->out, "unknown, and so not answered:\n");
+    text_grid_print(&unknown, TABLE_TEXT, &page->terminal, page->out);
+    text_free(&known);
+    text_grid_free(&unknown);
+}
+
+static void print_info(const struct trace_reader *reader)
+{
+    const struct trace_info *info = trace_reader_info(reader);
+    const struct trace_totals *t = trace_reader_totals(reader);
+    struct terminal_page page;
+    struct text_grid grid = text_grid_of("fact|~value");
+    char peak[32], sum[32], capacity[32], duration[32];
+    uint64_t lost;
+    terminal_page_open(&page, stdout);
+    grid.no_titles = true;
+    add_fact(&grid, "source", "%s", info->source);
+    add_fact(&grid, "application", "%s", info->application);
+    add_fact(&grid, "device", "%s", info->device);
+    add_fact(&grid, "capacity", "%s",
+             info->capacity_bytes ? text_bytes(capacity, info->capacity_bytes) : "");
+    add_fact(&grid, "allocator", "%s", info->allocator);
+    add_fact(&grid, "began", "%s", info->began);
+    add_fact(&grid, "duration", "%s",
+             info->knows[TRACE_KNOWS_times] ? text_ns(duration, (double)t->last_ns) : "");
+    add_fact(&grid, "events", "%" PRIu64, t->events);
+    add_fact(&grid, "blocks", "%" PRIu64 ", %s requested", t->blocks,
+             text_bytes(sum, t->requested_bytes));
+    add_fact(&grid, "peak", "%s (%" PRIu64 " bytes) requested at once",
+             text_bytes(peak, t->peak_bytes), t->peak_bytes);
+    add_fact(&grid, "from before", "%" PRIu64 " blocks lived when the trace began%s",
+             t->by_kind[TRACE_held], info->lost_beginning ? "; the log lost its beginning" : "");
+    add_fact(&grid, "at the end", "%" PRIu64 " blocks live", t->live_at_end);
+    add_fact(&grid, "queues", "%" PRIu64, t->queues);
+    if (trace_was_cut(reader, &lost))
+        add_fact(&grid, "cut off",
+                 "the file has no end: %" PRIu64 " bytes after the last whole "
+                 "chunk are lost",
+                 lost);
+    text_grid_print(&grid, TABLE_TEXT, &page.terminal, page.out);
+    print_facts(info, &page);
+    terminal_page_close(&page);
+    text_grid_free(&grid);
+}
+
+static int info_of(const struct command_line *line, struct trace_reader *reader,
+                   struct error *error)
+{
+    TRY(read_all(reader, error));
+    if (line->flag[TRACE_FLAG_FORMAT].number != FORMAT_JSON) {
+        print_info(reader);
+        return 0;
+    }
+    uint64_t lost;
+    json_t *json = trace_info_to_json(trace_reader_info(reader));
+    json_object_set_new(json, "totals", trace_totals_to_json(trace_reader_totals(reader)));
+    json_object_set_new(json, "cut_off", json_boolean(trace_was_cut(reader, &lost)));
+    json_dumpf(json, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(json);
+    return 0;
+}
+
+/* ---- the others ---- */
+
+static int show(const struct command_line *line, struct trace_reader *reader, struct error *error)
+{
+    (void)line;
+    return trace_print(reader, stdout, error);
+}
+
+/* The reader checks everything; what it accepts is sound, unless the file was cut off. */
+static int check(const struct command_line *line, struct trace_reader *reader, struct error *error)
+{
+    uint64_t lost;
+    (void)line;
+    TRY(read_all(reader, error));
+    const struct trace_totals *t = trace_reader_totals(reader);
+    if (trace_was_cut(reader, &lost))
+        return error_set(error, ERR_PARSE,
+                         "%s: the file was cut off after event %" PRIu64 ": %" PRIu64
+                         " bytes of the next chunk are lost, and perhaps more; the events before "
+                         "are sound",
+                         trace_reader_path(reader), t->events, lost);
+    printf("ok: %" PRIu64 " events, %" PRIu64 " blocks, digest %016" PRIx64 "\n", t->events,
+           t->blocks, t->digest);
+    return 0;
+}
+
+static void say_written(const char *path, const struct trace_totals *totals)
+{
+    char peak[32];
+    fprintf(stderr, "wrote %s: %" PRIu64 " events, %" PRIu64 " blocks, at most %s at once\n", path,
+            totals->events, totals->blocks, text_bytes(peak, totals->peak_bytes));
+}
+
+static int cut(const struct command_line *line, struct trace_reader *reader, struct error *error)
+{
+    const struct flag_value *last = &line->flag[TRACE_FLAG_LAST];
+    const char *out = line->flag[TRACE_FLAG_OUT].text;
+    struct trace_totals totals;
+    if (!out)
+        return error_set(error, ERR_USAGE, "cut: --out FILE is missing");
+    TRY(trace_cut(reader, line->flag[TRACE_FLAG_FIRST].number,
+                  last->given ? last->number : UINT64_MAX, out, line->flag[TRACE_FLAG_FORCE].number,
+                  &totals, error));
+    say_written(out, &totals);
+    return 0;
+}
+
+/* The log's name without folder and ending, in this folder. */
+static void default_out(const char *log, struct text *out)
+{
+    const char *slash = strrchr(log, '/');
+    const char *name = slash ? slash + 1 : log;
+    text_add_bytes(out, name, strcspn(name + (*name == '.'), ".") + (*name == '.'));
+    text_add(out, "%s", TRACE_SUFFIX);
+}
+
+static void say_imported(const struct import_report *report)
+{
+    for (unsigned i = 0; i < report->trace_count; i++) {
+        const struct imported *made = &report->traces[i];
+        say_written(made->path, &made->totals);
+        if (made->moved_frees)
+            fprintf(stderr,
+                    "  %" PRIu64 " frees stood after the next owner of their address and were "
+                    "moved in front of it\n",
+                    made->moved_frees);
+        if (made->dropped_frees)
+            fprintf(stderr,
+                    "  %" PRIu64 " frees of blocks that the log does not have were left out\n",
+                    made->dropped_frees);
+    }
+}
+
+static int import(const struct command_line *line, struct error *error)
+{
+    struct text out = {0};
+    struct import_report report;
+    const char *log = line->positional[1], *given = line->flag[TRACE_FLAG_OUT].text;
+    if (!given)
+        default_out(log, &out);
+    int code = import_log(log, line->flag[TRACE_FLAG_LOG].text, given ? given : out.data,
+                          line->flag[TRACE_FLAG_FORCE].number, &report, error);
+    say_imported(&report);
+    import_report_free(&report);
+    text_free(&out);
+    return code;
+}
+
+static int diff(const struct command_line *line, struct trace_reader *left, uint64_t *differences,
+                struct error *error)
+{
+    struct trace_reader *right;
+    TRY(trace_open(line->positional[2], &right, error));
+    int code = trace_diff(left, right, (unsigned)line->flag[TRACE_FLAG_LINES].number, stdout,
+                          differences, error);
+    if (!code)
+        printf("%" PRIu64 " events differ\n", *differences);
+    trace_close(right);
+    return code;
+}
+
+/* ---- the command ---- */
+
+static const struct action {
+    const char *name;
+    size_t files;
+    int (*run)(const struct command_line *line, struct trace_reader *reader, struct error *error);
+} actions[] = {
+    {"info", 1, info_of}, {"show", 1, show}, {"check", 1, check},
+    {"cut", 1, cut},      {"diff", 2, NULL}, {"import", 1, NULL},
+};
+enum { ACTIONS = sizeof actions / sizeof *actions };
+
+static const char *action_name(void *context, size_t i)
+{
+    (void)context;
+    return i < ACTIONS ? actions[i].name : NULL;
+}
+
+static int run_action(const struct command_line *line, uint64_t *differences, struct error *error)
+{
+    const struct action *action = NULL;
+    for (size_t i = 0; i < ACTIONS; i++)
+        if (strcmp(actions[i].name, line->positional[0]) == 0)
+            action = &actions[i];
+    if (!action)
+        return text_unknown(error, line->positional[0], action_name, NULL,
+                            "trace: there is no action");
+    if (line->positional_count != action->files + 1)
+        return error_set(error, ERR_USAGE, "trace %s: expected %zu file%s, found %zu", action->name,
+                         action->files, action->files > 1 ? "s" : "", line->positional_count - 1);
+    if (strcmp(action->name, "import") == 0)
+        return import(line, error);
+    struct trace_reader *reader;
+    TRY(trace_open(line->positional[1], &reader, error));
+    int code =
+        action->run ? action->run(line, reader, error) : diff(line, reader, differences, error);
+    trace_close(reader);
+    return code;
+}
+
+static int trace_command(const struct command_line *line)
+{
+    struct error error = {0};
+    uint64_t differences = 0;
+    if (run_action(line, &differences, &error))
+        return report_error(&error);
+    return differences ? EXIT_REGRESSION : EXIT_OK;
+}
+
+const struct command command_trace = {
+    .name = "trace",
+    .summary = "import, look at, check and cut traces of applications",
+    .arguments = "info|show|check|cut|diff|import FILE",
+    .least_positionals = 1,
+    .most_positionals = 3,
+    .flags = flags,
+    .notes = "info    what a trace has, and what cannot be answered because it lacks it\n"
+             "show    the trace as text, one line an event; import reads it back\n"
+             "check   read everything; fails if the file is damaged or was cut off\n"
+             "cut     write the events --first to --last to --out\n"
+             "diff    compare two traces; the exit code is 1 if they differ\n"
+             "import  make a trace of another tool's log, plain or compressed with gzip;\n"
+             "        the kind of log is found by its contents\n"
+             "\n"
+             "gamut replay runs traces under every allocator.\n",
+    .run = trace_command,
+};

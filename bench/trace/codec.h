@@ -1,0 +1,52 @@
+/* How an event becomes bytes, and back. trace.h describes the file around it.
+ *
+ *     first byte    bits 0-4: the kind, or DEFINE_*; bit 5: the time differs from the last event's;
+ *                   bit 6: queue or thread differ; bit 7: a mask of optional members follows
+ *     [mask]  [time]  [queue, thread]  [slot]  [bytes]  [optional members, in the order of the mask]
+ *
+ * Slot and bytes stand where the kind has them. Numbers are LEB128; differences that may be
+ * negative are folded (0, -1, 1, -2, ... become 0, 1, 2, 3, ...).
+ */
+#ifndef GAMUT_TRACE_CODEC_H
+#define GAMUT_TRACE_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "trace/event.h"
+
+/* Definitions stand between events: index, length, text. */
+enum { DEFINE_NAME = 29, DEFINE_QUEUE, DEFINE_THREAD };
+enum { TRACE_USES_MAX = 65536 }; /* most blocks of one command */
+
+/* What differences refer to. Every chunk begins with all zeros. */
+struct codec_state {
+    uint64_t time; /* in units */
+    uint64_t address;
+    unsigned queue, thread;
+};
+
+/* Bytes that are being decoded. */
+struct cursor {
+    const unsigned char *at, *end;
+    bool failed; /* there were too few bytes, or a number was too large */
+};
+
+/* Room for the uses of the event that was decoded last. */
+struct codec_uses {
+    struct trace_use *uses;
+    unsigned capacity;
+};
+
+void codec_put_number(struct text *out, uint64_t number);
+uint64_t codec_get_number(struct cursor *in);
+/* Adds an event whose time is `time` units. */
+void codec_put(struct text *out, struct codec_state *state, const struct trace_event *event,
+               uint64_t time);
+/* Decodes the event after its first byte; time_ns receives units. in->failed: it is damaged. */
+void codec_get(struct cursor *in, unsigned char first, struct codec_state *state,
+               struct trace_event *event, struct codec_uses *uses);
+
+#endif

@@ -1,0 +1,390 @@
+#include "trace/import.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/arena.h"
+#include "base/random.h"
+#include "trace/import/list.h"
+
+#define X(name) extern const struct importer importer_##name;
+IMPORTER_LIST(X)
+#undef X
+
+static const struct importer *const importers[] = {
+#define X(name) &importer_##name,
+    IMPORTER_LIST(X)
+#undef X
+};
+enum { IMPORTERS = sizeof importers / sizeof *importers };
+
+const struct importer *importer_at(size_t i)
+{
+    return i < IMPORTERS ? importers[i] : NULL;
+}
+
+enum { BUFFER_BYTES = 1 << 18 };
+
+struct import_stream {
+    struct import_stream *next;
+    struct import *log;
+    struct trace_writer *writer;
+    char device[128];
+    struct text path;
+    uint64_t moved_frees, dropped_frees;
+    /* Live blocks by key, in an open hash table; `owed` counts frees that were moved. */
+    struct entry {
+        bool used;
+        unsigned owed;
+        struct import_block block;
+        bool live;
+    } * entries;
+    uint64_t entry_count, entry_capacity; /* used entries; a power of two */
+};
+
+struct import {
+    const char *path, *out;
+    gzFile in;
+    char *buffer; /* [begin, end) is not delivered yet */
+    size_t begin, end, capacity;
+    bool at_end;
+    uint64_t line_number;
+    struct import_stream *streams, **last;
+};
+
+/* ---- the log's bytes ---- */
+
+int import_error(const struct import *log, struct error *error, const char *format, ...)
+{
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (log->line_number)
+        return error_set(error, ERR_PARSE, "%s:%llu: %s", log->path,
+                         (unsigned long long)log->line_number, message);
+    return error_set(error, ERR_PARSE, "%s: %s", log->path, message);
+}
+
+/* Reads more bytes behind those that are there. */
+static int fill(struct import *log, struct error *error)
+{
+    if (log->begin) {
+        memmove(log->buffer, log->buffer + log->begin, log->end - log->begin);
+        log->end -= log->begin;
+        log->begin = 0;
+    }
+    if (log->capacity - log->end < BUFFER_BYTES) {
+        log->capacity = 2 * log->capacity + BUFFER_BYTES;
+        log->buffer = must_realloc(log->buffer, log->capacity + 1);
+    }
+    const int n = gzread(log->in, log->buffer + log->end, BUFFER_BYTES);
+    int code = 0;
+    const char *why = n < 0 ? gzerror(log->in, &code) : "";
+    if (n < 0 && code == Z_ERRNO)
+        return error_set(error, ERR_IO, "%s: %s", log->path, strerror(errno));
+    if (n < 0)
+        return error_set(error, ERR_PARSE, "%s: the compressed log is damaged: %s", log->path, why);
+    log->end += (size_t)n;
+    log->buffer[log->end] = 0;
+    if (n == 0) {
+        log->at_end = true;
+        if (gzerror(log->in, &code), code == Z_BUF_ERROR)
+            return error_set(error, ERR_PARSE, "%s: the compressed log ends too early", log->path);
+    }
+    return 0;
+}
+
+int import_line(struct import *log, char **line, struct error *error)
+{
+    size_t seen = 0;
+    for (;;) {
+        char *start = log->buffer + log->begin;
+        const size_t length = log->end - log->begin;
+        char *end = length > seen ? memchr(start + seen, '\n', length - seen) : NULL;
+        if (!end && log->at_end && length)
+            end = start + length;
+        if (end) {
+            const size_t taken = (size_t)(end - start) + (end < log->buffer + log->end);
+            *end = 0;
+            if (end > start && end[-1] == '\r')
+                end[-1] = 0;
+            log->begin += taken;
+            log->line_number++;
+            *line = start;
+            if (strlen(start) != (size_t)(end - start) &&
+                !(end > start && strlen(start) == (size_t)(end - start) - 1))
+                return import_error(log, error, "the line has a NUL: this is no text");
+            return 1;
+        }
+        if (log->at_end)
+            return 0;
+        seen = length;
+        if (length > IMPORT_LINE_MOST)
+            return import_error(log, error, "a line has more than 16 MiB: this is no such log");
+        TRY(fill(log, error));
+    }
+}
+
+int import_rest(struct import *log, size_t most, struct text *bytes, struct error *error)
+{
+    while (!log->at_end) {
+        if (log->end - log->begin + bytes->length > most)
+            return import_error(log, error, "the log has more than %zu MiB", most >> 20);
+        text_add_bytes(bytes, log->buffer + log->begin, log->end - log->begin);
+        log->begin = log->end;
+        TRY(fill(log, error));
+    }
+    text_add_bytes(bytes, log->buffer + log->begin, log->end - log->begin);
+    log->begin = log->end;
+    return 0;
+}
+
+/* ---- blocks by key ---- */
+
+static struct entry *entry_of(struct import_stream *s, uint64_t key)
+{
+    for (uint64_t at = random_mix(key);; at++) {
+        struct entry *e = &s->entries[at & (s->entry_capacity - 1)];
+        if (!e->used || e->block.key == key)
+            return e;
+    }
+}
+
+/* Keeps half of the table empty. Keys without a live block are dropped. */
+static void make_room(struct import_stream *s)
+{
+    if (2 * s->entry_count < s->entry_capacity)
+        return;
+    struct entry *old = s->entries;
+    const uint64_t old_capacity = s->entry_capacity;
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < old_capacity; i++)
+        kept += old[i].used && (old[i].live || old[i].owed);
+    s->entry_capacity = 64;
+    while (s->entry_capacity < 4 * kept)
+        s->entry_capacity *= 2;
+    s->entries = must_alloc(s->entry_capacity * sizeof *s->entries);
+    s->entry_count = kept;
+    for (uint64_t i = 0; i < old_capacity; i++)
+        if (old[i].used && (old[i].live || old[i].owed))
+            *entry_of(s, old[i].block.key) = old[i];
+    free(old);
+}
+
+const struct import_block *import_find(const struct import_stream *s, uint64_t key)
+{
+    if (!s->entry_capacity)
+        return NULL;
+    const struct entry *e = entry_of((struct import_stream *)s, key);
+    return e->used && e->live ? &e->block : NULL;
+}
+
+static bool knows_done(const struct import_stream *s)
+{
+    return trace_writer_info(s->writer)->knows[TRACE_KNOWS_done];
+}
+
+static void end_block(struct import_stream *s, struct entry *e, struct trace_event *event)
+{
+    event->slot = e->block.slot;
+    struct trace_event end = *event; /* size and address are those of its block */
+    end.bytes = end.address = 0;
+    trace_put(s->writer, &end);
+    e->block.let_go = true;
+    if (event->kind == TRACE_free && knows_done(s))
+        return;
+    e->live = false;
+    trace_give_slot(s->writer, e->block.slot);
+}
+
+void import_alloc(struct import_stream *s, uint64_t key, struct trace_event *event)
+{
+    make_room(s);
+    struct entry *e = entry_of(s, key);
+    if (!e->used) {
+        *e = (struct entry){.used = true, .block.key = key};
+        s->entry_count++;
+    }
+    if (e->live) {
+        struct trace_event end = {.kind = e->block.let_go ? TRACE_done : TRACE_free,
+                                  .queue = event->queue,
+                                  .thread = event->thread,
+                                  .time_ns = event->time_ns};
+        if (end.kind == TRACE_free && knows_done(s)) {
+            end_block(s, e, &end);
+            e->owed++;
+            end.kind = TRACE_done;
+        }
+        end_block(s, e, &end);
+        e->owed++;
+        s->moved_frees++;
+    }
+    e->block.slot = trace_take_slot(s->writer);
+    e->block.bytes = event->bytes;
+    e->block.let_go = false;
+    e->live = true;
+    event->slot = e->block.slot;
+    if (event->kind == TRACE_held)
+        trace_put_held(s->writer, event);
+    else
+        trace_put(s->writer, event);
+}
+
+void import_free(struct import_stream *s, uint64_t key, struct trace_event *event)
+{
+    make_room(s);
+    struct entry *e = entry_of(s, key);
+    if (e->used && e->owed) {
+        e->owed--;
+        return;
+    }
+    if (!e->used || !e->live) {
+        if (event->bytes == 0) {
+            s->dropped_frees++;
+            return;
+        }
+        struct trace_event held = {.kind = TRACE_held,
+                                   .bytes = event->bytes,
+                                   .queue = event->queue,
+                                   .address = event->address};
+        import_alloc(s, key, &held);
+        e = entry_of(s, key);
+    }
+    if (event->kind == TRACE_free && e->block.let_go) {
+        s->dropped_frees++;
+        return;
+    }
+    end_block(s, e, event);
+}
+
+void import_event(struct import_stream *s, const struct trace_event *event)
+{
+    trace_put(s->writer, event);
+}
+
+/* ---- streams ---- */
+
+int import_stream(struct import *log, const char *device, const struct trace_info *info,
+                  struct import_stream **stream, struct error *error)
+{
+    struct import_stream *s = must_alloc(sizeof *s);
+    s->log = log;
+    snprintf(s->device, sizeof s->device, "%s", device);
+    *log->last = s;
+    log->last = &s->next;
+    *stream = s;
+    /* The name is settled in import_log, when the number of devices is known. */
+    text_add(&s->path, "%s", log->out);
+    if (*device) {
+        const size_t length = strlen(log->out), suffix = strlen(TRACE_SUFFIX);
+        const bool has_suffix =
+            length > suffix && strcmp(log->out + length - suffix, TRACE_SUFFIX) == 0;
+        s->path.length = has_suffix ? length - suffix : length;
+        text_add(&s->path, "-%s%s", device, TRACE_SUFFIX);
+    }
+    return trace_create(s->path.data, info, &s->writer, error);
+}
+
+struct trace_writer *import_writer(struct import_stream *s)
+{
+    return s->writer;
+}
+
+static void drop_streams(struct import *log)
+{
+    for (struct import_stream *s = log->streams, *next; s; s = next) {
+        next = s->next;
+        trace_abandon(s->writer);
+        text_free(&s->path);
+        free(s->entries);
+        free(s);
+    }
+}
+
+static int finish_streams(struct import *log, bool replace, struct import_report *report,
+                          struct error *error)
+{
+    int code = 0;
+    unsigned capacity = 0;
+    for (struct import_stream *s = log->streams; s && !code; s = s->next) {
+        report->traces =
+            must_grow(report->traces, report->trace_count, &capacity, sizeof *report->traces);
+        struct imported *made = &report->traces[report->trace_count];
+        *made = (struct imported){.moved_frees = s->moved_frees, .dropped_frees = s->dropped_frees};
+        snprintf(made->path, sizeof made->path, "%s", s->path.data);
+        snprintf(made->device, sizeof made->device, "%s", s->device);
+        code = trace_finish(s->writer, replace, &made->totals, error);
+        s->writer = NULL;
+        report->trace_count += !code;
+    }
+    return code;
+}
+
+/* ---- the whole ---- */
+
+static const char *importer_name(void *context, size_t i)
+{
+    (void)context;
+    return i < IMPORTERS ? importers[i]->name : NULL;
+}
+
+static int choose(const struct import *log, const char *format, const struct importer **importer,
+                  struct error *error)
+{
+    *importer = NULL;
+    for (size_t i = 0; i < IMPORTERS && !*importer; i++)
+        if (format ? strcmp(importers[i]->name, format) == 0
+                   : importers[i]->recognises(log->buffer, log->end))
+            *importer = importers[i];
+    if (*importer)
+        return 0;
+    if (format)
+        return text_unknown(error, format, importer_name, NULL, "there is no importer");
+    struct text known = {0};
+    for (size_t i = 0; i < IMPORTERS; i++)
+        text_add(&known, "%s%s", i ? ", " : "", importers[i]->name);
+    int code =
+        error_set(error, ERR_PARSE, "%s: this is no log of a kind that gamut knows; it knows: %s",
+                  log->path, known.data);
+    text_free(&known);
+    return code;
+}
+
+static int import_open_log(struct import *log, const char *format, bool replace,
+                           struct import_report *report, struct error *error)
+{
+    TRY(fill(log, error));
+    TRY(choose(log, format, &report->importer, error));
+    TRY(report->importer->import(log, error));
+    if (!log->streams)
+        return import_error(log, error, "the log has no events");
+    return finish_streams(log, replace, report, error);
+}
+
+int import_log(const char *path, const char *format, const char *out, bool replace,
+               struct import_report *report, struct error *error)
+{
+    *report = (struct import_report){0};
+    struct import log = {.path = path, .out = out};
+    log.last = &log.streams;
+    log.in = gzopen(path, "r");
+    if (!log.in)
+        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    int code = import_open_log(&log, format, replace, report, error);
+    drop_streams(&log);
+    gzclose_r(log.in);
+    free(log.buffer);
+    return code;
+}
+
+void import_report_free(struct import_report *report)
+{
+    free(report->traces);
+    *report = (struct import_report){0};
+}

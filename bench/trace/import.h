@@ -1,0 +1,90 @@
+/* Importers: they read the log of another tool and write traces.
+ *
+ * An importer is a file in bench/trace/import/ with one `const struct importer`, and a line in
+ * import/list.h. It is found by the contents of the log, not by its name. Logs name blocks by
+ * address; the functions here find the block of an address, and what lived before the log began.
+ */
+#ifndef GAMUT_TRACE_IMPORT_H
+#define GAMUT_TRACE_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "trace/trace.h"
+
+/* A log that is being read, plain or compressed with gzip. */
+struct import;
+
+struct importer {
+    const char *name;    /* "rmm" */
+    const char *summary; /* one line for the help: whose log, and how one gets it */
+    /* Is this the start of such a log? `length` bytes, followed by a NUL. */
+    bool (*recognises)(const char *start, size_t length);
+    /* Reads the log: makes streams, and adds all events. ERR_PARSE with the place. */
+    int (*import)(struct import *log, struct error *error);
+};
+
+enum { IMPORT_LINE_MOST = 1 << 24 }; /* bytes; a longer line is refused */
+
+/* Reads the next line, without its end: 1, 0 at the end of the log, or a negative code. Valid until
+ * the next call. */
+int import_line(struct import *log, char **line, struct error *error);
+/* The same for all bytes that are left, at most `most`: for logs that are no lines. */
+int import_rest(struct import *log, size_t most, struct text *bytes, struct error *error);
+/* ERR_PARSE: "FILE:LINE: message". */
+int import_error(const struct import *log, struct error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A trace that is being made. */
+struct import_stream;
+
+/* Adds a trace for the device `device` ("" if the log has one only). Copies the info. */
+int import_stream(struct import *log, const char *device, const struct trace_info *info,
+                  struct import_stream **stream, struct error *error);
+/* Its writer, for names, queues and events that concern no block. */
+struct trace_writer *import_writer(struct import_stream *stream);
+
+/* A block that an address names. */
+struct import_block {
+    uint64_t key;
+    unsigned slot;
+    uint64_t bytes;
+    bool let_go; /* freed, but not done */
+};
+/* The live block with this key; NULL: there is none. Valid until the next alloc or free. */
+const struct import_block *import_find(const struct import_stream *stream, uint64_t key);
+/* A block: event->kind is alloc or held, and the rest of the event is set but for the slot. A log
+ * that several threads write may have the next owner of an address before the free of the last
+ * one: the free is moved in front, and counted. */
+void import_alloc(struct import_stream *stream, uint64_t key, struct trace_event *event);
+/* The end of a block: event->kind is free or done. A block that the log never made lived before:
+ * it is added as held if event->bytes has its size, else the event is dropped and counted. */
+void import_free(struct import_stream *stream, uint64_t key, struct trace_event *event);
+/* Any other event. */
+void import_event(struct import_stream *stream, const struct trace_event *event);
+
+/* What an import did, for the person who asked for it. */
+struct import_report {
+    const struct importer *importer;
+    unsigned trace_count;
+    struct imported {
+        char path[4096], device[128];
+        struct trace_totals totals;
+        uint64_t moved_frees;   /* that stood after the next owner of their address */
+        uint64_t dropped_frees; /* of unknown blocks of unknown size */
+    } * traces;
+};
+
+/* Imports a log to `out`; with several devices to OUT-DEVICE.trace each. `format`: the importer's
+ * name, or NULL: by contents. ERR_PARSE, ERR_IO, ERR_USAGE if a file is there. The caller calls
+ * import_report_free in any case. */
+int import_log(const char *path, const char *format, const char *out, bool replace,
+               struct import_report *report, struct error *error);
+void import_report_free(struct import_report *report);
+
+/* The i-th importer; NULL after the last. */
+const struct importer *importer_at(size_t i);
+
+#endif

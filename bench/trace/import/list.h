@@ -1,0 +1,9 @@
+/* The importers, in the order in which they are tried. A new one is a file here and a line. */
+#ifndef GAMUT_TRACE_IMPORT_LIST_H
+#define GAMUT_TRACE_IMPORT_LIST_H
+
+#define IMPORTER_LIST(X)                                                                           \
+    X(text)                                                                                        \
+    X(pytorch_csv)
+
+#endif

@@ -1,0 +1,132 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_rules.h"
+#include "trace/trace.h"
+
+static const char *const fact_names[TRACE_FACTS] = {
+#define X(name, help) #name,
+    TRACE_FACT_LIST(X)
+#undef X
+};
+static const char *const fact_helps[TRACE_FACTS] = {
+#define X(name, help) help,
+    TRACE_FACT_LIST(X)
+#undef X
+};
+static const char *const kind_names[TRACE_KINDS] = {
+#define X(name, help) #name,
+    TRACE_KIND_LIST(X)
+#undef X
+};
+static const char *const kind_helps[TRACE_KINDS] = {
+#define X(name, help) help,
+    TRACE_KIND_LIST(X)
+#undef X
+};
+
+const char *trace_fact_name(enum trace_fact fact)
+{
+    return fact_names[fact];
+}
+const char *trace_fact_help(enum trace_fact fact)
+{
+    return fact_helps[fact];
+}
+const char *trace_kind_name(enum trace_kind kind)
+{
+    return kind_names[kind];
+}
+const char *trace_kind_help(enum trace_kind kind)
+{
+    return kind_helps[kind];
+}
+
+void trace_info_free(struct trace_info *info)
+{
+    json_decref(info->settings);
+    info->settings = NULL;
+}
+
+/* ---- as JSON --------------------------------------------------------------------------------- */
+
+static const struct json_field info_fields[] = {
+    JSON_FIELD(TEXT, struct trace_info, source),
+    JSON_FIELD(TEXT_OR_NULL, struct trace_info, application),
+    JSON_FIELD(TEXT_OR_NULL, struct trace_info, device),
+    JSON_FIELD(TEXT_OR_NULL, struct trace_info, began),
+    JSON_FIELD(TEXT_OR_NULL, struct trace_info, allocator),
+    JSON_FIELD(COUNT, struct trace_info, time_unit_ns),
+    JSON_FIELD(COUNT_OR_NULL, struct trace_info, capacity_bytes),
+    JSON_FIELD(BOOLEAN, struct trace_info, lost_beginning),
+    JSON_FIELDS_END,
+};
+
+static const struct json_rule info_rules[] = {
+    {"", RULE_OBJECT},
+    {"knows", RULE_ARRAY},
+    {"knows[]", RULE_TEXT},
+    {"settings", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
+    {0},
+};
+
+json_t *trace_info_to_json(const struct trace_info *info)
+{
+    json_t *json = json_object(), *knows = json_array();
+    json_put_fields(json, info_fields, info);
+    for (int f = 0; f < TRACE_FACTS; f++)
+        if (info->knows[f])
+            json_array_append_new(knows, json_string(fact_names[f]));
+    json_object_set_new(json, "knows", knows);
+    json_object_set(json, "settings", info->settings ? info->settings : json_null());
+    return json;
+}
+
+/* A fact that this version does not know belongs to a newer one and is ignored. */
+static void read_facts(const json_t *knows, struct trace_info *info)
+{
+    size_t i;
+    const json_t *name;
+    json_array_foreach(knows, i,
+                       name) for (int f = 0; f < TRACE_FACTS;
+                                  f++) if (strcmp(json_string_value(name), fact_names[f]) == 0)
+        info->knows[f] = true;
+}
+
+int trace_info_from_json(const json_t *json, struct trace_info *info, struct error *error)
+{
+    *info = (struct trace_info){0};
+    TRY(json_check(json, info_rules, error));
+    TRY(json_get_fields(json, "", info_fields, info, error));
+    if (info->time_unit_ns == 0)
+        return error_set(error, ERR_PARSE, "time_unit_ns: expected at least 1, found 0");
+    read_facts(json_object_get(json, "knows"), info);
+    json_t *settings = json_object_get(json, "settings");
+    info->settings = json_is_object(settings) ? json_incref(settings) : NULL;
+    return 0;
+}
+
+static const struct json_field totals_fields[] = {
+    JSON_FIELD(COUNT, struct trace_totals, events),
+    JSON_FIELD(COUNT, struct trace_totals, blocks),
+    JSON_FIELD(COUNT, struct trace_totals, live_at_end),
+    JSON_FIELD(COUNT, struct trace_totals, peak_bytes),
+    JSON_FIELD(COUNT, struct trace_totals, slots),
+    JSON_FIELD(COUNT, struct trace_totals, queues),
+    JSON_FIELD(COUNT, struct trace_totals, threads),
+    JSON_FIELD(COUNT, struct trace_totals, requested_bytes),
+    JSON_FIELD(COUNT, struct trace_totals, last_ns),
+    JSON_FIELD(DIGEST, struct trace_totals, digest),
+    JSON_FIELDS_END,
+};
+
+json_t *trace_totals_to_json(const struct trace_totals *totals)
+{
+    json_t *json = json_object(), *kinds = json_object();
+    json_put_fields(json, totals_fields, totals);
+    for (int k = 0; k < TRACE_KINDS; k++)
+        if (totals->by_kind[k])
+            json_object_set_new(kinds, kind_names[k], json_integer((json_int_t)totals->by_kind[k]));
+    json_object_set_new(json, "kinds", kinds);
+    return json;
+}

@@ -1,0 +1,355 @@
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/arena.h"
+#include "base/digest.h"
+#include "trace/codec.h"
+#include "trace/format.h"
+#include "trace/slots.h"
+#include "trace/trace.h"
+
+struct name_list {
+    unsigned capacity;
+    const char **texts; /* NULL: not defined */
+};
+
+struct trace_reader {
+    char *path;
+    FILE *in;
+    struct trace_info info;
+    long begins; /* of the first chunk in the file */
+    struct arena arena;
+    struct name_list names[3]; /* names, queues, threads: in the order of DEFINE_* */
+    struct trace_slots slots;
+    struct codec_uses uses;
+    /* The current chunk. */
+    unsigned char *packed, *bytes;
+    size_t packed_capacity, capacity;
+    struct cursor cursor;
+    struct codec_state state;
+    unsigned events_left;
+    uint64_t chunk_number, chunk_at; /* from 1 on; its place in the file */
+    uint64_t digest;
+    bool ended, has_end;
+    uint64_t lost_bytes;
+};
+
+static uint32_t get_u32(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+/* ---- the head ---- */
+
+static int head_error(const struct trace_reader *r, const char *what, struct error *error)
+{
+    return error_set(error, ERR_PARSE, "%s: %s", r->path, what);
+}
+
+static int read_info(struct trace_reader *r, const char *text, size_t length, struct error *error)
+{
+    json_error_t where;
+    json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
+    int code = json ? trace_info_from_json(json, &r->info, error)
+                    : error_set(error, ERR_PARSE, "the info is no JSON: %s", where.text);
+    json_decref(json);
+    if (code)
+        error_prefix(error, "%s: info: ", r->path);
+    return code;
+}
+
+static int read_head(struct trace_reader *r, struct error *error)
+{
+    unsigned char head[TRACE_MAGIC_BYTES + 8], sum[4];
+    size_t n = fread(head, 1, sizeof head, r->in);
+    if (n < TRACE_MAGIC_BYTES || memcmp(head, TRACE_MAGIC, TRACE_MAGIC_BYTES) != 0)
+        return head_error(r,
+                          "is no trace of gamut: `gamut trace import` makes one of another "
+                          "tool's log",
+                          error);
+    if (n < sizeof head)
+        return head_error(r, "the trace ends in its head: it was cut off", error);
+    const uint32_t version = get_u32(head + TRACE_MAGIC_BYTES);
+    const uint32_t length = get_u32(head + TRACE_MAGIC_BYTES + 4);
+    if (version != TRACE_VERSION)
+        return error_set(error, ERR_PARSE,
+                         "%s: the trace has version %u, and this build reads version %d: use the "
+                         "gamut that wrote it",
+                         r->path, version, TRACE_VERSION);
+    if (length > TRACE_INFO_MOST)
+        return head_error(r, "the trace is damaged: its info is too long", error);
+    char *info = must_alloc((size_t)length + 1);
+    int code = 0;
+    if (fread(info, 1, length, r->in) != length || fread(sum, 1, 4, r->in) != 4)
+        code = head_error(r, "the trace ends in its head: it was cut off", error);
+    else if (crc32(0, (unsigned char *)info, length) != get_u32(sum))
+        code = head_error(r, "the trace is damaged: the checksum of its info is wrong", error);
+    else
+        code = read_info(r, info, length, error);
+    free(info);
+    r->begins = ftell(r->in);
+    return code;
+}
+
+int trace_open(const char *path, struct trace_reader **reader, struct error *error)
+{
+    struct trace_reader *r = must_alloc(sizeof *r);
+    *reader = NULL;
+    r->path = must_alloc(strlen(path) + 1);
+    memcpy(r->path, path, strlen(path) + 1);
+    r->in = fopen(path, "r");
+    int code =
+        r->in ? read_head(r, error) : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    if (code) {
+        trace_close(r);
+        return code;
+    }
+    r->slots.knows_done = r->info.knows[TRACE_KNOWS_done];
+    *reader = r;
+    return 0;
+}
+
+void trace_close(struct trace_reader *r)
+{
+    if (!r)
+        return;
+    if (r->in)
+        fclose(r->in);
+    for (int i = 0; i < 3; i++)
+        free(r->names[i].texts);
+    arena_free(&r->arena);
+    slots_free(&r->slots);
+    free(r->uses.uses);
+    free(r->packed);
+    free(r->bytes);
+    trace_info_free(&r->info);
+    free(r->path);
+    free(r);
+}
+
+int trace_rewind(struct trace_reader *r, struct error *error)
+{
+    clearerr(r->in);
+    if (fseek(r->in, r->begins, SEEK_SET) != 0)
+        return error_set(error, ERR_IO, "%s: %s", r->path, strerror(errno));
+    slots_restart(&r->slots);
+    r->cursor = (struct cursor){0};
+    r->events_left = 0;
+    r->chunk_number = r->digest = r->lost_bytes = 0;
+    r->ended = r->has_end = false;
+    return 0;
+}
+
+/* ---- definitions ---- */
+
+static bool read_definition(struct trace_reader *r, unsigned what)
+{
+    struct name_list *list = &r->names[what - DEFINE_NAME];
+    const uint64_t index = codec_get_number(&r->cursor), length = codec_get_number(&r->cursor);
+    if (r->cursor.failed || index >= TRACE_NAMES_MAX ||
+        length > (size_t)(r->cursor.end - r->cursor.at))
+        return false;
+    if (index >= list->capacity) {
+        unsigned capacity = list->capacity ? list->capacity : 64;
+        while (capacity <= index)
+            capacity *= 2;
+        const char **texts = must_alloc(capacity * sizeof *texts);
+        if (list->texts)
+            memcpy(texts, list->texts, list->capacity * sizeof *texts);
+        free(list->texts);
+        list->texts = texts;
+        list->capacity = capacity;
+    }
+    const char *text = (const char *)r->cursor.at;
+    if (!list->texts[index])
+        list->texts[index] = arena_copy(&r->arena, text, (size_t)length);
+    r->cursor.at += length;
+    return true;
+}
+
+/* Reads the definitions that stand before the next event. false: one is damaged. */
+static bool read_definitions(struct trace_reader *r)
+{
+    bool good = true;
+    while (good && r->cursor.at < r->cursor.end && (*r->cursor.at & 31) >= DEFINE_NAME) {
+        const unsigned what = *r->cursor.at++ & 31;
+        good = read_definition(r, what);
+    }
+    return good;
+}
+
+/* ---- chunks ---- */
+
+static int chunk_error(const struct trace_reader *r, const char *what, struct error *error)
+{
+    return error_set(error, ERR_PARSE, "%s: chunk %llu, at byte %llu, is damaged: %s", r->path,
+                     (unsigned long long)r->chunk_number, (unsigned long long)r->chunk_at, what);
+}
+
+static unsigned char *room(unsigned char *bytes, size_t *capacity, size_t needed)
+{
+    if (needed <= *capacity)
+        return bytes;
+    *capacity = needed;
+    return must_realloc(bytes, needed);
+}
+
+/* The file ends here, without an end chunk. */
+static int note_cut(struct trace_reader *r, uint64_t lost_bytes)
+{
+    r->ended = true;
+    r->lost_bytes = lost_bytes;
+    return 0;
+}
+
+static int check_end(struct trace_reader *r, struct error *error)
+{
+    json_t *json = json_loadb((const char *)r->bytes, (size_t)(r->cursor.end - r->cursor.at),
+                              JSON_REJECT_DUPLICATES, NULL);
+    const json_t *events = json_object_get(json, "events");
+    const bool right =
+        json_is_integer(events) && (uint64_t)json_integer_value(events) == r->slots.totals.events;
+    json_decref(json);
+    if (!right)
+        return chunk_error(r, "its totals are not those of the events before it", error);
+    r->ended = r->has_end = true;
+    if (fgetc(r->in) != EOF)
+        return chunk_error(r, "bytes follow the end of the trace", error);
+    return 0;
+}
+
+/* Reads the next chunk. Sets r->ended at the end of the file. */
+static int next_chunk(struct trace_reader *r, struct error *error)
+{
+    unsigned char head[TRACE_CHUNK_HEAD_BYTES];
+    r->chunk_at = (uint64_t)ftell(r->in);
+    const size_t n = fread(head, 1, sizeof head, r->in);
+    if (ferror(r->in))
+        return error_set(error, ERR_IO, "%s: %s", r->path, strerror(errno));
+    r->chunk_number++;
+    if (n < sizeof head)
+        return note_cut(r, n);
+    const uint32_t packed = get_u32(head), bytes = get_u32(head + 4), events = get_u32(head + 8);
+    if (packed > TRACE_CHUNK_MOST || bytes > TRACE_CHUNK_MOST || events > TRACE_CHUNK_EVENTS)
+        return chunk_error(r, "it claims to be larger than chunks are", error);
+    r->packed = room(r->packed, &r->packed_capacity, packed);
+    r->bytes = room(r->bytes, &r->capacity, bytes);
+    const size_t got = fread(r->packed, 1, packed, r->in);
+    if (ferror(r->in))
+        return error_set(error, ERR_IO, "%s: %s", r->path, strerror(errno));
+    if (got < packed)
+        return note_cut(r, n + got);
+    if (crc32(0, r->packed, packed) != get_u32(head + 12))
+        return chunk_error(r, "its checksum is wrong", error);
+    const size_t unpacked = ZSTD_decompress(r->bytes, bytes, r->packed, packed);
+    if (unpacked != bytes)
+        return chunk_error(r, "it does not unpack", error);
+    r->cursor = (struct cursor){.at = r->bytes, .end = r->bytes + bytes};
+    r->state = (struct codec_state){0};
+    r->events_left = events;
+    if (events == 0)
+        return check_end(r, error);
+    r->digest += digest_bytes(0, r->bytes, bytes);
+    if (!read_definitions(r))
+        return chunk_error(r, "a definition at its start is damaged", error);
+    return 0;
+}
+
+/* ---- events ---- */
+
+static int event_error(const struct trace_reader *r, const char *what, struct error *error)
+{
+    return error_set(error, ERR_PARSE, "%s: event %llu (chunk %llu, at byte %llu): %s", r->path,
+                     (unsigned long long)r->slots.totals.events + 1,
+                     (unsigned long long)r->chunk_number, (unsigned long long)r->chunk_at, what);
+}
+
+static const char *check_event(const struct trace_reader *r, const struct trace_event *e)
+{
+    const struct trace_totals *t = &r->slots.totals;
+    if (e->kind == TRACE_held && t->events > t->by_kind[TRACE_held])
+        return "a block that lived before the trace began stands after other events";
+    if (e->queue >= TRACE_NAMES_MAX || e->thread >= TRACE_NAMES_MAX || e->name >= TRACE_NAMES_MAX)
+        return "it names a queue, a thread or a name that no trace can have";
+    return NULL;
+}
+
+static const char *read_event(struct trace_reader *r, struct trace_event *event)
+{
+    if (r->cursor.at == r->cursor.end)
+        return "the chunk has fewer events than it claims";
+    const unsigned char first = *r->cursor.at++;
+    codec_get(&r->cursor, first, &r->state, event, &r->uses);
+    if (r->cursor.failed)
+        return "it is damaged";
+    event->time_ns *= r->info.time_unit_ns;
+    const char *wrong = check_event(r, event);
+    return wrong ? wrong : slots_follow(&r->slots, event);
+}
+
+int trace_next(struct trace_reader *r, struct trace_event *event, struct error *error)
+{
+    while (!r->ended && r->events_left == 0)
+        TRY(next_chunk(r, error));
+    if (r->ended)
+        return 0;
+    const char *wrong = read_event(r, event);
+    if (wrong)
+        return event_error(r, wrong, error);
+    r->events_left--;
+    if (!read_definitions(r))
+        return event_error(r, "a name that is defined after it is damaged", error);
+    if (r->events_left == 0 && r->cursor.at != r->cursor.end)
+        return event_error(r, "the chunk has more bytes than events", error);
+    r->slots.totals.digest = r->digest;
+    return 1;
+}
+
+/* ---- what is known --------------------------------------------------------------------------- */
+
+static const char *text_of(const struct trace_reader *r, unsigned what, unsigned index)
+{
+    const struct name_list *list = &r->names[what - DEFINE_NAME];
+    return index < list->capacity && list->texts[index] ? list->texts[index] : "";
+}
+
+const char *trace_name_of(const struct trace_reader *r, unsigned name)
+{
+    return text_of(r, DEFINE_NAME, name);
+}
+const char *trace_queue_of(const struct trace_reader *r, unsigned queue)
+{
+    return text_of(r, DEFINE_QUEUE, queue);
+}
+const char *trace_thread_of(const struct trace_reader *r, unsigned thread)
+{
+    return text_of(r, DEFINE_THREAD, thread);
+}
+const struct trace_info *trace_reader_info(const struct trace_reader *r)
+{
+    return &r->info;
+}
+const char *trace_reader_path(const struct trace_reader *r)
+{
+    return r->path;
+}
+const struct trace_totals *trace_reader_totals(const struct trace_reader *r)
+{
+    return &r->slots.totals;
+}
+bool trace_was_cut(const struct trace_reader *r, uint64_t *lost_bytes)
+{
+    *lost_bytes = r->lost_bytes;
+    return r->ended && !r->has_end;
+}
+uint64_t trace_block_in(const struct trace_reader *r, unsigned slot)
+{
+    const bool taken = slot < r->slots.capacity && r->slots.slots[slot].state != SLOT_FREE;
+    return taken ? r->slots.slots[slot].block : 0;
+}

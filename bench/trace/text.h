@@ -1,0 +1,29 @@
+/* A trace as text: one line an event, the same facts as in the file. `gamut trace import` reads it
+ * back, so that tests, diffs and other people's importers can use it.
+ *
+ *     gamut trace 1
+ *     {"source":"by hand","time_unit_ns":1000,"knows":["times","frees"],...}
+ *     name 1 "model.py:12 forward"
+ *     queue 0 "default"
+ *     alloc b1 131072 q0 @5000 name=1 address=0x7f0000000000
+ *     launch q0 @9000 name=2 uses=b1rw,b3r
+ *     free b1 q0 @12000
+ *
+ * A line has the kind, the block (b), the bytes, the queue (q), the thread (t), the time in
+ * nanoseconds (@) and the optional members, each where the event has it.
+ */
+#ifndef GAMUT_TRACE_TEXT_H
+#define GAMUT_TRACE_TEXT_H
+
+#include <stdio.h>
+
+#include "base/text.h"
+#include "trace/trace.h"
+
+/* Prints the rest of a trace, from its first event on. ERR_PARSE as trace_next; ERR_IO. */
+int trace_print(struct trace_reader *reader, FILE *out, struct error *error);
+/* Adds the line of one event, without the line's end. */
+void trace_event_text(const struct trace_reader *reader, const struct trace_event *event,
+                      struct text *out);
+
+#endif
