@@ -30,6 +30,7 @@ scratch() {
     for name in "$root"/results/*; do ln -s "$name" "$1/results/"; done
     block mem "$root/README.md" >"$1/my.mem"
     block csv "$root/docs/commands.md" >"$1/buffers.csv"
+    gzip -dc "$root/tests/traces/pytorch/gnn.trace.csv.gz" >"$1/history.csv"
     cd "$1" || exit 1
 }
 export GITHUB_STEP_SUMMARY=$dir/summary.md
