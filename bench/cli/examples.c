@@ -31,7 +31,7 @@ const struct example examples[] = {
     {"trace", "gamut trace import history.csv -o my.trace",
      "a trace of PyTorch's allocator history"},
     {"trace", "gamut trace info my.trace", "what it has, and what it cannot answer"},
-    {"trace", "gamut trace show my.trace | head", "as text, one line an event"},
+    {"trace", "gamut trace show my.trace >my.txt", "as text, one line an event"},
 
     {"plan", "gamut plan stencil", "a program with its memory written out"},
     {"plan", "gamut plan srad -m all rows=502 cols=458 steps=100",
