@@ -9,7 +9,9 @@
 #include "merge/list.h"
 #include "merge/merge.h"
 #include "record/chart/chart.h"
+#include "record/facts/context.h"
 #include "record/facts/counters.h"
+#include "record/result/result.h"
 #include "record/table/text_grid.h"
 #include "base/tree.h"
 #include "residency/residency.h"
@@ -17,6 +19,236 @@
 #include "run/rounds/devices.h"
 #include "run/select/select.h"
 #include "run/select/suite.h"
+
+enum list_flag { LIST_FORMAT };
+enum list_format { FORMAT_TEXT, FORMAT_JSON };
+
+/* clang-format off */
+static const struct flag flags[] = {
+    [LIST_FORMAT] = {"format", 'f', FLAG_CHOICE, "FORMAT", "text", "text|json", 0, 0,
+        "what is printed on stdout"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+/* clang-format on */
+
+#define LIST_SCHEMA "gamut.list/1"
+
+/* ---- the lists as JSON (docs/commands.md) ------------------------------------------------------ */
+
+/* An element of a list, which owns it. */
+static json_t *add_item(json_t *list, const char *name, const char *summary)
+{
+    json_t *item = tree_object();
+    tree_put(item, "name", tree_text(name));
+    tree_put(item, "summary", tree_text_or_null(summary));
+    tree_append(list, item);
+    return item;
+}
+
+static json_t *add_list(json_t *root, const char *key)
+{
+    json_t *list = tree_array();
+    tree_put(root, key, list);
+    return list;
+}
+
+/* Adds a text like "a|b|c" as ["a", "b", "c"]; null for NULL. */
+static json_t *choices_of(const char *choices)
+{
+    json_t *list = choices ? tree_array() : json_null();
+    for (const char *word = choices; word;
+         word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL) {
+        char one[64];
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(word, "|"), word);
+        tree_append(list, tree_text(one));
+    }
+    return list;
+}
+
+static void put_options(json_t *item, const char *key, const struct option_spec *options)
+{
+    json_t *list = add_list(item, key);
+    for (const struct option_spec *o = options; o && o->name; o++)
+        tree_append(list, tree_pack("{s:s, s:o, s:o, s:s}", "name", o->name, "default",
+                                    tree_text_or_null(o->fallback), "choices",
+                                    choices_of(o->choices), "help", o->help));
+}
+
+static json_t *datasets_of(const struct program *program)
+{
+    json_t *names = tree_array();
+    for (unsigned d = 0; d < program->dataset_count; d++)
+        tree_append(names, tree_text(program->datasets[d].name));
+    return names;
+}
+
+static int list_workloads(json_t *root, struct error *error)
+{
+    struct catalogue catalogue;
+    json_t *list = add_list(root, "workloads");
+    int code = catalogue_open(&catalogue, error);
+    for (size_t i = 0; !code && i < catalogue.entry_count; i++) {
+        const struct entry *entry = &catalogue.entries[i];
+        struct text about = {0};
+        catalogue_about(entry, &about);
+        json_t *item = add_item(list, entry->name, about.data);
+        tree_put(item, "path", tree_text(entry->program->path));
+        tree_put(item, "datasets", datasets_of(entry->program));
+        text_free(&about);
+    }
+    catalogue_close(&catalogue);
+    return code;
+}
+
+static int list_datasets(json_t *root, struct error *error)
+{
+    struct catalogue catalogue;
+    json_t *list = add_list(root, "datasets");
+    int code = catalogue_open(&catalogue, error);
+    for (size_t i = 0; !code && i < catalogue.entry_count; i++)
+        tree_append(list, tree_pack("{s:s, s:o}", "workload", catalogue.entries[i].name, "datasets",
+                                    datasets_of(catalogue.entries[i].program)));
+    catalogue_close(&catalogue);
+    return code;
+}
+
+static int list_strategies(json_t *root, struct error *error)
+{
+    (void)error;
+    size_t count;
+    json_t *list = add_list(root, "strategies");
+    const struct allocator_ops *const *ops = allocator_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        json_t *item = add_item(list, ops[i]->name, ops[i]->summary);
+        tree_put(item, "origin", tree_text_or_null(ops[i]->origin));
+        put_options(item, "options", ops[i]->options);
+    }
+    put_options(root, "options_of_every_strategy", allocator_options);
+    return 0;
+}
+
+static int list_experiments(json_t *root, struct error *error)
+{
+    (void)error;
+    size_t count;
+    json_t *list = add_list(root, "experiments");
+    const struct experiment *const *all = experiment_list(&count);
+    for (size_t i = 0; i < count; i++)
+        put_options(add_item(list, all[i]->name, all[i]->summary), "options", all[i]->options);
+    return 0;
+}
+
+static int list_residencies(json_t *root, struct error *error)
+{
+    (void)error;
+    size_t count;
+    json_t *list = add_list(root, "residencies");
+    const struct residency_strategy *all = residency_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        json_t *item = add_item(list, all[i].name, all[i].summary);
+        tree_put(item, "origin", tree_text_or_null(all[i].origin));
+        put_options(item, "options", all[i].options);
+    }
+    return 0;
+}
+
+static int list_merges(json_t *root, struct error *error)
+{
+    (void)error;
+    json_t *merges = tree_object();
+    tree_put(root, "merges", merges);
+    json_t *sets = add_list(merges, "sets"), *passes = add_list(merges, "passes");
+    json_t *extensions = add_list(merges, "extensions");
+    for (const struct merge_set *s = merge_sets; s->name; s++) {
+        json_t *names = add_list(add_item(sets, s->name, s->help), "passes");
+        for (const struct merge_ops *const *pass = s->passes; *pass; pass++)
+            tree_append(names, tree_text((*pass)->name));
+    }
+#define X(name, help) add_item(passes, #name, help);
+    MERGE_PASS_LIST(X)
+#undef X
+    for (unsigned e = 0; e < EXTENSION_COUNT; e++)
+        add_item(extensions, merge_extension_name(e), merge_extension_sentence(e));
+    return 0;
+}
+
+/* Devices as they stand in a result file, and a sentence for each API that has none. */
+static int list_devices(json_t *root, struct error *error)
+{
+    struct found_device *devices;
+    size_t count;
+    struct text missing = {0};
+    json_t *list = add_list(root, "devices"), *absent = add_list(root, "devices_not_found");
+    int code = devices_find("", false, &devices, &count, &missing, error);
+    for (size_t i = 0; i < count; i++) {
+        struct record_device record;
+        device_to_record(&devices[i], &record);
+        tree_append(list, context_device(&record));
+    }
+    for (char *rest = missing.data, *line; !code && rest && (line = strsep(&rest, "\n"));)
+        if (*line)
+            tree_append(absent, tree_text(line));
+    text_free(&missing);
+    free(devices);
+    return code;
+}
+
+static int list_metrics(json_t *root, struct error *error)
+{
+    static const char *const kinds[] = {[KIND_SAMPLED] = "sampled", [KIND_EXACT] = "exact"};
+    static const char *const betters[] = {
+        [BETTER_LOWER] = "lower", [BETTER_HIGHER] = "higher", [BETTER_NEITHER] = "neither"};
+    (void)error;
+    size_t count;
+    json_t *list = add_list(root, "metrics");
+    const struct counter_info *all = counter_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        json_t *item = add_item(list, all[i].name, all[i].help);
+        tree_put(item, "kind", tree_text(kinds[all[i].kind]));
+        tree_put(item, "better", tree_text(betters[all[i].better]));
+        tree_put(item, "unit", tree_text(counter_unit_name(all[i].unit)));
+    }
+    return 0;
+}
+
+static int list_suites(json_t *root, struct error *error)
+{
+    struct catalogue catalogue;
+    json_t *list = add_list(root, "suites");
+    int code = catalogue_open(&catalogue, error);
+    for (const struct builtin_suite *b = builtin_suites; b->name && !code; b++) {
+        struct suite suite;
+        code = suite_open(b->name, &catalogue, &suite, error);
+        if (code)
+            break;
+        const json_t *rows = json_object_get(suite.json, "rows"), *row;
+        json_t *names =
+            add_list(add_item(list, b->name, tree_get_text(suite.json, "title")), "rows");
+        for (size_t i = 0; (row = json_array_get(rows, i)); i++)
+            tree_append(names, tree_share(row, "name"));
+        suite_close(&suite);
+    }
+    catalogue_close(&catalogue);
+    return code;
+}
+
+static int list_charts(json_t *root, struct error *error)
+{
+    static const char *const of[] = {[CHART_OF_DEVICE] = "device",
+                                     [CHART_OF_STRATEGY] = "strategy",
+                                     [CHART_OF_WORKLOAD] = "workload"};
+    json_t *list = add_list(root, "charts");
+    const struct chart *chart;
+    (void)error;
+    for (size_t i = 0; (chart = chart_at(i)); i++) {
+        json_t *item = add_item(list, chart->name, chart->help);
+        tree_put(item, "one_per", tree_text(of[chart->scope]));
+        tree_put(item, "on_request", json_boolean(chart->on_request));
+    }
+    return 0;
+}
+
+/* ---- the lists as text ------------------------------------------------------------------------- */
 
 /* The columns of a list are a name, two words that only metrics and charts use, and prose. */
 static void add_row(struct text_grid *list, const char *name, const char *first, const char *second,
@@ -29,198 +261,134 @@ static void add_row(struct text_grid *list, const char *name, const char *first,
     text_grid_add(list, "%s", prose);
 }
 
-static void add_prose(struct text_grid *list, const char *name, struct text *prose)
+/* A row of "LEAD a, b, c"; nothing without the list. */
+static void add_names(struct text_grid *list, const char *name, const char *lead,
+                      const json_t *names, const char *separator)
 {
-    add_row(list, name, "", "", prose->data ? prose->data : "");
-    text_free(prose);
+    struct text line = {0};
+    size_t i;
+    const json_t *each;
+    if (!names)
+        return;
+    text_add(&line, "%s", lead);
+    json_array_foreach(names, i, each)
+        text_add(&line, "%s%s", i ? separator : "", json_string_value(each));
+    if (!json_array_size(names))
+        text_add(&line, "none");
+    add_row(list, name, "", "", line.data);
+    text_free(&line);
 }
 
-static int list_workloads(struct text_grid *list, struct error *error)
+static void add_options(struct text_grid *list, const json_t *options)
 {
-    struct catalogue catalogue;
-    int code = catalogue_open(&catalogue, error);
-    for (size_t i = 0; !code && i < catalogue.entry_count; i++)
-        add_row(list, catalogue.entries[i].name, "", "", catalogue.entries[i].program->path);
-    catalogue_close(&catalogue);
-    return code;
-}
-
-static int list_datasets(struct text_grid *list, struct error *error)
-{
-    struct catalogue catalogue;
-    int code = catalogue_open(&catalogue, error);
-    for (size_t i = 0; !code && i < catalogue.entry_count; i++) {
-        const struct program *program = catalogue.entries[i].program;
-        struct text names = {0};
-        for (unsigned d = 0; d < program->dataset_count; d++)
-            text_add(&names, "%s%s", d ? " " : "", program->datasets[d].name);
-        add_prose(list, catalogue.entries[i].name, &names);
+    size_t i, j;
+    const json_t *option, *choice;
+    json_array_foreach(options, i, option)
+    {
+        struct text line = {0};
+        text_add(&line, ":%s=%s", tree_get_text(option, "name"), tree_get_text(option, "default"));
+        json_array_foreach(json_object_get(option, "choices"), j, choice)
+            text_add(&line, "%s%s", j ? "|" : " (", json_string_value(choice));
+        text_add(&line, "%s  %s", json_is_array(json_object_get(option, "choices")) ? ")" : "",
+                 tree_get_text(option, "help"));
+        add_row(list, "", "", "", line.data);
+        text_free(&line);
     }
-    catalogue_close(&catalogue);
-    return code;
 }
 
-/* Adds what a strategy or an experiment does, where its idea is from, and its options. */
-static void add_strategy(struct text_grid *list, const char *name, const char *summary,
-                         const char *origin, const struct option_spec *options)
+static void add_device(struct text_grid *list, const json_t *device)
 {
-    add_row(list, name, "", "", summary);
-    if (origin) {
+    struct text about = {0};
+    char memory[32];
+    const char *platform = tree_get_text(device, "platform"),
+               *driver = tree_get_text(device, "driver");
+    const double bytes = tree_get_number(device, "memory_bytes");
+    text_add(&about, "%s, %s%s%s%s%s, %.0f units", tree_get_text(device, "name"),
+             text_bytes(memory, bytes > 0 ? (uint64_t)bytes : 0), *platform ? ", " : "", platform,
+             *driver ? ", driver " : "", driver, tree_get_number(device, "compute_units"));
+    add_row(list, tree_get_text(device, "id"), "", "", about.data);
+    text_free(&about);
+}
+
+/* An element, and below it what else there is to say about it. */
+static void print_item(struct text_grid *list, const char *indent, const json_t *item)
+{
+    const char *origin = tree_get_text(item, "origin"), *scope = tree_get_text(item, "one_per");
+    const bool on_request = json_is_true(json_object_get(item, "on_request"));
+    text_grid_add_row(list);
+    text_grid_add(list, "%s%s", indent, tree_get_text(item, "name"));
+    text_grid_add(list, "%s%s", *scope ? "one per " : tree_get_text(item, "kind"), scope);
+    text_grid_add(list, "%s", tree_get_text(item, "better"));
+    text_grid_add(list, "%s%s", tree_get_text(item, "summary"),
+                  on_request ? "; only if named" : "");
+    if (*origin) {
         struct text from = {0};
         text_add(&from, "from: %s", origin);
-        add_prose(list, "", &from);
+        add_row(list, "", "", "", from.data);
+        text_free(&from);
     }
-    for (const struct option_spec *o = options; o && o->name; o++) {
-        struct text option = {0};
-        text_add(&option, ":%s=%s", o->name, o->fallback);
-        if (o->choices)
-            text_add(&option, " (%s)", o->choices);
-        text_add(&option, "  %s", o->help);
-        add_prose(list, "", &option);
+    add_names(list, "", "passes: ", json_object_get(item, "passes"), " ");
+    add_names(list, "", "rows: ", json_object_get(item, "rows"), ", ");
+    add_options(list, json_object_get(item, "options"));
+}
+
+static void print_items(struct text_grid *list, const char *indent, const json_t *items)
+{
+    size_t i;
+    const json_t *item;
+    json_array_foreach(items, i, item)
+    {
+        if (json_object_get(item, "id"))
+            add_device(list, item);
+        else if (json_object_get(item, "workload"))
+            add_names(list, tree_get_text(item, "workload"), "", json_object_get(item, "datasets"),
+                      " ");
+        else
+            print_item(list, indent, item);
     }
 }
 
-static int list_strategies(struct text_grid *list, struct error *error)
+static void print_merges(struct text_grid *list, const json_t *merges)
 {
-    (void)error;
-    size_t count;
-    const struct allocator_ops *const *ops = allocator_list(&count);
-    for (size_t i = 0; i < count; i++)
-        add_strategy(list, ops[i]->name, ops[i]->summary, ops[i]->origin, ops[i]->options);
-    add_strategy(list, "all", "every strategy has these options as well", NULL, allocator_options);
-    return 0;
-}
-
-static int list_experiments(struct text_grid *list, struct error *error)
-{
-    (void)error;
-    size_t count;
-    const struct experiment *const *all = experiment_list(&count);
-    for (size_t i = 0; i < count; i++)
-        add_strategy(list, all[i]->name, all[i]->summary, NULL, all[i]->options);
-    return 0;
-}
-
-static int list_residencies(struct text_grid *list, struct error *error)
-{
-    (void)error;
-    size_t count;
-    const struct residency_strategy *all = residency_list(&count);
-    for (size_t i = 0; i < count; i++)
-        add_strategy(list, all[i].name, all[i].summary, all[i].origin, all[i].options);
-    return 0;
-}
-
-/* A name below a heading: sets, passes, extensions. */
-static void add_indented(struct text_grid *list, const char *name, const char *help)
-{
-    text_grid_add_row(list);
-    text_grid_add(list, "  %s", name);
-    text_grid_skip(list, 2);
-    text_grid_add(list, "%s", help);
-}
-
-static int list_merges(struct text_grid *list, struct error *error)
-{
-    (void)error;
-    add_row(list, "sets", "", "", "");
-    for (const struct merge_set *s = merge_sets; s->name; s++) {
-        struct text passes = {0};
-        text_add(&passes, "passes:%s", *s->passes ? "" : " none");
-        for (const struct merge_ops *const *pass = s->passes; *pass; pass++)
-            text_add(&passes, " %s", (*pass)->name);
-        add_indented(list, s->name, s->help);
-        add_prose(list, "", &passes);
+    const char *heading;
+    json_t *items;
+    json_object_foreach((json_t *)merges, heading, items)
+    {
+        const bool can_be_added = strcmp(heading, "extensions") == 0;
+        add_row(list, heading, "", "",
+                can_be_added ? "added to a set as in coalesce:with=views|disjoint" : "");
+        print_items(list, "  ", items);
     }
-    add_row(list, "passes", "", "", "");
-#define X(name, help) add_indented(list, #name, help);
-    MERGE_PASS_LIST(X)
-#undef X
-    add_row(list, "extensions", "", "", "added to a set as in coalesce:with=views|disjoint");
-    for (unsigned e = 0; e < EXTENSION_COUNT; e++)
-        add_indented(list, merge_extension_name(e), merge_extension_sentence(e));
-    return 0;
 }
 
-static int list_devices(struct text_grid *list, struct error *error)
+static void print_lists(struct text_grid *list, const json_t *lists)
 {
-    struct found_device *devices;
-    size_t count;
-    struct text missing = {0};
-    int code = devices_find("", false, &devices, &count, &missing, error);
-    for (size_t i = 0; i < count; i++) {
-        const struct device_info *d = &devices[i].info;
-        struct text about = {0};
-        char memory[32];
-        text_add(&about, "%s, %s%s%s%s%s, %u units", d->name, text_bytes(memory, d->memory_bytes),
-                 *d->platform ? ", " : "", d->platform, *d->driver ? ", driver " : "", d->driver,
-                 d->compute_units);
-        add_prose(list, d->id, &about);
+    const char *key;
+    json_t *value;
+    size_t i;
+    json_t *line;
+    json_object_foreach((json_t *)lists, key, value)
+    {
+        if (strcmp(key, "options_of_every_strategy") == 0) {
+            add_row(list, "all", "", "", "every strategy has these options as well");
+            add_options(list, value);
+        } else if (strcmp(key, "devices_not_found") == 0) {
+            if (json_array_size(value))
+                add_row(list, "not found:", "", "", "");
+            json_array_foreach(value, i, line) add_row(list, "", "", "", json_string_value(line));
+        } else if (json_is_object(value)) {
+            print_merges(list, value);
+        } else {
+            print_items(list, "", value);
+        }
     }
-    if (!code && missing.length)
-        add_row(list, "not found:", "", "", "");
-    for (char *rest = missing.data, *line; !code && rest && (line = strsep(&rest, "\n"));)
-        if (*line)
-            add_row(list, "", "", "", line);
-    text_free(&missing);
-    free(devices);
-    return code;
 }
 
-static int list_metrics(struct text_grid *list, struct error *error)
-{
-    static const char *const kinds[] = {[KIND_SAMPLED] = "sampled", [KIND_EXACT] = "exact"};
-    static const char *const betters[] = {
-        [BETTER_LOWER] = "lower", [BETTER_HIGHER] = "higher", [BETTER_NEITHER] = "neither"};
-    (void)error;
-    size_t count;
-    const struct counter_info *all = counter_list(&count);
-    for (size_t i = 0; i < count; i++)
-        add_row(list, all[i].name, kinds[all[i].kind], betters[all[i].better], all[i].help);
-    return 0;
-}
-
-static int list_suites(struct text_grid *list, struct error *error)
-{
-    struct catalogue catalogue;
-    int code = catalogue_open(&catalogue, error);
-    for (const struct builtin_suite *b = builtin_suites; b->name && !code; b++) {
-        struct suite suite;
-        struct text names = {0};
-        code = suite_open(b->name, &catalogue, &suite, error);
-        if (code)
-            break;
-        const json_t *rows = json_object_get(suite.json, "rows");
-        for (size_t i = 0; i < json_array_size(rows); i++)
-            text_add(&names, "%s%s",
-                     i ? ", " : "rows: ", tree_get_text(json_array_get(rows, i), "name"));
-        add_row(list, b->name, "", "", tree_get_text(suite.json, "title"));
-        add_prose(list, "", &names);
-        suite_close(&suite);
-    }
-    catalogue_close(&catalogue);
-    return code;
-}
-
-static int list_charts(struct text_grid *list, struct error *error)
-{
-    static const char *const of[] = {[CHART_OF_DEVICE] = "one per device",
-                                     [CHART_OF_STRATEGY] = "one per strategy",
-                                     [CHART_OF_WORKLOAD] = "one per workload"};
-    const struct chart *chart;
-    (void)error;
-    for (size_t i = 0; (chart = chart_at(i)); i++) {
-        struct text help = {0};
-        text_add(&help, "%s%s", chart->help, chart->on_request ? "; only if named" : "");
-        add_row(list, chart->name, of[chart->scope], "", help.data);
-        text_free(&help);
-    }
-    return 0;
-}
+/* ---- the command ------------------------------------------------------------------------------- */
 
 static const struct topic {
     const char *name;
-    int (*fill)(struct text_grid *list, struct error *error);
+    int (*fill)(json_t *root, struct error *error); /* adds the lists of the topic */
 } topics[] = {
     {"workloads", list_workloads},     {"datasets", list_datasets},
     {"strategies", list_strategies},   {"merges", list_merges},
@@ -236,41 +404,55 @@ static const char *topic_name(void *context, size_t i)
     return i < TOPICS ? topics[i].name : NULL;
 }
 
-static int print_topic(const struct topic *topic, struct error *error)
+static void print_topic(const json_t *lists)
 {
     struct terminal_page page;
     struct text_grid list = text_grid_of("name|first|second|~help");
-    int code = topic->fill(&list, error);
+    print_lists(&list, lists);
     list.no_titles = true;
     for (size_t c = 1; c <= 2; c++)
         list.column[c].hidden = !list.row_count || !*list.row[0].cell[c];
-    if (!code) {
-        terminal_page_open(&page, stdout);
-        text_grid_print(&list, TABLE_TEXT, &page.terminal, page.out);
-        terminal_page_close(&page);
-    }
+    terminal_page_open(&page, stdout);
+    text_grid_print(&list, TABLE_TEXT, &page.terminal, page.out);
+    terminal_page_close(&page);
     text_grid_free(&list);
+}
+
+/* Prints one topic as text, or adds it to the root that is printed as JSON in the end. */
+static int list_topic(const struct topic *topic, json_t *root, struct error *error)
+{
+    json_t *lists = tree_object();
+    int code = topic->fill(lists, error);
+    if (!code && root)
+        json_object_update(root, lists);
+    else if (!code)
+        print_topic(lists);
+    json_decref(lists);
     return code;
 }
 
 static int list_command(const struct command_line *line)
 {
     const char *word = line->positional_count ? line->positional[0] : NULL;
+    const bool as_json = line->flag[LIST_FORMAT].number == FORMAT_JSON;
+    json_t *root = as_json ? tree_pack("{s:s}", "schema", LIST_SCHEMA) : NULL;
     struct error error = {0};
     bool found = false;
-    for (size_t i = 0; i < TOPICS; i++) {
+    int code = 0;
+    for (size_t i = 0; i < TOPICS && !code; i++) {
         if (word && strcmp(word, topics[i].name) != 0)
             continue;
         found = true;
-        if (!word)
+        if (!word && !as_json)
             printf("%s%s:\n", i ? "\n" : "", topics[i].name);
-        if (print_topic(&topics[i], &error))
-            return report_error(&error);
+        code = list_topic(&topics[i], root, &error);
     }
-    if (found)
-        return EXIT_OK;
-    text_unknown(&error, word, topic_name, NULL, "there is no list of");
-    return report_error(&error);
+    if (!code && !found)
+        code = text_unknown(&error, word, topic_name, NULL, "there is no list of");
+    if (!code && root)
+        code = result_print(root, stdout, &error);
+    json_decref(root);
+    return code ? report_error(&error) : EXIT_OK;
 }
 
 const struct command command_list = {
@@ -281,7 +463,7 @@ const struct command command_list = {
         "[workloads | datasets | strategies | merges | residencies | suites | experiments | "
         "devices | metrics | charts]",
     .most_positionals = 1,
-    .flags = flags_none,
+    .flags = flags,
     .notes = "A device that cannot be used is listed with the reason. Options follow a\n"
              "name, as in tagged:policy=v4; the values shown are the defaults. A metric is\n"
              "sampled (a time) or exact (a count), and lower, higher or neither is better.\n",

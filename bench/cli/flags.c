@@ -36,10 +36,11 @@ static int unknown_flag(const struct command *command, const char *word, struct 
 {
     struct text known = {0};
     for (const struct flag *f = command->flags; f->name; f++)
-        text_add(&known, "%s--%s", f == command->flags ? "" : " ", f->name);
+        text_add(&known, "--%s ", f->name);
+    text_add(&known, "--help");
     const char *name = word + strspn(word, "-");
     int nearest = text_nearest(name, flag_name, (void *)command->flags);
-    int code = error_set(error, ERR_USAGE, "%s: there is no flag %s%s%s%s; there are: %s --help",
+    int code = error_set(error, ERR_USAGE, "%s: there is no flag %s%s%s%s; there are: %s",
                          command->name, word, nearest >= 0 ? " (did you mean --" : "",
                          nearest >= 0 ? command->flags[nearest].name : "", nearest >= 0 ? "?)" : "",
                          known.data);

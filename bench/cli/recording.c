@@ -8,6 +8,7 @@
 #include "base/tree.h"
 #include "device/nvml.h"
 #include "run/rounds/devices.h"
+#include "run/select/select.h"
 
 json_t *record_flags(const struct flag *flags, const struct flag_value *values)
 {
@@ -115,6 +116,8 @@ int recording_open(struct recording *recording, const struct command_line *line,
     setenv("OMP_WAIT_POLICY", "passive",
            0); /* as in gamut run, so that the host device is the same */
     int code = check_file(line, error);
+    if (!code)
+        code = select_check_devices(value_of(line, "device").text, error);
     if (!code)
         code = devices_find(value_of(line, "device").text, false, &recording->devices,
                             &recording->device_count, NULL, error);

@@ -26,7 +26,7 @@ struct recording {
 
 /* Begins a command that measures devices one by one: finds them, and writes a result without
  * measurements. The command must have the flags device, seed, out, force, results and no-save; it may
- * have rounds. ERR_USAGE where flags contradict each other or a device is a group, ERR_IO where the file
+ * have rounds. ERR_USAGE where flags contradict each other, a device is a group or no word for one, ERR_IO where the file
  * exists, ERR_NOT_FOUND where there is no such device. */
 int recording_open(struct recording *recording, const struct command_line *line,
                    struct error *error);

@@ -11,6 +11,8 @@ expect 2 "did you mean --quick?" atlas --qick
 expect 2 "one argument too many" atlas host
 expect 2 "json" atlas --format csv
 expect 77 "no device matches" atlas -D opencl:no-such-device-anywhere
+expect 2 "there are: best, all, host" atlas -D nosuch
+expect 2 "there are: best, all, host" atlas -D host,nosuch
 expect 2 "host+host. is a group: this command measures one device at a time" atlas -D host+host
 expect 2 "a.json exists" atlas --quick --out a.json
 expect 0 "1 measured; wrote b.json" atlas --quick --out b.json

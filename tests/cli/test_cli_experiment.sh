@@ -13,6 +13,7 @@ expect 2 "stall is named twice" experiment stall:frames=3 stall:frames=4
 expect 2 "exclude each other" experiment stall --no-save --out a.json
 expect 2 "host+host. is a group: this command measures one device at a time" experiment stall -D host+host
 expect 77 "no device matches" experiment stall -D opencl:no-such-device-anywhere
+expect 2 "there are: best, all, host" experiment stall -D nosuch
 expect 0 "rows, 0 failed; wrote a.json" experiment $tiny -s raw,stream --rounds 2 --out a.json
 has "^stall on host: frames=3, "
 has "^readback  raw .* us"

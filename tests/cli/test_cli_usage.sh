@@ -74,6 +74,25 @@ for topic in workloads datasets strategies merges suites devices metrics; do
     expect 0 "" list "$topic"
     [ -s out ] || fail "list $topic: nothing on stdout"
 done
+expect 0 "" list workloads
+has "^stencil  .*Hotspot: heat in a chip"
+for topic in workloads datasets strategies merges residencies suites experiments devices metrics charts; do
+    expect 0 "" list "$topic" --format json
+    is_json out
+    has '^"schema": "gamut.list/1"'
+    has "^\"$topic\": "
+done
+expect 0 "" list --format json
+is_json out
+for member in '"path":"workloads/stencil/stencil.mem"' '"datasets":\[.*"smoke"' '"id":"host"' \
+    '"name":"pool".*"options":\[{"name":"leading_bits","default":"' '"better":"lower"' '"one_per":"device"'; do
+    has "$member"
+done
+for command in list man completion plan; do
+    expect 2 "there are: .*--help" "$command" --no-such-flag
+    ! grep -q "(null)" err || fail "gamut $command: (null)"
+done
+expect 2 "expected one of text|json" list --format csv
 expect 0 "" list devices
 has "^host "
 expect 0 "" list strategies

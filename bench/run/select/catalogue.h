@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "program/program.h"
 #include "workload.h"
 
@@ -40,6 +41,10 @@ int catalogue_open(struct catalogue *catalogue, struct error *error);
 /* Adds the funs of a program file, which may move the entries. ERR_IO; ERR_PARSE with
  * file:line:column, the line and what was expected, also for a name that another fun has. */
 int catalogue_add_file(struct catalogue *catalogue, const char *path, struct error *error);
+/* Adds what a workload is, in the words of its file: the first sentence of the comment at the top,
+ * and in a file of several programs also that of the comment above the fun. Nothing where there is
+ * no comment. */
+void catalogue_about(const struct entry *entry, struct text *about);
 /* Frees all programs. */
 void catalogue_close(struct catalogue *catalogue);
 
