@@ -153,6 +153,12 @@ char *text_ns(char out[32], double ns)
     return out;
 }
 
+char *text_count(char out[48], double count, const char *thing)
+{
+    snprintf(out, 48, "%.0f %s%s", count, thing, count == 1 ? "" : "s");
+    return out;
+}
+
 bool text_glob(const char *pattern, const char *name)
 {
     const char *star = NULL, *resume = NULL;

@@ -43,6 +43,9 @@ char *text_bytes(char out[32], uint64_t bytes);
 /* Writes a time for people: "2.31 ms". Returns `out`. */
 char *text_ns(char out[32], double ns);
 
+/* Writes a number of things: "1 round", "3 rounds". Returns `out`. */
+char *text_count(char out[48], double count, const char *thing);
+
 /* Whether a pattern with * and ?, as in a shell, matches the whole name. */
 bool text_glob(const char *pattern, const char *name);
 

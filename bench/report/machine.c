@@ -64,7 +64,7 @@ void section_tiles(const struct page *page, const struct page_file *file)
     json_array_foreach(devices, i, each)
         print_best(page->out, file->root, tree_get_text(each, "id"));
     if (json_array_size(cases)) {
-        snprintf(figure, sizeof figure, "%.0f rounds", tree_get_number(run, "rounds"));
+        text_count(figure, tree_get_number(run, "rounds"), "round");
         snprintf(of, sizeof of, "a fresh process each%s",
                  tree_get_number(run, "rounds") < 6 ? "; intervals need 6" : "");
         print_tile(page->out, figure, of);
@@ -156,9 +156,10 @@ static void tool_fact(FILE *out, const json_t *tool)
 static void run_fact(FILE *out, const json_t *run)
 {
     struct text value = {0};
-    text_add(&value, "%s, %.0f rounds, seed %.0f, %s", tree_get_text(run, "started_at"),
-             tree_get_number(run, "rounds"), tree_get_number(run, "seed"),
-             tree_get_text(run, "status"));
+    char rounds[48];
+    text_add(&value, "%s, %s, seed %.0f, %s", tree_get_text(run, "started_at"),
+             text_count(rounds, tree_get_number(run, "rounds"), "round"),
+             tree_get_number(run, "seed"), tree_get_text(run, "status"));
     print_fact(out, "run", &value);
 }
 

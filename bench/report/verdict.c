@@ -281,11 +281,13 @@ static void print_differences(FILE *out, const json_t *comparison)
 
 static void print_file(FILE *out, const char *which, const json_t *file)
 {
-    html_print(out, "<dt>%s</dt><dd>%s, revision %s%s, %.0f rounds, %.0f cases, %s, %s</dd>\n",
-               which, tree_get_text(file, "name"),
+    char rounds[48], cases[48];
+    html_print(out, "<dt>%s</dt><dd>%s, revision %s%s, %s, %s, %s, %s</dd>\n", which,
+               tree_get_text(file, "name"),
                *tree_get_text(file, "git_rev") ? tree_get_text(file, "git_rev") : "unknown",
                json_is_true(json_object_get(file, "git_dirty")) ? " with changes" : "",
-               tree_get_number(file, "rounds"), tree_get_number(file, "cases"),
+               text_count(rounds, tree_get_number(file, "rounds"), "round"),
+               text_count(cases, tree_get_number(file, "cases"), "case"),
                tree_get_text(file, "started_at"), tree_get_text(file, "status"));
 }
 

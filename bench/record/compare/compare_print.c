@@ -271,11 +271,13 @@ static void print_file(const char *which, const json_t *file, const char *end, F
 {
     const double cases = tree_get_number(file, "cases"),
                  rows = tree_get_number(file, "experiment_rows");
-    fprintf(out, "%s %s: rev %.12s%s, %.0f rounds", which, tree_get_text(file, "name"),
+    char text[48];
+    fprintf(out, "%s %s: rev %.12s%s, %s", which, tree_get_text(file, "name"),
             *tree_get_text(file, "git_rev") ? tree_get_text(file, "git_rev") : "unknown",
-            is_true(file, "git_dirty") ? "-dirty" : "", tree_get_number(file, "rounds"));
+            is_true(file, "git_dirty") ? "-dirty" : "",
+            text_count(text, tree_get_number(file, "rounds"), "round"));
     if (cases > 0 || rows == 0)
-        fprintf(out, ", %.0f case%s", cases, cases == 1 ? "" : "s");
+        fprintf(out, ", %s", text_count(text, cases, "case"));
     if (rows > 0)
         fprintf(out, ", %.0f row%s of experiments", rows, rows == 1 ? "" : "s");
     fprintf(out, ", run %s %s%s", tree_get_text(file, "started_at"), tree_get_text(file, "status"),

@@ -19,10 +19,12 @@ static void print_preface(const json_t *root, const struct text_grid *grid, cons
     const json_t *run = json_object_get(root, "run"), *context = json_object_get(root, "context");
     const json_t *tool = json_object_get(context, "tool"), *device;
     const char *rev = tree_get_text(tool, "git_rev");
-    fprintf(out, "gamut %s, rev %.12s%s, %s, %.0f rounds, seed %.0f, run %s%s",
+    char rounds[48];
+    fprintf(out, "gamut %s, rev %.12s%s, %s, %s, seed %.0f, run %s%s",
             tree_get_text(tool, "version"), *rev ? rev : "unknown",
             json_is_true(json_object_get(tool, "git_dirty")) ? "-dirty" : "",
-            tree_get_text(run, "started_at"), tree_get_number(run, "rounds"),
+            tree_get_text(run, "started_at"),
+            text_count(rounds, tree_get_number(run, "rounds"), "round"),
             tree_get_number(run, "seed"), tree_get_text(run, "status"), line_end);
     for (size_t i = 0; (device = json_array_get(json_object_get(context, "devices"), i)); i++) {
         double rate = tree_get_number(device, "copy_bytes_per_second");
