@@ -1,5 +1,6 @@
-/* Shows on stderr how far a run is: on a terminal one line that is overwritten, elsewhere a plain
- * line for each finished round. */
+/* Shows on stderr how far a run is. On a terminal this is one line that is overwritten. Elsewhere
+ * it is a plain line for the first case that is ok, for each finished round, and every ten seconds
+ * for the case that has just ended or still runs. */
 #ifndef GAMUT_RUN_ROUNDS_PROGRESS_H
 #define GAMUT_RUN_ROUNDS_PROGRESS_H
 
@@ -23,13 +24,19 @@ struct progress {
      * references and compiles kernels, so it is left out once the second one has begun. */
     uint64_t since_ns;
     size_t done_before;
+    /* The last plain line, and the case that runs: how many ended before it, and since when. */
+    uint64_t told_ns, at_since_ns;
+    size_t at_done;
 };
 
 /* A run of `rounds` rounds begins. */
 void progress_begin(struct progress *progress, enum progress_mode mode, unsigned rounds);
-/* A case runs: draws the line, at most ten times a second. */
+/* A case runs, which is said again twice a second: draws the line, at most ten times a second. */
 void progress_working(struct progress *progress, const struct items_state *state,
                       const struct case_key *key);
+/* A case has ended, and `state` is still its own. */
+void progress_case(struct progress *progress, const struct items_state *state,
+                   const struct case_round *round);
 /* A round has ended: prints the plain line. */
 void progress_round(struct progress *progress, const struct items_state *state);
 /* Erases the line, so that something else can be printed. */

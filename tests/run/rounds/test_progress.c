@@ -3,9 +3,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "run/rounds/progress.h"
 
 static const uint64_t second = 1000000000;
@@ -64,12 +66,60 @@ static void the_first_round_does_not_count(void **state)
     text_free(&text);
 }
 
+/* What a plain run prints for one case that ends, and one that runs on. */
+static void a_log_has_a_line_every_ten_seconds(void **state)
+{
+    struct sample samples[] = {{.wall_ns = 3000000}, {.wall_ns = 2000000}, {.wall_ns = 9000000}};
+    const struct case_round round = {
+        .key = key, .status = CASE_ok, .sample_count = 3, .samples = samples};
+    const struct case_round late = {.key = key, .status = CASE_timeout};
+    const uint64_t now = clock_ns();
+    const struct {
+        uint64_t told_before, runs_for; /* in seconds; 0: never */
+        const struct case_round *ended; /* NULL: the case still runs */
+        const char *line;
+    } table[] = {
+        {0, 0, &round, "[ 3/10] case 5/8  ETA 00:30  pool blur/small on host: 3.00 ms\n"},
+        {3, 0, &round, ""},
+        {11, 0, &round, "[ 3/10] case 5/8  ETA 00:30  pool blur/small on host: 3.00 ms\n"},
+        {0, 0, &late, ""}, /* the reason is printed elsewhere */
+        {0, 3, NULL, ""},
+        {0, 12, NULL, "[ 3/10] case 5/8  ETA 00:30  pool blur/small on host: runs for 00:12\n"},
+        {3, 12, NULL, ""},
+        {11, 22, NULL, "[ 3/10] case 5/8  ETA 00:30  pool blur/small on host: runs for 00:22\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (int plain = 0; plain < 2; plain++) {
+            char *text;
+            size_t length;
+            struct progress progress = {
+                .plain = plain,
+                .rounds = 10,
+                .since_ns = now - 10 * second,
+                .told_ns = table[i].told_before ? now - table[i].told_before * second : 0,
+                .at_done = 20,
+                .at_since_ns = table[i].runs_for ? now - table[i].runs_for * second : 0};
+            const struct items_state at = {
+                .round = 2, .position = 4, .in_round = 8, .done = 20, .left = 60};
+            progress.out = open_memstream(&text, &length);
+            if (table[i].ended)
+                progress_case(&progress, &at, table[i].ended);
+            else
+                progress_working(&progress, &at, &key);
+            fclose(progress.out);
+            assert_string_equal(text, plain ? table[i].line : "");
+            free(text);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_are_read_like_a_clock),
         cmocka_unit_test(the_line_says_where_the_run_is),
         cmocka_unit_test(the_first_round_does_not_count),
+        cmocka_unit_test(a_log_has_a_line_every_ten_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
