@@ -11,6 +11,7 @@
 #include "base/tree.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/reasons.h"
 #include "cli/recording.h"
 #include "record/compare/noise.h"
 #include "record/facts/atlas.h"
@@ -50,6 +51,7 @@ enum run_flag {
     RUN_AA,
     RUN_MEM_LIMIT,
     RUN_TIMEOUT,
+    RUN_INSIST,
     RUN_ATLAS,
     RUN_TIMELINE,
     RUN_FORMAT,
@@ -109,6 +111,9 @@ static const struct flag run_flags[] = {
                        "the most device memory that a strategy may hold"},
     [RUN_TIMEOUT] = {"timeout", 0, FLAG_TIME, "TIME", "120s", NULL, 1000000, 0,
                      "the longest that a case may take in a round, checking included"},
+    [RUN_INSIST] =
+        {"insist", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+         "also run the other cases of a dataset whose first case timed out on the device"},
     [RUN_ATLAS] = {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                    "predict times by the atlas in FILE [the newest of the device in RESULTS]"},
     [RUN_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "MODE", "on", "on|off", 0, 0,
@@ -160,6 +165,7 @@ static int run_flags_options(const struct command_line *line, struct rounds_opti
     *options = (struct rounds_options){
         .rounds = (unsigned)rounds * (run_flag_is_on(line, RUN_AA) ? NOISE_BLOCKS : 1),
         .timeout_ns = flag[RUN_TIMEOUT].number,
+        .insist = run_flag_is_on(line, RUN_INSIST),
         .measure = {.least_samples = (unsigned)least,
                     .most_samples = (unsigned)(most < least ? least : most),
                     .least_ns = number_or(line, RUN_MIN_TIME, 0),
@@ -733,7 +739,7 @@ struct run {
     struct text path; /* "" for none */
     struct progress progress;
     bool interrupted;
-    json_t *printed_reasons; /* as keys */
+    struct reasons reasons;
 };
 
 /* ---- before the first case ----------------------------------------------------------------- */
@@ -928,26 +934,19 @@ static void case_ended(void *context, const struct items_state *state,
                        const struct case_round *round)
 {
     struct run *run = context;
-    (void)state;
     result_add_round(&run->result, round);
+    progress_case(&run->progress, state, round);
     if (round->status == CASE_ok)
         return;
-    /* Many cases can be skipped for one reason: it is printed once, and the table names the cases. If
-     * a failure's log is the same for every strategy, only its first line is printed again. */
-    const struct case_key *key = &round->key;
-    const bool again = json_object_get(run->printed_reasons, round->reason) != NULL;
-    if (again && round->status == CASE_skipped)
-        return;
     progress_clear(&run->progress);
-    terminal_print(stderr, "gamut: %s: %s %s/%s on %s: %.*s\n", case_status_name(round->status),
-                   key->strategy, key->workload, key->dataset, key->device,
-                   again ? (int)strcspn(round->reason, "\n") : -1, round->reason);
-    tree_put(run->printed_reasons, round->reason, tree_count(1));
+    reasons_add(&run->reasons, round);
 }
 
 static int round_ended(void *context, const struct items_state *state, struct error *error)
 {
     struct run *run = context;
+    progress_clear(&run->progress);
+    reasons_round_ended(&run->reasons);
     progress_round(&run->progress, state);
     result_set_session(&run->result, state->round + 1);
     return save_result(run, error);
@@ -956,14 +955,17 @@ static int round_ended(void *context, const struct items_state *state, struct er
 static int measure_all(struct run *run, struct error *error)
 {
     const struct rounds_watcher watcher = {run, working, case_ended, round_ended};
-    fprintf(stderr, "gamut: %zu cases, %u %s, seed %llu%s%s\n", run->selection.case_count,
-            run->options.rounds, run->options.rounds == 1 ? "round" : "rounds",
+    char cases[48], rounds[48];
+    fprintf(stderr, "gamut: %s, %s, seed %llu%s%s\n",
+            text_count(cases, (double)run->selection.case_count, "case"),
+            text_count(rounds, run->options.rounds, "round"),
             (unsigned long long)run->options.measure.seed, run->path.length ? " -> " : "",
             run->path.length ? run->path.data : "");
     progress_begin(&run->progress, (enum progress_mode)run->line->flag[RUN_PROGRESS].number,
                    run->options.rounds);
     int code = rounds_run(&run->selection, &run->options, &watcher, &run->interrupted, error);
     progress_clear(&run->progress);
+    reasons_round_ended(&run->reasons);
     if (!code && !run->interrupted && run->like.root)
         like_tell_changes(&run->like, run->result.root);
     if (!code && !run->interrupted && run_flag_is_on(run->line, RUN_AA))
@@ -1036,13 +1038,13 @@ static int run_command(const struct command_line *line)
     setenv("OMP_WAIT_POLICY", "passive", 0);
     struct command_line mine = *line; /* --like sets flags in it */
     mine.arena = (struct arena){0};
-    struct run run = {.line = &mine, .printed_reasons = tree_object()};
+    struct run run = {.line = &mine};
     int exit_code = run_cases(&run);
     text_free(&run.path);
     result_free(&run.result);
     free(run.devices);
     json_decref(run.options.atlases);
-    json_decref(run.printed_reasons);
+    reasons_free(&run.reasons);
     select_free(&run.selection);
     suite_close(&run.suite);
     like_close(&run.like);

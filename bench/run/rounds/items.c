@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
@@ -120,6 +121,23 @@ static enum process_event items_listen(struct items *it, struct process *process
     }
 }
 
+/* Ends those items of the rest of the round that are not to be measured after all. They come next,
+ * so that the others stay in one worker. */
+static void skip_unwanted(struct items *it)
+{
+    const struct items_state *s = &it->state;
+    for (size_t i = s->position; it->hooks->unwanted && i < s->in_round; i++) {
+        const unsigned number = it->order[i];
+        const char *why = it->hooks->unwanted(it->hooks->context, number);
+        if (!why)
+            continue;
+        memmove(&it->order[s->position + 1], &it->order[s->position],
+                (i - s->position) * sizeof *it->order);
+        it->order[s->position] = number;
+        end_item(it, NULL, CASE_skipped, why);
+    }
+}
+
 /* Measures the rest of the round in one worker. At least one item ends, unless the run was
  * interrupted. */
 static int run_worker(struct items *it, struct error *error)
@@ -163,8 +181,11 @@ static int run_round(struct items *it, struct error *error)
     it->round_started_ns = clock_ns();
     it->lost = false;
     int code = 0;
-    while (!code && !it->interrupted && !it->lost && s->position < s->in_round)
+    skip_unwanted(it);
+    while (!code && !it->interrupted && !it->lost && s->position < s->in_round) {
         code = run_worker(it, error);
+        skip_unwanted(it);
+    }
     /* The items after the one that lost its device might run on another device, but the machine is
      * recovering, which their numbers would show. They are skipped, not failed. */
     while (!code && !it->interrupted && s->position < s->in_round)

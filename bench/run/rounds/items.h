@@ -38,7 +38,7 @@ struct items_state {
     uint64_t round_ns;         /* time in this round so far */
 };
 
-/* Called by the loop in the parent. All hooks but `unable` are required. */
+/* Called by the loop in the parent. */
 struct items_hooks {
     void *context;
     const char *kind; /* kind of the worker's job */
@@ -50,9 +50,13 @@ struct items_hooks {
     void (*working)(void *context, const struct items_state *state, bool begins);
     /* The item has ended. `line` is the worker's "done" line (borrowed), or NULL. If it has no
      * "round", `status` and `reason` say what became of the item; CASE_skipped means that an
-     * earlier item lost the device. Returns the item's status, by which state->failed counts. */
+     * earlier item lost the device, or that the item was unwanted. Returns the item's status, by which state->failed counts. */
     enum case_status (*ended)(void *context, const struct items_state *state, const json_t *line,
                               enum case_status status, const char *reason);
+    /* (optional) Asked between two workers about each item that is left in the round. Returns the
+     * reason why it is not to be measured after all; it is then skipped for good. NULL: it is
+     * measured. */
+    const char *(*unwanted)(void *context, size_t number);
     /* (optional) A worker ended before its first item and sent the reason `why`. The returned code
      * ends the run. Without this hook the first item fails for that reason. */
     int (*unable)(void *context, const char *why, struct error *error);

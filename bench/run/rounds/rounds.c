@@ -20,7 +20,48 @@ struct rounds {
     const struct rounds_watcher *watcher;
     char lost[1024]; /* a sentence that names the case that lost its device in this round */
     json_t *known;   /* see known_name */
+    /* By data_name: data that had an answer on a device; the reason why other data is not tried
+     * there any more. */
+    json_t *answered, *too_slow;
 };
+
+/* ---- data that a device is too slow for ---- */
+
+/* A time-out says nothing about one strategy alone if no case has answered on this data yet: then
+ * the device is too slow for the data, and each further case would wait as long. */
+static const char *data_name(const struct case_key *key, char name[512])
+{
+    snprintf(name, 512, "%s/%s on %s", key->workload, key->dataset, key->device);
+    return name;
+}
+
+static void judge_data(struct rounds *r, const struct case_round *round)
+{
+    const struct case_key *key = &round->key;
+    char name[512];
+    struct text reason = {0};
+    data_name(key, name);
+    if (round->status == CASE_ok || round->status == CASE_wrong)
+        tree_put(r->answered, name, json_true());
+    /* Cases to which rounds are added have answered before. */
+    if (round->status != CASE_timeout || r->options->insist || r->options->first_round > 0 ||
+        json_object_get(r->answered, name) || json_object_get(r->too_slow, name))
+        return;
+    text_add(&reason, "not run: the first case of %s (%s, %s, %s) gave %s; --insist runs the rest",
+             name, key->merge, key->release, key->strategy, round->reason);
+    tree_put(r->too_slow, name, tree_text(reason.data));
+    text_free(&reason);
+}
+
+static const char *case_unwanted(void *context, size_t number)
+{
+    const struct rounds *r = context;
+    char name[512];
+    return json_string_value(
+        json_object_get(r->too_slow, data_name(&r->selection->cases[number], name)));
+}
+
+/* ---- cases ---- */
 
 /* The name of an array with the digests of answers that were equal to the reference, as 16
  * hexadecimal digits each. The reference of a large dataset takes longer than all rounds: each
@@ -105,7 +146,7 @@ static enum case_status case_ended(void *context, const struct items_state *stat
                                     .worst_error = NAN,
                                     .traffic_bytes = NAN};
         snprintf(round.reason, sizeof round.reason, "%.*s", (int)sizeof round.reason - 1,
-                 status == CASE_skipped ? r->lost : reason);
+                 status == CASE_skipped && *r->lost ? r->lost : reason);
     }
     if (json_is_true(json_object_get(line, "lost")))
         snprintf(r->lost, sizeof r->lost,
@@ -113,6 +154,7 @@ static enum case_status case_ended(void *context, const struct items_state *stat
                  key->workload, key->dataset, key->merge, key->release, key->strategy, key->device,
                  (int)strcspn(round.reason, "\n"), round.reason);
     learn_answer(r, &round);
+    judge_data(r, &round);
     r->watcher->case_ended(r->watcher->context, state, &round);
     status = round.status;
     case_round_free(&round);
@@ -121,15 +163,20 @@ static enum case_status case_ended(void *context, const struct items_state *stat
 
 static int cases_round_ended(void *context, const struct items_state *state, struct error *error)
 {
-    const struct rounds *r = context;
+    struct rounds *r = context;
+    r->lost[0] = 0;
     return r->watcher->round_ended(r->watcher->context, state, error);
 }
 
 int rounds_run(const struct selection *selection, const struct rounds_options *options,
                const struct rounds_watcher *watcher, bool *interrupted, struct error *error)
 {
-    struct rounds r = {
-        .selection = selection, .options = options, .watcher = watcher, .known = tree_object()};
+    struct rounds r = {.selection = selection,
+                       .options = options,
+                       .watcher = watcher,
+                       .known = tree_object(),
+                       .answered = tree_object(),
+                       .too_slow = tree_object()};
     const struct items_options items = {.count = selection->case_count,
                                         .rounds = options->rounds,
                                         .first_round = options->first_round,
@@ -140,9 +187,12 @@ int rounds_run(const struct selection *selection, const struct rounds_options *o
                                       .job = job_of_rest,
                                       .working = case_working,
                                       .ended = case_ended,
+                                      .unwanted = case_unwanted,
                                       .round_ended = cases_round_ended};
     int code = items_run(&items, &hooks, interrupted, error);
     json_decref(r.known);
+    json_decref(r.answered);
+    json_decref(r.too_slow);
     return code;
 }
 

@@ -116,6 +116,7 @@ static const struct worker_job jobs[] = {
 enum { SEEN_MAX = 256 };
 
 struct seen {
+    unsigned first_round;
     size_t count;
     struct case_round rounds[SEEN_MAX];
     size_t working, rounds_ended;
@@ -136,7 +137,7 @@ static void case_ended(void *context, const struct items_state *state,
     struct seen *seen = context;
     assert_true(seen->count < SEEN_MAX);
     assert_int_equal(round->slot, state->position);
-    assert_int_equal(round->round, state->round);
+    assert_int_equal(round->round - seen->first_round, state->round);
     if (round->status == CASE_ok)
         assert_int_equal(round->samples[0].wall_ns, round->round * 1000u + round->slot);
     seen->rounds[seen->count] = *round;
@@ -153,27 +154,33 @@ static int round_ended(void *context, const struct items_state *state, struct er
     return 0;
 }
 
-/* Runs one case for each strategy named. */
-static void run(const char *const *strategies, size_t count, unsigned rounds, struct seen *seen,
-                bool *interrupted)
+/* Runs one case for each strategy named, on data of its own unless they `share_data`. */
+static void run_as(const char *const *strategies, size_t count, bool share_data,
+                   const struct rounds_options *options, struct seen *seen, bool *interrupted)
 {
     struct selection selection = {.case_count = count};
     selection.cases = must_alloc(count * sizeof *selection.cases);
     for (size_t i = 0; i < count; i++) {
         struct case_key *key = &selection.cases[i];
         *key = (struct case_key){.workload = "w", .dataset = "d", .merge = "none"};
-        snprintf(key->workload, sizeof key->workload, "w%zu", i);
+        snprintf(key->workload, sizeof key->workload, "w%zu", share_data ? 0 : i);
         snprintf(key->strategy, sizeof key->strategy, "%s", strategies[i]);
         snprintf(key->device, sizeof key->device, "host");
         snprintf(key->release, sizeof key->release, "scope");
     }
-    const struct rounds_options options = {
-        .rounds = rounds, .timeout_ns = 2000000000, .measure = {.least_samples = 1, .seed = 42}};
     const struct rounds_watcher watcher = {seen, working, case_ended, round_ended};
     struct error error = {0};
-    *seen = (struct seen){0};
-    assert_int_equal(rounds_run(&selection, &options, &watcher, interrupted, &error), 0);
+    *seen = (struct seen){.first_round = options->first_round};
+    assert_int_equal(rounds_run(&selection, options, &watcher, interrupted, &error), 0);
     free(selection.cases);
+}
+
+static void run(const char *const *strategies, size_t count, unsigned rounds, struct seen *seen,
+                bool *interrupted)
+{
+    const struct rounds_options options = {
+        .rounds = rounds, .timeout_ns = 2000000000, .measure = {.least_samples = 1, .seed = 42}};
+    run_as(strategies, count, false, &options, seen, interrupted);
 }
 
 static size_t count_of(const struct seen *seen, const char *strategy, enum case_status status,
@@ -238,6 +245,51 @@ static void a_failure_costs_one_case(void **state)
                 assert_int_equal(count_of(&seen, strategies[i], CASE_ok, ""), 3);
         assert_int_equal(seen.last.left, 0);
         assert_int_equal(seen.last.failed, 1);
+    }
+}
+
+/* Three cases of one dataset, in this order: */
+static void data_that_times_out_first_is_given_up(void **state)
+{
+    static const struct {
+        const char *first, *others;
+        bool insist, adds; /* adds: to a round that is there */
+        unsigned timeouts, skipped, ok;
+    } table[] = {
+        {"hang", "a", false, false, 1, 2, 0},
+        {"hang", "a", true, false, 1, 0, 2},
+        {"a", "hang", false, false, 2, 0, 1}, /* the device is not too slow for the data */
+        {"hang", "a", false, true, 1, 0, 2},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct rounds_options options = {.rounds = 1,
+                                               .first_round = table[i].adds,
+                                               .timeout_ns = 1000000000,
+                                               .insist = table[i].insist,
+                                               .measure = {.least_samples = 1, .seed = 42}};
+        const char *strategies[3] = {table[i].others, table[i].others, table[i].others};
+        unsigned order[3];
+        struct seen seen;
+        bool interrupted;
+        items_order(42, options.first_round, 3, order);
+        strategies[order[0]] = table[i].first;
+        run_as(strategies, 3, true, &options, &seen, &interrupted);
+        assert_int_equal(seen.count, 3);
+        assert_int_equal(seen.last.left, 0);
+        assert_int_equal(seen.last.failed, table[i].timeouts);
+        size_t skipped = 0, timeouts = 0, ok = 0;
+        for (size_t s = 0; s < 3; s++) {
+            skipped += seen.rounds[s].status == CASE_skipped &&
+                       strstr(seen.rounds[s].reason,
+                              "the first case of w0/d on host (none, scope, hang) gave no answer "
+                              "within 1.00 s; --insist");
+            timeouts += seen.rounds[s].status == CASE_timeout;
+            ok += seen.rounds[s].status == CASE_ok;
+        }
+        assert_int_equal(skipped, table[i].skipped);
+        assert_int_equal(timeouts, table[i].timeouts);
+        assert_int_equal(ok, table[i].ok);
     }
 }
 
@@ -342,6 +394,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_case_runs_once_a_round),
         cmocka_unit_test(answers_are_compared_with_the_reference_once),
         cmocka_unit_test(a_failure_costs_one_case),
+        cmocka_unit_test(data_that_times_out_first_is_given_up),
         cmocka_unit_test(a_lost_device_ends_the_round),
         cmocka_unit_test(a_run_without_sound_cases_ends),
         cmocka_unit_test(an_interruption_keeps_what_was_measured),
