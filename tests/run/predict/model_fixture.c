@@ -124,7 +124,9 @@ struct run_log one_kernel(void)
 
 struct model model_with(const struct atlas *atlas)
 {
-    return (struct model){.atlas = atlas, .has_pool = true, .can_split = true, .alignment = 256};
+    const struct dry_device device = {
+        .atlas = atlas, .has_pool = true, .can_split = true, .alignment = 256};
+    return (struct model){.device = device};
 }
 
 int predict(const struct model *model, const struct run_log *trace, const char *spec,

@@ -139,7 +139,7 @@ static void the_first_use_is_the_hosts_time_or_the_devices(void **state)
     assert_int_equal(predict(&model, &t, "raw", &m, &error), 0);
     check_us(&m, 2 * 40 + 2 + 20 + 4 + 200 + 3, 140, 0); /* the second 20 beside the first kernel */
     assert_int_equal(m.first_use_ns, 40 * US);
-    model.lazy_on_device = true;
+    model.device.lazy_on_device = true;
     assert_int_equal(predict(&model, &t, "raw", &m, &error), 0);
     check_us(&m, 2 * 40 + 2 + 4 + 2 * (20 + 100) + 3, 140, 0);
     run_log_close(&t);
@@ -182,7 +182,7 @@ static void memory_made_resident_is_used_already(void **state)
     put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
     put_cost(&atlas, "resident", "alloc", 55 * US, ATLAS_WAITS_own_queue);
     struct model model = model_with(&atlas);
-    model.can_touch = true;
+    model.device.can_touch = true;
     struct run_log t = one_kernel();
     struct case_model m;
     struct error error = {0};
@@ -200,7 +200,7 @@ static void commands_of_a_synchronous_device_are_the_hosts_time(void **state)
     (void)state;
     struct atlas atlas = make_atlas(ATLAS_WAITS_unknown);
     struct model model = model_with(&atlas);
-    model.synchronous = true;
+    model.device.synchronous = true;
     struct run_log t = one_kernel();
     t.events[1].call_ns = 102 * US;
     struct case_model m;
@@ -260,7 +260,7 @@ static void what_the_atlas_lacks_is_named(void **state)
     assert_int_equal(predict(&model, &t, "raw", &m, &error), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "what a call waits for (raw, free)"));
     assert_int_equal(predict(&model, &t, "pool", &m, &error), 0); /* it never asks */
-    model.atlas = &empty;
+    model.device.atlas = &empty;
     assert_int_equal(predict(&model, &t, "pool", &m, &error), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "fake:1"));
     assert_non_null(strstr(error.text, "command"));
@@ -280,9 +280,9 @@ static void the_models_driver_has_a_capacity(void **state)
     struct model model = model_with(&atlas);
     struct case_model m;
     struct error error = {0};
-    model.capacity_bytes = 20 * MIB;
+    model.device.capacity_bytes = 20 * MIB;
     assert_int_equal(predict(&model, &t, "raw", &m, &error), 0);
-    model.capacity_bytes = 12 * MIB;
+    model.device.capacity_bytes = 12 * MIB;
     assert_int_equal(predict(&model, &t, "raw", &m, &error), ERR_OOM);
     assert_non_null(strstr(error.text, "tag"));
     run_log_close(&t);

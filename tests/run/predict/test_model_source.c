@@ -152,7 +152,7 @@ static void a_pool_has_a_capacity(void **state)
     (void)state;
     struct atlas atlas = atlas_with_pools();
     struct model model = model_with(&atlas);
-    model.capacity_bytes = 12 * MIB;
+    model.device.capacity_bytes = 12 * MIB;
     struct run_log t = make_trace();
     add_alloc(&t, 0, 8 * MIB);
     add_free(&t, 0);
@@ -178,7 +178,7 @@ static void a_pool_that_the_atlas_does_not_know_has_no_prediction(void **state)
     struct error error = {0};
     assert_int_equal(predict(&model, &t, "stream", &m, &error), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "(stream:threshold=0, alloc)"));
-    model.has_pool = false;
+    model.device.has_pool = false;
     assert_int_equal(predict(&model, &t, "stream", &m, &error), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "no stream-ordered pool"));
     run_log_close(&t);
@@ -213,7 +213,7 @@ static void small_memories_are_cut_from_pages(void **state)
     struct case_model m = predicted_of(&model, &t, "raw");
     check_us(&m, 3 * (3 + 8 + 4) + 3, 3 * (3 + 4), 0);
     /* a page, a piece of it, a page; each page goes with the last in it */
-    model.page_bytes = 2 * MIB;
+    model.device.page_bytes = 2 * MIB;
     m = predicted_of(&model, &t, "raw");
     check_us(&m, 50 + 3 + 50 + 3 * 8 + 30 + 4 + 30 + 3, 50 + 3 + 50 + 30 + 4 + 30, 0);
     /* an input in the first page keeps it; the page that went comes back for less */
@@ -246,8 +246,8 @@ static void pages_can_come_with_the_first_use(void **state)
     put_cost(&atlas, "raw", "second_use", 9 * US, ATLAS_WAITS_unknown);
     put_step(&atlas, "raw", "free", 4 * US, 30 * US, ATLAS_WAITS_device);
     struct model model = model_with(&atlas);
-    model.page_bytes = 2 * MIB;
-    model.pages_at_use = true;
+    model.device.page_bytes = 2 * MIB;
+    model.device.pages_at_use = true;
     struct run_log t = three_small();
     struct case_model m = predicted_of(&model, &t, "raw");
     /* 51 more for each of two pages, 1 for the piece */
@@ -275,9 +275,9 @@ static struct atlas atlas_with_vm(void)
 static struct model model_with_vm(const struct atlas *atlas, uint64_t capacity_bytes)
 {
     struct model model = model_with(atlas);
-    model.vm_granularity_bytes = 2 * MIB;
-    model.memory_bytes = 64 * MIB;
-    model.capacity_bytes = capacity_bytes;
+    model.device.vm_granularity_bytes = 2 * MIB;
+    model.device.memory_bytes = 64 * MIB;
+    model.device.capacity_bytes = capacity_bytes;
     return model;
 }
 
@@ -367,9 +367,9 @@ static void virtual_memory_that_the_atlas_does_not_know_has_no_prediction(void *
     struct error error = {0};
     assert_int_equal(predict(&model, &t, small_segments, &m, &error), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "(vmm, unmap)"));
-    model.capacity_bytes = 0; /* it never asks */
+    model.device.capacity_bytes = 0; /* it never asks */
     assert_int_equal(predict(&model, &t, small_segments, &m, &error), 0);
-    model.vm_granularity_bytes = 0;
+    model.device.vm_granularity_bytes = 0;
     assert_int_equal(predict(&model, &t, small_segments, &m, &error), ERR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "no virtual memory"));
     run_log_close(&t);

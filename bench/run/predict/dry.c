@@ -1,0 +1,784 @@
+#include "run/predict/dry.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/segregated_fit.h"
+#include "base/arena.h"
+#include "base/driver_pool.h"
+#include "base/driver_sub_buffer.h"
+#include "base/driver_vm.h"
+#include "base/slab.h"
+
+enum { PIECE_BYTES = 512 }; /* sizes of pieces and chunks are multiples of it */
+
+/* Memory that a driver gets in chunks and hands out in pieces. All zeros: no chunks. */
+struct dry_chunks {
+    uint64_t reserved_bytes; /* sum over the chunks */
+    unsigned count, capacity;
+    struct fit_range **chunks; /* in the order in which the driver got them */
+    struct slab nodes;         /* the nodes of all chunks */
+};
+
+/* The commands that a queue holds; a call that finds it full waits for the oldest. Drivers do not
+ * report the number; NVIDIA's hold 1024. It affects only the work that the host does meanwhile. */
+enum { QUEUE_DEPTH = 1024 };
+
+/* Costs of commands that have no size. */
+struct command_costs {
+    double launch_ns;  /* host: time of the call */
+    double latency_ns; /* from the end of the call until an idle device begins */
+    double mark_ns, mark_device_ns;
+    double sync_ns; /* host: time of a sync that has nothing to wait for */
+};
+
+struct memory {
+    uint64_t bytes;
+    const char *method;     /* the atlas's method by which it was allocated */
+    bool used;              /* a command has used it, or it is a spare piece of a pool */
+    bool again;             /* a memory of this size was given back earlier in this run */
+    unsigned next;          /* handle of the next memory that is not live */
+    struct fit_node *piece; /* its part of a pool's chunk or of a page; NULL: none, or none yet */
+};
+
+/* The driver's pool. */
+struct dry_pool {
+    bool is_open;
+    uint64_t threshold_bytes, capacity_bytes; /* capacity 0: none */
+    struct dry_chunks chunks;
+    uint64_t peak_bytes; /* peak of the chunks' reserved_bytes since it was reset */
+};
+struct dry {
+    struct dry_device device;
+    struct command_costs costs;
+    struct source source;
+    size_t memory_count, memory_capacity;
+    struct memory *memories; /* handle - 1 */
+    unsigned freed_count, freed_capacity;
+    uint64_t *freed_bytes; /* sizes of memories given back in this run and not given out again */
+    unsigned spare;        /* handle of a memory that is not live; 0: none */
+
+    struct dry_pool pool;
+    struct dry_chunks pages; /* the driver cuts small memories from these */
+
+    double host_ns, device_ns;    /* the two clocks */
+    double ended_ns[QUEUE_DEPTH]; /* when the last commands ended; a ring */
+    size_t command_count;
+    double pending_ns; /* first uses that the next command pays for */
+    double busy_ns, driver_ns, waiting_ns, first_use_ns;
+    bool lacks; /* the atlas lacks a cost; `error` says which */
+    struct error error;
+};
+
+static double more_than(double ns, double part)
+{
+    return ns > part ? ns - part : 0;
+}
+
+/* Rounds up to a multiple of `step`. */
+static uint64_t in_steps(uint64_t bytes, uint64_t step)
+{
+    return (bytes + step - 1) / step * step;
+}
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+static uint64_t pieces(uint64_t bytes)
+{
+    return in_steps(bytes, PIECE_BYTES) / PIECE_BYTES;
+}
+
+/* A piece of the first chunk that has room; NULL: none has. */
+static struct fit_node *chunks_take(struct dry_chunks *c, uint64_t bytes)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        struct fit_node *node = fit_find(c->chunks[i], FIT_TIGHT, pieces(bytes));
+        if (node)
+            return fit_cut(node, pieces(bytes));
+    }
+    return NULL;
+}
+
+/* A piece of a new chunk of chunk_bytes, a multiple of PIECE_BYTES that has room for it. */
+static struct fit_node *chunks_take_new(struct dry_chunks *c, uint64_t bytes, uint64_t chunk_bytes)
+{
+    c->chunks = must_grow(c->chunks, c->count, &c->capacity, sizeof(struct fit_range *));
+    struct fit_range *chunk = must_alloc(sizeof *chunk);
+    c->nodes.item_bytes = sizeof(struct fit_node);
+    fit_open(chunk, pieces(chunk_bytes), &c->nodes);
+    c->chunks[c->count++] = chunk;
+    c->reserved_bytes += pieces(chunk_bytes) * PIECE_BYTES;
+    return fit_cut(fit_find(chunk, FIT_TIGHT, pieces(bytes)), pieces(bytes));
+}
+
+/* Releases chunks that are wholly free, the latest first, while more than keep_bytes are reserved.
+ * Returns the bytes released. */
+static uint64_t chunks_give_back(struct dry_chunks *c, uint64_t keep_bytes)
+{
+    uint64_t before = c->reserved_bytes;
+    for (size_t i = c->count; i-- > 0 && c->reserved_bytes > keep_bytes;) {
+        if (!fit_is_empty(c->chunks[i]))
+            continue;
+        c->reserved_bytes -= c->chunks[i]->size * PIECE_BYTES;
+        fit_close(c->chunks[i]);
+        free(c->chunks[i]);
+        c->chunks[i] = NULL;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->chunks[i])
+            c->chunks[kept++] = c->chunks[i];
+    c->count = kept;
+    return before - c->reserved_bytes;
+}
+
+/* Releases all chunks, with the pieces that are still taken. */
+static void chunks_close(struct dry_chunks *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        free(c->chunks[i]);
+    free(c->chunks);
+    slab_free(&c->nodes);
+    *c = (struct dry_chunks){0};
+}
+
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+/* Records that the atlas lacks a cost; the first one that a run needs becomes the error. */
+static int dry_lack(struct dry *d, const char *what, const char *method, const char *call)
+{
+    if (!d->lacks)
+        error_set(&d->error, ERR_UNSUPPORTED, "the atlas of %s does not know %s (%s, %s)",
+                  d->device.atlas->device, what, method, call);
+    d->lacks = true;
+    return ERR_UNSUPPORTED;
+}
+
+/* The median time of a call on the device. A cost that the atlas lacks is 0 and is recorded. */
+static double dry_device_cost(struct dry *d, const char *method, const char *call, uint64_t bytes)
+{
+    double ns;
+    if (!d->device.atlas)
+        return 0;
+    if (atlas_cost_ns(d->device.atlas, method, call, bytes, &ns) && !isnan(ns))
+        return ns;
+    dry_lack(d, "what a call costs", method, call);
+    return 0;
+}
+
+/* The median time of a call on the host, less the time of reading the clock. */
+static double dry_cost(struct dry *d, const char *method, const char *call, uint64_t bytes)
+{
+    double ns = dry_device_cost(d, method, call, bytes);
+    return !d->device.atlas || isnan(d->device.atlas->timer_ns)
+               ? ns
+               : more_than(ns, d->device.atlas->timer_ns);
+}
+
+/* Lets the host wait for the device. Returns for how long, in ns. */
+static double wait_for_device(struct dry *d)
+{
+    double waited = more_than(d->device_ns, d->host_ns);
+    d->host_ns += waited;
+    return waited;
+}
+
+/* Replays a call for memory that takes `ns`, after a wait if the atlas says that the call waits. */
+static void dry_driver_call(struct dry *d, const char *method, const char *call, uint64_t bytes,
+                            double ns)
+{
+    double waited = 0;
+    if (!d->device.atlas)
+        return;
+    if (!d->device.synchronous && d->device_ns > d->host_ns) {
+        enum atlas_wait waits = atlas_waits(d->device.atlas, method, call, bytes);
+        if (waits == ATLAS_WAITS_unknown)
+            dry_lack(d, "what a call waits for", method, call);
+        else if (waits != ATLAS_WAITS_nothing)
+            waited = wait_for_device(d);
+    }
+    d->host_ns += ns;
+    d->waiting_ns += waited;
+    d->driver_ns += waited + ns;
+}
+
+static bool knows(const struct dry *d, const char *method, const char *call)
+{
+    return d->device.atlas && atlas_find(d->device.atlas, method, call) != NULL;
+}
+
+/* The cost of an allocation. `again`: a memory of this size was given back in this run; the driver
+ * then takes less time, and the atlas has both costs. */
+static double alloc_cost(struct dry *d, uint64_t bytes, bool again)
+{
+    return dry_cost(d, "raw", again && knows(d, "raw", "realloc") ? "realloc" : "alloc", bytes);
+}
+
+/* The cost of a free that need not wait. The atlas measures a free just after the launch of a
+ * kernel that uses the memory, as in a program; if the free waits for the kernel, the kernel's time
+ * is taken off. */
+static double free_cost(struct dry *d, uint64_t bytes)
+{
+    if (!knows(d, "raw", "free_used") || !knows(d, "raw", "second_use"))
+        return dry_cost(d, "raw", "free", bytes);
+    double ns = dry_cost(d, "raw", "free_used", bytes);
+    enum atlas_wait waits = atlas_waits(d->device.atlas, "raw", "free", bytes);
+    if (d->device.synchronous || waits == ATLAS_WAITS_nothing || waits == ATLAS_WAITS_unknown)
+        return ns;
+    double use_ns = dry_cost(d, "raw", "second_use", bytes);
+    return more_than(ns, more_than(use_ns, d->costs.launch_ns + d->costs.sync_ns));
+}
+
+/* ---- memory that the driver got back in this run --------------------------------------------- */
+
+static void remember_free(struct dry *d, uint64_t bytes)
+{
+    d->freed_bytes =
+        must_grow(d->freed_bytes, d->freed_count, &d->freed_capacity, sizeof *d->freed_bytes);
+    d->freed_bytes[d->freed_count++] = bytes;
+}
+
+static bool take_freed(struct dry *d, uint64_t bytes)
+{
+    for (size_t i = d->freed_count; i-- > 0;)
+        if (d->freed_bytes[i] == bytes) {
+            d->freed_bytes[i] = d->freed_bytes[--d->freed_count];
+            return true;
+        }
+    return false;
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+/* Cuts a small memory from a page. Returns the size by which the call is priced: that of a page if
+ * a new one is needed. */
+static uint64_t take_piece(struct dry *d, struct memory *memory)
+{
+    const uint64_t page_bytes = d->device.page_bytes;
+    if (memory->bytes >= page_bytes)
+        return memory->bytes;
+    memory->piece = chunks_take(&d->pages, memory->bytes);
+    if (memory->piece)
+        return memory->bytes;
+    memory->piece = chunks_take_new(&d->pages, memory->bytes, page_bytes);
+    memory->again = take_freed(d, page_bytes);
+    return page_bytes;
+}
+
+/* Gives a memory's piece back. Returns the size by which the call is priced. */
+static uint64_t put_piece_back(struct dry *d, struct memory *memory)
+{
+    if (!memory->piece)
+        return memory->bytes;
+    fit_put_back(memory->piece);
+    uint64_t page_bytes = chunks_give_back(&d->pages, 0);
+    return page_bytes ? page_bytes : memory->bytes;
+}
+
+/* The time that the first command to use a memory takes longer than the next one. Differences of up
+ * to a twentieth are noise. */
+static double dry_first_use_cost(struct dry *d, struct memory *memory)
+{
+    const char *method = memory->method;
+    uint64_t bytes = memory->bytes;
+    if (d->device.pages_at_use && strcmp(method, "raw") == 0)
+        bytes = take_piece(d, memory);
+    const char *call = memory->again && knows(d, method, "reuse") ? "reuse" : "first_use";
+    if (!knows(d, method, call) || !knows(d, method, "second_use"))
+        return 0;
+    double first = dry_cost(d, method, call, bytes);
+    double second = dry_cost(d, method, "second_use", bytes);
+    return first > 1.05 * second ? first - second : 0;
+}
+
+/* ---- memories -------------------------------------------------------------------------------- */
+
+/* Adds a memory that the source hands out; *handle receives its handle. */
+static struct memory *dry_add_memory(struct dry *d, uint64_t *handle)
+{
+    if (!d->spare) {
+        if (d->memory_count == d->memory_capacity) {
+            d->memory_capacity = d->memory_capacity ? 2 * d->memory_capacity : 64;
+            d->memories = must_realloc(d->memories, d->memory_capacity * sizeof *d->memories);
+        }
+        d->memories[d->memory_count++].next = 0;
+        d->spare = (unsigned)d->memory_count;
+    }
+    *handle = d->spare;
+    struct memory *memory = &d->memories[d->spare - 1];
+    d->spare = memory->next;
+    return memory;
+}
+
+static void dry_drop_memory(struct dry *d, uint64_t handle)
+{
+    d->memories[handle - 1].next = d->spare;
+    d->spare = (unsigned)handle;
+}
+
+/* ---- the driver's pool ----------------------------------------------------------------------- */
+
+static const char *const releasing_method = "stream:threshold=0";
+static const char *const keeping_method = "stream:threshold=max";
+
+/* CUDA's pool gets memory from the driver in chunks, multiples of 32 MiB, and gives back chunks
+ * that are wholly free. Three observations show it: the reserved bytes that it reports; the sizes
+ * at which the costs of the atlas begin to rise; and programs that read back while the pool holds
+ * more than their blocks need, whose next allocation costs no more than before. */
+static const uint64_t chunk_bytes = UINT64_C(32) << 20;
+
+/* Gives back spare chunks during a wait, and returns how much longer the wait takes. In the atlas
+ * that is the difference between two waits after a free: with a pool that keeps nothing, and with
+ * one that keeps everything. */
+static double give_back(struct dry *d, uint64_t keep_bytes)
+{
+    uint64_t bytes = chunks_give_back(&d->pool.chunks, keep_bytes);
+    return bytes == 0 ? 0
+                      : more_than(dry_cost(d, releasing_method, "free_sync", bytes),
+                                  dry_cost(d, keeping_method, "free_sync", bytes));
+}
+
+static double dry_pool_waited(struct dry *d)
+{
+    return d->pool.is_open ? give_back(d, d->pool.threshold_bytes) : 0;
+}
+
+/* The bytes of a new chunk for a block of `needed` bytes; 0: the pool's capacity has no room. */
+static uint64_t new_chunk_bytes(const struct dry_pool *p, uint64_t needed)
+{
+    uint64_t bytes = in_steps(needed, chunk_bytes);
+    if (!p->capacity_bytes)
+        return bytes;
+    uint64_t room = p->capacity_bytes - p->chunks.reserved_bytes;
+    room -= room % PIECE_BYTES;
+    return bytes <= room ? bytes : in_steps(needed, PIECE_BYTES) <= room ? room : 0;
+}
+
+static int pool_open(void *context, const struct driver_pool_options *options, uint64_t most_bytes,
+                     uint64_t *pool, struct error *error)
+{
+    struct dry *d = context;
+    (void)error;
+    d->pool = (struct dry_pool){.is_open = true,
+                                .threshold_bytes = options->release_threshold_bytes,
+                                .capacity_bytes = most_bytes};
+    *pool = 1;
+    return 0;
+}
+
+/* All pieces are free at this point, or are never used again. */
+static int pool_close(void *context, uint64_t pool, struct error *error)
+{
+    struct dry_pool *p = &((struct dry *)context)->pool;
+    (void)pool, (void)error;
+    chunks_close(&p->chunks);
+    p->is_open = false;
+    return 0;
+}
+
+/* A spare piece is handed out without a wait: the order of the queue makes that safe, and there is
+ * no first use to pay for. A new chunk is mapped; the atlas has that cost from a pool that keeps
+ * nothing. */
+static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t bytes,
+                      uint64_t *handle, struct error *error)
+{
+    struct dry *d = context;
+    struct dry_pool *p = &d->pool;
+    (void)pool, (void)queue;
+    struct fit_node *piece = chunks_take(&p->chunks, bytes);
+    bool is_spare = piece != NULL;
+    if (!is_spare) {
+        uint64_t new_bytes = new_chunk_bytes(p, bytes);
+        if (new_bytes == 0)
+            return error_set(error, ERR_OOM, "the model's pool has reached its capacity");
+        piece = chunks_take_new(&p->chunks, bytes, new_bytes);
+        if (p->peak_bytes < p->chunks.reserved_bytes)
+            p->peak_bytes = p->chunks.reserved_bytes;
+    }
+    const char *method = is_spare ? keeping_method : releasing_method;
+    *dry_add_memory(d, handle) =
+        (struct memory){.bytes = bytes, .method = method, .used = is_spare, .piece = piece};
+    dry_driver_call(d, method, "alloc", bytes,
+                    dry_cost(d, method, is_spare ? "realloc" : "alloc", bytes));
+    return 0;
+}
+
+static int pool_free(void *context, uint64_t pool, unsigned queue, uint64_t handle, uint64_t bytes,
+                     struct error *error)
+{
+    struct dry *d = context;
+    const char *method = d->memories[handle - 1].method;
+    (void)pool, (void)queue, (void)error;
+    const char *call = knows(d, method, "free_used") ? "free_used" : "free";
+    fit_put_back(d->memories[handle - 1].piece);
+    dry_drop_memory(d, handle);
+    dry_driver_call(d, method, "free", bytes, dry_cost(d, method, call, bytes));
+    return 0;
+}
+
+static int pool_trim(void *context, uint64_t pool, uint64_t keep_bytes, struct error *error)
+{
+    struct dry *d = context;
+    (void)pool, (void)error;
+    double ns = give_back(d, keep_bytes);
+    d->host_ns += ns;
+    d->driver_ns += ns;
+    return 0;
+}
+
+static int pool_reserved(void *context, uint64_t pool, uint64_t *bytes, uint64_t *peak_bytes,
+                         struct error *error)
+{
+    const struct dry *d = context;
+    (void)pool, (void)error;
+    *bytes = d->pool.chunks.reserved_bytes;
+    *peak_bytes = d->pool.peak_bytes;
+    return 0;
+}
+
+static int pool_reset_peak(void *context, uint64_t pool, struct error *error)
+{
+    struct dry *d = context;
+    (void)pool, (void)error;
+    d->pool.peak_bytes = d->pool.chunks.reserved_bytes;
+    return 0;
+}
+
+static const struct driver_pool_ops dry_pool_ops = {
+    .open = pool_open,
+    .close = pool_close,
+    .alloc = pool_alloc,
+    .free = pool_free,
+    .trim = pool_trim,
+    .reserved = pool_reserved,
+    .reset_peak = pool_reset_peak,
+};
+
+/* ---- virtual memory -------------------------------------------------------------------------- */
+
+static const char *const vm_method = "vmm";
+
+static int vm_call(struct dry *d, const char *name, uint64_t bytes)
+{
+    dry_driver_call(d, vm_method, name, bytes, dry_cost(d, vm_method, name, bytes));
+    return 0;
+}
+
+static int vm_info(void *context, struct driver_vm_info *info, struct error *error)
+{
+    const struct dry_device *m = &((struct dry *)context)->device;
+    (void)error;
+    *info = (struct driver_vm_info){.granularity_bytes = m->vm_granularity_bytes,
+                                    .memory_bytes = m->memory_bytes};
+    return 0;
+}
+
+/* A range is a memory into which no chunk is mapped yet. */
+static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct error *error)
+{
+    struct dry *d = context;
+    (void)error;
+    *dry_add_memory(d, range) = (struct memory){.method = vm_method, .used = true};
+    return vm_call(d, "reserve", bytes);
+}
+
+static int vm_unreserve(void *context, uint64_t range, uint64_t bytes, struct error *error)
+{
+    struct dry *d = context;
+    (void)error;
+    dry_drop_memory(d, range);
+    return vm_call(d, "unreserve", bytes);
+}
+
+/* All chunks have one handle: each call passes the chunk's bytes. */
+static int vm_create(void *context, uint64_t bytes, uint64_t *chunk, struct error *error)
+{
+    (void)error;
+    *chunk = 1;
+    return vm_call(context, "create", bytes);
+}
+
+static int vm_release(void *context, uint64_t chunk, uint64_t bytes, struct error *error)
+{
+    (void)chunk, (void)error;
+    return vm_call(context, "release", bytes);
+}
+
+/* The next command that uses the range pays for the first use of all chunks mapped since. */
+static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes,
+                  struct error *error)
+{
+    struct dry *d = context;
+    struct memory *memory = &d->memories[range - 1];
+    (void)offset, (void)chunk, (void)error;
+    memory->bytes = memory->used ? bytes : memory->bytes + bytes;
+    memory->used = false;
+    return vm_call(d, "map", bytes);
+}
+
+static int vm_access(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                     struct error *error)
+{
+    (void)range, (void)offset, (void)error;
+    return vm_call(context, "access", bytes);
+}
+
+static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
+                    struct error *error)
+{
+    struct dry *d = context;
+    struct memory *memory = &d->memories[range - 1];
+    (void)offset, (void)error;
+    if (!memory->used) { /* no command has used the chunk; the newest go first */
+        memory->bytes -= memory->bytes < bytes ? memory->bytes : bytes;
+        memory->used = memory->bytes == 0;
+    }
+    return vm_call(d, "unmap", bytes);
+}
+
+static const struct driver_vm_ops dry_vm_ops = {
+    .info = vm_info,
+    .reserve = vm_reserve,
+    .unreserve = vm_unreserve,
+    .create = vm_create,
+    .release = vm_release,
+    .map = vm_map,
+    .access = vm_access,
+    .unmap = vm_unmap,
+};
+
+/* ---- the source ------------------------------------------------------------------------------ */
+
+static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct error *error)
+{
+    struct dry *d = context;
+    (void)error;
+    struct memory *memory = dry_add_memory(d, handle);
+    *memory = (struct memory){.bytes = bytes, .method = "raw", .again = take_freed(d, bytes)};
+    uint64_t priced_bytes = d->device.pages_at_use ? bytes : take_piece(d, memory);
+    dry_driver_call(d, "raw", "alloc", priced_bytes, alloc_cost(d, priced_bytes, memory->again));
+    return 0;
+}
+
+/* The atlas has the cost of an allocation together with making it resident. */
+static int source_touches(void *context, uint64_t handle, uint64_t bytes, struct error *error)
+{
+    struct dry *d = context;
+    (void)error;
+    struct memory *memory = &d->memories[handle - 1];
+    memory->used = true;
+    bool again = memory->again && knows(d, "resident", "realloc");
+    double ns = more_than(dry_cost(d, "resident", again ? "realloc" : "alloc", bytes),
+                          alloc_cost(d, bytes, again));
+    double waited = wait_for_device(d); /* it ends when the memory has been written */
+    d->host_ns += ns;
+    d->waiting_ns += waited;
+    d->driver_ns += waited + ns;
+    return 0;
+}
+
+static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct error *error)
+{
+    struct dry *d = context;
+    (void)bytes, (void)error;
+    uint64_t priced_bytes = put_piece_back(d, &d->memories[handle - 1]);
+    dry_drop_memory(d, handle);
+    remember_free(d, priced_bytes);
+    dry_driver_call(d, "raw", "free", priced_bytes, free_cost(d, priced_bytes));
+    return 0;
+}
+
+static int source_waits(void *context, struct error *error)
+{
+    struct dry *d = context;
+    (void)error;
+    double waited = wait_for_device(d);
+    double ns = d->costs.sync_ns + dry_pool_waited(d);
+    d->host_ns += ns;
+    d->waiting_ns += waited;
+    d->driver_ns += waited + ns;
+    return 0;
+}
+
+/* Kernels were timed over device memory. No atlas has their times over memory that lives elsewhere.
+ */
+static int kind_is_unknown(void *context, enum driver_memory kind, struct error *error)
+{
+    (void)context, (void)kind;
+    return error_set(error, ERR_UNSUPPORTED,
+                     "the model knows what commands take on device memory, not on other kinds");
+}
+
+static const struct driver_memory_ops no_kinds = {.offered = kind_is_unknown};
+
+static int sub_buffer_is_unknown(void *context, enum driver_memory kind, struct error *error)
+{
+    (void)context, (void)kind;
+    return error_set(error, ERR_UNSUPPORTED, "no atlas knows what sub-buffers cost");
+}
+
+static const struct driver_sub_buffer_ops no_sub_buffers = {.offered = sub_buffer_is_unknown};
+
+static struct source dry_source_of(struct dry *d)
+{
+    const struct dry_device *m = &d->device;
+    static const struct source_ops lazy = {source_gives, source_touches, source_takes,
+                                           source_waits};
+    static const struct source_ops resident = {source_gives, NULL, source_takes, source_waits};
+    return (struct source){.ops = m->can_touch ? &lazy : &resident,
+                           .kinds = &no_kinds,
+                           .sub_buffers = &no_sub_buffers,
+                           .pools = m->has_pool ? &dry_pool_ops : NULL,
+                           .vm = m->vm_granularity_bytes ? &dry_vm_ops : NULL,
+                           .context = d,
+                           .name = d->device.name,
+                           .alignment = m->alignment,
+                           .can_split = m->can_split,
+                           .capacity_bytes = m->capacity_bytes};
+}
+
+/* ---- costs of commands ----------------------------------------------------------------------- */
+
+/* Reads the costs. latency_ns is the time from a launch to its end on an idle device, less the
+ * calls and the device's own time. */
+static void read_costs(struct dry *d)
+{
+    struct command_costs *c = &d->costs;
+    c->launch_ns = dry_cost(d, "command", "launch", 0);
+    c->sync_ns = dry_cost(d, "command", "sync", 0);
+    c->mark_ns = dry_cost(d, "command", "mark", 0);
+    if (d->device.synchronous)
+        return;
+    c->mark_device_ns = dry_device_cost(d, "command", "mark_device", 0);
+    c->latency_ns =
+        more_than(dry_cost(d, "command", "launch_sync", 0),
+                  c->launch_ns + dry_device_cost(d, "command", "launch_device", 0) + c->sync_ns);
+}
+
+/* ---- the two clocks -------------------------------------------------------------------------- */
+
+/* Gives the device a command that keeps it busy for `ns`; the call has been made. */
+static void give_command(struct dry *d, double ns)
+{
+    double *oldest = &d->ended_ns[d->command_count++ % QUEUE_DEPTH];
+    if (*oldest > d->host_ns)
+        d->host_ns = *oldest;
+    double given_ns = d->host_ns + d->costs.latency_ns;
+    d->device_ns = (given_ns > d->device_ns ? given_ns : d->device_ns) + ns;
+    d->busy_ns += ns;
+    *oldest = d->device_ns;
+    if (d->device.synchronous)
+        wait_for_device(d);
+}
+
+/* ---- what the replay calls ------------------------------------------------------------------- */
+
+struct dry *dry_open(const struct dry_device *device)
+{
+    struct dry *d = must_alloc(sizeof *d);
+    d->device = *device;
+    d->source = dry_source_of(d);
+    return d;
+}
+
+void dry_close(struct dry *d)
+{
+    chunks_close(&d->pages);
+    free(d->memories);
+    free(d->freed_bytes);
+    free(d);
+}
+
+struct source *dry_source(struct dry *d)
+{
+    return &d->source;
+}
+
+void dry_begin(struct dry *d)
+{
+    dry_pool_waited(d);
+    d->host_ns = d->device_ns = d->pending_ns = 0;
+    memset(d->ended_ns, 0, sizeof d->ended_ns);
+    d->busy_ns = d->driver_ns = d->waiting_ns = d->first_use_ns = 0;
+    d->freed_count = 0; /* earlier frees are too long ago to count */
+    d->lacks = false;   /* costs before the timed run do not matter */
+    if (d->device.atlas)
+        read_costs(d);
+}
+
+void dry_pass(struct dry *d, double ns)
+{
+    d->host_ns += ns;
+}
+
+void dry_use(struct dry *d, uint64_t handle)
+{
+    struct memory *memory = handle ? &d->memories[handle - 1] : NULL;
+    if (!memory || memory->used)
+        return;
+    memory->used = true;
+    d->pending_ns += dry_first_use_cost(d, memory);
+}
+
+/* The first uses that a command pays for. */
+static double take_pending(struct dry *d)
+{
+    const double ns = d->pending_ns;
+    d->first_use_ns += ns;
+    d->pending_ns = 0;
+    return ns;
+}
+
+void dry_transfer(struct dry *d, const char *call, uint64_t bytes)
+{
+    double ns = dry_cost(d, "command", call, bytes) + take_pending(d);
+    double way_ns = d->device.synchronous ? 0 : d->costs.launch_ns + d->costs.latency_ns;
+    if (way_ns > ns)
+        way_ns = ns;
+    d->host_ns += way_ns;
+    wait_for_device(d);
+    d->host_ns += ns - way_ns + dry_pool_waited(d);
+}
+
+void dry_command(struct dry *d, double call_ns, double device_ns)
+{
+    double first_ns = take_pending(d);
+    d->host_ns += d->device.synchronous ? d->costs.launch_ns : call_ns;
+    if (d->device.lazy_on_device)
+        device_ns += first_ns;
+    else
+        d->host_ns += first_ns;
+    give_command(d, device_ns);
+}
+
+void dry_end(struct dry *d)
+{
+    d->host_ns += d->costs.mark_ns;
+    d->device_ns += d->costs.mark_device_ns;
+    dry_wait(d);
+}
+
+void dry_wait(struct dry *d)
+{
+    wait_for_device(d);
+    d->host_ns += d->costs.sync_ns + dry_pool_waited(d);
+}
+
+static uint64_t whole_ns(double ns)
+{
+    return (uint64_t)(ns + 0.5);
+}
+
+int dry_times(const struct dry *d, struct case_model *times, struct error *error)
+{
+    *times = (struct case_model){
+        .asked = true,
+        .predicted_ns = whole_ns(d->host_ns),
+        .device_ns = whole_ns(d->busy_ns),
+        .driver_ns = whole_ns(d->driver_ns),
+        .waiting_ns = whole_ns(d->waiting_ns),
+        .first_use_ns = whole_ns(d->first_use_ns),
+    };
+    return d->lacks ? error_set(error, ERR_UNSUPPORTED, "%s", d->error.text) : 0;
+}
