@@ -75,7 +75,7 @@ TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup test check bench smoke regress plots fuzz sanitize install uninstall clean help
+.PHONY: FORCE all setup test check bench bench-self smoke regress plots fuzz sanitize install uninstall clean help
 all: $(BUILD)/gamut ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
@@ -160,8 +160,11 @@ regress: $(BUILD)/gamut ## fail if a counter is worse than in the committed base
 smoke: $(BUILD)/gamut ## run every workload once on its smallest data, on the host and OpenCL
 	@$(BUILD)/gamut run --smoke -D host,opencl
 
-bench: $(BUILD)/gamut $(BENCHES) ## measure on the best device found, print the table, draw the charts
+bench: $(BUILD)/gamut ## measure on the best device found, print the table, draw the charts
 	@BUILD=$(BUILD) scripts/bench
+
+bench-self: $(BUILD)/gamut $(BENCHES) ## measure what gamut itself costs
+	@BUILD=$(BUILD) scripts/bench_self
 
 plots: $(BUILD)/gamut ## draw the charts of the newest result again
 	@BUILD=$(BUILD) scripts/plots
@@ -190,6 +193,6 @@ clean: ## remove everything that was built
 	rm -rf $(BUILD) $(BUILD)-sanitize
 
 help: ## print this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
