@@ -294,15 +294,28 @@ static void print_fact(const json_t *value, FILE *out)
         fputs(!value || json_is_null(value) ? "none" : json_is_true(value) ? "true" : "false", out);
 }
 
-static void print_size(const json_t *value, bool is_bytes, FILE *out)
+/* "5.71 GiB, 8.09 GiB"; in bytes where these would read the same. */
+static void print_noted_pair(const json_t *difference, FILE *out)
 {
-    char size[32];
-    if (json_is_integer(value) && is_bytes)
-        fputs(text_bytes(size, (uint64_t)json_integer_value(value)), out);
-    else if (json_is_real(value))
-        fprintf(out, "%.3g", json_number_value(value));
-    else
-        print_fact(value, out);
+    const json_t *base = json_object_get(difference, "base");
+    const json_t *candidate = json_object_get(difference, "new");
+    const bool are_bytes = json_is_integer(base) && json_is_integer(candidate) &&
+                           strstr(tree_get_text(difference, "subject"), "bytes");
+    char before[32] = "", now[32] = "";
+    if (are_bytes) {
+        text_bytes(before, (uint64_t)json_integer_value(base));
+        text_bytes(now, (uint64_t)json_integer_value(candidate));
+    } else if (json_is_real(base) || json_is_real(candidate)) {
+        snprintf(before, sizeof before, "%.3g", json_number_value(base));
+        snprintf(now, sizeof now, "%.3g", json_number_value(candidate));
+    }
+    if (strcmp(before, now) != 0) {
+        fprintf(out, "%s, %s", before, now);
+        return;
+    }
+    print_fact(base, out);
+    fputs(", ", out);
+    print_fact(candidate, out);
 }
 
 bool compare_is_noted(const json_t *difference)
@@ -320,11 +333,8 @@ static void print_noted(const json_t *differences, const char *end, FILE *out)
     {
         if (!compare_is_noted(one))
             continue;
-        const bool is_bytes = strstr(tree_get_text(one, "subject"), "bytes");
         fprintf(out, "%s%s ", before, tree_get_text(one, "subject"));
-        print_size(json_object_get(one, "base"), is_bytes, out);
-        fputs(", ", out);
-        print_size(json_object_get(one, "new"), is_bytes, out);
+        print_noted_pair(one, out);
         before = "; ";
     }
     if (*before == ';')
