@@ -5,7 +5,7 @@ set tics nomirror out
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1 lt 1 }
 set logscale x 2
 set logscale y 10
-set key at graph 0, graph -0.17 left top vertical Left reverse noenhanced font ',10' samplen 1.5 spacing 1.1 maxcols 1
+set key at graph 0, graph -0.17 left top vertical Left reverse font ',10' samplen 1.5 spacing 1.1 maxcols 1
 set style fill transparent solid 0.15 noborder
 set datafile missing "NaN"
 

@@ -10,9 +10,8 @@ set ytics ("0" 0, "25 %%" 0.25, "50 %%" 0.5, "75 %%" 0.75, "100 %%" 1) font ",9"
 set xrange [-0.6 : count - 0.4]
 set style fill solid noborder
 set boxwidth 0.7
-marks = ""
-do for [i = 1:count] { marks = marks . sprintf('%s"%s" %d', i > 1 ? ", " : "", word(series, i), i - 1) }
-eval "set xtics (" . marks . ") nomirror font ',9'"
+set xtics nomirror font ',9' ()
+do for [i = 1:count] { set xtics add (word(series, i) i - 1) }
 heading = "how full an arena gets before a request finds no room"
 key = "unset key"
 

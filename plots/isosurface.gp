@@ -27,12 +27,12 @@ panel_points = (width - label_points - 20) / 3.0
 set yrange [rows - 0.4 : -0.6]
 
 do for [file in terminals] {
-    eval open_file(file)
+    load "open.gp"
     set multiplot
     set tmargin at screen 1 - 58.0 / height
     set bmargin at screen 56.0 / height
-    set label 1 caption . note at screen 0.5, screen 12.0 / height center noenhanced font ",9" textcolor rgb "#606060"
-    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center noenhanced font ",13"
+    set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"
+    set label 2 heading at screen 0.5, screen 1 - 14.0 / height center font ",13"
     do for [p = 1:3] {
         set lmargin at screen (label_points + (p - 1) * panel_points) / width
         set rmargin at screen (label_points + p * panel_points - 78) / width
@@ -53,9 +53,9 @@ do for [file in terminals] {
         plot data using (column(p + 2) > low ? (column(p + 2) + low) / 2 : low):1:(low):(column(p + 2) > low ? column(p + 2) : low):($1 - 0.36):($1 + 0.36) \
                 with boxxyerror fc rgb colour_of(p), \
             data using (p == 3 && $6 > low ? $6 : NaN):($1 - 0.36):(0):(0.72) with vectors nohead lw 2.5 lc rgb "#000000", \
-            data using (column(p + 2) > low ? column(p + 2) : 1.001 * low):1:(strcol(p + 6)) with labels left offset 0.5, 0 noenhanced font ",9" textcolor rgb "#404040", \
-            data using (1.001 * low):1:(p == 1 ? strcol(10) : "") with labels left offset 0.5, 0 noenhanced font ",9" textcolor rgb "#D55E00", \
-            data using (low):1:(p == 1 ? strcol(2) : "") with labels right offset -0.8, 0 noenhanced font ",10"
+            data using (column(p + 2) > low ? column(p + 2) : 1.001 * low):1:(strcol(p + 6)) with labels left offset 0.5, 0 font ",9" textcolor rgb "#404040", \
+            data using (1.001 * low):1:(p == 1 ? strcol(10) : "") with labels left offset 0.5, 0 font ",9" textcolor rgb "#D55E00", \
+            data using (low):1:(p == 1 ? strcol(2) : "") with labels right offset -0.8, 0 font ",10"
         unset label 1
         unset label 2
     }

@@ -34,7 +34,7 @@ if (is_text) {
 unset border
 unset key
 set style fill solid 1.0
-set tics scale 0 nomirror noenhanced font ",10"
+set tics scale 0 nomirror font ",10"
 unset xtics
 set ytics ()
 set x2tics () rotate by 90 left
@@ -56,27 +56,27 @@ number(v) = v >= 100 ? sprintf("%.0f", v) : v >= 10 ? sprintf("%.1f", v) : sprin
 is_known(s) = s eq "ok"
 
 do for [file in terminals] {
-    eval open_file(file)
+    load "open.gp"
     set lmargin at screen left / (1.0 * width)
     set rmargin at screen (left + cell_width * columns_shown) / (1.0 * width)
     set tmargin at screen 1 - top / (1.0 * height)
     set bmargin at screen key_height / (1.0 * height)
-    set label 1 caption . note at screen 0.5, screen 10.0 / height center noenhanced font ",8" textcolor rgb "#606060"
-    set label 2 key_title at screen (left + 200.0) / width, screen 56.0 / height left noenhanced font ",10"
+    set label 1 caption . note at screen 0.5, screen 10.0 / height center font ",8" textcolor rgb "#606060"
+    set label 2 key_title at screen (left + 200.0) / width, screen 56.0 / height left font ",10"
     if (file eq "dumb") {
         unset colorbox
         unset x2tics
         unset label 2
-        do for [i = 1:columns_shown] { set label 2 + i word(series, i) at first i - 1, graph 1 center noenhanced offset 0, 1 + (i - 1) % lines }
+        do for [i = 1:columns_shown] { set label 2 + i word(series, i) at first i - 1, graph 1 center offset 0, 1 + (i - 1) % lines }
         plot data index 0 using (0):1:ytic(2) with points pt -1, \
-            data index 2 using 2:1:(is_known(strcol(4)) ? number($3) : strcol(4)) with labels noenhanced
+            data index 2 using 2:1:(is_known(strcol(4)) ? number($3) : strcol(4)) with labels
     } else {
         plot data index 0 using (0):1:ytic(2) with points pt -1, \
             data index 1 using 1:(0):x2tic(2) axes x2y1 with points pt -1, \
             data index 2 using 2:1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47):(is_known(strcol(4)) ? clipped(better * log2($3)) : NaN) with boxxyerror fs solid 1.0 noborder lc palette, \
             data index 2 using (is_known(strcol(4)) ? NaN : $2):1:($2 - 0.49):($2 + 0.49):($1 - 0.47):($1 + 0.47) with boxxyerror fs pattern 4 noborder fc rgb "#BBBBBB", \
-            data index 2 using 2:(is_known(strcol(4)) && !is_dark(better * log2($3)) ? $1 : NaN):(number($3)) with labels noenhanced font ",9" textcolor rgb "#111111", \
-            data index 2 using 2:(is_known(strcol(4)) && is_dark(better * log2($3)) ? $1 : NaN):(number($3)) with labels noenhanced font ",9" textcolor rgb "#FFFFFF", \
-            data index 2 using 2:(is_known(strcol(4)) ? NaN : $1):4 with labels noenhanced font ",8" textcolor rgb "#000000"
+            data index 2 using 2:1:(is_known(strcol(4)) && !is_dark(better * log2($3)) ? number($3) : "") with labels font ",9" textcolor rgb "#111111", \
+            data index 2 using 2:1:(is_known(strcol(4)) && is_dark(better * log2($3)) ? number($3) : "") with labels font ",9" textcolor rgb "#FFFFFF", \
+            data index 2 using 2:1:(is_known(strcol(4)) ? "" : strcol(4)) with labels font ",8" textcolor rgb "#000000"
     }
 }

@@ -3,7 +3,7 @@
 
 load "style.gp"
 
-set ylabel "over no merging, " . strategy noenhanced
+set ylabel "over no merging, " . strategy
 set xzeroaxis lt 1 lc rgb "#404040" lw 1.5
 peaks_title = "peak bytes"
 
@@ -12,7 +12,7 @@ chart = "plot data index 0 using 1:(0):xtic(2) with points pt -1 notitle, \
     for [i = 1:count] data index i using (at($1)):(log2($2)) with boxes lc rgb colour[i] fs pattern pattern[i] title word(series, i), \
     for [i = 1:count] data index i using (at($1)):(log2($3)):(0):(log2($4) - log2($3)) with vectors heads size graph 0.005, 90 lw 1.5 lc rgb '#000000' notitle, \
     for [i = 1:count] data index i using (at($1) - box / 2):(log2($5)):(box):(0) with vectors nohead lw 2 lc rgb '#D55E00' title (i == 1 ? peaks_title : ''), \
-    for [i = 1:count] data index i using (at($1)):(0):(stringcolumn(6) eq 'ok' ? '' : stringcolumn(6)) with labels rotate by 90 left offset 0, 0.4 noenhanced font ',9' notitle"
+    for [i = 1:count] data index i using (at($1)):(0):(stringcolumn(6) eq 'ok' ? '' : stringcolumn(6)) with labels rotate by 90 left offset 0, 0.4 font ',9' notitle"
 
 load "log2_axis.gp"
 

@@ -13,9 +13,9 @@ set logscale y 10
 set xrange [PERCENT_min / 1.1 : PERCENT_max * 1.1]
 set yrange [1e-6 : 1.5]
 set xtics ("50 %%" 50, "100 %%" 100, "200 %%" 200, "400 %%" 400, "800 %%" 800) font ",9"
-set ytics ("1" 1, "10 %%" 0.1, "1 %%" 0.01, "0.1 %%" 1e-3, "10^{-4}" 1e-4, "10^{-5}" 1e-5, "10^{-6}" 1e-6) font ",9"
+set ytics ("1" 1, "10 %%" 0.1, "1 %%" 0.01, "0.1 %%" 1e-3, "10⁻⁴" 1e-4, "10⁻⁵" 1e-5, "10⁻⁶" 1e-6) font ",9"
 heading = "how often a pool is too small, against its size over the mean demand"
-key = "set key at graph 0, graph -0.2 left top vertical Left reverse noenhanced font ',9' samplen 3 spacing 1.05 maxcols 1; set termoption enhanced"
+key = "set key at graph 0, graph -0.2 left top vertical Left reverse font ',9' samplen 3 spacing 1.05 maxcols 1"
 seen(y) = y > 0 ? y : NaN
 
 chart = "set title (word(chunks, p) eq '1' ? 'one chunk' : word(chunks, p) . ' chunks') offset 0, -0.8 font ',11'; \

@@ -1,8 +1,7 @@
 # Draws the variable chart for each panel p (panels.gp). Needs the variables heading and key.
 
 do for [file in terminals] {
-    eval open_file(file)
-    set termoption noenhanced
+    load "open.gp"
     eval key
     set multiplot
     set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"

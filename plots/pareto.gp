@@ -51,11 +51,11 @@ do for [p = 1:panels] {
 }
 
 do for [file in terminals] {
-    eval open_file(file)
+    load "open.gp"
     set multiplot
-    set label 1 caption . note at screen 0.5, screen 12.0 / height center noenhanced font ",9" textcolor rgb "#606060"
-    set label 2 "wall time over the fastest" at screen 0.5, screen 30.0 / height center noenhanced font ",10"
-    set label 3 "peak reserved / least lower bound" at screen 14.0 / width, screen 0.5 center rotate by 90 noenhanced font ",10"
+    set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"
+    set label 2 "wall time over the fastest" at screen 0.5, screen 30.0 / height center font ",10"
+    set label 3 "peak reserved / least lower bound" at screen 14.0 / width, screen 0.5 center rotate by 90 font ",10"
     # The key stands alone in a plot as wide as the picture.
     set lmargin at screen 0.02
     set rmargin at screen 0.98
@@ -66,7 +66,7 @@ do for [file in terminals] {
     unset title
     unset border
     unset tics
-    set key at screen 0.5, screen 1 - 6.0 / height center top horizontal Left reverse noenhanced samplen 1 maxrows key_rows
+    set key at screen 0.5, screen 1 - 6.0 / height center top horizontal Left reverse samplen 1 maxrows key_rows
     plot for [s = 1:count] keyentry with points pt point[s] ps mark_size lw 1.5 lc rgb thin[s] title word(series, s), \
         keyentry with points pt 7 ps 0.7 * mark_size lc rgb "#C8C8C8" title "beaten", \
         NaN notitle
@@ -94,12 +94,12 @@ do for [file in terminals] {
             if (tick(k, span_x) < low_x[p] + 1.2 * span_x) { set xtics add (tick_name(tick(k, span_x)) tick(k, span_x)) }
             if (tick(k, span_y) < low_y[p] + 1.2 * span_y) { set ytics add (tick_name(tick(k, span_y)) tick(k, span_y)) }
         }
-        set title word(titles, p) noenhanced font title_font offset 0, -0.6
+        set title word(titles, p) font title_font offset 0, -0.6
         plot data index 2 * p - 1 using (log2($1)):($4 == 1 ? NaN : log2($2)) with points pt 7 ps 0.7 * mark_size lc rgb "#C8C8C8" notitle, \
             data index 2 * p using (log2($1)):(log2($2)) with steps lw 1.5 lc rgb "#404040" notitle, \
             for [s = 1:count] data index 2 * p using (log2($1)):($3 == s ? log2($2) : NaN) with points pt point[s] ps mark_size lw 1.5 lc rgb thin[s] notitle, \
-            data index 2 * p using (is_left($1) ? log2($1) : NaN):(log2($2)):5 with labels left offset 0.7, 0.5 noenhanced font ",8" textcolor rgb "#404040" notitle, \
-            data index 2 * p using (is_left($1) ? NaN : log2($1)):(log2($2)):5 with labels right offset 0, 0.7 noenhanced font ",8" textcolor rgb "#404040" notitle
+            data index 2 * p using (is_left($1) ? log2($1) : NaN):(log2($2)):5 with labels left offset 0.7, 0.5 font ",8" textcolor rgb "#404040" notitle, \
+            data index 2 * p using (is_left($1) ? NaN : log2($1)):(log2($2)):5 with labels right offset 0, 0.7 font ",8" textcolor rgb "#404040" notitle
     }
     unset multiplot
 }

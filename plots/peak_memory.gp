@@ -9,7 +9,7 @@ set xzeroaxis lt 1 lc rgb "#404040" lw 1.5
 chart = "plot data index 0 using 1:(0):xtic(2) with points pt -1 notitle, \
     for [i = 1:count] data index i using (at($1)):(log2($2)) with boxes lc rgb colour[i] fs pattern pattern[i] title word(series, i), \
     for [i = 1:count] data index i using (at($1) - box / 2):(log2($3)):(box):(0) with vectors nohead lw 2 lc rgb '#D55E00' title (i == 1 ? 'requested' : ''), \
-    for [i = 1:count] data index i using (at($1)):(0):(stringcolumn(6) eq 'ok' ? '' : stringcolumn(6)) with labels rotate by 90 left offset 0, 0.4 noenhanced font ',9' notitle"
+    for [i = 1:count] data index i using (at($1)):(0):(stringcolumn(6) eq 'ok' ? '' : stringcolumn(6)) with labels rotate by 90 left offset 0, 0.4 font ',9' notitle"
 
 load "log2_axis.gp"
 

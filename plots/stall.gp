@@ -11,14 +11,13 @@ set logscale y 10
 set xrange [-0.2 : places - 0.8]
 set ytics ("1 µs" 1e3, "10 µs" 1e4, "100 µs" 1e5, "1 ms" 1e6, "10 ms" 1e7, "100 ms" 1e8) font ",9"
 set mytics 10
-marks = ""
-do for [i = 1:places] { marks = marks . sprintf('%s"%s" %d', i > 1 ? ", " : "", word(spins, i), i - 1) }
-eval "set xtics (" . marks . ") nomirror font ',9'"
+set xtics nomirror font ',9' ()
+do for [i = 1:places] { set xtics add (word(spins, i) i - 1) }
 heading = "time of a frame against the work that it queues (dashed: as claimed)"
 
 stats data using 2 name "FRAME" nooutput
 set yrange [10 ** floor(log10(FRAME_min)) : 2 * FRAME_max]
-key = "set key at graph 0, graph -0.18 left top vertical Left reverse noenhanced font ',9' samplen 3 spacing 1.05 maxcols 1"
+key = "set key at graph 0, graph -0.18 left top vertical Left reverse font ',9' samplen 3 spacing 1.05 maxcols 1"
 is_heap(i) = word(series, i)[1:4] eq "heap"
 line_colour(i) = is_heap(i) ? "#009E73" : thin[i]
 

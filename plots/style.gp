@@ -8,7 +8,7 @@ set style fill solid 1.0 border rgb "#404040"
 if (!is_text) { set grid ytics lc rgb "#dddddd" lw 1 lt 1 }
 set border 3 lc rgb "#404040"
 set tics nomirror out
-set xtics noenhanced
+set xtics
 log2(x) = log(x) / log(2)
 load "colours.gp"
 box = 0.8 / count

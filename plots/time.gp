@@ -25,7 +25,7 @@ height = head + row_points * per_column + 70
 if (is_text) { label_points = (longest + 3.0) * width / columns; height = (2 * per_column + 10) * width * 1.4 / columns }
 
 do for [file in terminals] {
-    eval open_file(file)
+    load "open.gp"
     set multiplot
     do for [c = 1:across] {
         set tmargin at screen 1 - head / (1.0 * height)
@@ -38,15 +38,15 @@ do for [file in terminals] {
         high = c * per_column - 0.5
         seen(y) = y > low && y < high ? y : NaN
         if (c == 1) {
-            set key at screen 0.5, screen 1 - 8.0 / height center top horizontal Left reverse noenhanced samplen 1.5 maxcols across == 1 ? 3 : 4
-            set label 1 caption . note at screen 0.5, screen 12.0 / height center noenhanced font ",9" textcolor rgb "#606060"
+            set key at screen 0.5, screen 1 - 8.0 / height center top horizontal Left reverse samplen 1.5 maxcols across == 1 ? 3 : 4
+            set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"
         }
         plot for [p = 1:part_count] data index p using (($2 + $3) / 2):(seen($1)):2:3:($1 - 0.38):($1 + 0.38) \
                 with boxxyerror fc rgb word(part_colours, int(word(part_numbers, p))) fs pattern int(word(part_patterns, int(word(part_numbers, p)))) title word(parts, p), \
             data index part_count + 1 using 2:(seen($1) - 0.5):(0):(1) with vectors nohead lw 2.5 lc rgb "#000000" title marks, \
-            data index 0 using (0):($4 < 0 ? NaN : seen($1)):2 with labels right offset -0.8, 0 noenhanced font ",10" notitle, \
-            data index 0 using (0):($4 < 0 ? seen($1) : NaN):2 with labels left offset -0.3, 0 noenhanced font ":Bold,11" notitle, \
-            data index 0 using ($4):(seen($1)):3 with labels left offset 0.6, 0 noenhanced font ",9" textcolor rgb "#404040" notitle
+            data index 0 using (0):($4 < 0 ? NaN : seen($1)):2 with labels right offset -0.8, 0 font ",10" notitle, \
+            data index 0 using (0):($4 < 0 ? seen($1) : NaN):2 with labels left offset -0.3, 0 font ":Bold,11" notitle, \
+            data index 0 using ($4):(seen($1)):3 with labels left offset 0.6, 0 font ",9" textcolor rgb "#404040" notitle
         unset key
         unset label 1
     }

@@ -37,9 +37,7 @@ static bool is_colour(char byte)
     return byte >= *TERMINAL_PLAIN && byte <= *TERMINAL_BOLD;
 }
 
-/* The bytes of the character that `text` begins with; 0: it is no UTF-8, or it could move the
- * cursor, begin an escape sequence or turn the direction of the text around. */
-static size_t shown_length(const char *text, size_t bytes)
+size_t terminal_shown(const char *text, size_t bytes)
 {
     const unsigned char first = (unsigned char)*text;
     const size_t length = first < 0x80         ? 1
@@ -65,7 +63,7 @@ static void write_shown(const char *text, size_t bytes, bool colour, FILE *out)
     static const char *const sequences[] = {"\033[0m", "\033[32m", "\033[31m", "\033[33m",
                                             "\033[1m"};
     for (size_t i = 0, start = 0; i <= bytes;) {
-        const size_t length = i < bytes ? shown_length(text + i, bytes - i) : 0;
+        const size_t length = i < bytes ? terminal_shown(text + i, bytes - i) : 0;
         i += length;
         if (length)
             continue;

@@ -36,6 +36,10 @@ struct terminal terminal_of(FILE *out);
 #define TERMINAL_YELLOW "\xfb"
 #define TERMINAL_BOLD   "\xfc"
 
+/* The bytes of the character that `text` begins with; 0: it is no UTF-8, or it could move the
+ * cursor, begin an escape sequence or turn the direction of the text around. */
+size_t terminal_shown(const char *text, size_t bytes);
+
 /* The number of characters of a UTF-8 text; colours count as none. */
 size_t terminal_characters(const char *text, size_t bytes);
 

@@ -41,6 +41,16 @@ done
 sed "s/triple_step/& /; s/3 \* x/3 \/* $(printf '\033')[31m *\/ * x/" right.mem >escape.mem
 expect 2 'escape.mem:2:[0-9]*: .*control character 27' plan escape.mem
 
+# ---- names of files and folders that gnuplot would read as something else
+if command -v gnuplot >/dev/null; then
+    for name in "'" 'a"b' '`:>PWN`' '$(:>PWN)'; do
+        cp good.json "./$name.json"
+        expect 0 "" plot -c speedup,time -t svg "./$name.json"
+        [ -s "$name/speedup-host.svg" ] || fail "plot $name.json: no chart"
+        [ "$(ls "$name" | wc -l)" = 6 ] || fail "plot $name.json: more than data, script and image of two charts"
+    done
+fi
+
 # ---- reading stops at a bound; pipes can be read within it
 ln -s /dev/zero zero.json
 for command in plan "plan --lifetimes" "plan --published" "compare good.json" "compare good.json good.json --gate-file" \

@@ -1,12 +1,15 @@
 #include "record/chart/chart.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/digest.h"
 #include "base/tree.h"
 #include "record/chart/gnuplot.h"
 
@@ -77,18 +80,71 @@ size_t chart_subjects(const struct chart *chart, const json_t *root, const char 
     return count;
 }
 
+/* ---- names of files ---- */
+
+enum { WORDS = 4 };
+
+static void words_of(const struct chart_subject *of, const char *words[WORDS])
+{
+    words[0] = of->device;
+    words[1] = of->workload;
+    words[2] = of->dataset;
+    words[3] = of->strategy;
+    for (size_t i = 0; i < WORDS; i++)
+        words[i] = words[i] ? words[i] : "";
+}
+
+/* Adds the chart's name and the words that are not empty. Other characters than letters, digits,
+ * '.', '_' and '-' become '-'. */
+static void add_mapped(const struct chart *chart, const struct chart_subject *of, struct text *out)
+{
+    const char *words[WORDS];
+    words_of(of, words);
+    text_add(out, "%s", chart->name);
+    for (size_t i = 0; i < WORDS; i++)
+        if (*words[i])
+            text_add(out, "-%s", words[i]);
+    for (char *c = out->data; *c; c++)
+        *c = (unsigned char)*c < 128 && (isalnum(*c) || strchr("._", *c)) ? *c : '-';
+}
+
+/* Is there another subject that add_mapped gives this name? */
+static bool is_shared(const struct chart *chart, const struct chart_subject *of, const char *mapped)
+{
+    const char *own[WORDS], *words[WORDS];
+    struct chart_subject *subjects;
+    bool shared = false;
+    words_of(of, own);
+    const size_t count = chart_subjects(chart, of->root, NULL, &subjects);
+    for (size_t i = 0; i < count && !shared; i++) {
+        struct text other = {0};
+        words_of(&subjects[i], words);
+        for (size_t w = 0; w < WORDS; w++)
+            shared |= strcmp(own[w], words[w]) != 0;
+        if (shared)
+            add_mapped(chart, &subjects[i], &other);
+        shared = shared && strcmp(other.data, mapped) == 0;
+        text_free(&other);
+    }
+    free(subjects);
+    return shared;
+}
+
 /* Adds a file name without its ending: "speedup-cuda-0", "merging-host-pool",
- * "latency-host-canny-medium". */
+ * "latency-host-canny-medium". Subjects that would share a name have a digest of their words in it
+ * too. */
 static void add_file_name(const struct chart *chart, const struct chart_subject *of,
                           struct text *out)
 {
-    const char *const words[] = {of->device, of->workload, of->dataset, of->strategy};
-    text_add(out, "%s", chart->name);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (words[i] && *words[i])
-            text_add(out, "-%s", words[i]);
-    for (char *c = out->data; *c; c++)
-        *c = strchr(":/ |=+", *c) ? '-' : *c;
+    const char *words[WORDS];
+    uint64_t digest = 0;
+    add_mapped(chart, of, out);
+    if (!is_shared(chart, of, out->data))
+        return;
+    words_of(of, words);
+    for (size_t i = 0; i < WORDS; i++)
+        digest = digest_bytes(digest, words[i], strlen(words[i]) + 1);
+    text_add(out, "-%016" PRIx64, digest);
 }
 
 /* ---- files ---- */

@@ -78,12 +78,13 @@ static void print_panel(const struct atlas *atlas, const struct labels *methods,
     for (size_t m = 0; m < methods->count; m++) {
         const char *method = methods->name[m];
         const struct atlas_curve *curve = atlas_find(atlas, method, panels[panel].call);
-        fprintf(out, "# %s %s: bytes p50_ns p10_ns p90_ns\n", method, panels[panel].call);
+        struct text legend = {0};
+        gnuplot_comment(out, "%s %s: bytes p50_ns p10_ns p90_ns", method, panels[panel].call);
         print_points(curve, true, out);
         fputs("\n\n", out);
-        text_add(legends, "\"");
-        add_legend(method, curve, legends);
-        text_add(legends, "\" ");
+        add_legend(method, curve, &legend);
+        gnuplot_word(legends, legend.data);
+        text_free(&legend);
     }
 }
 
@@ -97,14 +98,14 @@ static int atlas_write(const struct chart *chart, const struct chart_subject *of
     if (code)
         return code;
     struct labels methods = methods_of(&atlas);
-    fprintf(data, "# gamut %s of %s\n", chart->name, atlas.device);
+    gnuplot_comment(data, "gamut %s of %s", chart->name, atlas.device);
     for (size_t panel = 0; panel < PANELS; panel++) {
         print_panel(&atlas, &methods, panel, &legends, data);
         labels_add(&titles, panels[panel].title);
     }
     gnuplot_labels(variables, "series", &methods);
     gnuplot_labels(variables, "titles", &titles);
-    gnuplot_variable(variables, "legends", legends.data ? legends.data : "");
+    gnuplot_words(variables, "legends", &legends);
     labels_free(&methods);
     labels_free(&titles);
     text_free(&legends);
@@ -161,7 +162,7 @@ static void print_sums(const struct atlas *atlas, struct atlas *sums, FILE *data
                        struct text *variables)
 {
     struct labels methods = {0}, legends = {0};
-    fprintf(data, "# gamut cost on %s", atlas->device);
+    gnuplot_comment(data, "gamut cost on %s", atlas->device);
     for (size_t c = 0; c < sums->curve_count; c++) {
         struct atlas_curve *curve = &sums->curves[c];
         struct text legend = {0};
@@ -169,7 +170,8 @@ static void print_sums(const struct atlas *atlas, struct atlas *sums, FILE *data
         add_legend(curve->method, curve, &legend);
         labels_add(&methods, curve->method);
         labels_add(&legends, legend.data);
-        fprintf(data, "\n\n# %s: bytes ns\n", curve->method);
+        fputs(c ? "\n\n" : "\n", data);
+        gnuplot_comment(data, "%s: bytes ns", curve->method);
         print_points(curve, false, data);
         text_free(&legend);
     }

@@ -129,10 +129,9 @@ static void add_times(const char *name, const struct values *times, struct text 
     struct text words = {0};
     for (size_t i = 0; i < times->count; i++) {
         char time[32];
-        text_add(&words, "%s\"%s\"", i ? " " : "",
-                 times->value[i] ? text_ns(time, times->value[i]) : "0");
+        gnuplot_word(&words, times->value[i] ? text_ns(time, times->value[i]) : "0");
     }
-    gnuplot_variable(variables, name, words.data ? words.data : "");
+    gnuplot_words(variables, name, &words);
     text_free(&words);
 }
 
@@ -156,11 +155,11 @@ static int stall_write(const struct chart *chart, const struct chart_subject *of
     struct labels series = names_of(experiment, stall_series);
     struct values spins = values_of(experiment, "spin_ns");
     struct values works = values_of(experiment, "host_work_ns");
-    fprintf(data, "# gamut stall on %s\n", of->device);
+    gnuplot_comment(data, "gamut stall on %s", of->device);
     for (size_t w = 0; w < works.count; w++)
         for (size_t s = 0; s < series.count; s++) {
-            fprintf(data, "# host_work_ns %.0f, %s: place frame_ns claim_ns\n", works.value[w],
-                    series.name[s]);
+            gnuplot_comment(data, "host_work_ns %.0f, %s: place frame_ns claim_ns", works.value[w],
+                            series.name[s]);
             for (size_t i = 0; i < spins.count; i++) {
                 fprintf(data, "%zu", i);
                 print_medians(stall_row(experiment, series.name[s], works.value[w], spins.value[i]),
@@ -201,17 +200,19 @@ static void print_isosurface_row(const json_t *row, size_t number, FILE *out)
     const bool is_ok = case_is_ok(row);
     struct text name = {0};
     add_name(row, (struct name_of){"method", "strategy"}, &name);
-    fprintf(out, "%zu \"%s\"", number, name.data);
+    fprintf(out, "%zu", number);
+    gnuplot_data_text(name.data, out);
     text_free(&name);
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
         gnuplot_data(case_stat(row, metrics[i], "median"), out);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         struct text text = {0};
         experiment_value_text(case_stat(row, metrics[i], "median"), units[i], &text);
-        fprintf(out, " \"%s\"", is_ok ? text.data : "");
+        gnuplot_data_text(is_ok ? text.data : "", out);
         text_free(&text);
     }
-    fprintf(out, " \"%s\"\n", is_ok ? "" : tree_get_text(row, "status"));
+    gnuplot_data_text(is_ok ? "" : tree_get_text(row, "status"), out);
+    fputc('\n', out);
 }
 
 static int isosurface_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
@@ -222,10 +223,8 @@ static int isosurface_write(const struct chart *chart, const struct chart_subjec
     const double window = tree_get_number(options, "window");
     struct text heading = {0};
     size_t first = 0;
-    fprintf(data,
-            "# gamut isosurface on %s\n# place name frame_ns blocked_ns reserved_bytes "
-            "used_bytes texts status\n",
-            of->device);
+    gnuplot_comment(data, "gamut isosurface on %s", of->device);
+    gnuplot_comment(data, "place name frame_ns blocked_ns reserved_bytes used_bytes texts status");
     for (size_t i = 0; (row = json_array_get(json_object_get(experiment, "rows"), i)); i++)
         print_isosurface_row(row, i, data);
     text_add(&heading, "a window of %.0f x %.0f x %.0f chunks of %.0f^3 cells, a layer a frame",
@@ -259,10 +258,8 @@ static int overflow_write(const struct chart *chart, const struct chart_subject 
                                           "claim_ratio"};
     const json_t *experiment = experiment_of(chart, of), *row;
     struct labels chunks = names_of(experiment, overflow_chunks);
-    fprintf(data,
-            "# gamut overflow on %s\n# percent overflow_ratio drawn_ratio separate_ratio "
-            "claim_ratio\n",
-            of->device);
+    gnuplot_comment(data, "gamut overflow on %s", of->device);
+    gnuplot_comment(data, "percent overflow_ratio drawn_ratio separate_ratio claim_ratio");
     for (size_t c = 0; c < chunks.count; c++) {
         fputs(c ? "\n\n" : "", data);
         for (size_t i = 0; (row = next_row(experiment, &i));)
@@ -328,12 +325,12 @@ static int heap_ops_write(const struct chart *chart, const struct chart_subject 
     struct labels live = names_of(experiment, heap_live), metrics = {0}, batches = {0};
     struct labels policies = names_of(experiment, heap_policy);
     find_batches(experiment, &metrics, &batches);
-    fprintf(data, "# gamut heap-ops on %s\n", of->device);
+    gnuplot_comment(data, "gamut heap-ops on %s", of->device);
     for (size_t l = 0; l < live.count; l++)
         for (size_t p = 0; p < policies.count; p++) {
             const json_t *row = heap_ops_row(experiment, live.name[l], policies.name[p]);
-            fprintf(data, "# live_blocks %s, %s: place op_ns command_ns\n", live.name[l],
-                    policies.name[p]);
+            gnuplot_comment(data, "live_blocks %s, %s: place op_ns command_ns", live.name[l],
+                            policies.name[p]);
             for (size_t i = 0; i < batches.count; i++) {
                 fprintf(data, "%zu", i);
                 print_medians(row, (const char *const[]){metrics.name[i], "command_ns"}, 2, data);
@@ -373,9 +370,9 @@ static int heap_utilisation_write(const struct chart *chart, const struct chart_
     const json_t *experiment = experiment_of(chart, of), *row;
     struct labels sizes = names_of(experiment, heap_sizes);
     struct labels series = names_of(experiment, heap_padded_policy);
-    fprintf(data, "# gamut heap-utilisation on %s\n", of->device);
+    gnuplot_comment(data, "gamut heap-utilisation on %s", of->device);
     for (size_t s = 0; s < sizes.count; s++) {
-        fprintf(data, "# %s: place filled_ratio least_filled_ratio\n", sizes.name[s]);
+        gnuplot_comment(data, "%s: place filled_ratio least_filled_ratio", sizes.name[s]);
         for (size_t i = 0; (row = next_row(experiment, &i));) {
             struct text name = {0};
             if (!has_name(row, heap_sizes, sizes.name[s]))

@@ -35,7 +35,9 @@ static size_t print_bars(const struct bars *bars, const struct matrix *m, FILE *
 {
     size_t known = 0;
     for (size_t c = 0; c < m->columns.count; c++) {
-        fprintf(out, "\n\n# %s\n# x %s status\n", m->columns.name[c], bars->numbers);
+        fputs("\n\n", out);
+        gnuplot_comment(out, "%s", m->columns.name[c]);
+        gnuplot_comment(out, "x %s status", bars->numbers);
         for (size_t r = 0; r < m->rows.count; r++) {
             /* The bars of a row fill 0.8 of its width. */
             const double offset = ((double)c - (double)(m->columns.count - 1) / 2) * 0.8;
@@ -59,8 +61,8 @@ static int bars_write(const struct chart *chart, const struct chart_subject *of,
     int code = matrix_make(chart->name, of, &bars->rules, &m, error);
     if (code)
         return code;
-    fprintf(data, "# gamut %s on %s%s%s\n", chart->name, of->device, of->strategy ? " under " : "",
-            of->strategy ? of->strategy : "");
+    gnuplot_comment(data, "gamut %s on %s%s%s", chart->name, of->device,
+                    of->strategy ? " under " : "", of->strategy ? of->strategy : "");
     gnuplot_label_block(&m.rows, "x label", data);
     if (print_bars(bars, &m, data) == 0)
         code = no_number(chart, of, error);
@@ -351,7 +353,7 @@ static int cells_write(const struct chart *chart, const struct chart_subject *of
     int code = matrix_make(chart->name, of, &rules, &m, error);
     if (code)
         return code;
-    fprintf(data, "# gamut %s on %s\n", chart->name, of->device);
+    gnuplot_comment(data, "gamut %s on %s", chart->name, of->device);
     gnuplot_label_block(&m.rows, "row label", data);
     fputs("\n\n", data);
     gnuplot_label_block(&m.columns, "column label", data);

@@ -23,7 +23,7 @@ struct memory_panels {
     size_t left_out; /* configurations beyond the most that one picture shows */
 };
 
-/* Makes a panel for each case that was recorded, in their order. ERR_NOT_FOUND where none was; the
+/* Makes a panel for each good case that was recorded, in their order. ERR_NOT_FOUND where none was; the
  * message says what to do. The caller frees the panels if there is no error. */
 static int memory_panels_make(const struct chart *chart, const struct chart_subject *of,
                               size_t most, struct memory_panels *panels, struct error *error)
@@ -32,7 +32,7 @@ static int memory_panels_make(const struct chart *chart, const struct chart_subj
     const json_t *one_case;
     *panels = (struct memory_panels){.panel = must_alloc(most * sizeof *panels->panel)};
     for (size_t i = 0; (one_case = case_next(of, &i));) {
-        const json_t *memory = json_object_get(one_case, "memory");
+        const json_t *memory = case_is_ok(one_case) ? json_object_get(one_case, "memory") : NULL;
         if (memory && panels->count == most) {
             panels->left_out++;
         } else if (memory) {
@@ -45,8 +45,8 @@ static int memory_panels_make(const struct chart *chart, const struct chart_subj
         return 0;
     free(panels->panel);
     return error_set(error, ERR_NOT_FOUND,
-                     "the chart %s shows what `gamut run --timeline on` records, and no case of "
-                     "%s/%s on %s has it",
+                     "the chart %s shows what `gamut run --timeline on` records, and no good case "
+                     "of %s/%s on %s has it",
                      chart->name, of->workload, of->dataset, of->device);
 }
 
@@ -65,13 +65,13 @@ static void memory_panels_variables(const struct memory_panels *panels,
 {
     struct text series = {0}, what = {0}, note = {0};
     for (size_t i = 0; i < panels->count; i++)
-        text_add(&series, "\"%s\" ", panels->panel[i].title.data);
+        gnuplot_word(&series, panels->panel[i].title.data);
     text_add(&what, "%s %s", of->workload, of->dataset);
     if (*more)
         text_add(&note, "; %s", more);
     if (panels->left_out)
         text_add(&note, "; %zu more configurations are not shown", panels->left_out);
-    gnuplot_variable(out, "series", series.data);
+    gnuplot_words(out, "series", &series);
     gnuplot_variable(out, "what", what.data);
     gnuplot_variable(out, "note", note.length ? note.data : "");
     text_free(&series);
@@ -140,8 +140,9 @@ static void print_timeline(const struct memory_panel *panel, FILE *out)
 {
     const json_t *timeline = json_object_get(panel->memory, "timeline");
     const size_t points = json_array_size(json_object_get(timeline, "step"));
-    fprintf(out, "\n\n# %s\n# step requested granted reserved live least_requested\n",
-            panel->title.data);
+    fputs("\n\n", out);
+    gnuplot_comment(out, "%s", panel->title.data);
+    gnuplot_comment(out, "step requested granted reserved live least_requested");
     for (size_t i = 0; i < points; i++)
         print_timeline_point(timeline, i, memory_column(timeline, "step", i), out);
     if (points) /* the last point holds until the end */
@@ -155,12 +156,14 @@ static int timeline_write(const struct chart *chart, const struct chart_subject 
     int code = memory_panels_make(chart, of, TIMELINES_MOST, &panels, error);
     if (code)
         return code;
-    fprintf(data, "# gamut memory_timeline of %s %s on %s\n# panel title reserved_bytes stride\n",
-            of->workload, of->dataset, of->device);
+    gnuplot_comment(data, "gamut memory_timeline of %s %s on %s", of->workload, of->dataset,
+                    of->device);
+    gnuplot_comment(data, "panel title reserved_bytes stride");
     double requested = 0, reserved = 0;
     for (size_t i = 0; i < panels.count; i++) {
         const json_t *timeline = json_object_get(panels.panel[i].memory, "timeline");
-        fprintf(data, "%zu \"%s\"", i, panels.panel[i].title.data);
+        fprintf(data, "%zu", i);
+        gnuplot_data_text(panels.panel[i].title.data, data);
         gnuplot_data(most_of(timeline, "reserved_bytes"), data);
         gnuplot_data(tree_get_number(timeline, "stride"), data);
         fputc('\n', data);
@@ -323,15 +326,18 @@ static void print_box(const struct box *box, double steps, double top, size_t co
 {
     const double letters = (box->died - box->born) / steps * 55;
     bool fits = (double)strlen(label) <= letters && (box->to - box->from) / top > 0.055;
-    fprintf(out, "%.0f %.0f %.0f %.0f %zu \"%s\"\n", box->born, box->died, box->from, box->to,
-            colour, fits ? label : "");
+    fprintf(out, "%.0f %.0f %.0f %.0f %zu", box->born, box->died, box->from, box->to, colour);
+    gnuplot_data_text(fits ? label : "", out);
+    fputc('\n', out);
 }
 
 /* Begins a block with a box outside of the picture: gnuplot refuses a block without data. */
 static void begin_boxes(const struct memory_panel *panel, const char *what, FILE *out)
 {
-    fprintf(out, "\n\n# %s: %s\n# born died from to colour label\n-2 -1 -2 -1 1 \"\"\n",
-            panel->title.data, what);
+    fputs("\n\n", out);
+    gnuplot_comment(out, "%s: %s", panel->title.data, what);
+    gnuplot_comment(out, "born died from to colour label");
+    fputs("-2 -1 -2 -1 1 \"\"\n", out);
 }
 
 static void print_overlaps(const struct layout *l, FILE *out)
@@ -403,11 +409,14 @@ static int map_write(const struct chart *chart, const struct chart_subject *of, 
     int code = memory_panels_make(chart, of, MAPS_MOST, &panels, error);
     if (code)
         return code;
-    fprintf(data, "# gamut address_map of %s %s on %s\n# panel title steps\n", of->workload,
-            of->dataset, of->device);
+    gnuplot_comment(data, "gamut address_map of %s %s on %s", of->workload, of->dataset,
+                    of->device);
+    gnuplot_comment(data, "panel title steps");
     for (size_t i = 0; i < panels.count; i++) {
         layouts[i] = layout_of(panels.panel[i].memory);
-        fprintf(data, "%zu \"%s\" %.0f\n", i, panels.panel[i].title.data, layouts[i]->steps);
+        fprintf(data, "%zu", i);
+        gnuplot_data_text(panels.panel[i].title.data, data);
+        fprintf(data, " %.0f\n", layouts[i]->steps);
         top = fmax(top, layouts[i]->top);
     }
     for (size_t i = 0; i < panels.count; i++) {
@@ -486,13 +495,10 @@ static void print_quantiles(const json_t *h, FILE *out)
 /* "45 ns, 60 ns, 1.2 µs", or "no call". */
 static void add_legend(const json_t *h, struct text *out)
 {
-    char p50[32], p99[32], most[32];
-    if (!json_is_object(h))
-        text_add(out, "\"no call\" ");
-    else
-        text_add(out, "\"%s, %s, %s\" ", text_ns(p50, latency_quantile(h, 0.5)),
-                 text_ns(p99, latency_quantile(h, 0.99)),
-                 text_ns(most, tree_get_number(h, "most_ns")));
+    char p50[32], p99[32], most[32], legend[100];
+    snprintf(legend, sizeof legend, "%s, %s, %s", text_ns(p50, latency_quantile(h, 0.5)),
+             text_ns(p99, latency_quantile(h, 0.99)), text_ns(most, tree_get_number(h, "most_ns")));
+    gnuplot_word(out, json_is_object(h) ? legend : "no call");
 }
 
 static int latency_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
@@ -504,11 +510,13 @@ static int latency_write(const struct chart *chart, const struct chart_subject *
     int code = memory_panels_make(chart, of, LINES_MOST, &lines, error);
     if (code)
         return code;
-    fprintf(data, "# gamut latency of %s %s on %s\n", of->workload, of->dataset, of->device);
+    gnuplot_comment(data, "gamut latency of %s %s on %s", of->workload, of->dataset, of->device);
     for (int d = 0; d < DISTRIBUTIONS; d++)
         for (size_t i = 0; i < lines.count; i++) {
-            fprintf(data, "%s# %s %s, %s\n# ns fraction\n", d || i ? "\n\n" : "",
-                    distributions[d].phase, distributions[d].call, lines.panel[i].title.data);
+            fputs(d || i ? "\n\n" : "", data);
+            gnuplot_comment(data, "%s %s, %s", distributions[d].phase, distributions[d].call,
+                            lines.panel[i].title.data);
+            gnuplot_comment(data, "ns fraction");
             const json_t *h = histogram_of(&lines.panel[i], d);
             print_distribution(h, data);
             add_legend(h, &legends);
@@ -526,7 +534,7 @@ static int latency_write(const struct chart *chart, const struct chart_subject *
     text_add(&note, "reading the clock takes %.0f ns",
              tree_get_number(lines.panel[0].memory, "timer_ns"));
     memory_panels_variables(&lines, of, note.data, variables);
-    gnuplot_variable(variables, "legends", legends.data);
+    gnuplot_words(variables, "legends", &legends);
     gnuplot_number(variables, "least_ns", fmax(1, fmin(least_ns, most_ns)));
     gnuplot_number(variables, "most_ns", most_ns);
     text_free(&legends);

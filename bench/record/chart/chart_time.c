@@ -161,7 +161,9 @@ static void print_label(const struct rows *rows, const struct row *row, FILE *ou
 {
     const double wall = case_stat(row->one_case, "wall_ns", "median");
     char time[32];
-    fprintf(out, "%zu \"%s\" \"", number_of(rows, row), row->label);
+    fprintf(out, "%zu", number_of(rows, row));
+    gnuplot_data_text(row->label, out);
+    fputs(" \"", out);
     if (!row->one_case) {
         fputs("\" -1\n", out);
     } else if (isnan(wall)) {
@@ -191,7 +193,8 @@ static double model_ns(const struct chart_subject *of, const struct row *row)
 
 static void print_rows(const struct chart_subject *of, const struct rows *rows, FILE *out)
 {
-    fprintf(out, "# gamut time on %s\n# row label time from\n", of->device);
+    gnuplot_comment(out, "gamut time on %s", of->device);
+    gnuplot_comment(out, "row label time from");
     for (size_t i = 0; i < rows->count; i++)
         print_label(rows, &rows->row[i], out);
     for (int p = 0; p < PORTIONS; p++) {

@@ -7,14 +7,66 @@
 #include <limits.h>
 #include <math.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/terminal.h"
 #include "base/tree.h"
 
+/* ---- texts ---- */
+
+/* Adds the text on one line, without anything that could end a text of gnuplot: quotes become
+ * those of print, because gnuplot 5.4 does not read every quote that is doubled as one. '?' stands
+ * for what a terminal does not show. */
+static void add_plain(struct text *out, const char *text)
+{
+    const char *const end = text + strlen(text);
+    while (text < end) {
+        const size_t length = terminal_shown(text, (size_t)(end - text));
+        if (*text == '\n' || *text == '\t')
+            text_add(out, " ");
+        else if (*text == '\'' || *text == '"' || *text == '`')
+            text_add(out, *text == '\'' ? "’" : *text == '"' ? "”" : "‘");
+        else if (length)
+            text_add_bytes(out, text, length);
+        else
+            text_add(out, "?");
+        text += length ? length : 1;
+    }
+}
+
 /* ---- data ---- */
+
+void gnuplot_comment(FILE *out, const char *format, ...)
+{
+    struct text plain = {0};
+    char *line;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&line, format, arguments) >= 0) {
+        add_plain(&plain, line);
+        fprintf(out, "# %s\n", plain.data ? plain.data : "");
+        free(line);
+    }
+    va_end(arguments);
+    text_free(&plain);
+}
+
+/* gnuplot reads a backslash in such a text as the beginning of an escape. */
+void gnuplot_data_text(const char *text, FILE *out)
+{
+    struct text plain = {0};
+    add_plain(&plain, text);
+    fputs(" \"", out);
+    for (size_t i = 0; i < plain.length; i++)
+        fprintf(out, plain.data[i] == '\\' ? "\\\\" : "%c", plain.data[i]);
+    fputc('"', out);
+    text_free(&plain);
+}
 
 void gnuplot_data(double value, FILE *out)
 {
@@ -41,27 +93,34 @@ bool gnuplot_status(const json_t *cell, double value, FILE *out)
 
 void gnuplot_label_block(const struct labels *labels, const char *columns, FILE *out)
 {
-    fprintf(out, "# %s\n", columns);
-    for (size_t i = 0; i < labels->count; i++)
-        fprintf(out, "%zu \"%s\"\n", i, labels->name[i]);
+    gnuplot_comment(out, "%s", columns);
+    for (size_t i = 0; i < labels->count; i++) {
+        fprintf(out, "%zu", i);
+        gnuplot_data_text(labels->name[i], out);
+        fputc('\n', out);
+    }
 }
 
 /* ---- variables ---- */
 
-/* Adds a text between single quotes, as gnuplot reads it. */
-static void add_quoted(struct text *out, const char *text)
-{
-    text_add(out, "'");
-    for (; *text; text++)
-        text_add(out, *text == '\'' ? "''" : "%c", *text == '\n' ? ' ' : *text);
-    text_add(out, "'");
-}
-
 void gnuplot_variable(struct text *out, const char *name, const char *text)
 {
-    text_add(out, "%s = ", name);
-    add_quoted(out, text);
-    text_add(out, "\n");
+    struct text plain = {0};
+    add_plain(&plain, text);
+    gnuplot_words(out, name, &plain);
+    text_free(&plain);
+}
+
+void gnuplot_word(struct text *words, const char *word)
+{
+    text_add(words, words->length ? " \"" : "\"");
+    add_plain(words, word);
+    text_add(words, "\"");
+}
+
+void gnuplot_words(struct text *out, const char *name, const struct text *words)
+{
+    text_add(out, "%s = '%s'\n", name, words->length ? words->data : "");
 }
 
 void gnuplot_number(struct text *out, const char *name, double value)
@@ -73,8 +132,8 @@ void gnuplot_labels(struct text *out, const char *name, const struct labels *lab
 {
     struct text words = {0};
     for (size_t i = 0; i < labels->count; i++)
-        text_add(&words, "%s\"%s\"", i ? " " : "", labels->name[i]);
-    gnuplot_variable(out, name, words.data ? words.data : "");
+        gnuplot_word(&words, labels->name[i]);
+    gnuplot_words(out, name, &words);
     text_free(&words);
 }
 
@@ -133,7 +192,7 @@ static int add_script(const char *folder, const char *file, struct text *out, st
     for (const char *line = script.data; code == 0 && line && *line;) {
         char loaded[64];
         const size_t length = strcspn(line, "\n");
-        if (sscanf(line, "load \"%63[^\"\n]\"", loaded) == 1)
+        if (sscanf(line + strspn(line, " "), "load \"%63[^\"\n]\"", loaded) == 1)
             code = add_script(folder, loaded, out, error);
         else
             text_add(out, "%.*s\n", (int)length, line);
@@ -168,9 +227,10 @@ static void read_all(int from, struct text *out)
             text_add_bytes(out, bytes, (size_t)got);
 }
 
-/* Runs gnuplot. If it fails, the error quotes its output. If it succeeds, the output is dropped: it
- * warns of harmless things, such as a panel without points. */
-static int gnuplot_start(char *const argv[], const char *script, struct error *error)
+/* Runs gnuplot in the folder. If it fails, the error quotes its output. If it succeeds, the output
+ * is dropped: it warns of harmless things, such as a panel without points. */
+static int gnuplot_start(char *const argv[], const char *folder, const char *script,
+                         struct error *error)
 {
     posix_spawn_file_actions_t actions;
     struct text printed = {0};
@@ -180,6 +240,7 @@ static int gnuplot_start(char *const argv[], const char *script, struct error *e
         return error_set(error, ERR_IO, "no pipe for gnuplot: %s", strerror(errno));
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipes[1], STDERR_FILENO);
+    posix_spawn_file_actions_addchdir_np(&actions, folder);
     int failed = posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(pipes[1]);
@@ -208,12 +269,11 @@ int gnuplot_run(const char *folder, const char *name, const char *terminals, uns
                 struct error *error)
 {
     struct text before = {0}, script = {0};
-    text_add(&before, "terminals = '%s'; columns = %u; cd ", terminals, columns);
-    add_quoted(&before, folder);
+    text_add(&before, "terminals = '%s'; columns = %u", terminals, columns);
     text_add(&script, "%s.gp", name);
     fflush(stdout); /* what gnuplot prints comes after */
     char *const argv[] = {"gnuplot", "--default-settings", "-e", before.data, script.data, NULL};
-    int code = gnuplot_start(argv, script.data, error);
+    int code = gnuplot_start(argv, folder, script.data, error);
     text_free(&before);
     text_free(&script);
     return code;

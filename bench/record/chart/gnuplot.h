@@ -8,8 +8,16 @@
 #include "base/text.h"
 #include "record/chart/matrix.h"
 
+/* Texts of a result are values for gnuplot, never parts of its commands. Only gnuplot_variable,
+ * gnuplot_word, gnuplot_data_text and gnuplot_comment write them: on one line, with quotes as in
+ * print and with '?' for a control character. */
+
 /* ---- data: words of a line, separated by spaces --------------------------------------------- */
 
+/* Writes a line of comment. */
+void gnuplot_comment(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes a space and the text between double quotes. */
+void gnuplot_data_text(const char *text, FILE *out);
 /* Writes a space and the number; "NaN" where it is not finite. */
 void gnuplot_data(double value, FILE *out);
 /* Writes a space, then "ok" if the value is known, else "n/a", or the case's status in capitals.
@@ -20,11 +28,15 @@ void gnuplot_label_block(const struct labels *labels, const char *columns, FILE 
 
 /* ---- variables: lines name='text' or name = number; a later line with the same name wins ----- */
 
-/* Adds a text. Quotes in it are doubled, as gnuplot reads them, and line feeds become spaces. */
+/* Adds a text. */
 void gnuplot_variable(struct text *out, const char *name, const char *text);
 /* Adds a number, with 12 digits. */
 void gnuplot_number(struct text *out, const char *name, double value);
-/* Adds a list of words, each between double quotes. */
+/* Adds a word, between double quotes, to a list that is to become a variable. */
+void gnuplot_word(struct text *words, const char *word);
+/* Adds a list that gnuplot_word made. */
+void gnuplot_words(struct text *out, const char *name, const struct text *words);
+/* Adds a list of these names. */
 void gnuplot_labels(struct text *out, const char *name, const struct labels *labels);
 /* Adds the variables of a matrix: series (its columns), strategy, and note (what was skipped). */
 void gnuplot_matrix_variables(const struct matrix *matrix, struct text *out);

@@ -1,5 +1,7 @@
 /* The data and variables of each chart, on a made-up result and atlas; and that gnuplot, where
  * there is one, draws them. */
+#include <ctype.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,9 +14,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "tests/record/result/experiment_fixture.h"
+#include "tests/record/chart/chart_fixture.h"
 #include "tests/base/golden.h"
-#include "tests/merge/memory_fixture.h"
 #include "record/chart/chart.h"
 #include "record/result/result.h"
 #include "base/tree.h"
@@ -62,59 +63,6 @@ static int code_of(const char *chart, const struct chart_subject *of, struct err
     return code;
 }
 
-/* The fixture as if all were run under pool: tagged stands for no merging, raw and pool for two
- * sets. */
-static struct result merged_fixture(void)
-{
-    struct result result = record_fixture(6);
-    size_t i;
-    json_t *each;
-    json_array_foreach(json_object_get(result.root, "cases"), i, each)
-    {
-        json_t *key = json_object_get(each, "key");
-        const char *strategy = tree_get_text(key, "strategy");
-        const char *merge = strcmp(strategy, "pool") == 0     ? "best"
-                            : strcmp(strategy, "raw") == 0    ? "reuse"
-                            : strcmp(strategy, "tagged") == 0 ? "none"
-                                                              : NULL;
-        json_t *warm = json_object_get(json_object_get(each, "counters"), "warm");
-        json_t *cold = json_object_get(json_object_get(each, "counters"), "cold");
-        if (!merge || strcmp(tree_get_text(key, "device"), "host") != 0)
-            continue;
-        if (strcmp(merge, "best") == 0 && cold) {
-            tree_put(warm, "peak_requested_bytes", tree_count(15 << 20));
-            tree_put(cold, "peak_requested_bytes", tree_count(10 << 20));
-            tree_put(warm, "live_lower_bound_bytes", tree_count(14 << 20));
-            tree_put(cold, "live_lower_bound_bytes", tree_count(14 << 20));
-        }
-        tree_put(key, "merge", tree_text(merge));
-        tree_put(key, "strategy", tree_text("pool"));
-    }
-    result_summarise(result.root);
-    return result;
-}
-
-/* A result that has every chart: merged cases, an atlas of their device, and what memory did. */
-static struct result full_fixture(void)
-{
-    struct result result = merged_fixture();
-    struct atlas atlas = atlas_fixture();
-    snprintf(atlas.device, sizeof atlas.device, "host");
-    for (uint64_t bytes = 4096; bytes <= 1 << 24; bytes *= 64) {
-        uint64_t free_ns = 3000 + bytes / 1000, copy_ns = 2000 + bytes / 500;
-        struct atlas_point freed = {.bytes = bytes}, copied = {.bytes = bytes};
-        atlas_summarise(&freed, &free_ns, 1);
-        atlas_summarise(&copied, &copy_ns, 1);
-        atlas_add_point(atlas_curve_of(&atlas, "raw", "free"), &freed);
-        atlas_add_point(atlas_curve_of(&atlas, "command", "copy"), &copied);
-    }
-    result_set_atlas(&result, &atlas);
-    atlas_free(&atlas);
-    memory_fixture_add(&result);
-    experiment_fixture_add(&result, "host");
-    return result;
-}
-
 static void charts_of_a_device(void **state)
 {
     static const char *const names[] = {"speedup",       "peak_memory", "time",     "matrix",
@@ -128,7 +76,7 @@ static void charts_of_a_device(void **state)
 
 static void charts_of_merged_cases(void **state)
 {
-    struct result result = full_fixture();
+    struct result result = chart_fixture();
     (void)state;
     check_golden("merging", &(struct chart_subject){
                                 .root = result.root, .device = "host", .strategy = "pool"});
@@ -318,9 +266,108 @@ static void names_with_quotes(void **state)
     (void)state;
     tree_put(json_array_get(devices, 0), "name", tree_text("Somebody's"));
     char *text = printed("speedup", &(struct chart_subject){.root = result.root, .device = "host"});
-    assert_non_null(strstr(text, "caption = 'Somebody''s (host)"));
+    assert_non_null(strstr(text, "caption = 'Somebody’s (host)"));
     free(text);
     result_free(&result);
+}
+
+/* The name that the files of a picture have. */
+static char *file_name(const struct result *result, const char *workload, const char *dataset)
+{
+    char *text = printed("latency", &(struct chart_subject){.root = result->root,
+                                                            .device = "host",
+                                                            .workload = workload,
+                                                            .dataset = dataset});
+    char *name = strdup(strstr(text, "out = '") + strlen("out = '"));
+    *strchr(name, '\'') = 0;
+    free(text);
+    return name;
+}
+
+/* Names of files have letters, digits, '.', '_' and '-' alone. Each picture has its own. */
+static void names_of_files(void **state)
+{
+    static const char *const datasets[] = {"small", "a b", "a-b", "a\"b", "../..`'\n$(é"};
+    enum { DATASETS = sizeof datasets / sizeof *datasets };
+    struct result result = chart_fixture();
+    json_t *cases = json_object_get(result.root, "cases"), *found = NULL;
+    char *names[DATASETS];
+    (void)state;
+    for (size_t i = 0; !found; i++)
+        if (json_object_get(json_array_get(cases, i), "memory"))
+            found = json_array_get(cases, i);
+    tree_put(json_object_get(found, "key"), "workload", tree_text("x"));
+    for (size_t i = 0; i < DATASETS; i++) {
+        json_t *another = json_deep_copy(found);
+        tree_put(json_object_get(another, "key"), "dataset", tree_text(datasets[i]));
+        tree_append(cases, another);
+    }
+    for (size_t i = 0; i < DATASETS; i++) {
+        names[i] = file_name(&result, "x", datasets[i]);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(names[i], names[j]);
+        const char *other = names[i];
+        while (isalnum((unsigned char)*other) || (*other && strchr("._-", *other)))
+            other++;
+        assert_string_equal(other, "");
+    }
+    assert_string_equal(names[0], "latency-host-x-small");
+    assert_string_equal(names[4], "latency-host-x-..-..-------");
+    for (size_t i = 0; i < DATASETS; i++)
+        free(names[i]);
+    result_free(&result);
+}
+
+/* Texts and folders that gnuplot would read as something else. */
+static void folders_of_any_name(void **state)
+{
+    static const char *const names[] = {"'", "a\"b", "`:>PWN`", "-e", "~root", "$(:>PWN)"};
+    struct result result = record_fixture(6);
+    const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
+    char parent[] = "/tmp/gamut-test-XXXXXX", path[512];
+    (void)state;
+    assert_non_null(mkdtemp(parent));
+    for (size_t i = 0; has_gnuplot && i < sizeof names / sizeof *names; i++) {
+        struct error error = {0};
+        static const char *const endings[] = {"dat", "gp", "svg"};
+        snprintf(path, sizeof path, "%s/%s", parent, names[i]);
+        const struct chart_options options = {GAMUT_ROOT "/plots", path, "svg", 100};
+        if (chart_draw(chart_of("speedup"),
+                       &(struct chart_subject){.root = result.root, .device = "host"}, &options,
+                       NULL, &error))
+            fail_msg("%s: %s", names[i], error.text);
+        for (size_t e = 0; e < 3; e++) {
+            snprintf(path, sizeof path, "%s/%s/speedup-host.%s", parent, names[i], endings[e]);
+            assert_int_equal(unlink(path), 0);
+        }
+        snprintf(path, sizeof path, "%s/%s", parent, names[i]);
+        assert_int_equal(rmdir(path), 0); /* nothing else is in it */
+    }
+    assert_int_equal(rmdir(parent), 0);
+    result_free(&result);
+}
+
+/* The scripts evaluate no other text than their own chart and key, and start no program. */
+static void scripts_run_nothing(void **state)
+{
+    static const char *const starts[] = {"system", "popen", "`",   "shell",
+                                         "call ",  "@",     "|\"", "\"<"};
+    glob_t scripts;
+    (void)state;
+    assert_int_equal(glob(GAMUT_ROOT "/plots/*.gp", 0, NULL, &scripts), 0);
+    assert_true(scripts.gl_pathc > 20);
+    for (size_t i = 0; i < scripts.gl_pathc; i++) {
+        struct text script = {0};
+        assert_int_equal(text_read_file(&script, scripts.gl_pathv[i], NULL), 0);
+        for (const char *at = script.data; (at = strstr(at, "eval")); at++)
+            if (strncmp(at, "eval chart\n", 11) != 0 && strncmp(at, "eval key\n", 9) != 0)
+                fail_msg("%s: %.40s", scripts.gl_pathv[i], at);
+        for (size_t s = 0; s < sizeof starts / sizeof *starts; s++)
+            if (strstr(script.data, starts[s]))
+                fail_msg("%s has %s", scripts.gl_pathv[i], starts[s]);
+        text_free(&script);
+    }
+    globfree(&scripts);
 }
 
 static void charts_by_name(void **state)
@@ -370,7 +417,7 @@ static void charts_are_drawn(void **state)
     static const struct {
         const char *ending, *start;
     } files[] = {{".dat", "# gamut"}, {".gp", "# Made by"}, {".svg", "<?xml"}, {".png", "\x89PNG"}};
-    struct result results[] = {record_fixture(6), full_fixture()};
+    struct result results[] = {record_fixture(6), chart_fixture()};
     const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
     const struct chart *chart;
     char folder[] = "/tmp/gamut-test-XXXXXX", command[512];
@@ -439,6 +486,9 @@ int main(void)
         cmocka_unit_test(what_has_no_number),
         cmocka_unit_test(waiting_is_a_part_of_its_own),
         cmocka_unit_test(names_with_quotes),
+        cmocka_unit_test(names_of_files),
+        cmocka_unit_test(folders_of_any_name),
+        cmocka_unit_test(scripts_run_nothing),
         cmocka_unit_test(charts_by_name),
         cmocka_unit_test(charts_are_drawn),
         cmocka_unit_test(gnuplot_is_missing),

@@ -1,0 +1,14 @@
+# Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
+
+if (file eq "svg") {
+    set terminal svg size int(width), int(height) dynamic noenhanced font "sans,12" background rgb "white"
+    set output out . ".svg"
+}
+if (file eq "png" && has_cairo) { set terminal pngcairo size int(pixels * width), int(pixels * height) noenhanced font "sans,12" fontscale 1.35 }
+if (file eq "png" && !has_cairo) { set terminal png size int(pixels * width), int(pixels * height) noenhanced font "sans,12" fontscale 1.35 }
+if (file eq "png") { set output out . ".png" }
+if (file eq "dumb") {
+    lines_of_text = int(columns * height / width / 1.4)
+    set terminal dumb noenhanced size columns, (lines_of_text > 16 ? lines_of_text : 16)
+    set output
+}

@@ -1,0 +1,61 @@
+#include "tests/record/chart/chart_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/tree.h"
+#include "tests/merge/memory_fixture.h"
+#include "tests/record/result/experiment_fixture.h"
+#include "tests/record/result/record_fixture.h"
+
+/* The fixture as if all were run under pool: tagged stands for no merging, raw and pool for two
+ * sets. */
+static struct result merged_fixture(void)
+{
+    struct result result = record_fixture(6);
+    size_t i;
+    json_t *each;
+    json_array_foreach(json_object_get(result.root, "cases"), i, each)
+    {
+        json_t *key = json_object_get(each, "key");
+        const char *strategy = tree_get_text(key, "strategy");
+        const char *merge = strcmp(strategy, "pool") == 0     ? "best"
+                            : strcmp(strategy, "raw") == 0    ? "reuse"
+                            : strcmp(strategy, "tagged") == 0 ? "none"
+                                                              : NULL;
+        json_t *warm = json_object_get(json_object_get(each, "counters"), "warm");
+        json_t *cold = json_object_get(json_object_get(each, "counters"), "cold");
+        if (!merge || strcmp(tree_get_text(key, "device"), "host") != 0)
+            continue;
+        if (strcmp(merge, "best") == 0 && cold) {
+            tree_put(warm, "peak_requested_bytes", tree_count(15 << 20));
+            tree_put(cold, "peak_requested_bytes", tree_count(10 << 20));
+            tree_put(warm, "live_lower_bound_bytes", tree_count(14 << 20));
+            tree_put(cold, "live_lower_bound_bytes", tree_count(14 << 20));
+        }
+        tree_put(key, "merge", tree_text(merge));
+        tree_put(key, "strategy", tree_text("pool"));
+    }
+    result_summarise(result.root);
+    return result;
+}
+
+struct result chart_fixture(void)
+{
+    struct result result = merged_fixture();
+    struct atlas atlas = atlas_fixture();
+    snprintf(atlas.device, sizeof atlas.device, "host");
+    for (uint64_t bytes = 4096; bytes <= 1 << 24; bytes *= 64) {
+        uint64_t free_ns = 3000 + bytes / 1000, copy_ns = 2000 + bytes / 500;
+        struct atlas_point freed = {.bytes = bytes}, copied = {.bytes = bytes};
+        atlas_summarise(&freed, &free_ns, 1);
+        atlas_summarise(&copied, &copy_ns, 1);
+        atlas_add_point(atlas_curve_of(&atlas, "raw", "free"), &freed);
+        atlas_add_point(atlas_curve_of(&atlas, "command", "copy"), &copied);
+    }
+    result_set_atlas(&result, &atlas);
+    atlas_free(&atlas);
+    memory_fixture_add(&result);
+    experiment_fixture_add(&result, "host");
+    return result;
+}
