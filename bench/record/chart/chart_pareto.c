@@ -85,6 +85,14 @@ static void finish_panel(struct panel *panel, double fastest, double bound)
     thin_names(panel);
 }
 
+/* Does a case have the numbers that make it a point? */
+static bool is_point(const json_t *one_case)
+{
+    return case_stat(one_case, "wall_ns", "median") > 0 &&
+           case_peak(one_case, "peak_reserved_bytes") > 0 &&
+           case_peak(one_case, "live_lower_bound_bytes") > 0;
+}
+
 static void add_point(struct panel *panel, const json_t *one_case, const struct naming *naming,
                       size_t strategy)
 {
@@ -92,8 +100,6 @@ static void add_point(struct panel *panel, const json_t *one_case, const struct 
     struct point point = {.time = case_stat(one_case, "wall_ns", "median"),
                           .memory = case_peak(one_case, "peak_reserved_bytes"),
                           .strategy = strategy};
-    if (!(point.time > 0) || !(point.memory > 0))
-        return;
     if (naming->merge || naming->release || naming->residency)
         naming_column(naming, false, json_object_get(one_case, "key"), &name);
     snprintf(point.name, sizeof point.name, "%s", name.data ? name.data : "");
@@ -119,17 +125,16 @@ static void fill_panel(const struct chart_subject *of, size_t p, struct pareto *
     const json_t *one_case;
     for (size_t i = 0; (one_case = case_next(of, &i));) {
         const char *strategy = tree_get_text(json_object_get(one_case, "key"), "strategy");
-        const double least = case_peak(one_case, "live_lower_bound_bytes");
-        if (!(least > 0) || !is_in_panel(&naming, one_case, pareto->panels.name[p]))
+        if (!is_point(one_case) || !is_in_panel(&naming, one_case, pareto->panels.name[p]))
             continue;
         add_point(panel, one_case, &naming, labels_add(&pareto->strategies, strategy) + 1);
         fastest = fmin(fastest, case_stat(one_case, "wall_ns", "median"));
-        bound = fmin(bound, least);
+        bound = fmin(bound, case_peak(one_case, "live_lower_bound_bytes"));
     }
     finish_panel(panel, fastest, bound);
 }
 
-/* Finds the panels that have a choice to show: two cases or more that are ok. */
+/* Finds the panels that have a choice to show: two points or more. */
 static void find_panels(const struct chart_subject *of, struct pareto *pareto)
 {
     const struct naming naming = naming_of(of);
@@ -137,7 +142,7 @@ static void find_panels(const struct chart_subject *of, struct pareto *pareto)
     const json_t *one_case;
     for (size_t i = 0; (one_case = case_next(of, &i));) {
         struct text label = {0};
-        if (!case_is_ok(one_case))
+        if (!is_point(one_case))
             continue;
         naming_row(&naming, json_object_get(one_case, "key"), &label);
         const size_t before = seen.count;
@@ -152,19 +157,21 @@ static void print_points(const struct panel *panel, bool front_only, FILE *out)
 {
     for (size_t i = 0; i < panel->count; i++) {
         const struct point *p = &panel->point[i];
-        if (!front_only || p->on_front)
-            fprintf(out, "%.6g %.6g %zu %d \"%s\"\n", p->time, p->memory, p->strategy, p->on_front,
-                    p->name);
+        if (front_only && !p->on_front)
+            continue;
+        fprintf(out, "%.6g %.6g %zu %d", p->time, p->memory, p->strategy, p->on_front);
+        gnuplot_data_text(p->name, out);
+        fputc('\n', out);
     }
 }
 
 static void print_pareto(const struct chart_subject *of, const struct pareto *pareto, FILE *out)
 {
-    fprintf(out, "# gamut pareto on %s\n# panel label\n", of->device);
-    for (size_t p = 0; p < pareto->panels.count; p++)
-        fprintf(out, "%zu \"%s\"\n", p, pareto->panels.name[p]);
+    gnuplot_comment(out, "gamut pareto on %s", of->device);
+    gnuplot_label_block(&pareto->panels, "panel label", out);
     for (size_t p = 0; p < pareto->panels.count; p++) {
-        fprintf(out, "\n\n# %s: time memory strategy on_front name\n", pareto->panels.name[p]);
+        fputs("\n\n", out);
+        gnuplot_comment(out, "%s: time memory strategy on_front name", pareto->panels.name[p]);
         print_points(&pareto->panel[p], false, out);
         fprintf(out, "\n\n# its front\n");
         print_points(&pareto->panel[p], true, out);

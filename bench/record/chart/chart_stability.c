@@ -25,15 +25,17 @@ enum { NAMED = 6 };
 static const double far_off = 0.05;
 
 struct mark {
-    double when, deviation, lo, hi;
-    size_t round, strategy;
+    double round, slot; /* any numbers: nothing counts up to them */
+    double deviation, lo, hi;
+    size_t strategy;
     const json_t *one_case;
     bool named;
 };
 
 struct stability {
-    size_t count, rounds, slots;
+    size_t count;
     struct mark *mark;
+    double rounds, slots; /* one more than the largest of the marks */
     struct labels strategies;
 };
 
@@ -71,14 +73,14 @@ static void add_marks(struct stability *all, const json_t *one_case)
         struct mark mark;
         const double number = tree_get_number(round, "round");
         const double slot = tree_get_number(round, "slot");
-        if (!case_is_ok(one_case) || isnan(number) || isnan(slot) ||
+        if (!case_is_ok(one_case) || !(number >= 0) || !(slot >= 0) ||
             !find_mark(one_case, round, &mark))
             continue;
-        mark.round = (size_t)number;
-        mark.when = slot;
+        mark.round = number;
+        mark.slot = slot;
         mark.strategy = labels_add(&all->strategies, tree_get_text(key, "strategy"));
-        all->rounds = mark.round + 1 > all->rounds ? mark.round + 1 : all->rounds;
-        all->slots = (size_t)slot + 1 > all->slots ? (size_t)slot + 1 : all->slots;
+        all->rounds = fmax(all->rounds, number + 1);
+        all->slots = fmax(all->slots, slot + 1);
         all->mark = must_realloc(all->mark, (all->count + 1) * sizeof mark);
         all->mark[all->count++] = mark;
     }
@@ -99,33 +101,41 @@ static void name_farthest(struct stability *all)
     }
 }
 
+static int by_round(const void *a, const void *b)
+{
+    const struct mark *p = a, *q = b;
+    return (p->round > q->round) - (p->round < q->round);
+}
+
 static void print_rounds(const struct stability *all, FILE *out)
 {
+    struct mark *sorted = must_alloc(all->count * sizeof *sorted);
     double *values = must_alloc(all->count * sizeof *values);
-    fputs("# round median p10 p90\n", out);
-    for (size_t r = 0; r < all->rounds; r++) {
-        size_t count = 0;
-        for (size_t i = 0; i < all->count; i++)
-            if (all->mark[i].round == r)
-                values[count++] = all->mark[i].deviation;
-        if (count == 0)
-            continue;
+    memcpy(sorted, all->mark, all->count * sizeof *sorted);
+    qsort(sorted, all->count, sizeof *sorted, by_round);
+    gnuplot_comment(out, "round median p10 p90");
+    for (size_t i = 0, end; i < all->count; i = end) {
+        for (end = i; end < all->count && sorted[end].round == sorted[i].round; end++)
+            values[end - i] = sorted[end].deviation;
+        const size_t count = end - i;
         statistics_sort(values, count);
-        fprintf(out, "%zu", r);
+        fprintf(out, "%.0f", sorted[i].round);
         gnuplot_data(statistics_quantile(values, count, 0.5), out);
         gnuplot_data(statistics_quantile(values, count, 0.1), out);
         gnuplot_data(statistics_quantile(values, count, 0.9), out);
         fputc('\n', out);
     }
     free(values);
+    free(sorted);
 }
 
 static void print_marks(const struct chart_subject *of, const struct stability *all, FILE *out)
 {
     const struct naming naming = naming_of(of);
     for (size_t s = 0; s < all->strategies.count; s++) {
-        fprintf(out, "\n\n# %s: when deviation spread_lo spread_hi name\n",
-                all->strategies.name[s]);
+        fputs("\n\n", out);
+        gnuplot_comment(out, "%s: when deviation spread_lo spread_hi name",
+                        all->strategies.name[s]);
         for (size_t i = 0; i < all->count; i++) {
             const struct mark *mark = &all->mark[i];
             const json_t *key = json_object_get(mark->one_case, "key");
@@ -137,8 +147,10 @@ static void print_marks(const struct chart_subject *of, const struct stability *
                 text_add(&name, " ");
                 naming_column(&naming, true, key, &name);
             }
-            fprintf(out, "%.6g %.6g %.6g %.6g \"%s\"\n", (double)mark->round + mark->when,
-                    mark->deviation, mark->lo, mark->hi, name.data ? name.data : "");
+            fprintf(out, "%.6g %.6g %.6g %.6g", mark->round + mark->slot / all->slots,
+                    mark->deviation, mark->lo, mark->hi);
+            gnuplot_data_text(name.data ? name.data : "", out);
+            fputc('\n', out);
             text_free(&name);
         }
     }
@@ -152,19 +164,17 @@ static int stability_write(const struct chart *chart, const struct chart_subject
     const json_t *one_case;
     for (size_t i = 0; (one_case = case_next(of, &i));)
         add_marks(&all, one_case);
-    for (size_t i = 0; i < all.count; i++)
-        all.mark[i].when /= (double)all.slots;
     if (all.rounds < 2) {
         code = error_set(error, ERR_NOT_FOUND,
-                         "the chart %s needs two rounds with samples, and %s has %zu", chart->name,
+                         "the chart %s needs two rounds with samples, and %s has %.0f", chart->name,
                          of->device, all.rounds);
     } else {
         name_farthest(&all);
-        fprintf(data, "# gamut stability on %s\n", of->device);
+        gnuplot_comment(data, "gamut stability on %s", of->device);
         print_rounds(&all, data);
         print_marks(of, &all, data);
         gnuplot_labels(variables, "series", &all.strategies);
-        gnuplot_number(variables, "rounds", (double)all.rounds);
+        gnuplot_number(variables, "rounds", all.rounds);
         gnuplot_number(variables, "marks", (double)all.count);
     }
     free(all.mark);

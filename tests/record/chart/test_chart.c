@@ -228,6 +228,21 @@ static void what_has_no_number(void **state)
     result_free(&result);
 }
 
+/* A result of counters alone, as results/baseline has, has no points of time and memory. */
+static void counters_alone_are_no_point(void **state)
+{
+    struct result result = record_fixture(3);
+    struct error error = {0};
+    size_t i;
+    json_t *one_case;
+    (void)state;
+    json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
+        tree_put(one_case, "stats", tree_object());
+    const struct chart_subject of = {.root = result.root, .device = "host"};
+    assert_int_equal(code_of("pareto", &of, &error), ERR_NOT_FOUND);
+    result_free(&result);
+}
+
 /* On a device with a clock of its own: what a free waits is not its price, and never more than it.
  */
 static void waiting_is_a_part_of_its_own(void **state)
@@ -315,6 +330,28 @@ static void names_of_files(void **state)
     assert_string_equal(names[4], "latency-host-x-..-..-------");
     for (size_t i = 0; i < DATASETS; i++)
         free(names[i]);
+    result_free(&result);
+}
+
+/* Nothing counts up to a number of a file. */
+static void rounds_of_any_number(void **state)
+{
+    struct result result = record_fixture(3);
+    size_t i;
+    json_t *one_case;
+    (void)state;
+    json_array_foreach(json_object_get(result.root, "cases"), i, one_case)
+    {
+        json_t *rounds = json_object_get(one_case, "rounds");
+        tree_put(json_array_get(rounds, 1), "round", json_integer(1ll << 62));
+        tree_put(json_array_get(rounds, 1), "slot", json_integer(1ll << 62));
+        tree_put(json_array_get(rounds, 2), "round", json_integer(-5));
+    }
+    char *text =
+        printed("stability", &(struct chart_subject){.root = result.root, .device = "host"});
+    assert_non_null(strstr(text, "\n4611686018427387904 "));
+    assert_null(strstr(text, "\n-5"));
+    free(text);
     result_free(&result);
 }
 
@@ -484,9 +521,11 @@ int main(void)
         cmocka_unit_test(what_there_is_nothing_of),
         cmocka_unit_test(what_is_too_much),
         cmocka_unit_test(what_has_no_number),
+        cmocka_unit_test(counters_alone_are_no_point),
         cmocka_unit_test(waiting_is_a_part_of_its_own),
         cmocka_unit_test(names_with_quotes),
         cmocka_unit_test(names_of_files),
+        cmocka_unit_test(rounds_of_any_number),
         cmocka_unit_test(folders_of_any_name),
         cmocka_unit_test(scripts_run_nothing),
         cmocka_unit_test(charts_by_name),
