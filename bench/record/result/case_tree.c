@@ -229,6 +229,25 @@ static void tell_skipped(json_t *one, size_t skipped, const char *reason)
     case_warn(one, code, "rounds", detail);
 }
 
+void case_drop_times(json_t *one)
+{
+    static const char *const of_round[] = {"cold_sample", "samples", "model"};
+    static const char *const of_case[] = {"model", "speedup_over_raw"};
+    size_t i;
+    json_t *round;
+    json_array_foreach(json_object_get(one, "rounds"), i, round)
+    {
+        for (size_t m = 0; m < sizeof of_round / sizeof *of_round; m++)
+            if (json_object_get(round, of_round[m]))
+                tree_put(round, of_round[m], json_null());
+    }
+    for (size_t m = 0; m < sizeof of_case / sizeof *of_case; m++)
+        if (json_object_get(one, of_case[m]))
+            tree_put(one, of_case[m], json_null());
+    tree_put(one, "stats", tree_object());
+    json_object_del(one, "memory");
+}
+
 bool case_judge(json_t *one)
 {
     json_t *rounds = json_object_get(one, "rounds"), *round, *worst = NULL, *first_skipped = NULL;
@@ -255,6 +274,8 @@ bool case_judge(json_t *one)
         tree_put(one, "status", tree_share(worst, "status"));
         tree_put(one, "reason", tree_share(worst, "reason"));
     }
+    if (case_has_status(one, CASE_wrong))
+        case_drop_times(one);
     return all_skipped;
 }
 

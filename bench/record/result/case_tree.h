@@ -52,7 +52,10 @@ struct statistics case_ratio(const json_t *over, const json_t *under);
 json_t *case_metric_stats(const json_t *rounds, const char *metric);
 /* Adds rounds, median, ci_lo, ci_hi and ci_level to an object. */
 void case_put_interval(json_t *out, const struct statistics *s);
-/* Sets status and reason to those of the worst round. Skipped rounds count only if all rounds were
+/* Removes every time of a case or row: statistics, `memory`, and the samples of all rounds. */
+void case_drop_times(json_t *one);
+/* Sets status and reason to those of the worst round. A wrong one loses its times: that the answer
+ * was right in other rounds makes them no times of right answers. Skipped rounds count only if all rounds were
  * skipped (then it returns true); otherwise they are reported as a warning. */
 bool case_judge(json_t *one);
 /* Adds a warning, unless there is one with this code and subject. */

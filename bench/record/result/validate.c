@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "record/result/case_tree.h"
 #include "record/result/result.h"
 #include "base/gzip_file.h"
 #include "base/json_rules.h"
@@ -377,6 +378,18 @@ void result_renew_words(json_t *root)
     json_array_foreach(json_object_get(root, "experiments"), i, each) renew_experiment(each);
 }
 
+/* Files of older builds keep the times that a wrong case has from its good rounds. */
+static void drop_times_of_wrong(json_t *cases)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(cases, i, one)
+    {
+        if (case_has_status(one, CASE_wrong))
+            case_drop_times(one);
+    }
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 int result_parse(const char *path, const struct text *text, json_t **root, struct error *error)
@@ -392,8 +405,14 @@ int result_parse(const char *path, const struct text *text, json_t **root, struc
         error_prefix(error, "%s: ", path);
         json_decref(*root);
         *root = NULL;
+        return code;
     }
-    return code;
+    size_t i;
+    json_t *experiment;
+    drop_times_of_wrong(json_object_get(*root, "cases"));
+    json_array_foreach(json_object_get(*root, "experiments"), i, experiment)
+        drop_times_of_wrong(json_object_get(experiment, "rows"));
+    return 0;
 }
 
 int result_load(const char *path, json_t **root, struct error *error)

@@ -69,6 +69,29 @@ static void who_was_not_looked_at_has_no_chart(void **state)
     result_free(&result);
 }
 
+static void a_wrong_case_has_no_panel(void **state)
+{
+    (void)state;
+    struct result result = record_fixture(1);
+    memory_fixture_add(&result);
+    size_t c;
+    json_t *one_case;
+    json_array_foreach(json_object_get(result.root, "cases"), c, one_case)
+    {
+        if (strcmp(tree_get_text(json_object_get(one_case, "key"), "strategy"), "tagged") == 0)
+            tree_put(one_case, "status", tree_text("wrong"));
+    }
+    for (size_t i = 0; i < NAMES; i++) {
+        char *text;
+        struct error error;
+        assert_int_equal(print(names[i], result.root, &text, &error), 0);
+        assert_non_null(strstr(text, "pool"));
+        assert_null(strstr(text, "tagged"));
+        free(text);
+    }
+    result_free(&result);
+}
+
 /* Files are edited and truncated by hand: columns of different lengths, numbers out of range. What
  * is drawn then is nobody's concern, but nothing is read that is not there. */
 static void uneven_columns_do_no_harm(void **state)
@@ -111,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_is_as_reviewed),
         cmocka_unit_test(who_was_not_looked_at_has_no_chart),
+        cmocka_unit_test(a_wrong_case_has_no_panel),
         cmocka_unit_test(uneven_columns_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

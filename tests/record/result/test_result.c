@@ -14,6 +14,8 @@
 #include "base/text.h"
 #include "record/result/result.h"
 #include "base/tree.h"
+#include "tests/merge/memory_fixture.h"
+#include "tests/record/result/experiment_fixture.h"
 #include "tests/record/result/record_fixture.h"
 
 static const json_t *find_case(const json_t *root, const char *workload, const char *strategy)
@@ -31,6 +33,20 @@ static const json_t *find_case(const json_t *root, const char *workload, const c
     return NULL;
 }
 
+static bool has_times(const json_t *one_case)
+{
+    bool any = json_object_get(one_case, "memory") != NULL ||
+               json_object_size(json_object_get(one_case, "stats")) > 0 ||
+               json_is_object(json_object_get(one_case, "model"));
+    for (size_t i = 0; i < json_array_size(json_object_get(one_case, "rounds")); i++) {
+        const json_t *round = json_array_get(json_object_get(one_case, "rounds"), i);
+        any |= json_is_object(json_object_get(round, "samples")) ||
+               json_is_object(json_object_get(round, "cold_sample")) ||
+               json_is_object(json_object_get(round, "model"));
+    }
+    return any;
+}
+
 static void a_case_is_as_bad_as_its_worst_round(void **state)
 {
     (void)state;
@@ -40,15 +56,43 @@ static void a_case_is_as_bad_as_its_worst_round(void **state)
     assert_string_equal(tree_get_text(wrong, "status"), "wrong");
     assert_non_null(strstr(tree_get_text(wrong, "reason"), "instead of"));
     assert_int_equal(json_object_size(json_object_get(wrong, "stats")), 0);
-    const json_t *bad_round = json_array_get(json_object_get(wrong, "rounds"), 0);
-    assert_true(json_is_null(json_object_get(bad_round, "samples")));
-    assert_true(json_is_null(json_object_get(bad_round, "cold_sample")));
+    assert_false(has_times(wrong)); /* its first round alone is wrong */
     assert_string_equal(tree_get_text(oom, "status"), "oom");
+    assert_true(has_times(oom));
     size_t counts[CASE_STATUSES];
     result_status_counts(result.root, counts);
     assert_int_equal(counts[CASE_ok], 6);
     assert_int_equal(counts[CASE_oom], 1);
     assert_int_equal(counts[CASE_wrong], 1);
+    result_free(&result);
+}
+
+/* A file that has the times of good rounds of wrong answers. */
+static void the_reader_drops_times_of_wrong_answers(void **state)
+{
+    (void)state;
+    struct result result = record_fixture(6);
+    struct text file = {0};
+    experiment_fixture_add(&result, "host");
+    memory_fixture_add(&result);
+    json_t *good = (json_t *)find_case(result.root, "canny", "raw");
+    json_t *row = json_array_get(
+        json_object_get(json_array_get(json_object_get(result.root, "experiments"), 0), "rows"), 0);
+    assert_true(has_times(good) && has_times(row));
+    tree_put(good, "status", tree_text("wrong"));
+    tree_put(json_array_get(json_object_get(good, "rounds"), 5), "status", tree_text("wrong"));
+    tree_put(row, "status", tree_text("wrong"));
+    file.data = json_dumps(result.root, 0);
+    file.length = strlen(file.data);
+    json_t *root;
+    assert_int_equal(result_parse("old.json", &file, &root, NULL), 0);
+    const json_t *experiment = json_array_get(json_object_get(root, "experiments"), 0);
+    assert_false(has_times(find_case(root, "canny", "raw")));
+    assert_false(has_times(json_array_get(json_object_get(experiment, "rows"), 0)));
+    assert_true(has_times(find_case(root, "stencil", "raw")));
+    assert_int_equal(result_validate(root, NULL), 0);
+    json_decref(root);
+    text_free(&file);
     result_free(&result);
 }
 
@@ -422,6 +466,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_case_is_as_bad_as_its_worst_round),
+        cmocka_unit_test(the_reader_drops_times_of_wrong_answers),
         cmocka_unit_test(counters_that_vary_are_named),
         cmocka_unit_test(spaces_that_vary_are_named),
         cmocka_unit_test(stats_are_over_rounds),
