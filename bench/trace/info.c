@@ -130,3 +130,16 @@ json_t *trace_totals_to_json(const struct trace_totals *totals)
     json_object_set_new(json, "kinds", kinds);
     return json;
 }
+
+int trace_totals_from_json(const json_t *json, struct trace_totals *totals, struct error *error)
+{
+    static const struct json_rule rules[] = {
+        {"", RULE_OBJECT}, {"kinds", RULE_OBJECT}, {"kinds{}", RULE_COUNT}, {0}};
+    *totals = (struct trace_totals){0};
+    TRY(json_check(json, rules, error));
+    TRY(json_get_fields(json, "", totals_fields, totals, error));
+    const json_t *kinds = json_object_get(json, "kinds");
+    for (int k = 0; k < TRACE_KINDS; k++)
+        totals->by_kind[k] = (uint64_t)json_integer_value(json_object_get(kinds, kind_names[k]));
+    return 0;
+}

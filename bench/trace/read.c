@@ -208,15 +208,20 @@ static int note_cut(struct trace_reader *r, uint64_t lost_bytes)
     return 0;
 }
 
+/* The current chunk is the end: reads its totals. */
+static int read_end(const struct trace_reader *r, struct trace_totals *totals, struct error *error)
+{
+    json_t *json = json_loadb((const char *)r->cursor.at, (size_t)(r->cursor.end - r->cursor.at),
+                              JSON_REJECT_DUPLICATES, NULL);
+    int code = json ? trace_totals_from_json(json, totals, error) : ERR_PARSE;
+    json_decref(json);
+    return code;
+}
+
 static int check_end(struct trace_reader *r, struct error *error)
 {
-    json_t *json = json_loadb((const char *)r->bytes, (size_t)(r->cursor.end - r->cursor.at),
-                              JSON_REJECT_DUPLICATES, NULL);
-    const json_t *events = json_object_get(json, "events");
-    const bool right =
-        json_is_integer(events) && (uint64_t)json_integer_value(events) == r->slots.totals.events;
-    json_decref(json);
-    if (!right)
+    struct trace_totals totals;
+    if (read_end(r, &totals, NULL) || totals.events != r->slots.totals.events)
         return chunk_error(r, "its totals are not those of the events before it", error);
     r->ended = r->has_end = true;
     if (fgetc(r->in) != EOF)
@@ -224,8 +229,9 @@ static int check_end(struct trace_reader *r, struct error *error)
     return 0;
 }
 
-/* Reads the next chunk. Sets r->ended at the end of the file. */
-static int next_chunk(struct trace_reader *r, struct error *error)
+/* Reads and unpacks the next chunk. *events receives how many it claims; r->ended: the file ends
+ * here. */
+static int load_chunk(struct trace_reader *r, uint32_t *events_out, struct error *error)
 {
     unsigned char head[TRACE_CHUNK_HEAD_BYTES];
     r->chunk_at = (uint64_t)ftell(r->in);
@@ -252,10 +258,20 @@ static int next_chunk(struct trace_reader *r, struct error *error)
         return chunk_error(r, "it does not unpack", error);
     r->cursor = (struct cursor){.at = r->bytes, .end = r->bytes + bytes};
     r->state = (struct codec_state){0};
+    *events_out = events;
+    return 0;
+}
+
+static int next_chunk(struct trace_reader *r, struct error *error)
+{
+    uint32_t events = 0;
+    TRY(load_chunk(r, &events, error));
+    if (r->ended)
+        return 0;
     r->events_left = events;
     if (events == 0)
         return check_end(r, error);
-    r->digest += digest_bytes(0, r->bytes, bytes);
+    r->digest += digest_bytes(0, r->bytes, (size_t)(r->cursor.end - r->cursor.at));
     if (!read_definitions(r))
         return chunk_error(r, "a definition at its start is damaged", error);
     return 0;
@@ -343,6 +359,29 @@ const struct trace_totals *trace_reader_totals(const struct trace_reader *r)
 {
     return &r->slots.totals;
 }
+/* Skips from chunk to chunk up to the end. */
+static bool seek_end(struct trace_reader *r)
+{
+    unsigned char head[TRACE_CHUNK_HEAD_BYTES];
+    for (;;) {
+        const long at = ftell(r->in);
+        if (fread(head, 1, sizeof head, r->in) != sizeof head)
+            return false;
+        if (get_u32(head + 8) == 0)
+            return fseek(r->in, at, SEEK_SET) == 0;
+        if (fseek(r->in, (long)get_u32(head), SEEK_CUR) != 0)
+            return false;
+    }
+}
+
+bool trace_read_totals(struct trace_reader *r, struct trace_totals *totals)
+{
+    uint32_t events = 0;
+    bool known = trace_rewind(r, NULL) == 0 && seek_end(r) && load_chunk(r, &events, NULL) == 0 &&
+                 !r->ended && read_end(r, totals, NULL) == 0;
+    return trace_rewind(r, NULL) == 0 && known;
+}
+
 bool trace_was_cut(const struct trace_reader *r, uint64_t *lost_bytes)
 {
     *lost_bytes = r->lost_bytes;

@@ -87,6 +87,8 @@ struct trace_totals {
 
 /* The sums as an object; the caller owns it. */
 json_t *trace_totals_to_json(const struct trace_totals *totals);
+/* Reads them. ERR_PARSE names the member. */
+int trace_totals_from_json(const json_t *json, struct trace_totals *totals, struct error *error);
 
 /* ---- writing ---- */
 
@@ -136,6 +138,9 @@ const char *trace_queue_of(const struct trace_reader *reader, unsigned queue);
 const char *trace_thread_of(const struct trace_reader *reader, unsigned thread);
 /* The sums over the events that were read so far. */
 const struct trace_totals *trace_reader_totals(const struct trace_reader *reader);
+/* Reads the totals at the end of the file, without its events: false if it was cut off. Goes back
+ * to the first event. */
+bool trace_read_totals(struct trace_reader *reader, struct trace_totals *totals);
 /* After trace_next returned 0: was the file cut off? *lost_bytes: what follows the last whole
  * chunk. */
 bool trace_was_cut(const struct trace_reader *reader, uint64_t *lost_bytes);

@@ -103,25 +103,28 @@ const struct allocator_counts *spaces_blocks(const struct spaces *s)
     return s->several ? &s->blocks : &s->allocator[SPACE_DEVICE].counts;
 }
 
+void source_counts_add(struct source_counts *sum, const struct source_counts *c)
+{
+    sum->alloc_count += c->alloc_count;
+    sum->alloc_ns += c->alloc_ns;
+    sum->touch_count += c->touch_count;
+    sum->touch_ns += c->touch_ns;
+    sum->free_count += c->free_count;
+    sum->free_ns += c->free_ns;
+    sum->map_count += c->map_count;
+    sum->unmap_count += c->unmap_count;
+    sum->sync_count += c->sync_count;
+    sum->refused_count += c->refused_count;
+}
+
 struct source_counts spaces_counts(const struct spaces *s)
 {
     if (!s->several)
         return s->source[SPACE_DEVICE].counts;
     struct source_counts sum = {.reserved_bytes = s->held.reserved_bytes,
                                 .peak_reserved_bytes = s->held.peak_reserved_bytes};
-    for (int i = 0; i < SPACES; i++) {
-        const struct source_counts *c = &s->source[i].counts;
-        sum.alloc_count += c->alloc_count;
-        sum.alloc_ns += c->alloc_ns;
-        sum.touch_count += c->touch_count;
-        sum.touch_ns += c->touch_ns;
-        sum.free_count += c->free_count;
-        sum.free_ns += c->free_ns;
-        sum.map_count += c->map_count;
-        sum.unmap_count += c->unmap_count;
-        sum.sync_count += c->sync_count;
-        sum.refused_count += c->refused_count;
-    }
+    for (int i = 0; i < SPACES; i++)
+        source_counts_add(&sum, &s->source[i].counts);
     return sum;
 }
 

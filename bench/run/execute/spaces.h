@@ -46,6 +46,8 @@ int spaces_update(struct spaces *spaces, struct error *error);
 const struct allocator_counts *spaces_blocks(const struct spaces *spaces);
 /* The counts of all sources together: calls, times and bytes. */
 struct source_counts spaces_counts(const struct spaces *spaces);
+/* Adds the calls and times of one source to a sum; not the bytes held. */
+void source_counts_add(struct source_counts *sum, const struct source_counts *counts);
 
 /* A copy of all counts, taken at the beginning or the end of a run. */
 struct space_snapshot {

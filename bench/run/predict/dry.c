@@ -67,6 +67,8 @@ struct dry {
     size_t command_count;
     double pending_ns; /* first uses that the next command pays for */
     double busy_ns, driver_ns, waiting_ns, first_use_ns;
+    void (*released)(void *context, uint64_t memory, uint64_t offset, uint64_t bytes);
+    void *released_context;
     bool lacks; /* the atlas lacks a cost; `error` says which */
     struct error error;
 };
@@ -311,8 +313,15 @@ static struct memory *dry_add_memory(struct dry *d, uint64_t *handle)
     return memory;
 }
 
+static void tell_released(struct dry *d, uint64_t handle, uint64_t offset, uint64_t bytes)
+{
+    if (d->released)
+        d->released(d->released_context, handle, offset, bytes);
+}
+
 static void dry_drop_memory(struct dry *d, uint64_t handle)
 {
+    tell_released(d, handle, 0, UINT64_MAX);
     d->memories[handle - 1].next = d->spare;
     d->spare = (unsigned)handle;
 }
@@ -529,7 +538,8 @@ static int vm_unmap(void *context, uint64_t range, uint64_t offset, uint64_t byt
 {
     struct dry *d = context;
     struct memory *memory = &d->memories[range - 1];
-    (void)offset, (void)error;
+    (void)error;
+    tell_released(d, range, offset, bytes);
     if (!memory->used) { /* no command has used the chunk; the newest go first */
         memory->bytes -= memory->bytes < bytes ? memory->bytes : bytes;
         memory->used = memory->bytes == 0;
@@ -693,6 +703,15 @@ void dry_close(struct dry *d)
 struct source *dry_source(struct dry *d)
 {
     return &d->source;
+}
+
+void dry_on_release(struct dry *d,
+                    void (*released)(void *context, uint64_t memory, uint64_t offset,
+                                     uint64_t bytes),
+                    void *context)
+{
+    d->released = released;
+    d->released_context = context;
 }
 
 void dry_begin(struct dry *d)

@@ -41,6 +41,12 @@ void dry_close(struct dry *dry);
 /* Its source, which it owns. */
 struct source *dry_source(struct dry *dry);
 
+/* Has `released` called when the source takes back a memory, or a part of one that was mapped. */
+void dry_on_release(struct dry *dry,
+                    void (*released)(void *context, uint64_t memory, uint64_t offset,
+                                     uint64_t bytes),
+                    void *context);
+
 /* A timed run begins on an idle device: both clocks and all times are 0. */
 void dry_begin(struct dry *dry);
 /* The host works for `ns`. */

@@ -1,0 +1,394 @@
+#include "run/replay/replay.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "run/execute/spaces.h"
+#include "run/replay/owners.h"
+
+enum {
+    PARTS_MAX = 64,        /* the common memory, private pools, and memory not on the device */
+    STOP_EVERY = 1 << 16,  /* events between two looks at options.stop */
+    CHECK_EVERY = 1 << 12, /* events between two calls of check(), if it is asked for */
+};
+
+/* An instance of the strategy, with a source of its own. */
+struct part {
+    unsigned pool, memory; /* as in struct trace_event */
+    struct source source;
+    struct allocator allocator;
+};
+
+/* A live block. */
+struct played {
+    struct block block;
+    uint64_t requested;
+    unsigned name;
+    unsigned char part; /* + 1; 0: the slot is free */
+};
+
+struct replay {
+    const struct replay_options *options;
+    const struct replay_listener *listener;
+    struct trace_reader *reader;
+    struct replay_outcome *outcome;
+    struct error *error;
+    struct dry *dry;
+    unsigned part_count;
+    struct part *parts[PARTS_MAX];
+    struct allocator_counts blocks; /* of all parts */
+    struct source_total held;
+    unsigned slot_capacity;
+    struct played *slots;
+    bool free_at_done, tracks_owners, timed;
+    struct owners owners;
+    uint64_t event;    /* number of the current event */
+    uint64_t ended_ns; /* when the call before ended, by the trace */
+    double allocator_ns;
+    bool ended; /* by a refusal or a fault */
+};
+
+/* ---- the end of a replay ---- */
+
+static int fail(struct replay *r, enum case_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int fail(struct replay *r, enum case_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    r->outcome->status = status;
+    vsnprintf(r->outcome->reason, sizeof r->outcome->reason, format, arguments);
+    va_end(arguments);
+    r->ended = true;
+    return 0;
+}
+
+static void refuse(struct replay *r, const struct trace_event *e, const struct part *part)
+{
+    r->outcome->refusal = (struct replay_refusal){.event = r->event,
+                                                  .block = e->block,
+                                                  .bytes = e->bytes,
+                                                  .time_ns = e->time_ns,
+                                                  .requested_bytes = r->blocks.requested_bytes,
+                                                  .reserved_bytes = r->held.reserved_bytes};
+    fail(r, CASE_oom, "block b%" PRIu64 " (event %" PRIu64 "): %s", e->block, r->event,
+         part->source.error.text);
+}
+
+/* ---- parts ---- */
+
+static int open_part(struct replay *r, const struct trace_event *e, unsigned *index)
+{
+    if (r->part_count == PARTS_MAX)
+        return error_set(r->error, ERR_UNSUPPORTED,
+                         "%s: event %" PRIu64 " begins private pool %u: a replay has room for %d",
+                         trace_reader_path(r->reader), r->event, e->pool, PARTS_MAX - 1);
+    struct part *part = must_alloc(sizeof *part);
+    r->parts[ *index = r->part_count++] = part;
+    part->pool = e->pool;
+    part->memory = e->memory;
+    part->source = *dry_source(r->dry);
+    part->source.total = &r->held;
+    TRY(allocator_open(&part->allocator, r->options->strategy, r->options->options, &part->source,
+                       r->error));
+    part->allocator.total = &r->blocks;
+    return 0;
+}
+
+static int part_of(struct replay *r, const struct trace_event *e, unsigned *index)
+{
+    for (*index = 0; *index < r->part_count; ++*index)
+        if (r->parts[*index]->pool == e->pool && r->parts[*index]->memory == e->memory)
+            return 0;
+    return open_part(r, e, index);
+}
+
+/* ---- blocks ---- */
+
+static uint64_t ns_in_sources(const struct part *part)
+{
+    const struct source_counts *c = &part->source.counts;
+    return c->alloc_ns + c->touch_ns + c->free_ns;
+}
+
+static struct played *slot_of(struct replay *r, unsigned slot)
+{
+    if (slot >= r->slot_capacity) {
+        const unsigned capacity = 2 * slot + 256;
+        r->slots = must_realloc(r->slots, capacity * sizeof *r->slots);
+        memset(r->slots + r->slot_capacity, 0, (capacity - r->slot_capacity) * sizeof *r->slots);
+        r->slot_capacity = capacity;
+    }
+    return &r->slots[slot];
+}
+
+/* Adds the strategy's own time: that of the call, less what it spent in the source. */
+static void add_own_time(struct replay *r, const struct part *part, uint64_t start_ns,
+                         uint64_t in_source_ns)
+{
+    const uint64_t all_ns = clock_ns() - start_ns;
+    const uint64_t source_ns = ns_in_sources(part) - in_source_ns;
+    if (all_ns <= source_ns)
+        return;
+    dry_pass(r->dry, (double)(all_ns - source_ns));
+    r->allocator_ns += (double)(all_ns - source_ns);
+}
+
+static int take_block(struct replay *r, const struct trace_event *e)
+{
+    unsigned index = 0;
+    if (r->part_count == 0 || e->pool || e->memory || r->parts[0]->pool || r->parts[0]->memory)
+        TRY(part_of(r, e, &index));
+    struct part *part = r->parts[index];
+    const struct alloc_request request = {.size = e->bytes,
+                                          .alignment = e->alignment ? e->alignment : 1,
+                                          .tag = trace_name_of(r->reader, e->name),
+                                          .queue = e->queue};
+    struct played *at = slot_of(r, e->slot);
+    const bool timed = r->options->own_time;
+    const uint64_t before_ns = timed ? ns_in_sources(part) : 0, start_ns = timed ? clock_ns() : 0;
+    int code = allocator_alloc(&part->allocator, &request, &at->block);
+    if (timed)
+        add_own_time(r, part, start_ns, before_ns);
+    if (code == ERR_OOM) {
+        refuse(r, e, part);
+        return 0;
+    }
+    if (code)
+        return error_set(r->error, code, "%s", part->source.error.text);
+    at->requested = e->bytes;
+    at->name = e->name;
+    at->part = (unsigned char)(index + 1);
+    const char *wrong = r->tracks_owners ? owners_take(&r->owners, &at->block, e->queue) : NULL;
+    return wrong ? fail(r, CASE_wrong, "block b%" PRIu64 " (event %" PRIu64 ") of %s: %s", e->block,
+                        r->event, r->options->strategy->name, wrong)
+                 : 0;
+}
+
+static int give_block(struct replay *r, unsigned slot)
+{
+    struct played *at = slot_of(r, slot);
+    if (!at->part)
+        return 0;
+    struct part *part = r->parts[at->part - 1];
+    const bool timed = r->options->own_time;
+    const uint64_t before_ns = timed ? ns_in_sources(part) : 0, start_ns = timed ? clock_ns() : 0;
+    if (r->tracks_owners)
+        owners_give(&r->owners, &at->block);
+    int code = allocator_free(&part->allocator, &at->block, trace_name_of(r->reader, at->name),
+                              at->requested);
+    if (timed)
+        add_own_time(r, part, start_ns, before_ns);
+    at->part = 0;
+    return code ? error_set(r->error, code, "%s", part->source.error.text) : 0;
+}
+
+/* ---- events ---- */
+
+static void use_blocks(struct replay *r, const struct trace_event *e)
+{
+    for (unsigned i = 0; i < e->use_count; i++) {
+        const struct played *at = slot_of(r, e->uses[i].slot);
+        if (at->part)
+            dry_use(r->dry, at->block.memory);
+    }
+}
+
+static void play_command(struct replay *r, const struct trace_event *e)
+{
+    use_blocks(r, e);
+    if (trace_is_command(e->kind))
+        dry_command(r->dry, (double)e->call_ns, (double)e->device_ns);
+    else if (e->kind == TRACE_write || e->kind == TRACE_read)
+        dry_transfer(r->dry, e->kind == TRACE_write ? "write" : "read", e->bytes);
+    else if (e->kind == TRACE_wait)
+        dry_wait(r->dry);
+}
+
+/* The host works between two calls as long as it did. */
+static void pass_gap(struct replay *r, const struct trace_event *e)
+{
+    if (e->time_ns > r->ended_ns)
+        dry_pass(r->dry, (double)(e->time_ns - r->ended_ns));
+    r->ended_ns = e->time_ns + e->call_ns;
+}
+
+static int play(struct replay *r, const struct trace_event *e)
+{
+    if (e->queue >= ALLOCATOR_QUEUES_MAX)
+        return error_set(r->error, ERR_UNSUPPORTED,
+                         "%s: event %" PRIu64 " is on queue %u: strategies know %d queues",
+                         trace_reader_path(r->reader), r->event, e->queue + 1,
+                         ALLOCATOR_QUEUES_MAX);
+    if (r->timed)
+        pass_gap(r, e);
+    switch (e->kind) {
+    case TRACE_held:
+    case TRACE_alloc:
+        return take_block(r, e);
+    case TRACE_free:
+        return r->free_at_done ? 0 : give_block(r, e->slot);
+    case TRACE_done:
+        return give_block(r, e->slot);
+    default:
+        play_command(r, e);
+        return 0;
+    }
+}
+
+static void tell(const struct replay *r, const struct trace_event *e)
+{
+    const bool has_block = e->kind == TRACE_held || e->kind == TRACE_alloc ||
+                           e->kind == TRACE_free || e->kind == TRACE_done;
+    const struct replay_state state = {.event = r->event,
+                                       .requested_bytes = r->blocks.requested_bytes,
+                                       .granted_bytes = r->blocks.granted_bytes,
+                                       .reserved_bytes = r->held.reserved_bytes};
+    r->listener->event(r->listener->context, e, has_block ? &r->slots[e->slot].block : NULL,
+                       &state);
+}
+
+static unsigned broken_invariants(const struct replay *r)
+{
+    unsigned broken = 0;
+    for (unsigned i = 0; i < r->part_count; i++)
+        broken += allocator_check(&r->parts[i]->allocator);
+    return broken;
+}
+
+static int check_sound(struct replay *r)
+{
+    const unsigned broken = r->ended ? 0 : broken_invariants(r);
+    return broken ? fail(r, CASE_wrong, "%s has %u broken invariants after event %" PRIu64,
+                         r->options->strategy->name, broken, r->event)
+                  : 0;
+}
+
+static int play_all(struct replay *r)
+{
+    struct trace_event event;
+    int more = trace_rewind(r->reader, r->error);
+    dry_begin(r->dry);
+    while (!more && !r->ended && (more = trace_next(r->reader, &event, r->error)) > 0) {
+        r->event++;
+        more = play(r, &event);
+        if (!more && r->listener)
+            tell(r, &event);
+        if (!more && r->options->check && r->event % CHECK_EVERY == 0)
+            more = check_sound(r);
+        if (r->event % STOP_EVERY == 0 && r->options->stop && *r->options->stop)
+            fail(r, CASE_skipped, "interrupted");
+    }
+    return more ? more : check_sound(r);
+}
+
+/* ---- the whole ---- */
+
+static void forget(void *context, uint64_t memory, uint64_t offset, uint64_t bytes)
+{
+    owners_forget(context, memory, offset, bytes);
+}
+
+static void count(struct replay *r)
+{
+    struct source_counts driver = {.reserved_bytes = r->held.reserved_bytes,
+                                   .peak_reserved_bytes = r->held.peak_reserved_bytes};
+    for (unsigned i = 0; i < r->part_count; i++)
+        source_counts_add(&driver, &r->parts[i]->source.counts);
+    const struct space_snapshot begin = {0}, end = {r->blocks, driver};
+    const struct memory_counts counts = spaces_between(&begin, &end);
+    struct exact_counts *out = &r->outcome->counts;
+    memset(out, 0xff, sizeof *out); /* unknown */
+#define X(name, unit, kind, better, help) out->name = counts.name;
+    PEAK_LIST(X)
+    MEMORY_CALL_LIST(X)
+#undef X
+    /* Without uses, a block counts as needed until it is freed. */
+    const struct trace_totals *totals = trace_reader_totals(r->reader);
+    out->live_lower_bound_bytes = totals->peak_bytes;
+    if (trace_reader_info(r->reader)->knows[TRACE_KNOWS_uses])
+        out->launch_count = totals->by_kind[TRACE_launch];
+    r->outcome->digest = totals->digest;
+    r->outcome->ended_live = r->blocks.alloc_count - r->blocks.free_count;
+}
+
+static void take_times(struct replay *r)
+{
+    struct case_model *m = &r->outcome->model;
+    struct error why = {0};
+    if (!r->options->device.atlas)
+        return;
+    if (dry_times(r->dry, m, &why)) {
+        memset(m, 0xff, sizeof *m);
+        m->asked = true;
+        snprintf(m->why_not, sizeof m->why_not, "%.255s", why.text);
+        return;
+    }
+    m->allocator_ns = r->options->own_time ? (uint64_t)(r->allocator_ns + 0.5) : UNKNOWN_NS;
+    /* The gaps of a log hold the calls of the recorded allocator, and no log of blocks alone says
+     * when the device worked. */
+    m->why_not[0] = 0;
+    if (!trace_reader_info(r->reader)->knows[TRACE_KNOWS_device_times])
+        m->predicted_ns = m->device_ns = m->waiting_ns = UNKNOWN_NS;
+}
+
+static void close_parts(struct replay *r)
+{
+    for (unsigned i = 0; i < r->part_count; i++) {
+        allocator_close(&r->parts[i]->allocator);
+        free(r->parts[i]);
+    }
+}
+
+int replay_trace(struct trace_reader *reader, const struct replay_options *options,
+                 const struct replay_listener *listener, struct replay_outcome *outcome,
+                 struct error *error)
+{
+    const struct trace_info *info = trace_reader_info(reader);
+    *outcome = (struct replay_outcome){.status = CASE_ok};
+    if (!info->knows[TRACE_KNOWS_done] && !info->knows[TRACE_KNOWS_frees])
+        return error_set(error, ERR_UNSUPPORTED, "%s: the trace has no frees",
+                         trace_reader_path(reader));
+    struct replay r = {.options = options,
+                       .listener = listener,
+                       .reader = reader,
+                       .outcome = outcome,
+                       .error = error,
+                       .dry = dry_open(&options->device),
+                       .free_at_done =
+                           info->knows[TRACE_KNOWS_done] &&
+                           (options->free_at == FREE_AT_DONE || !info->knows[TRACE_KNOWS_frees]),
+                       .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas};
+    owners_open(&r.owners);
+    struct trace_totals totals;
+    r.tracks_owners = options->check || !trace_read_totals(reader, &totals) || totals.queues > 1;
+    dry_on_release(r.dry, r.tracks_owners ? forget : NULL, &r.owners);
+    int code = play_all(&r);
+    if (!code) {
+        count(&r);
+        take_times(&r);
+    }
+    close_parts(&r);
+    dry_close(r.dry);
+    owners_close(&r.owners);
+    free(r.slots);
+    return code;
+}
+
+struct dry_device replay_device(uint64_t capacity_bytes, const struct atlas *atlas)
+{
+    static const uint64_t gpu_bytes = UINT64_C(80) << 30, chunk_bytes = UINT64_C(2) << 20;
+    return (struct dry_device){.name = "the dry device",
+                               .atlas = atlas,
+                               .can_split = true,
+                               .has_pool = true,
+                               .vm_granularity_bytes = chunk_bytes,
+                               .memory_bytes = capacity_bytes ? capacity_bytes : gpu_bytes,
+                               .alignment = 512,
+                               .capacity_bytes = capacity_bytes};
+}
