@@ -8,9 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <fcntl.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 extern char **environ;
 
@@ -87,6 +90,27 @@ static int run_compiler(const char *command, const char *folder, int *status)
     return WIFEXITED(*status) && WEXITSTATUS(*status) == 127 ? ENOENT : 0;
 }
 
+/* What is said in the place of a compiler that said nothing. Its messages and its own files go to the
+ * folder's disk, so the usual reason is that this is full. Some of it may be free again by now. */
+static int compiler_was_silent(const char *name, const char *compiler, const char *folder,
+                               struct error *error)
+{
+    enum { LITTLE_BYTES = 1 << 20 };
+    char left[32];
+    struct statvfs disk;
+    const uint64_t free_bytes =
+        statvfs(folder, &disk) ? UINT64_MAX : (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (free_bytes > LITTLE_BYTES)
+        return error_set(error, ERR_BUILD,
+                         "%s: the kernels did not compile with %s, which said nothing", name,
+                         compiler);
+    return error_set(
+        error, ERR_BUILD,
+        "%s: the kernels did not compile with %s: the disk of %s has %s free, which is "
+        "too little; set TMPDIR to a folder with more",
+        name, compiler, folder, text_bytes(left, free_bytes));
+}
+
 static int compiler_failed(const char *name, const char *compiler, const char *folder,
                            struct error *error)
 {
@@ -97,6 +121,8 @@ static int compiler_failed(const char *name, const char *compiler, const char *f
         messages[fread(messages, 1, sizeof messages - 1, file)] = 0;
         fclose(file);
     }
+    if (!messages[0])
+        return compiler_was_silent(name, compiler, folder, error);
     return error_set(error, ERR_BUILD, "%s: the kernels did not compile with %s:\n%s", name,
                      compiler, messages);
 }

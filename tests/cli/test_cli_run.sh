@@ -83,6 +83,18 @@ sed 's/"rows"/"row"/' mine.json >bad.json
 expect 2 "bad.json: there is no key 'row' (did you mean rows?)" run --suite bad.json
 
 # ---- failures
+# A disk of 16 KiB has room for the kernels, and for nothing that the compiler writes.
+mkdir small_disk
+printf '%s\n' 'mount -t tmpfs -o size=16k tmpfs small_disk || exit 77' 'TMPDIR=$PWD/small_disk exec "$@"' >on_small_disk
+if unshare -rm sh -c 'mount -t tmpfs tmpfs small_disk' 2>/dev/null; then
+    gamut_alone=$gamut gamut=unshare
+    expect 3 "did not compile with cc: the disk of .*small_disk/.* has .* free, which is too little; set TMPDIR" \
+        -rm sh on_small_disk "$gamut_alone" run --smoke -s raw -w right.mem --no-save
+    gamut=$gamut_alone
+else
+    echo "no folder can be a full disk here: what is said then is not tested"
+fi
+CC=false expect 3 "did not compile with false, which said nothing" run --smoke -s raw -w right.mem --no-save
 sed 's/expect { y = \[3/expect { y = [3000000000/' right.mem >misfit.mem
 expect 2 "misfit.mem:[0-9]*:[0-9]*: 'y' of dataset 'smoke': the number does not fit in type i32" run --smoke -w misfit.mem --no-save
 expect 3 "wrong: raw triple/smoke" run --smoke -s raw -w wrong.mem --out wrong.json
