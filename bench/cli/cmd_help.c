@@ -27,9 +27,10 @@ void help_overview(const struct command_line *line, FILE *target)
     terminal_page_open(&page, target);
     fprintf(page.out, "%s\n\nusage: gamut COMMAND [...]\n\ncommands:\n", commands_summary);
     text_grid_print(&commands, TABLE_TEXT, &page.terminal, page.out);
-    fputs("\ngamut help COMMAND says more, with examples; gamut --version names the build.\n\n"
-          "Data goes to stdout, everything else to stderr. Exit codes:\n",
+    fputs("\ngamut help COMMAND says more, with examples; gamut --version names the build.\n\n",
           page.out);
+    fprintf(page.out, "%s\n\n", commands_trust);
+    fputs("Data goes to stdout, everything else to stderr. Exit codes:\n", page.out);
     text_grid_print(&codes, TABLE_TEXT, &page.terminal, page.out);
     terminal_page_close(&page);
     text_grid_free(&commands);

@@ -69,6 +69,8 @@ static void add_head(struct text *page)
              GAMUT_SOURCE_DATE, tree_get_text(tool, "version"));
     json_decref(tool);
     add_text(page, commands_summary);
+    text_add(page, "\n.PP\n");
+    add_text(page, commands_trust);
     text_add(page, "\n.PP\n"
                    "Data goes to stdout, everything else to stderr. Flags can stand anywhere\n"
                    "after the command; what follows\n.B \\-\\-\nis an argument. A default stands\n"

@@ -28,6 +28,11 @@ static const char commands_summary[] =
     "gamut runs real GPU programs under several memory strategies, checks that the\n"
     "answers are right, and records time, memory, driver calls and copies.";
 
+/* What a user of other people's programs must know. */
+static const char commands_trust[] =
+    "A .mem file is code: run compiles its kernels, and on the host they run with your\n"
+    "rights. Run only programs that you trust. gamut plan runs nothing of a program.";
+
 /* Prints what gamut is, its commands and its exit codes. */
 void help_overview(const struct command_line *line, FILE *target);
 /* Finds the command of this name. ERR_USAGE names the nearest and all that exist. */

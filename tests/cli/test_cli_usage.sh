@@ -135,5 +135,11 @@ has '^.TH GAMUT 1 "20[0-9-]*" "gamut'
 expect 2 "one argument too many" man run
 expect 2 "completion needs bash|zsh" completion
 expect 2 "there are: bash zsh" completion fish
+# The programs of others are code.
+for words in --help "run --help" "plan --help" man; do
+    # shellcheck disable=SC2086
+    expect 0 "" $words
+    has "A .mem file is code"
+done
 
 summary
