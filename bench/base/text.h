@@ -40,6 +40,9 @@ bool text_to_u64(const char *text, uint64_t *value);
 
 /* Writes a size for people: "1.50 MiB". Returns `out`. */
 char *text_bytes(char out[32], uint64_t bytes);
+/* The same, with the bytes where rounding hides some: "2.00 MiB (2097151 B)". For messages that
+ * compare sizes. */
+char *text_bytes_exact(char out[64], uint64_t bytes);
 /* Writes a time for people: "2.31 ms". Returns `out`. */
 char *text_ns(char out[32], double ns);
 

@@ -296,7 +296,7 @@ static int alloc_pinned(struct cuda_device *d, uint64_t bytes, uint64_t *memory,
  * half of the memory is sure to be granted. */
 static int check_managed_room(struct cuda_device *d, uint64_t bytes, struct error *error)
 {
-    char asked[32], managed[32], left[32];
+    char asked[64], managed[64], left[64];
     size_t free_bytes = 0, all_bytes = 0;
     int code = CUDA_CALL(&d->api, cuMemGetInfo_v2, 0, error, &free_bytes, &all_bytes);
     if (code || (bytes <= free_bytes && d->managed_bytes <= free_bytes - bytes))
@@ -305,8 +305,8 @@ static int check_managed_room(struct cuda_device *d, uint64_t bytes, struct erro
         error, ERR_OOM,
         "%s of managed memory in addition to %s: the device has %s free, and more than that "
         "would be paged",
-        text_bytes(asked, bytes), text_bytes(managed, d->managed_bytes),
-        text_bytes(left, free_bytes));
+        text_bytes_exact(asked, bytes), text_bytes_exact(managed, d->managed_bytes),
+        text_bytes_exact(left, free_bytes));
 }
 
 static int alloc_managed(struct cuda_device *d, uint64_t bytes, uint64_t *memory, void **host,

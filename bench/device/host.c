@@ -235,10 +235,10 @@ static bool has_room(const struct host_device *d, uint64_t bytes)
 static int refuse_memory(struct host_device *d, const char *call, uint64_t bytes, const char *why,
                          struct error *error)
 {
-    char asked[32], held[32], all[32], available[32];
+    char asked[64], held[64], all[64], available[32];
     return error_set(error, ERR_OOM, "%s of %s: %s (%s held, %s in all, %s available now)", call,
-                     text_bytes(asked, bytes), why, text_bytes(held, d->held_bytes),
-                     text_bytes(all, d->info.memory_bytes),
+                     text_bytes_exact(asked, bytes), why, text_bytes_exact(held, d->held_bytes),
+                     text_bytes_exact(all, d->info.memory_bytes),
                      text_bytes(available, free_bytes(&d->base)));
 }
 

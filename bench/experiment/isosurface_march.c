@@ -470,7 +470,7 @@ static int has_room(struct march *m, uint64_t each_bytes, uint64_t count, struct
     const struct marcher *r = m->marcher;
     const struct device_info *info = device_info(r->device);
     uint64_t left = r->ops->free_bytes(r->device);
-    char each[32], needed[32], available[32], most[32];
+    char each[64], needed[64], available[64], most[64];
     if (m->source.capacity_bytes && (!left || m->source.capacity_bytes < left))
         left = m->source.capacity_bytes;
     if (each_bytes <= info->max_alloc_bytes && (!left || each_bytes * count <= left / 10 * 9))
@@ -478,9 +478,9 @@ static int has_room(struct march *m, uint64_t each_bytes, uint64_t count, struct
     return error_set(error, ERR_UNSUPPORTED,
                      "the worst case is %s, %llu times %s; the device has %s free and gives %s at "
                      "once at most",
-                     text_bytes(needed, each_bytes * count), (unsigned long long)count,
-                     text_bytes(each, each_bytes), text_bytes(available, left),
-                     text_bytes(most, info->max_alloc_bytes));
+                     text_bytes_exact(needed, each_bytes * count), (unsigned long long)count,
+                     text_bytes_exact(each, each_bytes), text_bytes_exact(available, left),
+                     text_bytes_exact(most, info->max_alloc_bytes));
 }
 
 /* Takes memory in addition to the allocator's. The capacity of the source is a limit for both. */

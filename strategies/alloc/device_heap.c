@@ -184,10 +184,10 @@ static int add_arena(struct device_heap_state *d, uint64_t size, unsigned queue)
     uint64_t least = (need_of(d, size) + ENDS_BYTES + unit - 1) & ~(unit - 1);
     uint64_t bytes = size > d->heap.arena_bytes / 2 ? least : d->heap.arena_bytes;
     if (least > arena_most_bytes) {
-        char asked[32], most[32];
+        char asked[64], most[64];
         return error_set(&d->source->error, ERR_OOM,
                          "asked for %s: an arena of the device heap has at most %s",
-                         text_bytes(asked, size), text_bytes(most, arena_most_bytes));
+                         text_bytes_exact(asked, size), text_bytes_exact(most, arena_most_bytes));
     }
     bytes = bytes < least ? least : bytes;
     int code = try_arena(d, bytes, queue);

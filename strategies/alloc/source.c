@@ -12,14 +12,14 @@ static uint64_t held_bytes(const struct source *s)
 
 int source_check_capacity(struct source *s, uint64_t bytes)
 {
-    char asked[32], held[32], capacity[32];
+    char asked[64], held[64], capacity[64];
     if (s->capacity_bytes == 0 ||
         (bytes <= s->capacity_bytes && held_bytes(s) <= s->capacity_bytes - bytes))
         return 0;
     s->counts.refused_count++;
     return error_set(&s->error, ERR_OOM, "asked for %s with %s of the capacity of %s reserved",
-                     text_bytes(asked, bytes), text_bytes(held, held_bytes(s)),
-                     text_bytes(capacity, s->capacity_bytes));
+                     text_bytes_exact(asked, bytes), text_bytes_exact(held, held_bytes(s)),
+                     text_bytes_exact(capacity, s->capacity_bytes));
 }
 
 static int touch_memory(struct source *s, uint64_t memory, uint64_t bytes)

@@ -270,10 +270,11 @@ static int order_wait_for_others(struct device_group *g, const struct buffer *b,
 
 static int refuse_copy(struct device_group *g, unsigned member, uint64_t bytes, struct error *error)
 {
-    char asked[32], held[32], capacity[32];
+    char asked[64], held[64], capacity[64];
     return error_set(error, ERR_OOM, "a copy of %s: %s of the limit of %s are held there",
-                     text_bytes(asked, bytes), text_bytes(held, g->members[member].held_bytes),
-                     text_bytes(capacity, g->capacity_bytes));
+                     text_bytes_exact(asked, bytes),
+                     text_bytes_exact(held, g->members[member].held_bytes),
+                     text_bytes_exact(capacity, g->capacity_bytes));
 }
 
 int buffer_need(struct device_group *g, struct buffer *b, unsigned member, struct error *error)

@@ -255,6 +255,35 @@ static void test_sub_buffers_are_aligned(void **state)
     }
 }
 
+/* Where rounded sizes would contradict the refusal, the bytes are given as well. */
+static void a_refusal_gives_the_bytes_that_rounding_hides(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t size, capacity_bytes;
+        const char *expected;
+    } cases[] = {
+        {2 << 20, (2 << 20) - 1,
+         "asked for 2.00 MiB with 0 B of the capacity of 2.00 MiB (2097151 B) reserved"},
+        {8193, 8192, "asked for 8.00 KiB (8193 B) with 0 B of the capacity of 8.00 KiB reserved"},
+        {3000, 1000, "asked for 2.93 KiB (3000 B) with 0 B of the capacity of 1000 B reserved"},
+        {1536, 1024, "asked for 1.50 KiB with 0 B of the capacity of 1.00 KiB reserved"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fake_source fake;
+        struct allocator allocator;
+        struct block block;
+        const struct alloc_request request = {.size = cases[i].size, .alignment = 64};
+        fake_source_open(&fake, 64, true);
+        fake.source.capacity_bytes = cases[i].capacity_bytes;
+        fake_source_allocator(&fake, "raw", &allocator);
+        assert_int_equal(allocator_alloc(&allocator, &request, &block), ERR_OOM);
+        assert_string_equal(fake.source.error.text, cases[i].expected);
+        allocator_close(&allocator);
+        fake_source_close(&fake);
+    }
+}
+
 static void test_counts(void **state)
 {
     (void)state;
@@ -509,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_memory_is_of_the_kind),
         cmocka_unit_test(test_sub_buffers),
         cmocka_unit_test(test_sub_buffers_are_aligned),
+        cmocka_unit_test(a_refusal_gives_the_bytes_that_rounding_hides),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_check_sees_damage),
         cmocka_unit_test(test_queues_are_apart),

@@ -354,16 +354,16 @@ int inputs_check_device(const struct entry *entry, const struct dataset *dataset
     inputs_free(&scalars);
     const bool limited = capacity_bytes && capacity_bytes < device->memory_bytes;
     const uint64_t most = limited ? capacity_bytes : device->memory_bytes;
-    char need[32], have[32];
+    char need[64], have[64];
     if (inputs.total_bytes > most)
         return error_set(error, ERR_UNSUPPORTED, "does not fit: its inputs alone are %s, %s %s",
-                         text_bytes(need, inputs.total_bytes),
-                         limited ? "the limit is" : "the device has", text_bytes(have, most));
+                         text_bytes_exact(need, inputs.total_bytes),
+                         limited ? "the limit is" : "the device has", text_bytes_exact(have, most));
     if (inputs.largest_bytes > device->max_alloc_bytes)
         return error_set(error, ERR_UNSUPPORTED,
                          "does not fit: an input is %s, a single memory of the device at most %s",
-                         text_bytes(need, inputs.largest_bytes),
-                         text_bytes(have, device->max_alloc_bytes));
+                         text_bytes_exact(need, inputs.largest_bytes),
+                         text_bytes_exact(have, device->max_alloc_bytes));
     return 0;
 }
 

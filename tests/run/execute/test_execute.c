@@ -386,7 +386,7 @@ static void test_out_of_memory(void **state)
         struct case_round r =
             run_case(m, entry, &entry->program->datasets[0], strategies[i], "last-use", &limited);
         assert_int_equal(r.status, CASE_oom);
-        if (!strstr(r.reason, "of the capacity of 48.8 KiB reserved"))
+        if (!strstr(r.reason, "of the capacity of 48.8 KiB (50000 B) reserved"))
             fail_msg("%s", r.reason);
     }
     limited.capacity_bytes = 65536; /* the same cases go on where there is enough */
