@@ -81,9 +81,15 @@ all: $(BUILD)/gamut ## build gamut (build/gamut)
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/libgamut.a: $(LIB_OBJECTS)
+# The names of all sources, workloads and suites. What is made of the names is made again when one of
+# them is gone, which no time of a file says.
+$(BUILD)/sources: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIB_SOURCES) $(WORKLOADS) $(SUITES)' | cmp -s - $@ || echo '$(LIB_SOURCES) $(WORKLOADS) $(SUITES)' > $@
+
+$(BUILD)/libgamut.a: $(LIB_OBJECTS) $(BUILD)/sources
 	@rm -f $@
-	$(Q)ar qcs $@ $^
+	$(Q)ar qcs $@ $(LIB_OBJECTS)
 
 # The revision is part of the objects that print it.
 $(BUILD)/%.o: %.c
@@ -107,10 +113,10 @@ $(BUILD)/embedded/%.c: $(BUILD)/embed
 	@mkdir -p $(@D)
 	$(BUILD)/embed program $* workloads/$*/$*.mem > $@
 $(foreach w,$(WORKLOADS),$(eval $(BUILD)/embedded/$(w).c: workloads/$(w)/$(w).mem))
-$(BUILD)/embedded/list.c: $(BUILD)/embed $(WORKLOADS:%=workloads/%)
+$(BUILD)/embedded/list.c: $(BUILD)/embed $(BUILD)/sources
 	@mkdir -p $(@D)
 	$(BUILD)/embed list $(WORKLOADS) > $@
-$(BUILD)/embedded/suites.c: $(BUILD)/embed $(SUITES)
+$(BUILD)/embedded/suites.c: $(BUILD)/embed $(SUITES) $(BUILD)/sources
 	@mkdir -p $(@D)
 	$(BUILD)/embed suites $(SUITES) > $@
 define kernel_text

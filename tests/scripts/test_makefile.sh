@@ -1,0 +1,43 @@
+#!/bin/sh
+# A workload or a suite that is added or removed changes what the build makes of their names, and
+# nothing else does. Works in a copy of the tree made of links, with the build's own generator.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+embed=$(dirname "${GAMUT:-$root/build/gamut}")/embed
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cp -rs "$root/bench" "$root/strategies" "$root/workloads" "$root/suites" "$root/Makefile" "$dir" || exit 1
+cd "$dir" || exit 1
+mkdir build && cp "$embed" build/embed || exit 1
+failed=0
+
+fail() {
+    echo "FAILED: $1"
+    failed=1
+}
+# Makes the lists of workloads and suites; the generator is taken as it is.
+lists() {
+    make BUILD=build -o build/embed build/embedded/list.c build/embedded/suites.c >log 2>&1 || { cat log; fail "make"; }
+}
+# Whether a list has a name.
+named() { grep -q "$2" "build/embedded/$1.c"; }
+
+unset MAKEFLAGS MAKELEVEL
+lists
+named list host_kernels_lud && named suites seed-impact || fail "the lists lack what is there"
+touch build/before
+lists
+[ ! build/embedded/list.c -nt build/before ] && [ ! build/embedded/suites.c -nt build/before ] || fail "the lists are made again for nothing"
+
+rm -r workloads/lud suites/seed-impact.json
+lists
+! named list host_kernels_lud || fail "a workload that is gone is in the list"
+! named suites seed-impact || fail "a suite that is gone is in the list"
+
+mkdir workloads/new
+cp workloads/fft/fft.c workloads/new/new.c
+cp "$root/suites/seed-impact.json" suites/another.json
+lists
+named list host_kernels_new || fail "a new workload is not in the list"
+named suites another || fail "a new suite is not in the list"
+exit $failed
