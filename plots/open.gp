@@ -1,4 +1,5 @@
 # Opens the output of one file of terminals (terminal.gp). Texts are shown as they are: names of a result are no markup.
+# A label that is not to be seen has no text: gnuplot 5.4 crashes on a plot of a single label at NaN.
 
 if (file eq "svg") {
     set terminal svg size int(width), int(height) dynamic noenhanced font "sans,12" background rgb "white"

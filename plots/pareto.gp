@@ -98,8 +98,8 @@ do for [file in terminals] {
         plot data index 2 * p - 1 using (log2($1)):($4 == 1 ? NaN : log2($2)) with points pt 7 ps 0.7 * mark_size lc rgb "#C8C8C8" notitle, \
             data index 2 * p using (log2($1)):(log2($2)) with steps lw 1.5 lc rgb "#404040" notitle, \
             for [s = 1:count] data index 2 * p using (log2($1)):($3 == s ? log2($2) : NaN) with points pt point[s] ps mark_size lw 1.5 lc rgb thin[s] notitle, \
-            data index 2 * p using (is_left($1) ? log2($1) : NaN):(log2($2)):5 with labels left offset 0.7, 0.5 font ",8" textcolor rgb "#404040" notitle, \
-            data index 2 * p using (is_left($1) ? NaN : log2($1)):(log2($2)):5 with labels right offset 0, 0.7 font ",8" textcolor rgb "#404040" notitle
+            data index 2 * p using (log2($1)):(log2($2)):(is_left($1) ? strcol(5) : "") with labels left offset 0.7, 0.5 font ",8" textcolor rgb "#404040" notitle, \
+            data index 2 * p using (log2($1)):(log2($2)):(is_left($1) ? "" : strcol(5)) with labels right offset 0, 0.7 font ",8" textcolor rgb "#404040" notitle
     }
     unset multiplot
 }

@@ -13,7 +13,7 @@ cut(v) = v < lowest ? lowest : v
 chart = "plot data index 0 using 1:(0):xtic(2) with points pt -1 notitle, \
     for [i = 1:count] data index i using (at($1)):(cut($2)) with boxes lc rgb colour[i] fs pattern pattern[i] title word(series, i), \
     for [i = 1:count] data index i using (at($1) - box / 2):(cut($3)):(box):(0) with vectors nohead lw 2.5 lc rgb '#D55E00' title (i == 1 ? 'least bound' : ''), \
-    for [i = 1:count] data index i using (at($1)):($2 < lowest ? lowest : NaN):(sprintf('%.0f %%', 100 * $2)) with labels rotate by 90 left offset 0, 0.4 font ',9' notitle, \
+    for [i = 1:count] data index i using (at($1)):($2 < lowest ? lowest : 0):($2 < lowest ? sprintf('%.0f %%', 100 * $2) : '') with labels rotate by 90 left offset 0, 0.4 font ',9' notitle, \
     for [i = 1:count] data index i using (at($1)):(0):(stringcolumn(6) eq 'ok' ? '' : stringcolumn(6)) with labels rotate by 90 left offset 0, 0.4 font ',9' notitle"
 
 set terminal dumb

@@ -43,7 +43,7 @@ do for [file in terminals] {
             for [s = 1:count] data index s using 1:(percent($2)) with points pt point[s] ps mark_size lc rgb thin[s] notitle, \
             for [s = 1:count] keyentry with points pt point[s] ps 0.8 lc rgb thin[s] title word(series, s), \
             data index 0 using 1:(percent($2)):(1):(0) with vectors nohead lw 3 lc rgb "#000000" title "median of a round", \
-            for [s = 1:count] data index s using 1:(p == 1 ? percent($2) : NaN):5 with labels left offset 0.6, 0.3 font ",8" textcolor rgb "#404040" notitle
+            for [s = 1:count] data index s using 1:(percent($2)):(p == 1 ? strcol(5) : "") with labels left offset 0.6, 0.3 font ",8" textcolor rgb "#404040" notitle
         unset label 1
     }
     unset multiplot

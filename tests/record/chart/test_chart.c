@@ -485,6 +485,41 @@ static void charts_are_drawn(void **state)
     result_free(&results[1]);
 }
 
+/* Bars and cells of one value, and values that do not differ. */
+static void a_single_case_is_drawn(void **state)
+{
+    static const char *const names[] = {"speedup", "peak_memory",    "time",   "matrix",
+                                        "pareto",  "peak_reduction", "merging"};
+    struct result result = chart_fixture();
+    const bool has_gnuplot = system("command -v gnuplot >/dev/null 2>&1") == 0;
+    json_t *cases = json_object_get(result.root, "cases");
+    char folder[] = "/tmp/gamut-test-XXXXXX", command[128];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    const struct chart_options options = {GAMUT_ROOT "/plots", folder, "svg", 100};
+    for (size_t i = json_array_size(cases); i-- > 0;) {
+        const json_t *key = json_object_get(json_array_get(cases, i), "key");
+        const char *merge = tree_get_text(key, "merge");
+        if (strcmp(tree_get_text(key, "device"), "host") != 0 ||
+            strcmp(tree_get_text(key, "workload"), "stencil") != 0 ||
+            (strcmp(merge, "none") != 0 && strcmp(merge, "best") != 0))
+            json_array_remove(cases, i);
+    }
+    assert_true(json_array_size(cases) >= 2);
+    json_t *counters = json_object_get(json_array_get(cases, 0), "counters");
+    for (size_t i = 0; i < json_array_size(cases); i++)
+        tree_put(json_array_get(cases, i), "counters", json_incref(counters));
+    for (size_t i = 0; has_gnuplot && i < sizeof names / sizeof *names; i++) {
+        struct error error = {0};
+        int code = draw_first(chart_of(names[i]), &result, 1, &options, NULL, &error);
+        if (code && code != ERR_NOT_FOUND)
+            fail_msg("%s: %s", names[i], error.text);
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    result_free(&result);
+}
+
 static void gnuplot_is_missing(void **state)
 {
     struct result result = record_fixture(6);
@@ -530,6 +565,7 @@ int main(void)
         cmocka_unit_test(scripts_run_nothing),
         cmocka_unit_test(charts_by_name),
         cmocka_unit_test(charts_are_drawn),
+        cmocka_unit_test(a_single_case_is_drawn),
         cmocka_unit_test(gnuplot_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
