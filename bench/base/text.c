@@ -118,7 +118,8 @@ bool text_to_ns(const char *text, uint64_t *ns)
     static const struct {
         const char *name;
         double ns;
-    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}};
+    } units[] = {{"", 1e9},   {"s", 1e9}, {"ms", 1e6}, {"us", 1e3},
+                 {"µs", 1e3}, {"ns", 1},  {"m", 60e9}};
     double value;
     const char *unit;
     if (!leading_number(text, &value, &unit))
@@ -143,7 +144,7 @@ bool text_to_u64(const char *text, uint64_t *value)
 
 char *text_ns(char out[32], double ns)
 {
-    static const char *units[] = {"ns", "us", "ms", "s"};
+    static const char *units[] = {"ns", "µs", "ms", "s"};
     size_t unit = 0;
     while (ns >= 1000 && unit + 1 < sizeof units / sizeof *units) {
         ns /= 1000;

@@ -1032,8 +1032,8 @@ static int run_cases(struct run *run)
 
 static int run_command(const struct command_line *line)
 {
-    /* Threads that spin while they wait cost a virtual machine milliseconds a launch (320 us on
-     * average on 2 virtual cores, 10 us asleep). The result file records the choice; a user who sets the
+    /* Threads that spin while they wait cost a virtual machine milliseconds a launch (320 µs on
+     * average on 2 virtual cores, 10 µs asleep). The result file records the choice; a user who sets the
      * variable keeps it. */
     setenv("OMP_WAIT_POLICY", "passive", 0);
     struct command_line mine = *line; /* --like sets flags in it */

@@ -27,7 +27,7 @@
 #include "device/list.h"
 
 enum {
-    /* Threads that sleep between launches wake in about 10 us. Three times that much work is worth
+    /* Threads that sleep between launches wake in about 10 µs. Three times that much work is worth
      * a team. */
     WORTH_A_TEAM_NS = 30000,
     /* From this size on several threads move bytes faster than one does. */

@@ -137,7 +137,7 @@ int opencl_elapsed_ns(struct device *device, uint64_t *ns, struct error *error)
 /* ---- profile ----
  *
  * The times come from the commands' events: the time of a command is the time that it ran. The gaps
- * between commands are longer than in a run without events: an H200's driver takes some 3 us more
+ * between commands are longer than in a run without events: an H200's driver takes some 3 µs more
  * for each command.
  */
 

@@ -83,6 +83,16 @@ static void sizes_have_units_in_any_case(void **state)
     }
 }
 
+static void microseconds_have_one_name(void **state)
+{
+    char text[32];
+    uint64_t ns = 0;
+    (void)state;
+    assert_string_equal(text_ns(text, 2500), "2.50 µs");
+    assert_true(text_to_ns("20µs", &ns) && ns == 20000);
+    assert_true(text_to_ns("20us", &ns) && ns == 20000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -90,6 +100,7 @@ int main(void)
         cmocka_unit_test(an_unknown_name_has_a_nearest_one),
         cmocka_unit_test(the_nearest_name_has_the_fewest_mistakes),
         cmocka_unit_test(sizes_have_units_in_any_case),
+        cmocka_unit_test(microseconds_have_one_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ expect 77 "no device matches" experiment stall -D opencl:no-such-device-anywhere
 expect 2 "there are: best, all, host" experiment stall -D nosuch
 expect 0 "rows, 0 failed; wrote a.json" experiment $tiny -s raw,stream --rounds 2 --out a.json
 has "^stall on host: frames=3, "
-has "^readback  raw .* us"
+has "^readback  raw .* µs"
 has "^readback  stream .*skipped: .*no stream-ordered pool"
 is_json a.json
 expect 2 "a.json exists" experiment $tiny --out a.json
@@ -30,11 +30,11 @@ is_json out
 devices=host
 if "$gamut" list devices | grep -q '^opencl:0'; then devices=host,opencl:0; fi
 expect 0 "0 failed; wrote iso.json" experiment isosurface:cells=6:window=2:frames=3 -D $devices -s pool --rounds 1 --out iso.json
-for method in worst readback scratch batch heap; do has "^$method .* us\|^$method .* ms"; done
+for method in worst readback scratch batch heap; do has "^$method .* µs\|^$method .* ms"; done
 [ "$(grep -o '"digest":"[0-9a-f]*","warnings"' iso.json | sort -u | wc -l)" -eq 1 ] || fail "the answers differ"
 expect 3 "1 failed" experiment isosurface:cells=6:window=2:frames=3:heap=4096 -s pool --rounds 1 --no-save
 has "^heap .*oom: .*give the option heap more"
-has "^batch .* us\|^batch .* ms"
+has "^batch .* µs\|^batch .* ms"
 expect 0 "" report iso.json --out page
 grep -q 'id="f1-experiments"' page/index.html || fail "the report has no experiments"
 expect 0 "" plot iso.json -c isosurface -t dumb

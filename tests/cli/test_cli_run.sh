@@ -99,7 +99,7 @@ sed 's/expect { y = \[3/expect { y = [3000000000/' right.mem >misfit.mem
 expect 2 "misfit.mem:[0-9]*:[0-9]*: 'y' of dataset 'smoke': the number does not fit in type i32" run --smoke -w misfit.mem --no-save
 expect 3 "wrong: raw triple/smoke" run --smoke -s raw -w wrong.mem --out wrong.json
 has "WRONG"
-lacks "[0-9] [nmu]s"
+lacks "[0-9] [^ ]\{0,2\}s\b"
 grep -q '"wrong"' wrong.json || fail "wrong.json does not say so"
 expect 3 "oom: raw" run --smoke -w canny -s raw,pool --mem-limit 32k --no-save
 has "OOM"

@@ -186,7 +186,7 @@ static void check_time(struct subject *s)
         ok(s, s->ops->sync(s->device, &s->error));
         ok(s, s->ops->elapsed_ns(s->device, copies ? &ns : &nothing, &s->error));
     }
-    /* 160 MB moved: more than 10 us at 16 TB/s, less than a minute on anything. */
+    /* 160 MB moved: more than 10 µs at 16 TB/s, less than a minute on anything. */
     if (ns < 10000 || ns > 60000000000)
         fail_msg("%s: ten copies took %llu ns", device_info(s->device)->id, (unsigned long long)ns);
     assert_true(nothing < ns);

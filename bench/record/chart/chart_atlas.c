@@ -35,7 +35,7 @@ static void print_points(const struct atlas_curve *curve, bool with_spread, FILE
         fputs(with_spread ? "NaN NaN NaN NaN\n" : "NaN NaN\n", out);
 }
 
-/* "raw: 45.1 us + 812 GiB/s", or "raw" where there is no line. */
+/* "raw: 45.1 µs + 812 GiB/s", or "raw" where there is no line. */
 static void add_legend(const char *method, const struct atlas_curve *curve, struct text *out)
 {
     struct text fit = {0};

@@ -11,7 +11,7 @@
  * commands, the costs by the number of live allocations, and what was left out and why. */
 void atlas_print(const struct atlas *atlas, FILE *out);
 
-/* Adds a curve's fit: "45.1 us + 812 GiB/s", "3 us; from 2.00 MiB 45.1 us + 17 TiB/s", or "45.1 us"
+/* Adds a curve's fit: "45.1 µs + 812 GiB/s", "3 µs; from 2.00 MiB 45.1 µs + 17 TiB/s", or "45.1 µs"
  * if the size does not matter. Adds nothing if the curve has no line. */
 void atlas_fit_text(const struct atlas_curve *curve, struct text *out);
 

@@ -71,7 +71,7 @@ static void print_model_verdict(const json_t *root, FILE *out)
         close_count += fabs(error) <= close;
     }
     if (count)
-        fprintf(out, "cost model: within 15 %%: %zu of %zu cases above 200 us\n", close_count,
+        fprintf(out, "cost model: within 15 %%: %zu of %zu cases above 200 µs\n", close_count,
                 count);
 }
 

@@ -193,7 +193,7 @@ static uint64_t place_of(const struct late *l, uint64_t serial)
 
 /* Enqueues a copy of element `index` of a memory to byte `place` of the buffer; nothing in a fun
  * without late elements, whose buffer the host never reads. A kernel copies it: NVIDIA's OpenCL
- * takes 15 us to enqueue a copy of some bytes, and 4 us for a launch. */
+ * takes 15 µs to enqueue a copy of some bytes, and 4 µs for a launch. */
 static int put_value(struct executor *e, uint64_t place, uint64_t memory, int64_t index,
                      enum element element, struct source_position at)
 {

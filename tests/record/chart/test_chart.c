@@ -247,7 +247,7 @@ static void counters_alone_are_no_point(void **state)
  */
 static void waiting_is_a_part_of_its_own(void **state)
 {
-    /* A free takes 155 us, or 125. */
+    /* A free takes 155 µs, or 125. */
     static const struct {
         double free_ns, waiting_ns;
         const char *price, *waiting; /* how their lines end */

@@ -88,7 +88,7 @@ static void a_change_of_method_has_two_lines(void **state)
     assert_true(curve->fit_error < 0.01);
     struct text fit = {0};
     atlas_fit_text(curve, &fit);
-    assert_string_equal(fit.data, "3.00 us; from 2.00 MiB 45.0 us + 7.45 GiB/s");
+    assert_string_equal(fit.data, "3.00 µs; from 2.00 MiB 45.0 µs + 7.45 GiB/s");
     text_free(&fit);
     double ns = 0;
     assert_true(atlas_cost_ns(&atlas, "raw", "alloc", 1ull << 40, &ns));

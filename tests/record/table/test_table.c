@@ -115,7 +115,7 @@ static void csv_quotes_what_has_to_be_quoted(void **state)
     result_free(&result);
 }
 
-/* The wrong case ran in 1 us, all others in 500 us and more: no format may let that out. */
+/* The wrong case ran in 1 µs, all others in 500 µs and more: no format may let that out. */
 static void no_time_for_a_wrong_answer(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void no_time_for_a_wrong_answer(void **state)
                 continue;
             found = true;
             assert_non_null(strstr(line, f == TABLE_CSV ? ",wrong,,,,,,," : "WRONG"));
-            assert_null(strstr(line, "1.00 us"));
+            assert_null(strstr(line, "1.00 µs"));
         }
         assert_true(found);
         free(text);

@@ -40,7 +40,7 @@ void put_step(struct atlas *atlas, const char *method, const char *call, uint64_
     atlas_add_probe(curve, &(struct atlas_probe){.bytes = 4 * KIB, .waits = waits});
 }
 
-/* Much like a GPU: 40 us to get memory, 30 us and all that is queued to give it back; 4 us on the
+/* Much like a GPU: 40 µs to get memory, 30 µs and all that is queued to give it back; 4 µs on the
  * way to an idle device: 10 - 2 - 1 - 3. */
 struct atlas make_atlas(enum atlas_wait free_waits)
 {
@@ -110,7 +110,7 @@ void add_read(struct run_log *t, unsigned block)
     add_use(t, event, block);
 }
 
-/* A block that lives in one kernel of 100 us. */
+/* A block that lives in one kernel of 100 µs. */
 struct run_log one_kernel(void)
 {
     struct run_log t = make_trace();
@@ -156,7 +156,7 @@ void check_us(const struct case_model *m, uint64_t all, uint64_t driver, uint64_
     assert_int_equal(m->waiting_ns, waiting * US);
 }
 
-/* Mapping and giving back cost 50 us and 41 us, whatever goes back being one size in this atlas. */
+/* Mapping and giving back cost 50 µs and 41 µs, whatever goes back being one size in this atlas. */
 void put_pools(struct atlas *atlas)
 {
     static const struct {

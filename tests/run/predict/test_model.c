@@ -220,7 +220,7 @@ static void a_full_queue_stops_the_host(void **state)
     const unsigned launches = 2000, depth = 1024;
     for (unsigned i = 0; i < launches; i++)
         add_launch(&t, 0, 1, 10);
-    for (unsigned i = 0; i < 400; i++) { /* 70 us each */
+    for (unsigned i = 0; i < 400; i++) { /* 70 µs each */
         add_alloc(&t, 0, KIB);
         add_free(&t, 0);
     }

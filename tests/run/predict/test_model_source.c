@@ -283,7 +283,7 @@ static struct model model_with_vm(const struct atlas *atlas, uint64_t capacity_b
 
 static const char *const small_segments = "vmm:large_chunk=4MiB";
 
-/* A small block and one of 3 MiB, each in a kernel of 100 us. Where there is room for 4 MiB, each
+/* A small block and one of 3 MiB, each in a kernel of 100 µs. Where there is room for 4 MiB, each
  * drives the chunk of the other away. */
 static struct run_log two_classes(void)
 {
