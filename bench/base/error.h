@@ -20,7 +20,8 @@
     X(ERR_PROGRAM, -10, "the program did something it must not do")                                \
     X(ERR_WRONG, -11, "the answer is wrong")                                                       \
     X(ERR_NOT_FOUND, -12, "there is nothing of that name")                                         \
-    X(ERR_INTERNAL, -13, "this is a bug in gamut")
+    X(ERR_INTERNAL, -13, "this is a bug in gamut")                                                 \
+    X(ERR_EXISTS, -14, "there is a file of that name")
 
 enum error_code {
 #define X(name, value, sentence) name = value,

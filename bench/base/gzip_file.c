@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -76,27 +78,89 @@ static bool write_all(int fd, bool compressed, const char *bytes, size_t length)
     return good && (fsync(fd) == 0 || errno == EINVAL);
 }
 
-int gzip_replace_file(const char *path, const char *bytes, size_t length, struct error *error)
+/* Follows symbolic links, also to a file that is not there yet. */
+static void follow_links(const char *path, struct text *target)
 {
-    struct text temporary = {0};
-    text_add(&temporary, "%s.%ld.tmp", path, (long)getpid());
+    enum { LINKS_MOST = 40 };
+    char next[PATH_MAX];
+    ssize_t length;
+    text_add(target, "%s", path);
+    for (int i = 0; i < LINKS_MOST; i++) {
+        const char *slash = strrchr(target->data, '/');
+        const int folder_length = slash ? (int)(slash - target->data) + 1 : 0;
+        struct text joined = {0};
+        if ((length = readlink(target->data, next, sizeof next)) < 0)
+            return;
+        text_add(&joined, "%.*s%.*s", next[0] == '/' ? 0 : folder_length, target->data, (int)length,
+                 next);
+        text_free(target);
+        *target = joined;
+    }
+}
+
+static bool put_in_place(const char *temporary, const char *path, bool only_new)
+{
+    if (!only_new)
+        return rename(temporary, path) == 0;
+    if (link(temporary, path) == 0)
+        return unlink(temporary) == 0;
+    if (errno == EEXIST)
+        return false;
+    /* On a file system without links (FAT) the name is taken by an empty file first. */
+    const int claim = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (claim < 0)
+        return false;
+    close(claim);
+    return rename(temporary, path) == 0 || (unlink(path), false);
+}
+
+static int write_and_place(int fd, const char *temporary, const char *path, const char *bytes,
+                           size_t length, bool only_new, struct error *error)
+{
     const size_t name_length = strlen(path);
     const bool compressed = name_length > 3 && strcmp(path + name_length - 3, ".gz") == 0;
-    int code = 0;
-    const int fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (!write_all(fd, compressed, bytes, length))
+        return error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
+    if (put_in_place(temporary, path, only_new))
+        return 0;
+    return errno == EEXIST
+               ? error_set(error, ERR_EXISTS, "%s exists", path)
+               : error_set(error, ERR_IO, "%s could not be replaced: %s", path, strerror(errno));
+}
+
+int gzip_write_file(const char *path, const char *bytes, size_t length, bool only_new, int *held,
+                    struct error *error)
+{
+    struct text target = {0}, temporary = {0};
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    if (only_new)
+        text_add(&target, "%s", path);
+    else
+        follow_links(path, &target);
+    text_add(&temporary, "%s.%ld.tmp", target.data, (long)getpid());
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    int code, fd = open(temporary.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         code =
             error_set(error, ERR_IO, "%s could not be made: %s", temporary.data, strerror(errno));
     } else {
-        if (!write_all(fd, compressed, bytes, length))
-            code = error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
-        if (close(fd) != 0 && !code)
-            code = error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
-        if (!code && rename(temporary.data, path) != 0)
-            code = error_set(error, ERR_IO, "%s could not be replaced: %s", path, strerror(errno));
+        flock(fd, LOCK_EX | LOCK_NB);
+        code = write_and_place(fd, temporary.data, target.data, bytes, length, only_new, error);
         if (code)
             unlink(temporary.data);
     }
+    if (fd >= 0 && (code || !held)) {
+        close(fd);
+        fd = -1;
+    }
+    if (held)
+        *held = fd;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    text_free(&target);
     text_free(&temporary);
     return code;
 }

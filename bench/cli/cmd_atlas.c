@@ -121,15 +121,21 @@ static int run_session(struct session *s)
         report_error(&error);
         return EXIT_NOTHING_RAN;
     }
-    if (!code)
-        code = measure_all(s, &error);
-    if (!code && s->line->flag[ATLAS_FORMAT].number == FORMAT_JSON)
-        code = result_print(s->recording.result.root, stdout, &error);
     if (code)
         return report_error(&error);
+    const int measured = measure_all(s, &error);
+    if (measured)
+        report_error(&error); /* what was measured is printed all the same */
+    if (s->line->flag[ATLAS_FORMAT].number == FORMAT_JSON &&
+        result_print(s->recording.result.root, stdout, &error))
+        return report_error(&error);
+    const struct result_file *file = &s->recording.file;
+    const bool saved = file->path.length && !measured;
     fprintf(stderr, "gamut: %zu measured%s%s%s\n", s->measured,
-            s->interrupted ? ", interrupted" : "", s->recording.path.length ? "; wrote " : "",
-            s->recording.path.length ? s->recording.path.data : "");
+            s->interrupted ? ", interrupted" : "", saved ? "; wrote " : "",
+            saved ? file->path.data : "");
+    if (measured || file->has_moved)
+        return EXIT_INPUT;
     if (s->interrupted)
         return EXIT_INTERRUPTED;
     return s->failed ? EXIT_CASE_FAILED : s->measured ? EXIT_OK : EXIT_NOTHING_RAN;

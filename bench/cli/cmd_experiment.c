@@ -159,7 +159,7 @@ static int run_on(struct session *s, struct error *error)
     if (s->on_terminal)
         fputs("\r\033[K", stderr);
     experiment_summarise(tree);
-    if (!code && (format == TABLE_TEXT || format == TABLE_MARKDOWN)) {
+    if ((!code || code == ERR_IO) && (format == TABLE_TEXT || format == TABLE_MARKDOWN)) {
         fputs(s->rows ? "\n" : "", stdout);
         experiment_table_print(tree, format, stdout);
         fflush(stdout);
@@ -216,16 +216,20 @@ static int run_session(struct session *s)
         report_error(&error);
         return EXIT_NOTHING_RAN;
     }
-    if (!code)
-        code = run_all(s, &error);
-    if (!code)
-        code = print_at_the_end(s, &error);
     if (code)
         return report_error(&error);
-    const struct text *path = &s->recording.path;
+    const int measured = run_all(s, &error);
+    if (measured)
+        report_error(&error); /* what was measured is printed all the same */
+    if (print_at_the_end(s, &error))
+        return report_error(&error);
+    const struct result_file *file = &s->recording.file;
+    const bool saved = file->path.length && !measured;
     fprintf(stderr, "gamut: %llu rows, %llu failed%s%s%s\n", (unsigned long long)s->rows,
             (unsigned long long)s->failed, s->interrupted ? ", interrupted" : "",
-            path->length ? "; wrote " : "", path->length ? path->data : "");
+            saved ? "; wrote " : "", saved ? file->path.data : "");
+    if (measured || file->has_moved)
+        return EXIT_INPUT;
     return s->interrupted ? EXIT_INTERRUPTED : s->failed ? EXIT_CASE_FAILED : EXIT_OK;
 }
 

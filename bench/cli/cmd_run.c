@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/terminal.h"
@@ -173,12 +172,9 @@ static int run_flags_options(const struct command_line *line, struct rounds_opti
                     .capacity_bytes = flag[RUN_MEM_LIMIT].number,
                     .log_memory = wants_timeline(line)},
     };
-    struct stat status;
-    if (flag[RUN_OUT].text && !run_flag_is_on(line, RUN_FORCE) &&
-        stat(flag[RUN_OUT].text, &status) == 0)
-        return error_set(error, ERR_IO, "%s exists: use --force to replace it, or another name",
-                         flag[RUN_OUT].text);
-    return 0;
+    return flag[RUN_OUT].text
+               ? result_file_check(flag[RUN_OUT].text, run_flag_is_on(line, RUN_FORCE), error)
+               : 0;
 }
 
 static int check_exclusion(const struct command_line *line, enum run_flag flag,
@@ -736,7 +732,7 @@ struct run {
     struct found_device *devices; /* selected ones first */
     struct rounds_options options;
     struct result result;
-    struct text path; /* "" for none */
+    struct result_file file;
     struct progress progress;
     bool interrupted;
     struct reasons reasons;
@@ -836,15 +832,15 @@ static int find_atlases(struct run *run, struct error *error)
 
 static int save_result(struct run *run, struct error *error)
 {
-    if (!run->path.length) {
+    if (!run->file.path.length) {
         result_summarise(run->result.root);
         return 0;
     }
     if (!run_flag_is_on(run->line, RUN_NO_SAMPLES))
-        return result_write(&run->result, run->path.data, error);
+        return save_or_move(&run->file, &run->result, error);
     struct result counters = run->result;
     counters.root = result_without_rounds(run->result.root);
-    int code = result_write(&counters, run->path.data, error);
+    int code = save_or_move(&run->file, &counters, error);
     result_free(&counters);
     return code;
 }
@@ -860,15 +856,13 @@ static int continue_result(struct run *run, struct error *error)
                          "%s has %zu cases that are ok, of which %zu can be run here: rounds are "
                          "added to all or to none",
                          like->path, counts[CASE_ok], run->selection.case_count);
-    int code = result_continue(&run->result, json_incref(like->root), run->options.rounds, error);
-    if (!code)
-        code = like_check_machine(like, run->devices, run->device_count, error);
+    int code = like_check_machine(like, run->devices, run->device_count, error);
     if (code) {
         error_prefix(error, "%s: ", like->path);
         return code;
     }
-    text_add(&run->path, "%s", like->path);
-    return save_result(run, error);
+    return result_file_continue(&run->file, &run->result, like->path, like->root,
+                                run->options.rounds, error);
 }
 
 /* Adds the cases that cannot be repeated to the result too, with the reason. */
@@ -916,10 +910,11 @@ static int create_result(struct run *run, struct error *error)
     if (run->options.rounds >= RANKS_LEAST_ROUNDS && !run_flag_is_on(run->line, RUN_AA))
         run_noise_known(&run->result, flag[RUN_RESULTS].text);
     if (flag[RUN_OUT].text)
-        text_add(&run->path, "%s", flag[RUN_OUT].text);
-    else if (!run_flag_is_on(run->line, RUN_NO_SAVE))
-        result_path(run->result.root, flag[RUN_RESULTS].text, &run->path);
-    return save_result(run, error);
+        return result_file_create(&run->file, &run->result, flag[RUN_OUT].text,
+                                  run_flag_is_on(run->line, RUN_FORCE), error);
+    if (!run_flag_is_on(run->line, RUN_NO_SAVE))
+        return result_file_create_in(&run->file, &run->result, flag[RUN_RESULTS].text, error);
+    return 0;
 }
 
 /* ---- while it runs ------------------------------------------------------------------------- */
@@ -959,8 +954,8 @@ static int measure_all(struct run *run, struct error *error)
     fprintf(stderr, "gamut: %s, %s, seed %llu%s%s\n",
             text_count(cases, (double)run->selection.case_count, "case"),
             text_count(rounds, run->options.rounds, "round"),
-            (unsigned long long)run->options.measure.seed, run->path.length ? " -> " : "",
-            run->path.length ? run->path.data : "");
+            (unsigned long long)run->options.measure.seed, run->file.path.length ? " -> " : "",
+            run->file.path.length ? run->file.path.data : "");
     progress_begin(&run->progress, (enum progress_mode)run->line->flag[RUN_PROGRESS].number,
                    run->options.rounds);
     int code = rounds_run(&run->selection, &run->options, &watcher, &run->interrupted, error);
@@ -980,8 +975,11 @@ static int measure_all(struct run *run, struct error *error)
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static int report_result(struct run *run, struct error *error)
+/* `measured` is the error that ended the run, or 0: the table is printed all the same. */
+static int report_result(struct run *run, int measured, struct error *error)
 {
+    if (measured)
+        report_error(error);
     size_t counts[CASE_STATUSES], failed = 0;
     result_status_counts(run->result.root, counts);
     int code = table_print(run->result.root, (enum table_format)run->line->flag[RUN_FORMAT].number,
@@ -992,10 +990,13 @@ static int report_result(struct run *run, struct error *error)
             fprintf(stderr, ", %zu %s", counts[s], case_status_name((enum case_status)s));
         failed += s > CASE_skipped ? counts[s] : 0;
     }
-    fprintf(stderr, "%s%s%s\n", run->interrupted ? ", interrupted" : "",
-            run->path.length ? "; wrote " : "", run->path.length ? run->path.data : "");
+    const bool saved = run->file.path.length && !measured;
+    fprintf(stderr, "%s%s%s\n", run->interrupted ? ", interrupted" : "", saved ? "; wrote " : "",
+            saved ? run->file.path.data : "");
     if (code)
         return report_error(error);
+    if (measured || run->file.has_moved)
+        return EXIT_INPUT;
     if (run->interrupted)
         return EXIT_INTERRUPTED;
     if (failed)
@@ -1025,9 +1026,7 @@ static int run_cases(struct run *run)
         code = find_atlases(run, &error);
     if (!code)
         code = create_result(run, &error);
-    if (!code)
-        code = measure_all(run, &error);
-    return code ? report_error(&error) : report_result(run, &error);
+    return code ? report_error(&error) : report_result(run, measure_all(run, &error), &error);
 }
 
 static int run_command(const struct command_line *line)
@@ -1040,7 +1039,7 @@ static int run_command(const struct command_line *line)
     mine.arena = (struct arena){0};
     struct run run = {.line = &mine};
     int exit_code = run_cases(&run);
-    text_free(&run.path);
+    result_file_close(&run.file);
     result_free(&run.result);
     free(run.devices);
     json_decref(run.options.atlases);

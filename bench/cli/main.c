@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,6 +66,8 @@ int main(int argc, char **argv)
         .argc = argc, .argv = argv, .commands = commands, .command_count = COMMANDS};
     const struct command *command;
     struct error error = {0};
+    /* A file beyond the limit of ulimit -f is an error to report, as a full disk is. */
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         help_overview(&line, stderr);
         return EXIT_INPUT;

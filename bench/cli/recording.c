@@ -1,8 +1,8 @@
 #include "cli/recording.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/tree.h"
@@ -67,13 +67,9 @@ static struct flag_value value_of(const struct command_line *line, const char *n
 static int check_file(const struct command_line *line, struct error *error)
 {
     const char *out = value_of(line, "out").text;
-    struct stat status;
     if (out && value_of(line, "no-save").number)
         return error_set(error, ERR_USAGE, "--out and --no-save exclude each other");
-    if (out && !value_of(line, "force").number && stat(out, &status) == 0)
-        return error_set(error, ERR_IO, "%s exists: use --force to replace it, or another name",
-                         out);
-    return 0;
+    return out ? result_file_check(out, value_of(line, "force").number, error) : 0;
 }
 
 static int check_devices(const struct recording *recording, struct error *error)
@@ -104,10 +100,12 @@ static int recording_begin(struct recording *recording, const struct command_lin
         return code;
     record_devices(&recording->result, recording->devices, recording->device_count);
     if (out)
-        text_add(&recording->path, "%s", out);
-    else if (!value_of(line, "no-save").number)
-        result_path(recording->result.root, value_of(line, "results").text, &recording->path);
-    return recording_save(recording, error);
+        return result_file_create(&recording->file, &recording->result, out,
+                                  value_of(line, "force").number, error);
+    if (!value_of(line, "no-save").number)
+        return result_file_create_in(&recording->file, &recording->result,
+                                     value_of(line, "results").text, error);
+    return 0;
 }
 
 int recording_open(struct recording *recording, const struct command_line *line,
@@ -126,10 +124,25 @@ int recording_open(struct recording *recording, const struct command_line *line,
     return code ? code : recording_begin(recording, line, error);
 }
 
+int save_or_move(struct result_file *file, struct result *result, struct error *error)
+{
+    struct error why = {0};
+    int code = result_file_save(file, result, &why);
+    if (!code)
+        return 0;
+    if (result_file_move(file, result, NULL))
+        return error_set(error, code,
+                         "%s; it has what was saved before, and neither $TMPDIR (/tmp) nor the "
+                         "working folder takes the rest",
+                         why.text);
+    fprintf(stderr, "gamut: %s; it has what was saved before, and the whole result goes to %s\n",
+            why.text, file->path.data);
+    return 0;
+}
+
 int recording_save(struct recording *recording, struct error *error)
 {
-    return recording->path.length ? result_write(&recording->result, recording->path.data, error)
-                                  : 0;
+    return save_or_move(&recording->file, &recording->result, error);
 }
 
 int recording_finish(struct recording *recording, bool interrupted, bool failed,
@@ -145,5 +158,5 @@ void recording_free(struct recording *recording)
 {
     result_free(&recording->result);
     free(recording->devices);
-    text_free(&recording->path);
+    result_file_close(&recording->file);
 }

@@ -7,6 +7,7 @@
 
 #include "cli/flags.h"
 #include "record/result/result.h"
+#include "record/result/result_file.h"
 #include "run/rounds/devices.h"
 
 /* The flags of a command as they took effect, as a JSON object, so that a file says how to make it
@@ -16,10 +17,15 @@ json_t *record_flags(const struct flag *flags, const struct flag_value *values);
 /* Writes all devices that were found into the result, and marks the selected ones as used. */
 void record_devices(struct result *result, const struct found_device *devices, size_t count);
 
-/* A result file that a command makes, its path, and the devices that were found. */
+/* Writes the result to its file. If that is impossible, because the disk is full or another file has
+ * taken its place, says on stderr what is kept and writes it elsewhere (result_file_move). ERR_IO:
+ * there is no room either. */
+int save_or_move(struct result_file *file, struct result *result, struct error *error);
+
+/* A result file that a command makes, and the devices that were found. */
 struct recording {
     struct result result;
-    struct text path;             /* "" for none */
+    struct result_file file;
     struct found_device *devices; /* selected ones first */
     size_t device_count;
 };
@@ -30,7 +36,7 @@ struct recording {
  * exists, ERR_NOT_FOUND where there is no such device. */
 int recording_open(struct recording *recording, const struct command_line *line,
                    struct error *error);
-/* Writes the file as it is so far; nothing if there is no path. ERR_IO. */
+/* Writes the file as it is so far, with save_or_move; nothing if there is none. ERR_IO. */
 int recording_save(struct recording *recording, struct error *error);
 /* Writes into the file how the run ended. ERR_IO. */
 int recording_finish(struct recording *recording, bool interrupted, bool failed,

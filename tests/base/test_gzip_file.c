@@ -1,4 +1,5 @@
 /* Files that gzip may have compressed: what is read, and how a bad one is refused. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -44,6 +47,11 @@ static void fill(char bytes[BYTES])
         x = x * 1664525 + 1013904223;
         bytes[i] = (char)('0' + (x >> 24) % 10);
     }
+}
+
+static int replace(const char *path, const char *bytes, size_t length, struct error *error)
+{
+    return gzip_write_file(path, bytes, length, false, NULL, error);
 }
 
 static size_t file_size(const char *path)
@@ -86,7 +94,7 @@ static void what_was_written_is_read(void **state)
         struct error error = {0};
         path_of(path, cases[i].name);
         for (int again = 0; again < 2; again++) /* new, and over an old one */
-            assert_int_equal(gzip_replace_file(path, bytes, BYTES, &error), 0);
+            assert_int_equal(replace(path, bytes, BYTES, &error), 0);
         if (cases[i].shrinks)
             assert_true(file_size(path) < BYTES / 2);
         text_add(&text, "before ");
@@ -102,7 +110,7 @@ static void the_first_bytes_count_and_not_the_name(void **state)
     (void)state;
     char path[64], other[64];
     struct text text = {0};
-    assert_int_equal(gzip_replace_file(path_of(path, "a.gz"), "abc", 3, NULL), 0);
+    assert_int_equal(replace(path_of(path, "a.gz"), "abc", 3, NULL), 0);
     assert_int_equal(rename(path, path_of(other, "a.json")), 0);
     assert_int_equal(gzip_read_file(&text, other, 3, NULL), 0);
     assert_string_equal(text.data, "abc");
@@ -130,7 +138,7 @@ static void bad_files_are_named(void **state)
         char path[64];
         struct text text = {0};
         struct error error = {0};
-        assert_int_equal(gzip_replace_file(path_of(path, "bad.gz"), bytes, BYTES, &error), 0);
+        assert_int_equal(replace(path_of(path, "bad.gz"), bytes, BYTES, &error), 0);
         damage(path, cases[i].length, cases[i].damaged_at);
         assert_int_equal(gzip_read_file(&text, path, cases[i].most_bytes, &error), ERR_PARSE);
         assert_non_null(strstr(error.text, path));
@@ -149,12 +157,12 @@ static void reading_stops_after_the_bound(void **state)
     char path[64], *zeros = calloc(ZEROS, 1);
     struct text text = {0};
     assert_non_null(zeros);
-    assert_int_equal(gzip_replace_file(path_of(path, "bomb.gz"), zeros, ZEROS, NULL), 0);
+    assert_int_equal(replace(path_of(path, "bomb.gz"), zeros, ZEROS, NULL), 0);
     assert_true(file_size(path) < 64 << 10);
     assert_int_equal(gzip_read_file(&text, path, MOST, NULL), ERR_PARSE);
     assert_true(text.length < 2 * MOST);
     text_free(&text);
-    assert_int_equal(gzip_replace_file(path_of(path, "plain"), zeros, ZEROS, NULL), 0);
+    assert_int_equal(replace(path_of(path, "plain"), zeros, ZEROS, NULL), 0);
     assert_int_equal(gzip_read_file(&text, path, MOST, NULL), ERR_PARSE);
     assert_true(text.length < 2 * MOST);
     text_free(&text);
@@ -170,10 +178,60 @@ static void what_cannot_be_opened(void **state)
     assert_string_equal(error.text, "/no/such/file: No such file or directory");
     assert_int_equal(gzip_read_file(&text, folder, 1, &error), ERR_IO);
     assert_non_null(strstr(error.text, "Is a directory"));
-    assert_int_equal(gzip_replace_file("/no/such/file.gz", "", 0, &error), ERR_IO);
+    assert_int_equal(replace("/no/such/file.gz", "", 0, &error), ERR_IO);
     assert_non_null(strstr(error.text, "/no/such/file.gz"));
-    assert_int_equal(gzip_replace_file(folder, "", 0, &error), ERR_IO);
+    assert_int_equal(replace(folder, "", 0, &error), ERR_IO);
     text_free(&text);
+}
+
+static void expect_text(const char *path, const char *expected)
+{
+    struct text text = {0};
+    assert_int_equal(text_read_file(&text, path, NULL), 0);
+    assert_string_equal(text.data, expected);
+    text_free(&text);
+}
+
+static void what_is_there_stays_if_only_a_new_file_will_do(void **state)
+{
+    (void)state;
+    char path[64], link[64];
+    struct error error = {0};
+    assert_int_equal(gzip_write_file(path_of(path, "new"), "1", 1, true, NULL, &error), 0);
+    assert_int_equal(gzip_write_file(path, "2", 1, true, NULL, &error), ERR_EXISTS);
+    assert_non_null(strstr(error.text, path));
+    expect_text(path, "1");
+    assert_int_equal(symlink("nowhere", path_of(link, "dangling")), 0);
+    assert_int_equal(gzip_write_file(link, "2", 1, true, NULL, &error), ERR_EXISTS);
+}
+
+static void links_stay_and_their_files_are_replaced(void **state)
+{
+    (void)state;
+    char path[64], link[64], second[64];
+    struct stat status;
+    assert_int_equal(symlink("target", path_of(link, "link")), 0);
+    assert_int_equal(symlink(link, path_of(second, "second")), 0);
+    static const char *const texts[] = {"a", "b"}; /* the target is new, and then it is not */
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(replace(second, texts[i], 1, NULL), 0);
+        assert_int_equal(lstat(link, &status), 0);
+        assert_true(S_ISLNK(status.st_mode));
+        expect_text(path_of(path, "target"), texts[i]);
+    }
+}
+
+static void a_file_is_locked_until_it_is_closed(void **state)
+{
+    (void)state;
+    char path[64];
+    int held;
+    assert_int_equal(gzip_write_file(path_of(path, "held"), "1", 1, true, &held, NULL), 0);
+    const int other = open(path, O_RDONLY);
+    assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
+    close(held);
+    assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+    close(other);
 }
 
 int main(void)
@@ -184,6 +242,9 @@ int main(void)
         cmocka_unit_test(bad_files_are_named),
         cmocka_unit_test(reading_stops_after_the_bound),
         cmocka_unit_test(what_cannot_be_opened),
+        cmocka_unit_test(what_is_there_stays_if_only_a_new_file_will_do),
+        cmocka_unit_test(links_stay_and_their_files_are_replaced),
+        cmocka_unit_test(a_file_is_locked_until_it_is_closed),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

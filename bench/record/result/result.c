@@ -131,7 +131,8 @@ void result_finish(struct result *result, enum run_status status)
 void result_free(struct result *result)
 {
     json_decref(result->root);
-    result->root = NULL;
+    json_decref(result->unsaved);
+    result->root = result->unsaved = NULL;
 }
 
 /* Cases are in the order of their keys: files of the same run agree line by line, however the
@@ -251,6 +252,8 @@ void result_add_round(struct result *result, const struct case_round *round)
 {
     json_t *one_case = find_or_add_case(json_object_get(result->root, "cases"), &round->key);
     json_t *json = case_round_to_json(round);
+    if (result->unsaved)
+        tree_append(result->unsaved, json_deep_copy(json));
     if (round->status == CASE_ok) {
         merge_good_round(one_case, json, round->round);
     } else {
@@ -343,9 +346,17 @@ json_t *result_without_rounds(json_t *root)
     return copy;
 }
 
+static void plan_rounds(json_t *run, unsigned rounds)
+{
+    json_t *all = tree_count(rounds);
+    tree_put(json_object_get(run, "options"), "rounds", json_incref(all));
+    tree_put(run, "rounds", all);
+}
+
 int result_continue(struct result *result, json_t *root, unsigned rounds, struct error *error)
 {
-    *result = (struct result){.root = root, .started_ns = clock_ns()};
+    *result = (struct result){
+        .root = root, .started_ns = clock_ns(), .planned = rounds, .unsaved = tree_array()};
     json_t *run = json_object_get(root, "run"), *sessions = json_object_get(run, "sessions");
     const double earlier = tree_get_number(run, "duration_ns");
     result->earlier_ns = earlier > 0 ? (uint64_t)earlier : 0;
@@ -358,19 +369,66 @@ int result_continue(struct result *result, json_t *root, unsigned rounds, struct
                              (int)result_rounds(root));
         tree_put(run, "sessions", sessions);
     }
+    result->session = json_array_size(sessions);
     tree_append(sessions, new_session());
-    json_t *all_rounds = tree_count(result_rounds(root) + rounds);
-    tree_put(json_object_get(run, "options"), "rounds", json_incref(all_rounds));
-    tree_put(run, "rounds", all_rounds);
+    plan_rounds(run, result_rounds(root) + rounds);
     tree_put(run, "status", tree_text("partial"));
     tree_put(json_object_get(root, "schema"), "version", tree_text(RESULT_SCHEMA_VERSION));
+    return 0;
+}
+
+/* Adds the rounds that no file has, which have a number in common if they were made in one round. */
+static void add_unsaved(struct result *result, json_t *unsaved)
+{
+    unsigned number = result_rounds(result->root);
+    int before = -1;
+    size_t i;
+    json_t *json;
+    json_array_foreach(unsaved, i, json)
+    {
+        struct case_round round;
+        if (case_round_from_json(json, &round, NULL) == 0) {
+            if (before >= 0 && (int)round.round != before)
+                number++;
+            before = (int)round.round;
+            round.round = number;
+            result_add_round(result, &round);
+        }
+        case_round_free(&round);
+    }
+}
+
+int result_rejoin(struct result *result, json_t *root, struct error *error)
+{
+    json_t *run = json_object_get(root, "run"), *ours = json_object_get(result->root, "run");
+    json_t *sessions = json_object_get(run, "sessions");
+    if (!json_equal(json_object_get(run, "id"), json_object_get(ours, "id")) ||
+        json_array_size(sessions) <= result->session) {
+        json_decref(root);
+        return error_set(error, ERR_USAGE, "the file of another run has taken its place");
+    }
+    json_t *session = json_array_get(json_object_get(ours, "sessions"), result->session);
+    json_array_set(sessions, result->session, session);
+    tree_put(run, "status", tree_share(ours, "status"));
+    const double duration_ns = tree_get_number(run, "duration_ns");
+    result->earlier_ns = duration_ns > 0 ? (uint64_t)duration_ns : 0;
+
+    json_t *before = result->root, *unsaved = result->unsaved;
+    result->root = root;
+    result->unsaved = NULL;
+    add_unsaved(result, unsaved);
+    result->unsaved = tree_array();
+    const unsigned done = (unsigned)tree_get_number(session, "rounds");
+    plan_rounds(run, result_rounds(root) + (done < result->planned ? result->planned - done : 0));
+    json_decref(before);
+    json_decref(unsaved);
     return 0;
 }
 
 void result_set_session(struct result *result, unsigned rounds)
 {
     const json_t *sessions = json_object_get(json_object_get(result->root, "run"), "sessions");
-    tree_put(json_array_get(sessions, json_array_size(sessions) - 1), "rounds", tree_count(rounds));
+    tree_put(json_array_get(sessions, result->session), "rounds", tree_count(rounds));
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -470,8 +528,16 @@ static int make_folders(const char *path, struct error *error)
 
 int result_write(struct result *result, const char *path, struct error *error)
 {
-    json_t *run = json_object_get(result->root, "run");
-    tree_put(run, "duration_ns", tree_count(result->earlier_ns + clock_ns() - result->started_ns));
+    return result_write_held(result, path, false, NULL, error);
+}
+
+int result_write_held(struct result *result, const char *path, bool only_new, int *held,
+                      struct error *error)
+{
+    const uint64_t now_ns = clock_ns();
+    result->earlier_ns += now_ns - result->started_ns;
+    result->started_ns = now_ns;
+    tree_put(json_object_get(result->root, "run"), "duration_ns", tree_count(result->earlier_ns));
     result_summarise(result->root);
 
     int code = make_folders(path, error);
@@ -487,7 +553,7 @@ int result_write(struct result *result, const char *path, struct error *error)
         code =
             error_set(error, ERR_HOST_MEMORY, "%s could not be written: %s", path, strerror(errno));
     if (code == 0)
-        code = gzip_replace_file(path, bytes, length, error);
+        code = gzip_write_file(path, bytes, length, only_new, held, error);
     free(bytes);
     return code;
 }

@@ -28,8 +28,11 @@ enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
 /* A result that is being made. */
 struct result {
     json_t *root;
-    uint64_t started_ns; /* clock_ns at the start of this session */
-    uint64_t earlier_ns; /* duration of the earlier sessions */
+    uint64_t started_ns; /* clock_ns at the start of this session, or when it was written last */
+    uint64_t earlier_ns; /* duration of the run up to then */
+    size_t session;      /* position of this session in run.sessions */
+    unsigned planned;    /* rounds of this session, done or not */
+    json_t *unsaved;     /* rounds since result_continue or result_rejoin; NULL in a new result */
 };
 
 struct result_run {
@@ -46,6 +49,10 @@ int result_create(struct result *result, const struct result_run *run, struct er
 /* Continues a loaded result, whose reference it takes: adds a session, in which `rounds` more
  * rounds are planned. ERR_USAGE if another build made the result. */
 int result_continue(struct result *result, json_t *root, unsigned rounds, struct error *error);
+/* Goes on in `root`, whose reference it takes: the file of a continued result, with what other
+ * sessions have added to it meanwhile. This session's rounds that it lacks get the numbers after
+ * those that it has. ERR_USAGE if it is the file of another run; then `result` is as before. */
+int result_rejoin(struct result *result, json_t *root, struct error *error);
 /* A copy with every case's status and counters, but without rounds, statistics and `memory`. The
  * caller owns it. */
 json_t *result_without_rounds(json_t *root);
@@ -70,6 +77,9 @@ void result_finish(struct result *result, enum run_status status);
  * or the new file. Compresses it if the name ends in ".gz". Makes missing folders. ERR_IO,
  * ERR_HOST_MEMORY. */
 int result_write(struct result *result, const char *path, struct error *error);
+/* The same, with `only_new` and `held` as in gzip_write_file. ERR_EXISTS too. */
+int result_write_held(struct result *result, const char *path, bool only_new, int *held,
+                      struct error *error);
 /* Frees the tree. */
 void result_free(struct result *result);
 
