@@ -11,19 +11,25 @@
 #include "alloc/registry.h"
 #include "tests/alloc/fake_source.h"
 
+/* The names of the registry, as errors list them. */
+static void add_names(struct text *text)
+{
+    size_t count;
+    const struct allocator_ops *const *list = allocator_list(&count);
+    for (size_t i = 0; i < count; i++)
+        text_add(text, "%s%s", i ? ", " : "", list[i]->name);
+}
+
 static void test_spec_errors(void **state)
 {
     (void)state;
+    /* After "there are: " without more come the names of all strategies. */
     static const struct {
         const char *spec, *expected;
     } cases[] = {
-        {"poool",
-         "there is no strategy 'poool' (did you mean pool?); "
-         "there are: null, raw, pool, tagged, bufalloc, tlsf, caching, stream, vmm, device_heap"},
-        {"zzzzzzzz:x=1", "there is no strategy 'zzzzzzzz'; there are: null, raw, pool, tagged, "
-                         "bufalloc, tlsf, caching, stream, vmm, device_heap"},
-        {"", "there is no strategy ''; there are: null, raw, pool, tagged, bufalloc, tlsf, "
-             "caching, stream, vmm, device_heap"},
+        {"poool", "there is no strategy 'poool' (did you mean pool?); there are: "},
+        {"zzzzzzzz:x=1", "there is no strategy 'zzzzzzzz'; there are: "},
+        {"", "there is no strategy ''; there are: "},
         {"pool:leading_bit=4", "pool has no option 'leading_bit' (did you mean leading_bits?); "
                                "there are: leading_bits, first_use, kind, handle"},
         {"pool:leading_bits=8", "pool: option leading_bits is 8, expected a value from 0 to 7"},
@@ -43,8 +49,13 @@ static void test_spec_errors(void **state)
         const struct allocator_ops *ops;
         struct option_values options;
         struct error error = {0};
+        struct text expected = {0};
+        text_add(&expected, "%s", cases[i].expected);
+        if (expected.data[expected.length - 1] == ' ')
+            add_names(&expected);
         assert_int_equal(allocator_parse(cases[i].spec, &ops, &options, &error), ERR_USAGE);
-        assert_string_equal(error.text, cases[i].expected);
+        assert_string_equal(error.text, expected.data);
+        text_free(&expected);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "alloc/registry.h"
 #include "base/text.h"
 #include "run/select/select.h"
 
@@ -77,15 +78,6 @@ static void requests_become_cases(void **state)
          "blur/small raw host, blur_twice/small raw host, sum/tiny raw host"},
         {{.workloads = "all", .strategies = "null", .datasets = "tiny"},
          "sum/tiny null host, churn/tiny null host"},
-        {{.workloads = "sum"},
-         "sum/tiny raw host, sum/tiny pool host, sum/tiny tagged host, sum/tiny bufalloc host, "
-         "sum/tiny tlsf host, sum/tiny caching host, sum/tiny stream host, sum/tiny vmm host, "
-         "sum/tiny device_heap host"},
-        {{.workloads = "sum", .strategies = "all,,null"},
-         "sum/tiny raw host, sum/tiny pool host, sum/tiny tagged host, sum/tiny bufalloc host, "
-         "sum/tiny tlsf host, sum/tiny caching host, sum/tiny stream host, sum/tiny vmm host, "
-         "sum/tiny device_heap host, "
-         "sum/tiny null host"},
         {{.workloads = "sum", .strategies = "po*,raw,pool"},
          "sum/tiny pool host, sum/tiny raw host"},
         {{.workloads = "sum", .strategies = "tagged:policy=v1|v4"},
@@ -108,6 +100,31 @@ static void requests_become_cases(void **state)
         assert_string_equal(cases, table[i].expected);
         free(cases);
     }
+}
+
+/* All strategies of the registry but those that measure the harness, which have to be named. */
+static void without_a_list_all_strategies_run(void **state)
+{
+    (void)state;
+    struct error error = {0};
+    struct text all = {0};
+    size_t count;
+    const struct allocator_ops *const *list = allocator_list(&count);
+    for (size_t i = 0; i < count; i++)
+        if (!list[i]->harness_only)
+            text_add(&all, "%ssum/tiny %s host", all.length ? ", " : "", list[i]->name);
+    assert_non_null(strstr(all.data, "sum/tiny raw host, sum/tiny pool host"));
+    assert_null(strstr(all.data, "null"));
+
+    char *cases = selected(&(struct select_request){.workloads = "sum"}, &cpu, 1, &error);
+    assert_string_equal(cases, all.data);
+    free(cases);
+    text_add(&all, ", sum/tiny null host");
+    cases = selected(&(struct select_request){.workloads = "sum", .strategies = "all,,null"}, &cpu,
+                     1, &error);
+    assert_string_equal(cases, all.data);
+    free(cases);
+    text_free(&all);
 }
 
 static void datasets_follow_the_device(void **state)
@@ -213,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_become_cases),
+        cmocka_unit_test(without_a_list_all_strategies_run),
         cmocka_unit_test(datasets_follow_the_device),
         cmocka_unit_test(unknown_names_are_explained),
         cmocka_unit_test(devices_are_checked_by_their_first_word),
