@@ -37,6 +37,12 @@ double case_stat(const json_t *one_case, const char *metric, const char *name)
     return tree_get_number(json_object_get(json_object_get(one_case, "stats"), metric), name);
 }
 
+const json_t *case_speedup(const json_t *one_case)
+{
+    const json_t *speedup = json_object_get(one_case, "speedup");
+    return speedup ? speedup : json_object_get(one_case, "speedup_over_raw");
+}
+
 bool case_keys_differ(const json_t *root, const char *device, const char *member)
 {
     const char *first = NULL;

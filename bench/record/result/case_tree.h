@@ -27,6 +27,9 @@ double case_peak(const json_t *one_case, const char *name);
 /* A number of stats.<metric>: "median", "ci_lo", …; NaN if unknown. */
 double case_stat(const json_t *one_case, const char *metric, const char *name);
 
+/* The case's ratio over the baseline of its device, which is raw unless the case has `speedup`. */
+const json_t *case_speedup(const json_t *one_case);
+
 /* Do two cases of the device differ in this member of their keys? */
 bool case_keys_differ(const json_t *root, const char *device, const char *member);
 

@@ -20,7 +20,7 @@
 #include "record/statistics/statistics.h"
 
 #define RESULT_SCHEMA_NAME    "gamut.result"
-#define RESULT_SCHEMA_VERSION "1.6.0"
+#define RESULT_SCHEMA_VERSION "1.7.0"
 
 /* How a run ended. A result is "partial" until result_finish is called. */
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };
@@ -113,8 +113,8 @@ void result_status_counts(const json_t *root, size_t counts[CASE_STATUSES]);
  * line, so that files can be searched and compared by line. ERR_IO. */
 int result_print(const json_t *root, FILE *out, struct error *error);
 
-/* Computes from the rounds alone every case's status, statistics and speed-up over raw, and the
- * geometric means in `summary`. result_write calls it; the caller does so before it prints a tree
+/* Computes from the rounds alone every case's status, statistics and speed-ups, the geometric means
+ * in `summary`, and the `answer` (record/result/answer.h). result_write calls it; the caller does so before it prints a tree
  * that was never written. */
 void result_summarise(json_t *root);
 

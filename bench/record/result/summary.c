@@ -8,6 +8,8 @@
 
 #include "base/arena.h"
 #include "record/facts/case.h"
+#include "record/result/answer.h"
+#include "record/result/baseline.h"
 #include "record/result/case_tree.h"
 #include "record/result/experiment_result.h"
 #include "record/result/result.h"
@@ -105,6 +107,7 @@ static void describe_case(json_t *one_case)
         one_case, "model",
         model_stats(json_object_get(one_case, "rounds"), case_stat(one_case, "wall_ns", "median")));
     tree_put(one_case, "speedup_over_raw", json_null());
+    json_object_del(one_case, "speedup");
     tree_put(one_case, "peak_over_best", json_null());
 }
 
@@ -123,31 +126,33 @@ static struct row row_of(json_t *one_case, struct arena *arena)
     return row;
 }
 
+static bool same_program(const struct case_key *a, const struct case_key *b)
+{
+    return strcmp(a->workload, b->workload) == 0 && strcmp(a->dataset, b->dataset) == 0 &&
+           strcmp(a->device, b->device) == 0;
+}
+
 /* Do the cases differ at most in how the program gets its memory? */
 static bool same_work(const struct case_key *a, const struct case_key *b)
 {
-    return strcmp(a->workload, b->workload) == 0 && strcmp(a->dataset, b->dataset) == 0 &&
-           strcmp(a->device, b->device) == 0 && strcmp(a->residency, b->residency) == 0;
+    return same_program(a, b) && strcmp(a->residency, b->residency) == 0;
 }
 
-/* Cases of the same work are compared with one driver call a request, no merging, and blocks freed
- * after the last use. A case with another release policy or merge set stands in if the file has no
- * such case. The lowest rank wins; -1 never does. */
-static int baseline_rank(const struct case_key *key)
+static const struct row *baseline_row(const struct row *row, const struct row *rows, size_t count,
+                                      const struct case_key *baseline)
 {
-    if (strcmp(key->strategy, "raw") != 0)
-        return -1;
-    return 2 * (strcmp(key->merge, "none") != 0) + (strcmp(key->release, "last-use") != 0);
-}
-
-static void find_baseline(struct row *row, const struct row *rows, size_t count)
-{
+    const struct row *best = NULL;
+    int least = 0;
     for (size_t i = 0; i < count; i++) {
-        const int rank = baseline_rank(&rows[i].key);
-        if (rank >= 0 && same_work(&row->key, &rows[i].key) &&
-            (!row->baseline || rank < baseline_rank(&row->baseline->key)))
-            row->baseline = &rows[i];
+        const int rank = same_program(&row->key, &rows[i].key)
+                             ? baseline_rank(baseline, &row->key, &rows[i].key)
+                             : -1;
+        if (rank >= 0 && (!best || rank < least)) {
+            best = &rows[i];
+            least = rank;
+        }
     }
+    return best;
 }
 
 /* Pairs the rounds: both times of a pair come from one process on one state of the machine. */
@@ -167,6 +172,28 @@ static void put_speedup(struct row *row)
     json_t *out = tree_pack("{s:o}", "baseline", tree_share(base->json, "id"));
     case_put_interval(out, &s);
     tree_put(row->json, "speedup_over_raw", out);
+}
+
+/* The ratio over another baseline than raw: the one of the device in the answer. */
+static void put_other_speedup(struct row *row, const struct row *rows, size_t count,
+                              const json_t *answer)
+{
+    const json_t *json = json_object_get(answer_find(answer, row->key.device), "baseline");
+    struct case_key baseline = {0};
+#define X(member)                                                                                  \
+    snprintf(baseline.member, sizeof baseline.member, "%s", tree_get_text(json, #member));
+    BASELINE_LIST(X)
+#undef X
+    if (baseline_same(&baseline, &baseline_raw))
+        return;
+    const struct row *base = baseline_row(row, rows, count, &baseline);
+    const struct statistics s = case_ratio(base ? base->json : NULL, row->json);
+    json_t *out = json_null();
+    if (s.count) {
+        out = tree_pack("{s:o}", "baseline", tree_share(base->json, "id"));
+        case_put_interval(out, &s);
+    }
+    tree_put(row->json, "speedup", out);
 }
 
 /* The requested bytes depend on program, merge set and release policy alone, not on a strategy. */
@@ -270,9 +297,11 @@ void result_summarise(json_t *root)
         describe_case(each);
         rows[i] = row_of(each, &arena);
     }
+    json_t *answer = answer_of(root, NULL);
     for (i = 0; i < count; i++) {
-        find_baseline(&rows[i], rows, count);
+        rows[i].baseline = baseline_row(&rows[i], rows, count, &baseline_raw);
         put_speedup(&rows[i]);
+        put_other_speedup(&rows[i], rows, count, answer);
         put_over_best(&rows[i], rows, count);
         put_floor(&rows[i], root);
     }
@@ -284,6 +313,7 @@ void result_summarise(json_t *root)
             tree_append(summary, geometric_mean(&rows[i], rows, count));
     }
     tree_put(root, "summary", summary);
+    tree_put(root, "answer", answer);
     suite_result_summarise(root);
     json_array_foreach(json_object_get(root, "experiments"), i, each) experiment_summarise(each);
     arena_free(&arena);

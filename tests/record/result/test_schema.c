@@ -101,6 +101,30 @@ static void produced_files_are_valid(void **state)
     }
 }
 
+/* The answer has ranked, skipped, wrong and left-out cases in one file. */
+static void answers_are_valid(void **state)
+{
+    (void)state;
+    struct result result = record_fixture(6);
+    json_t *host = json_array_get(json_object_get(result.root, "answer"), 0);
+    assert_true(json_array_size(json_object_get(host, "ranking")) > 1);
+    assert_int_equal(json_array_size(json_object_get(host, "left_out")), 1);
+    assert_int_equal(json_array_size(json_object_get(host, "not_ranked")), 1);
+    json_t *second = json_array_get(json_object_get(host, "ranking"), 1);
+    tree_put(second, "verdict", tree_text("faster"));
+    assert_false(is_valid(result_schema, result.root));
+    result_summarise(result.root);
+    assert_true(is_valid(result_schema, result.root));
+    tree_put(json_object_get(result.root, "run"), "options",
+             json_pack("{s:s}", "baseline", "tagged"));
+    result_summarise(result.root);
+    assert_true(is_valid(result_schema, result.root));
+    json_t *one_case = json_array_get(json_object_get(result.root, "cases"), 0);
+    tree_put(one_case, "speedup", json_pack("{s:i}", "rounds", 1));
+    assert_false(is_valid(result_schema, result.root));
+    result_free(&result);
+}
+
 /* `run.sessions` was `run.parts` before 1.6. */
 static void sessions_have_had_another_name(void **state)
 {
@@ -386,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(produced_files_are_valid),
+        cmocka_unit_test(answers_are_valid),
         cmocka_unit_test(sessions_have_had_another_name),
         cmocka_unit_test(suites_are_valid),
         cmocka_unit_test(spaces_are_valid),

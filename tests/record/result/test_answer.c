@@ -1,0 +1,360 @@
+/* The answer of results with known times and bytes, as sentences. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "base/tree.h"
+#include "record/result/answer.h"
+#include "record/result/baseline.h"
+#include "record/result/case_tree.h"
+#include "record/result/result.h"
+
+enum { ROUNDS = 6 };
+
+struct given {
+    const char *workload, *merge, *strategy, *device;
+    uint64_t us[ROUNDS]; /* by round; 0: the round is not ok, but has `status` */
+    uint64_t reserved;   /* of a lower bound of 100 bytes */
+    enum case_status status;
+};
+
+static struct case_round round_of(const struct given *given, unsigned round, struct sample *sample)
+{
+    struct case_round r = {.round = round, .check = CHECK_REFERENCE, .sample_count = 1};
+    snprintf(r.key.workload, sizeof r.key.workload, "%s", given->workload);
+    snprintf(r.key.dataset, sizeof r.key.dataset, "small");
+    snprintf(r.key.merge, sizeof r.key.merge, "%s", given->merge);
+    snprintf(r.key.release, sizeof r.key.release, "last-use");
+    snprintf(r.key.strategy, sizeof r.key.strategy, "%s", given->strategy);
+    snprintf(r.key.device, sizeof r.key.device, "%s", given->device);
+    r.status = given->us[round] ? CASE_ok : given->status;
+    r.cold.live_lower_bound_bytes = r.warm.live_lower_bound_bytes = 100;
+    r.cold.peak_reserved_bytes = r.warm.peak_reserved_bytes = given->reserved;
+    *sample = (struct sample){.wall_ns = 1000 * given->us[round]};
+    r.samples = sample;
+    return r;
+}
+
+/* A summarised result of so many rounds. */
+static struct result result_of(const struct given *given, size_t count, unsigned rounds,
+                               const char *baseline)
+{
+    const struct result_run run = {.rounds = rounds};
+    struct result result;
+    assert_int_equal(result_create(&result, &run, NULL), 0);
+    if (baseline)
+        tree_put(json_object_get(json_object_get(result.root, "run"), "options"), "baseline",
+                 tree_text(baseline));
+    for (unsigned round = 0; round < rounds; round++)
+        for (size_t i = 0; i < count; i++) {
+            struct sample sample;
+            const struct case_round r = round_of(&given[i], round, &sample);
+            if (given[i].us[round] || given[i].status != CASE_ok)
+                result_add_round(&result, &r);
+        }
+    result_finish(&result, RUN_COMPLETE);
+    result_summarise(result.root);
+    return result;
+}
+
+static void expect(const struct given *given, size_t count, unsigned rounds, const char *baseline,
+                   const char *sentences)
+{
+    struct result result = result_of(given, count, rounds, baseline);
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    answer_print(json_object_get(result.root, "answer"), "", "\n", out);
+    fclose(out);
+    assert_string_equal(text, sentences);
+    free(text);
+    result_free(&result);
+}
+#define EXPECT(given, rounds, baseline, sentences)                                                 \
+    expect(given, sizeof given / sizeof *given, rounds, baseline, sentences)
+
+#define ALL(us)                                                                                    \
+    {                                                                                              \
+        us, us, us, us, us, us                                                                     \
+    }
+
+/* On `a` pool takes a quarter of raw's time and on `b` all of it: the mean is twice as fast. vmm is
+ * 1 % slower than pool in every round. */
+static void known_numbers(void **state)
+{
+    (void)state;
+    const struct given given[] = {
+        {"a", "none", "raw", "host", ALL(4000), 100, CASE_ok},
+        {"a", "none", "pool", "host", ALL(1000), 120, CASE_ok},
+        {"a", "none", "vmm", "host", ALL(1010), 150, CASE_ok},
+        {"a", "none", "tagged", "host", ALL(2000), 100, CASE_ok},
+        {"b", "none", "raw", "host", ALL(4000), 100, CASE_ok},
+        {"b", "none", "pool", "host", ALL(4000), 120, CASE_ok},
+        {"b", "none", "vmm", "host", ALL(4040), 150, CASE_ok},
+        {"b", "none", "tagged", "host", ALL(4000), 100, CASE_ok},
+    };
+    EXPECT(given, 6, NULL,
+           "fastest on host: pool, 2.00 times as fast as raw [2.00, 2.00], memory 1.20 times the "
+           "bound; within 2 %: vmm; least memory: tagged, raw, 1.00 times the bound (2 cases, 6 "
+           "rounds)\n");
+}
+
+/* The first is what ratios are over: the second place has the figure. */
+static void raw_is_fastest(void **state)
+{
+    (void)state;
+    const struct given given[] = {
+        {"a", "none", "pool", "host", ALL(2000), 100, CASE_ok},
+        {"a", "none", "raw", "host", ALL(1000), 100, CASE_ok},
+    };
+    EXPECT(given, 6, NULL,
+           "fastest on host: raw, memory 1.00 times the bound; next: pool, 0.50 times as fast "
+           "[0.50, 0.50]; all hold the same memory (1 case, 6 rounds)\n");
+}
+
+/* caching is faster in three rounds of six and slower in three, by a tenth. */
+static void intervals_that_overlap(void **state)
+{
+    (void)state;
+    const struct given given[] = {
+        {"a", "none", "raw", "host", ALL(4000), 100, CASE_ok},
+        {"a", "none", "pool", "host", ALL(1000), 120, CASE_ok},
+        {"a", "none", "caching", "host", {900, 900, 900, 1100, 1110, 1110}, 120, CASE_ok},
+    };
+    EXPECT(given, 6, NULL,
+           "fastest on host: caching, 4.04 times as fast as raw [3.60, 4.44], memory 1.20 times "
+           "the bound; not told apart by these 6 rounds (differences up to 12 %): pool; least "
+           "memory: raw, 1.00 times the bound (1 case, 6 rounds)\n");
+}
+
+/* Times that drift from round to round tell strategies apart if they drift alike. */
+static void rounds_are_paired(void **state)
+{
+    (void)state;
+    const struct given given[] = {
+        {"a", "none", "raw", "host", {1000, 2000, 3000, 4000, 5000, 6000}, 100, CASE_ok},
+        {"a", "none", "pool", "host", {900, 1800, 2700, 3600, 4500, 5400}, 100, CASE_ok},
+    };
+    EXPECT(given, 6, NULL,
+           "fastest on host: pool, 1.11 times as fast as raw [1.11, 1.11], memory 1.00 times the "
+           "bound; all hold the same memory (1 case, 6 rounds)\n");
+}
+
+/* pool's wrong answer takes 1 us. `b` counts for none then, and a strategy that is never right is in
+ * no ranking. */
+static void a_wrong_answer_has_no_time(void **state)
+{
+    (void)state;
+    const struct given given[] = {
+        {"a", "none", "raw", "host", ALL(4000), 100, CASE_ok},
+        {"a", "none", "pool", "host", ALL(1000), 120, CASE_ok},
+        {"a", "none", "tlsf", "host", {0, 1, 1, 1, 1, 1}, 1, CASE_wrong},
+        {"b", "none", "raw", "host", ALL(4000), 100, CASE_ok},
+        {"b", "none", "pool", "host", {1, 1, 1, 1, 1, 0}, 1, CASE_wrong},
+        {"b", "none", "tlsf", "host", {0, 1, 1, 1, 1, 1}, 1, CASE_wrong},
+    };
+    EXPECT(given, 6, NULL,
+           "not ranked on host: tlsf (wrong)\n"
+           "left out of the means on host: b small (wrong under pool)\n"
+           "fastest on host: pool, 4.00 times as fast as raw [4.00, 4.00], memory 1.20 times the "
+           "bound; least memory: raw, 1.00 times the bound (1 of 2 cases, 6 rounds)\n");
+}
+
+/* A strategy that ran one program of three does not take the other two from all others. */
+static void a_strategy_that_lacks_most(void **state)
+{
+    (void)state;
+    const struct given given[] = {
+        {"a", "none", "raw", "host", ALL(4000), 100, CASE_ok},
+        {"a", "none", "pool", "host", ALL(1000), 120, CASE_ok},
+        {"a", "none", "tlsf", "host", ALL(100), 120, CASE_ok},
+        {"b", "none", "raw", "host", ALL(4000), 100, CASE_ok},
+        {"b", "none", "pool", "host", ALL(1000), 120, CASE_ok},
+        {"b", "none", "tlsf", "host", ALL(0), 120, CASE_oom},
+        {"c", "none", "raw", "host", ALL(4000), 100, CASE_ok},
+        {"c", "none", "pool", "host", ALL(1000), 120, CASE_ok},
+        {"c", "none", "tlsf", "host", ALL(0), 120, CASE_timeout},
+    };
+    EXPECT(given, 6, NULL,
+           "not ranked on host: tlsf (ok in 1 of 3 cases)\n"
+           "fastest on host: pool, 4.00 times as fast as raw [4.00, 4.00], memory 1.20 times the "
+           "bound; least memory: raw, 1.00 times the bound (3 cases, 6 rounds)\n");
+}
+
+static void one_round_has_no_interval(void **state)
+{
+    (void)state;
+    const struct given given[] = {
+        {"a", "none", "raw", "host", ALL(4000), 100, CASE_ok},
+        {"a", "none", "pool", "host", ALL(1000), 120, CASE_ok},
+        {"a", "none", "vmm", "host", ALL(1001), 120, CASE_ok},
+    };
+    EXPECT(given, 1, NULL,
+           "fastest on host: pool, 4.00 times as fast as raw, memory 1.20 times the bound; least "
+           "memory: raw, 1.00 times the bound (1 case, 1 round: no interval, so the order is not "
+           "established)\n");
+}
+
+/* Without raw ratios are over the fastest, which differs between the devices. */
+static void several_devices_without_raw(void **state)
+{
+    (void)state;
+    const struct given given[] = {
+        {"a", "none", "pool", "host", ALL(1000), 120, CASE_ok},
+        {"a", "none", "tlsf", "host", ALL(2000), 110, CASE_ok},
+        {"a", "none", "stream", "host", ALL(0), 0, CASE_skipped},
+        {"b", "none", "stream", "host", ALL(0), 0, CASE_skipped},
+        {"b", "none", "pool", "host", ALL(1000), 120, CASE_ok},
+        {"b", "none", "tlsf", "host", ALL(2000), 110, CASE_ok},
+        {"a", "none", "pool", "cuda:0", ALL(3000), 120, CASE_ok},
+        {"a", "none", "tlsf", "cuda:0", ALL(2000), 110, CASE_ok},
+        {"a", "none", "raw", "opencl:0", ALL(2000), 110, CASE_ok},
+    };
+    EXPECT(given, 6, NULL,
+           "fastest on cuda:0: tlsf, memory 1.10 times the bound; next: pool, 0.67 times as fast "
+           "[0.67, 0.67]; least memory: tlsf, 1.10 times the bound (1 case, 6 rounds)\n"
+           "not on host: stream\n"
+           "fastest on host: pool, memory 1.20 times the bound; next: tlsf, 0.50 times as fast "
+           "[0.50, 0.50]; least memory: tlsf, 1.10 times the bound (2 cases, 6 rounds)\n");
+    struct result result = result_of(given, sizeof given / sizeof *given, 6, NULL);
+    const json_t *answer = json_object_get(result.root, "answer");
+    const json_t *cases = json_object_get(result.root, "cases"), *each;
+    assert_string_equal(answer_against(answer), ANSWER_SEVERAL);
+    for (size_t i = 0; (each = json_array_get(cases, i)); i++) {
+        const json_t *key = json_object_get(each, "key");
+        const bool is_pool = strcmp(tree_get_text(key, "strategy"), "pool") == 0;
+        if (strcmp(tree_get_text(key, "device"), "cuda:0") == 0)
+            assert_float_equal(tree_get_number(case_speedup(each), "median"), is_pool ? 2.0 / 3 : 1,
+                               1e-9);
+        assert_null(strcmp(tree_get_text(key, "device"), "opencl:0")
+                        ? NULL
+                        : json_object_get(each, "speedup"));
+    }
+    result_free(&result);
+}
+
+static const struct given merged[] = {
+    {"a", "none", "raw", "host", ALL(4000), 200, CASE_ok},
+    {"a", "best", "raw", "host", ALL(2000), 100, CASE_ok},
+    {"a", "none", "pool", "host", ALL(1000), 220, CASE_ok},
+    {"a", "best", "pool", "host", ALL(800), 110, CASE_ok},
+};
+
+static void merging_is_compared_with_none(void **state)
+{
+    (void)state;
+    EXPECT(merged, 6, NULL,
+           "merging on host under pool, over none: best 1.25 times as fast [1.25, 1.25] with 0.50 "
+           "times the memory\n"
+           "fastest on host: pool (best), 5.00 times as fast as raw (none) [5.00, 5.00], memory "
+           "1.10 times the bound; least memory: raw (best), 1.00 times the bound (1 case, 6 "
+           "rounds)\n");
+}
+
+static void a_named_baseline(void **state)
+{
+    (void)state;
+    EXPECT(merged, 6, "raw,best",
+           "merging on host under pool, over none: best 1.25 times as fast [1.25, 1.25] with 0.50 "
+           "times the memory\n"
+           "fastest on host: pool (best), 2.50 times as fast as raw (best) [2.50, 2.50], memory "
+           "1.10 times the bound; least memory: raw (best), 1.00 times the bound (1 case, 6 "
+           "rounds)\n");
+    /* Of a merge set: each strategy without merging. */
+    EXPECT(merged, 6, "none",
+           "merging on host under pool, over none: best 1.25 times as fast [1.25, 1.25] with 0.50 "
+           "times the memory\n"
+           "fastest on host: pool (best), 1.25 times as fast as none [1.25, 1.25], memory 1.10 "
+           "times the bound; least memory: raw (best), 1.00 times the bound (1 case, 6 rounds)\n");
+}
+
+/* A round that one case lacks counts for none: its time would have no partner. */
+static void only_common_rounds_count(void **state)
+{
+    (void)state;
+    const struct given given[] = {
+        {"a", "none", "raw", "host", {4000, 4000, 9000, 4000, 4000, 4000}, 100, CASE_ok},
+        {"a", "none", "pool", "host", {1000, 1000, 0, 1000, 1000, 1000}, 100, CASE_skipped},
+    };
+    EXPECT(given, 6, NULL,
+           "fastest on host: pool, 4.00 times as fast as raw, memory 1.00 times the bound; all "
+           "hold the same memory (1 case, 5 rounds: no interval, so the order is not "
+           "established)\n");
+}
+
+static void nothing_to_rank(void **state)
+{
+    (void)state;
+    const struct given alone[] = {{"a", "none", "raw", "host", ALL(4000), 100, CASE_ok}};
+    const struct given skipped[] = {
+        {"a", "none", "stream", "host", ALL(0), 0, CASE_skipped},
+        {"a", "none", "vmm", "host", ALL(0), 0, CASE_skipped},
+        {"a", "best", "vmm", "host", ALL(0), 0, CASE_skipped},
+    };
+    EXPECT(alone, 6, NULL, "");
+    EXPECT(alone, 0, NULL, "");
+    EXPECT(skipped, 6, NULL, "not on host: stream, vmm\n");
+}
+
+static void baselines_by_name(void **state)
+{
+    (void)state;
+    const struct case_key keys[] = {
+        {"a", "small", "none", "last-use", "pool", "host", ""},
+        {"a", "small", "best", "scope", "tagged:policy=v4", "host", ""},
+    };
+    static const struct {
+        const char *names, *words, *error;
+    } lines[] = {
+        {"pool", "pool", NULL},
+        {"best,tagged:policy=v4", "tagged:policy=v4, best", NULL},
+        {"scope", "scope", NULL},
+        {"pol", NULL,
+         "--baseline: the run has no strategy or merge set 'pol' (did you mean pool?); there are: "
+         "pool, tagged:policy=v4, none, best, last-use, scope"},
+        {"none,best", NULL, "--baseline names both none and best: name one of them"},
+        {"pool,best", NULL, "--baseline is 'pool,best', which no case of the run has"},
+        {"", NULL, "--baseline is '', which no case of the run has"},
+        {",", NULL,
+         "--baseline: the run has no strategy or merge set ''; there are: pool, tagged:policy=v4, "
+         "none, best, last-use, scope"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct case_key baseline;
+        struct error error = {0};
+        char words[384];
+        const int code = baseline_read(lines[i].names, keys, 2, &baseline, &error);
+        assert_int_equal(code, lines[i].error ? ERR_USAGE : 0);
+        if (lines[i].error)
+            assert_string_equal(error.text, lines[i].error);
+        else
+            assert_string_equal(baseline_words(words, &baseline), lines[i].words);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_numbers),
+        cmocka_unit_test(raw_is_fastest),
+        cmocka_unit_test(intervals_that_overlap),
+        cmocka_unit_test(rounds_are_paired),
+        cmocka_unit_test(a_wrong_answer_has_no_time),
+        cmocka_unit_test(a_strategy_that_lacks_most),
+        cmocka_unit_test(one_round_has_no_interval),
+        cmocka_unit_test(several_devices_without_raw),
+        cmocka_unit_test(merging_is_compared_with_none),
+        cmocka_unit_test(a_named_baseline),
+        cmocka_unit_test(only_common_rounds_count),
+        cmocka_unit_test(nothing_to_rank),
+        cmocka_unit_test(baselines_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
