@@ -15,6 +15,7 @@
 #include "record/compare/noise.h"
 #include "record/facts/atlas.h"
 #include "record/facts/case.h"
+#include "record/result/baseline.h"
 #include "record/result/case_tree.h"
 #include "record/result/result.h"
 #include "record/result/suite_result.h"
@@ -52,6 +53,7 @@ enum run_flag {
     RUN_TIMEOUT,
     RUN_INSIST,
     RUN_ATLAS,
+    RUN_BASELINE,
     RUN_TIMELINE,
     RUN_FORMAT,
     RUN_OUT,
@@ -115,6 +117,9 @@ static const struct flag run_flags[] = {
          "also run the other cases of a dataset whose first case timed out on the device"},
     [RUN_ATLAS] = {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                    "predict times by the atlas in FILE [the newest of the device in RESULTS]"},
+    [RUN_BASELINE] = {"baseline", 0, FLAG_TEXT, "NAMES", NULL, NULL, 0, 0,
+                      "what ratios are over: a strategy, a merge set or both (pool,best) [raw; "
+                      "without raw the fastest]"},
     [RUN_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "MODE", "on", "on|off", 0, 0,
                       "record memory over time, in 2 to 33 extra runs of each case in the first "
                       "round; off with --smoke"},
@@ -200,7 +205,7 @@ static int run_flags_check(const struct command_line *line, struct error *error)
         code = EXCLUDE(line, RUN_LIKE, error, ITS_CASES);
     if (!code)
         code = EXCLUDE(line, RUN_ADD, error, ITS_CASES, RUN_LIKE, RUN_OUT, RUN_NO_SAVE,
-                       RUN_NO_SAMPLES, RUN_AA, RUN_SEED, RUN_SMOKE);
+                       RUN_NO_SAMPLES, RUN_AA, RUN_SEED, RUN_SMOKE, RUN_BASELINE);
 #undef ITS_CASES
     if (!code)
         code = EXCLUDE(line, RUN_NO_SAMPLES, error, RUN_NO_SAVE, RUN_AA);
@@ -816,6 +821,16 @@ static int find_devices(struct run *run, struct error *error)
     return code ? code : select_check_values(&run->selection, &run->catalogue, error);
 }
 
+/* The baseline must be one of the selected cases'. ERR_USAGE. */
+static int check_baseline(const struct run *run, struct error *error)
+{
+    const char *names = run->line->flag[RUN_BASELINE].text;
+    struct case_key baseline;
+    return names ? baseline_read(names, run->selection.cases, run->selection.case_count, &baseline,
+                                 error)
+                 : 0;
+}
+
 /* A smoke run predicts times only if --atlas names a file, as its times are not used. */
 static int find_atlases(struct run *run, struct error *error)
 {
@@ -1022,6 +1037,8 @@ static int run_cases(struct run *run)
         report_error(&error);
         return EXIT_NOTHING_RAN;
     }
+    if (!code)
+        code = check_baseline(run, &error);
     if (!code)
         code = find_atlases(run, &error);
     if (!code)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "record/chart/matrix.h"
+#include "record/result/answer.h"
 #include "report/sections.h"
 
 enum measure { MEASURE_SPEEDUP, MEASURE_MEMORY };
@@ -67,6 +68,11 @@ static void print_memory(FILE *out, const json_t *one)
         fputs("–", out);
 }
 
+static bool is_own_baseline(const json_t *one)
+{
+    return strcmp(tree_get_text(case_speedup(one), "baseline"), tree_get_text(one, "id")) == 0;
+}
+
 static void print_case(FILE *out, const json_t *one, enum measure measure)
 {
     char time[32];
@@ -78,12 +84,12 @@ static void print_case(FILE *out, const json_t *one, enum measure measure)
                    tree_get_text(one, "status"));
     } else if (measure == MEASURE_MEMORY) {
         print_memory(out, one);
-    } else if (case_is_baseline(one)) {
+    } else if (is_own_baseline(one)) {
         html_print(out, "<td>%s<small>baseline</small>", text_ns(time, wall));
-    } else if (!json_is_object(json_object_get(one, "speedup_over_raw"))) {
+    } else if (!json_is_object(case_speedup(one))) {
         html_print(out, "<td>%s", isnan(wall) ? "–" : text_ns(time, wall));
     } else {
-        print_speedup(out, json_object_get(one, "speedup_over_raw"));
+        print_speedup(out, case_speedup(one));
     }
     fputs("</td>", out);
 }
@@ -103,28 +109,46 @@ static double mean_over_bound(const struct matrix *m, size_t column, size_t *cas
     return *cases ? exp(sum / (double)*cases) : NAN;
 }
 
-/* The mean of a column, from `summary`; NULL if there is only one row. */
-static const json_t *mean_speedup(const struct matrix *m, size_t column)
+/* The key of the configuration: that of any case in the column. */
+static const json_t *column_key(const struct matrix *m, size_t column)
 {
-    return m->has_mean ? matrix_cell(m, matrix_row_count(m), column) : NULL;
+    size_t r = 0;
+    while (!matrix_cell(m, r, column))
+        r++;
+    return json_object_get(matrix_cell(m, r, column), "key");
 }
 
-/* A mean that lacks cases says so: it cannot be compared with the mean of all. */
-static void print_missing(FILE *out, const json_t *mean)
+/* The configuration with this key in the answer of its device; NULL if it is not ranked. */
+static const json_t *ranked_one(const json_t *device, const json_t *key)
 {
-    const double missing = tree_get_number(mean, "missing");
-    if (missing > 0)
-        html_print(out, "<small>of %.0f, %.0f missing</small>", tree_get_number(mean, "cases"),
-                   missing);
+    static const char *const members[] = {"strategy", "merge", "release", "residency"};
+    const json_t *ranking = json_object_get(device, "ranking"), *one;
+    for (size_t i = 0; (one = json_array_get(ranking, i)); i++) {
+        bool same = true;
+        for (size_t k = 0; k < sizeof members / sizeof *members; k++)
+            same &= strcmp(tree_get_text(one, members[k]), tree_get_text(key, members[k])) == 0;
+        if (same)
+            return one;
+    }
+    return NULL;
 }
 
-static void print_mean(FILE *out, const struct matrix *m, size_t column, enum measure measure)
+/* The mean of a ranked configuration. The means of a device are over the same cases; how many, if
+ * these are not all. */
+static void print_mean_speedup(FILE *out, const json_t *device, const json_t *key)
+{
+    print_speedup(out, json_object_get(ranked_one(device, key), "speedup"));
+    if (ranked_one(device, key) && tree_get_number(device, "cases") < tree_get_number(device, "of"))
+        html_print(out, "<small>of %.0f</small>", tree_get_number(device, "cases"));
+}
+
+static void print_mean(FILE *out, const struct matrix *m, const json_t *device, size_t column,
+                       enum measure measure)
 {
     size_t cases;
     const double over = mean_over_bound(m, column, &cases);
     if (measure == MEASURE_SPEEDUP) {
-        print_speedup(out, mean_speedup(m, column));
-        print_missing(out, mean_speedup(m, column));
+        print_mean_speedup(out, device, column_key(m, column));
     } else if (isnan(over)) {
         fputs("<td class=\"soft\">–", out);
     } else {
@@ -138,15 +162,6 @@ static void print_mean(FILE *out, const struct matrix *m, size_t column, enum me
 }
 
 /* ---- the tables ----------------------------------------------------------------------------- */
-
-/* The key of the configuration: that of any case in the column. */
-static const json_t *column_key(const struct matrix *m, size_t column)
-{
-    size_t r = 0;
-    while (!matrix_cell(m, r, column))
-        r++;
-    return json_object_get(matrix_cell(m, r, column), "key");
-}
 
 /* The strategy, and below it what else differs between the configurations. */
 static void print_column_title(FILE *out, const struct naming *naming, const json_t *key)
@@ -163,16 +178,18 @@ static void print_column_title(FILE *out, const struct naming *naming, const jso
     fputs("</th>", out);
 }
 
-static void print_matrix(FILE *out, const struct matrix *m, enum measure measure)
+static void print_matrix(FILE *out, const struct matrix *m, const json_t *device,
+                         enum measure measure)
 {
-    static const char *const captions[] = {
-        [MEASURE_SPEEDUP] = "Speed-up over raw in wall time, and its interval",
-        [MEASURE_MEMORY] = "Peak memory held from the driver, over the lower bound",
-    };
-    html_print(out,
-               "<div><p class=\"about\">%s</p>\n<div class=\"scroll\"><table class=\"matrix\">"
-               "<thead><tr><th scope=\"col\">workload</th>",
-               captions[measure]);
+    fputs("<div><p class=\"about\">", out);
+    if (measure == MEASURE_SPEEDUP)
+        html_print(out, "Speed-up over %s in wall time, and its interval",
+                   tree_get_text(device, "against"));
+    else
+        fputs("Peak memory held from the driver, over the lower bound", out);
+    fputs("</p>\n<div class=\"scroll\"><table class=\"matrix\"><thead><tr>"
+          "<th scope=\"col\">workload</th>",
+          out);
     for (size_t c = 0; c < m->columns.count; c++)
         print_column_title(out, &m->naming, column_key(m, c));
     fputs("</tr></thead>\n<tbody>\n", out);
@@ -182,7 +199,7 @@ static void print_matrix(FILE *out, const struct matrix *m, enum measure measure
                    m->rows.name[r]);
         for (size_t c = 0; c < m->columns.count; c++)
             if (is_mean)
-                print_mean(out, m, c, measure);
+                print_mean(out, m, device, c, measure);
             else
                 print_case(out, matrix_cell(m, r, c), measure);
         fputs("</tr>\n", out);
@@ -198,7 +215,7 @@ static const char *name_after_strategy(const struct matrix *m, size_t column)
     return m->columns.name[column] + strlen(tree_get_text(column_key(m, column), "strategy"));
 }
 
-static void print_mean_cell(FILE *out, const struct matrix *m, size_t column)
+static void print_mean_cell(FILE *out, const struct matrix *m, const json_t *device, size_t column)
 {
     size_t cases;
     if (column == m->columns.count) {
@@ -206,14 +223,13 @@ static void print_mean_cell(FILE *out, const struct matrix *m, size_t column)
         return;
     }
     const double over = mean_over_bound(m, column, &cases);
-    print_speedup(out, mean_speedup(m, column));
-    print_missing(out, mean_speedup(m, column));
+    print_mean_speedup(out, device, column_key(m, column));
     if (!isnan(over))
         html_print(out, "<small>memory %.2f×</small>", over);
     fputs("</td>", out);
 }
 
-static void print_overview(FILE *out, const struct matrix *m)
+static void print_overview(FILE *out, const struct matrix *m, const json_t *device)
 {
     struct labels rows = {0}, strategies = {0};
     for (size_t c = 0; c < m->columns.count; c++) {
@@ -222,9 +238,10 @@ static void print_overview(FILE *out, const struct matrix *m)
     }
     html_print(
         out,
-        "<p class=\"about\">Geometric means over all programs: speed-up over raw, and peak memory "
+        "<p class=\"about\">Geometric means over %.0f programs: speed-up over %s, and peak memory "
         "over the lower bound</p>\n<div class=\"scroll\"><table class=\"matrix\"><thead><tr>"
         "<th scope=\"col\">%s</th>",
+        tree_get_number(device, "cases"), tree_get_text(device, "against"),
         m->naming.merge || m->naming.release ? "merging" : "residency");
     for (size_t s = 0; s < strategies.count; s++)
         html_print(out, "<th scope=\"col\" class=\"n\">%s</th>", strategies.name[s]);
@@ -234,7 +251,7 @@ static void print_overview(FILE *out, const struct matrix *m)
         for (size_t s = 0; s < strategies.count; s++) {
             struct text name = {0};
             text_add(&name, "%s%s", strategies.name[s], rows.name[r]);
-            print_mean_cell(out, m, labels_find(&m->columns, name.data));
+            print_mean_cell(out, m, device, labels_find(&m->columns, name.data));
             text_free(&name);
         }
         fputs("</tr>\n", out);
@@ -244,14 +261,14 @@ static void print_overview(FILE *out, const struct matrix *m)
     labels_free(&strategies);
 }
 
-static void print_device(FILE *out, const struct matrix *m, const char *name)
+static void print_device(FILE *out, const struct matrix *m, const json_t *device, const char *name)
 {
     html_print(out, "<h4>%s: %s</h4>\n", m->of->device, name);
     if (m->has_mean && (m->naming.merge || m->naming.release || m->naming.residency))
-        print_overview(out, m);
+        print_overview(out, m, device);
     fputs("<div class=\"pair\">\n", out);
-    print_matrix(out, m, MEASURE_SPEEDUP);
-    print_matrix(out, m, MEASURE_MEMORY);
+    print_matrix(out, m, device, MEASURE_SPEEDUP);
+    print_matrix(out, m, device, MEASURE_MEMORY);
     fputs("</div>\n", out);
 }
 
@@ -263,6 +280,7 @@ void section_matrix(const struct page *page, const struct page_file *file)
     const json_t *device;
     if (!json_array_size(json_object_get(file->root, "cases")))
         return;
+    json_t *answer = answer_of(file->root, NULL);
     page_section(
         page, file, "matrix", "At a glance",
         "Blue cells are better, orange cells are worse, and a deeper colour means a larger "
@@ -274,8 +292,9 @@ void section_matrix(const struct page *page, const struct page_file *file)
         struct matrix m;
         if (matrix_make("matrix", &of, &rules, &m, NULL))
             continue; /* no cases */
-        print_device(page->out, &m, tree_get_text(device, "name"));
+        print_device(page->out, &m, answer_find(answer, of.device), tree_get_text(device, "name"));
         matrix_free(&m);
     }
+    json_decref(answer);
     fputs("</section>\n", page->out);
 }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/tree.h"
+#include "record/result/answer.h"
 #include "record/result/case_tree.h"
 #include "report/sections.h"
 
@@ -16,36 +17,42 @@ static void print_tile(FILE *out, const char *figure, const char *of)
     html_print(out, "<div class=\"tile\"><b>%s</b><span>%s</span></div>\n", figure, of);
 }
 
-/* Prints the configuration with the best mean among those that ran every case. */
-static void print_best(FILE *out, const json_t *root, const char *device)
+/* Prints the fastest configuration of a device, unless it is what ratios are over. */
+static void print_fastest(FILE *out, const json_t *device)
 {
-    const json_t *best = NULL, *each;
-    size_t i;
-    json_array_foreach(json_object_get(root, "summary"), i, each)
-    {
-        if (strcmp(tree_get_text(each, "device"), device) == 0 &&
-            tree_get_number(each, "missing") == 0 &&
-            (!best || tree_get_number(each, "median") > tree_get_number(best, "median")))
-            best = each;
-    }
-    if (!best || isnan(tree_get_number(best, "median")))
+    const json_t *fastest = json_array_get(json_object_get(device, "ranking"), 0);
+    const double ratio = tree_get_number(json_object_get(fastest, "speedup"), "median");
+    if (isnan(ratio) || json_is_true(json_object_get(fastest, "is_baseline")))
         return;
     struct text figure = {0}, of = {0};
-    text_add(&figure, "%.2f×", tree_get_number(best, "median"));
-    text_add(&of, "%s%s%s, mean speed-up on %s", tree_get_text(best, "strategy"),
-             strcmp(tree_get_text(best, "merge"), "none") == 0 ? "" : " merged by ",
-             strcmp(tree_get_text(best, "merge"), "none") == 0 ? "" : tree_get_text(best, "merge"),
-             device);
+    text_add(&figure, "%.2f×", ratio);
+    text_add(&of, "as fast as %s: %s on %s", tree_get_text(device, "against"),
+             tree_get_text(fastest, "name"), tree_get_text(device, "device"));
     print_tile(out, figure.data, of.data);
     text_free(&figure);
     text_free(&of);
+}
+
+static void print_sentences(FILE *out, const json_t *answer)
+{
+    const char *before = "<ul class=\"plain\">\n";
+    size_t i, j;
+    json_t *device, *sentence;
+    json_array_foreach((json_t *)answer, i, device)
+        json_array_foreach(json_object_get(device, "sentences"), j, sentence)
+    {
+        fputs(before, out);
+        html_print(out, "<li>%s</li>\n", json_string_value(sentence));
+        before = "";
+    }
+    fputs(*before ? "" : "</ul>\n", out);
 }
 
 void section_tiles(const struct page *page, const struct page_file *file)
 {
     const json_t *run = json_object_get(file->root, "run");
     const json_t *cases = json_object_get(file->root, "cases"), *each;
-    const json_t *devices = json_object_get(json_object_get(file->root, "context"), "devices");
+    json_t *answer = answer_of(file->root, NULL);
     const double duration = tree_get_number(run, "duration_ns");
     size_t ok = 0, skipped = 0, i;
     char figure[64], of[128];
@@ -61,8 +68,7 @@ void section_tiles(const struct page *page, const struct page_file *file)
                  skipped);
         print_tile(page->out, figure, of);
     }
-    json_array_foreach(devices, i, each)
-        print_best(page->out, file->root, tree_get_text(each, "id"));
+    json_array_foreach(answer, i, each) print_fastest(page->out, each);
     if (json_array_size(cases)) {
         text_count(figure, tree_get_number(run, "rounds"), "round");
         snprintf(of, sizeof of, "a fresh process each%s",
@@ -78,6 +84,8 @@ void section_tiles(const struct page *page, const struct page_file *file)
         print_tile(page->out, figure, of);
     }
     fputs("</div>\n", page->out);
+    print_sentences(page->out, answer);
+    json_decref(answer);
 }
 
 /* ---- facts ---------------------------------------------------------------------------------- */

@@ -82,6 +82,19 @@ expect 2 "bad.json:3:" run --suite bad.json
 sed 's/"rows"/"row"/' mine.json >bad.json
 expect 2 "bad.json: there is no key 'row' (did you mean rows?)" run --suite bad.json
 
+# ---- the answer, and what ratios are over
+expect 2 "has no strategy or merge set 'pol' (did you mean pool?)" \
+    run --smoke -w canny -s pool,tlsf --baseline pol --out none.json
+[ ! -e none.json ] || fail "--baseline: something was measured"
+expect 2 "names both pool and tlsf" run --smoke -w canny -s pool,tlsf --baseline pool,tlsf --no-save
+expect 0 "2 ok" run --smoke -w canny -s pool,tlsf --baseline tlsf --out tlsf.json
+has "  vs tlsf  "
+tail -n 1 out | grep -q "^fastest on host: .*1 round: no interval" || fail "run: the last line is no answer"
+expect 0 "2 ok" run --like tlsf.json --rounds 2 --out again.json
+has "^vs tlsf: paired by round"
+expect 0 "2 ok" run --smoke -w canny -s pool,tlsf --format json --no-save
+has '"sentences"'
+
 # ---- failures
 # A disk of 16 KiB has room for the kernels, and for nothing that the compiler writes.
 mkdir small_disk

@@ -10,6 +10,7 @@
 #include "record/compare/compare_internal.h"
 #include "record/compare/noise.h"
 #include "base/tree.h"
+#include "record/result/answer.h"
 #include "record/result/experiment_result.h"
 
 /* ---- the files --------------------------------------------------------------------------------- */
@@ -230,6 +231,7 @@ int compare_within(const struct compare_file *file, const char *by,
         compare_judge(&c);
         *comparison = compare_tree(&c, file, file, 1, differences);
         json_decref(differences);
+        tree_put(*comparison, "answer", answer_of(file->root, value));
     }
     json_decref(index);
     comparer_free(&c);

@@ -100,8 +100,9 @@ int compare_results(const struct compare_file *base, const struct compare_file *
                     json_t **comparison, struct error *error);
 
 /* Compares within one file, round by round: each case with the one whose key differs only in one
- * member. `by` is "MEMBER=VALUE" ("strategy=raw"): the value of that member in the base. ERR_USAGE:
- * there is no such member, or no case has the value. The caller owns *comparison. */
+ * member. `by` is "MEMBER=VALUE" ("strategy=raw"): the value of that member in the base. The tree has
+ * the file's answer too (record/result/answer.h). ERR_USAGE: there is no such member, or no case has
+ * the value. The caller owns *comparison. */
 int compare_within(const struct compare_file *file, const char *by,
                    const struct compare_options *options, json_t **comparison, struct error *error);
 

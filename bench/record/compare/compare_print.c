@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "record/facts/case.h"
+#include "record/result/answer.h"
 #include "record/result/result.h"
 #include "base/tree.h"
 
@@ -439,6 +440,8 @@ static void print_people(const json_t *comparison, const json_t *rows, enum tabl
     }
     fputc('\n', page.out);
     print_outcome(comparison, end, page.out);
+    answer_print(json_object_get(comparison, "answer"), format == TABLE_MARKDOWN ? "\n" : "", "\n",
+                 page.out);
     terminal_page_close(&page);
     text_grid_free(&grid);
 }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "record/facts/case.h"
+#include "record/result/answer.h"
 #include "record/result/case_tree.h"
 #include "record/result/result.h"
 #include "record/table/suite_table.h"
@@ -93,10 +94,43 @@ void table_print_verdict(const json_t *root, FILE *out)
         fprintf(out, "No intervals: they need at least 6 rounds.\n");
 }
 
+/* "raw", or "tlsf on host, pool on opencl:0" */
+static void print_against(const json_t *answer, FILE *out)
+{
+    const char *common = answer_against(answer), *before = "";
+    size_t i;
+    json_t *device;
+    if (strcmp(common, ANSWER_SEVERAL) != 0)
+        fputs(common, out);
+    json_array_foreach((json_t *)answer, i, device)
+    {
+        if (strcmp(common, ANSWER_SEVERAL) != 0 || !*tree_get_text(device, "against"))
+            continue;
+        fprintf(out, "%s%s on %s", before, tree_get_text(device, "against"),
+                tree_get_text(device, "device"));
+        before = ", ";
+    }
+}
+
+/* Says what the ratios are: the two times beside them have another ratio. */
+static void print_footnote(const json_t *root, const json_t *answer, FILE *out)
+{
+    const json_t *cases = json_object_get(root, "cases"), *one_case;
+    bool has_ratio = false;
+    for (size_t i = 0; !has_ratio && (one_case = json_array_get(cases, i)); i++)
+        has_ratio = tree_get_number(case_speedup(one_case), "rounds") > 1;
+    if (!has_ratio)
+        return;
+    fputs("vs ", out);
+    print_against(answer, out);
+    fputs(": paired by round, so not the ratio of the two medians\n", out);
+}
+
 static void print_people(const json_t *root, enum table_format format, FILE *out)
 {
     const bool markdown = format == TABLE_MARKDOWN;
     struct text_grid grid = table_grid_of(root, markdown ? SHAPE_FLAT : SHAPE_GROUPED);
+    json_t *answer = answer_of(root, NULL);
     struct terminal_page page;
     terminal_page_open(&page, out);
     print_preface(root, &grid, markdown ? "  \n" : "\n", page.out);
@@ -104,10 +138,15 @@ static void print_people(const json_t *root, enum table_format format, FILE *out
     if (markdown || grid.row_count)
         text_grid_print(&grid, format, &page.terminal, page.out);
     fputc('\n', page.out);
+    print_footnote(root, answer, page.out);
     print_warnings(root, page.out);
     table_print_verdict(root, page.out);
     terminal_page_close(&page);
     suite_table_print(root, format, out);
+    terminal_page_open(&page, out);
+    answer_print(answer, markdown ? "\n" : "", "\n", page.out);
+    terminal_page_close(&page);
+    json_decref(answer);
     text_grid_free(&grid);
 }
 
@@ -183,6 +222,10 @@ static void add_case(struct text_grid *grid, const json_t *root, const json_t *o
         add_row(grid, root, one_case, predictions[i][1], "ns", "sampled");
         text_grid_add_json(grid, json_object_get(model, predictions[i][0]));
     }
+    if (json_object_get(one_case, "speedup")) {
+        add_row(grid, root, one_case, "speedup", "ratio", "sampled");
+        add_interval(grid, json_object_get(one_case, "speedup"));
+    }
     add_row(grid, root, one_case, "speedup_over_raw", "ratio", "sampled");
     add_interval(grid, json_object_get(one_case, "speedup_over_raw"));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -196,7 +239,7 @@ static void add_case(struct text_grid *grid, const json_t *root, const json_t *o
  * sampled metric or the warm count of an exact one, `cold` the same of the first run on a fresh
  * allocator. What is unknown is empty. A case that is not ok has one line with an empty metric.
  * Besides the metrics of the counter list there are speedup_over_raw, peak_over_best, floor_ns and
- * of_floor. */
+ * of_floor, and `speedup` where ratios are over another baseline. */
 static void csv_print(const json_t *root, FILE *out)
 {
 #define X(member) "|" #member

@@ -24,7 +24,7 @@ enum table_format {
 int table_print(const json_t *root, enum table_format format, FILE *out, struct error *error);
 
 /* Prints "56 cases: 54 ok, 2 skipped", how good the cost model was, and why there are no intervals,
- * one line each. These lines are also the end of what table_print prints. */
+ * one line each. table_print prints these lines too, before the answer. */
 void table_print_verdict(const json_t *root, FILE *out);
 
 #endif

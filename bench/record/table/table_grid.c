@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "record/facts/case.h"
+#include "record/result/answer.h"
 #include "record/result/case_tree.h"
 
 /* X(NAME, title): first the columns that name a row, then the measured ones. '^2' says how early a
@@ -152,7 +153,7 @@ static void add_measured(struct text_grid *grid, struct text_grid_row *row, cons
     add_wall(grid, json_object_get(stats, "wall_ns"));
     text_grid_add_ns(grid, tree_get_number(model, "predicted_ns"));
     add_number(grid, "%+.1f %%", 100 * tree_get_number(model, "error"));
-    add_speedup(grid, row, json_object_get(one_case, "speedup_over_raw"));
+    add_speedup(grid, row, case_speedup(one_case));
     text_grid_add_ns(grid, tree_get_number(one_case, "floor_ns"));
     add_number(grid, "%.0f%%", 100 * tree_get_number(one_case, "of_floor"));
     add_bytes(grid, case_peak(one_case, "peak_requested_bytes"));
@@ -195,23 +196,32 @@ static void add_case(struct text_grid *grid, const json_t *one_case, enum table_
         add_failure(grid, row, one_case, shape);
 }
 
-static void add_mean(struct text_grid *grid, const json_t *mean)
+static void add_mean(struct text_grid *grid, const json_t *device, const json_t *ranked)
 {
-    const double cases = tree_get_number(mean, "cases"), missing = tree_get_number(mean, "missing");
     struct text_grid_row *row = text_grid_add_row(grid);
     row->is_mean = true;
     for (int c = 0; c < FIRST_MEASURED; c++)
         text_grid_add(grid, "%s",
                       c == COLUMN_WORKLOAD ? "geometric mean"
-                                           : tree_get_text(mean, grid->column[c].title));
+                      : c == COLUMN_DEVICE ? tree_get_text(device, "device")
+                                           : tree_get_text(ranked, grid->column[c].title));
     for (int c = FIRST_MEASURED; c < COLUMNS; c++)
         row->cell[c] = "";
-    if (missing > 0)
-        text_grid_add(grid, "of %.0f, %.0f missing", cases, missing);
-    else
-        text_grid_add(grid, "of %.0f", cases);
+    text_grid_add(grid, "of %.0f", tree_get_number(device, "cases"));
     text_grid_skip(grid, COLUMN_SPEEDUP - COLUMN_WALL - 1);
-    add_speedup(grid, row, mean);
+    add_speedup(grid, row, json_object_get(ranked, "speedup"));
+}
+
+/* The means of a device are over the same cases, so they can be compared; the fastest is first. A mean over one case would
+ * repeat the case. */
+static void add_means(struct text_grid *grid, const json_t *device)
+{
+    size_t i;
+    json_t *ranked;
+    if (!(tree_get_number(device, "cases") > 1) || !(tree_get_number(device, "rounds") > 0))
+        return;
+    json_array_foreach(json_object_get(device, "ranking"), i, ranked)
+        add_mean(grid, device, ranked);
 }
 
 /* ---- what columns say ------------------------------------------------------------------------ */
@@ -320,12 +330,10 @@ struct text_grid table_grid_of(const json_t *root, enum table_shape shape)
     json_t *each;
     grid.indent = 2;
     grid.complete = "--format csv has all";
+    json_t *answer = answer_of(root, NULL);
+    grid.column[COLUMN_SPEEDUP].title = arena_printf(&grid.arena, "vs %s", answer_against(answer));
     json_array_foreach(json_object_get(root, "cases"), i, each) add_case(&grid, each, shape);
-    json_array_foreach(json_object_get(root, "summary"), i, each)
-    {
-        if (tree_get_number(each, "cases") + tree_get_number(each, "missing") > 1)
-            add_mean(&grid, each); /* a mean over one case repeats the case */
-    }
+    json_array_foreach(answer, i, each) add_means(&grid, each);
     for (size_t r = 1; r < grid.row_count; r++)
         grid.row[r].group = grid.row[r - 1].group + !same_group(&grid.row[r], &grid.row[r - 1]);
     for (size_t c = 0; c < COLUMNS; c++)
@@ -333,5 +341,6 @@ struct text_grid table_grid_of(const json_t *root, enum table_shape shape)
     for (size_t r = 0; r < grid.row_count && shape == SHAPE_GROUPED; r++)
         if (r == 0 || grid.row[r].group != grid.row[r - 1].group)
             grid.row[r].heading = heading_of(&grid, &grid.row[r], by_group);
+    json_decref(answer);
     return grid;
 }

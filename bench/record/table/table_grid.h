@@ -12,8 +12,8 @@ enum table_shape {
     SHAPE_PLAIN,   /* one table; a failure has its status in the cell of the time */
 };
 
-/* Makes a grid with a row for each case of a summarised result, and for each mean over more than one
- * case. Rows of one workload, dataset and device have the same `group`; a mean has `is_mean`.
+/* Makes a grid with a row for each case of a summarised result, and for each ranked mean
+ * (record/result/answer.h) over more than one case. Rows of one workload, dataset and device have the same `group`; a mean has `is_mean`.
  * Measured columns are GRID_NUMBER. A column with the same value in every row, or in every row of
  * each group, is hidden; its value is printed once, or in the headings. The result must outlive the
  * grid; the caller frees it with text_grid_free. */
