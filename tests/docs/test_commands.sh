@@ -137,8 +137,9 @@ for page in "$root/README.md" "$root"/docs/*.md "$root"/*/README.md "$root"/*/*/
     grep -o '`\(build/\)\{0,1\}gamut [^`]*`' "$page" | tr -d '`' | sort -u | while read -r _ name rest; do
         case $name in COMMAND | -*) continue ;; esac
         grep -qxF "$name" names || { echo "$page: there is no gamut $name"; continue; }
+        "$gamut" "$name" --help >help # not a pipe: grep -q would end before gamut has written all
         for flag in $(echo "$rest" | grep -o -e '--[a-z-]*'); do
-            [ "$flag" = --help ] || "$gamut" "$name" --help | grep -q -e "$flag\b" || echo "$page: gamut $name has no $flag"
+            [ "$flag" = --help ] || grep -q -e "$flag\b" help || echo "$page: gamut $name has no $flag"
         done
     done
 done >wrong
