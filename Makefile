@@ -157,7 +157,7 @@ sanitize: ## run all tests under ASan and UBSan
 
 # libFuzzer comes with clang; without clang the parser is not fuzzed, and the script says so.
 FUZZ_SECONDS ?= 60
-fuzz: $(BUILD)/tests/merge/fuzz_merge $(BUILD)/tests/device_heap/fuzz_heap ## send FUZZ_COMMANDS (1000000) to each device heap, merge FUZZ_PROGRAMS (10000), fuzz the parser for FUZZ_SECONDS (60)
+fuzz: $(BUILD)/tests/merge/fuzz_merge $(BUILD)/tests/device_heap/fuzz_heap $(BUILD)/tests/trace/fuzz_trace ## send FUZZ_COMMANDS (1000000) to each device heap, damage FUZZ_LOGS (10000) logs and their traces, merge FUZZ_PROGRAMS (10000), fuzz the parser for FUZZ_SECONDS (60)
 	@BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
 regress: $(BUILD)/gamut ## fail if a counter is worse than in the committed baselines (BASE=FILE: than in a result file)

@@ -11,7 +11,7 @@
 
 /* What a block needs to be held at the start of the part. */
 struct cut_block {
-    bool lives;
+    bool lives, let_go;
     struct trace_event event;
 };
 
@@ -38,6 +38,8 @@ static void follow_before(struct cut *c, const struct trace_event *e)
         c->blocks[e->slot] = (struct cut_block){.lives = true, .event = *e};
     } else if (e->kind == TRACE_done || (e->kind == TRACE_free && !c->knows_done)) {
         c->blocks[e->slot].lives = false;
+    } else if (e->kind == TRACE_free) {
+        c->blocks[e->slot].let_go = true;
     } else if (e->kind == TRACE_begin) {
         c->phases = must_grow(c->phases, c->phase_count, &c->phase_capacity, sizeof *c->phases);
         c->phases[c->phase_count++] = *e;
@@ -62,6 +64,7 @@ static void rename_indices(const struct cut *c, struct trace_event *e)
     e->time_ns = e->time_ns > c->began_ns ? e->time_ns - c->began_ns : 0;
 }
 
+/* Blocks that live are held from the start; those that were let go are freed at once. */
 static void begin_part(struct cut *c, uint64_t began_ns)
 {
     c->began_ns = began_ns;
@@ -73,6 +76,11 @@ static void begin_part(struct cut *c, uint64_t began_ns)
         held.time_ns = held.call_ns = 0;
         rename_indices(c, &held);
         trace_put_held(c->writer, &held);
+        if (c->blocks[slot].let_go)
+            trace_put(c->writer, &(struct trace_event){.kind = TRACE_free,
+                                                       .queue = held.queue,
+                                                       .thread = held.thread,
+                                                       .slot = slot});
     }
     for (unsigned i = 0; i < c->phase_count; i++) {
         struct trace_event begin = c->phases[i];

@@ -7,7 +7,7 @@
 #include "trace/trace.h"
 
 /* Writes the events `first` to `last` (from 1 on) to a file of their own. Blocks that live before
- * `first` become held events. Phases that began before it begin at its start. ERR_USAGE if there
+ * `first` become held events, and are freed at once if the application had let them go. Phases that began before it begin at its start. ERR_USAGE if there
  * is no such event. */
 int trace_cut(struct trace_reader *reader, uint64_t first, uint64_t last, const char *out,
               bool replace, struct trace_totals *totals, struct error *error);

@@ -10,6 +10,7 @@ enum {
     TRACE_CHUNK_MOST = 1 << 24,  /* no chunk is larger: the last event may have many uses */
     TRACE_INFO_MOST = 1 << 24,   /* bytes of the info */
     TRACE_NAMES_MAX = 1 << 24,   /* names, queues or threads */
+    TRACE_NAME_BYTES = 4096,     /* longer names are cut */
     TRACE_CHUNK_HEAD_BYTES = 16,
     TRACE_ZSTD_LEVEL = 3,
 };

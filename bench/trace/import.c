@@ -225,7 +225,8 @@ void import_alloc(struct import_stream *s, uint64_t key, struct trace_event *eve
         e->owed++;
         s->moved_frees++;
     }
-    e->block.slot = trace_take_slot(s->writer);
+    e->block.slot =
+        event->kind == TRACE_held ? trace_new_slot(s->writer) : trace_take_slot(s->writer);
     e->block.bytes = event->bytes;
     e->block.let_go = false;
     e->live = true;

@@ -15,7 +15,10 @@
 
 struct name_list {
     unsigned capacity;
-    const char **texts; /* NULL: not defined */
+    struct name {
+        const char *text; /* NULL: not defined */
+        uint64_t digest;
+    } * names;
 };
 
 struct trace_reader {
@@ -34,7 +37,6 @@ struct trace_reader {
     struct codec_state state;
     unsigned events_left;
     uint64_t chunk_number, chunk_at; /* from 1 on; its place in the file */
-    uint64_t digest;
     bool ended, has_end;
     uint64_t lost_bytes;
 };
@@ -122,7 +124,7 @@ void trace_close(struct trace_reader *r)
     if (r->in)
         fclose(r->in);
     for (int i = 0; i < 3; i++)
-        free(r->names[i].texts);
+        free(r->names[i].names);
     arena_free(&r->arena);
     slots_free(&r->slots);
     free(r->uses.uses);
@@ -141,7 +143,7 @@ int trace_rewind(struct trace_reader *r, struct error *error)
     slots_restart(&r->slots);
     r->cursor = (struct cursor){0};
     r->events_left = 0;
-    r->chunk_number = r->digest = r->lost_bytes = 0;
+    r->chunk_number = r->lost_bytes = 0;
     r->ended = r->has_end = false;
     return 0;
 }
@@ -159,16 +161,17 @@ static bool read_definition(struct trace_reader *r, unsigned what)
         unsigned capacity = list->capacity ? list->capacity : 64;
         while (capacity <= index)
             capacity *= 2;
-        const char **texts = must_alloc(capacity * sizeof *texts);
-        if (list->texts)
-            memcpy(texts, list->texts, list->capacity * sizeof *texts);
-        free(list->texts);
-        list->texts = texts;
+        struct name *names = must_alloc(capacity * sizeof *names);
+        if (list->names)
+            memcpy(names, list->names, list->capacity * sizeof *names);
+        free(list->names);
+        list->names = names;
         list->capacity = capacity;
     }
     const char *text = (const char *)r->cursor.at;
-    if (!list->texts[index])
-        list->texts[index] = arena_copy(&r->arena, text, (size_t)length);
+    if (!list->names[index].text)
+        list->names[index] = (struct name){arena_copy(&r->arena, text, (size_t)length),
+                                           length ? digest_bytes(0, text, (size_t)length) : 0};
     r->cursor.at += length;
     return true;
 }
@@ -221,7 +224,7 @@ static int read_end(const struct trace_reader *r, struct trace_totals *totals, s
 static int check_end(struct trace_reader *r, struct error *error)
 {
     struct trace_totals totals;
-    if (read_end(r, &totals, NULL) || totals.events != r->slots.totals.events)
+    if (read_end(r, &totals, NULL) || memcmp(&totals, &r->slots.totals, sizeof totals) != 0)
         return chunk_error(r, "its totals are not those of the events before it", error);
     r->ended = r->has_end = true;
     if (fgetc(r->in) != EOF)
@@ -271,7 +274,6 @@ static int next_chunk(struct trace_reader *r, struct error *error)
     r->events_left = events;
     if (events == 0)
         return check_end(r, error);
-    r->digest += digest_bytes(0, r->bytes, (size_t)(r->cursor.end - r->cursor.at));
     if (!read_definitions(r))
         return chunk_error(r, "a definition at its start is damaged", error);
     return 0;
@@ -294,6 +296,41 @@ static const char *check_event(const struct trace_reader *r, const struct trace_
     if (e->queue >= TRACE_NAMES_MAX || e->thread >= TRACE_NAMES_MAX || e->name >= TRACE_NAMES_MAX)
         return "it names a queue, a thread or a name that no trace can have";
     return NULL;
+}
+
+static uint64_t digest_of_name(const struct trace_reader *r, unsigned what, unsigned index)
+{
+    const struct name_list *list = &r->names[what - DEFINE_NAME];
+    return index < list->capacity ? list->names[index].digest : 0;
+}
+
+/* The digest is that of what events mean: files with other slots, other indices of names or other
+ * chunks have the same. The products do not depend on each other, so that they run at once. */
+static uint64_t digest_event(const struct trace_reader *r, const struct trace_event *e)
+{
+    const uint64_t members[] = {
+        e->kind,
+        digest_of_name(r, DEFINE_QUEUE, e->queue),
+        digest_of_name(r, DEFINE_THREAD, e->thread),
+        digest_of_name(r, DEFINE_NAME, e->name),
+        e->kind == TRACE_order ? digest_of_name(r, DEFINE_QUEUE, e->other) : 0,
+        e->time_ns,
+        e->block,
+        e->bytes,
+        e->granted,
+        e->alignment,
+        e->address,
+        (uint64_t)e->memory << 32 | e->pool,
+        e->call_ns,
+        e->device_ns,
+        e->use_count,
+    };
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < sizeof members / sizeof *members; i++)
+        sum += (random_mix(i + 1) | 1) * (members[i] ^ members[i] >> 32);
+    for (unsigned i = 0; i < e->use_count; i++)
+        sum = random_mix(sum ^ trace_block_in(r, e->uses[i].slot) << 2 ^ e->uses[i].access);
+    return sum;
 }
 
 static const char *read_event(struct trace_reader *r, struct trace_event *event)
@@ -323,7 +360,7 @@ int trace_next(struct trace_reader *r, struct trace_event *event, struct error *
         return event_error(r, "a name that is defined after it is damaged", error);
     if (r->events_left == 0 && r->cursor.at != r->cursor.end)
         return event_error(r, "the chunk has more bytes than events", error);
-    r->slots.totals.digest = r->digest;
+    r->slots.totals.digest = random_mix(r->slots.totals.digest + digest_event(r, event));
     return 1;
 }
 
@@ -332,7 +369,7 @@ int trace_next(struct trace_reader *r, struct trace_event *event, struct error *
 static const char *text_of(const struct trace_reader *r, unsigned what, unsigned index)
 {
     const struct name_list *list = &r->names[what - DEFINE_NAME];
-    return index < list->capacity && list->texts[index] ? list->texts[index] : "";
+    return index < list->capacity && list->names[index].text ? list->names[index].text : "";
 }
 
 const char *trace_name_of(const struct trace_reader *r, unsigned name)

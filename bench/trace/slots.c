@@ -7,7 +7,7 @@
 
 static uint64_t add(uint64_t a, uint64_t b)
 {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+    return b > TRACE_TOTAL_MOST - a ? TRACE_TOTAL_MOST : a + b;
 }
 
 static struct trace_slot *slot_at(const struct trace_slots *s, unsigned slot)
@@ -86,7 +86,7 @@ const char *slots_follow(struct trace_slots *s, struct trace_event *e)
     struct trace_totals *t = &s->totals;
     t->events++;
     t->by_kind[e->kind]++;
-    t->last_ns = e->time_ns > t->last_ns ? e->time_ns : t->last_ns;
+    t->last_ns = e->time_ns > t->last_ns ? add(0, e->time_ns) : t->last_ns;
     t->queues = e->queue >= t->queues ? (uint64_t)e->queue + 1 : t->queues;
     t->threads = e->thread >= t->threads ? (uint64_t)e->thread + 1 : t->threads;
     return NULL;

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/tree.h"
+
 static void add_member(struct text *out, const char *name, uint64_t number)
 {
     if (number)
@@ -20,7 +23,7 @@ void trace_event_text(const struct trace_reader *reader, const struct trace_even
     if (e->bytes)
         text_add(out, " %" PRIu64, e->bytes);
     text_add(out, " q%u", e->queue);
-    if (e->thread)
+    if (e->thread || *trace_thread_of(reader, 0))
         text_add(out, " t%u", e->thread);
     if (e->time_ns)
         text_add(out, " @%" PRIu64, e->time_ns);
@@ -41,21 +44,40 @@ void trace_event_text(const struct trace_reader *reader, const struct trace_even
                  e->uses[i].access & TRACE_WRITES ? "w" : "");
 }
 
-/* Prints definitions up to the index that an event needs. *done: how many are printed. */
-static void print_definitions(FILE *out, const char *what, unsigned index, unsigned *done,
-                              const char *(*text_of)(const struct trace_reader *, unsigned),
-                              const struct trace_reader *reader)
+/* Which names, queues or threads were defined in the text. */
+struct defined {
+    unsigned capacity;
+    bool *is;
+};
+
+/* Prints the definition of an index before the first event that needs it. */
+static void print_definition(FILE *out, const char *what, unsigned index, struct defined *defined,
+                             const char *text)
 {
-    for (; *done <= index; ++*done) {
-        const char *text = text_of(reader, *done);
-        if (!*text)
-            continue;
-        json_t *json = json_string(text);
-        char *quoted = json ? json_dumps(json, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
-        fprintf(out, "%s %u %s\n", what, *done, quoted ? quoted : "\"?\"");
-        free(quoted);
-        json_decref(json);
+    if (index >= defined->capacity) {
+        const unsigned capacity = 2 * index + 64;
+        defined->is = must_realloc(defined->is, capacity * sizeof *defined->is);
+        memset(defined->is + defined->capacity, 0, capacity - defined->capacity);
+        defined->capacity = capacity;
     }
+    if (!*text || defined->is[index])
+        return;
+    defined->is[index] = true;
+    json_t *json = tree_text(text);
+    char *quoted = json_dumps(json, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    fprintf(out, "%s %u %s\n", what, index, quoted);
+    free(quoted);
+    json_decref(json);
+}
+
+static void print_definitions(FILE *out, const struct trace_reader *r, const struct trace_event *e,
+                              struct defined defined[3])
+{
+    print_definition(out, "name", e->name, &defined[0], trace_name_of(r, e->name));
+    print_definition(out, "queue", e->queue, &defined[1], trace_queue_of(r, e->queue));
+    if (e->kind == TRACE_order)
+        print_definition(out, "queue", e->other, &defined[1], trace_queue_of(r, e->other));
+    print_definition(out, "thread", e->thread, &defined[2], trace_thread_of(r, e->thread));
 }
 
 int trace_print(struct trace_reader *reader, FILE *out, struct error *error)
@@ -66,14 +88,12 @@ int trace_print(struct trace_reader *reader, FILE *out, struct error *error)
     free(info);
     json_decref(json);
 
-    unsigned names = 0, queues = 0, threads = 0;
+    struct defined defined[3] = {0};
     struct trace_event event;
     struct text line = {0};
     int more = trace_rewind(reader, error);
     while (!more && (more = trace_next(reader, &event, error)) > 0) {
-        print_definitions(out, "name", event.name, &names, trace_name_of, reader);
-        print_definitions(out, "queue", event.queue, &queues, trace_queue_of, reader);
-        print_definitions(out, "thread", event.thread, &threads, trace_thread_of, reader);
+        print_definitions(out, reader, &event, defined);
         line.length = 0;
         trace_event_text(reader, &event, &line);
         fprintf(out, "%s\n", line.data);
@@ -82,5 +102,7 @@ int trace_print(struct trace_reader *reader, FILE *out, struct error *error)
                    : 0;
     }
     text_free(&line);
+    for (int i = 0; i < 3; i++)
+        free(defined[i].is);
     return more;
 }

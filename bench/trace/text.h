@@ -2,7 +2,8 @@
  * back, so that tests, diffs and other people's importers can use it.
  *
  *     gamut trace 1
- *     {"source":"by hand","time_unit_ns":1000,"knows":["times","frees"],...}
+ *     {"source":"by hand","time_unit_ns":1000,"capacity_bytes":null,"lost_beginning":false,
+ *      "knows":["times","frees"]}                                           (on one line)
  *     name 1 "model.py:12 forward"
  *     queue 0 "default"
  *     alloc b1 131072 q0 @5000 name=1 address=0x7f0000000000

@@ -73,6 +73,9 @@ json_t *trace_info_to_json(const struct trace_info *info);
 /* Reads an info. ERR_PARSE names the member. The caller frees it in any case. */
 int trace_info_from_json(const json_t *json, struct trace_info *info, struct error *error);
 
+/* Sums of bytes and times end at this number, the largest that JSON carries exactly. */
+#define TRACE_TOTAL_MOST ((UINT64_C(1) << 53) - 1)
+
 /* Sums over all events. The end of a file has them, so that `trace info` need not read the rest. */
 struct trace_totals {
     uint64_t events, blocks;         /* all events; held and alloc events */
@@ -82,7 +85,7 @@ struct trace_totals {
     uint64_t requested_bytes;        /* sum over all requests */
     uint64_t last_ns;                /* time of the last event */
     uint64_t by_kind[TRACE_KINDS];
-    uint64_t digest; /* of all events and names: two traces with one digest are the same */
+    uint64_t digest; /* of all events, names as texts: equal for equal events in any file */
 };
 
 /* The sums as an object; the caller owns it. */
@@ -96,7 +99,8 @@ struct trace_writer;
 /* Begins a file beside `path`; trace_finish gives it that name. Copies the info. ERR_IO. */
 int trace_create(const char *path, const struct trace_info *info, struct trace_writer **writer,
                  struct error *error);
-/* The index of a name, queue or thread; adds it if it is new. 0 is the index of the name "". Queues
+/* The index of a name, queue or thread; adds it if it is new. Bytes that are not UTF-8 become "?",
+ * and a name ends after 4096 bytes. 0 is the index of the name "". Queues
  * and threads count from 0. */
 unsigned trace_name(struct trace_writer *writer, const char *name);
 unsigned trace_queue(struct trace_writer *writer, const char *name);
@@ -107,8 +111,10 @@ void trace_put(struct trace_writer *writer, const struct trace_event *event);
 /* A slot for a new block; the one given back last. */
 unsigned trace_take_slot(struct trace_writer *writer);
 void trace_give_slot(struct trace_writer *writer, unsigned slot);
+/* A slot that no block has had. */
+unsigned trace_new_slot(struct trace_writer *writer);
 /* Adds a block that lived before the trace began, whenever that is found out: it goes to the
- * front of the file. */
+ * front of the file. Its slot is a new one, because it was taken from the start. */
 void trace_put_held(struct trace_writer *writer, const struct trace_event *event);
 /* The info, which the caller may change until trace_finish. */
 struct trace_info *trace_writer_info(struct trace_writer *writer);

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/digest.h"
+#include "base/tree.h"
 #include "trace/codec.h"
 #include "trace/format.h"
 #include "trace/slots.h"
@@ -16,10 +17,11 @@
 /* The names of one kind, each with an index; an open hash table finds them. */
 struct names {
     unsigned count, capacity, buckets; /* buckets: a power of two, or 0 */
-    char **texts;
+    struct name {
+        char *text;
+        bool defined[2]; /* in the chunks; in the front, which stands before them */
+    } * names;
     unsigned *bucket; /* index + 1; 0: empty */
-    char *in_front;   /* by index: the front chunk defines it */
-    unsigned in_front_capacity;
 };
 
 /* A chunk that is being filled. */
@@ -87,21 +89,12 @@ static bool is_full(const struct open_chunk *chunk)
 
 /* ---- names ---- */
 
-static void define(struct text *out, unsigned char what, unsigned index, const char *text)
-{
-    const size_t length = strlen(text);
-    text_add_bytes(out, (const char *)&what, 1);
-    codec_put_number(out, index);
-    codec_put_number(out, length);
-    text_add_bytes(out, text, length);
-}
-
 static unsigned *bucket_of(const struct names *n, const char *text)
 {
     uint64_t at = digest_bytes(0, text, strlen(text));
     for (;; at++) {
         unsigned *bucket = &n->bucket[at & (n->buckets - 1)];
-        if (*bucket == 0 || strcmp(n->texts[*bucket - 1], text) == 0)
+        if (*bucket == 0 || strcmp(n->names[*bucket - 1].text, text) == 0)
             return bucket;
     }
 }
@@ -112,7 +105,19 @@ static void widen(struct names *n)
     free(n->bucket);
     n->bucket = must_alloc(n->buckets * sizeof *n->bucket);
     for (unsigned i = 0; i < n->count; i++)
-        *bucket_of(n, n->texts[i]) = i + 1;
+        *bucket_of(n, n->names[i].text) = i + 1;
+}
+
+/* The text as a trace may have it: UTF-8, and not too long. The caller frees it. */
+static char *clean_name(const char *text)
+{
+    struct text cut = {0};
+    text_add_bytes(&cut, text, strnlen(text, TRACE_NAME_BYTES));
+    json_t *json = tree_text(cut.data);
+    text_free(&cut);
+    text_add(&cut, "%s", json_string_value(json));
+    json_decref(json);
+    return cut.data;
 }
 
 static unsigned find_or_add(struct trace_writer *w, unsigned char what, const char *text)
@@ -123,10 +128,14 @@ static unsigned find_or_add(struct trace_writer *w, unsigned char what, const ch
     unsigned *bucket = bucket_of(n, text);
     if (*bucket)
         return *bucket - 1;
-    n->texts = must_grow(n->texts, n->count, &n->capacity, sizeof *n->texts);
-    n->texts[n->count] = must_alloc(strlen(text) + 1);
-    memcpy(n->texts[n->count], text, strlen(text) + 1);
-    define(&w->chunk.bytes, what, n->count, text);
+    char *clean = clean_name(text);
+    bucket = bucket_of(n, clean);
+    if (*bucket) {
+        free(clean);
+        return *bucket - 1;
+    }
+    n->names = must_grow(n->names, n->count, &n->capacity, sizeof *n->names);
+    n->names[n->count] = (struct name){.text = clean};
     *bucket = ++n->count;
     return n->count - 1;
 }
@@ -144,27 +153,31 @@ unsigned trace_thread(struct trace_writer *w, const char *name)
     return find_or_add(w, DEFINE_THREAD, name);
 }
 
-/* The front stands before the chunk that has the definition, so it repeats it. */
-static void define_in_front(struct trace_writer *w, unsigned char what, unsigned index)
-{
-    struct names *n = &w->names[what - DEFINE_NAME];
-    if (index >= n->count)
-        return;
-    if (n->in_front_capacity < n->capacity) {
-        n->in_front = must_realloc(n->in_front, n->capacity);
-        memset(n->in_front + n->in_front_capacity, 0, n->capacity - n->in_front_capacity);
-        n->in_front_capacity = n->capacity;
-    }
-    if (!n->in_front[index])
-        define(&w->front.bytes, what, index, n->texts[index]);
-    n->in_front[index] = 1;
-}
-
 /* ---- events ---- */
 
-static void encode(const struct trace_writer *w, struct open_chunk *chunk,
+static void define(struct trace_writer *w, struct open_chunk *chunk, unsigned char what,
+                   unsigned index)
+{
+    struct names *n = &w->names[what - DEFINE_NAME];
+    if (index >= n->count || n->names[index].defined[chunk == &w->front])
+        return;
+    n->names[index].defined[chunk == &w->front] = true;
+    const size_t length = strlen(n->names[index].text);
+    text_add_bytes(&chunk->bytes, (const char *)&what, 1);
+    codec_put_number(&chunk->bytes, index);
+    codec_put_number(&chunk->bytes, length);
+    text_add_bytes(&chunk->bytes, n->names[index].text, length);
+}
+
+/* Names are defined where the first event uses them, so that no chunk has definitions alone. */
+static void encode(struct trace_writer *w, struct open_chunk *chunk,
                    const struct trace_event *event)
 {
+    define(w, chunk, DEFINE_NAME, event->name);
+    define(w, chunk, DEFINE_QUEUE, event->queue);
+    define(w, chunk, DEFINE_THREAD, event->thread);
+    if (event->kind == TRACE_order)
+        define(w, chunk, DEFINE_QUEUE, event->other);
     codec_put(&chunk->bytes, &chunk->state, event, event->time_ns / w->info.time_unit_ns);
     chunk->events++;
 }
@@ -178,17 +191,19 @@ void trace_put(struct trace_writer *w, const struct trace_event *event)
 
 void trace_put_held(struct trace_writer *w, const struct trace_event *event)
 {
-    define_in_front(w, DEFINE_NAME, event->name);
-    define_in_front(w, DEFINE_QUEUE, event->queue);
-    define_in_front(w, DEFINE_THREAD, event->thread);
     encode(w, &w->front, event);
     if (is_full(&w->front))
         pack(&w->front, &w->packed_front);
 }
 
+unsigned trace_new_slot(struct trace_writer *w)
+{
+    return w->slot_count++;
+}
+
 unsigned trace_take_slot(struct trace_writer *w)
 {
-    return w->spare_count ? w->spare_slots[--w->spare_count] : w->slot_count++;
+    return w->spare_count ? w->spare_slots[--w->spare_count] : trace_new_slot(w);
 }
 
 void trace_give_slot(struct trace_writer *w, unsigned slot)
@@ -240,10 +255,9 @@ void trace_abandon(struct trace_writer *w)
     for (int i = 0; i < 3; i++) {
         struct names *n = &w->names[i];
         for (unsigned k = 0; k < n->count; k++)
-            free(n->texts[k]);
-        free(n->texts);
+            free(n->names[k].text);
+        free(n->names);
         free(n->bucket);
-        free(n->in_front);
     }
     free(w->spare_slots);
     text_free(&w->chunk.bytes);

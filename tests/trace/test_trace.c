@@ -1,0 +1,549 @@
+/* The trace file: what is written reads back, as a file and as text; what is damaged is refused
+ * with its place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/trace/trace_fixture.h"
+#include "trace/edit.h"
+
+#define HEAD                                                                                       \
+    "gamut trace 1\n"                                                                              \
+    "{\"source\":\"by hand\",\"time_unit_ns\":1000,\"capacity_bytes\":null,"                       \
+    "\"lost_beginning\":false,"                                                                    \
+    "\"knows\":[\"times\",\"frees\",\"done\",\"queues\",\"phases\"]}\n"
+
+/* Every kind of event, and every member. */
+static const char all_kinds[] =
+    "queue 0 \"default\"\n"
+    "thread 0 \"main\"\n"
+    "held b1 4096 q0 t0 granted=8192 memory=1\n"
+    "name 1 \"iteration\"\n"
+    "begin q0 t0 name=1\n"
+    "driver_alloc 2097152 q0 t0 @1000 address=0x7f0000000000\n"
+    "name 2 \"model.py:12 forward\"\n"
+    "alloc b2 100 q0 t0 @1000 granted=512 address=0x7f0000000000 name=2 alignment=256 call=700\n"
+    "queue 1 \"copies\"\n"
+    "thread 1 \"worker \\\"2\\\"\\n\"\n"
+    "alloc b3 200 q1 t1 @2000 pool=3\n"
+    "name 3 \"scale\"\n"
+    "launch q0 t0 @3000 name=3 device=5000 uses=b2rw,b3r,b1w\n"
+    "copy 100 q1 t0 @4000 uses=b2w,b3r\n"
+    "fill 100 q1 t0 @4000 uses=b2w\n"
+    "write 100 q1 t0 @4000 uses=b2w\n"
+    "read 100 q1 t0 @4000 uses=b3r\n"
+    "map 100 q1 t0 @4000 uses=b3rw\n"
+    "unmap q1 t0 @4000 uses=b3rw\n"
+    "order q0 t0 @5000 other=1\n"
+    "free b2 q0 t0 @6000\n"
+    "refused 99999999999 q0 t0 @7000 name=2\n"
+    "wait q1 t0 @8000\n"
+    "done b2 q0 t0 @9000\n"
+    "alloc b4 50 q0 t0 @9000\n"
+    "driver_map 2097152 q0 t0 @9000 address=0x7f0000200000\n"
+    "driver_unmap 2097152 q0 t0 @9000 address=0x7f0000200000\n"
+    "driver_free 2097152 q0 t0 @9000 address=0x7f0000000000\n"
+    "end q0 t0 @10000 name=1\n";
+
+static char *with_head(const char *events)
+{
+    struct text text = {0};
+    text_add(&text, "%s%s", HEAD, events);
+    return text.data;
+}
+
+static void import_events(const char *name, const char *events)
+{
+    char *text = with_head(events);
+    import_good(name, text);
+    free(text);
+}
+
+static void is_text(const char *name, const char *expected)
+{
+    char *events = events_of(name);
+    assert_string_equal(events, expected);
+    free(events);
+}
+
+static void text_becomes_a_file_and_the_same_text(void **state)
+{
+    (void)state;
+    import_events("a", all_kinds);
+    char *text = events_of("a");
+    assert_string_equal(text, all_kinds);
+    import_events("b", text);
+    is_text("b", text);
+    assert_int_equal(totals_of("a").digest, totals_of("b").digest);
+    free(text);
+}
+
+static void the_digest_is_that_of_the_meaning(void **state)
+{
+    (void)state;
+    static const char base[] = "alloc b1 10 q0 @1000\nalloc b2 20 q0 @2000\nfree b1 q0 @3000\n";
+    import_events("base", base);
+    const uint64_t digest = totals_of("base").digest;
+    static const struct {
+        const char *events;
+        bool same;
+    } cases[] = {
+        {"alloc b7 10 q0 @1000\nalloc b9 20 q0 @2000\nfree b7 q0 @3000\n", true},
+        {"queue 5 \"0\"\nalloc b1 10 q5 @1000\nalloc b2 20 q5 @2000\nfree b1 q5 @3000\n", true},
+        {"name 9 \"unused\"\nalloc b1 10 q0 @1000\nalloc b2 20 q0 @2000\nfree b1 q0 @3000\n", true},
+        {"alloc b1 10 q0 @1000\nalloc b2 20 q0 @2000\nfree b2 q0 @3000\n", false},
+        {"alloc b1 10 q0 @1000\nalloc b2 21 q0 @2000\nfree b1 q0 @3000\n", false},
+        {"alloc b1 10 q0 @1000\nalloc b2 20 q0 @2000\nfree b1 q0 @4000\n", false},
+        {"alloc b1 10 q1 @1000\nalloc b2 20 q1 @2000\nfree b1 q1 @3000\n", false},
+        {"alloc b1 10 q0 @1000 name=1\nalloc b2 20 q0 @2000\nfree b1 q0 @3000\n", false},
+        {"alloc b2 20 q0 @1000\nalloc b1 10 q0 @2000\nfree b1 q0 @3000\n", false},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        import_events("other", cases[i].events);
+        if ((totals_of("other").digest == digest) != cases[i].same)
+            fail_msg("%s: the digest is %s", cases[i].events,
+                     cases[i].same ? "another" : "the same");
+    }
+}
+
+static void held_blocks_that_are_found_late_stand_in_front(void **state)
+{
+    (void)state;
+    import_good("late", "action,addr,size,stream,time_us\n"
+                        "alloc,4096,10,0,5\n"
+                        "free_requested,8192,20,7,6\n"
+                        "free_completed,8192,20,7,6\n"
+                        "free_completed,12288,30,0,7\n");
+    is_text("late", "queue 1 \"7\"\n"
+                    "held b1 20 q1 address=0x2000\n"
+                    "queue 0 \"0\"\n"
+                    "held b2 30 q0 address=0x3000\n"
+                    "alloc b3 10 q0 address=0x1000\n"
+                    "free b1 q1 @1000\n"
+                    "done b1 q1 @1000\n"
+                    "done b2 q0 @2000\n");
+}
+
+/* Two threads write the log: the next owner of an address stands before the free of the last. */
+static void frees_are_moved_in_front_of_the_next_owner(void **state)
+{
+    (void)state;
+    static const char log[] = "action,addr,size,stream,time_us\n"
+                              "alloc,4096,10,0,5\n"
+                              "alloc,4096,20,0,6\n"
+                              "free_requested,4096,10,0,7\n"
+                              "free_completed,4096,10,0,7\n"
+                              "free_requested,4096,20,0,8\n";
+    struct import_report report;
+    struct error error = {0};
+    assert_int_equal(import_bytes("moved", log, sizeof log - 1, &report, &error), 0);
+    assert_int_equal(report.traces[0].moved_frees, 1);
+    import_report_free(&report);
+    is_text("moved", "queue 0 \"0\"\n"
+                     "alloc b1 10 q0 address=0x1000\n"
+                     "free b1 q0 @1000\n"
+                     "done b1 q0 @1000\n"
+                     "alloc b2 20 q0 @1000 address=0x1000\n"
+                     "free b2 q0 @3000\n");
+}
+
+/* A held block that is found late may use a name with a high index first. */
+static void definitions_in_any_order_are_printed(void **state)
+{
+    (void)state;
+    struct trace_info info = {.source = "test", .time_unit_ns = 1};
+    struct trace_writer *writer;
+    struct error error = {0};
+    assert_int_equal(trace_create(trace_path("order.trace"), &info, &writer, &error), 0);
+    trace_queue(writer, "0");
+    const unsigned a = trace_name(writer, "a"), b = trace_name(writer, "b");
+    trace_put(writer, &(struct trace_event){.kind = TRACE_begin, .name = b});
+    trace_put(writer, &(struct trace_event){.kind = TRACE_begin, .name = a});
+    assert_int_equal(trace_finish(writer, true, NULL, &error), 0);
+    is_text("order",
+            "name 2 \"b\"\nqueue 0 \"0\"\nbegin q0 name=2\nname 1 \"a\"\nbegin q0 name=1\n");
+}
+
+static void names_of_any_bytes_are_kept(void **state)
+{
+    (void)state;
+    struct trace_info info = {.source = "test", .time_unit_ns = 1};
+    struct trace_writer *writer;
+    struct error error = {0};
+    assert_int_equal(trace_create(trace_path("names.trace"), &info, &writer, &error), 0);
+    static const char *const names[] = {"plain", "K\xc3\xb6ln \"quoted\"\n", "not \xff utf", "",
+                                        "plain"};
+    char long_name[10000];
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = 0;
+    trace_queue(writer, "0");
+    for (int i = 0; i < 5; i++)
+        trace_put(writer,
+                  &(struct trace_event){.kind = TRACE_begin, .name = trace_name(writer, names[i])});
+    trace_put(writer,
+              &(struct trace_event){.kind = TRACE_begin, .name = trace_name(writer, long_name)});
+    assert_int_equal(trace_name(writer, "plain"), 1);
+    assert_int_equal(trace_finish(writer, true, NULL, &error), 0);
+
+    struct trace_reader *reader;
+    struct trace_event event;
+    assert_int_equal(trace_open(trace_path("names.trace"), &reader, &error), 0);
+    static const char *const expected[] = {"plain", "K\xc3\xb6ln \"quoted\"\n", "not ? utf", "",
+                                           "plain"};
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(trace_next(reader, &event, &error), 1);
+        assert_string_equal(trace_name_of(reader, event.name), expected[i]);
+    }
+    assert_int_equal(trace_next(reader, &event, &error), 1);
+    assert_int_equal(strlen(trace_name_of(reader, event.name)), 4096);
+    assert_string_equal(trace_name_of(reader, 12345), "");
+    trace_close(reader);
+    char *text = events_of("names");
+    char *whole = with_head(text);
+    import_good("names2", whole);
+    is_text("names2", text);
+    free(whole);
+    free(text);
+}
+
+/* Reads to the end. Returns the code; *events: how many were delivered; *cut: was it cut off? */
+static int read_all(const char *name, uint64_t *events, bool *cut, struct error *error)
+{
+    struct trace_reader *reader;
+    struct trace_event event;
+    *events = 0;
+    *cut = false;
+    TRY(trace_open(trace_path(name), &reader, error));
+    int more;
+    uint64_t lost;
+    while ((more = trace_next(reader, &event, error)) > 0)
+        ++*events;
+    *cut = !more && trace_was_cut(reader, &lost);
+    trace_close(reader);
+    return more;
+}
+
+/* A trace of `count` events in some chunks: blocks that come and go. */
+static void write_long(const char *name, unsigned count)
+{
+    struct trace_info info = {.source = "test", .time_unit_ns = 1};
+    struct trace_writer *writer;
+    struct error error = {0};
+    info.knows[TRACE_KNOWS_frees] = true;
+    assert_int_equal(trace_create(trace_path(name), &info, &writer, &error), 0);
+    unsigned slots[16] = {0};
+    for (unsigned i = 0; i < count; i++) {
+        const bool begins = i / 16 % 2 == 0;
+        struct trace_event e = {.kind = begins ? TRACE_alloc : TRACE_free, .time_ns = 10ull * i};
+        if (begins) {
+            char site[32];
+            snprintf(site, sizeof site, "site %u", i % 1000);
+            e.bytes = 1000 + i % 77;
+            e.name = trace_name(writer, site);
+            slots[i % 16] = trace_take_slot(writer);
+        }
+        e.slot = slots[i % 16];
+        trace_put(writer, &e);
+        if (!begins)
+            trace_give_slot(writer, e.slot);
+    }
+    assert_int_equal(trace_finish(writer, true, NULL, &error), 0);
+}
+
+static void a_file_cut_anywhere_has_its_whole_chunks(void **state)
+{
+    (void)state;
+    struct text whole = {0};
+    import_events("small", all_kinds);
+    read_bytes("small.trace", &whole);
+    for (size_t length = 0; length < whole.length; length++) {
+        uint64_t events;
+        bool cut;
+        struct error error = {0};
+        write_bytes("torn.trace", whole.data, length);
+        int code = read_all("torn.trace", &events, &cut, &error);
+        if (code ? code != ERR_PARSE || !strstr(error.text, "torn.trace: ") : !cut)
+            fail_msg("cut at %zu: code %d, %s", length, code, error.text);
+    }
+    text_free(&whole);
+}
+
+static void a_long_file_that_was_cut_off_keeps_what_came_before(void **state)
+{
+    (void)state;
+    struct text whole = {0};
+    uint64_t events;
+    bool cut;
+    struct error error = {0};
+    write_long("long.trace", 200000);
+    read_bytes("long.trace", &whole);
+    assert_int_equal(read_all("long.trace", &events, &cut, &error), 0);
+    assert_int_equal(events, 200000);
+    assert_false(cut);
+    write_bytes("long2.trace", whole.data, whole.length - 1);
+    assert_int_equal(read_all("long2.trace", &events, &cut, &error), 0);
+    assert_int_equal(events, 200000);
+    assert_true(cut);
+    write_bytes("long2.trace", whole.data, whole.length / 2);
+    assert_int_equal(read_all("long2.trace", &events, &cut, &error), 0);
+    assert_int_equal(events, 65536);
+    assert_true(cut);
+    text_free(&whole);
+
+    struct trace_totals counted = totals_of("long"), totals;
+    struct trace_reader *reader;
+    assert_int_equal(trace_open(trace_path("long.trace"), &reader, &error), 0);
+    assert_true(trace_read_totals(reader, &totals));
+    assert_memory_equal(&totals, &counted, sizeof totals);
+    trace_close(reader);
+    assert_int_equal(trace_open(trace_path("long2.trace"), &reader, &error), 0);
+    assert_false(trace_read_totals(reader, &totals));
+    trace_close(reader);
+}
+
+/* No damaged byte goes unnoticed. In a length it may look as if the file ended too early. */
+static void a_damaged_byte_is_found(void **state)
+{
+    (void)state;
+    struct text whole = {0};
+    import_events("small", all_kinds);
+    read_bytes("small.trace", &whole);
+    for (size_t at = 0; at < whole.length; at++)
+        for (int bit = 0; bit < 8; bit++) {
+            uint64_t events;
+            bool cut;
+            struct error error = {0};
+            whole.data[at] ^= (char)(1 << bit);
+            write_bytes("damaged.trace", whole.data, whole.length);
+            whole.data[at] ^= (char)(1 << bit);
+            int code = read_all("damaged.trace", &events, &cut, &error);
+            if (code ? code != ERR_PARSE || !strstr(error.text, "damaged.trace: ") : !cut)
+                fail_msg("byte %zu, bit %d: code %d, %s", at, bit, code, error.text);
+        }
+    text_free(&whole);
+}
+
+static void damage_in_a_chunk_is_named_with_its_place(void **state)
+{
+    (void)state;
+    struct text whole = {0};
+    uint64_t events;
+    bool cut;
+    struct error error = {0};
+    write_long("long.trace", 200000);
+    read_bytes("long.trace", &whole);
+    whole.data[whole.length / 2] ^= 1; /* in the second of four chunks */
+    write_bytes("damaged.trace", whole.data, whole.length);
+    assert_int_equal(read_all("damaged.trace", &events, &cut, &error), ERR_PARSE);
+    assert_int_equal(events, 65536);
+    assert_non_null(strstr(error.text, "damaged.trace: chunk 2, at byte "));
+    assert_non_null(strstr(error.text, " is damaged: its checksum is wrong"));
+    text_free(&whole);
+}
+
+static void totals_are_those_of_the_events(void **state)
+{
+    (void)state;
+    import_events("t", all_kinds);
+    const struct trace_totals t = totals_of("t");
+    assert_int_equal(t.events, 22);
+    assert_int_equal(t.blocks, 4);
+    assert_int_equal(t.live_at_end, 3);
+    assert_int_equal(t.peak_bytes, 4096 + 100 + 200);
+    assert_int_equal(t.requested_bytes, 4096 + 100 + 200 + 50);
+    assert_int_equal(t.slots, 3);
+    assert_int_equal(t.queues, 2);
+    assert_int_equal(t.threads, 2);
+    assert_int_equal(t.last_ns, 10000);
+    assert_int_equal(t.by_kind[TRACE_held], 1);
+    assert_int_equal(t.by_kind[TRACE_alloc], 3);
+}
+
+static void totals_have_an_end(void **state)
+{
+    (void)state;
+    import_events("t", "alloc b1 18446744073709551615 q0 @9007199254740991\n"
+                       "alloc b2 18446744073709551615 q0 @18446744073709551000\n");
+    const struct trace_totals t = totals_of("t");
+    assert_int_equal(t.peak_bytes, TRACE_TOTAL_MOST);
+    assert_int_equal(t.requested_bytes, TRACE_TOTAL_MOST);
+    assert_int_equal(t.last_ns, TRACE_TOTAL_MOST);
+}
+
+/* ---- cut and diff ---- */
+
+static void cut(const char *from, uint64_t first, uint64_t last, const char *to)
+{
+    struct trace_reader *reader;
+    struct error error = {0};
+    char file[64];
+    snprintf(file, sizeof file, "%s.trace", from);
+    if (trace_open(trace_path(file), &reader, &error))
+        fail_msg("%s", error.text);
+    snprintf(file, sizeof file, "%s.trace", to);
+    int code = trace_cut(reader, first, last, trace_path(file), true, NULL, &error);
+    trace_close(reader);
+    if (code)
+        fail_msg("%s", error.text);
+}
+
+static void a_part_has_what_lived_before_it(void **state)
+{
+    (void)state;
+    import_events("all", "name 1 \"step\"\n"
+                         "held b1 5 q0\n"
+                         "begin q0 @1000 name=1\n"
+                         "alloc b2 10 q0 @1000\n"
+                         "alloc b3 20 q1 @2000\n"
+                         "free b2 q0 @3000\n"
+                         "free b3 q1 @3000\n"
+                         "done b2 q0 @4000\n"
+                         "alloc b4 40 q0 @5000\n"
+                         "done b3 q1 @6000\n"
+                         "end q0 @7000 name=1\n");
+    cut("all", 8, 10, "part");
+    is_text("part", "queue 0 \"0\"\n"
+                    "held b1 5 q0\n"
+                    "queue 1 \"1\"\n"
+                    "held b2 20 q1\n"
+                    "free b2 q1\n"
+                    "name 1 \"step\"\n"
+                    "begin q0 name=1\n"
+                    "alloc b3 40 q0\n"
+                    "done b2 q1 @1000\n"
+                    "end q0 @2000 name=1\n");
+}
+
+static void a_cut_in_two_parts_loses_nothing(void **state)
+{
+    (void)state;
+    import_events("all", all_kinds);
+    const struct trace_totals t = totals_of("all");
+    cut("all", 1, UINT64_MAX, "whole");
+    assert_int_equal(totals_of("whole").digest, t.digest);
+    for (uint64_t k = 1; k < t.events; k++) {
+        cut("all", 1, k, "left");
+        cut("all", k + 1, UINT64_MAX, "right");
+        assert_int_equal(totals_of("left").events, k);
+        assert_int_equal(totals_of("right").live_at_end, t.live_at_end);
+        assert_int_equal(totals_of("right").by_kind[TRACE_alloc] +
+                             totals_of("left").by_kind[TRACE_alloc],
+                         t.by_kind[TRACE_alloc]);
+    }
+}
+
+static void no_part_begins_after_the_end(void **state)
+{
+    (void)state;
+    struct trace_reader *reader;
+    struct error error = {0};
+    import_events("few", "alloc b1 1 q0\nalloc b2 1 q0\n");
+    assert_int_equal(trace_open(trace_path("few.trace"), &reader, &error), 0);
+    assert_int_equal(trace_cut(reader, 3, 9, trace_path("no.trace"), true, NULL, &error),
+                     ERR_USAGE);
+    assert_non_null(strstr(error.text, "few.trace has 2 events, and the part begins at 3"));
+    trace_close(reader);
+}
+
+static void differences_are_counted_and_printed(void **state)
+{
+    (void)state;
+    static const char a[] = "name 1 \"f\"\nalloc b1 1 q0 name=1\nalloc b2 2 q0\n";
+    static const struct {
+        const char *events;
+        uint64_t differences;
+        const char *text;
+    } cases[] = {
+        {a, 0, ""},
+        {"name 4 \"f\"\nalloc b1 1 q0 name=4\nalloc b2 2 q0\n", 0, ""},
+        {"name 1 \"g\"\nalloc b1 1 q0 name=1\nalloc b2 2 q0\n", 1,
+         "event 1\n- alloc b1 1 q0 name=\"f\"\n+ alloc b1 1 q0 name=\"g\"\n"},
+        {"name 1 \"f\"\nalloc b1 1 q0 name=1\n", 1,
+         "event 2\n- alloc b2 2 q0\n+ (the trace has ended)\n"},
+        {"alloc b1 3 q0\nalloc b2 3 q0\nalloc b3 3 q0\n", 3,
+         "event 1\n- alloc b1 1 q0 name=\"f\"\n+ alloc b1 3 q0\n"},
+    };
+    import_events("left", a);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct trace_reader *side[2];
+        struct error error = {0};
+        uint64_t differences;
+        char *text = NULL;
+        size_t length;
+        FILE *out = open_memstream(&text, &length);
+        import_events("right", cases[i].events);
+        assert_int_equal(trace_open(trace_path("left.trace"), &side[0], &error), 0);
+        assert_int_equal(trace_open(trace_path("right.trace"), &side[1], &error), 0);
+        assert_int_equal(trace_diff(side[0], side[1], 1, out, &differences, &error), 0);
+        fclose(out);
+        assert_int_equal(differences, cases[i].differences);
+        assert_string_equal(text, cases[i].text);
+        free(text);
+        trace_close(side[0]);
+        trace_close(side[1]);
+    }
+}
+
+/* ---- wrong texts ---- */
+
+static void wrong_lines_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *events, *message;
+    } cases[] = {
+        {"alloc b1 1 q0\nallok b2 1 q0\n", ":4: 'allok' is no kind of event"},
+        {"alloc b1 1 q0\nalloc b1 1 q0\n", ":4: block b1 lives already"},
+        {"free b1 q0\n", ":3: block b1 does not live"},
+        {"alloc b1 1 q0\nfree b1 q0\nfree b1 q0\n", ":5: block b1 does not live"},
+        {"alloc 1 q0\n", ":3: the event names no block"},
+        {"alloc b1 1x q0\n", ":3: '1x': expected a number up to 18446744073709551615"},
+        {"alloc b1 1 q99999999\n", ":3: '99999999': expected a number up to 16777215"},
+        {"launch q0 uses=b1r\n", ":3: 'b1': there is no such live block"},
+        {"alloc b1 1 q0 colour=1\n", ":3: 'colour' is no member of an event"},
+        {"alloc b1 1 q0 memory=77\n", ":3: 'memory' is no member of an event"},
+        {"name 1\n", ":3: expected a number and a text in double quotes"},
+        {"name 1 x\n", ":3: expected a text in double quotes"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct import_report report;
+        struct error error = {0};
+        char *log = with_head(cases[i].events);
+        int code = import_bytes("wrong", log, strlen(log), &report, &error);
+        import_report_free(&report);
+        free(log);
+        assert_int_equal(code, ERR_PARSE);
+        if (!strstr(error.text, cases[i].message))
+            fail_msg("%s: %s", cases[i].events, error.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_becomes_a_file_and_the_same_text),
+        cmocka_unit_test(the_digest_is_that_of_the_meaning),
+        cmocka_unit_test(held_blocks_that_are_found_late_stand_in_front),
+        cmocka_unit_test(frees_are_moved_in_front_of_the_next_owner),
+        cmocka_unit_test(definitions_in_any_order_are_printed),
+        cmocka_unit_test(names_of_any_bytes_are_kept),
+        cmocka_unit_test(a_file_cut_anywhere_has_its_whole_chunks),
+        cmocka_unit_test(a_long_file_that_was_cut_off_keeps_what_came_before),
+        cmocka_unit_test(a_damaged_byte_is_found),
+        cmocka_unit_test(damage_in_a_chunk_is_named_with_its_place),
+        cmocka_unit_test(totals_are_those_of_the_events),
+        cmocka_unit_test(totals_have_an_end),
+        cmocka_unit_test(a_part_has_what_lived_before_it),
+        cmocka_unit_test(a_cut_in_two_parts_loses_nothing),
+        cmocka_unit_test(no_part_begins_after_the_end),
+        cmocka_unit_test(differences_are_counted_and_printed),
+        cmocka_unit_test(wrong_lines_are_named),
+    };
+    return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
+}
