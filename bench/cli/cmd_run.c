@@ -957,9 +957,10 @@ static int round_ended(void *context, const struct items_state *state, struct er
     struct run *run = context;
     progress_clear(&run->progress);
     reasons_round_ended(&run->reasons);
-    progress_round(&run->progress, state);
     result_set_session(&run->result, state->round + 1);
-    return save_result(run, error);
+    TRY(save_result(run, error));
+    progress_round(&run->progress, state); /* a round that was announced is in the file */
+    return 0;
 }
 
 static int measure_all(struct run *run, struct error *error)
