@@ -11,6 +11,7 @@
 #include "base/tree.h"
 
 static const json_int_t first_inexact = (json_int_t)1 << 53;
+static const double first_large = 1 << 20;
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
@@ -119,17 +120,20 @@ static bool is_printable(const char *text)
 struct members {
     const struct json_rule *rules;
     const char *parent;
+    char name[64]; /* the last that was asked for */
 };
 
 static const char *member_name(void *context, size_t i)
 {
-    const struct members *members = context;
+    struct members *members = context;
     const size_t above = strlen(members->parent);
     for (const struct json_rule *rule = members->rules; rule->path; rule++) {
         const char *name = rule->path + above + (above > 0);
         if (strncmp(rule->path, members->parent, above) == 0 && strlen(rule->path) > above &&
-            (!above || name[-1] == '.') && !strpbrk(name, ".[{") && i-- == 0)
-            return name;
+            (!above || name[-1] == '.') && !strpbrk(name, ".[{") && i-- == 0) {
+            snprintf(members->name, sizeof members->name, "%.*s", (int)strcspn(name, "|"), name);
+            return members->name;
+        }
     }
     return NULL;
 }
@@ -137,7 +141,7 @@ static const char *member_name(void *context, size_t i)
 static int check_closed(const json_t *object, const struct json_rule *rules, const char *path,
                         const struct step *step, struct error *error)
 {
-    struct members members = {rules, path};
+    struct members members = {.rules = rules, .parent = path};
     const char *key, *known;
     json_t *value;
     json_object_foreach((json_t *)object, key, value)
@@ -157,6 +161,42 @@ static int check_closed(const json_t *object, const struct json_rule *rules, con
     return 0;
 }
 
+/* `words` is the end of a path, "|red|green". */
+static int check_word(const char *text, const char *words, const struct step *step,
+                      struct error *error)
+{
+    const size_t length = strlen(text);
+    struct text what = {0};
+    text_add(&what, "\"%.60s\" is none of ", text);
+    for (const char *word = words; *word;) {
+        const size_t end = strcspn(++word, "|");
+        if (end == length && memcmp(word, text, length) == 0) {
+            text_free(&what);
+            return 0;
+        }
+        text_add(&what, "%s%.*s", word - words > 1 ? ", " : "", (int)end, word);
+        word += end;
+    }
+    const int code = refuse(step, what.data, error);
+    text_free(&what);
+    return code;
+}
+
+/* Refuses a number that is negative or too large to count up to. */
+static int check_number(const json_t *value, int types, const struct step *step,
+                        struct error *error)
+{
+    const double number = json_number_value(value);
+    char what[80];
+    if (types & RULE_NOT_NEGATIVE && number < 0)
+        snprintf(what, sizeof what, "expected a number from 0 up, found %.12g", number);
+    else if (types & RULE_SMALL && number >= first_large)
+        snprintf(what, sizeof what, "expected a count below 2^20, found %.12g", number);
+    else
+        return 0;
+    return refuse(step, what, error);
+}
+
 static int check_value(const json_t *value, const struct json_rule *rules,
                        const struct json_rule *rule, const struct step *step, struct error *error)
 {
@@ -165,6 +205,11 @@ static int check_value(const json_t *value, const struct json_rule *rules,
     const char *text = json_string_value(value);
     if (text && rule->types & RULE_PRINTABLE && (!*text || !is_printable(text)))
         return refuse(step, "the text is empty or has control characters", error);
+    const char *words = strchr(rule->path, '|');
+    if (text && words)
+        return check_word(text, words, step, error);
+    if (json_is_number(value))
+        TRY(check_number(value, rule->types, step, error));
     return rule->types & RULE_CLOSED ? check_closed(value, rules, rule->path, step, error) : 0;
 }
 
@@ -175,7 +220,7 @@ static int follow(const struct json_rule *rules, const struct json_rule *rule, c
     struct step next = {.parent = step};
     json_t *each;
     int code = 0;
-    if (!*rest)
+    if (!*rest || *rest == '|')
         return check_value(value, rules, rule, step, error);
     if (strncmp(rest, "[]", 2) == 0) {
         for (; !code && next.element < json_array_size(value); next.element++)
@@ -194,7 +239,7 @@ static int follow(const struct json_rule *rules, const struct json_rule *rule, c
     if (!json_is_object(value))
         return 0;
     next.member = rest + (*rest == '.');
-    next.length = strcspn(next.member, ".[{");
+    next.length = strcspn(next.member, ".[{|");
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)next.length, next.member);
     each = json_object_get(value, name);

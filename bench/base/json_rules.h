@@ -28,13 +28,15 @@ enum json_rule_type {
     RULE_NULL = 128,
     RULE_ABSENT = 256,
     /* Further conditions on a value of the right type. */
-    RULE_PRINTABLE = 512, /* a text is not empty and has no control characters */
-    RULE_CLOSED = 1024,   /* an object has only members that the table names */
+    RULE_PRINTABLE = 512,     /* a text is not empty and has no control characters */
+    RULE_CLOSED = 1024,       /* an object has only members that the table names */
+    RULE_NOT_NEGATIVE = 2048, /* a number is 0 or more */
+    RULE_SMALL = 4096,        /* an integer is below 2^20: readers may count up to it */
 };
 
 /* In a path, "[]" is every element of an array and "{}" every member of an object; "" is the value
- * itself. In the table a parent comes before its members. If the parent is missing or null, rules
- * for its members hold. */
+ * itself. "|red|green" at its end lists the texts that may stand there. In the table a parent comes
+ * before its members. If the parent is missing or null, rules for its members hold. */
 struct json_rule {
     const char *path; /* NULL ends a table */
     int types;

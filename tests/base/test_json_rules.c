@@ -24,6 +24,9 @@ static const struct json_rule rules[] = {
     {"rows", RULE_ARRAY | RULE_ABSENT},
     {"rows[]", RULE_OBJECT | RULE_CLOSED},
     {"rows[].is_last", RULE_BOOLEAN},
+    {"colour|red|green", RULE_TEXT | RULE_ABSENT},
+    {"most", RULE_COUNT | RULE_ABSENT | RULE_SMALL},
+    {"part", RULE_NUMBER | RULE_ABSENT | RULE_NOT_NEGATIVE},
     {NULL, 0},
 };
 
@@ -58,6 +61,13 @@ static void paths_are_followed(void **state)
         {"{'name': 'a', 'sizes': [], 'rows': [{'is_last': true}, {'is_lost': true}]}",
          "rows[1]: there is no key 'is_lost' (did you mean is_last?)"},
         {"{'name': 'a', 'sizes': [], 'is_last': true}", "there is no key 'is_last'"},
+        {"{'name': 'a', 'sizes': [], 'colour': 'green', 'most': 1048575, 'part': 0}", NULL},
+        {"{'name': 'a', 'sizes': [], 'colour': 'gree'}", "colour: \"gree\" is none of red, green"},
+        {"{'name': 'a', 'sizes': [], 'colour': 3}", "colour: expected a text or nothing"},
+        {"{'name': 'a', 'sizes': [], 'color': 'red'}", "no key 'color' (did you mean colour?)"},
+        {"{'name': 'a', 'sizes': [], 'most': 1048576}", "most: expected a count below 2^20"},
+        {"{'name': 'a', 'sizes': [], 'part': -0.5}",
+         "part: expected a number from 0 up, found -0.5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[200];

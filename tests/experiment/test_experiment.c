@@ -148,7 +148,7 @@ static void bad_files(void **state)
     } cases[] = {
         {"\"method\":\"heap\"", "\"method\":3", "rows[1].key.method: expected a text"},
         {"\"spin_ns\":5000", "\"spin_ns\":\"5000\"", "key.spin_ns: expected an integer"},
-        {"\"status\":\"skipped\"", "\"status\":\"tired\"", "\"tired\" is no status"},
+        {"\"status\":\"skipped\"", "\"status\":\"tired\"", "\"tired\" is none of ok, skipped"},
         {"\"name\":\"stall\"", "\"name\":\"isosurface\"", "has the same name and device"},
         {"\"strategy\":\"stream\"", "\"strategy\":\"pool\"", "rows[2].key: rows[0] has the same"},
         {"\"rows\":[", "\"rows\":7,\"old\":[", "rows: expected an array"},

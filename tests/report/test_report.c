@@ -224,6 +224,8 @@ static void make_evil(json_t *root)
     assert_int_equal(case_key_from_json(json_object_get(one, "key"), &key, NULL), 0);
     case_id(&key, id);
     tree_put(one, "id", tree_text(id));
+    json_t *round = json_array_get(json_object_get(one, "rounds"), 0);
+    tree_put(round, "status", tree_text("wrong"));
     tree_put(one, "status", tree_text("wrong"));
     tree_put(one, "reason", tree_text("</ul>\"<&\n\tsecond line"));
     json_t *warning = tree_object();
@@ -266,11 +268,12 @@ static void spoil(json_t *value, struct random *random)
     size_t i;
     json_object_foreach(value, key, each)
     {
-        if (json_is_string(each) && random_below(random, 4) == 0 && strcmp(key, "name") != 0)
+        const bool must_stay = strcmp(key, "name") == 0 || strcmp(key, "status") == 0;
+        if (json_is_string(each) && random_below(random, 4) == 0 && !must_stay)
             json_string_set(each, texts[random_below(random, sizeof texts / sizeof *texts)]);
         else if (json_is_number(each) && random_below(random, 8) == 0)
-            json_is_integer(each) ? json_integer_set(each, (json_int_t)random_below(random, 3) - 1)
-                                  : json_real_set(each, -1e300);
+            json_is_integer(each) ? json_integer_set(each, (json_int_t)random_below(random, 3))
+                                  : json_real_set(each, 1e300);
         else
             spoil(each, random);
     }

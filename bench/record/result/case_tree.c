@@ -254,28 +254,41 @@ void case_drop_times(json_t *one)
     json_object_del(one, "memory");
 }
 
-bool case_judge(json_t *one)
+/* The number of skipped rounds; *first receives the first of them. */
+static size_t count_skipped(const json_t *rounds, const json_t **first)
 {
-    json_t *rounds = json_object_get(one, "rounds"), *round, *worst = NULL, *first_skipped = NULL;
-    size_t i, skipped = 0;
-    json_array_foreach(rounds, i, round)
-    {
-        if (case_has_status(round, CASE_skipped)) {
-            first_skipped = first_skipped ? first_skipped : round;
+    const json_t *round;
+    size_t skipped = 0;
+    for (size_t i = json_array_size(rounds); i-- > 0;)
+        if (case_has_status(round = json_array_get(rounds, i), CASE_skipped)) {
+            *first = round;
             skipped++;
         }
-    }
-    const bool all_skipped = skipped == json_array_size(rounds);
-    if (skipped && !all_skipped)
-        tell_skipped(one, skipped, tree_get_text(first_skipped, "reason"));
-    json_array_foreach(rounds, i, round)
-    {
+    return skipped;
+}
+
+const json_t *case_worst_round(const json_t *one)
+{
+    const json_t *rounds = json_object_get(one, "rounds"), *worst = NULL, *round;
+    const bool all_skipped = count_skipped(rounds, &round) == json_array_size(rounds);
+    for (size_t i = 0; (round = json_array_get(rounds, i)); i++) {
         if (!all_skipped && case_has_status(round, CASE_skipped))
             continue;
         if (!worst ||
             severity(tree_get_text(round, "status")) > severity(tree_get_text(worst, "status")))
             worst = round;
     }
+    return worst;
+}
+
+bool case_judge(json_t *one)
+{
+    const json_t *rounds = json_object_get(one, "rounds"), *worst = case_worst_round(one);
+    const json_t *first_skipped = NULL;
+    const size_t skipped = count_skipped(rounds, &first_skipped);
+    const bool all_skipped = skipped == json_array_size(rounds);
+    if (skipped && !all_skipped)
+        tell_skipped(one, skipped, tree_get_text(first_skipped, "reason"));
     if (worst) {
         tree_put(one, "status", tree_share(worst, "status"));
         tree_put(one, "reason", tree_share(worst, "reason"));

@@ -57,9 +57,12 @@ json_t *case_metric_stats(const json_t *rounds, const char *metric);
 void case_put_interval(json_t *out, const struct statistics *s);
 /* Removes every time of a case or row: statistics, `memory`, and the samples of all rounds. */
 void case_drop_times(json_t *one);
+/* The first of the worst rounds; NULL if there are no rounds. Skipped rounds count only if all are
+ * skipped. */
+const json_t *case_worst_round(const json_t *one);
 /* Sets status and reason to those of the worst round. A wrong one loses its times: that the answer
- * was right in other rounds makes them no times of right answers. Skipped rounds count only if all rounds were
- * skipped (then it returns true); otherwise they are reported as a warning. */
+ * was right in other rounds makes them no times of right answers. Returns whether all rounds were
+ * skipped; if only some were, a warning reports them. */
 bool case_judge(json_t *one);
 /* Adds a warning, unless there is one with this code and subject. */
 void case_warn(json_t *one, const char *code, const char *subject, const char *detail);

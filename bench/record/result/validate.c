@@ -13,21 +13,24 @@
 #include "base/json_rules.h"
 #include "base/tree.h"
 
+/* "|ok|skipped..." */
+#define X(name, help) "|" #name
+#define STATUSES      CASE_STATUS_LIST(X)
 static const struct json_rule rules[] = {
     {"", RULE_OBJECT},
     {"run", RULE_OBJECT},
     {"run.id", RULE_TEXT},
     {"run.started_at", RULE_TEXT},
-    {"run.duration_ns", RULE_INTEGER | RULE_NULL},
+    {"run.duration_ns", RULE_COUNT | RULE_NULL},
     {"run.argv", RULE_ARRAY},
-    {"run.seed", RULE_INTEGER},
+    {"run.seed", RULE_COUNT},
     {"run.options", RULE_OBJECT},
-    {"run.rounds", RULE_INTEGER},
-    {"run.status", RULE_TEXT},
+    {"run.rounds", RULE_COUNT | RULE_SMALL},
+    {"run.status|complete|partial|interrupted", RULE_TEXT},
     {"run.sessions", RULE_ARRAY | RULE_ABSENT},
     {"run.sessions[]", RULE_OBJECT},
     {"run.sessions[].started_at", RULE_TEXT},
-    {"run.sessions[].rounds", RULE_INTEGER},
+    {"run.sessions[].rounds", RULE_COUNT | RULE_SMALL},
     {"context", RULE_OBJECT},
     {"context.tool", RULE_OBJECT},
     {"context.tool.version", RULE_TEXT},
@@ -41,13 +44,18 @@ static const struct json_rule rules[] = {
     {"context.devices[].backend", RULE_TEXT},
     {"context.devices[].name", RULE_TEXT},
     {"context.devices[].driver", RULE_TEXT | RULE_NULL | RULE_ABSENT},
-    {"context.devices[].copy_bytes_per_second", RULE_NUMBER | RULE_NULL | RULE_ABSENT},
+    {"context.devices[].copy_bytes_per_second",
+     RULE_NUMBER | RULE_NULL | RULE_ABSENT | RULE_NOT_NEGATIVE},
     {"metrics", RULE_OBJECT},
     {"metrics{}", RULE_OBJECT},
     {"metrics{}.unit", RULE_TEXT},
-    {"metrics{}.kind", RULE_TEXT},
-    {"metrics{}.better", RULE_TEXT},
+    {"metrics{}.kind|sampled|exact", RULE_TEXT},
+    {"metrics{}.better|lower|higher|neither", RULE_TEXT},
     {"summary", RULE_ARRAY | RULE_ABSENT},
+    {"summary[]", RULE_OBJECT},
+    {"summary[].cases", RULE_COUNT | RULE_ABSENT},
+    {"summary[].missing", RULE_COUNT | RULE_ABSENT},
+    {"summary[].median", RULE_NUMBER | RULE_NULL | RULE_ABSENT | RULE_NOT_NEGATIVE},
     {"atlas", RULE_ARRAY | RULE_ABSENT},
     {"experiments", RULE_ARRAY | RULE_ABSENT},
     {"experiments[]", RULE_OBJECT},
@@ -62,13 +70,13 @@ static const struct json_rule rules[] = {
     {"experiments[].metrics", RULE_OBJECT},
     {"experiments[].metrics{}", RULE_OBJECT},
     {"experiments[].metrics{}.unit", RULE_TEXT},
-    {"experiments[].metrics{}.kind", RULE_TEXT},
-    {"experiments[].metrics{}.better", RULE_TEXT},
+    {"experiments[].metrics{}.kind|sampled|exact", RULE_TEXT},
+    {"experiments[].metrics{}.better|lower|higher|neither", RULE_TEXT},
     {"experiments[].rows", RULE_ARRAY},
     {"experiments[].rows[]", RULE_OBJECT},
     {"experiments[].rows[].key", RULE_OBJECT},
     {"experiments[].rows[].key{}", RULE_TEXT | RULE_INTEGER},
-    {"experiments[].rows[].status", RULE_TEXT},
+    {"experiments[].rows[].status" STATUSES, RULE_TEXT},
     {"experiments[].rows[].reason", RULE_TEXT | RULE_NULL},
     {"experiments[].rows[].digest", RULE_TEXT | RULE_NULL},
     {"experiments[].rows[].warnings", RULE_ARRAY},
@@ -76,30 +84,31 @@ static const struct json_rule rules[] = {
     {"experiments[].rows[].warnings[].code", RULE_TEXT},
     {"experiments[].rows[].stats", RULE_OBJECT},
     {"experiments[].rows[].stats{}", RULE_OBJECT},
+    {"experiments[].rows[].stats{}{}", RULE_NUMBER | RULE_NULL | RULE_NOT_NEGATIVE},
     {"experiments[].rows[].rounds", RULE_ARRAY},
     {"experiments[].rows[].rounds[]", RULE_OBJECT},
-    {"experiments[].rows[].rounds[].round", RULE_INTEGER},
-    {"experiments[].rows[].rounds[].slot", RULE_INTEGER},
-    {"experiments[].rows[].rounds[].status", RULE_TEXT},
+    {"experiments[].rows[].rounds[].round", RULE_COUNT | RULE_SMALL},
+    {"experiments[].rows[].rounds[].slot", RULE_COUNT},
+    {"experiments[].rows[].rounds[].status" STATUSES, RULE_TEXT},
     {"experiments[].rows[].rounds[].samples", RULE_OBJECT | RULE_NULL},
     {"experiments[].rows[].rounds[].samples{}", RULE_ARRAY},
-    {"experiments[].rows[].rounds[].samples{}[]", RULE_NUMBER},
+    {"experiments[].rows[].rounds[].samples{}[]", RULE_NUMBER | RULE_NOT_NEGATIVE},
     {"noise", RULE_ARRAY | RULE_ABSENT},
     {"noise[]", RULE_OBJECT},
     {"noise[].device", RULE_TEXT},
     {"noise[].machine_id", RULE_TEXT},
     {"noise[].run", RULE_TEXT},
     {"noise[].measured_at", RULE_TEXT},
-    {"noise[].rounds", RULE_INTEGER},
+    {"noise[].rounds", RULE_COUNT | RULE_SMALL},
     {"noise[].metrics", RULE_OBJECT},
     {"noise[].metrics{}", RULE_OBJECT},
-    {"noise[].metrics{}.floor", RULE_NUMBER},
+    {"noise[].metrics{}.floor", RULE_NUMBER | RULE_NOT_NEGATIVE},
     {"noise[].metrics{}.by_case", RULE_OBJECT},
-    {"noise[].metrics{}.by_case{}", RULE_NUMBER},
+    {"noise[].metrics{}.by_case{}", RULE_NUMBER | RULE_NOT_NEGATIVE},
     {"noise[].metrics{}.by_configuration", RULE_OBJECT | RULE_ABSENT},
-    {"noise[].metrics{}.by_configuration{}", RULE_NUMBER},
+    {"noise[].metrics{}.by_configuration{}", RULE_NUMBER | RULE_NOT_NEGATIVE},
     {"noise[].metrics{}.by_way", RULE_OBJECT | RULE_ABSENT},
-    {"noise[].metrics{}.by_way{}", RULE_NUMBER},
+    {"noise[].metrics{}.by_way{}", RULE_NUMBER | RULE_NOT_NEGATIVE},
     {"suite", RULE_OBJECT | RULE_ABSENT},
     {"suite.name", RULE_TEXT},
     {"suite.title", RULE_TEXT},
@@ -123,27 +132,30 @@ static const struct json_rule rules[] = {
     {"cases[].key.strategy", RULE_TEXT},
     {"cases[].key.device", RULE_TEXT},
     {"cases[].key.residency", RULE_TEXT | RULE_ABSENT},
-    {"cases[].status", RULE_TEXT},
+    {"cases[].status" STATUSES, RULE_TEXT},
     {"cases[].reason", RULE_TEXT | RULE_NULL | RULE_ABSENT},
     {"cases[].program_digest", RULE_TEXT | RULE_NULL | RULE_ABSENT},
     {"cases[].inputs_digest", RULE_TEXT | RULE_NULL | RULE_ABSENT},
-    {"cases[].traffic_bytes", RULE_NUMBER | RULE_NULL | RULE_ABSENT},
+    {"cases[].traffic_bytes", RULE_NUMBER | RULE_NULL | RULE_ABSENT | RULE_NOT_NEGATIVE},
     {"cases[].counters", RULE_OBJECT | RULE_NULL},
     {"cases[].counters{}", RULE_OBJECT},
-    {"cases[].counters{}{}", RULE_INTEGER | RULE_NULL},
+    {"cases[].counters{}{}", RULE_COUNT | RULE_NULL},
     {"cases[].spaces", RULE_OBJECT | RULE_ABSENT},
     {"cases[].spaces{}", RULE_OBJECT},
     {"cases[].spaces{}{}", RULE_OBJECT},
-    {"cases[].spaces{}{}{}", RULE_INTEGER | RULE_NULL},
+    {"cases[].spaces{}{}{}", RULE_COUNT | RULE_NULL},
+    {"cases[].stats", RULE_OBJECT | RULE_ABSENT},
+    {"cases[].stats{}", RULE_OBJECT | RULE_NULL},
+    {"cases[].stats{}{}", RULE_NUMBER | RULE_NULL | RULE_NOT_NEGATIVE},
     {"cases[].model", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
-    {"cases[].model.predicted_ns", RULE_NUMBER | RULE_NULL},
+    {"cases[].model.predicted_ns", RULE_NUMBER | RULE_NULL | RULE_NOT_NEGATIVE},
     {"cases[].model.error", RULE_NUMBER | RULE_NULL},
     {"cases[].memory", RULE_OBJECT | RULE_ABSENT},
-    {"cases[].memory.timer_ns", RULE_INTEGER},
-    {"cases[].memory.steps", RULE_INTEGER},
+    {"cases[].memory.timer_ns", RULE_COUNT},
+    {"cases[].memory.steps", RULE_COUNT},
     {"cases[].memory.timeline", RULE_OBJECT},
-    {"cases[].memory.timeline.events", RULE_INTEGER},
-    {"cases[].memory.timeline.stride", RULE_INTEGER},
+    {"cases[].memory.timeline.events", RULE_COUNT},
+    {"cases[].memory.timeline.stride", RULE_COUNT},
     {"cases[].memory.timeline.step", RULE_ARRAY},
     {"cases[].memory.timeline.requested_bytes", RULE_ARRAY},
     {"cases[].memory.timeline.granted_bytes", RULE_ARRAY},
@@ -152,17 +164,17 @@ static const struct json_rule rules[] = {
     {"cases[].memory.map", RULE_OBJECT},
     {"cases[].memory.map.blocks", RULE_OBJECT},
     {"cases[].memory.map.blocks{}", RULE_ARRAY},
-    {"cases[].memory.map.blocks{}[]", RULE_INTEGER | RULE_NULL},
+    {"cases[].memory.map.blocks{}[]", RULE_COUNT | RULE_NULL},
     {"cases[].memory.map.memories", RULE_OBJECT},
     {"cases[].memory.map.memories.died", RULE_ARRAY},
-    {"cases[].memory.map.memories.died[]", RULE_INTEGER | RULE_NULL},
+    {"cases[].memory.map.memories.died[]", RULE_COUNT | RULE_NULL},
     {"cases[].memory.map.arrays", RULE_OBJECT},
     {"cases[].memory.map.arrays{}", RULE_ARRAY},
-    {"cases[].memory.map.arrays{}[]", RULE_INTEGER},
+    {"cases[].memory.map.arrays{}[]", RULE_COUNT},
     {"cases[].memory.map.names", RULE_ARRAY},
     {"cases[].memory.map.names[]", RULE_TEXT},
-    {"cases[].memory.map.blocks_left_out", RULE_INTEGER},
-    {"cases[].memory.map.arrays_left_out", RULE_INTEGER},
+    {"cases[].memory.map.blocks_left_out", RULE_COUNT},
+    {"cases[].memory.map.arrays_left_out", RULE_COUNT},
     {"cases[].memory.latency", RULE_OBJECT},
     {"cases[].memory.latency{}", RULE_OBJECT},
     {"cases[].memory.latency{}.alloc", RULE_OBJECT | RULE_NULL},
@@ -172,19 +184,20 @@ static const struct json_rule rules[] = {
     {"cases[].warnings[].code", RULE_TEXT},
     {"cases[].rounds", RULE_ARRAY},
     {"cases[].rounds[]", RULE_OBJECT},
-    {"cases[].rounds[].round", RULE_INTEGER},
-    {"cases[].rounds[].slot", RULE_INTEGER},
-    {"cases[].rounds[].status", RULE_TEXT},
+    {"cases[].rounds[].round", RULE_COUNT | RULE_SMALL},
+    {"cases[].rounds[].slot", RULE_COUNT},
+    {"cases[].rounds[].status" STATUSES, RULE_TEXT},
     {"cases[].rounds[].samples", RULE_OBJECT | RULE_NULL},
     {"cases[].rounds[].samples{}", RULE_ARRAY},
-    {"cases[].rounds[].samples{}[]", RULE_INTEGER | RULE_NULL},
+    {"cases[].rounds[].samples{}[]", RULE_COUNT | RULE_NULL},
     {"cases[].rounds[].other_counters", RULE_OBJECT | RULE_ABSENT},
     {"cases[].rounds[].other_counters{}", RULE_OBJECT},
-    {"cases[].rounds[].other_counters{}{}", RULE_INTEGER | RULE_NULL},
+    {"cases[].rounds[].other_counters{}{}", RULE_COUNT | RULE_NULL},
     {"cases[].rounds[].cold_sample", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
-    {"cases[].rounds[].cold_sample{}", RULE_INTEGER | RULE_NULL},
+    {"cases[].rounds[].cold_sample{}", RULE_COUNT | RULE_NULL},
     {NULL, 0},
 };
+#undef X
 
 static int check_version(const json_t *root, struct error *error)
 {
@@ -193,10 +206,11 @@ static int check_version(const json_t *root, struct error *error)
         return error_set(error, ERR_PARSE,
                          "schema.name: expected \"" RESULT_SCHEMA_NAME
                          "\": this is not a gamut result file");
-    const char *version = tree_get_text(schema, "version");
-    char *end;
-    unsigned long major = strtoul(version, &end, 10);
-    if (!isdigit((unsigned char)*version) || *end != '.')
+    const char *version = tree_get_text(schema, "version"), *end = version;
+    const unsigned long major = strtoul(version, NULL, 10);
+    for (size_t digits; (digits = strspn(end, "0123456789")) && end[digits] == '.';)
+        end += digits + 1;
+    if (end == version || !isdigit((unsigned char)*end) || end[strspn(end, "0123456789")])
         return error_set(error, ERR_PARSE, "schema.version: \"%s\" is not a version", version);
     if (major != 1)
         return error_set(error, ERR_PARSE,
@@ -205,47 +219,69 @@ static int check_version(const json_t *root, struct error *error)
     return 0;
 }
 
-static bool is_status(const char *name)
+/* Rounds come in order, each once, and a case or a row is ok only if its rounds are. `path`:
+ * "cases[3]". */
+static int check_rounds(const json_t *one, const char *path, struct error *error)
 {
-    for (int s = 0; s < CASE_STATUSES; s++)
-        if (strcmp(name, case_status_name((enum case_status)s)) == 0)
-            return true;
-    return false;
+    const json_t *rounds = json_object_get(one, "rounds"), *worst = case_worst_round(one);
+    json_int_t before = -1;
+    for (size_t i = 0; i < json_array_size(rounds); i++) {
+        const json_int_t round =
+            json_integer_value(json_object_get(json_array_get(rounds, i), "round"));
+        if (round <= before)
+            return error_set(error, ERR_PARSE,
+                             "%s.rounds[%zu].round: expected more than %lld, found %lld", path, i,
+                             (long long)before, (long long)round);
+        before = round;
+    }
+    if (worst && case_is_ok(one) && !case_is_ok(worst))
+        return error_set(error, ERR_PARSE, "%s.status: \"ok\", but a round is \"%s\"", path,
+                         tree_get_text(worst, "status"));
+    return 0;
 }
 
-/* Beyond types: known statuses, and ids that belong to their keys and come once. `seen` is an
- * object that receives the ids. */
+/* Beyond types: ids that belong to their keys and come once. `seen` is an object that receives the
+ * ids. */
 static int check_cases(const json_t *cases, json_t *seen, struct error *error)
 {
-    size_t i, j;
+    size_t i;
     json_t *one, *other;
     json_array_foreach(cases, i, one)
     {
         struct case_key key;
         char id[13];
         struct error why;
-        if (!is_status(tree_get_text(one, "status")))
-            return error_set(error, ERR_PARSE, "cases[%zu].status: \"%s\" is no status", i,
-                             tree_get_text(one, "status"));
         if (case_key_from_json(json_object_get(one, "key"), &key, &why) != 0)
             return error_set(error, ERR_PARSE, "cases[%zu].key: %s", i, why.text);
         case_id(&key, id);
         if (strcmp(id, tree_get_text(one, "id")) != 0)
             return error_set(error, ERR_PARSE, "cases[%zu].id: \"%s\" is not the id of its key, %s",
                              i, tree_get_text(one, "id"), id);
-        json_array_foreach(json_object_get(one, "rounds"), j, other)
-        {
-            if (!is_status(tree_get_text(other, "status")))
-                return error_set(error, ERR_PARSE,
-                                 "cases[%zu].rounds[%zu].status: \"%s\" is no status", i, j,
-                                 tree_get_text(other, "status"));
-        }
+        char path[48];
+        snprintf(path, sizeof path, "cases[%zu]", i);
+        TRY(check_rounds(one, path, error));
         other = json_object_get(seen, id);
         if (other)
             return error_set(error, ERR_PARSE,
                              "cases[%zu].id: cases[%" JSON_INTEGER_FORMAT "] has the same", i,
                              json_integer_value(other));
         tree_put(seen, id, tree_count(i));
+    }
+    return 0;
+}
+
+/* A mean is of cases that are in the file. */
+static int check_summary(const json_t *root, struct error *error)
+{
+    const json_t *summary = json_object_get(root, "summary");
+    const size_t cases = json_array_size(json_object_get(root, "cases"));
+    for (size_t i = 0; i < json_array_size(summary); i++) {
+        const double count = tree_get_number(json_array_get(summary, i), "cases");
+        if (count > (double)cases)
+            return error_set(error, ERR_PARSE,
+                             "summary[%zu].cases: expected at most %zu, the number of cases, found "
+                             "%.0f",
+                             i, cases, count);
     }
     return 0;
 }
@@ -272,7 +308,7 @@ static int check_atlases(const json_t *atlases, struct error *error)
     return 0;
 }
 
-/* Beyond types: known statuses, a key for every parameter, no row and no experiment twice. */
+/* Beyond types: a key for every parameter, no row and no experiment twice. */
 static int check_rows(const json_t *experiment, size_t number, struct error *error)
 {
     const json_t *parameters = json_object_get(experiment, "parameters");
@@ -282,10 +318,9 @@ static int check_rows(const json_t *experiment, size_t number, struct error *err
     json_array_foreach(rows, i, row)
     {
         const json_t *key = json_object_get(row, "key");
-        if (!is_status(tree_get_text(row, "status")))
-            return error_set(error, ERR_PARSE,
-                             "experiments[%zu].rows[%zu].status: \"%s\" is no status", number, i,
-                             tree_get_text(row, "status"));
+        char path[64];
+        snprintf(path, sizeof path, "experiments[%zu].rows[%zu]", number, i);
+        TRY(check_rounds(row, path, error));
         json_array_foreach(parameters, j, parameter)
         {
             const char *name = tree_get_text(parameter, "name");
@@ -336,6 +371,8 @@ int result_validate(const json_t *root, struct error *error)
     if (code == 0)
         code = check_cases(json_object_get(root, "cases"), seen, error);
     json_decref(seen);
+    if (code == 0)
+        code = check_summary(root, error);
     if (code == 0)
         code = check_experiments(json_object_get(root, "experiments"), error);
     return code ? code : check_atlases(json_object_get(root, "atlas"), error);

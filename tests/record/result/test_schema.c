@@ -218,7 +218,7 @@ static void spaces_are_valid(void **state)
     tree_put(json_object_get(warm, "pinned"), "alloc_count", tree_text("many"));
     assert_false(is_valid(result_schema, result.root));
     assert_int_equal(result_validate(result.root, &error), ERR_PARSE);
-    assert_non_null(strstr(error.text, "spaces.warm.pinned.alloc_count: expected an integer"));
+    assert_non_null(strstr(error.text, "spaces.warm.pinned.alloc_count: expected a count"));
     tree_put(spaces, "warm", json_incref(cold));
     assert_true(is_valid(result_schema, result.root));
     json_object_del(spaces, "warm");
