@@ -35,6 +35,20 @@ static struct expr *new_at(struct parser *p, enum expr_op op, enum element type,
     return e;
 }
 
+/* Makes a and b (NULL: none) the arguments of e. */
+static struct expr *with_arguments(struct parser *p, struct expr *e, struct expr *a, struct expr *b)
+{
+    e->arg[0] = a;
+    e->arg[1] = b;
+    e->depth = 1 + (b && b->depth > a->depth ? b->depth : a->depth);
+    if (e->depth > DEPTH_MAX)
+        parser_fail(
+            p, e->at,
+            "this expression has more than %d operators in a row; give names to parts of it",
+            DEPTH_MAX);
+    return e;
+}
+
 static void expression_adopt(struct parser *p, struct expr *e, enum element type, const char *what)
 {
     if (e->type == type)
@@ -119,9 +133,7 @@ static struct expr *make_binary(struct parser *p, enum expr_op op, struct source
         parser_fail(p, at, "%s needs whole numbers, but these are %s", text, element_name(a->type));
     struct expr *e = new_at(p, op, compares || logical ? ELEMENT_bool : a->type, at);
     e->untyped = !compares && !logical && a->untyped && b->untyped;
-    e->arg[0] = a;
-    e->arg[1] = b;
-    return e;
+    return with_arguments(p, e, a, b);
 }
 
 static struct expr *parse_call(struct parser *p, enum expr_op op, struct source_position at)
@@ -140,9 +152,7 @@ static struct expr *parse_call(struct parser *p, enum expr_op op, struct source_
     if (!element_is_float(a->type))
         parser_fail(p, a->at, "%s needs f32 or f64, but this is %s", operators[op].text,
                     element_name(a->type));
-    struct expr *e = new_at(p, op, a->type, at);
-    e->arg[0] = a;
-    return e;
+    return with_arguments(p, new_at(p, op, a->type, at), a, NULL);
 }
 
 static struct expr *parse_word(struct parser *p)
@@ -159,10 +169,10 @@ static struct expr *parse_word(struct parser *p)
         parser_advance(p);
         parser_expect(p, "(", "after the type, as in 'i64(n)'");
         struct expr *e = new_at(p, EXPR_CONVERT, type, t.at);
-        e->arg[0] = parse_expression(p);
-        e->arg[0]->untyped = false;
+        struct expr *a = parse_expression(p);
+        a->untyped = false;
         parser_expect(p, ")", "after the value");
-        return e;
+        return with_arguments(p, e, a, NULL);
     }
     for (int op = 0; op < EXPR_OPS; op++)
         if (operators[op].arity && isalpha((unsigned char)operators[op].text[0]) &&
@@ -204,8 +214,7 @@ static struct expr *parse_primary(struct parser *p)
             expression_adopt(p, a, ELEMENT_bool, "!");
         struct expr *e = new_at(p, negative ? EXPR_NEG : EXPR_NOT, a->type, at);
         e->untyped = a->untyped;
-        e->arg[0] = a;
-        return e;
+        return with_arguments(p, e, a, NULL);
     }
     if (p->token.kind == TOKEN_WORD) {
         parse_nest(p);

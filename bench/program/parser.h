@@ -16,6 +16,9 @@ struct token {
 };
 
 enum { NESTING_MAX = 200 }; /* most levels of bodies and expressions: the parser recurses */
+/* Most levels of an expression's tree, of which each term of a sum is one: passes, printer and
+ * evaluation recurse, and a level takes up to 1 KiB of stack. */
+enum { DEPTH_MAX = 1000 };
 
 struct parser {
     struct program *program;

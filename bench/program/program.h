@@ -66,7 +66,8 @@ enum expr_op {
 struct expr {
     enum expr_op op;
     enum element type;
-    bool untyped; /* consists of literals only: takes the type that its context needs */
+    bool untyped;   /* consists of literals only: takes the type that its context needs */
+    unsigned depth; /* operators from the root to the deepest leaf */
     struct source_position at;
     union {
         union scalar value;  /* EXPR_CONSTANT */

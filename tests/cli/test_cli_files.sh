@@ -65,4 +65,28 @@ tests=$((tests + 2))
 cat good.json >endless &
 "$gamut" compare endless good.json >out 2>err || fail "compare FIFO"
 
+# ---- a long sum is as deep as nested parentheses: what recurses over expressions must not overflow
+# long TERMS BEFORE TERM AFTER: a program with such a chain in it.
+long() {
+    printf 'fun f(n: i64, x: [n]f32) {\n  %s' "$2"
+    yes "$3" | head -n "$1" | tr '\n' ' '
+    printf '%s\n  let y: [n]f32 = kernel k (i < n) { y[i] = x[i]; }\n  in y\n}\ndataset smoke { n = 1; x = [1]; }\n' "$4"
+}
+long 100000 'let m: i64 = n' '+ n' '' >sum.mem
+long 100000 'let m: i64 = 1' '* 1' '' >constants.mem
+long 100000 'assert n > 0' '&& n > 0' '' >and.mem
+long 100000 'let m: i64 =' '-' 'n' >minus.mem
+for program in sum constants and; do
+    for command in plan "plan -m all" "run -w"; do
+        expect 2 "$program.mem:2:[0-9]*: .*more than 1000 operators" $command ./$program.mem
+    done
+done
+expect 2 "minus.mem:2:[0-9]*: .*more than 200 levels" plan ./minus.mem
+long 1000 'let m: i64 = n' '+ n' '' >sum.mem
+long 999 'assert n > 0' '&& n > 0' '' >and.mem
+for program in sum and; do
+    expect 0 "sizes of dataset smoke" plan ./$program.mem -m all
+    expect 0 "1 ok" run -w ./$program.mem -s raw --smoke --no-save
+done
+
 summary
