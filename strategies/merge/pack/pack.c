@@ -401,10 +401,14 @@ static void climb_order(struct exact *e)
 {
     unsigned *order = must_alloc(e->count * sizeof *order);
     pack_order_fill(e->items, e->count, PACK_SIZE, order);
-    const int64_t height = pack_place(e->items, e->count, order, PACK_BEST_GAP, e->offset);
-    pack_climb(e->items, e->count, PACK_BEST_GAP, CLIMB_ATTEMPTS,
-               pack_max(e->enough, e->plan->lower_bound), e->deadline_ns, order, e->offset, height);
-    keep_plan(e, "hill climbing");
+    const int64_t height =
+        pack_place(e->items, e->count, order, PACK_BEST_GAP, e->deadline_ns, e->offset);
+    if (height != INT64_MAX) {
+        pack_climb(e->items, e->count, PACK_BEST_GAP, CLIMB_ATTEMPTS,
+                   pack_max(e->enough, e->plan->lower_bound), e->deadline_ns, order, e->offset,
+                   height);
+        keep_plan(e, "hill climbing");
+    }
     free(order);
 }
 
@@ -470,11 +474,14 @@ static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline
         const enum pack_order o = (enum pack_order)(k / PACK_GAP_COUNT);
         const enum pack_gap gap = (enum pack_gap)(k % PACK_GAP_COUNT);
         pack_order_fill(items, count, o, order);
-        const int64_t height = pack_place(items, count, order, gap, offset);
+        int64_t height = pack_place(items, count, order, gap, deadline_ns, offset);
+        const bool is_late = k == 0 && height == INT64_MAX;
+        if (is_late)
+            height = pack_sweep(items, count, offset);
         if (height >= c->plan.height)
             continue;
         c->plan.height = height;
-        c->plan.method = pack_greedy_name(o, gap);
+        c->plan.method = is_late ? "time, lowest gap" : pack_greedy_name(o, gap);
         memcpy(c->plan.offset, offset, count * sizeof *offset);
     }
     free(order);
@@ -587,7 +594,8 @@ int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pac
                struct pack_result *result, struct error *error)
 {
     const uint64_t start = clock_ns();
-    const uint64_t deadline = start + (uint64_t)pack_max(options->time_limit_ns, 0);
+    const uint64_t deadline =
+        options->time_limit_ns > 0 ? start + (uint64_t)options->time_limit_ns : 0;
     *result = (struct pack_result){.method = "nothing to place"};
     const int code = pack_verify(buffers, count, error);
     if (code)

@@ -35,7 +35,7 @@ struct pack_buffer {
 #define PACK_HEIGHT_MOST (INT64_MAX / 4)
 
 struct pack_options {
-    int64_t time_limit_ns; /* 0: only the greedy orders */
+    int64_t time_limit_ns; /* 0: only the first greedy order */
     int64_t capacity;      /* stop at a plan that is no higher than this; 0: look for the lowest */
 };
 
@@ -57,9 +57,9 @@ struct pack_result {
 int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *error);
 
 /* All greedy orders, then search where there are at most 4096 buffers. The time limit is checked
- * between orders and in the search. The first order always runs to its end; its time grows with the
- * square of the number of buffers. The same buffers give the same plan on every machine
- * unless the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
+ * in both: if it is over before the first order is, buffers are placed in the order of time, each into
+ * the lowest gap, which is fast. Without a limit the first order runs to its end; its time grows with the square of the number of buffers.
+ * The same buffers give the same plan on every machine unless the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
 int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pack_options *options,
                struct pack_result *result, struct error *error);
 /* Frees the offsets and empties `result`. */

@@ -264,6 +264,9 @@ void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_or
     free(keyed);
 }
 
+/* So many items are placed in less than a millisecond: small problems always have a greedy plan. */
+enum { CLOCK_EVERY = 256 };
+
 /* Where an item fits among the placed ones, which are in ascending order of offset. */
 static int64_t find_gap(const struct pack_item *items, const unsigned *placed, unsigned count,
                         const int64_t *offset, unsigned item, enum pack_gap gap)
@@ -286,21 +289,102 @@ static int64_t find_gap(const struct pack_item *items, const unsigned *placed, u
 }
 
 int64_t pack_place(const struct pack_item *items, unsigned count, const unsigned *order,
-                   enum pack_gap gap, int64_t *offset)
+                   enum pack_gap gap, uint64_t deadline_ns, int64_t *offset)
 {
     unsigned *placed = must_alloc((count + 1) * sizeof *placed);
     int64_t height = 0;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count && height != INT64_MAX; i++) {
         const unsigned item = order[i];
         const int64_t at = find_gap(items, placed, i, offset, item, gap);
         offset[item] = at;
         height = pack_max(height, at + items[item].size - items[item].pad);
+        if (i % CLOCK_EVERY == CLOCK_EVERY - 1 && deadline_ns && clock_ns() > deadline_ns)
+            height = INT64_MAX;
         unsigned slot = i;
         for (; slot > 0 && offset[placed[slot - 1]] > at; slot--)
             placed[slot] = placed[slot - 1];
         placed[slot] = item;
     }
     free(placed);
+    return height;
+}
+
+/* Free room, in ascending order; the last gap has no end. */
+struct gaps {
+    struct pack_interval *gap;
+    unsigned count;
+};
+
+static void gap_insert(struct gaps *gaps, unsigned at, int64_t lower, int64_t upper)
+{
+    memmove(&gaps->gap[at + 1], &gaps->gap[at], (gaps->count++ - at) * sizeof *gaps->gap);
+    gaps->gap[at] = (struct pack_interval){lower, upper};
+}
+
+static void gap_remove(struct gaps *gaps, unsigned at)
+{
+    memmove(&gaps->gap[at], &gaps->gap[at + 1], (--gaps->count - at) * sizeof *gaps->gap);
+}
+
+/* Takes room from the lowest gap that is large enough. */
+static int64_t gap_take(struct gaps *gaps, const struct pack_item *item)
+{
+    unsigned i = 0;
+    while (pack_align(gaps->gap[i].lower, item->alignment) + item->size > gaps->gap[i].upper)
+        i++;
+    const int64_t at = pack_align(gaps->gap[i].lower, item->alignment);
+    if (gaps->gap[i].lower < at) {
+        gap_insert(gaps, i, gaps->gap[i].lower, at);
+        i++;
+    }
+    gaps->gap[i].lower = at + item->size;
+    if (gaps->gap[i].lower == gaps->gap[i].upper)
+        gap_remove(gaps, i);
+    return at;
+}
+
+static void gap_give(struct gaps *gaps, int64_t lower, int64_t upper)
+{
+    unsigned low = 0, high = gaps->count - 1; /* the first gap above */
+    while (low < high) {
+        const unsigned middle = low + (high - low) / 2;
+        if (gaps->gap[middle].lower >= upper)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    gap_insert(gaps, low, lower, upper);
+    for (unsigned i = low + 1; i >= low && i > 0; i--)
+        if (gaps->gap[i - 1].upper == gaps->gap[i].lower) {
+            gaps->gap[i - 1].upper = gaps->gap[i].upper;
+            gap_remove(gaps, i);
+        }
+}
+
+int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t *offset)
+{
+    struct keyed *ends = must_alloc((count + 1) * sizeof *ends);
+    unsigned *starts = must_alloc((count + 1) * sizeof *starts), ended = 0;
+    /* An item makes at most one gap more where it starts, and one where it ends. */
+    struct gaps gaps = {must_alloc((2 * (size_t)count + 2) * sizeof *gaps.gap), 0};
+    int64_t height = 0;
+    gap_insert(&gaps, 0, 0, INT64_MAX);
+    pack_order_fill(items, count, PACK_TIME, starts);
+    for (unsigned i = 0; i < count; i++)
+        ends[i] = (struct keyed){-(double)items[i].hull.end, 0, i};
+    qsort(ends, count, sizeof *ends, by_keys);
+    for (unsigned i = 0; i < count; i++) {
+        const struct pack_item *item = &items[starts[i]];
+        for (; items[ends[ended].item].hull.end <= item->hull.first; ended++) {
+            const unsigned over = ends[ended].item;
+            gap_give(&gaps, offset[over], offset[over] + items[over].size);
+        }
+        offset[starts[i]] = gap_take(&gaps, item);
+        height = pack_max(height, offset[starts[i]] + item->size - item->pad);
+    }
+    free(gaps.gap);
+    free(starts);
+    free(ends);
     return height;
 }
 
@@ -342,7 +426,8 @@ int64_t pack_climb(const struct pack_item *items, unsigned count, enum pack_gap 
     for (unsigned i = 0; i < attempts && height > enough && clock_ns() < deadline_ns; i++) {
         memcpy(new_order, order, count * sizeof *order);
         disturb(items, count, offset, height, &random, new_order);
-        const int64_t new_height = pack_place(items, count, new_order, gap, new_offset);
+        const int64_t new_height =
+            pack_place(items, count, new_order, gap, deadline_ns, new_offset);
         if (new_height > height)
             continue;
         height = new_height;

@@ -92,9 +92,14 @@ const char *pack_greedy_name(enum pack_order order, enum pack_gap gap);
 void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_order order,
                      unsigned *out);
 
-/* Puts each item of `order` into a gap between those before it; returns the height. */
+/* Puts each item of `order` into a gap between those before it; returns the height. At the deadline
+ * (0: none) it gives up and returns INT64_MAX. */
 int64_t pack_place(const struct pack_item *items, unsigned count, const unsigned *order,
-                   enum pack_gap gap, int64_t *offset);
+                   enum pack_gap gap, uint64_t deadline_ns, int64_t *offset);
+
+/* Places items as an allocator would: in the order of time, each into the lowest gap. Less good than
+ * pack_place, but much faster where there are many items. Returns the height. */
+int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t *offset);
 
 /* Hill climbing: moves items about in `order`, which gave the plan `offset` of `height`. Stops when
  * the plan is as low as `enough`, after `attempts`, or at the deadline. Returns its height. */

@@ -142,8 +142,13 @@ int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_o
     pack_model_build(&model, buffers, count);
     unsigned *numbers = must_alloc((model.count + 1) * sizeof *numbers);
     int64_t *at = must_alloc((model.count + 1) * sizeof *at);
-    pack_order_fill(model.items, model.count, order, numbers);
-    const int64_t height = pack_place(model.items, model.count, numbers, gap, at);
+    int64_t height;
+    if (order == PACK_ORDER_COUNT) {
+        height = pack_sweep(model.items, model.count, at);
+    } else {
+        pack_order_fill(model.items, model.count, order, numbers);
+        height = pack_place(model.items, model.count, numbers, gap, 0, at);
+    }
     memset(offset, 0, count * sizeof *offset);
     for (unsigned i = 0; i < model.count; i++)
         offset[model.items[i].source] = at[i];

@@ -14,7 +14,7 @@ size_t pack_check(const struct pack_buffer *buffers, size_t count, const int64_t
 /* The most bytes that are alive at any time. Buffers must be valid (pack_verify). */
 int64_t pack_lower_bound(const struct pack_buffer *buffers, size_t count);
 
-/* The height of one greedy order. `offset` has room for one number a buffer. Buffers are valid. */
+/* The height of one greedy order; PACK_ORDER_COUNT stands for pack_sweep. `offset` has room for one number a buffer. Buffers are valid. */
 int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_order order,
                     enum pack_gap gap, int64_t *offset);
 

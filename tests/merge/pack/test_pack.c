@@ -384,7 +384,7 @@ static void test_greedy(void **state)
         struct small s;
         int64_t offset[SMALL_MOST];
         random_small(&r, (enum kind)(i % KIND_COUNT), &s);
-        for (int o = 0; o < PACK_ORDER_COUNT; o++)
+        for (int o = 0; o <= PACK_ORDER_COUNT; o++)
             for (int g = 0; g < PACK_GAP_COUNT; g++) {
                 const int64_t height =
                     pack_greedy(s.buffers, s.count, (enum pack_order)o, (enum pack_gap)g, offset);
@@ -429,6 +429,23 @@ static void test_time_limit(void **state)
         }
         pack_result_free(&result);
     }
+}
+
+/* If the time is over before the first order is, there is a plan in the order of time. */
+static void test_time_limit_in_an_order(void **state)
+{
+    (void)state;
+    enum { COUNT = 20000 };
+    struct pack_buffer *buffers = must_alloc(COUNT * sizeof *buffers);
+    pack_guillotine(3, COUNT, 1000, 1 << 30, buffers);
+    struct pack_result first = solve(buffers, COUNT, 0, 0), cut = solve(buffers, COUNT, 1, 0);
+    assert_string_equal(cut.method, "time, lowest gap");
+    assert_true(cut.height < 2 * first.height);
+    assert_false(cut.optimal);
+    assert_true(cut.elapsed_ns < first.elapsed_ns);
+    pack_result_free(&first);
+    pack_result_free(&cut);
+    free(buffers);
 }
 
 /* A capacity ends the search early and is met; one that is too small is refuted. */
@@ -676,6 +693,7 @@ int main(void)
         cmocka_unit_test(test_greedy),
         cmocka_unit_test(test_greedy_orders),
         cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_time_limit_in_an_order),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_same_plan_again),
         cmocka_unit_test(test_many),
