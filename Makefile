@@ -75,7 +75,7 @@ TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup test check bench bench-self smoke regress plots fuzz sanitize install uninstall clean help
+.PHONY: FORCE all setup test tests check bench bench-self smoke regress plots fuzz sanitize install uninstall clean help
 all: $(BUILD)/gamut ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
@@ -148,6 +148,8 @@ $(BUILD)/tests/device/test_lost_device: LDFLAGS += -Wl,--wrap=device_open -Wl,--
 
 setup: ## install what is missing (Debian, Ubuntu); without root, print the command
 	@scripts/setup
+
+tests: $(TESTS) ## build all tests
 
 test: $(BUILD)/gamut $(TESTS) ## run all tests
 	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(sort $(shell find tests -name 'test_*.sh'))

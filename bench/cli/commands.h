@@ -10,6 +10,7 @@
     X(experiment)                                                                                  \
     X(list)                                                                                        \
     X(trace)                                                                                       \
+    X(replay)                                                                                      \
     X(plan)                                                                                        \
     X(compare)                                                                                     \
     X(plot)                                                                                        \

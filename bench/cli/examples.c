@@ -33,6 +33,9 @@ const struct example examples[] = {
     {"trace", "gamut trace info my.trace", "what it has, and what it cannot answer"},
     {"trace", "gamut trace show my.trace >my.txt", "as text, one line an event"},
 
+    {"replay", "gamut replay my.trace", "what every allocator would have held"},
+    {"replay", "gamut replay my.trace -s caching,vmm --mem-limit 2GiB", "and what a limit refuses"},
+
     {"plan", "gamut plan stencil", "a program with its memory written out"},
     {"plan", "gamut plan srad -m all rows=502 cols=458 steps=100",
      "what each merge set does to its memory"},

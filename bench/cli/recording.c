@@ -86,7 +86,6 @@ static int check_devices(const struct recording *recording, struct error *error)
 static int recording_begin(struct recording *recording, const struct command_line *line,
                            struct error *error)
 {
-    const char *out = value_of(line, "out").text;
     json_t *options = record_flags(line->command->flags, line->flag);
     const json_t *rounds = json_object_get(options, "rounds");
     const struct result_run run = {.argc = line->argc,
@@ -96,9 +95,13 @@ static int recording_begin(struct recording *recording, const struct command_lin
                                    .options = options};
     int code = result_create(&recording->result, &run, error);
     json_decref(options);
-    if (code)
-        return code;
-    record_devices(&recording->result, recording->devices, recording->device_count);
+    return code;
+}
+
+static int create_file(struct recording *recording, const struct command_line *line,
+                       struct error *error)
+{
+    const char *out = value_of(line, "out").text;
     if (out)
         return result_file_create(&recording->file, &recording->result, out,
                                   value_of(line, "force").number, error);
@@ -121,7 +124,21 @@ int recording_open(struct recording *recording, const struct command_line *line,
                             &recording->device_count, NULL, error);
     if (!code)
         code = check_devices(recording, error);
-    return code ? code : recording_begin(recording, line, error);
+    if (!code)
+        code = recording_begin(recording, line, error);
+    if (code)
+        return code;
+    record_devices(&recording->result, recording->devices, recording->device_count);
+    return create_file(recording, line, error);
+}
+
+int recording_open_for(struct recording *recording, const struct command_line *line,
+                       const struct record_device *device, struct error *error)
+{
+    TRY(check_file(line, error));
+    TRY(recording_begin(recording, line, error));
+    result_set_devices(&recording->result, device, 1);
+    return create_file(recording, line, error);
 }
 
 int save_or_move(struct result_file *file, struct result *result, struct error *error)

@@ -36,6 +36,9 @@ struct recording {
  * exists, ERR_NOT_FOUND where there is no such device. */
 int recording_open(struct recording *recording, const struct command_line *line,
                    struct error *error);
+/* The same for a command that needs no device of this machine: the result has `device` alone. */
+int recording_open_for(struct recording *recording, const struct command_line *line,
+                       const struct record_device *device, struct error *error);
 /* Writes the file as it is so far, with save_or_move; nothing if there is none. ERR_IO. */
 int recording_save(struct recording *recording, struct error *error);
 /* Writes into the file how the run ended. ERR_IO. */

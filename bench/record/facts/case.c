@@ -16,8 +16,11 @@ static const char *const case_status_names[] = {
         NULL};
 
 /* The words by check, then NULL. */
-static const char *const case_check_names[] = {
-    [CHECK_NONE] = "none", [CHECK_REFERENCE] = "reference", [CHECK_DIGEST] = "digest", NULL};
+static const char *const case_check_names[] = {[CHECK_NONE] = "none",
+                                               [CHECK_REFERENCE] = "reference",
+                                               [CHECK_DIGEST] = "digest",
+                                               [CHECK_BLOCKS] = "blocks",
+                                               NULL};
 
 const char *case_status_name(enum case_status status)
 {

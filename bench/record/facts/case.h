@@ -51,6 +51,8 @@ enum case_check {
     CHECK_NONE,      /* the program has no reference: nothing checked its answer */
     CHECK_REFERENCE, /* compared with the workload's reference in this round */
     CHECK_DIGEST,    /* the same bits as an answer that was compared with the reference */
+    CHECK_BLOCKS, /* a replayed trace has no answer: no block overlapped a live one, and none reached
+                   * another queue too early */
 };
 /* The word for a check, as in files. */
 const char *case_check_name(enum case_check check);

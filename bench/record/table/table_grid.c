@@ -105,13 +105,13 @@ static double driver_calls(const json_t *counts)
     return calls;
 }
 
-/* "80", or "3 → 0" where the warm run makes fewer than the cold one. */
+/* "80", or "3 → 0" where the warm run makes fewer than the cold one. A replay has no warm run. */
 static void add_driver_calls(struct text_grid *grid, const json_t *cold, const json_t *warm)
 {
     const double first = driver_calls(cold), then = driver_calls(warm);
-    if (isnan(first) || isnan(then))
+    if (isnan(first))
         text_grid_skip(grid, 1);
-    else if (first == then)
+    else if (first == then || isnan(then))
         text_grid_add(grid, "%.0f", first);
     else
         text_grid_add(grid, "%.0f → %.0f", first, then);
@@ -148,8 +148,10 @@ static void add_measured(struct text_grid *grid, struct text_grid_row *row, cons
     const json_t *cold = json_object_get(counters, "cold"),
                  *warm = json_object_get(counters, "warm");
     const json_t *model = json_object_get(one_case, "model");
-    const double hits = tree_get_number(warm, "hit_count");
-    const double requests = hits + tree_get_number(warm, "miss_count");
+    const bool has_warm = !isnan(tree_get_number(warm, "hit_count"));
+    const json_t *last = has_warm ? warm : cold;
+    const double hits = tree_get_number(last, "hit_count");
+    const double requests = hits + tree_get_number(last, "miss_count");
     add_wall(grid, json_object_get(stats, "wall_ns"));
     text_grid_add_ns(grid, tree_get_number(model, "predicted_ns"));
     add_number(grid, "%+.1f %%", 100 * tree_get_number(model, "error"));
@@ -162,8 +164,8 @@ static void add_measured(struct text_grid *grid, struct text_grid_row *row, cons
     add_bytes(grid, case_peak(one_case, "live_lower_bound_bytes"));
     add_driver_calls(grid, cold, warm);
     add_number(grid, "%.0f%%", requests > 0 ? 100 * hits / requests : NAN);
-    add_copies(grid, warm, "copy");
-    add_copies(grid, warm, "elided");
+    add_copies(grid, last, "copy");
+    add_copies(grid, last, "elided");
 }
 
 static void add_failure(struct text_grid *grid, struct text_grid_row *row, const json_t *one_case,

@@ -76,7 +76,7 @@ static void refuse(struct replay *r, const struct trace_event *e, const struct p
                                                   .time_ns = e->time_ns,
                                                   .requested_bytes = r->blocks.requested_bytes,
                                                   .reserved_bytes = r->held.reserved_bytes};
-    fail(r, CASE_oom, "block b%" PRIu64 " (event %" PRIu64 "): %s", e->block, r->event,
+    fail(r, CASE_oom, "block b%" PRIu64 ", event %" PRIu64 ": %s", e->block, r->event,
          part->source.error.text);
 }
 

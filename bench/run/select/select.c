@@ -287,7 +287,7 @@ static int select_specs(struct selection *s, const struct spec_kind *kind, const
     return chosen->count ? 0 : error_set(error, ERR_USAGE, "no %s is named", kind->what);
 }
 
-static int select_strategies(struct selection *s, const char *list, struct error *error)
+int select_strategies(struct selection *s, const char *list, struct error *error)
 {
     size_t count;
     const struct allocator_ops *const *ops = allocator_list(&count);

@@ -72,6 +72,9 @@ int select_check_devices(const char *list, struct error *error);
  * merge/merge.h. ERR_USAGE. */
 int select_merges(struct selection *selection, const char *list, struct error *error);
 
+/* Puts the strategies of a list into selection->strategies. ERR_USAGE. */
+int select_strategies(struct selection *selection, const char *list, struct error *error);
+
 /* The entry of this name; NULL if there is none. */
 const struct entry *select_entry(const struct catalogue *catalogue, const char *name);
 /* The same for a name from a command line: ERR_USAGE if there is none. */

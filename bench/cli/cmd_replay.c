@@ -1,0 +1,247 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/recording.h"
+#include "record/table/table.h"
+#include "run/replay/cases.h"
+#include "run/select/select.h"
+
+enum replay_flag {
+    REPLAY_STRATEGY,
+    REPLAY_FREE_AT,
+    REPLAY_MEM_LIMIT,
+    REPLAY_ATLAS,
+    REPLAY_OWN_TIME,
+    REPLAY_CHECK,
+    REPLAY_JOBS,
+    REPLAY_SEED,
+    REPLAY_FORMAT,
+    REPLAY_OUT,
+    REPLAY_FORCE,
+    REPLAY_RESULTS,
+    REPLAY_NO_SAVE,
+};
+enum free_at_choice { CHOICE_DONE, CHOICE_LET_GO, CHOICE_BOTH };
+
+static const struct flag flags[] = {
+    [REPLAY_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+                         "allocators: all, pool, 'caching:max_split=64MiB', … [all]"},
+    [REPLAY_FREE_AT] = {"free-at", 0, FLAG_CHOICE, "WHEN", "done", "done|let-go|both", 0, 0,
+                        "when a freed block may be used again: when its last command is done, "
+                        "or when the application lets it go"},
+    [REPLAY_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
+                          "the memory of the device: more is refused"},
+    [REPLAY_ATLAS] = {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                      "a result file with the atlas of one device, whose prices driver calls have"},
+    [REPLAY_OWN_TIME] = {"own-time", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                         "time the allocator's own work too; needs --atlas"},
+    [REPLAY_CHECK] = {"check", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                      "check the allocator's invariants and every block's place; slow"},
+    [REPLAY_JOBS] = {"jobs", 'j', FLAG_COUNT, "N", "0", NULL, 0, 1024,
+                     "replays at once; 0: one for each processor"},
+    [REPLAY_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
+                     "written into the file; a replay has no chance in it"},
+    [REPLAY_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|md|csv|json", 0, 0,
+                       "what is printed on stdout"},
+    [REPLAY_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                    "the result file; FILE.gz is compressed "
+                    "[RESULTS/<machine>/<time>-<rev>.json]"},
+    [REPLAY_FORCE] = {"force", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "replace FILE if it exists"},
+    [REPLAY_RESULTS] = {"results", 0, FLAG_TEXT, "RESULTS", "results", NULL, 0, 0,
+                        "the folder of result files"},
+    [REPLAY_NO_SAVE] = {"no-save", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, "write no result file"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+struct session {
+    const struct command_line *line;
+    struct selection selection;
+    struct replay_cases all;
+    struct replay_case *cases;
+    struct case_round *rounds; /* by case */
+    bool *ended;
+    struct atlas atlas;
+    struct recording recording;
+    bool interrupted;
+};
+
+/* ---- cases ---- */
+
+static void add_cases(struct session *s, const char *path, const char *name, const char *release)
+{
+    for (size_t i = 0; i < s->selection.strategies.count; i++) {
+        struct replay_case *one = &s->cases[s->all.count++];
+        one->path = path;
+        snprintf(one->key.workload, sizeof one->key.workload, "%s", name);
+        snprintf(one->key.dataset, sizeof one->key.dataset, "%s", REPLAY_DATASET);
+        snprintf(one->key.merge, sizeof one->key.merge, "none");
+        snprintf(one->key.release, sizeof one->key.release, "%s", release);
+        snprintf(one->key.strategy, sizeof one->key.strategy, "%s",
+                 s->selection.strategies.items[i]);
+        snprintf(one->key.device, sizeof one->key.device, "%s", REPLAY_DEVICE);
+    }
+}
+
+static int check_names(const struct command_line *line, struct error *error)
+{
+    char name[64], other[64];
+    for (size_t i = 0; i < line->positional_count; i++) {
+        TRY(replay_trace_name(line->positional[i], name, error));
+        for (size_t k = 0; k < i; k++) {
+            TRY(replay_trace_name(line->positional[k], other, error));
+            if (strcmp(name, other) == 0)
+                return error_set(error, ERR_USAGE,
+                                 "%s and %s are both called %s in a result: rename one",
+                                 line->positional[k], line->positional[i], name);
+        }
+    }
+    return 0;
+}
+
+static int make_cases(struct session *s, struct error *error)
+{
+    const struct command_line *line = s->line;
+    const char *list = line->flag[REPLAY_STRATEGY].text;
+    const uint64_t when = line->flag[REPLAY_FREE_AT].number;
+    TRY(check_names(line, error));
+    TRY(select_strategies(&s->selection, list ? list : "all", error));
+    const size_t most = 2 * line->positional_count * s->selection.strategies.count;
+    s->cases = must_alloc(most * sizeof *s->cases);
+    for (size_t i = 0; i < line->positional_count; i++) {
+        char name[64];
+        TRY(replay_trace_name(line->positional[i], name, error));
+        if (when != CHOICE_LET_GO)
+            add_cases(s, line->positional[i], name, "done");
+        if (when != CHOICE_DONE)
+            add_cases(s, line->positional[i], name, "let-go");
+    }
+    s->rounds = must_alloc(s->all.count * sizeof *s->rounds);
+    s->ended = must_alloc(s->all.count * sizeof *s->ended);
+    s->all.cases = s->cases;
+    s->all.jobs = (unsigned)line->flag[REPLAY_JOBS].number;
+    s->all.capacity_bytes = line->flag[REPLAY_MEM_LIMIT].number;
+    s->all.own_time = line->flag[REPLAY_OWN_TIME].number != 0;
+    s->all.check = line->flag[REPLAY_CHECK].number != 0;
+    return 0;
+}
+
+static int read_atlas(struct session *s, struct error *error)
+{
+    const char *path = s->line->flag[REPLAY_ATLAS].text;
+    json_t *root;
+    if (!path)
+        return s->all.own_time ? error_set(error, ERR_USAGE, "--own-time needs --atlas") : 0;
+    TRY(result_load(path, &root, error));
+    int code = atlas_of_result(root, NULL, &s->atlas, error);
+    json_decref(root);
+    if (code)
+        error_prefix(error, "%s: ", path);
+    s->all.atlas = code ? NULL : &s->atlas;
+    return code;
+}
+
+/* ---- the run ---- */
+
+static void ended(void *context, size_t index, const struct case_round *round)
+{
+    struct session *s = context;
+    s->rounds[index] = *round;
+    s->ended[index] = true;
+}
+
+static int replay_all(struct session *s, struct error *error)
+{
+    int code = replay_cases(&s->all, ended, s, &s->interrupted, error);
+    /* Into the result in the order of the cases, however many threads there were. */
+    for (size_t i = 0; i < s->all.count; i++)
+        if (s->ended[i])
+            result_add_round(&s->recording.result, &s->rounds[i]);
+    int saved = recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error);
+    return code ? code : saved;
+}
+
+static int open_recording(struct session *s, struct error *error)
+{
+    const struct dry_device dry = replay_device(s->all.capacity_bytes, s->all.atlas);
+    struct record_device device = {.kind = "other",
+                                   .used = true,
+                                   .memory_bytes = s->all.capacity_bytes,
+                                   .alignment_bytes = dry.alignment,
+                                   .can_split = dry.can_split};
+    snprintf(device.id, sizeof device.id, "%s", REPLAY_DEVICE);
+    snprintf(device.api, sizeof device.api, "%s", REPLAY_DEVICE);
+    snprintf(device.name, sizeof device.name, "%s",
+             s->all.atlas ? s->all.atlas->name : "no device: calls are counted");
+    return recording_open_for(&s->recording, s->line, &device, error);
+}
+
+static int report_result(struct session *s, struct error *error)
+{
+    size_t counts[CASE_STATUSES], failed = 0;
+    json_t *root = s->recording.result.root;
+    result_summarise(root);
+    result_status_counts(root, counts);
+    int code =
+        table_print(root, (enum table_format)s->line->flag[REPLAY_FORMAT].number, stdout, error);
+    fprintf(stderr, "gamut: %zu ok", counts[CASE_ok]);
+    for (int status = CASE_ok + 1; status < CASE_STATUSES; status++) {
+        if (counts[status])
+            fprintf(stderr, ", %zu %s", counts[status], case_status_name((enum case_status)status));
+        failed += status > CASE_skipped ? counts[status] : 0;
+    }
+    const struct text *path = &s->recording.file.path;
+    fprintf(stderr, "%s%s%s\n", s->interrupted ? ", interrupted" : "",
+            path->length ? "; wrote " : "", path->length ? path->data : "");
+    if (code)
+        return report_error(error);
+    if (s->interrupted)
+        return EXIT_INTERRUPTED;
+    return failed ? EXIT_CASE_FAILED : counts[CASE_ok] ? EXIT_OK : EXIT_NOTHING_RAN;
+}
+
+static int run_session(struct session *s)
+{
+    struct error error = {0};
+    int code = make_cases(s, &error);
+    if (!code)
+        code = read_atlas(s, &error);
+    if (!code)
+        code = open_recording(s, &error);
+    if (!code)
+        code = replay_all(s, &error);
+    return code ? report_error(&error) : report_result(s, &error);
+}
+
+static int replay_command(const struct command_line *line)
+{
+    struct session s = {.line = line};
+    int exit_code = run_session(&s);
+    recording_free(&s.recording);
+    select_free(&s.selection);
+    atlas_free(&s.atlas);
+    free(s.cases);
+    free(s.rounds);
+    free(s.ended);
+    return exit_code;
+}
+
+const struct command command_replay = {
+    .name = "replay",
+    .summary = "replay traces of applications under every allocator, without a GPU",
+    .arguments = "TRACE...",
+    .least_positionals = 1,
+    .most_positionals = POSITIONALS_MAX,
+    .flags = flags,
+    .notes = "A trace and an allocator are a case, as in gamut run: the result file, compare,\n"
+             "plot and report are the same. Bytes and driver calls are exact. With --atlas\n"
+             "the time in driver calls is predicted from measured prices. What the\n"
+             "application would have done after a refusal is unknown: such a case ends with\n"
+             "the refused request, as oom.\n"
+             "\n"
+             "gamut trace import makes traces of the logs of PyTorch and others.\n",
+    .run = replay_command,
+};

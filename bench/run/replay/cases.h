@@ -1,0 +1,40 @@
+/* Replays as cases: each trace under each strategy, several at once. */
+#ifndef GAMUT_RUN_REPLAY_CASES_H
+#define GAMUT_RUN_REPLAY_CASES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "record/facts/case.h"
+#include "run/replay/replay.h"
+
+/* The key's members that are not the trace's or the strategy's. */
+#define REPLAY_DATASET "recorded"
+#define REPLAY_DEVICE  "dry"
+
+struct replay_case {
+    struct case_key key; /* `strategy` is parsed; `release` is "let-go" or "done" */
+    const char *path;    /* of the trace; borrowed */
+};
+
+struct replay_cases {
+    size_t count;
+    const struct replay_case *cases;
+    unsigned jobs;             /* replays at once, each in a thread; 0: one for each processor */
+    uint64_t capacity_bytes;   /* of the dry device; 0: no limit */
+    const struct atlas *atlas; /* prices, or NULL */
+    bool own_time, check;
+};
+
+/* The name of a trace in a key: that of its file without folder and ending. ERR_USAGE if it is too
+ * long. */
+int replay_trace_name(const char *path, char name[64], struct error *error);
+
+/* Replays all cases. `ended` is called for each, in the order in which they end, never twice at
+ * once; the round is borrowed. SIGINT, SIGTERM and SIGHUP end the replays early: *interrupted is
+ * set, and the cases that have not ended are `skipped`. The first error of a trace ends all. */
+int replay_cases(const struct replay_cases *cases,
+                 void (*ended)(void *context, size_t index, const struct case_round *round),
+                 void *context, bool *interrupted, struct error *error);
+
+#endif

@@ -1,0 +1,47 @@
+#!/bin/sh
+# The command line: traces, and replays of them.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cli.sh"
+unset GAMUT_DEVICE # a replay needs none
+traces=$here/../traces
+
+# ---- traces
+expect 0 "wrote gnn.trace: 6340 events, 2120 blocks" trace import "$traces/pytorch/gnn.trace.csv.gz" -o gnn.trace
+expect 2 "gnn.trace is there already: --force replaces it" trace import "$traces/pytorch/gnn.trace.csv.gz" -o gnn.trace
+expect 2 "did you mean import?" trace imprt gnn.trace
+expect 2 "expected 2 files, found 1" trace diff gnn.trace
+expect 2 "is no trace of gamut" trace info "$traces/README.md"
+expect 2 "this is no log of a kind that gamut knows" trace import "$traces/README.md"
+expect 0 "" trace info gnn.trace
+has "^blocks  *2120"
+has "1887947224 bytes"
+expect 0 "" trace info gnn.trace --format json
+is_json out
+expect 0 "" trace check gnn.trace
+expect 0 "" trace show gnn.trace
+cp out gnn.txt
+expect 0 "wrote back.trace" trace import gnn.txt -o back.trace
+expect 0 "" trace diff gnn.trace back.trace
+has "^0 events differ"
+expect 0 "wrote part.trace: 1[0-9]* events" trace cut gnn.trace --first 1001 --last 1100 -o part.trace
+expect 1 "" trace diff gnn.trace part.trace
+expect 2 "has 6340 events" trace cut gnn.trace --first 7000 -o none.trace
+[ ! -e none.trace ] || fail "none.trace was written"
+head -c 9000 gnn.trace >cut.trace
+expect 2 "cut off" trace check cut.trace
+
+# ---- replays: bytes and driver calls as PyTorch reported them (tests/traces/README.md)
+expect 0 "3 ok; wrote r.json" replay gnn.trace -s raw,caching,vmm -o r.json
+is_json r.json
+has "caching .* 4.44 GiB  *20 "
+has "vmm .* 1.84 GiB"
+expect 0 "" compare r.json r.json
+expect 2 "r.json exists" replay gnn.trace -o r.json
+expect 2 "are both called gnn" replay gnn.trace ./gnn.trace --no-save
+expect 2 "did you mean pool?" replay gnn.trace -s pol --no-save
+expect 3 "1 oom" replay gnn.trace -s caching --mem-limit 1GiB --no-save
+has "OOM  *block b[0-9]*, event [0-9]*: "
+expect 0 "2 ok" replay gnn.trace -s pool --free-at both --check --no-save
+expect 2 "No such file" replay nosuch.trace --no-save
+expect 2 "needs --atlas" replay gnn.trace --own-time --no-save
+summary
