@@ -46,7 +46,12 @@ static int run_command(const struct command *command, struct command_line *line)
                         ? report_error(&error)
                         : command->run(line);
     arena_free(&line->arena);
-    /* If stdout goes to a full disk, the command has failed. */
+    return exit_code;
+}
+
+/* If stdout goes to a full disk, the command has failed, be it only for help. */
+static int finish(int exit_code)
+{
     if ((fflush(stdout) || ferror(stdout)) && exit_code == EXIT_OK) {
         fputs("gamut: stdout could not be written\n", stderr);
         return EXIT_INPUT;
@@ -74,15 +79,15 @@ int main(int argc, char **argv)
     }
     if (asks_for_help(argv[1])) {
         help_overview(&line, stdout);
-        return EXIT_OK;
+        return finish(EXIT_OK);
     }
     if (strcmp(argv[1], "--version") == 0) {
         version();
-        return EXIT_OK;
+        return finish(EXIT_OK);
     }
     if (strcmp(argv[1], "worker") == 0)
         return worker_main(jobs);
     if (help_find(&line, argv[1], &command, &error))
         return report_error(&error);
-    return run_command(command, &line);
+    return finish(run_command(command, &line));
 }

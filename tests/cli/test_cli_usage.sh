@@ -142,4 +142,13 @@ for words in --help "run --help" "plan --help" man; do
     has "A .mem file is code"
 done
 
+# ---- what cannot be written is an error, be it only help
+if [ -w /dev/full ]; then
+    for command in --help "run --help" help "help run" --version list man "completion bash"; do
+        tests=$((tests + 1))
+        "$gamut" $command >/dev/full 2>err
+        [ $? -eq 2 ] && grep -q 'stdout could not be written' err || fail "gamut $command >/dev/full"
+    done
+fi
+
 summary

@@ -498,6 +498,6 @@ int compare_print(const json_t *comparison, enum table_format format, enum compa
         print_people(comparison, rows, format, out);
     json_decref(rows);
     if (code == 0 && (fflush(out) != 0 || ferror(out)))
-        code = error_set(error, ERR_IO, "the comparison could not be written: %s", strerror(errno));
+        code = error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
     return code;
 }

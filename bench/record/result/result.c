@@ -504,7 +504,7 @@ int result_print(const json_t *root, FILE *out, struct error *error)
     }
     fputs("\n}\n", out);
     if (!good || fflush(out) != 0 || ferror(out))
-        return error_set(error, ERR_IO, "the result could not be written: %s", strerror(errno));
+        return error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
     return 0;
 }
 

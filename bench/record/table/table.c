@@ -273,6 +273,6 @@ int table_print(const json_t *root, enum table_format format, FILE *out, struct 
         return error_set(error, ERR_INTERNAL, "there is no such format");
     }
     if (code == 0 && (fflush(out) != 0 || ferror(out)))
-        code = error_set(error, ERR_IO, "the table could not be written: %s", strerror(errno));
+        code = error_set(error, ERR_IO, "stdout could not be written: %s", strerror(errno));
     return code;
 }
