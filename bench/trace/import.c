@@ -246,6 +246,7 @@ void import_free(struct import_stream *s, uint64_t key, struct trace_event *even
         return;
     }
     if (!e->used || !e->live) {
+        trace_writer_info(s->writer)->lost_beginning = true;
         if (event->bytes == 0) {
             s->dropped_frees++;
             return;

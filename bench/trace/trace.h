@@ -62,7 +62,8 @@ struct trace_info {
     char allocator[256];     /* the recorded allocator as a gamut strategy: "caching:…" */
     uint64_t time_unit_ns;   /* all times are multiples of it; at least 1 */
     uint64_t capacity_bytes; /* memory of the device; 0: unknown */
-    bool lost_beginning;     /* the log was a ring, and its first events were overwritten */
+    bool lost_beginning;     /* blocks lived before the log: it was a ring and lost its first
+                              * events, or it began late */
     bool knows[TRACE_FACTS];
     json_t *settings; /* an object: settings of the recorded allocator in its own words; or NULL */
 };

@@ -4,6 +4,8 @@
 
 #define IMPORTER_LIST(X)                                                                           \
     X(text)                                                                                        \
+    X(pytorch)                                                                                     \
+    X(pytorch_json)                                                                                \
     X(pytorch_csv)
 
 #endif

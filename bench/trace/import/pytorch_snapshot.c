@@ -1,0 +1,518 @@
+/* A snapshot of PyTorch's CUDA allocator, as torch.cuda.memory._dump_snapshot writes it (a pickle),
+ * or as JSON (json.dump of torch.cuda.memory._snapshot()):
+ *
+ *     {"segments": [{"device", "address", "total_size", "stream", "segment_pool_id",
+ *                    "is_expandable", "blocks": [{"address", "size", "requested_size", "state",
+ *                    "frames"}]}],
+ *      "device_traces": [[{"action", "addr", "size", "stream", "time_us", "frames"}]],
+ *      "external_annotations": [{"stage": "START", "name", "device", "time_us"}],
+ *      "allocator_settings": {...}}
+ *
+ * The history is a ring, and recording may begin late. What lived before it is found in two ways:
+ * the history frees it, or it still lives at the end and stands in a segment.
+ *
+ * A private pool of a graph is known of segments, and of entries only in newer versions. An entry
+ * has the pool of the segment that has its address at the end, if the driver made that segment
+ * before the entry.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/import/pytorch.h"
+#include "trace/import/value.h"
+
+enum {
+    SNAPSHOT_MOST_MIB = 4096,
+    DEVICES_MOST = 1024,
+    FRAMES_MOST = 8, /* of a site */
+};
+
+struct snapshot {
+    struct import *log;
+    struct arena arena;
+    struct value root;
+    struct pools {
+        unsigned count, capacity;
+        struct pool_id {
+            uint64_t id[2];
+        } * ids; /* in the order of their numbers, from 1 on */
+    } pools;
+    struct text site;
+};
+
+/* A segment of the device whose history is read. */
+struct segment {
+    uint64_t address, bytes, stream;
+    unsigned pool;
+    bool is_expandable;
+    uint64_t made_at; /* number of the last entry in which the driver made it; 0: none */
+    const struct value *value;
+};
+
+/* The history of one device. */
+struct history {
+    struct snapshot *snapshot;
+    unsigned device;
+    const struct value_list *entries;
+    struct segment *segments; /* by address */
+    unsigned segment_count, segment_capacity;
+    const struct value **phases; /* annotations of the device, in the order of the snapshot */
+    unsigned phase_count, phase_capacity, next_phase;
+    struct pytorch_trace trace;
+    bool overflowed, knows_overflow;
+};
+
+/* ---- members ---- */
+
+static int member_error(const struct snapshot *s, const char *list, uint64_t index,
+                        const char *member, const char *expected, struct error *error)
+{
+    return import_error(s->log, error, "%s[%" PRIu64 "]: expected %s for '%s'", list, index,
+                        expected, member);
+}
+
+static uint64_t count_or_0(const struct value *dict, const char *key)
+{
+    uint64_t number = 0;
+    return value_count_of(value_get(dict, key), &number) ? number : 0;
+}
+
+/* The number of a private pool; 0: the common one. */
+static unsigned pool_of(struct snapshot *s, const struct value *pair)
+{
+    const struct value_list *list = value_list_of(pair);
+    struct pool_id pool = {{0, 0}};
+    for (unsigned i = 0; i < 2 && i < list->count; i++)
+        value_count_of(&list->items[i], &pool.id[i]);
+    if (pool.id[0] == 0 && pool.id[1] == 0)
+        return 0;
+    struct pools *known = &s->pools;
+    for (unsigned i = 0; i < known->count; i++)
+        if (memcmp(&known->ids[i], &pool, sizeof pool) == 0)
+            return i + 1;
+    known->ids = must_grow(known->ids, known->count, &known->capacity, sizeof *known->ids);
+    known->ids[known->count++] = pool;
+    return known->count;
+}
+
+/* ---- sites ---- */
+
+static bool is_python(const char *file)
+{
+    const size_t length = file ? strlen(file) : 0;
+    return length > 3 && strcmp(file + length - 3, ".py") == 0;
+}
+
+static void add_frame(struct text *site, const struct value *frame)
+{
+    const char *file = value_text_of(value_get(frame, "filename"));
+    const char *name = value_text_of(value_get(frame, "name"));
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    const uint64_t line = count_or_0(frame, "line");
+    text_add(site, "%s", site->length ? " < " : "");
+    if (file && *file && strcmp(file, "??") != 0)
+        text_add(site, "%s:%" PRIu64 " ", slash ? slash + 1 : file, line);
+    text_add(site, "%.200s", name ? name : "?");
+}
+
+/* The call stack as a text, the innermost frame first: "adam.py:182 step < train.py:9 main".
+ * Frames of Python alone, if there are any: those of C++ are the same for all. */
+static const char *site_of(struct snapshot *s, const struct value *frames)
+{
+    if (!frames || frames->type != VALUE_LIST || frames->list->count == 0)
+        return NULL;
+    struct value_list *list = frames->list;
+    if (list->site)
+        return list->site;
+    bool has_python = false;
+    for (unsigned i = 0; i < list->count && !has_python; i++)
+        has_python = is_python(value_text_of(value_get(&list->items[i], "filename")));
+    s->site.length = 0;
+    for (unsigned i = 0, taken = 0; i < list->count && taken < FRAMES_MOST; i++)
+        if (!has_python || is_python(value_text_of(value_get(&list->items[i], "filename")))) {
+            add_frame(&s->site, &list->items[i]);
+            taken++;
+        }
+    return list->site = arena_copy(&s->arena, s->site.data, s->site.length);
+}
+
+/* ---- segments ---- */
+
+static int by_address(const void *left, const void *right)
+{
+    const struct segment *a = left, *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static int read_segments(struct history *h, struct error *error)
+{
+    const struct value_list *all = value_list_of(value_get(&h->snapshot->root, "segments"));
+    for (unsigned i = 0; i < all->count; i++) {
+        const struct value *value = &all->items[i];
+        struct segment segment = {.value = value};
+        if (count_or_0(value, "device") != h->device)
+            continue;
+        if (!value_count_of(value_get(value, "address"), &segment.address))
+            return member_error(h->snapshot, "segments", i, "address", "a number", error);
+        segment.bytes = count_or_0(value, "total_size");
+        segment.stream = count_or_0(value, "stream");
+        segment.pool = pool_of(h->snapshot, value_get(value, "segment_pool_id"));
+        const struct value *expandable = value_get(value, "is_expandable");
+        segment.is_expandable =
+            expandable && expandable->type == VALUE_BOOLEAN && expandable->integer;
+        h->segments =
+            must_grow(h->segments, h->segment_count, &h->segment_capacity, sizeof *h->segments);
+        h->segments[h->segment_count++] = segment;
+    }
+    if (h->segment_count)
+        qsort(h->segments, h->segment_count, sizeof *h->segments, by_address);
+    return 0;
+}
+
+/* The segment that has an address at the end of the history; NULL: there is none. An expandable
+ * segment may have holes, so that its bytes do not reach to its last block. */
+static struct segment *segment_at(const struct history *h, uint64_t address)
+{
+    unsigned low = 0, high = h->segment_count;
+    while (low < high) {
+        const unsigned middle = (low + high) / 2;
+        if (h->segments[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct segment *s = low ? &h->segments[low - 1] : NULL;
+    return s && (s->is_expandable || address - s->address < s->bytes) ? s : NULL;
+}
+
+static bool is_action(const struct value *entry, const char *action)
+{
+    const char *text = value_text_of(value_get(entry, "action"));
+    return text && strcmp(text, action) == 0;
+}
+
+/* Notes when the driver made each segment. */
+static void find_makers(struct history *h)
+{
+    for (unsigned i = 0; i < h->entries->count; i++) {
+        const struct value *entry = &h->entries->items[i];
+        const bool maps = is_action(entry, "segment_map");
+        struct segment *s = maps || is_action(entry, "segment_alloc")
+                                ? segment_at(h, count_or_0(entry, "addr"))
+                                : NULL;
+        if (s && s->is_expandable == maps && !(maps && s->made_at))
+            s->made_at = i + 1;
+    }
+}
+
+/* An entry in which the driver gives a segment, or takes it back. */
+struct give_or_take {
+    uint64_t address;
+    unsigned entry; /* its number */
+    bool takes;
+};
+
+static int by_address_and_time(const void *left, const void *right)
+{
+    const struct give_or_take *a = left, *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return a->entry < b->entry ? -1 : a->entry > b->entry;
+}
+
+/* Segments that the driver takes back in the history, and gave before it. */
+static void add_early_taken(struct history *h)
+{
+    struct give_or_take *all = NULL;
+    unsigned count = 0, capacity = 0;
+    for (unsigned i = 0; i < h->entries->count; i++) {
+        const struct value *entry = &h->entries->items[i];
+        const bool takes = is_action(entry, "segment_free");
+        if (!takes && !is_action(entry, "segment_alloc"))
+            continue;
+        all = must_grow(all, count, &capacity, sizeof *all);
+        all[count++] = (struct give_or_take){count_or_0(entry, "addr"), i, takes};
+    }
+    if (count)
+        qsort(all, count, sizeof *all, by_address_and_time);
+    for (unsigned i = 0; i < count; i++) {
+        const struct value *entry = &h->entries->items[all[i].entry];
+        if (all[i].takes && (i == 0 || all[i - 1].address != all[i].address))
+            pytorch_add_early(&h->trace, &(struct pytorch_entry){
+                                             .action = "segment_alloc",
+                                             .address = all[i].address,
+                                             .size = count_or_0(entry, "size"),
+                                             .stream = count_or_0(entry, "stream"),
+                                         });
+    }
+    free(all);
+}
+
+/* Memory that the driver gave before the history began stands at its start. */
+static void add_early_segments(struct history *h)
+{
+    add_early_taken(h);
+    for (unsigned i = 0; i < h->segment_count; i++) {
+        const struct segment *s = &h->segments[i];
+        if (!s->made_at && s->bytes)
+            pytorch_add_early(&h->trace,
+                              &(struct pytorch_entry){
+                                  .action = s->is_expandable ? "segment_map" : "segment_alloc",
+                                  .address = s->address,
+                                  .size = s->bytes,
+                                  .stream = s->stream,
+                                  .pool = s->pool,
+                              });
+    }
+}
+
+/* Blocks that live at the end, and that no entry made, lived from the start. */
+static void add_early_blocks(struct history *h)
+{
+    for (unsigned i = 0; i < h->segment_count; i++) {
+        const struct segment *s = &h->segments[i];
+        const struct value_list *blocks = value_list_of(value_get(s->value, "blocks"));
+        uint64_t address = s->address;
+        for (unsigned k = 0; k < blocks->count; k++) {
+            const struct value *block = &blocks->items[k];
+            const char *state = value_text_of(value_get(block, "state"));
+            const uint64_t size = count_or_0(block, "size");
+            uint64_t requested = size;
+            value_count_of(value_get(block, "address"), &address);
+            value_count_of(value_get(block, "requested_size"), &requested);
+            if (state && strncmp(state, "active_", 7) == 0 && requested &&
+                !import_find(h->trace.stream, address))
+                pytorch_add_early(&h->trace,
+                                  &(struct pytorch_entry){
+                                      .action = "alloc",
+                                      .address = address,
+                                      .size = requested,
+                                      .stream = s->stream,
+                                      .pool = s->pool,
+                                      .site = site_of(h->snapshot, value_get(block, "frames")),
+                                  });
+            address += size;
+        }
+    }
+}
+
+/* ---- phases ---- */
+
+static void find_phases(struct history *h)
+{
+    const struct value_list *all =
+        value_list_of(value_get(&h->snapshot->root, "external_annotations"));
+    for (unsigned i = 0; i < all->count; i++) {
+        const struct value *a = &all->items[i];
+        if (count_or_0(a, "device") != h->device || !value_text_of(value_get(a, "name")))
+            continue;
+        h->phases = must_grow(h->phases, h->phase_count, &h->phase_capacity, sizeof *h->phases);
+        h->phases[h->phase_count++] = a;
+    }
+}
+
+static bool is_start(const struct value *annotation)
+{
+    const char *stage = value_text_of(value_get(annotation, "stage"));
+    return stage && strcmp(stage, "START") == 0;
+}
+
+/* Forgets phases that ended before the history begins. */
+static void drop_early_phases(struct history *h, uint64_t first_us)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < h->phase_count; i++) {
+        const struct value *a = h->phases[i];
+        const char *name = value_text_of(value_get(a, "name"));
+        unsigned begin = kept;
+        if (count_or_0(a, "time_us") < first_us && !is_start(a)) {
+            while (begin > 0 &&
+                   !(is_start(h->phases[begin - 1]) &&
+                     strcmp(value_text_of(value_get(h->phases[begin - 1], "name")), name) == 0))
+                begin--;
+            if (begin > 0)
+                memmove(&h->phases[begin - 1], &h->phases[begin],
+                        (--kept - (begin - 1)) * sizeof *h->phases);
+            continue;
+        }
+        h->phases[kept++] = a;
+    }
+    h->phase_count = kept;
+}
+
+/* Adds the phases that begin or end up to this time. */
+static void add_phases(struct history *h, uint64_t time_us)
+{
+    for (; h->next_phase < h->phase_count; h->next_phase++) {
+        const struct value *a = h->phases[h->next_phase];
+        const uint64_t at = count_or_0(a, "time_us");
+        if (at > time_us)
+            return;
+        pytorch_add_phase(&h->trace, value_text_of(value_get(a, "name")), is_start(a), at);
+    }
+}
+
+/* ---- entries ---- */
+
+static int add_entry(struct history *h, unsigned i, struct error *error)
+{
+    struct snapshot *s = h->snapshot;
+    const struct value *value = &h->entries->items[i];
+    struct pytorch_entry entry = {.action = value_text_of(value_get(value, "action"))};
+    char list[32];
+    snprintf(list, sizeof list, "device_traces[%u]", h->device);
+    if (!entry.action)
+        return member_error(s, list, i, "action", "a text", error);
+    const bool is_oom = strcmp(entry.action, "oom") == 0; /* no address, but device_free */
+    if (!is_oom && !value_count_of(value_get(value, "addr"), &entry.address))
+        return member_error(s, list, i, "addr", "a number", error);
+    if (!value_count_of(value_get(value, "size"), &entry.size))
+        return member_error(s, list, i, "size", "a number", error);
+    entry.stream = count_or_0(value, "stream");
+    entry.has_time = value_count_of(value_get(value, "time_us"), &entry.time_us);
+    entry.site = site_of(s, value_get(value, "frames"));
+    const struct value *pool = value_get(value, "pool_id");
+    if (!pool)
+        pool = value_get(value, "segment_pool_id");
+    const struct segment *segment = pool ? NULL : segment_at(h, entry.address);
+    entry.pool = pool ? pool_of(s, pool) : segment && i + 1 >= segment->made_at ? segment->pool : 0;
+    if (entry.has_time)
+        add_phases(h, entry.time_us);
+    return pytorch_add(&h->trace, &entry, error);
+}
+
+static int read_history(struct history *h, struct error *error)
+{
+    uint64_t first_us = 0;
+    if (h->entries->count)
+        value_count_of(value_get(&h->entries->items[0], "time_us"), &first_us);
+    TRY(read_segments(h, error));
+    find_makers(h);
+    find_phases(h);
+    drop_early_phases(h, first_us);
+    pytorch_begin_time(&h->trace, first_us);
+    add_early_segments(h);
+    for (unsigned i = 0; i < h->entries->count; i++)
+        TRY(add_entry(h, i, error));
+    add_phases(h, UINT64_MAX);
+    add_early_blocks(h);
+    /* Newer versions say whether the ring was full. */
+    const struct value_list *full =
+        value_list_of(value_get(&h->snapshot->root, "trace_alloc_overflowed"));
+    if (h->device < full->count && full->items[h->device].type == VALUE_BOOLEAN)
+        trace_writer_info(import_writer(h->trace.stream))->lost_beginning =
+            full->items[h->device].integer;
+    return 0;
+}
+
+static int import_device(struct snapshot *s, unsigned device, const struct value_list *entries,
+                         bool is_only, json_t *settings, struct error *error)
+{
+    struct history h = {.snapshot = s, .device = device, .entries = entries};
+    char name[32];
+    snprintf(name, sizeof name, "cuda%u", device);
+    int code =
+        pytorch_begin(&h.trace, s->log, is_only ? "" : name, "PyTorch snapshot", settings, error);
+    if (!code) {
+        snprintf(trace_writer_info(import_writer(h.trace.stream))->device, 32, "cuda:%u", device);
+        code = read_history(&h, error);
+    }
+    free(h.segments);
+    free(h.phases);
+    return code;
+}
+
+/* ---- the whole ---- */
+
+static int import_snapshot(struct snapshot *s, struct error *error)
+{
+    const struct value *traces = value_get(&s->root, "device_traces");
+    if (!traces || traces->type != VALUE_LIST)
+        return import_error(s->log, error,
+                            "expected a snapshot of PyTorch with 'device_traces'; "
+                            "torch.cuda.memory._dump_snapshot(FILE) writes one");
+    unsigned used = 0;
+    for (unsigned d = 0; d < traces->list->count; d++)
+        used += value_list_of(&traces->list->items[d])->count > 0;
+    if (!used)
+        return import_error(s->log, error,
+                            "the snapshot has no history: call "
+                            "torch.cuda.memory._record_memory_history() before the program runs");
+    if (traces->list->count > DEVICES_MOST)
+        return import_error(s->log, error, "'device_traces' has more than %d devices",
+                            DEVICES_MOST);
+    const struct value *settings = value_get(&s->root, "allocator_settings");
+    json_t *json = settings && settings->type == VALUE_DICT ? value_to_json(settings) : NULL;
+    int code = 0;
+    for (unsigned d = 0; d < traces->list->count && !code; d++) {
+        const struct value_list *entries = value_list_of(&traces->list->items[d]);
+        if (entries->count)
+            code = import_device(s, d, entries, used == 1, json, error);
+    }
+    json_decref(json);
+    return code;
+}
+
+static int import_any(struct import *log, bool is_json, struct error *error)
+{
+    struct snapshot s = {.log = log};
+    struct text bytes = {0};
+    struct error why = {0};
+    int code = import_rest(log, (size_t)SNAPSHOT_MOST_MIB << 20, &bytes, error);
+    if (!code && !is_json && pickle_read(&s.arena, bytes.data, bytes.length, &s.root, &why))
+        code = import_error(log, error, "%s", why.text);
+    if (!code && is_json) {
+        json_error_t where;
+        json_t *json = json_loadb(bytes.data, bytes.length, 0, &where);
+        if (json)
+            s.root = value_from_json(&s.arena, json);
+        else
+            code = import_error(log, error, "line %d, column %d: %s", where.line, where.column,
+                                where.text);
+        json_decref(json);
+    }
+    text_free(&bytes);
+    if (!code)
+        code = import_snapshot(&s, error);
+    arena_free(&s.arena);
+    text_free(&s.site);
+    free(s.pools.ids);
+    return code;
+}
+
+static int import_pickle(struct import *log, struct error *error)
+{
+    return import_any(log, false, error);
+}
+
+static int import_json(struct import *log, struct error *error)
+{
+    return import_any(log, true, error);
+}
+
+static bool is_pickle(const char *start, size_t length)
+{
+    return length > 2 && start[0] == (char)0x80 && start[1] >= 2 && start[1] <= 5;
+}
+
+static bool is_snapshot_json(const char *start, size_t length)
+{
+    (void)length;
+    return start[strspn(start, " \t\r\n")] == '{' &&
+           (strstr(start, "\"device_traces\"") || strstr(start, "\"segments\""));
+}
+
+const struct importer importer_pytorch = {
+    .name = "pytorch",
+    .summary = "a snapshot of PyTorch: torch.cuda.memory._dump_snapshot",
+    .recognises = is_pickle,
+    .import = import_pickle,
+};
+
+const struct importer importer_pytorch_json = {
+    .name = "pytorch-json",
+    .summary = "the same as JSON: json.dump of torch.cuda.memory._snapshot()",
+    .recognises = is_snapshot_json,
+    .import = import_json,
+};

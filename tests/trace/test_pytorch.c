@@ -1,0 +1,266 @@
+/* Snapshots of PyTorch: pickles of all protocols and JSON give the same trace, real ones give what
+ * PyTorch's own history says, and a pickle that would run code is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/gzip_file.h"
+#include "tests/trace/trace_fixture.h"
+
+#define TRACES GAMUT_ROOT "/tests/traces/pytorch/"
+
+static void import_file(const char *file, const char *name)
+{
+    struct import_report report;
+    struct error error = {0};
+    char path[256], out[64];
+    snprintf(path, sizeof path, TRACES "%s", file);
+    snprintf(out, sizeof out, "%s.trace", name);
+    if (import_log(path, NULL, trace_path(out), true, &report, &error))
+        fail_msg("%s", error.text);
+    import_report_free(&report);
+}
+
+static const char device_0[] = "queue 0 \"0\"\n"
+                               "held b1 300 q0 address=0x7f0000001000\n"
+                               "name 2 \"adam.py:182 step < train.py:9 <module>\"\n"
+                               "held b2 400 q0 address=0x7f0000000000 name=2\n"
+                               "driver_alloc 2097152 q0 address=0x7f0000600000\n"
+                               "driver_alloc 2097152 q0 address=0x7f0000000000\n"
+                               "name 1 \"iteration\"\n"
+                               "begin q0 name=1\n"
+                               "done b1 q0\n"
+                               "driver_alloc 2097152 q0 @10000 address=0x7f0000200000\n"
+                               "alloc b3 1000 q0 @11000 address=0x7f0000200000 name=2\n"
+                               "queue 1 \"77\"\n"
+                               "driver_alloc 2097152 q1 @20000 address=0x7f0000400000 pool=1\n"
+                               "name 3 \"c10::alloc\"\n"
+                               "alloc b4 5000 q1 @21000 address=0x7f0000400000 name=3 pool=1\n"
+                               "end q0 @25000 name=1\n"
+                               "begin q0 @26000 name=1\n"
+                               "free b3 q0 @30000\n"
+                               "alloc b5 2000 q0 @31000 address=0x7f0000200400 name=2\n"
+                               "done b3 q0 @40000\n"
+                               "refused 1099511627776 q0 @50000\n"
+                               "free b4 q1 @60000\n"
+                               "driver_free 2097152 q0 @70000 address=0x7f0000600000\n";
+
+static const char device_1[] = "name 1 \"other device\"\n"
+                               "queue 0 \"0\"\n"
+                               "begin q0 name=1\n"
+                               "driver_map 20971520 q0 address=0x7f0000000000\n"
+                               "alloc b1 20000000 q0 @1000 address=0x7f0000000000\n"
+                               "driver_unmap 20971520 q0 @4000 address=0x7f0000000000\n";
+
+/* Blocks that lived before, phases, call stacks, a private pool, a refused request, two devices. */
+static void all_forms_give_the_same_trace(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"small.snapshot-2.pickle", "small.snapshot-3.pickle",
+                                        "small.snapshot-4.pickle", "small.snapshot-5.pickle",
+                                        "small.snapshot.json"};
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
+        import_file(files[i], "small");
+        char *first = events_of("small-cuda0"), *second = events_of("small-cuda1");
+        assert_string_equal(first, device_0);
+        assert_string_equal(second, device_1);
+        free(first);
+        free(second);
+        char *info = info_of("small-cuda0");
+        assert_non_null(strstr(info, "\"device\":\"cuda:0\""));
+        assert_non_null(strstr(info, "\"lost_beginning\":true"));
+        assert_non_null(strstr(info, "\"PYTORCH_CUDA_ALLOC_CONF\":\"max_split_size_mb:64\""));
+        free(info);
+        info = info_of("small-cuda1");
+        assert_non_null(strstr(info, "\"lost_beginning\":false"));
+        free(info);
+    }
+}
+
+/* Leaves out lines that begin with these words. */
+static void drop_lines(char *text, const char *const words[])
+{
+    char *out = text;
+    for (char *line = text, *end; *line; line = end) {
+        end = strchr(line, '\n') + 1;
+        bool keep = true;
+        for (unsigned i = 0; words[i]; i++)
+            keep = keep && strncmp(line, words[i], strlen(words[i])) != 0;
+        if (keep) {
+            memmove(out, line, (size_t)(end - line));
+            out += end - line;
+        }
+    }
+    *out = 0;
+}
+
+static void a_real_snapshot_is_its_history(void **state)
+{
+    (void)state;
+    import_file("gnn.snapshot.pickle.gz", "gnn");
+    import_file("gnn.trace.csv.gz", "gnn_csv");
+    const struct trace_totals t = totals_of("gnn");
+    assert_int_equal(t.blocks, 2120);
+    assert_int_equal(t.by_kind[TRACE_begin], 40);
+    assert_int_equal(t.by_kind[TRACE_driver_alloc], 20);
+    assert_int_equal(t.peak_bytes / 1048576, 1800); /* as PyTorch reported it */
+    char *snapshot = events_of("gnn"), *csv = events_of("gnn_csv");
+    drop_lines(snapshot, (const char *const[]){"name ", "begin ", "end ", NULL});
+    assert_string_equal(snapshot, csv);
+    free(snapshot);
+    free(csv);
+}
+
+static void is_refused(const char *bytes, size_t length, const char *message)
+{
+    struct import_report report;
+    struct error error = {0};
+    int code = import_bytes("refused", bytes, length, &report, &error);
+    import_report_free(&report);
+    if (code != ERR_PARSE || !strstr(error.text, message))
+        fail_msg("expected '%s': code %d, %s", message, code, error.text);
+}
+
+#define PICKLE(bytes) bytes, sizeof bytes - 1
+
+static void a_pickle_that_would_run_code_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t length;
+        const char *message;
+    } cases[] = {
+        {PICKLE("\x80\x04"
+                "cos\nsystem\n."),
+         "log: byte 2: GLOBAL is refused"},
+        {PICKLE("\x80\x04\x8c\x02os\x8c\x06system\x93."), "log: byte 14: STACK_GLOBAL is refused"},
+        {PICKLE("\x80\x02NNR."), "byte 4: REDUCE is refused"},
+        {PICKLE("\x80\x02N}b."), "byte 4: BUILD is refused"},
+        {PICKLE("\x80\x02(ios\nsystem\n."), "byte 3: INST is refused"},
+        {PICKLE("\x80\x02(No."), "byte 4: OBJ is refused"},
+        {PICKLE("\x80\x02N)\x81."), "byte 4: NEWOBJ is refused"},
+        {PICKLE("\x80\x04N)}\x92."), "byte 5: NEWOBJ_EX is refused"},
+        {PICKLE("\x80\x02\x82\x01."), "byte 2: EXT1 is refused"},
+        {PICKLE("\x80\x02\x83\x01\x01."), "byte 2: EXT2 is refused"},
+        {PICKLE("\x80\x02\x84\x01\x01\x01\x01."), "byte 2: EXT4 is refused"},
+        {PICKLE("\x80\x02Pname\n."), "byte 2: PERSID is refused"},
+        {PICKLE("\x80\x02NQ."), "byte 3: BINPERSID is refused"},
+        {PICKLE("\x80\x05\x97."), "byte 2: NEXT_BUFFER is refused"},
+        {PICKLE("\x80\x02\x8f."), "byte 2: 0x8f is no opcode that a log"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        is_refused(cases[i].bytes, cases[i].length, cases[i].message);
+}
+
+static void a_damaged_pickle_is_refused(void **state)
+{
+    (void)state;
+    is_refused(PICKLE("\x80\x02]"), "byte 3: the pickle has no end: it was cut off");
+    is_refused(PICKLE("\x80\x02J\x01\x02"), "byte 2: the pickle ends in the middle of an opcode");
+    is_refused(PICKLE("\x80\x02\x8c\x09"
+                      "abc"),
+               "byte 2: the pickle ends in the middle of a text");
+    is_refused(PICKLE("\x80\x02X\xff\xff\xff\xff."), "byte 2: the pickle ends in the middle of");
+    is_refused(PICKLE("\x80\x02\x8d\xff\xff\xff\xff\xff\xff\xff\xff."), "byte 2: the pickle ends");
+    is_refused(PICKLE("\x80\x02"
+                      "a."),
+               "byte 2: the pickle is damaged: its stack has too few");
+    is_refused(PICKLE("\x80\x02"
+                      "NNa."),
+               "byte 4: the pickle is damaged: it adds items to what is no");
+    is_refused(PICKLE("\x80\x02}NNN\x87s."),
+               "byte 7: the pickle is damaged: its stack has too few");
+    is_refused(PICKLE("\x80\x02}(Nu."), "byte 5: the pickle is damaged: a dict has a key without");
+    is_refused(PICKLE("\x80\x02"
+                      "e."),
+               "byte 2: the pickle is damaged: there is no mark");
+    is_refused(PICKLE("\x80\x02h\x05."), "byte 2: the pickle is damaged: its memo lacks a value");
+    is_refused(PICKLE("\x80\x02Nr\xff\xff\xff\x7f."), "byte 3: the pickle is damaged: an index of");
+    is_refused(PICKLE("\x80\x02."), "byte 2: the pickle is damaged: its stack has too few");
+    is_refused(PICKLE("\x80\x02]."), "expected a snapshot of PyTorch with 'device_traces'");
+    /* A list that contains itself. */
+    is_refused(PICKLE("\x80\x02]q\x00h\x00"
+                      "a."),
+               "expected a snapshot of PyTorch");
+    is_refused(PICKLE("\x80\x02}q\x00X\x12\x00\x00\x00"
+                      "allocator_settingsh\x00sX\x0d\x00\x00\x00"
+                      "device_traces]]]aas."),
+               "expected a text for 'action'");
+}
+
+static void a_snapshot_cut_anywhere_is_refused(void **state)
+{
+    (void)state;
+    struct text whole = {0};
+    struct error error = {0};
+    assert_int_equal(gzip_read_file(&whole, TRACES "small.snapshot-4.pickle", 1 << 20, &error), 0);
+    for (size_t length = 3; length < whole.length; length++)
+        is_refused(whole.data, length, "cut off");
+    text_free(&whole);
+}
+
+static void a_wrong_snapshot_is_named_with_its_entry(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *message;
+    } cases[] = {
+        {"{\"segments\": []}", "expected a snapshot of PyTorch with 'device_traces'"},
+        {"{\"segments\": [], \"device_traces\": [[], []]}",
+         "the snapshot has no history: call torch.cuda.memory._record_memory_history()"},
+        {"{\"segments\": [], \"device_traces\": [[], [{}]]}",
+         "device_traces[1][0]: expected a text for 'action'"},
+        {"{\"segments\": [], \"device_traces\": [[{\"action\": \"alloc\"}]]}",
+         "device_traces[0][0]: expected a number for 'addr'"},
+        {"{\"segments\": [], \"device_traces\": [[{\"action\": \"alloc\", \"addr\": 1}]]}",
+         "device_traces[0][0]: expected a number for 'size'"},
+        {"{\"segments\": [], \"device_traces\": [[{\"action\": \"lend\", \"addr\": 1, \"size\": "
+         "1}]]}",
+         "'lend' is no action of an allocator history"},
+        {"{\"segments\": [{\"device\": 0}], \"device_traces\": [[{}]]}",
+         "segments[0]: expected a number for 'address'"},
+        {"{\"segments\": [\n1,,", "line 2, column 3: "},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        is_refused(cases[i].json, strlen(cases[i].json), cases[i].message);
+}
+
+/* Newer versions say whether the ring was full. */
+static void the_log_says_whether_it_lost_its_beginning(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"false", "true"};
+    for (int i = 0; i < 2; i++) {
+        char json[256];
+        snprintf(json, sizeof json,
+                 "{\"segments\": [], \"trace_alloc_overflowed\": [%s], \"device_traces\": "
+                 "[[{\"action\": \"alloc\", \"addr\": 1, \"size\": 1, \"stream\": 0}]]}",
+                 words[i]);
+        import_good("ring", json);
+        char *info = info_of("ring"), expected[64];
+        snprintf(expected, sizeof expected, "\"lost_beginning\":%s", words[i]);
+        assert_non_null(strstr(info, expected));
+        free(info);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_forms_give_the_same_trace),
+        cmocka_unit_test(a_real_snapshot_is_its_history),
+        cmocka_unit_test(a_pickle_that_would_run_code_is_refused),
+        cmocka_unit_test(a_damaged_pickle_is_refused),
+        cmocka_unit_test(a_snapshot_cut_anywhere_is_refused),
+        cmocka_unit_test(a_wrong_snapshot_is_named_with_its_entry),
+        cmocka_unit_test(the_log_says_whether_it_lost_its_beginning),
+    };
+    return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
+}
