@@ -11,6 +11,7 @@
     X(list)                                                                                        \
     X(trace)                                                                                       \
     X(replay)                                                                                      \
+    X(fit)                                                                                         \
     X(plan)                                                                                        \
     X(compare)                                                                                     \
     X(plot)                                                                                        \

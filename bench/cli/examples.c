@@ -36,6 +36,9 @@ const struct example examples[] = {
     {"replay", "gamut replay my.trace", "what every allocator would have held"},
     {"replay", "gamut replay my.trace -s caching,vmm --mem-limit 2GiB", "and what a limit refuses"},
 
+    {"fit", "gamut fit my.trace", "the least memory that serves it, for every allocator"},
+    {"fit", "gamut fit my.trace -s caching,vmm --format json", "for a program to read"},
+
     {"plan", "gamut plan stencil", "a program with its memory written out"},
     {"plan", "gamut plan srad -m all rows=502 cols=458 steps=100",
      "what each merge set does to its memory"},

@@ -17,6 +17,9 @@ int source_check_capacity(struct source *s, uint64_t bytes)
         (bytes <= s->capacity_bytes && held_bytes(s) <= s->capacity_bytes - bytes))
         return 0;
     s->counts.refused_count++;
+    const uint64_t needed = held_bytes(s) + bytes;
+    if (s->total && (!s->total->least_refused_bytes || needed < s->total->least_refused_bytes))
+        s->total->least_refused_bytes = needed;
     return error_set(&s->error, ERR_OOM, "asked for %s with %s of the capacity of %s reserved",
                      text_bytes_exact(asked, bytes), text_bytes_exact(held, held_bytes(s)),
                      text_bytes_exact(capacity, s->capacity_bytes));

@@ -58,6 +58,9 @@ struct source_counts {
  * other sources hold at the end of the run. */
 struct source_total {
     uint64_t reserved_bytes, peak_reserved_bytes;
+    /* Of the requests that the capacity refused: the least bytes that would have been held after
+     * one. A larger capacity below it refuses the same. 0: none was refused. */
+    uint64_t least_refused_bytes;
 };
 
 struct source {

@@ -44,4 +44,20 @@ has "OOM  *block b[0-9]*, event [0-9]*: "
 expect 0 "2 ok" replay gnn.trace -s pool --free-at both --check --no-save
 expect 2 "No such file" replay nosuch.trace --no-save
 expect 2 "needs --atlas" replay gnn.trace --own-time --no-save
+
+# ---- the least capacity: it serves, and a little less does not
+expect 0 "" fit gnn.trace -s caching,vmm
+has "lower bound 1.76 GiB, optimum 1.76 GiB (proven)"
+has "caching .*1.86 GiB .*fragmentation: 753 MiB at event 3554 with 925 MiB live"
+expect 0 "" fit gnn.trace -s caching --format json
+is_json out
+capacity=$(sed -n 's/.*"capacity_bytes": \([0-9]*\).*/\1/p' out)
+refused=$(sed -n 's/.*"refused_bytes": \([0-9]*\).*/\1/p' out)
+expect 0 "1 ok" replay gnn.trace -s caching --mem-limit "$capacity" --no-save
+expect 3 "1 oom" replay gnn.trace -s caching --mem-limit "$refused" --no-save
+expect 0 "" fit gnn.trace -s raw,tlsf --format csv
+[ "$(wc -l <out)" -eq 3 ] || fail "not a line a fit"
+expect 77 "heap" fit gnn.trace -s device_heap
+expect 2 "did you mean pool?" fit gnn.trace -s pol
+expect 2 "No such file" fit nosuch.trace
 summary

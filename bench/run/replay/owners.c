@@ -6,7 +6,7 @@ struct range {
     struct treap_node node; /* first: in owners.ranges */
     uint64_t memory, offset, end;
     unsigned queue;
-    bool live;
+    bool live, used; /* `used`: a block was here, whose queue is `queue` */
 };
 
 static int by_place(const struct treap_node *left, const struct treap_node *right)
@@ -89,9 +89,18 @@ static const char *judge_take(const struct range *range, unsigned queue)
 {
     if (range->live)
         return "it overlaps a live block";
-    if (range->queue != queue)
+    if (range->used && range->queue != queue)
         return "it has bytes that another queue used last, and nothing waited for that queue";
     return NULL;
+}
+
+void owners_got(struct owners *o, uint64_t memory, uint64_t offset, uint64_t bytes)
+{
+    const struct range range = {.memory = memory, .offset = offset, .end = offset + bytes};
+    if (bytes == 0)
+        return;
+    cut_out(o, memory, offset, range.end, NULL, 0);
+    add(o, &range);
 }
 
 const char *owners_take(struct owners *o, const struct block *block, unsigned queue)
@@ -100,7 +109,8 @@ const char *owners_take(struct owners *o, const struct block *block, unsigned qu
                                 .offset = block->offset,
                                 .end = block->offset + block->size,
                                 .queue = queue,
-                                .live = true};
+                                .live = true,
+                                .used = true};
     if (block->size == 0)
         return NULL;
     const char *wrong = cut_out(o, range.memory, range.offset, range.end, judge_take, queue);
@@ -119,4 +129,26 @@ void owners_forget(struct owners *o, uint64_t memory, uint64_t offset, uint64_t 
 {
     const uint64_t end = bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
     cut_out(o, memory, offset, end, NULL, 0);
+}
+
+uint64_t owners_free(const struct owners *o, uint64_t *bytes, uint64_t *pieces, uint64_t *largest)
+{
+    uint64_t known = 0, piece = 0;
+    const struct range *last = NULL;
+    *bytes = *pieces = *largest = 0;
+    for (struct treap_node *at = treap_first(&o->ranges); at; at = treap_after(&o->ranges, at)) {
+        const struct range *r = (const struct range *)at;
+        const bool goes_on = last && last->memory == r->memory && last->end == r->offset;
+        last = r;
+        known += r->end - r->offset;
+        if (r->live || !goes_on)
+            piece = 0;
+        if (r->live)
+            continue;
+        *pieces += piece == 0;
+        piece += r->end - r->offset;
+        *bytes += r->end - r->offset;
+        *largest = piece > *largest ? piece : *largest;
+    }
+    return known;
 }

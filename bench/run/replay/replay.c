@@ -75,7 +75,13 @@ static void refuse(struct replay *r, const struct trace_event *e, const struct p
                                                   .bytes = e->bytes,
                                                   .time_ns = e->time_ns,
                                                   .requested_bytes = r->blocks.requested_bytes,
+                                                  .granted_bytes = r->blocks.granted_bytes,
                                                   .reserved_bytes = r->held.reserved_bytes};
+    struct replay_refusal *refusal = &r->outcome->refusal;
+    snprintf(refusal->site, sizeof refusal->site, "%.255s", trace_name_of(r->reader, e->name));
+    if (r->options->explain)
+        refusal->knows_free = owners_free(&r->owners, &refusal->free_bytes, &refusal->free_pieces,
+                                          &refusal->largest_free_bytes) == r->held.reserved_bytes;
     fail(r, CASE_oom, "block b%" PRIu64 ", event %" PRIu64 ": %s", e->block, r->event,
          part->source.error.text);
 }
@@ -314,6 +320,7 @@ static void count(struct replay *r)
     if (trace_reader_info(r->reader)->knows[TRACE_KNOWS_uses])
         out->launch_count = totals->by_kind[TRACE_launch];
     r->outcome->digest = totals->digest;
+    r->outcome->least_refused_bytes = r->held.least_refused_bytes;
     r->outcome->ended_live = r->blocks.alloc_count - r->blocks.free_count;
 }
 
@@ -345,6 +352,13 @@ static void close_parts(struct replay *r)
     }
 }
 
+bool replay_frees_at_done(const struct trace_reader *reader, enum replay_free_at free_at)
+{
+    const struct trace_info *info = trace_reader_info(reader);
+    return info->knows[TRACE_KNOWS_done] &&
+           (free_at == FREE_AT_DONE || !info->knows[TRACE_KNOWS_frees]);
+}
+
 int replay_trace(struct trace_reader *reader, const struct replay_options *options,
                  const struct replay_listener *listener, struct replay_outcome *outcome,
                  struct error *error)
@@ -360,13 +374,12 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
                        .outcome = outcome,
                        .error = error,
                        .dry = dry_open(&options->device),
-                       .free_at_done =
-                           info->knows[TRACE_KNOWS_done] &&
-                           (options->free_at == FREE_AT_DONE || !info->knows[TRACE_KNOWS_frees]),
+                       .free_at_done = replay_frees_at_done(reader, options->free_at),
                        .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas};
     owners_open(&r.owners);
     struct trace_totals totals;
-    r.tracks_owners = options->check || !trace_read_totals(reader, &totals) || totals.queues > 1;
+    r.tracks_owners = options->check || options->explain || !trace_read_totals(reader, &totals) ||
+                      totals.queues > 1;
     dry_on_release(r.dry, r.tracks_owners ? forget : NULL, &r.owners);
     int code = play_all(&r);
     if (!code) {

@@ -33,6 +33,7 @@ struct replay_options {
     enum replay_free_at free_at;
     bool own_time; /* time the strategy's calls, for model.allocator_ns; slows the replay */
     bool check;    /* the checks above also for one queue, and the strategy's check() often */
+    bool explain;  /* find the free pieces at a refusal; slows the replay */
     const volatile sig_atomic_t *stop; /* becomes true: end early (or NULL) */
 };
 
@@ -53,7 +54,12 @@ struct replay_listener {
 struct replay_refusal {
     uint64_t event, block, bytes; /* its number, block and size; event 0: none was refused */
     uint64_t time_ns;
-    uint64_t requested_bytes, reserved_bytes; /* live and held at that moment */
+    uint64_t requested_bytes, granted_bytes; /* of the live blocks at that moment */
+    uint64_t reserved_bytes;
+    /* With `explain`, and where the source shows its memories: what is held and not handed out. */
+    bool knows_free;
+    uint64_t free_bytes, free_pieces, largest_free_bytes;
+    char site[256]; /* of the request; "": unknown */
 };
 
 struct replay_outcome {
@@ -62,6 +68,9 @@ struct replay_outcome {
     struct exact_counts counts;
     struct case_model model; /* asked: only with an atlas */
     struct replay_refusal refusal;
+    /* As in struct source_total: every capacity below it, from this replay's on, refuses the same
+     * requests. 0: none was refused. */
+    uint64_t least_refused_bytes;
     uint64_t digest;     /* of the trace, if all of it was read */
     uint64_t ended_live; /* blocks that live at the end; they are given back then */
 };
@@ -72,6 +81,10 @@ struct replay_outcome {
 int replay_trace(struct trace_reader *reader, const struct replay_options *options,
                  const struct replay_listener *listener, struct replay_outcome *outcome,
                  struct error *error);
+
+/* Whether a replay of this trace frees blocks at `done`: a log that knows one stamp only has that one.
+ */
+bool replay_frees_at_done(const struct trace_reader *reader, enum replay_free_at free_at);
 
 /* A dry device like an NVIDIA GPU of this capacity (0: 80 GiB, and no limit). Its costs are those
  * of `atlas`, or none. */

@@ -1,0 +1,193 @@
+/* The least capacity of small traces, worked out by hand, and of real ones: it serves the trace,
+ * and FIT_STEP_BYTES less do not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc/registry.h"
+#include "run/replay/fit.h"
+#include "tests/trace/trace_fixture.h"
+
+#define HEAD                                                                                       \
+    "gamut trace 1\n{\"source\":\"by hand\",\"time_unit_ns\":1,\"capacity_bytes\":null,"           \
+    "\"lost_beginning\":false,\"knows\":[\"frees\"]}\nqueue 0 \"default\"\n"
+#define MIB UINT64_C(1048576)
+
+static void must(int code, const struct error *error)
+{
+    if (code)
+        fail_msg("%s", error->text);
+}
+
+static struct lifetimes lifetimes_of(const char *path)
+{
+    struct lifetimes lifetimes;
+    struct trace_reader *reader;
+    struct error error = {0};
+    must(trace_open(path, &reader, &error), &error);
+    must(lifetimes_read(reader, FREE_AT_DONE, &lifetimes, &error), &error);
+    trace_close(reader);
+    return lifetimes;
+}
+
+static struct fit fit_of(const char *path, const char *strategy)
+{
+    struct lifetimes lifetimes = lifetimes_of(path);
+    const struct fit_options options = {
+        .strategy = strategy, .free_at = FREE_AT_DONE, .lower_bound_bytes = lifetimes.peak_bytes};
+    struct fit fit;
+    struct trace_reader *reader;
+    struct error error = {0};
+    lifetimes_free(&lifetimes);
+    must(trace_open(path, &reader, &error), &error);
+    must(fit_trace(reader, &options, &fit, &error), &error);
+    trace_close(reader);
+    return fit;
+}
+
+/* How a replay with this capacity ends. */
+static enum case_status replayed(const char *path, const char *strategy, uint64_t capacity_bytes)
+{
+    struct replay_options options = {.device = replay_device(0, NULL), .free_at = FREE_AT_DONE};
+    struct option_values values;
+    struct replay_outcome outcome;
+    struct trace_reader *reader;
+    struct error error = {0};
+    must(allocator_parse(strategy, &options.strategy, &values, &error), &error);
+    options.options = &values;
+    options.device.capacity_bytes = capacity_bytes;
+    must(trace_open(path, &reader, &error), &error);
+    must(replay_trace(reader, &options, NULL, &outcome, &error), &error);
+    trace_close(reader);
+    return outcome.status;
+}
+
+/* 20 and 20 MiB, then 12 in place of the first, then 24 in place of the second. */
+static const char moved[] = HEAD "alloc b1 20971520 q0\n"
+                                 "alloc b2 20971520 q0\n"
+                                 "free b1 q0\n"
+                                 "alloc b3 12582912 q0\n"
+                                 "free b2 q0\n"
+                                 "alloc b4 25165824 q0\n";
+/* Two live at once, nothing to gain. */
+static const char grown[] = HEAD "alloc b1 100 q0\nalloc b2 200 q0\nfree b1 q0\n"
+                                 "alloc b3 150 q0\n";
+/* One block that a bin of powers of two rounds up. */
+static const char rounded[] = HEAD "alloc b1 5242880 q0\n";
+
+static const struct known {
+    const char *name, *log, *strategy;
+    uint64_t capacity_bytes, unlimited_bytes, optimum_bytes;
+    enum fit_cause cause;
+    uint64_t event;
+} knowns[] = {
+    /* Every block in a memory of its own. */
+    {"raw moved", moved, "raw", 40 * MIB, 40 * MIB, 40 * MIB, FIT_demand, 2},
+    /* Block 3 has the first part of a segment of 20 MiB, so block 4 needs one more, of 24. The
+     * segment of block 2 is released if it must be. */
+    {"caching moved", moved, "caching", 44 * MIB, 64 * MIB, 40 * MIB, FIT_fragmentation, 6},
+    {"raw grown", grown, "raw", 350, 350, 350, FIT_demand, 4},
+    {"caching grown", grown, "caching", 2 * MIB, 2 * MIB, 350, FIT_rounding, 1},
+    {"pool rounded", rounded, "pool:leading_bits=0", 8 * MIB - 1, 8 * MIB - 1, 5 * MIB,
+     FIT_rounding, 1},
+};
+
+static void the_least_capacity_is_the_known_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof knowns / sizeof *knowns; i++) {
+        const struct known *k = &knowns[i];
+        import_good("known", k->log);
+        const char *path = trace_path("known.trace");
+        struct lifetimes lifetimes = lifetimes_of(path);
+        struct optimum optimum;
+        lifetimes_optimum(&lifetimes, 1000000000, &optimum);
+        lifetimes_free(&lifetimes);
+        const struct fit fit = fit_of(path, k->strategy);
+        print_message("%s\n", k->name);
+        assert_int_equal(fit.status, CASE_ok);
+        assert_int_equal(fit.capacity_bytes, k->capacity_bytes);
+        assert_in_range(fit.capacity_bytes - fit.refused_bytes, 1, FIT_STEP_BYTES);
+        assert_int_equal(fit.unlimited.peak_reserved_bytes, k->unlimited_bytes);
+        assert_true(optimum.known && optimum.proven);
+        assert_int_equal(optimum.bytes, k->optimum_bytes);
+        assert_string_equal(fit_cause_name(fit.cause), fit_cause_name(k->cause));
+        assert_int_equal(fit.refusal.event, k->event);
+    }
+}
+
+static void a_refusal_knows_the_free_pieces(void **state)
+{
+    (void)state;
+    import_good("moved", moved);
+    const struct fit fit = fit_of(trace_path("moved.trace"), "caching");
+    assert_true(fit.refusal.knows_free);
+    assert_int_equal(fit.refusal.requested_bytes, 12 * MIB);
+    assert_int_equal(fit.refusal.reserved_bytes, 20 * MIB);
+    assert_int_equal(fit.refusal.free_bytes, 8 * MIB);
+    assert_int_equal(fit.refusal.free_pieces, 1);
+    assert_int_equal(fit.refusal.largest_free_bytes, 8 * MIB);
+}
+
+static void a_trace_without_blocks_needs_nothing(void **state)
+{
+    (void)state;
+    import_good("empty", HEAD);
+    const struct fit fit = fit_of(trace_path("empty.trace"), "caching");
+    assert_int_equal(fit.status, CASE_ok);
+    assert_int_equal(fit.capacity_bytes, 0);
+    assert_int_equal(fit.cause, FIT_none);
+}
+
+static void a_strategy_that_cannot_start_is_skipped(void **state)
+{
+    (void)state;
+    import_good("moved", moved);
+    const struct fit fit = fit_of(trace_path("moved.trace"), "device_heap");
+    assert_int_equal(fit.status, CASE_skipped);
+    assert_non_null(strstr(fit.reason, "heap"));
+}
+
+/* Both ends hold for every strategy on a real trace, whose searches take two to 25 replays. */
+static void both_ends_of_a_real_trace_hold(void **state)
+{
+    size_t count;
+    const struct allocator_ops *const *list = allocator_list(&count);
+    struct import_report report;
+    struct error error = {0};
+    (void)state;
+    must(import_log(GAMUT_ROOT "/tests/traces/pytorch/gnn.trace.csv.gz", NULL,
+                    trace_path("gnn.trace"), true, &report, &error),
+         &error);
+    import_report_free(&report);
+    const char *path = trace_path("gnn.trace");
+    for (size_t i = 0; i < count; i++) {
+        const struct fit fit = fit_of(path, list[i]->name);
+        if (list[i]->harness_only || fit.status == CASE_skipped)
+            continue;
+        print_message("%s: %u replays\n", list[i]->name, fit.replays);
+        assert_in_range(fit.replays, 2, 60);
+        assert_in_range(fit.capacity_bytes - fit.refused_bytes, 1, FIT_STEP_BYTES);
+        assert_int_equal(replayed(path, list[i]->name, fit.capacity_bytes), CASE_ok);
+        assert_int_equal(replayed(path, list[i]->name, fit.refused_bytes), CASE_oom);
+        assert_true(fit.capacity_bytes <= fit.unlimited.peak_reserved_bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_least_capacity_is_the_known_one),
+        cmocka_unit_test(a_refusal_knows_the_free_pieces),
+        cmocka_unit_test(a_trace_without_blocks_needs_nothing),
+        cmocka_unit_test(a_strategy_that_cannot_start_is_skipped),
+        cmocka_unit_test(both_ends_of_a_real_trace_hold),
+    };
+    return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
+}
