@@ -281,10 +281,22 @@ enum {
     OFFSET_SHARE =
         8, /* the offset search gets a share of 1/8: the skyline search mostly finds more */
     HALVING_ROUND = 4, /* the first round that asks half-way; earlier it is not worth the time */
-    CLIMB_ROUND = 2,   /* the round that climbs: the case is not easy then */
-    CLIMB_ATTEMPTS = 200,
+    SQUEAK_ROUND = 2,  /* the first round with new orders: the case is not easy then */
+    SQUEAK_SHARE = 64, /* nodes for which one order is tried */
 };
 static const enum pack_order static_orders[ORDERS] = {PACK_AREA, PACK_DURATION, PACK_SIZE};
+
+/* Search depth and tables grow with the buffers; with more than this there are only orders. */
+enum { EXACT_MOST = 4096 };
+
+/* A set of buffers whose lives overlap no others: an independent problem. */
+struct component {
+    struct pack_model model;
+    struct pack_plan plan;
+    size_t *buffer; /* the caller's number of each buffer that the model was built from */
+    unsigned round; /* how often it was searched */
+    struct pack_squeaky *squeaky;
+};
 
 struct exact {
     const struct pack_item *items;
@@ -397,46 +409,52 @@ static void ask_all(struct exact *e, int64_t capacity, uint64_t nodes)
     }
 }
 
-static void climb_order(struct exact *e)
+/* Places the buffers in some better orders. */
+static void try_orders(struct exact *e, struct component *c, uint64_t rounds)
 {
-    unsigned *order = must_alloc(e->count * sizeof *order);
-    pack_order_fill(e->items, e->count, PACK_SIZE, order);
-    const int64_t height =
-        pack_place(e->items, e->count, order, PACK_BEST_GAP, e->deadline_ns, e->offset);
-    if (height != INT64_MAX) {
-        pack_climb(e->items, e->count, PACK_BEST_GAP, CLIMB_ATTEMPTS,
-                   pack_max(e->enough, e->plan->lower_bound), e->deadline_ns, order, e->offset,
-                   height);
-        keep_plan(e, "hill climbing");
-    }
-    free(order);
+    if (!c->squeaky)
+        c->squeaky = pack_squeaky_open(e->items, e->count);
+    for (uint64_t i = 0; i < rounds && !is_done(e); i++)
+        if (pack_squeaky_round(c->squeaky, c->plan.height, e->deadline_ns, e->offset) != INT64_MAX)
+            keep_plan(e, "squeaky wheel");
 }
 
-/* Lowers a plan until it is as low as the larger of `enough` and its lower bound, or the time is
- * over; raises the bound as far as is proved. Returns the number of buffers placed meanwhile. */
-static uint64_t plan_exactly(const struct pack_item *items, unsigned count, int64_t enough,
-                             uint64_t deadline_ns, struct pack_plan *plan)
+static void search_round(struct exact *e, struct component *c)
 {
-    struct exact e = {.items = items,
-                      .count = count,
+    const uint64_t nodes = (uint64_t)FIRST_NODES << (c->round < 40 ? c->round : 40);
+    const struct pack_plan *plan = e->plan;
+    if (c->round == 0 && e->use_skyline)
+        try_joined(e, FIRST_NODES, NULL);
+    if (!is_done(e) && !e->search[0])
+        open_searches(e);
+    if (c->round >= SQUEAK_ROUND)
+        try_orders(e, c, nodes / SQUEAK_SHARE);
+    ask_all(e, pack_max(e->enough, plan->lower_bound), nodes);
+    if (c->round >= HALVING_ROUND)
+        ask_all(e, plan->lower_bound + (plan->height - plan->lower_bound) / 2, nodes);
+    for (int i = 0; i < JOINS_A_ROUND && e->use_skyline && !is_done(e); i++)
+        try_joined(e, nodes, &e->random);
+}
+
+/* Lowers the plan of a component until it is as low as the larger of `enough` and its lower bound,
+ * or lower than `next`, or the time is over; raises the bound as far as is proved. Returns the number
+ * of buffers placed meanwhile by searches. */
+static uint64_t lower_component(struct component *c, int64_t enough, int64_t next,
+                                uint64_t deadline_ns)
+{
+    struct exact e = {.items = c->model.items,
+                      .count = c->model.count,
                       .enough = enough,
                       .deadline_ns = deadline_ns,
-                      .plan = plan,
-                      .use_skyline = pack_skyline_fits(items, count)};
-    e.offset = must_alloc(count * sizeof *e.offset);
-    if (e.use_skyline && !is_done(&e))
-        try_joined(&e, FIRST_NODES, NULL);
-    if (!is_done(&e))
-        open_searches(&e);
-    for (unsigned round = 0; !is_done(&e); round++) {
-        const uint64_t nodes = (uint64_t)FIRST_NODES << (round < 40 ? round : 40);
-        if (round == CLIMB_ROUND)
-            climb_order(&e);
-        ask_all(&e, pack_max(e.enough, plan->lower_bound), nodes);
-        if (round >= HALVING_ROUND)
-            ask_all(&e, plan->lower_bound + (plan->height - plan->lower_bound) / 2, nodes);
-        for (int i = 0; i < JOINS_A_ROUND && e.use_skyline && !is_done(&e); i++)
-            try_joined(&e, nodes, &e.random);
+                      .plan = &c->plan,
+                      .random = {c->round},
+                      .use_skyline = pack_skyline_fits(c->model.items, c->model.count)};
+    e.offset = must_alloc(e.count * sizeof *e.offset);
+    for (; !is_done(&e) && c->plan.height >= next; c->round++) {
+        if (e.count > EXACT_MOST)
+            try_orders(&e, c, 1);
+        else
+            search_round(&e, c);
     }
     for (int i = 0; i < ORDERS; i++) {
         pack_search_close(e.search[i]);
@@ -448,42 +466,39 @@ static uint64_t plan_exactly(const struct pack_item *items, unsigned count, int6
 
 /* ---- a plan of all buffers ------------------------------------------------------------------- */
 
-/* Search depth and tables grow with the buffers; with more than this the greedy plan stays. */
-enum { EXACT_MOST = 4096 };
-
-/* A set of buffers whose lives overlap no others: an independent problem. */
-struct component {
-    struct pack_model model;
-    struct pack_plan plan;
-    size_t *buffer; /* the caller's number of each buffer that the model was built from */
-};
-
+/* The greedy orders, until a plan is as low as need be; without a deadline (0) only the first. Of
+ * many buffers too: there squeaky wheels begin like the others. */
 static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline_ns)
 {
     const struct pack_item *items = c->model.items;
     const unsigned count = c->model.count;
     unsigned *order = must_alloc(count * sizeof *order);
     int64_t *offset = must_alloc(count * sizeof *offset);
+    struct pack_placer *placer = pack_placer_open(items, count);
     c->plan.lower_bound = pack_load_bound(items, count);
     c->plan.height = INT64_MAX;
     c->plan.offset = must_alloc(count * sizeof *c->plan.offset);
-    for (int k = 0; k < PACK_ORDER_COUNT * PACK_GAP_COUNT; k++) {
+    const int orders = count > EXACT_MOST ? 1 : PACK_ORDER_COUNT * PACK_GAP_COUNT;
+    for (int k = 0; k < orders; k++) {
         if (k > 0 &&
             (c->plan.height <= pack_max(enough, c->plan.lower_bound) || clock_ns() > deadline_ns))
             break;
         const enum pack_order o = (enum pack_order)(k / PACK_GAP_COUNT);
         const enum pack_gap gap = (enum pack_gap)(k % PACK_GAP_COUNT);
+        struct pack_run run = {.below = c->plan.height,
+                               .deadline_ns = deadline_ns ? deadline_ns : UINT64_MAX};
         pack_order_fill(items, count, o, order);
-        int64_t height = pack_place(items, count, order, gap, deadline_ns, offset);
+        int64_t height = pack_placer_run(placer, order, count, gap, &run, offset);
         const bool is_late = k == 0 && height == INT64_MAX;
         if (is_late)
             height = pack_sweep(items, count, offset);
-        if (height >= c->plan.height)
+        if (height == INT64_MAX)
             continue;
         c->plan.height = height;
         c->plan.method = is_late ? "time, lowest gap" : pack_greedy_name(o, gap);
         memcpy(c->plan.offset, offset, count * sizeof *offset);
     }
+    pack_placer_close(placer);
     free(order);
     free(offset);
 }
@@ -553,30 +568,66 @@ static size_t open_components(const struct pack_buffer *buffers, size_t count,
     return component_count;
 }
 
-static int by_bound(const void *left, const void *right)
+/* The end of a share of the time that is left: `part` of `whole`. */
+static uint64_t share_deadline(uint64_t deadline_ns, double part, double whole)
+{
+    const uint64_t now = clock_ns();
+    return now < deadline_ns ? now + (uint64_t)((double)(deadline_ns - now) * (part / whole))
+                             : deadline_ns;
+}
+
+static int by_height(const void *left, const void *right)
 {
     const struct component *a = left, *b = right;
-    if (a->plan.lower_bound != b->plan.lower_bound)
-        return a->plan.lower_bound > b->plan.lower_bound ? -1 : 1;
+    if (a->plan.height != b->plan.height)
+        return a->plan.height > b->plan.height ? -1 : 1;
     return a->buffer[0] < b->buffer[0] ? -1 : a->buffer[0] > b->buffer[0];
 }
 
-/* The component with the highest bound comes first: no other needs a lower plan. */
+/* Puts the first component where it belongs, among the others in the order of a heap. */
+static void sift_down(struct component *heap, size_t count)
+{
+    for (size_t i = 0, child; (child = 2 * i + 1) < count; i = child) {
+        if (child + 1 < count && by_height(&heap[child + 1], &heap[child]) < 0)
+            child++;
+        if (by_height(&heap[i], &heap[child]) < 0)
+            break;
+        const struct component c = heap[i];
+        heap[i] = heap[child];
+        heap[child] = c;
+    }
+}
+
+/* Lowers the highest plan again and again: the others lie below it. */
+static uint64_t lower_components(struct component *heap, size_t count, int64_t enough,
+                                 uint64_t deadline_ns)
+{
+    uint64_t nodes = 0;
+    qsort(heap, count, sizeof *heap, by_height);
+    for (size_t i = 0; i < count; i++)
+        enough = pack_max(enough, heap[i].plan.lower_bound);
+    while (count && heap->plan.height > enough && clock_ns() <= deadline_ns) {
+        const int64_t next =
+            pack_max(count > 1 ? heap[1].plan.height : 0, count > 2 ? heap[2].plan.height : 0);
+        nodes += lower_component(heap, enough, next, deadline_ns);
+        enough = pack_max(enough, heap->plan.lower_bound);
+        sift_down(heap, count);
+    }
+    return nodes;
+}
+
 static uint64_t plan_components(struct component *components, size_t count, int64_t enough,
                                 uint64_t deadline_ns)
 {
-    uint64_t nodes = 0;
+    double left = 0;
     for (size_t i = 0; i < count; i++)
-        plan_greedily(&components[i], enough, deadline_ns);
-    qsort(components, count, sizeof *components, by_bound);
+        left += components[i].model.count;
     for (size_t i = 0; i < count; i++) {
-        struct component *c = &components[i];
-        enough = pack_max(enough, components[0].plan.lower_bound);
-        if (c->model.count <= EXACT_MOST)
-            nodes += plan_exactly(c->model.items, c->model.count, enough, deadline_ns, &c->plan);
-        enough = pack_max(enough, c->plan.lower_bound);
+        const double part = components[i].model.count;
+        plan_greedily(&components[i], enough, share_deadline(deadline_ns, part, left));
+        left -= part;
     }
-    return nodes;
+    return lower_components(components, count, enough, deadline_ns);
 }
 
 static void take_plan(const struct component *c, struct pack_result *result)
@@ -607,6 +658,7 @@ int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pac
     for (size_t i = 0; i < component_count; i++) {
         take_plan(&components[i], result);
         pack_model_free(&components[i].model);
+        pack_squeaky_close(components[i].squeaky);
         free(components[i].plan.offset);
         free(components[i].buffer);
     }

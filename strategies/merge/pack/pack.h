@@ -3,7 +3,8 @@
  * possible.
  *
  * Finding the least height is NP-hard. pack_solve first tries greedy orders, which usually reach
- * the lower bound on ordinary programs, and then searches until it has a proof or runs out of time.
+ * the lower bound on ordinary programs. Then it looks for better orders, and searches, until it has a
+ * proof or runs out of time.
  * This folder needs bench/base alone. If the host runs out of memory the process ends, as
  * everywhere in gamut.
  */
@@ -56,10 +57,11 @@ struct pack_result {
  * PACK_HEIGHT_MOST. */
 int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *error);
 
-/* All greedy orders, then search where there are at most 4096 buffers. The time limit is checked
- * in both: if it is over before the first order is, buffers are placed in the order of time, each into
- * the lowest gap, which is fast. Without a limit the first order runs to its end; its time grows with the square of the number of buffers.
- * The same buffers give the same plan on every machine unless the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
+/* Greedy orders, then exact searches where at most 4096 buffers depend on each other, and better
+ * orders until the plan is proved or the time limit is over. If that is so within the first order,
+ * buffers are placed in the order of time. Memory grows with the buffers; the searches' tables grow
+ * with the pairs that are alive at once. The same buffers give the same plan on every machine unless
+ * the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
 int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pack_options *options,
                struct pack_result *result, struct error *error);
 /* Frees the offsets and empties `result`. */

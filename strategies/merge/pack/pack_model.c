@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 
 static int verify_life(const struct pack_buffer *buffer, size_t number, struct error *error)
 {
@@ -171,17 +170,68 @@ unsigned pack_section_count(const struct pack_item *items, unsigned count)
     return sections;
 }
 
+struct padded {
+    int64_t pad;
+    unsigned item;
+};
+
+static int by_pad(const void *left, const void *right)
+{
+    const struct padded *a = left, *b = right;
+    if (a->pad != b->pad)
+        return a->pad > b->pad ? -1 : 1;
+    return a->item < b->item ? -1 : a->item > b->item;
+}
+
+/* The first section from `s` on that has no pad yet; makes the chain shorter. */
+static unsigned next_unpadded(unsigned *next, unsigned s)
+{
+    while (next[s] != s) {
+        next[s] = next[next[s]];
+        s = next[s];
+    }
+    return s;
+}
+
+/* The largest pads first, so that each section is written once. */
+static void spread_pads(const struct pack_item *items, unsigned count, unsigned sections,
+                        int64_t *pad)
+{
+    struct padded *padded = must_alloc((count + 1) * sizeof *padded);
+    unsigned *next = must_alloc((sections + 1) * sizeof *next), padded_count = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (items[i].pad)
+            padded[padded_count++] = (struct padded){items[i].pad, i};
+    qsort(padded, padded_count, sizeof *padded, by_pad);
+    for (unsigned s = 0; s <= sections; s++)
+        next[s] = s;
+    for (unsigned i = 0; i < padded_count; i++) {
+        const struct pack_item *item = &items[padded[i].item];
+        for (unsigned r = 0; r < item->range_count; r++)
+            for (unsigned s = next_unpadded(next, item->ranges[r].first); s < item->ranges[r].end;
+                 s = next_unpadded(next, s)) {
+                pad[s] = item->pad;
+                next[s] = s + 1;
+            }
+    }
+    free(padded);
+    free(next);
+}
+
 void pack_section_loads(const struct pack_item *items, unsigned count, int64_t *total, int64_t *pad)
 {
     const unsigned sections = pack_section_count(items, count);
     memset(total, 0, sections * sizeof *total);
     memset(pad, 0, sections * sizeof *pad);
     for (unsigned i = 0; i < count; i++)
-        for (unsigned r = 0; r < items[i].range_count; r++)
-            for (unsigned s = items[i].ranges[r].first; s < items[i].ranges[r].end; s++) {
-                total[s] += items[i].size;
-                pad[s] = pack_max(pad[s], items[i].pad);
-            }
+        for (unsigned r = 0; r < items[i].range_count; r++) {
+            total[items[i].ranges[r].first] += items[i].size;
+            if (items[i].ranges[r].end < sections)
+                total[items[i].ranges[r].end] -= items[i].size;
+        }
+    for (unsigned s = 1; s < sections; s++)
+        total[s] += total[s - 1];
+    spread_pads(items, count, sections, pad);
 }
 
 int64_t pack_load_bound(const struct pack_item *items, unsigned count)
@@ -217,224 +267,4 @@ bool pack_items_meet(const struct pack_item *a, const struct pack_item *b)
             return true;
     }
     return false;
-}
-
-/* ---- greedy orders --------------------------------------------------------------------------- */
-
-/* Greedy offset planning: sort, then put each buffer into a gap between those already placed.
- *
- * By size, duration, area (their product) or time; into the lowest gap that is large enough or the
- * smallest one. Size with the best gap is XLA's heap simulator; size with the first gap is
- * TensorFlow Lite Micro's planner; planners that walk the graph once use time order. None is best
- * everywhere. All are cheap: O(n^2) with two compares a step.
- */
-struct keyed {
-    double first, second;
-    unsigned item;
-};
-
-/* Both keys from large to small, then the order of the items. */
-static int by_keys(const void *left, const void *right)
-{
-    const struct keyed *a = left, *b = right;
-    if (a->first != b->first)
-        return a->first > b->first ? -1 : 1;
-    if (a->second != b->second)
-        return a->second > b->second ? -1 : 1;
-    return a->item < b->item ? -1 : a->item > b->item;
-}
-
-void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_order order,
-                     unsigned *out)
-{
-    struct keyed *keyed = must_alloc((count + 1) * sizeof *keyed);
-    for (unsigned i = 0; i < count; i++) {
-        const double size = (double)items[i].size, duration = items[i].duration;
-        const struct keyed keys[PACK_ORDER_COUNT] = {
-            [PACK_SIZE] = {size, duration, i},
-            [PACK_DURATION] = {duration, size, i},
-            [PACK_AREA] = {size * duration, size, i},
-            [PACK_TIME] = {-(double)items[i].hull.first, size, i},
-        };
-        keyed[i] = keys[order];
-    }
-    qsort(keyed, count, sizeof *keyed, by_keys);
-    for (unsigned i = 0; i < count; i++)
-        out[i] = keyed[i].item;
-    free(keyed);
-}
-
-/* So many items are placed in less than a millisecond: small problems always have a greedy plan. */
-enum { CLOCK_EVERY = 256 };
-
-/* Where an item fits among the placed ones, which are in ascending order of offset. */
-static int64_t find_gap(const struct pack_item *items, const unsigned *placed, unsigned count,
-                        const int64_t *offset, unsigned item, enum pack_gap gap)
-{
-    int64_t end = 0, best = -1, best_room = INT64_MAX; /* end: the end of all items met so far */
-    for (unsigned i = 0; i < count; i++) {
-        const unsigned other = placed[i];
-        if (!pack_items_meet(&items[item], &items[other]))
-            continue;
-        const int64_t at = pack_align(end, items[item].alignment), room = offset[other] - end;
-        if (at + items[item].size <= offset[other] && room < best_room) {
-            best = at;
-            best_room = room;
-            if (gap == PACK_FIRST_GAP)
-                return at;
-        }
-        end = pack_max(end, offset[other] + items[other].size);
-    }
-    return best >= 0 ? best : pack_align(end, items[item].alignment);
-}
-
-int64_t pack_place(const struct pack_item *items, unsigned count, const unsigned *order,
-                   enum pack_gap gap, uint64_t deadline_ns, int64_t *offset)
-{
-    unsigned *placed = must_alloc((count + 1) * sizeof *placed);
-    int64_t height = 0;
-    for (unsigned i = 0; i < count && height != INT64_MAX; i++) {
-        const unsigned item = order[i];
-        const int64_t at = find_gap(items, placed, i, offset, item, gap);
-        offset[item] = at;
-        height = pack_max(height, at + items[item].size - items[item].pad);
-        if (i % CLOCK_EVERY == CLOCK_EVERY - 1 && deadline_ns && clock_ns() > deadline_ns)
-            height = INT64_MAX;
-        unsigned slot = i;
-        for (; slot > 0 && offset[placed[slot - 1]] > at; slot--)
-            placed[slot] = placed[slot - 1];
-        placed[slot] = item;
-    }
-    free(placed);
-    return height;
-}
-
-/* Free room, in ascending order; the last gap has no end. */
-struct gaps {
-    struct pack_interval *gap;
-    unsigned count;
-};
-
-static void gap_insert(struct gaps *gaps, unsigned at, int64_t lower, int64_t upper)
-{
-    memmove(&gaps->gap[at + 1], &gaps->gap[at], (gaps->count++ - at) * sizeof *gaps->gap);
-    gaps->gap[at] = (struct pack_interval){lower, upper};
-}
-
-static void gap_remove(struct gaps *gaps, unsigned at)
-{
-    memmove(&gaps->gap[at], &gaps->gap[at + 1], (--gaps->count - at) * sizeof *gaps->gap);
-}
-
-/* Takes room from the lowest gap that is large enough. */
-static int64_t gap_take(struct gaps *gaps, const struct pack_item *item)
-{
-    unsigned i = 0;
-    while (pack_align(gaps->gap[i].lower, item->alignment) + item->size > gaps->gap[i].upper)
-        i++;
-    const int64_t at = pack_align(gaps->gap[i].lower, item->alignment);
-    if (gaps->gap[i].lower < at) {
-        gap_insert(gaps, i, gaps->gap[i].lower, at);
-        i++;
-    }
-    gaps->gap[i].lower = at + item->size;
-    if (gaps->gap[i].lower == gaps->gap[i].upper)
-        gap_remove(gaps, i);
-    return at;
-}
-
-static void gap_give(struct gaps *gaps, int64_t lower, int64_t upper)
-{
-    unsigned low = 0, high = gaps->count - 1; /* the first gap above */
-    while (low < high) {
-        const unsigned middle = low + (high - low) / 2;
-        if (gaps->gap[middle].lower >= upper)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    gap_insert(gaps, low, lower, upper);
-    for (unsigned i = low + 1; i >= low && i > 0; i--)
-        if (gaps->gap[i - 1].upper == gaps->gap[i].lower) {
-            gaps->gap[i - 1].upper = gaps->gap[i].upper;
-            gap_remove(gaps, i);
-        }
-}
-
-int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t *offset)
-{
-    struct keyed *ends = must_alloc((count + 1) * sizeof *ends);
-    unsigned *starts = must_alloc((count + 1) * sizeof *starts), ended = 0;
-    /* An item makes at most one gap more where it starts, and one where it ends. */
-    struct gaps gaps = {must_alloc((2 * (size_t)count + 2) * sizeof *gaps.gap), 0};
-    int64_t height = 0;
-    gap_insert(&gaps, 0, 0, INT64_MAX);
-    pack_order_fill(items, count, PACK_TIME, starts);
-    for (unsigned i = 0; i < count; i++)
-        ends[i] = (struct keyed){-(double)items[i].hull.end, 0, i};
-    qsort(ends, count, sizeof *ends, by_keys);
-    for (unsigned i = 0; i < count; i++) {
-        const struct pack_item *item = &items[starts[i]];
-        for (; items[ends[ended].item].hull.end <= item->hull.first; ended++) {
-            const unsigned over = ends[ended].item;
-            gap_give(&gaps, offset[over], offset[over] + items[over].size);
-        }
-        offset[starts[i]] = gap_take(&gaps, item);
-        height = pack_max(height, offset[starts[i]] + item->size - item->pad);
-    }
-    free(gaps.gap);
-    free(starts);
-    free(ends);
-    return height;
-}
-
-static const char *const order_names[PACK_ORDER_COUNT][PACK_GAP_COUNT] = {
-    [PACK_SIZE] = {"size, first gap", "size, best gap"},
-    [PACK_DURATION] = {"duration, first gap", "duration, best gap"},
-    [PACK_AREA] = {"area, first gap", "area, best gap"},
-    [PACK_TIME] = {"time, first gap", "time, best gap"},
-};
-
-const char *pack_greedy_name(enum pack_order order, enum pack_gap gap)
-{
-    return order_names[order][gap];
-}
-
-/* Moves one of the items that reach `height` to a random earlier place in the order. */
-static void disturb(const struct pack_item *items, unsigned count, const int64_t *offset,
-                    int64_t height, struct random *random, unsigned *order)
-{
-    unsigned chosen = 0, tops = 0;
-    for (unsigned i = 0; i < count; i++) {
-        const unsigned item = order[i];
-        if (offset[item] + items[item].size - items[item].pad == height &&
-            random_below(random, ++tops) == 0)
-            chosen = i;
-    }
-    const unsigned item = order[chosen], target = (unsigned)random_below(random, chosen + 1);
-    memmove(&order[target + 1], &order[target], (chosen - target) * sizeof *order);
-    order[target] = item;
-}
-
-int64_t pack_climb(const struct pack_item *items, unsigned count, enum pack_gap gap,
-                   unsigned attempts, int64_t enough, uint64_t deadline_ns, unsigned *order,
-                   int64_t *offset, int64_t height)
-{
-    struct random random = {1};
-    unsigned *new_order = must_alloc(count * sizeof *new_order);
-    int64_t *new_offset = must_alloc(count * sizeof *new_offset);
-    for (unsigned i = 0; i < attempts && height > enough && clock_ns() < deadline_ns; i++) {
-        memcpy(new_order, order, count * sizeof *order);
-        disturb(items, count, offset, height, &random, new_order);
-        const int64_t new_height =
-            pack_place(items, count, new_order, gap, deadline_ns, new_offset);
-        if (new_height > height)
-            continue;
-        height = new_height;
-        memcpy(order, new_order, count * sizeof *order);
-        memcpy(offset, new_offset, count * sizeof *offset);
-    }
-    free(new_order);
-    free(new_offset);
-    return height;
 }

@@ -92,20 +92,31 @@ const char *pack_greedy_name(enum pack_order order, enum pack_gap gap);
 void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_order order,
                      unsigned *out);
 
-/* Puts each item of `order` into a gap between those before it; returns the height. At the deadline
- * (0: none) it gives up and returns INT64_MAX. */
-int64_t pack_place(const struct pack_item *items, unsigned count, const unsigned *order,
-                   enum pack_gap gap, uint64_t deadline_ns, int64_t *offset);
+/* Puts items into gaps between those before; keeps its memory from run to run. */
+struct pack_placer; /* pack_place.c */
+struct pack_run {
+    int64_t below; /* the run ends at the first item that reaches this height */
+    uint64_t deadline_ns;
+    unsigned placed; /* answer: the items that were placed, without the one that was too high */
+};
+struct pack_placer *pack_placer_open(const struct pack_item *items, unsigned count);
+/* Places the items of `order`; returns the height, or INT64_MAX if the run was ended. */
+int64_t pack_placer_run(struct pack_placer *placer, const unsigned *order, unsigned count,
+                        enum pack_gap gap, struct pack_run *run, int64_t *offset);
+void pack_placer_close(struct pack_placer *placer);
 
 /* Places items as an allocator would: in the order of time, each into the lowest gap. Less good than
- * pack_place, but much faster where there are many items. Returns the height. */
+ * an order by size, but it takes half the time. Returns the height. */
 int64_t pack_sweep(const struct pack_item *items, unsigned count, int64_t *offset);
 
-/* Hill climbing: moves items about in `order`, which gave the plan `offset` of `height`. Stops when
- * the plan is as low as `enough`, after `attempts`, or at the deadline. Returns its height. */
-int64_t pack_climb(const struct pack_item *items, unsigned count, enum pack_gap gap,
-                   unsigned attempts, int64_t enough, uint64_t deadline_ns, unsigned *order,
-                   int64_t *offset, int64_t height);
+/* The squeaky wheel: one better order after another. */
+struct pack_squeaky; /* pack_orders.c */
+struct pack_squeaky *pack_squeaky_open(const struct pack_item *items, unsigned count);
+/* Tries the next order; returns the height of its plan, or INT64_MAX if that is not below `below`, or
+ * the deadline came first. */
+int64_t pack_squeaky_round(struct pack_squeaky *squeaky, int64_t below, uint64_t deadline_ns,
+                           int64_t *offset);
+void pack_squeaky_close(struct pack_squeaky *squeaky);
 
 /* --- the exact searches: is there a plan no higher than a capacity? --- */
 

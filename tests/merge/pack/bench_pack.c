@@ -7,6 +7,9 @@
  * The last family leaves out every twentieth buffer. That has holes, so the least height is not
  * known, and is proved less often.
  *
+ * Then many buffers, with the lifetimes of a training run (pack_check.h): the time of the first
+ * greedy order, and how far above the bytes alive at once the plan is within ten times the limit.
+ *
  *     bench_pack [SECONDS]      the limit for one plan, 1 by default; one thread
  */
 #include <stdio.h>
@@ -101,6 +104,46 @@ static void greedy_family(const struct family *family, struct pack_buffer *buffe
         }
 }
 
+static const size_t many[] = {10000, 100000, 1000000};
+
+static struct pack_result plan_many(const struct pack_buffer *buffers, size_t count, double limit_s)
+{
+    const struct pack_options options = {.time_limit_ns = (int64_t)(limit_s * 1e9)};
+    struct pack_result result;
+    struct error error;
+    if (pack_solve(buffers, count, &options, &result, &error) ||
+        pack_check(buffers, count, result.offset, result.height)) {
+        fprintf(stderr, "bench_pack: a plan of %zu buffers is wrong\n", count);
+        exit(1);
+    }
+    return result;
+}
+
+static double above_bound(const struct pack_result *result)
+{
+    return 100.0 * (double)(result->height - result->lower_bound) / (double)result->lower_bound;
+}
+
+static void scale(double limit_s)
+{
+    printf("\n%-12s %12s %10s %12s %10s  %s\n", "buffers", "first order", "above", "then", "above",
+           "by");
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+        char first_time[32], time[32];
+        struct pack_buffer *buffers = must_alloc(many[i] * sizeof *buffers);
+        pack_training(7, many[i], buffers);
+        struct pack_result first = plan_many(buffers, many[i], 0);
+        struct pack_result best = plan_many(buffers, many[i], limit_s);
+        printf("%-12zu %12s %+8.2f %% %12s %+8.2f %%  %s\n", many[i],
+               text_ns(first_time, (double)first.elapsed_ns), above_bound(&first),
+               text_ns(time, (double)best.elapsed_ns), above_bound(&best), best.method);
+        fflush(stdout);
+        pack_result_free(&first);
+        pack_result_free(&best);
+        free(buffers);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const double limit_s = argc > 1 ? atof(argv[1]) : 1;
@@ -116,5 +159,6 @@ int main(int argc, char **argv)
     }
     free(buffers);
     free(offset);
+    scale(10 * limit_s);
     return 0;
 }

@@ -147,7 +147,10 @@ int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_o
         height = pack_sweep(model.items, model.count, at);
     } else {
         pack_order_fill(model.items, model.count, order, numbers);
-        height = pack_place(model.items, model.count, numbers, gap, 0, at);
+        struct pack_run run = {.below = INT64_MAX, .deadline_ns = UINT64_MAX};
+        struct pack_placer *placer = pack_placer_open(model.items, model.count);
+        height = pack_placer_run(placer, numbers, model.count, gap, &run, at);
+        pack_placer_close(placer);
     }
     memset(offset, 0, count * sizeof *offset);
     for (unsigned i = 0; i < model.count; i++)
@@ -156,4 +159,32 @@ int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_o
     free(at);
     pack_model_free(&model);
     return height;
+}
+
+enum { STEP = 600, LAYERS = 24 }; /* a step's buffers, half of them in the forward pass */
+
+void pack_training(uint64_t seed, size_t count, struct pack_buffer *buffers)
+{
+    struct random r = {seed};
+    const size_t weights = count / 40;
+    int64_t layer[LAYERS], batch = 1;
+    for (size_t i = 0; i < LAYERS; i++)
+        layer[i] = (int64_t)(1 + random_below(&r, 48)) << random_below(&r, 6);
+    for (size_t i = 0; i < count; i++) {
+        struct pack_buffer *b = &buffers[i];
+        const int64_t now = (int64_t)i, at = (int64_t)((i - weights) % STEP),
+                      mirror = STEP - 1 - at;
+        const int64_t turn = at < STEP / 2 ? at : mirror;
+        if (i < weights) {
+            *b = (struct pack_buffer){.lower = now, .upper = (int64_t)count, .size = 512};
+            b->size *= 1 + (int64_t)random_below(&r, 64);
+            continue;
+        }
+        if (at == 0)
+            batch = 20 + (int64_t)random_below(&r, 12);
+        const bool kept = at < STEP / 2 && random_below(&r, 3) == 0;
+        const int64_t life = kept ? mirror - at : 1 + (int64_t)random_below(&r, 6);
+        *b = (struct pack_buffer){.lower = now, .upper = now + life};
+        b->size = 512 * batch * layer[turn * LAYERS / (STEP / 2)] << random_below(&r, 3);
+    }
 }

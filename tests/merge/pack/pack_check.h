@@ -24,4 +24,9 @@ int64_t pack_greedy(const struct pack_buffer *buffers, size_t count, enum pack_o
 void pack_guillotine(uint64_t seed, size_t count, int64_t duration, int64_t height,
                      struct pack_buffer *buffers);
 
+/* Lifetimes like those of a training run: weights that live to the end, and steps of a forward and a
+ * backward pass. A buffer of the forward pass lives until its turn in the backward pass comes, or
+ * shortly. Batches differ in size, and so do buffers of the same layer. */
+void pack_training(uint64_t seed, size_t count, struct pack_buffer *buffers);
+
 #endif

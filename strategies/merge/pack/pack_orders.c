@@ -1,0 +1,264 @@
+/* In which order to place the items: greedy orders, and the squeaky wheel that mends them.
+ *
+ * Greedy orders sort by size, duration, area (their product) or time; each item goes into the
+ * lowest gap that is large enough or the smallest one. Size with the best gap is XLA's heap
+ * simulator; size with the first gap is TensorFlow Lite Micro's planner; planners that walk the
+ * graph once use time order. None is best everywhere.
+ *
+ * Squeaky wheel optimization (Joslin, Clements 1999) makes an order from the last one and the plan
+ * that this gave:
+ *
+ *   1. Each item has a priority: at first its size, times a power of its duration. Of equal items
+ *      the one that is alive first comes first: for one size alone that is optimal.
+ *   2. All are placed in the order of priority, each into its lowest gap, until one is as high as
+ *      the best plan. As large ones come first, that often is early.
+ *   3. Items that end above the least possible height squeak: their priority grows by up to a half.
+ *      The other ones that were placed move by so little that only ties are broken otherwise.
+ *   4. Both only in a window of time around the item that was too high. So what is well placed at
+ *      other times stays so.
+ *   5. After some work without a better plan a wheel with another power of the duration has its turn.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "merge/pack/pack_model.h"
+
+struct keyed {
+    double first, second;
+    unsigned item;
+};
+
+/* Both keys from large to small, then the order of the items. */
+static int by_keys(const void *left, const void *right)
+{
+    const struct keyed *a = left, *b = right;
+    if (a->first != b->first)
+        return a->first > b->first ? -1 : 1;
+    if (a->second != b->second)
+        return a->second > b->second ? -1 : 1;
+    return a->item < b->item ? -1 : a->item > b->item;
+}
+
+void pack_order_fill(const struct pack_item *items, unsigned count, enum pack_order order,
+                     unsigned *out)
+{
+    struct keyed *keyed = must_alloc((count + 1) * sizeof *keyed);
+    for (unsigned i = 0; i < count; i++) {
+        const double size = (double)items[i].size, duration = items[i].duration;
+        const struct keyed keys[PACK_ORDER_COUNT] = {
+            [PACK_SIZE] = {size, duration, i},
+            [PACK_DURATION] = {duration, size, i},
+            [PACK_AREA] = {size * duration, size, i},
+            [PACK_TIME] = {-(double)items[i].hull.first, size, i},
+        };
+        keyed[i] = keys[order];
+    }
+    qsort(keyed, count, sizeof *keyed, by_keys);
+    for (unsigned i = 0; i < count; i++)
+        out[i] = keyed[i].item;
+    free(keyed);
+}
+
+static const char *const order_names[PACK_ORDER_COUNT][PACK_GAP_COUNT] = {
+    [PACK_SIZE] = {"size, first gap", "size, best gap"},
+    [PACK_DURATION] = {"duration, first gap", "duration, best gap"},
+    [PACK_AREA] = {"area, first gap", "area, best gap"},
+    [PACK_TIME] = {"time, first gap", "time, best gap"},
+};
+
+const char *pack_greedy_name(enum pack_order order, enum pack_gap gap)
+{
+    return order_names[order][gap];
+}
+
+/* ---- squeaky wheel --------------------------------------------------------------------------- */
+
+/* The powers of the duration. None is best everywhere; those near 0 mostly are. */
+static const double powers[] = {0, 0.2, 0.3, 0.1, 1, 3};
+enum {
+    WHEELS = sizeof powers / sizeof *powers,
+    PATIENCE = 20,  /* so many times all items are placed in a turn without a better plan */
+    MARGIN = 4,     /* the window before and after an item, as a multiple of its life */
+    FEW = 4,        /* a window of less than this part of the placed items is mended alone */
+    MEND_SHARE = 4, /* the items placed to mend it, as a multiple of the placed ones */
+};
+/* How much the logarithm of a priority grows at most. */
+static const double SQUEAK = 0.4, NOISE = 0.0001;
+
+struct wheel {
+    double *priority; /* by item: its logarithm */
+    unsigned *order;
+};
+
+struct ranked {
+    double priority;
+    unsigned rank, item; /* rank: in the last order */
+};
+
+struct pack_squeaky {
+    const struct pack_item *items;
+    unsigned count;
+    int64_t bound;
+    struct pack_placer *placer;
+    struct wheel wheels[WHEELS];
+    unsigned turn;  /* the wheel whose turn it is */
+    uint64_t stale; /* items placed in this turn without a better plan */
+    struct ranked *ranked;
+    unsigned *window_order; /* the items of the window that is mended; none if window_count is 0 */
+    unsigned window_count;
+    unsigned failed;    /* the items of the wheel's order that were placed before that */
+    uint64_t mend_work; /* items to place until the whole is tried again */
+    struct random random;
+};
+
+static int by_priority(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static void sort_order(struct pack_squeaky *s, const double *priority, unsigned *order,
+                       unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        s->ranked[i] = (struct ranked){priority[order[i]], i, order[i]};
+    qsort(s->ranked, count, sizeof *s->ranked, by_priority);
+    for (unsigned i = 0; i < count; i++)
+        order[i] = s->ranked[i].item;
+}
+
+/* The next wheel has its turn. */
+static void turn_on(struct pack_squeaky *s)
+{
+    s->turn = (s->turn + 1) % WHEELS;
+    s->stale = s->window_count = 0;
+    struct wheel *w = &s->wheels[s->turn];
+    if (w->order)
+        return;
+    w->order = must_alloc(s->count * sizeof *w->order);
+    w->priority = must_alloc(s->count * sizeof *w->priority);
+    for (unsigned i = 0; i < s->count; i++) {
+        const struct pack_item *item = &s->items[i];
+        w->priority[i] = log((double)item->size) + powers[s->turn] * log(item->duration);
+        w->order[i] = i;
+    }
+    sort_order(s, w->priority, w->order, s->count);
+}
+
+static int64_t item_end(const struct pack_squeaky *s, unsigned item, const int64_t *offset)
+{
+    return offset[item] + s->items[item].size - s->items[item].pad;
+}
+
+/* The sections around those of the highest of these items. */
+static struct pack_range find_window(const struct pack_squeaky *s, const unsigned *order,
+                                     unsigned count, const int64_t *offset)
+{
+    unsigned highest = order[count - 1];
+    for (unsigned i = 0; i < count; i++)
+        if (item_end(s, order[i], offset) > item_end(s, highest, offset))
+            highest = order[i];
+    const struct pack_range hull = s->items[highest].hull;
+    const uint64_t margin = (uint64_t)MARGIN * (hull.end - hull.first);
+    return (struct pack_range){margin < hull.first ? hull.first - (unsigned)margin : 0,
+                               margin < UINT_MAX - hull.end ? hull.end + (unsigned)margin
+                                                            : UINT_MAX};
+}
+
+/* After the first `count` of an order: priorities only grow, so the others keep their places.
+ * Returns how many items of the window there are, and has them in `window_order`. */
+static unsigned squeak(struct pack_squeaky *s, unsigned *order, unsigned count,
+                       const int64_t *offset)
+{
+    const struct pack_range window = find_window(s, order, count, offset);
+    double *priority = s->wheels[s->turn].priority;
+    unsigned inside = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct pack_range hull = s->items[order[i]].hull;
+        if (hull.first >= window.end || hull.end <= window.first)
+            continue;
+        priority[order[i]] +=
+            (item_end(s, order[i], offset) > s->bound ? SQUEAK : NOISE) * random_unit(&s->random);
+        inside++;
+    }
+    sort_order(s, priority, order, count);
+    if (order == s->window_order || inside >= count / FEW)
+        return 0;
+    inside = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct pack_range hull = s->items[order[i]].hull;
+        if (hull.first < window.end && hull.end > window.first)
+            s->window_order[inside++] = order[i];
+    }
+    return inside;
+}
+
+/* Places the items of the window alone: that is quicker. */
+static void mend_window(struct pack_squeaky *s, struct pack_run *run, int64_t *offset)
+{
+    const int64_t height =
+        pack_placer_run(s->placer, s->window_order, s->window_count, PACK_FIRST_GAP, run, offset);
+    const struct wheel *w = &s->wheels[s->turn];
+    const unsigned placed = run->placed + (run->placed < s->window_count);
+    s->stale += placed;
+    s->mend_work -= s->mend_work < placed ? s->mend_work : placed;
+    if (height == INT64_MAX && s->mend_work) {
+        squeak(s, s->window_order, placed, offset);
+        return;
+    }
+    s->window_count = 0;
+    sort_order(s, w->priority, w->order, s->failed);
+}
+
+int64_t pack_squeaky_round(struct pack_squeaky *s, int64_t below, uint64_t deadline_ns,
+                           int64_t *offset)
+{
+    struct pack_run run = {.below = below, .deadline_ns = deadline_ns};
+    if (s->window_count) {
+        mend_window(s, &run, offset);
+        return INT64_MAX;
+    }
+    unsigned *order = s->wheels[s->turn].order;
+    const int64_t height =
+        pack_placer_run(s->placer, order, s->count, PACK_FIRST_GAP, &run, offset);
+    s->failed = run.placed + (run.placed < s->count);
+    s->stale = height < below ? 0 : s->stale + s->failed;
+    s->window_count = squeak(s, order, s->failed, offset);
+    s->mend_work = (uint64_t)MEND_SHARE * s->failed;
+    if (s->stale / PATIENCE >= s->count)
+        turn_on(s);
+    return height;
+}
+
+struct pack_squeaky *pack_squeaky_open(const struct pack_item *items, unsigned count)
+{
+    struct pack_squeaky *s = must_alloc(sizeof *s);
+    s->items = items;
+    s->count = count;
+    s->ranked = must_alloc(count * sizeof *s->ranked);
+    s->window_order = must_alloc(count * sizeof *s->window_order);
+    s->bound = pack_load_bound(items, count);
+    s->placer = pack_placer_open(items, count);
+    s->turn = WHEELS - 1;
+    turn_on(s);
+    return s;
+}
+
+void pack_squeaky_close(struct pack_squeaky *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < WHEELS; i++) {
+        free(s->wheels[i].priority);
+        free(s->wheels[i].order);
+    }
+    pack_placer_close(s->placer);
+    free(s->ranked);
+    free(s->window_order);
+    free(s);
+}
