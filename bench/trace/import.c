@@ -1,5 +1,6 @@
 #include "trace/import.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -213,8 +214,8 @@ void import_alloc(struct import_stream *s, uint64_t key, struct trace_event *eve
     }
     if (e->live) {
         struct trace_event end = {.kind = e->block.let_go ? TRACE_done : TRACE_free,
-                                  .queue = event->queue,
-                                  .thread = event->thread,
+                                  .queue = e->block.queue,
+                                  .thread = e->block.thread,
                                   .time_ns = event->time_ns};
         if (end.kind == TRACE_free && knows_done(s)) {
             end_block(s, e, &end);
@@ -228,6 +229,8 @@ void import_alloc(struct import_stream *s, uint64_t key, struct trace_event *eve
     e->block.slot =
         event->kind == TRACE_held ? trace_new_slot(s->writer) : trace_take_slot(s->writer);
     e->block.bytes = event->bytes;
+    e->block.queue = event->queue;
+    e->block.thread = event->thread;
     e->block.let_go = false;
     e->live = true;
     event->slot = e->block.slot;
@@ -272,24 +275,36 @@ void import_event(struct import_stream *s, const struct trace_event *event)
 
 /* ---- streams ---- */
 
+/* OUT-DEVICE.trace; a log must not choose another folder. */
+static void path_of_device(const char *out, const char *device, struct text *path)
+{
+    const size_t length = strlen(out), suffix = strlen(TRACE_SUFFIX);
+    const bool has_suffix = length > suffix && strcmp(out + length - suffix, TRACE_SUFFIX) == 0;
+    text_add_bytes(path, out, has_suffix ? length - suffix : length);
+    text_add(path, "-");
+    for (const char *c = device; *c; c++)
+        text_add(path, "%c", isalnum((unsigned char)*c) || strchr("_-.", *c) ? *c : '_');
+    text_add(path, "%s", TRACE_SUFFIX);
+}
+
 int import_stream(struct import *log, const char *device, const struct trace_info *info,
                   struct import_stream **stream, struct error *error)
 {
+    unsigned count = 0;
+    for (struct import_stream *s = log->streams; s; s = s->next, count++)
+        if (strcmp(s->device, device) == 0) {
+            *stream = s;
+            return 0;
+        }
+    if (count >= IMPORT_DEVICES_MOST)
+        return import_error(log, error, "the log has more than %d devices", IMPORT_DEVICES_MOST);
     struct import_stream *s = must_alloc(sizeof *s);
     s->log = log;
     snprintf(s->device, sizeof s->device, "%s", device);
     *log->last = s;
     log->last = &s->next;
     *stream = s;
-    /* The name is settled in import_log, when the number of devices is known. */
-    text_add(&s->path, "%s", log->out);
-    if (*device) {
-        const size_t length = strlen(log->out), suffix = strlen(TRACE_SUFFIX);
-        const bool has_suffix =
-            length > suffix && strcmp(log->out + length - suffix, TRACE_SUFFIX) == 0;
-        s->path.length = has_suffix ? length - suffix : length;
-        text_add(&s->path, "-%s%s", device, TRACE_SUFFIX);
-    }
+    path_of_device(log->out, s->device, &s->path);
     return trace_create(s->path.data, info, &s->writer, error);
 }
 
@@ -314,7 +329,13 @@ static int finish_streams(struct import *log, bool replace, struct import_report
 {
     int code = 0;
     unsigned capacity = 0;
-    for (struct import_stream *s = log->streams; s && !code; s = s->next) {
+    struct import_stream *first = log->streams;
+    if (first && !first->next) {
+        first->path.length = 0;
+        text_add(&first->path, "%s", log->out);
+        trace_set_path(first->writer, log->out);
+    }
+    for (struct import_stream *s = first; s && !code; s = s->next) {
         report->traces =
             must_grow(report->traces, report->trace_count, &capacity, sizeof *report->traces);
         struct imported *made = &report->traces[report->trace_count];

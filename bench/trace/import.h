@@ -40,7 +40,11 @@ int import_error(const struct import *log, struct error *error, const char *form
 /* A trace that is being made. */
 struct import_stream;
 
-/* Adds a trace for the device `device` ("" if the log has one only). Copies the info. */
+enum { IMPORT_DEVICES_MOST = 1024 };
+
+/* The trace of a device, as the log names it; a new one gets the info, which is copied. With one
+ * device the trace has the name that was asked for, with several that of each device at its end.
+ * ERR_PARSE for too many devices. */
 int import_stream(struct import *log, const char *device, const struct trace_info *info,
                   struct import_stream **stream, struct error *error);
 /* Its writer, for names, queues and events that concern no block. */
@@ -49,7 +53,7 @@ struct trace_writer *import_writer(struct import_stream *stream);
 /* A block that an address names. */
 struct import_block {
     uint64_t key;
-    unsigned slot;
+    unsigned slot, queue, thread; /* of its alloc */
     uint64_t bytes;
     bool let_go; /* freed, but not done */
 };
@@ -57,7 +61,7 @@ struct import_block {
 const struct import_block *import_find(const struct import_stream *stream, uint64_t key);
 /* A block: event->kind is alloc or held, and the rest of the event is set but for the slot. A log
  * that several threads write may have the next owner of an address before the free of the last
- * one: the free is moved in front, and counted. */
+ * one: the free is moved in front, to the block's own queue and thread, and counted. */
 void import_alloc(struct import_stream *stream, uint64_t key, struct trace_event *event);
 /* The end of a block: event->kind is free or done. A block that the log never made lived before:
  * it is added as held if event->bytes has its size, else the event is dropped and counted. */

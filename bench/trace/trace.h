@@ -119,6 +119,8 @@ unsigned trace_new_slot(struct trace_writer *writer);
 void trace_put_held(struct trace_writer *writer, const struct trace_event *event);
 /* The info, which the caller may change until trace_finish. */
 struct trace_info *trace_writer_info(struct trace_writer *writer);
+/* Another name for the file. */
+void trace_set_path(struct trace_writer *writer, const char *path);
 /* Writes the rest, and gives the file its name. Frees the writer in any case. *totals (or NULL)
  * receives the sums. ERR_IO; ERR_USAGE if `path` is there and `replace` is not set. */
 int trace_finish(struct trace_writer *writer, bool replace, struct trace_totals *totals,

@@ -244,6 +244,12 @@ struct trace_info *trace_writer_info(struct trace_writer *w)
     return &w->info;
 }
 
+void trace_set_path(struct trace_writer *w, const char *path)
+{
+    w->path.length = 0;
+    text_add(&w->path, "%s", path);
+}
+
 void trace_abandon(struct trace_writer *w)
 {
     if (!w)

@@ -6,6 +6,11 @@
     X(text)                                                                                        \
     X(pytorch)                                                                                     \
     X(pytorch_json)                                                                                \
-    X(pytorch_csv)
+    X(pytorch_csv)                                                                                 \
+    X(rmm)                                                                                         \
+    X(umpire)                                                                                      \
+    X(minimalloc)                                                                                  \
+    X(tensorflow)                                                                                  \
+    X(xla)
 
 #endif

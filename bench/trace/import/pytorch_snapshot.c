@@ -24,7 +24,6 @@
 
 enum {
     SNAPSHOT_MOST_MIB = 4096,
-    DEVICES_MOST = 1024,
     FRAMES_MOST = 8, /* of a site */
 };
 
@@ -407,13 +406,12 @@ static int read_history(struct history *h, struct error *error)
 }
 
 static int import_device(struct snapshot *s, unsigned device, const struct value_list *entries,
-                         bool is_only, json_t *settings, struct error *error)
+                         json_t *settings, struct error *error)
 {
     struct history h = {.snapshot = s, .device = device, .entries = entries};
     char name[32];
     snprintf(name, sizeof name, "cuda%u", device);
-    int code =
-        pytorch_begin(&h.trace, s->log, is_only ? "" : name, "PyTorch snapshot", settings, error);
+    int code = pytorch_begin(&h.trace, s->log, name, "PyTorch snapshot", settings, error);
     if (!code) {
         snprintf(trace_writer_info(import_writer(h.trace.stream))->device, 32, "cuda:%u", device);
         code = read_history(&h, error);
@@ -439,16 +437,13 @@ static int import_snapshot(struct snapshot *s, struct error *error)
         return import_error(s->log, error,
                             "the snapshot has no history: call "
                             "torch.cuda.memory._record_memory_history() before the program runs");
-    if (traces->list->count > DEVICES_MOST)
-        return import_error(s->log, error, "'device_traces' has more than %d devices",
-                            DEVICES_MOST);
     const struct value *settings = value_get(&s->root, "allocator_settings");
     json_t *json = settings && settings->type == VALUE_DICT ? value_to_json(settings) : NULL;
     int code = 0;
     for (unsigned d = 0; d < traces->list->count && !code; d++) {
         const struct value_list *entries = value_list_of(&traces->list->items[d]);
         if (entries->count)
-            code = import_device(s, d, entries, used == 1, json, error);
+            code = import_device(s, d, entries, json, error);
     }
     json_decref(json);
     return code;

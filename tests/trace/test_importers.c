@@ -1,0 +1,275 @@
+/* The logs of other tools: small ones of each form beside the trace that they give, and wrong lines
+ * beside what is said of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/trace/trace_fixture.h"
+
+static void gives(const char *log, const char *importer, const char *const devices[],
+                  const char *const events[])
+{
+    struct import_report report;
+    struct error error = {0};
+    char path[256];
+    snprintf(path, sizeof path, "%s/tests/traces/%s", GAMUT_ROOT, log);
+    if (import_log(path, NULL, trace_path("log.trace"), true, &report, &error))
+        fail_msg("%s", error.text);
+    assert_string_equal(report.importer->name, importer);
+    import_report_free(&report);
+    for (unsigned i = 0; devices[i]; i++) {
+        char *text = events_of(devices[i]);
+        assert_string_equal(text, events[i]);
+        free(text);
+    }
+}
+
+/* With two threads, a midnight, a block from before, a free that stands too late. */
+static void rmm(void **state)
+{
+    (void)state;
+    gives("rmm/small.csv", "rmm", (const char *const[]){"log", NULL},
+          (const char *const[]){"queue 0 \"0\"\n"
+                                "thread 0 \"2342727\"\n"
+                                "held b1 512 q0 t0 address=0x10012300000\n"
+                                "free b1 q0 t0\n"
+                                "alloc b2 1048576 q0 t0 @90000 address=0x10012400000\n"
+                                "queue 1 \"0x7f8a38001020\"\n"
+                                "alloc b3 2097152 q1 t0 @95000 address=0x10012500000\n"
+                                "free b2 q0 t0 @110000\n"
+                                "thread 1 \"2342730\"\n"
+                                "alloc b4 4096 q1 t1 @110000 address=0x10012400000\n"
+                                "refused 99999999999 q0 t1 @200000\n"
+                                "free b4 q1 t1 @300000\n"});
+}
+
+static void times_of_rmm_have_three_forms(void **state)
+{
+    (void)state;
+    static const char *const times[][2] = {{"15:47:02.841961", "15:47:02.841963"},
+                                           {"15:47:02:841961", "15:47:02:841963"},
+                                           {"1634567890.123456", "1634567890.123458"}};
+    for (unsigned i = 0; i < 3; i++) {
+        char log[256];
+        snprintf(log, sizeof log,
+                 "Thread,Time,Action,Pointer,Size,Stream\n"
+                 "1,%s,allocate,0x10,5,0\n1,%s,free,0x10,5,0\n",
+                 times[i][0], times[i][1]);
+        import_good("times", log);
+        assert_int_equal(totals_of("times").last_ns, 2000);
+    }
+}
+
+/* A pool on a resource; reallocate with and without an allocate within. */
+static void umpire_old_form(void **state)
+{
+    (void)state;
+    gives("umpire/small-old.replay", "umpire", (const char *const[]){"log", NULL},
+          (const char *const[]){"queue 0 \"0\"\n"
+                                "alloc b1 128 q0 @3000 address=0x101b2e60 pool=1\n"
+                                "alloc b2 64 q0 @4000 address=0x101c0000\n"
+                                "free b1 q0 @7000\n"
+                                "alloc b3 512 q0 @7000 address=0x101b3000 pool=1\n"
+                                "alloc b4 96 q0 @9000 address=0x101c1000\n"
+                                "free b2 q0 @10000\n"
+                                "free b3 q0 @13000\n"});
+}
+
+/* Two resources are two traces; a lock around a pool asks the pool. */
+static void umpire_new_form(void **state)
+{
+    (void)state;
+    gives("umpire/small-new.replay", "umpire",
+          (const char *const[]){"log-HOST", "log-DEVICE", NULL},
+          (const char *const[]){"queue 0 \"0\"\n"
+                                "alloc b1 128 q0 @1000 address=0x102219d0\n"
+                                "free b1 q0 @5000\n",
+                                "queue 0 \"0\"\n"
+                                "alloc b1 4096 q0 @2000 address=0x7f0000000000 pool=1\n"
+                                "alloc b2 8192 q0 @3000 address=0x7f0000001000 pool=1\n"
+                                "free b1 q0 @4000\n"
+                                "free b2 q0 @7000\n"
+                                "alloc b3 16384 q0 @7000 address=0x7f0000004000 pool=1\n"});
+}
+
+/* Lifetimes are half open: b2 may have the place of b1. */
+static void minimalloc(void **state)
+{
+    (void)state;
+    gives("minimalloc/small.csv", "minimalloc", (const char *const[]){"log", NULL},
+          (const char *const[]){"queue 0 \"0\"\n"
+                                "alloc b1 4 q0\n"
+                                "alloc b2 6 q0\n"
+                                "alloc b3 8 q0\n"
+                                "free b1 q0\n"
+                                "alloc b4 5 q0\n"
+                                "free b4 q0\n"
+                                "free b2 q0\n"
+                                "alloc b5 7 q0\n"
+                                "free b5 q0\n"
+                                "free b3 q0\n"});
+    assert_int_equal(totals_of("log").peak_bytes, 19);
+}
+
+static void columns_of_minimalloc_stand_in_any_order(void **state)
+{
+    (void)state;
+    import_good("columns", "buffer,size,alignment,start,end,offset\n"
+                           "x,64,,5,9,0\n"
+                           "y,32,256,1,5,0\n");
+    char *text = events_of("columns");
+    assert_string_equal(text, "queue 0 \"0\"\n"
+                              "alloc b1 32 q0 alignment=256\n"
+                              "free b1 q0\n"
+                              "alloc b2 64 q0\n"
+                              "free b2 q0\n");
+    free(text);
+}
+
+/* Allocators are devices; an output that was allocated before is no new block. */
+static void tensorflow(void **state)
+{
+    (void)state;
+    gives("tensorflow/small.log", "tensorflow",
+          (const char *const[]){"log-GPU_0_bfc", "log-cpu", NULL},
+          (const char *const[]){
+              "name 1 \"conv1/Conv2D\"\n"
+              "queue 0 \"0\"\n"
+              "alloc b1 4000 q0 granted=4096 address=0x1024faa2700 name=1\n"
+              "name 2 \"zeros_like\"\n"
+              "alloc b2 2000 q0 @188000 granted=2048 address=0x1024faa3700 name=2\n"
+              "free b1 q0 @588000\n",
+              "name 1 \"Shape\"\n"
+              "queue 0 \"0\"\n"
+              "alloc b1 8 q0 @288000 granted=8 address=0x7fb9442e6b40 name=1\n"
+              "name 2 \"TF_AllocateTensor\"\n"
+              "alloc b2 1000000 q0 @388000 granted=1000000 address=0x4d299a0 name=2\n"
+              "free b2 q0 @788000\n"});
+}
+
+static void xla_without_times_lives_throughout(void **state)
+{
+    (void)state;
+    gives("xla/small-buffer-assignment.txt", "xla", (const char *const[]){"log", NULL},
+          (const char *const[]){
+              "name 1 \"allocation 0, parameter 0, shape |f32[100]| at ShapeIndex {}\"\n"
+              "queue 0 \"0\"\n"
+              "alloc b1 400 q0 name=1\n"
+              "name 2 \"allocation 1, output shape is |f32[50]|, maybe-live-out\"\n"
+              "alloc b2 200 q0 name=2\n"
+              "name 3 \"allocation 2, preallocated-temp\"\n"
+              "alloc b3 800 q0 name=3\n"});
+    char *info = info_of("log");
+    assert_non_null(strstr(info, "\"source\":\"XLA buffer assignment, static\""));
+    assert_non_null(strstr(info, "\"knows\":[\"sites\"]"));
+    free(info);
+}
+
+static void xla_with_live_ranges(void **state)
+{
+    (void)state;
+    gives("xla/small-with-live-range.txt", "xla", (const char *const[]){"log", NULL},
+          (const char *const[]){"name 1 \"param.1{}\"\n"
+                                "queue 0 \"0\"\n"
+                                "alloc b1 400 q0 name=1\n"
+                                "name 2 \"fusion.2{0}\"\n"
+                                "alloc b2 600 q0 name=2\n"
+                                "name 3 \"copy.4{}\"\n"
+                                "alloc b3 200 q0 name=3\n"
+                                "free b2 q0\n"
+                                "name 4 \"add.3{}\"\n"
+                                "alloc b4 200 q0 name=4\n"
+                                "free b3 q0\n"
+                                "free b1 q0\n"
+                                "free b4 q0\n"});
+}
+
+/* ---- wrong logs ---- */
+
+#define RMM "Thread,Time,Action,Pointer,Size,Stream\n"
+#define TF  "I tensorflow/core/framework/log_memory.cc:35] __LOG_MEMORY__ "
+
+static void wrong_lines_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *log, *message;
+    } cases[] = {
+        {"hello\n", "log: this is no log of a kind that gamut knows; it knows: text, pytorch, "},
+        {RMM "1,2\n", "log:2: expected the six fields Thread,Time,Action,Pointer,Size,Stream"},
+        {RMM "1,1.5,free,0x1,1,0,7\n", "log:2: expected the six fields Thread,Time,Action,Pointer,"
+                                       "Size,Stream, found more"},
+        {RMM "1,noon,free,0x1,1,0\n", "log:2: expected a time as 15:47:02.841961, found 'noon'"},
+        {RMM "1,1.5,free,zz,1,0\n", "log:2: expected a pointer as 0x10012400000, found 'zz'"},
+        {RMM "1,1.5,free,0x1,-1,0\n", "log:2: expected a size in bytes, found '-1'"},
+        {RMM "1,1.5,lend,0x1,1,0\n",
+         "log:2: expected the action allocate, free or allocate failure, found 'lend'"},
+        {"id,lower,upper,size\n1,2,3\n", "log:2: expected 4 fields, found 3"},
+        {"id,lower,upper,size\n1,2,3,4,5\n", "log:2: expected 4 fields, found more"},
+        {"id,lower,upper,size\n1,x,3,4\n", "log:2: expected a number for lower, found 'x'"},
+        {"id,lower,upper,size\n1,3,3,4\n", "log:2: the buffer ends at 3, not after its begin at 3"},
+        {"{\"category\":\"operation\",\"name\":\"allocate\"}\n",
+         "log:1: allocate: expected a pointer as 0x101b2e60"},
+        {"{\"category\":\"operation\",\"name\":\"allocate\",\"string_args\":{\"pointer\":\"0x1\"}}"
+         "\n",
+         "log:1: allocate: expected a number for 'size'"},
+        {"{\"category\":\"operation\",\"name\":7}\n{\n", "log:1: expected an 'event' or a 'name'"},
+        {"{\"kind\":\"replay\",\"event\":\"version\"}\n{\"kind\n",
+         "log:2: expected an object of JSON"},
+        {"{\"kind\":\"replay\",\"event\":\"version\"}\n", "log:1: the log has no events"},
+        {TF "Other { }\n", "log:1: expected a record MemoryLog..., found 'Other { }'"},
+        {TF "MemoryLogTensorDeallocation { allocation_id: 3 }\n",
+         "log:1: expected an allocator_name"},
+        {"BufferAssignment:\nallocation x\n",
+         "log:2: expected 'allocation N: size BYTES', found 'allocation x'"},
+        {"BufferAssignment:\nallocation 0: size 4, constant:\n value: <0 x>\n",
+         "log:3: expected 'value: <N NAME> (size=BYTES,offset=N)'"},
+        {"BufferAssignment:\n", "the buffer assignment has no allocation"},
+        {"BufferAssignment:\nallocation 0: size 4, constant:\n  BufferLiveRange:\n    x{}:5-4\n",
+         "log:4: expected 'NAME{INDEX}:FIRST-LAST', found 'x{}:5-4'"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct import_report report;
+        struct error error = {0};
+        int code = import_bytes("wrong", cases[i].log, strlen(cases[i].log), &report, &error);
+        import_report_free(&report);
+        if (code != ERR_PARSE || !strstr(error.text, cases[i].message))
+            fail_msg("%s: code %d, %s", cases[i].log, code, error.text);
+    }
+}
+
+/* The name of a device chooses no folder. */
+static void a_device_has_no_path(void **state)
+{
+    (void)state;
+    import_good("paths",
+                TF "MemoryLogRawAllocation { num_bytes: 5 allocation_id: 1 allocator_name: "
+                   "\"../../x/y\" }\n" TF "MemoryLogRawAllocation { num_bytes: 5 allocation_id: 1 "
+                   "allocator_name: \"cpu\" }\n");
+    assert_int_equal(totals_of("paths-.._.._x_y").blocks, 1);
+    assert_int_equal(totals_of("paths-cpu").blocks, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rmm),
+        cmocka_unit_test(times_of_rmm_have_three_forms),
+        cmocka_unit_test(umpire_old_form),
+        cmocka_unit_test(umpire_new_form),
+        cmocka_unit_test(minimalloc),
+        cmocka_unit_test(columns_of_minimalloc_stand_in_any_order),
+        cmocka_unit_test(tensorflow),
+        cmocka_unit_test(xla_without_times_lives_throughout),
+        cmocka_unit_test(xla_with_live_ranges),
+        cmocka_unit_test(wrong_lines_are_named),
+        cmocka_unit_test(a_device_has_no_path),
+    };
+    return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
+}
