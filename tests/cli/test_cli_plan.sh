@@ -80,6 +80,23 @@ expect 0 "height 30 bytes, lower bound 30" plan --lifetimes buffers.csv
 has "offset"
 expect 3 "do not fit" plan --lifetimes buffers.csv --capacity 29
 expect 2 "exclude each other" plan twice.mem --lifetimes buffers.csv
+printf 'id,lower,upper,size,offset\na,0,2,10,20\n"b ""x""",1,3,20,0\nc,2,4,5,25\n' >given.csv
+expect 0 "the offsets of the file: valid, height 30 bytes, 0.00 % above the optimum" plan --lifetimes given.csv
+has "^a,0,2,10,[0-9]*$"
+expect 0 "30 bytes" plan --lifetimes given.csv --format json
+has '"optimal": true'
+has '"id": "b .*x.*"'
+has '"over_bound": 0.0'
+printf 'id,lower,upper,size,offset\na,0,2,10,45\nb,1,3,20,0\nc,2,4,5,20\n' >given.csv
+expect 0 "valid, height 55 bytes, 83.33 % above the optimum" plan --lifetimes given.csv
+printf 'id,lower,upper,size,offset\na,0,2,10,19\nb,1,3,20,0\nc,2,4,5,20\n' >given.csv
+expect 3 "no plan: 'b' (20 bytes at 0) and 'a'\|no plan: 'a' (10 bytes at 19) and 'b' (20 bytes at 0) overlap and are both alive at 1" plan --lifetimes given.csv
+expect 3 "overlap" plan --lifetimes given.csv --format json
+has '"valid": false'
+printf 'id,lower,upper,size,alignment,offset\na,0,2,10,8,4\n' >given.csv
+expect 3 "'a' is at 4; expected a multiple of 8" plan --lifetimes given.csv
+printf 'id,lower,upper,size,offset\na,0,2,10,\n' >given.csv
+expect 2 "given.csv:2: offset is ''; expected a whole number" plan --lifetimes given.csv
 {
     echo program,dataset,variant,before_bytes,after_bytes,bound_before_bytes,bound_after_bytes,fun,fun_dataset,fun_values
     echo sums,1k,gpu,32000,16000,,,series,smoke,n=1000

@@ -5,11 +5,11 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/plan/lifetimes.h"
 #include "cli/plan/plan_output.h"
 #include "cli/plan/published.h"
 #include "cli/plan/plan_values.h"
 #include "base/tree.h"
-#include "merge/pack/pack_read.h"
 #include "run/select/catalogue.h"
 #include "run/select/inputs.h"
 #include "run/select/select.h"
@@ -235,71 +235,6 @@ static int report_all(const struct command_line *line, const struct choice *choi
     return code;
 }
 
-/* ---- offsets for the buffers of a CSV file -------------------------------------------------- */
-
-static int64_t to_ns(double seconds)
-{
-    return seconds >= 9e9 ? INT64_MAX : seconds > 0 ? (int64_t)(seconds * 1e9) : 0;
-}
-
-static void print_summary(const struct pack_table *table, const struct pack_result *result,
-                          int64_t capacity)
-{
-    char time[32];
-    const double bound = result->lower_bound ? (double)result->lower_bound : 1;
-    fprintf(stderr, "%zu buffers, height %lld bytes, lower bound %lld, gap %.2f %%, ", table->count,
-            (long long)result->height, (long long)result->lower_bound,
-            100.0 * (double)(result->height - result->lower_bound) / bound);
-    if (capacity >= 0 && !result->optimal)
-        fprintf(stderr, "within %lld", (long long)capacity);
-    else
-        fputs(result->optimal ? "optimal" : "not proven (time limit)", stderr);
-    fprintf(stderr, "; by %s, %llu nodes, %s\n", result->method, (unsigned long long)result->nodes,
-            text_ns(time, (double)result->elapsed_ns));
-}
-
-static int check_capacity(const char *path, const struct pack_result *result, int64_t capacity,
-                          struct error *error)
-{
-    if (capacity < 0 || result->height <= capacity)
-        return 0;
-    if (result->lower_bound > capacity)
-        return error_set(error, ERR_OOM,
-                         "%s: the buffers do not fit into %lld bytes: no plan is lower than %lld",
-                         path, (long long)capacity, (long long)result->lower_bound);
-    return error_set(
-        error, ERR_OOM,
-        "%s: no plan within %lld bytes was found in time, nor a proof that there is "
-        "none: the lowest found is %lld, the lower bound %lld; try a longer time limit",
-        path, (long long)capacity, (long long)result->height, (long long)result->lower_bound);
-}
-
-/* Writes the file's rows with an offset each to stdout, and to stderr how high the plan is and
- * whether it is proved to be the lowest. With a capacity (-1: none) any plan within it will do; if
- * there is none, or none was found in time, returns ERR_OOM and writes nothing. Otherwise 0 or an
- * error of pack_read_file. */
-static int plan_lifetimes(const char *path, int64_t capacity, double time_limit_s,
-                          struct error *error)
-{
-    struct pack_table table;
-    struct pack_result result;
-    int code = pack_read_file(path, &table, error);
-    if (code)
-        return code;
-    const struct pack_options options = {.time_limit_ns = to_ns(time_limit_s),
-                                         .capacity = capacity > 0 ? capacity : 0};
-    code = pack_solve(table.buffers, table.count, &options, &result, error);
-    if (!code)
-        code = check_capacity(path, &result, capacity, error);
-    if (!code) {
-        pack_write(&table, result.offset, stdout);
-        print_summary(&table, &result, capacity);
-    }
-    pack_result_free(&result);
-    pack_table_free(&table);
-    return code;
-}
-
 /* ---- the command ---------------------------------------------------------------------------- */
 
 static int check_published(const struct command_line *line, struct error *error)
@@ -350,18 +285,19 @@ static int check_usage(const struct command_line *line, struct error *error)
 static int run_lifetimes(const struct command_line *line)
 {
     const struct flag_value *flag = line->flag;
+    const struct lifetimes_options options = {
+        .path = flag[PLAN_LIFETIMES].text,
+        .has_capacity = flag[PLAN_CAPACITY].text != NULL,
+        .capacity = flag[PLAN_CAPACITY].number,
+        .time_limit_ns = flag[PLAN_TIME_LIMIT].number,
+        .as_json = flag[PLAN_FORMAT].number == PLAN_AS_JSON,
+    };
     struct error error = {0};
-    int64_t capacity = -1;
-    if (flag[PLAN_CAPACITY].text)
-        capacity = flag[PLAN_CAPACITY].number > INT64_MAX ? INT64_MAX
-                                                          : (int64_t)flag[PLAN_CAPACITY].number;
-    int code = plan_lifetimes(flag[PLAN_LIFETIMES].text, capacity,
-                              (double)flag[PLAN_TIME_LIMIT].number / 1e9, &error);
-    if (code == ERR_OOM) {
-        report_error(&error);
-        return EXIT_CASE_FAILED;
-    }
-    return code ? report_error(&error) : EXIT_OK;
+    const int code = plan_lifetimes(&options, stdout, &error);
+    if (!code)
+        return EXIT_OK;
+    const int exit_code = report_error(&error);
+    return code == ERR_OOM || code == ERR_WRONG ? EXIT_CASE_FAILED : exit_code;
 }
 
 static int plan_command(const struct command_line *line)
@@ -422,6 +358,15 @@ const struct command command_plan = {
              "  decisions: [{pass, action, line, array, from, into,\n"
              "  refused: {condition, label, sentence, detail}}]}]}]}.\n"
              "  null is unknown or none; scope_gap and over_best are ratios less 1.\n"
+             "\n"
+             "--lifetimes FILE.csv reads buffers with the columns id,lower,upper,size and\n"
+             "maybe alignment: alive from lower up to but not at upper. A column offset is a\n"
+             "plan to judge. Where it is valid and lower than what plan finds, it is the plan.\n"
+             "The exit code is 3 if it is not valid, or if no plan fits into --capacity.\n"
+             "--format json: {lifetimes: {file, buffer_count, height_bytes,\n"
+             "  lower_bound_bytes, gap, optimal, method, node_count, planning_ns,\n"
+             "  capacity_bytes, offsets: [{id, offset_bytes}], given: {valid, reason,\n"
+             "  height_bytes, over_bound, over_plan}}}. gap and over_* are ratios less 1.\n"
              "\n"
              "--published FILE.csv prints bytes for each row of a table of published peaks,\n"
              "such as workloads/thesis/appendix_b.csv. \"ours before\" and \"after\" are the\n"

@@ -64,6 +64,20 @@ int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *e
  * the time runs out. Returns 0 or an error of pack_verify, and then `result` is empty. */
 int pack_solve(const struct pack_buffer *buffers, size_t count, const struct pack_options *options,
                struct pack_result *result, struct error *error);
+/* What a plan from elsewhere is worth. */
+struct pack_judgement {
+    enum { PACK_VALID, PACK_OVERLAP, PACK_MISPLACED } verdict;
+    int64_t height; /* if the plan is valid */
+    /* PACK_OVERLAP: two buffers that overlap and are both alive from `time` on. PACK_MISPLACED: `first`
+     * has an offset that is negative, not aligned or too large. */
+    size_t first, second;
+    int64_t time;
+};
+
+/* Judges `offset`, one a buffer, of verified buffers. Names the overlap that comes first in time. */
+struct pack_judgement pack_judge(const struct pack_buffer *buffers, size_t count,
+                                 const int64_t *offset);
+
 /* Frees the offsets and empties `result`. */
 void pack_result_free(struct pack_result *result);
 

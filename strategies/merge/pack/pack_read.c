@@ -15,9 +15,17 @@ struct pack_row {
     struct cell *cells;
 };
 
-enum column { COLUMN_ID, COLUMN_LOWER, COLUMN_UPPER, COLUMN_SIZE, COLUMN_ALIGNMENT, COLUMN_COUNT };
-static const char *const column_names[COLUMN_COUNT] = {"id", "lower", "upper", "size", "alignment"};
-static const char offset_name[] = "offset";
+enum column {
+    COLUMN_ID,
+    COLUMN_LOWER,
+    COLUMN_UPPER,
+    COLUMN_SIZE,
+    COLUMN_ALIGNMENT, /* this and the next are optional */
+    COLUMN_OFFSET,
+    COLUMN_COUNT
+};
+static const char *const column_names[COLUMN_COUNT] = {"id",   "lower",     "upper",
+                                                       "size", "alignment", "offset"};
 enum { ABSENT = -1 };
 
 struct reader {
@@ -131,10 +139,11 @@ static int read_header(struct reader *r)
                 return FAIL(r, "there are two columns '%s'", column_names[c]);
             r->at[c] = (int)i;
         }
-        if (r->at[c] == ABSENT && c != COLUMN_ALIGNMENT)
+        if (r->at[c] == ABSENT && c < COLUMN_ALIGNMENT)
             return FAIL(r, "there is no column '%s'; expected id,lower,upper,size[,alignment]",
                         column_names[c]);
     }
+    table->id_column = (size_t)r->at[COLUMN_ID];
     return 0;
 }
 
@@ -191,6 +200,8 @@ static int read_rows(struct reader *r)
         most += r->rest.text[i] == '\n';
     table->rows = arena_alloc(&table->arena, most * sizeof *table->rows);
     table->buffers = arena_alloc(&table->arena, most * sizeof *table->buffers);
+    if (r->at[COLUMN_OFFSET] != ABSENT)
+        table->offset = arena_alloc(&table->arena, most * sizeof *table->offset);
     for (; next_line(r, &line); table->count++) {
         struct pack_row *row = &table->rows[table->count];
         struct pack_buffer *buffer = &table->buffers[table->count];
@@ -201,6 +212,8 @@ static int read_rows(struct reader *r)
             return FAIL(r, "there are %zu cells; expected %zu, as in the first line", cells,
                         table->column_count);
         TRY(read_buffer(r, row, buffer));
+        if (table->offset)
+            TRY(read_number(r, row, COLUMN_OFFSET, &table->offset[table->count]));
         if (buffer->size > PACK_HEIGHT_MOST - sum ||
             buffer->alignment > PACK_HEIGHT_MOST - sum - buffer->size)
             return FAIL(r, "sizes and alignments up to here add up to more than %lld",
@@ -269,10 +282,20 @@ int pack_read_file(const char *path, struct pack_table *table, struct error *err
     return code;
 }
 
+void pack_table_id(const struct pack_table *table, size_t buffer, struct text *id)
+{
+    const struct cell cell = table->rows[buffer].cells[table->id_column];
+    const bool quoted = cell.length && cell.text[0] == '"';
+    for (size_t i = quoted; i + quoted < cell.length; i++) {
+        text_add_bytes(id, &cell.text[i], 1);
+        i += quoted && cell.text[i] == '"'; /* a quote stands there twice */
+    }
+}
+
 static void write_row(const struct pack_table *table, const struct pack_row *row, FILE *out)
 {
     for (size_t i = 0; i < table->column_count; i++)
-        if (!cell_is(table->header->cells[i], offset_name)) {
+        if (!cell_is(table->header->cells[i], column_names[COLUMN_OFFSET])) {
             fwrite(row->cells[i].text, 1, row->cells[i].length, out);
             fputc(',', out);
         }
@@ -281,7 +304,7 @@ static void write_row(const struct pack_table *table, const struct pack_row *row
 void pack_write(const struct pack_table *table, const int64_t *offset, FILE *out)
 {
     write_row(table, table->header, out);
-    fprintf(out, "%s\n", offset_name);
+    fprintf(out, "%s\n", column_names[COLUMN_OFFSET]);
     for (size_t i = 0; i < table->count; i++) {
         write_row(table, &table->rows[i], out);
         fprintf(out, "%lld\n", (long long)offset[i]);

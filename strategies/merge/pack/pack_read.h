@@ -5,8 +5,8 @@
  *
  * The columns id, lower, upper and size are required, in any order; alignment is optional. Lower is
  * the first time at which the buffer is needed, upper the first after that at which it is not.
- * Other columns are copied unread. A column `offset` is dropped; the planned one is written last. A
- * cell is quoted as a whole or not at all. Ids are compared as they are written.
+ * Other columns are copied unread. A column `offset` is a plan to judge; it is not copied, and the
+ * planned one is written last. A cell is quoted as a whole or not at all. Ids are compared as they are written.
  */
 #ifndef GAMUT_MERGE_PACK_PACK_READ_H
 #define GAMUT_MERGE_PACK_PACK_READ_H
@@ -14,13 +14,15 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/text.h"
 #include "merge/pack/pack.h"
 
 struct pack_table {
     struct pack_buffer *buffers;
+    int64_t *offset; /* one a buffer; NULL if there is no such column */
     size_t count;
     struct pack_row *header, *rows;
-    size_t column_count;
+    size_t column_count, id_column;
     struct arena arena; /* owns all of it */
 };
 
@@ -31,6 +33,9 @@ struct pack_table {
 int pack_read_file(const char *path, struct pack_table *table, struct error *error);
 int pack_read_text(const char *path, const char *text, size_t length, struct pack_table *table,
                    struct error *error);
+
+/* Adds the id of a buffer, without quotes, to a text. */
+void pack_table_id(const struct pack_table *table, size_t buffer, struct text *id);
 
 /* Writes the rows that were read, with a new column `offset` in place of an old one. */
 void pack_write(const struct pack_table *table, const int64_t *offset, FILE *out);

@@ -716,6 +716,41 @@ static void test_check(void **state)
         assert_int_equal(pack_check(buffers, 3, plans[i].offset, plans[i].height), plans[i].broken);
 }
 
+/* Random plans, a part of them good: pack_judge finds an overlap if and only if pack_check does, and
+ * names two buffers that do overlap. */
+static void test_judge(void **state)
+{
+    (void)state;
+    struct random r = {19};
+    unsigned valid = 0, overlapping = 0, misplaced = 0;
+    for (unsigned i = 0; i < 2000; i++) {
+        struct small s;
+        random_small(&r, (enum kind)(i % KIND_COUNT), &s);
+        struct pack_result plan = solve(s.buffers, s.count, LONG_NS, 0);
+        const size_t moved = random_below(&r, s.count);
+        plan.offset[moved] += (int64_t)random_below(&r, 12) - 1;
+        const struct pack_judgement j = pack_judge(s.buffers, s.count, plan.offset);
+        int64_t height = 0;
+        for (size_t k = 0; k < s.count; k++)
+            height = pack_max(height, plan.offset[k] + s.buffers[k].size);
+        assert_int_equal(j.verdict == PACK_VALID,
+                         pack_check(s.buffers, s.count, plan.offset, height) == 0);
+        if (j.verdict == PACK_VALID)
+            assert_int_equal(j.height, height);
+        if (j.verdict == PACK_OVERLAP) {
+            const struct pack_buffer *a = &s.buffers[j.first], *b = &s.buffers[j.second];
+            assert_true(meet(a, b));
+            assert_true(plan.offset[j.first] < plan.offset[j.second] + b->size &&
+                        plan.offset[j.second] < plan.offset[j.first] + a->size);
+        }
+        valid += j.verdict == PACK_VALID;
+        overlapping += j.verdict == PACK_OVERLAP;
+        misplaced += j.verdict == PACK_MISPLACED;
+        pack_result_free(&plan);
+    }
+    assert_true(valid > 100 && overlapping > 100 && misplaced > 100);
+}
+
 /* --- CSV --- */
 
 static const struct {
@@ -871,6 +906,7 @@ int main(void)
         cmocka_unit_test(test_one_size),
         cmocka_unit_test(test_wrong_buffers),
         cmocka_unit_test(test_check),
+        cmocka_unit_test(test_judge),
         cmocka_unit_test(test_csv_errors),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_csv_mutations),
