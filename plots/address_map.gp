@@ -1,28 +1,46 @@
 # Where blocks lie (y) and how long they live (x): a panel for each configuration. A frame is a block that
 # several arrays share, with the arrays in it. Hatching marks bytes that two arrays use at the same time. Grey
-# is memory that is held and not used.
+# is memory that is held and not used; crossed lines are where blocks are missing. A panel of a long run has
+# cells: dark for what is in blocks all the time of the cell, light for what is at times.
 
 panels = words(series)
 panel_height = 300
 load "panels.gp"
 
 array steps[panels]
-stats data index 0 using (steps[int($1) + 1] = $3) nooutput
+array held[panels]
+array cell_steps[panels]
+array cell_bytes[panels]
+stats data index 0 using (steps[int($1) + 1] = $3, held[int($1) + 1] = $4, cell_steps[int($1) + 1] = $5, cell_bytes[int($1) + 1] = $6) nooutput
 set yrange [0 : 1.02 * top / unit_bytes]
-set xtics autofreq font ",9"
 set ytics font ",9"
 # Wong's palette, half as strong, so that names can be read on it.
 tints = "0x9AD1F2 0xF2CC80 0x80CFB9 0xF7F0A1 0xE5BBD3 0xCCCCCC 0x80B9D8 0xEAAE80"
 fill(i) = i < 1 ? 0xffffff : int(word(tints, int(i)))
-heading = "address map of " . what . " (x: requests, releases and commands; y: " . unit . ")"
+heading = "address map of " . what . " (x: " . step_name . "; y: " . unit . ")"
 key = "unset key"
 
-box = "(($1 + $2) / 2):(($3 + $4) / 2 / unit_bytes):1:2:($3 / unit_bytes):($4 / unit_bytes)"
+box = "(($1 + $2) / 2 / step_scale):(($3 + $4) / 2 / unit_bytes):($1 / step_scale):($2 / step_scale):($3 / unit_bytes):($4 / unit_bytes)"
 solid = box . ":(fill($5)) with boxxyerror fs solid 1 border lc rgb '#404040' lw 0.7 fc rgb variable notitle"
-name = "(($1 + $2) / 2):(($3 + $4) / 2 / unit_bytes):6 with labels font ',8' textcolor rgb '#111111' notitle"
-chart = "set title word(series, p) offset 0, -0.8 font ',11'; b = 4 * p - 3; set xrange [0 : steps[p]]; \
-    plot data index b using " . box . " with boxxyerror fs solid 1 noborder fc rgb '#e8e8e8' notitle, \
+name = "(($1 + $2) / 2 / step_scale):(($3 + $4) / 2 / unit_bytes):6 with labels font ',8' textcolor rgb '#111111' notitle"
+boxes = "plot data index b using " . box . " with boxxyerror fs solid 1 noborder fc rgb '#e8e8e8' notitle, \
+        data index b + 4 using " . box . " with boxxyerror fs transparent pattern 1 noborder lw 0.5 fc rgb '#A0A0A0' notitle, \
         data index b + 1 using " . solid . ", data index b + 2 using " . solid . ", \
         data index b + 3 using " . box . " with boxxyerror fs transparent pattern 4 noborder lw 0.7 fc rgb '#000000' notitle, \
         data index b + 1 using " . name . ", data index b + 2 using " . name
+
+# Parts of the colours of a cell: white is not held, then grey, light and dark blue.
+part(held, most, least, white, grey, light, dark) = (h = held > most ? held : most, \
+    255 - (255 - grey) * (h - most) - (255 - light) * (most - least) - (255 - dark) * least)
+red(held, most, least) = part(held, most, least, 255, 216, 154, 0)
+green(held, most, least) = part(held, most, least, 255, 216, 209, 94)
+blue(held, most, least) = part(held, most, least, 255, 216, 242, 158)
+letter(held, most, least) = least > 0.5 ? "#" : most > 0.5 ? "+" : most > 0 ? "-" : held > 0 ? "." : " "
+cell = "($1 * cell_steps[p] / step_scale):($2 * cell_bytes[p] / unit_bytes):"
+cells = is_text ? "plot data index b using " . cell . "(letter($3, $4, $5)) with labels notitle" : \
+    "plot data index b using " . cell . "(red($3, $4, $5)):(green($3, $4, $5)):(blue($3, $4, $5)) with rgbimage notitle"
+cut(p) = held[p] > 1.02 * top ? sprintf(" (held up to %.3g %s)", held[p] / unit_bytes, unit) : ""
+chart = "set title word(series, p) . cut(p) offset 0, -0.8 font ',11'; b = 5 * p - 4; end = steps[p] / step_scale; set xrange [0 : end]; \
+    set xtics tick_step(end) font ',9'; set format x tick_format(end); \
+    if (cell_steps[p] > 0) { " . cells . " } else { " . boxes . " }"
 load "panels_draw.gp"

@@ -22,7 +22,7 @@ do for [file in terminals] {
     load "open.gp"
     if (file ne "dumb") {
         set multiplot layout 1, panels margins 0.05, 0.985, 0.38, 0.94 spacing 0.055, 0
-        set label 1 caption . note at screen 0.5, 0.02 center font ',9' textcolor rgb '#606060'
+        set label 1 folded(caption . note) at screen 0.5, 0.02 center font ',9' textcolor rgb '#606060'
         do for [p = 1:panels] {
             set title word(titles, p)
             plot for [i = 1:methods] data index (p - 1) * methods + i - 1 using 1:3:4 \
@@ -38,7 +38,7 @@ do for [file in terminals] {
         set key below Left reverse maxcols 1
         do for [p = 1:panels] {
             set title word(titles, p)
-            if (p == panels) { set xlabel caption . note }
+            if (p == panels) { set xlabel folded(caption . note) }
             plot for [i = 1:methods] data index (p - 1) * methods + i - 1 using 1:2 with lines \
                 title word(legends, (p - 1) * methods + i)
         }

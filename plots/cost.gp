@@ -14,12 +14,12 @@ stats data using 2 name "TIME" nooutput
 set yrange [10 ** floor(log10(TIME_min)) : 10 ** (ceil(log10(TIME_max)) + 1)]
 stats data using 1 name "SIZE" nooutput
 set xrange [SIZE_min / 1.5 : SIZE_max * 1.5]
-set label 1 caption . note at screen 0.5, 0.025 center font ',9' textcolor rgb '#606060'
+set label 1 folded(caption . note) at screen 0.5, 0.025 center font ',9' textcolor rgb '#606060'
 set bmargin at screen 0.15
 
 width = 1000
 height = 560
-if (is_text) { set key below maxcols 1; set bmargin; unset label 1; set xlabel caption . note }
+if (is_text) { set key below maxcols 1; set bmargin; unset label 1; set xlabel folded(caption . note) }
 do for [file in terminals] {
     load "open.gp"
     if (file eq "dumb") {

@@ -4,7 +4,7 @@
 do for [file in terminals] {
     load "open.gp"
     set key at screen 0.5, screen 1 - 8.0 / height center top horizontal samplen 1.5 maxcols key_columns
-    set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"
+    set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
     set multiplot
     do for [row = 1:panels] {
         top = 1 - (head + (row - 1) * (panel + names)) / (1.0 * height)

@@ -31,7 +31,7 @@ do for [file in terminals] {
     set multiplot
     set tmargin at screen 1 - 58.0 / height
     set bmargin at screen 56.0 / height
-    set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"
+    set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
     set label 2 heading at screen 0.5, screen 1 - 14.0 / height center font ",13"
     do for [p = 1:3] {
         set lmargin at screen (label_points + (p - 1) * panel_points) / width

@@ -61,7 +61,7 @@ do for [file in terminals] {
     set rmargin at screen (left + cell_width * columns_shown) / (1.0 * width)
     set tmargin at screen 1 - top / (1.0 * height)
     set bmargin at screen key_height / (1.0 * height)
-    set label 1 caption . note at screen 0.5, screen 10.0 / height center font ",8" textcolor rgb "#606060"
+    set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",8" textcolor rgb "#606060"
     set label 2 key_title at screen (left + 200.0) / width, screen 56.0 / height left font ",10"
     if (file eq "dumb") {
         unset colorbox

@@ -13,24 +13,25 @@ do for [i = 1:panels] {
     stats data index i using 1 name "STEP" nooutput
     most_steps = STEP_max > most_steps ? STEP_max : most_steps
 }
-set xrange [0 : most_steps]
+set xrange [0 : most_steps / step_scale]
 set yrange [0 : 1.08 * top / unit_bytes]
-set xtics autofreq font ",9"
+set xtics tick_step(most_steps / step_scale) font ",9"
+set format x tick_format(most_steps / step_scale)
 set ytics font ",9"
 
-heading = "memory of " . what . " over a run (x: requests, releases and commands; y: " . unit . ")"
+heading = "memory of " . what . " over a run (x: " . step_name . "; y: " . unit . ")"
 amount(b) = b < 10 * 2**10 ? sprintf("%.0f B", b) : b < 10 * 2**20 ? sprintf("%.0f KiB", b / 2**10) : \
     b < 10 * 2.0**30 ? sprintf("%.0f MiB", b / 2**20) : sprintf("%.0f GiB", b / 2.0**30)
 cut(i) = reserved[i] > 1.08 * top ? " (reserves " . amount(reserved[i]) . ")" : ""
-key = "set key at screen 0.5, screen 36.0 / height center horizontal samplen 2 maxrows 1 font ',10'"
+key = "set key at screen 0.5, screen key_at / height center horizontal samplen 2 maxrows 1 font ',10'"
 
 chart = "set title word(series, p) . cut(p) offset 0, -0.8 font ',11'; \
-    plot data index p using 1:($4 / unit_bytes) with fillsteps fc rgb colour[p] fs transparent solid 0.25 noborder title (p == 1 ? 'reserved' : ''), \
-        data index p using 1:($4 / unit_bytes) with steps lc rgb colour[p] lw 1.5 notitle, \
-        data index p using 1:($3 / unit_bytes) with steps lc rgb '#606060' lw 1 title (p == 1 ? 'granted' : ''), \
-        data index p using 1:($2 / unit_bytes) with fillsteps fc rgb colour[p] fs transparent solid 0.35 noborder notitle, \
-        data index p using 1:($6 / unit_bytes) with fillsteps fc rgb colour[p] fs solid 0.9 noborder title (p == 1 ? 'requested' : ''), \
-        data index p using 1:($2 / unit_bytes) with steps lc rgb '#000000' lw 1 notitle, \
-        data index p using 1:($5 / unit_bytes) with steps lc rgb '#D55E00' lw 2 dt (2, 2) title (p == 1 ? 'lower bound' : ''); \
+    plot data index p using ($1 / step_scale):($4 / unit_bytes) with fillsteps fc rgb colour[p] fs transparent solid 0.25 noborder title (p == 1 ? 'reserved' : ''), \
+        data index p using ($1 / step_scale):($4 / unit_bytes) with steps lc rgb colour[p] lw 1.5 notitle, \
+        data index p using ($1 / step_scale):($3 / unit_bytes) with steps lc rgb '#606060' lw 1 title (p == 1 ? 'granted' : ''), \
+        data index p using ($1 / step_scale):($2 / unit_bytes) with fillsteps fc rgb colour[p] fs transparent solid 0.35 noborder notitle, \
+        data index p using ($1 / step_scale):($6 / unit_bytes) with fillsteps fc rgb colour[p] fs solid 0.9 noborder title (p == 1 ? 'requested' : ''), \
+        data index p using ($1 / step_scale):($2 / unit_bytes) with steps lc rgb '#000000' lw 1 notitle, \
+        data index p using ($1 / step_scale):($5 / unit_bytes) with steps lc rgb '#D55E00' lw 2 dt (2, 2) title (p == 1 ? 'lower bound' : ''); \
     unset key"
 load "panels_draw.gp"

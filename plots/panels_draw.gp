@@ -4,7 +4,7 @@ do for [file in terminals] {
     load "open.gp"
     eval key
     set multiplot
-    set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"
+    set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
     set label 2 heading at screen 0.5, screen 1 - 14.0 / height center font ",13"
     do for [p = 1:panels] {
         set lmargin at screen left(p)

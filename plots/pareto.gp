@@ -53,7 +53,7 @@ do for [p = 1:panels] {
 do for [file in terminals] {
     load "open.gp"
     set multiplot
-    set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"
+    set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
     set label 2 "wall time over the fastest" at screen 0.5, screen 30.0 / height center font ",10"
     set label 3 "peak reserved / least lower bound" at screen 14.0 / width, screen 0.5 center rotate by 90 font ",10"
     # The key stands alone in a plot as wide as the picture.

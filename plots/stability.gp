@@ -28,7 +28,7 @@ panels = largest > near && !is_text ? 2 : 1
 do for [file in terminals] {
     load "open.gp"
     set multiplot
-    set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"
+    set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
     do for [p = 1:panels] {
         set lmargin at screen 0.1
         set rmargin at screen 0.985

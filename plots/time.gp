@@ -39,7 +39,7 @@ do for [file in terminals] {
         seen(y) = y > low && y < high ? y : NaN
         if (c == 1) {
             set key at screen 0.5, screen 1 - 8.0 / height center top horizontal Left reverse samplen 1.5 maxcols across == 1 ? 3 : 4
-            set label 1 caption . note at screen 0.5, screen 12.0 / height center font ",9" textcolor rgb "#606060"
+            set label 1 folded(caption . note) at screen 0.5, screen caption_at / height center font ",9" textcolor rgb "#606060"
         }
         plot for [p = 1:part_count] data index p using (($2 + $3) / 2):(seen($1)):2:3:($1 - 0.38):($1 + 0.38) \
                 with boxxyerror fc rgb word(part_colours, int(word(part_numbers, p))) fs pattern int(word(part_patterns, int(word(part_numbers, p)))) title word(parts, p), \

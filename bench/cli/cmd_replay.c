@@ -17,6 +17,7 @@ enum replay_flag {
     REPLAY_ATLAS,
     REPLAY_OWN_TIME,
     REPLAY_CHECK,
+    REPLAY_TIMELINE,
     REPLAY_JOBS,
     REPLAY_SEED,
     REPLAY_FORMAT,
@@ -41,6 +42,9 @@ static const struct flag flags[] = {
                          "time the allocator's own work too; needs --atlas"},
     [REPLAY_CHECK] = {"check", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                       "check the allocator's invariants and every block's place; slow"},
+    [REPLAY_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "X", "events", "events|times|off", 0, 0,
+                         "record memory over the events of the trace, or over its times; off is "
+                         "faster"},
     [REPLAY_JOBS] = {"jobs", 'j', FLAG_COUNT, "N", "0", NULL, 0, 1024,
                      "replays at once; 0: one for each processor"},
     [REPLAY_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
@@ -122,6 +126,7 @@ static int make_cases(struct session *s, struct error *error)
     s->rounds = must_alloc(s->all.count * sizeof *s->rounds);
     s->ended = must_alloc(s->all.count * sizeof *s->ended);
     s->all.cases = s->cases;
+    s->all.steps = (enum replay_steps)line->flag[REPLAY_TIMELINE].number;
     s->all.jobs = (unsigned)line->flag[REPLAY_JOBS].number;
     s->all.capacity_bytes = line->flag[REPLAY_MEM_LIMIT].number;
     s->all.own_time = line->flag[REPLAY_OWN_TIME].number != 0;
@@ -223,6 +228,8 @@ static int replay_command(const struct command_line *line)
     recording_free(&s.recording);
     select_free(&s.selection);
     atlas_free(&s.atlas);
+    for (size_t i = 0; i < s.all.count; i++)
+        case_round_free(&s.rounds[i]);
     free(s.cases);
     free(s.rounds);
     free(s.ended);

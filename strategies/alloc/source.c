@@ -89,12 +89,13 @@ int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint
         return code;
     }
     count_reserved(s, bytes);
-    return 0;
+    return source_tell(s, 0, SOURCE_HELD, *memory, 0, bytes);
 }
 
 int source_free(struct source *s, uint64_t memory, uint64_t bytes)
 {
     count_given_back(s, bytes);
+    source_tell(s, 0, SOURCE_GIVEN_BACK, memory, 0, bytes);
     return release_memory(s, memory, bytes, &s->error);
 }
 

@@ -63,6 +63,17 @@ struct source_total {
     uint64_t least_refused_bytes;
 };
 
+enum source_event { SOURCE_HELD, SOURCE_GIVEN_BACK, SOURCE_MAPPED, SOURCE_UNMAPPED };
+
+/* Hears where a source gets memory: a memory, a pool's block, or a part of a range of virtual
+ * memory. Memory is heard of after the driver gave
+ * it, and before the driver has it back. */
+struct source_listener {
+    void *context;
+    void (*event)(void *context, enum source_event event, uint64_t memory, uint64_t offset,
+                  uint64_t bytes);
+};
+
 struct source {
     const struct source_ops *ops;
     /* Optional tables, each with all of its hooks; NULL: the source lacks the feature. */
@@ -82,7 +93,8 @@ struct source {
     struct source_counts counts;
     struct source_total *total; /* shared with the program's other sources; the capacity limits this
                                  * sum. NULL: the source is alone */
-    struct error error;         /* message of the last call that failed */
+    const struct source_listener *listener; /* NULL: there is none */
+    struct error error;                     /* message of the last call that failed */
 };
 
 enum source_flags {
@@ -131,6 +143,14 @@ int source_check_capacity(struct source *source, uint64_t bytes);
 /* Sets reserved_bytes, and updates the peak and the total. */
 void source_set_reserved(struct source *source, uint64_t bytes);
 
+/* Tells the listener, if the call succeeded. Returns `code`, the call's result. */
+static inline int source_tell(struct source *s, int code, enum source_event event, uint64_t memory,
+                              uint64_t offset, uint64_t bytes)
+{
+    if (s->listener && code == 0)
+        s->listener->event(s->listener->context, event, memory, offset, bytes);
+    return code;
+}
 /* Adds the time of a call that began at `start` (clock_ns) to alloc_ns, and counts ERR_OOM as
  * refused. Returns `code`, the call's result. */
 static inline int source_took(struct source *s, uint64_t start, int code)

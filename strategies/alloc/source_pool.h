@@ -34,8 +34,9 @@ static inline int source_pool_alloc(struct source *s, unsigned queue, uint64_t b
 {
     uint64_t start = clock_ns();
     s->counts.alloc_count++;
-    return source_took(s, start,
-                       s->pools->alloc(s->context, s->pool, queue, bytes, memory, &s->error));
+    int code = source_took(s, start,
+                           s->pools->alloc(s->context, s->pool, queue, bytes, memory, &s->error));
+    return source_tell(s, code, SOURCE_HELD, *memory, 0, bytes);
 }
 
 /* Frees memory once earlier commands of `queue` are done. */
@@ -44,6 +45,7 @@ static inline int source_pool_free(struct source *s, unsigned queue, uint64_t me
 {
     uint64_t start = clock_ns();
     s->counts.free_count++;
+    source_tell(s, 0, SOURCE_GIVEN_BACK, memory, 0, bytes);
     return source_gave(s, start,
                        s->pools->free(s->context, s->pool, queue, memory, bytes, &s->error));
 }

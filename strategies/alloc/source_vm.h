@@ -27,6 +27,7 @@ static inline int source_vm_unreserve(struct source *s, uint64_t range, uint64_t
 {
     uint64_t start = clock_ns();
     s->counts.unmap_count++;
+    source_tell(s, 0, SOURCE_GIVEN_BACK, range, 0, bytes);
     return source_gave(s, start, s->vm->unreserve(s->context, range, bytes, &s->error));
 }
 
@@ -60,7 +61,9 @@ static inline int source_vm_map(struct source *s, uint64_t range, uint64_t offse
 {
     uint64_t start = clock_ns();
     s->counts.map_count++;
-    return source_took(s, start, s->vm->map(s->context, range, offset, chunk, bytes, &s->error));
+    int code =
+        source_took(s, start, s->vm->map(s->context, range, offset, chunk, bytes, &s->error));
+    return source_tell(s, code, SOURCE_MAPPED, range, offset, bytes);
 }
 
 static inline int source_vm_access(struct source *s, uint64_t range, uint64_t offset,
@@ -76,6 +79,7 @@ static inline int source_vm_unmap(struct source *s, uint64_t range, uint64_t off
 {
     uint64_t start = clock_ns();
     s->counts.unmap_count++;
+    source_tell(s, 0, SOURCE_UNMAPPED, range, offset, bytes);
     return source_gave(s, start, s->vm->unmap(s->context, range, offset, bytes, &s->error));
 }
 

@@ -23,6 +23,7 @@ static json_t *timeline(bool caches)
         p.most[TIMELINE_requested] = kib[i][1] * KIB;
         p.most[TIMELINE_granted] = p.most[TIMELINE_requested] + 512;
         p.most[TIMELINE_reserved] = caches ? kib[i][2] * KIB : p.most[TIMELINE_granted];
+        p.most[TIMELINE_spare] = p.most[TIMELINE_reserved] - p.most[TIMELINE_granted];
         p.most[TIMELINE_live] = p.most[TIMELINE_requested] - 20 * KIB;
         memcpy(p.least, p.most, sizeof p.least);
         timeline_add(&t, &p);
@@ -52,11 +53,11 @@ static json_t *map(bool caches)
     row = map_add_block(&m, &small);
     map_end_block(&m, row, 5);
     if (!caches)
-        map_end_memory(&m, row, 5);
+        map_end_memory(&m, 8, 5);
     row = map_add_block(&m, &next);
     map_end_block(&m, row, 10);
     if (!caches)
-        map_end_memory(&m, row, 10);
+        map_end_memory(&m, 8, 10);
     return map_to_json(&m);
 }
 

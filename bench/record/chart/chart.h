@@ -58,6 +58,7 @@ struct chart {
     X(heap_ops)                                                                                    \
     X(heap_utilisation)                                                                            \
     X(memory_timeline)                                                                             \
+    X(fragmentation)                                                                               \
     X(address_map)                                                                                 \
     X(latency)
 

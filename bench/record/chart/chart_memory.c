@@ -1,5 +1,5 @@
-/* The charts of what `gamut run --timeline on` records of a case (its member `memory`): a panel or
- * a line for each configuration of a workload. */
+/* The charts of what `gamut run --timeline on` and `gamut replay` record of a case (its member
+ * `memory`): a panel or a line for each configuration of a workload. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/tree.h"
 #include "record/chart/gnuplot.h"
+#include "record/facts/address_cover.h"
 #include "record/facts/address_map.h"
 #include "record/facts/latency.h"
 
@@ -23,19 +24,23 @@ struct memory_panels {
     size_t left_out; /* configurations beyond the most that one picture shows */
 };
 
-/* Makes a panel for each good case that was recorded, in their order. ERR_NOT_FOUND where none was; the
- * message says what to do. The caller frees the panels if there is no error. */
+/* Makes a panel for each good case whose memory was recorded with this member, in their order.
+ * ERR_NOT_FOUND where none was; the message says what to do. The caller frees the panels if there is
+ * no error. */
 static int memory_panels_make(const struct chart *chart, const struct chart_subject *of,
-                              size_t most, struct memory_panels *panels, struct error *error)
+                              const char *member, size_t most, struct memory_panels *panels,
+                              struct error *error)
 {
     const struct naming naming = naming_of(of);
     const json_t *one_case;
     *panels = (struct memory_panels){.panel = must_alloc(most * sizeof *panels->panel)};
     for (size_t i = 0; (one_case = case_next(of, &i));) {
         const json_t *memory = case_is_ok(one_case) ? json_object_get(one_case, "memory") : NULL;
-        if (memory && panels->count == most) {
+        if (!json_is_object(json_object_get(memory, member)))
+            continue;
+        if (panels->count == most) {
             panels->left_out++;
-        } else if (memory) {
+        } else {
             struct memory_panel *panel = &panels->panel[panels->count++];
             panel->memory = memory;
             naming_column(&naming, true, json_object_get(one_case, "key"), &panel->title);
@@ -45,9 +50,10 @@ static int memory_panels_make(const struct chart *chart, const struct chart_subj
         return 0;
     free(panels->panel);
     return error_set(error, ERR_NOT_FOUND,
-                     "the chart %s shows what `gamut run --timeline on` records, and no good case "
-                     "of %s/%s on %s has it",
-                     chart->name, of->workload, of->dataset, of->device);
+                     "the chart %s shows what `gamut run --timeline on`%s records, and no good "
+                     "case of %s/%s on %s has it",
+                     chart->name, strcmp(member, "latency") == 0 ? "" : " or `gamut replay`",
+                     of->workload, of->dataset, of->device);
 }
 
 static void memory_panels_free(struct memory_panels *panels)
@@ -55,6 +61,23 @@ static void memory_panels_free(struct memory_panels *panels)
     for (size_t i = 0; i < panels->count; i++)
         text_free(&panels->panel[i].title);
     free(panels->panel);
+}
+
+/* Adds what a step of a record is: step_name, and how many steps are 1 of that. */
+static void memory_step_variables(const struct memory_panels *panels, struct text *out)
+{
+    const json_t *memory = panels->panel[0].memory;
+    const char *unit = tree_get_text(memory, "step_unit");
+    const bool in_ns = strcmp(unit, "ns") == 0;
+    const double most = tree_get_number(memory, "steps");
+    const double scale = !in_ns ? 1 : most >= 1e10 ? 1e9 : most >= 1e7 ? 1e6 : 1e3;
+    gnuplot_variable(out, "step_name",
+                     in_ns   ? (scale == 1e9   ? "seconds"
+                                : scale == 1e6 ? "milliseconds"
+                                               : "microseconds")
+                     : *unit ? "events of the trace"
+                             : "requests, releases and commands");
+    gnuplot_number(out, "step_scale", scale);
 }
 
 /* Adds the variables series (the titles), what (workload and dataset), and note: `more`, and what
@@ -71,6 +94,7 @@ static void memory_panels_variables(const struct memory_panels *panels,
         text_add(&note, "; %s", more);
     if (panels->left_out)
         text_add(&note, "; %zu more configurations are not shown", panels->left_out);
+    memory_step_variables(panels, out);
     gnuplot_words(out, "series", &series);
     gnuplot_variable(out, "what", what.data);
     gnuplot_variable(out, "note", note.length ? note.data : "");
@@ -153,7 +177,7 @@ static int timeline_write(const struct chart *chart, const struct chart_subject 
                           struct text *variables, struct error *error)
 {
     struct memory_panels panels;
-    int code = memory_panels_make(chart, of, TIMELINES_MOST, &panels, error);
+    int code = memory_panels_make(chart, of, "timeline", TIMELINES_MOST, &panels, error);
     if (code)
         return code;
     gnuplot_comment(data, "gamut memory_timeline of %s %s on %s", of->workload, of->dataset,
@@ -188,19 +212,108 @@ const struct chart chart_memory_timeline = {
     .write = timeline_write,
 };
 
+/* ---- fragmentation: bytes reserved and in no block ---------------------------------------------
+ *
+ *   block 0: a line a panel: number, title, most spare bytes, most reserved bytes
+ *   then a block a panel: step most_spare least_spare
+ */
+
+/* A file without spare bytes has them in the difference, if its points are exact. */
+static double spare_bytes(const json_t *timeline, const char *name, size_t i)
+{
+    if (json_object_get(timeline, name))
+        return memory_column(timeline, name, i);
+    if (tree_get_number(timeline, "stride") != 1)
+        return NAN;
+    if (json_object_get(timeline, "spare_bytes"))
+        return memory_column(timeline, "spare_bytes", i);
+    return memory_column(timeline, "reserved_bytes", i) -
+           memory_column(timeline, "granted_bytes", i);
+}
+
+static double most_spare(const json_t *timeline)
+{
+    double most = NAN;
+    for (size_t i = 0; i < json_array_size(json_object_get(timeline, "step")); i++)
+        most = fmax(most, spare_bytes(timeline, "spare_bytes", i));
+    return most;
+}
+
+static void print_spare(const struct memory_panel *panel, FILE *out)
+{
+    const json_t *timeline = json_object_get(panel->memory, "timeline");
+    const size_t points = json_array_size(json_object_get(timeline, "step"));
+    fputs("\n\n", out);
+    gnuplot_comment(out, "%s", panel->title.data);
+    gnuplot_comment(out, "step most_spare least_spare");
+    for (size_t i = 0; i <= points; i++) { /* the last point holds until the end */
+        const size_t at = i < points ? i : points - 1;
+        fprintf(out, "%.0f",
+                i < points ? memory_column(timeline, "step", i)
+                           : tree_get_number(panel->memory, "steps"));
+        gnuplot_data(spare_bytes(timeline, "spare_bytes", at), out);
+        gnuplot_data(spare_bytes(timeline, "least_spare_bytes", at), out);
+        fputc('\n', out);
+    }
+}
+
+static int fragmentation_write(const struct chart *chart, const struct chart_subject *of,
+                               FILE *data, struct text *variables, struct error *error)
+{
+    struct memory_panels panels;
+    double top = NAN;
+    TRY(memory_panels_make(chart, of, "timeline", TIMELINES_MOST, &panels, error));
+    gnuplot_comment(data, "gamut fragmentation of %s %s on %s", of->workload, of->dataset,
+                    of->device);
+    gnuplot_comment(data, "panel title spare_bytes reserved_bytes");
+    for (size_t i = 0; i < panels.count; i++) {
+        const json_t *timeline = json_object_get(panels.panel[i].memory, "timeline");
+        const double most = most_spare(timeline);
+        fprintf(data, "%zu", i);
+        gnuplot_data_text(panels.panel[i].title.data, data);
+        gnuplot_data(most, data);
+        gnuplot_data(most_of(timeline, "reserved_bytes"), data);
+        fputc('\n', data);
+        top = fmax(top, most);
+    }
+    for (size_t i = 0; i < panels.count; i++)
+        print_spare(&panels.panel[i], data);
+    memory_panels_variables(&panels, of, "", variables);
+    memory_axis_variables(top, variables);
+    memory_panels_free(&panels);
+    return isnan(top) ? error_set(error, ERR_NOT_FOUND,
+                                  "the file is older than the chart fragmentation: it has no spare "
+                                  "bytes")
+                      : 0;
+}
+
+const struct chart chart_fragmentation = {
+    .name = "fragmentation",
+    .help = "bytes held from the driver and in no block, over a run or a trace, by strategy",
+    .scope = CHART_OF_WORKLOAD,
+    .on_request = true,
+    .write = fragmentation_write,
+};
+
 /* ---- address_map: where blocks lie and how long they live, and the arrays in them ------------
  *
  * Addresses within a memory are true. The memories themselves are placed where there is room while
  * they are held, because a driver's handle need not be an address. The size of a memory is not
  * known either: it counts as far as its blocks reach.
  *
- *   block 0: a line a panel: number, title, steps
- *   then four blocks a panel: memories, blocks, arrays, and the bytes that two arrays use at the
- *   same time, each as lines of
+ * A map that leaves blocks out has a cover (record/facts/address_cover.h), which shows all of them,
+ * and the picture shows that instead.
+ *
+ *   block 0: a line a panel: number, title, steps, the top of what is held, and the steps and bytes of a
+ *     cell; 0: no cover
+ *   then five blocks a panel: memories, blocks, arrays, the bytes that two arrays use at the same
+ *   time, and where blocks are missing, each as lines of
  *     born died from to colour label: steps, bytes, number of the name
+ *   or, with a cover, in the first of the five
+ *     column row held most least: the middle of a cell, and shares of it
  */
 
-enum { MAPS_MOST = 8, COLOURS = 8 };
+enum { MAPS_MOST = 8, COLOURS = 8, BOX_BLOCKS = 5 };
 
 /* A rectangle of the map: steps by bytes. */
 struct box {
@@ -214,13 +327,14 @@ struct extent {
 };
 
 struct layout {
-    const json_t *map;
+    const json_t *map, *cover; /* cover: NULL if nothing is left out */
     double steps;
     size_t block_count, array_count;
     struct box blocks[MAP_BLOCKS], arrays[MAP_ARRAYS];
     struct extent memories[MAP_BLOCKS];
     size_t memory_count;
-    double top; /* bytes */
+    double top;  /* bytes */
+    double used; /* above the highest block */
 };
 
 static struct box intersection(const struct box *a, const struct box *b)
@@ -281,11 +395,28 @@ static void stack_memories(struct layout *l)
     }
 }
 
+static void find_tops(struct layout *l)
+{
+    const json_t *most = json_object_get(l->cover, "most");
+    const double row_bytes = tree_get_number(l->cover, "row_bytes");
+    for (size_t r = 0; r < json_array_size(most); r++) {
+        const char *row = json_string_value(json_array_get(most, r));
+        l->top = ((double)r + 1) * row_bytes;
+        if (row && row[strspn(row, "0")])
+            l->used = l->top;
+    }
+}
+
 static struct layout *layout_of(const json_t *memory)
 {
     struct layout *l = must_alloc(sizeof *l);
     l->map = json_object_get(memory, "map");
+    l->cover = json_object_get(l->map, "cover");
     l->steps = tree_get_number(memory, "steps");
+    if (l->cover) {
+        find_tops(l);
+        return l;
+    }
     const json_t *b = json_object_get(l->map, "blocks"), *a = json_object_get(l->map, "arrays");
     const size_t blocks = json_array_size(json_object_get(b, "memory"));
     const size_t arrays = json_array_size(json_object_get(a, "block"));
@@ -299,6 +430,7 @@ static struct layout *layout_of(const json_t *memory)
             (m < l->memory_count ? l->memories[m].base : 0) + memory_column(b, "offset_bytes", i);
         l->blocks[i] = (struct box){memory_column(b, "born", i), death(b, i, l->steps), from,
                                     from + memory_column(b, "bytes", i)};
+        l->used = fmax(l->used, l->blocks[i].to);
     }
     for (size_t i = 0; i < l->array_count; i++) {
         size_t block = memory_index(a, "block", i);
@@ -384,18 +516,78 @@ static void print_map(const struct memory_panel *panel, const struct layout *l, 
     }
     begin_boxes(panel, "overlaps", out);
     print_overlaps(l, out);
+    begin_boxes(panel, "where blocks are missing", out);
+    if (tree_get_number(l->map, "blocks_left_out") > 0) {
+        const struct box box = {tree_get_number(l->map, "left_out_from"), l->steps, 0, l->top};
+        print_box(&box, 1, 1, 0, "", out);
+    }
 }
 
-static void add_left_out(const struct memory_panels *panels, struct text *note)
+static double share_at(const json_t *cover, const char *name, size_t row, size_t column)
 {
-    for (size_t i = 0; i < panels->count; i++) {
-        const json_t *map = json_object_get(panels->panel[i].memory, "map");
-        double blocks = tree_get_number(map, "blocks_left_out");
-        double arrays = tree_get_number(map, "arrays_left_out");
-        if (blocks > 0 || arrays > 0)
-            text_add(note, "%s%s: %.0f blocks and %.0f arrays left out", note->length ? "; " : "",
-                     panels->panel[i].title.data, blocks, arrays);
+    const char *text = json_string_value(json_array_get(json_object_get(cover, name), row));
+    return text && column < strlen(text) ? cover_share(text[column]) : 0;
+}
+
+/* gnuplot needs two columns and two rows for an image, so a single one is drawn as two halves. */
+static void print_cells(const json_t *cover, FILE *out)
+{
+    const json_t *most = json_object_get(cover, "most");
+    const char *first = json_string_value(json_array_get(most, 0));
+    const size_t columns = first ? strlen(first) : 0, rows = json_array_size(most);
+    const size_t across = columns == 1 ? 2 : 1, up = rows == 1 ? 2 : 1;
+    for (size_t r = 0; r < rows * up; r++)
+        for (size_t c = 0; c < columns * across; c++)
+            fprintf(out, "%g %g %.2g %.2g %.2g\n", ((double)c + 0.5) / (double)across,
+                    ((double)r + 0.5) / (double)up, share_at(cover, "held", r / up, c / across),
+                    share_at(cover, "most", r / up, c / across),
+                    share_at(cover, "least", r / up, c / across));
+}
+
+/* The blocks of the boxes stay, each with one box outside of the picture. */
+static void print_cover(const struct memory_panel *panel, const struct layout *l, FILE *out)
+{
+    fputs("\n\n", out);
+    gnuplot_comment(out, "%s: cells", panel->title.data);
+    gnuplot_comment(out, "column row held most least");
+    print_cells(l->cover, out);
+    for (int i = 1; i < BOX_BLOCKS; i++)
+        begin_boxes(panel, "shown by the cells", out);
+}
+
+/* "2 arrays and 1,027 to 1,100 blocks left out": the panels differ, and a name for each makes the
+ * caption too long. */
+static void add_range(double least, double most, const char *what, struct text *note)
+{
+    if (most > 0) {
+        text_add(note, "%s%.0f", note->length ? " and " : "", least);
+        if (least < most)
+            text_add(note, " to %.0f", most);
+        text_add(note, " %s", what);
     }
+}
+
+static void add_left_out(const struct memory_panels *panels, struct layout *const *layouts,
+                         struct text *note)
+{
+    double least[2] = {INFINITY, INFINITY}, most[2] = {0};
+    bool has_cover = false;
+    for (size_t i = 0; i < panels->count; i++) {
+        static const char *const names[] = {"blocks_left_out", "arrays_left_out"};
+        has_cover |= layouts[i]->cover != NULL;
+        for (size_t k = 0; k < 2 && !layouts[i]->cover; k++) {
+            const double count = tree_get_number(layouts[i]->map, names[k]);
+            least[k] = fmin(least[k], count);
+            most[k] = fmax(most[k], count);
+        }
+    }
+    add_range(least[0], most[0], "blocks", note);
+    add_range(least[1], most[1], "arrays", note);
+    if (note->length)
+        text_add(note, " left out of a panel");
+    if (has_cover)
+        text_add(note, "%sdark: in blocks all the time of a cell; light: at times; grey: held",
+                 note->length ? "; " : "");
 }
 
 static int map_write(const struct chart *chart, const struct chart_subject *of, FILE *data,
@@ -405,25 +597,33 @@ static int map_write(const struct chart *chart, const struct chart_subject *of, 
     struct layout *layouts[MAPS_MOST];
     struct labels names = {0};
     struct text note = {0};
-    double top = 1;
-    int code = memory_panels_make(chart, of, MAPS_MOST, &panels, error);
+    double top = 1, used = 1;
+    int code = memory_panels_make(chart, of, "map", MAPS_MOST, &panels, error);
     if (code)
         return code;
     gnuplot_comment(data, "gamut address_map of %s %s on %s", of->workload, of->dataset,
                     of->device);
-    gnuplot_comment(data, "panel title steps");
+    gnuplot_comment(data, "panel title steps held_bytes cell_steps cell_bytes");
     for (size_t i = 0; i < panels.count; i++) {
         layouts[i] = layout_of(panels.panel[i].memory);
         fprintf(data, "%zu", i);
         gnuplot_data_text(panels.panel[i].title.data, data);
-        fprintf(data, " %.0f\n", layouts[i]->steps);
+        fprintf(data, " %.0f %.0f %.0f %.0f\n", layouts[i]->steps, layouts[i]->top,
+                layouts[i]->cover ? tree_get_number(layouts[i]->cover, "stride") : 0,
+                layouts[i]->cover ? tree_get_number(layouts[i]->cover, "row_bytes") : 0);
         top = fmax(top, layouts[i]->top);
+        used = fmax(used, layouts[i]->used);
     }
-    for (size_t i = 0; i < panels.count; i++) {
-        print_map(&panels.panel[i], layouts[i], top, &names, data);
+    if (top > 3 * used) /* much memory that is held and never used would leave the blocks flat */
+        top = 2 * used;
+    for (size_t i = 0; i < panels.count; i++)
+        if (layouts[i]->cover)
+            print_cover(&panels.panel[i], layouts[i], data);
+        else
+            print_map(&panels.panel[i], layouts[i], top, &names, data);
+    add_left_out(&panels, layouts, &note);
+    for (size_t i = 0; i < panels.count; i++)
         free(layouts[i]);
-    }
-    add_left_out(&panels, &note);
     memory_panels_variables(&panels, of, note.length ? note.data : "", variables);
     memory_axis_variables(top, variables);
     labels_free(&names);
@@ -507,7 +707,7 @@ static int latency_write(const struct chart *chart, const struct chart_subject *
     struct memory_panels lines;
     struct text legends = {0}, note = {0};
     double least_ns = INFINITY, most_ns = 1;
-    int code = memory_panels_make(chart, of, LINES_MOST, &lines, error);
+    int code = memory_panels_make(chart, of, "latency", LINES_MOST, &lines, error);
     if (code)
         return code;
     gnuplot_comment(data, "gamut latency of %s %s on %s", of->workload, of->dataset, of->device);

@@ -80,12 +80,10 @@ void map_end_block(struct address_map *m, int row, uint64_t step)
         m->blocks[row].died = step;
 }
 
-void map_end_memory(struct address_map *m, int row, uint64_t step)
+void map_end_memory(struct address_map *m, uint64_t memory, uint64_t step)
 {
-    if (row == MAP_NONE)
-        return;
     for (size_t i = 0; i < m->block_count; i++)
-        if (m->blocks[i].memory_number == m->blocks[row].memory_number)
+        if (m->blocks[i].memory == memory && m->blocks[i].given_back == MAP_ALIVE)
             m->blocks[i].given_back = step;
 }
 

@@ -57,9 +57,8 @@ void map_open(struct address_map *map);
 int map_add_block(struct address_map *map, const struct map_block *block);
 /* The block in this row dies. */
 void map_end_block(struct address_map *map, int row, uint64_t step);
-/* The driver gets the memory of the block in this row back: a later memory may have the same
- * handle. */
-void map_end_memory(struct address_map *map, int row, uint64_t step);
+/* The driver gets this memory back: a later memory may have the same handle. */
+void map_end_memory(struct address_map *map, uint64_t memory, uint64_t step);
 
 /* Adds an array named `name` in [first, first + bytes) of a block. */
 void map_add_array(struct address_map *map, int row, const char *name, uint64_t first,

@@ -18,7 +18,8 @@
     X(requested, "asked for by the program and not given back")                                    \
     X(granted, "in the blocks handed out")                                                         \
     X(reserved, "held from the driver")                                                            \
-    X(live, "asked for and still to be used: the lower bound")
+    X(live, "asked for and still to be used: the lower bound")                                     \
+    X(spare, "held from the driver and in no block")
 
 enum timeline_quantity {
 #define X(name, help) TIMELINE_##name,

@@ -32,7 +32,7 @@ struct crew {
 
 static int replay_one(const struct replay_cases *all, const struct replay_case *one,
                       const volatile sig_atomic_t *stop, struct replay_outcome *outcome,
-                      struct error *error)
+                      json_t **memory, struct error *error)
 {
     struct option_values values;
     struct replay_options options = {
@@ -45,7 +45,10 @@ static int replay_one(const struct replay_cases *all, const struct replay_case *
     struct trace_reader *reader;
     TRY(allocator_parse(one->key.strategy, &options.strategy, &values, error));
     TRY(trace_open(one->path, &reader, error));
-    int code = replay_trace(reader, &options, NULL, outcome, error);
+    struct replay_memory *record = replay_memory_open(reader, all->steps);
+    int code = replay_trace(reader, &options, replay_memory_listener(record), outcome, error);
+    *memory = code ? NULL : replay_memory_to_json(record);
+    replay_memory_close(record);
     trace_close(reader);
     return code;
 }
@@ -58,7 +61,8 @@ static int play(void *context, size_t index, const volatile sig_atomic_t *stop, 
     struct case_round *round = &crew->rounds[index];
     struct replay_outcome outcome = {.status = CASE_skipped};
     struct error why = {0};
-    int code = replay_one(crew->all, one, stop, &outcome, &why);
+    json_t *memory = NULL;
+    int code = replay_one(crew->all, one, stop, &outcome, &memory, &why);
     *round = (struct case_round){.key = one->key,
                                  .slot = (unsigned)index,
                                  .status = code ? case_status_of(code) : outcome.status,
@@ -68,7 +72,8 @@ static int play(void *context, size_t index, const volatile sig_atomic_t *stop, 
                                  .worst_error = NAN,
                                  .traffic_bytes = NAN,
                                  .cold = outcome.counts,
-                                 .model = outcome.model};
+                                 .model = outcome.model,
+                                 .memory = memory};
     snprintf(round->reason, sizeof round->reason, "%.1023s", code ? why.text : outcome.reason);
     memset(&round->warm, 0xff, sizeof round->warm);
     memset(&round->cold_sample, 0xff, sizeof round->cold_sample);

@@ -7,6 +7,7 @@
 
 #include "record/facts/case.h"
 #include "run/replay/replay.h"
+#include "run/replay/replay_memory.h"
 
 /* The key's members that are not the trace's or the strategy's. */
 #define REPLAY_DATASET "recorded"
@@ -24,6 +25,7 @@ struct replay_cases {
     uint64_t capacity_bytes;   /* of the dry device; 0: no limit */
     const struct atlas *atlas; /* prices, or NULL */
     bool own_time, check;
+    enum replay_steps steps; /* of the record of memory */
 };
 
 /* The name of a trace in a key: that of its file without folder and ending. ERR_USAGE if it is too
@@ -31,7 +33,7 @@ struct replay_cases {
 int replay_trace_name(const char *path, char name[64], struct error *error);
 
 /* Replays all cases. `ended` is called for each, in the order in which they end, never twice at
- * once; the round is borrowed. SIGINT, SIGTERM and SIGHUP end the replays early: *interrupted is
+ * once; the caller calls case_round_free. SIGINT, SIGTERM and SIGHUP end the replays early: *interrupted is
  * set, and the cases that have not ended are `skipped`. The first error of a trace ends all. */
 int replay_cases(const struct replay_cases *cases,
                  void (*ended)(void *context, size_t index, const struct case_round *round),

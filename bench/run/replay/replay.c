@@ -47,8 +47,10 @@ struct replay {
     struct played *slots;
     bool free_at_done, tracks_owners, timed;
     struct owners owners;
-    uint64_t event;    /* number of the current event */
-    uint64_t ended_ns; /* when the call before ended, by the trace */
+    uint64_t event;            /* number of the current event */
+    const struct block *moved; /* the block that the current event took or gave back, or NULL */
+    uint64_t peak_before;      /* reserved bytes at most, before the current event */
+    uint64_t ended_ns;         /* when the call before ended, by the trace */
     double allocator_ns;
     bool ended; /* by a refusal or a fault */
 };
@@ -100,6 +102,7 @@ static int open_part(struct replay *r, const struct trace_event *e, unsigned *in
     part->memory = e->memory;
     part->source = *dry_source(r->dry);
     part->source.total = &r->held;
+    part->source.listener = r->listener ? r->listener->source : NULL;
     TRY(allocator_open(&part->allocator, r->options->strategy, r->options->options, &part->source,
                        r->error));
     part->allocator.total = &r->blocks;
@@ -170,6 +173,7 @@ static int take_block(struct replay *r, const struct trace_event *e)
     at->requested = e->bytes;
     at->name = e->name;
     at->part = (unsigned char)(index + 1);
+    r->moved = &at->block;
     const char *wrong = r->tracks_owners ? owners_take(&r->owners, &at->block, e->queue) : NULL;
     return wrong ? fail(r, CASE_wrong, "block b%" PRIu64 " (event %" PRIu64 ") of %s: %s", e->block,
                         r->event, r->options->strategy->name, wrong)
@@ -191,6 +195,7 @@ static int give_block(struct replay *r, unsigned slot)
     if (timed)
         add_own_time(r, part, start_ns, before_ns);
     at->part = 0;
+    r->moved = &at->block;
     return code ? error_set(r->error, code, "%s", part->source.error.text) : 0;
 }
 
@@ -247,16 +252,18 @@ static int play(struct replay *r, const struct trace_event *e)
     }
 }
 
-static void tell(const struct replay *r, const struct trace_event *e)
+static void tell(struct replay *r, const struct trace_event *e)
 {
-    const bool has_block = e->kind == TRACE_held || e->kind == TRACE_alloc ||
-                           e->kind == TRACE_free || e->kind == TRACE_done;
+    for (unsigned i = 0; i < r->part_count; i++)
+        source_update(&r->parts[i]->source); /* a driver's pool counts for itself */
+    const uint64_t peak = r->held.peak_reserved_bytes;
     const struct replay_state state = {.event = r->event,
                                        .requested_bytes = r->blocks.requested_bytes,
                                        .granted_bytes = r->blocks.granted_bytes,
-                                       .reserved_bytes = r->held.reserved_bytes};
-    r->listener->event(r->listener->context, e, has_block ? &r->slots[e->slot].block : NULL,
-                       &state);
+                                       .reserved_bytes = r->held.reserved_bytes,
+                                       .most_reserved_bytes =
+                                           peak > r->peak_before ? peak : r->held.reserved_bytes};
+    r->listener->event(r->listener->context, e, r->moved, &state);
 }
 
 static unsigned broken_invariants(const struct replay *r)
@@ -282,8 +289,10 @@ static int play_all(struct replay *r)
     dry_begin(r->dry);
     while (!more && !r->ended && (more = trace_next(r->reader, &event, r->error)) > 0) {
         r->event++;
+        r->moved = NULL;
+        r->peak_before = r->held.peak_reserved_bytes;
         more = play(r, &event);
-        if (!more && r->listener)
+        if (!more && !r->ended && r->listener)
             tell(r, &event);
         if (!more && r->options->check && r->event % CHECK_EVERY == 0)
             more = check_sound(r);

@@ -41,13 +41,16 @@ struct replay_options {
 struct replay_state {
     uint64_t event; /* number, from 1 on */
     uint64_t requested_bytes, granted_bytes, reserved_bytes;
+    uint64_t most_reserved_bytes; /* within the event, if that is the most so far; else as above */
 };
 
 struct replay_listener {
     void *context;
-    /* `block`: what a held or alloc event got, and a free or done event gave back; else NULL. */
+    /* Called after each event that was played. `block`: what a held or alloc event got, and a free
+     * or done event gave back; else NULL. */
     void (*event)(void *context, const struct trace_event *event, const struct block *block,
                   const struct replay_state *state);
+    const struct source_listener *source; /* hears the sources; NULL: none does */
 };
 
 /* The request that was refused. */

@@ -4,10 +4,9 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "record/facts/address_map.h"
 #include "record/facts/latency.h"
-#include "record/facts/timeline.h"
 #include "base/tree.h"
+#include "run/execute/memory_record.h"
 #include "run/execute/spaces.h"
 #include "run/execute/run_log.h"
 
@@ -31,13 +30,13 @@ struct memory_log {
     struct run_log trace;
     struct run_log_listener listener;
     unsigned block_capacity;
-    int *row_of; /* row in the map of each block, by the executor's number */
+    struct recorded_block *blocks; /* by the executor's number */
     unsigned runs;
     uint64_t step;                  /* number of the current event */
     uint64_t first_steps;           /* events of the first run */
     struct source_counts now, seen; /* after the current event, and after the one before */
-    struct timeline timeline;
-    struct address_map map;
+    struct memory_record *record;
+    struct source_listener source_listener;
     struct call_times cold, warm;
 };
 
@@ -54,54 +53,39 @@ static void note_bytes(struct memory_log *log)
 {
     const struct allocator_counts *blocks = spaces_blocks(log->spaces);
     const struct source_counts *driver = &log->now;
-    struct timeline_point point = {.step = log->step};
+    struct timeline_point point = {0};
     if (log->trace.part == LOG_RUN)
         point.at_ns = log->trace.started_ns - log->trace.run_started_ns;
     point.most[TIMELINE_requested] = blocks->requested_bytes;
     point.most[TIMELINE_granted] = blocks->granted_bytes;
     point.most[TIMELINE_reserved] = driver->reserved_bytes;
     point.most[TIMELINE_live] = executor_counts(log->executor)->live_bytes;
+    point.most[TIMELINE_spare] = driver->reserved_bytes - blocks->granted_bytes;
     for (int q = 0; q < TIMELINE_QUANTITIES; q++)
         point.least[q] = point.most[q];
     if (driver->peak_reserved_bytes > log->seen.peak_reserved_bytes)
         point.most[TIMELINE_reserved] = driver->peak_reserved_bytes;
-    timeline_add(&log->timeline, &point);
+    memory_record_bytes(log->record, point);
 }
 
 /* ---- where blocks and arrays lie ------------------------------------------------------------- */
 
-static void note_birth(struct memory_log *log, const struct trace_event *event,
-                       const struct block *block)
+static void hear_source(void *context, enum source_event event, uint64_t memory, uint64_t offset,
+                        uint64_t bytes)
 {
-    const struct map_block born = {.memory = block->memory,
-                                   .offset = block->offset,
-                                   .bytes = block->size,
-                                   .requested = event->bytes,
-                                   .born = log->step,
-                                   .tag = event->tag};
-    int row = block->memory ? map_add_block(&log->map, &born) : MAP_NONE;
-    for (unsigned b = 0; b < log->block_capacity; b++) /* another block may have had the row */
-        if (log->row_of[b] == row)
-            log->row_of[b] = MAP_NONE;
-    log->row_of[event->block] = row;
-}
-
-static void note_death(struct memory_log *log, const struct trace_event *event)
-{
-    map_end_block(&log->map, log->row_of[event->block], log->step);
-    if (log->now.free_count != log->seen.free_count) /* the block's memory went to the driver */
-        map_end_memory(&log->map, log->row_of[event->block], log->step);
-    log->row_of[event->block] = MAP_NONE;
+    struct memory_log *log = context;
+    if (is_first_run(log) && log->trace.part != LOG_AFTER)
+        memory_record_source(log->record, event, memory, offset, bytes);
 }
 
 static void hear_array(void *context, unsigned block, const char *name, uint64_t first,
                        uint64_t bytes, bool fresh)
 {
     struct memory_log *log = context;
-    if (!is_first_run(log))
-        return;
-    (fresh ? map_add_array : map_use_array)(&log->map, log->row_of[block], name, first, bytes,
-                                            log->step - 1);
+    const struct recorded_block *in = &log->blocks[block];
+    if (is_first_run(log) && memory_record_has(log->record, in))
+        (fresh ? map_add_array : map_use_array)(&log->record->map, in->row, name, first, bytes,
+                                                log->step - 1);
 }
 
 /* ---- how long calls take --------------------------------------------------------------------- */
@@ -136,11 +120,13 @@ static void hear_event(void *context, const struct trace_event *event, const str
     spaces_update(log->spaces, NULL); /* a pool's bytes, as far as it reports them */
     log->now = spaces_counts(log->spaces);
     if (is_first_run(log) && (is_alloc || is_free)) {
+        memory_record_step(log->record, log->step);
         note_bytes(log);
         if (is_alloc && block)
-            note_birth(log, event, block);
+            log->blocks[event->block] =
+                memory_record_alloc(log->record, block, event->bytes, event->tag);
         else if (is_free)
-            note_death(log, event);
+            memory_record_free(log->record, &log->blocks[event->block]);
     }
     log->seen = log->now;
     log->step++;
@@ -155,12 +141,14 @@ struct memory_log *memory_log_open(struct executor *executor, struct spaces *spa
     log->spaces = spaces;
     log->listener = (struct run_log_listener){log, hear_event, hear_array};
     log->block_capacity = executor_block_capacity(executor);
-    log->row_of = must_alloc(log->block_capacity * sizeof *log->row_of);
-    log->timeline.stride = 1;
-    map_open(&log->map);
+    log->blocks = must_alloc(log->block_capacity * sizeof *log->blocks);
+    log->record = memory_record_open();
+    log->source_listener = (struct source_listener){log, hear_source};
     run_log_open(&log->trace, 0, 0, log->block_capacity);
     log->trace.listener = &log->listener;
     executor_record(executor, &log->trace);
+    for (int s = 0; s < SPACES; s++)
+        spaces->source[s].listener = &log->source_listener;
     return log;
 }
 
@@ -169,15 +157,18 @@ void memory_log_close(struct memory_log *log)
     if (!log)
         return;
     executor_record(log->executor, NULL);
+    for (int s = 0; s < SPACES; s++)
+        log->spaces->source[s].listener = NULL;
     run_log_close(&log->trace);
-    free(log->row_of);
+    memory_record_close(log->record);
+    free(log->blocks);
     free(log);
 }
 
 void memory_log_begin_run(struct memory_log *log)
 {
     for (unsigned b = 0; b < log->block_capacity; b++)
-        log->row_of[b] = MAP_NONE;
+        log->blocks[b] = (struct recorded_block){.row = MAP_NONE};
     log->step = 0;
     log->seen = spaces_counts(log->spaces);
     log->runs++;
@@ -195,15 +186,13 @@ static json_t *times_to_json(const struct call_times *times)
     return json;
 }
 
-json_t *memory_log_to_json(const struct memory_log *log)
+json_t *memory_log_to_json(struct memory_log *log)
 {
     json_t *json = tree_object(), *latency = tree_object();
     tree_put(latency, "cold", times_to_json(&log->cold));
     tree_put(latency, "warm", times_to_json(&log->warm));
     tree_put(json, "timer_ns", tree_count(clock_reading_ns(NULL)));
-    tree_put(json, "steps", tree_count(log->first_steps));
-    tree_put(json, "timeline", timeline_to_json(&log->timeline));
-    tree_put(json, "map", map_to_json(&log->map));
+    memory_record_to_json(log->record, log->first_steps, json);
     tree_put(json, "latency", latency);
     return json;
 }

@@ -17,8 +17,8 @@
 struct memory_log;
 
 struct spaces; /* spaces.h */
-/* Records every run of the executor until memory_log_close. `spaces` may be opened later, and
- * again. Both must outlive the log. Cannot fail. */
+/* Records every run of the executor until memory_log_close. `spaces` is open, and stays open until
+ * then. Both must outlive the log. Cannot fail. */
 struct memory_log *memory_log_open(struct executor *executor, struct spaces *spaces);
 /* Stops recording and frees the log, which may be NULL. */
 void memory_log_close(struct memory_log *log);
@@ -31,6 +31,6 @@ void memory_log_begin_run(struct memory_log *log);
  *  "latency": {"cold": {"runs", "alloc", "free", "alloc_driver", "free_driver"}, "warm": {…}}}
  * The histograms (latency.h) have the times of the allocator's calls in the run, inputs left out,
  * and of the driver's part in those that called the driver. The caller owns the result. */
-json_t *memory_log_to_json(const struct memory_log *log);
+json_t *memory_log_to_json(struct memory_log *log);
 
 #endif

@@ -16,8 +16,8 @@
 #include "base/tree.h"
 #include "tests/record/result/record_fixture.h"
 
-static const char *const names[] = {"memory_timeline", "address_map", "latency"};
-enum { NAMES = 3 };
+static const char *const names[] = {"memory_timeline", "fragmentation", "address_map", "latency"};
+enum { NAMES = 4 };
 
 /* The script's variables and the data, or the error; the caller frees *text. */
 static int print(const char *name, const json_t *root, char **text, struct error *error)

@@ -249,7 +249,7 @@ static void memory_is_valid(void **state)
         found = memory ? memory : found;
     }
     assert_int_equal(looked_at, 1);
-    static const char *const needed[] = {"timer_ns", "steps", "timeline", "map", "latency"};
+    static const char *const needed[] = {"steps", "timeline", "map"};
     for (size_t n = 0; n < sizeof needed / sizeof *needed; n++) {
         json_t *kept = tree_share(found, needed[n]);
         json_object_del(found, needed[n]);

@@ -1,0 +1,205 @@
+/* The record of memory: places on one axis, the cells that cover it, and both together against
+ * what was in use at each step. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/tree.h"
+#include "run/execute/memory_record.h"
+
+/* ---- places ---- */
+
+static void add_to(void *context, uint64_t address, uint64_t bytes)
+{
+    (void)address;
+    *(uint64_t *)context += bytes;
+}
+
+static uint64_t address_of(const struct address_places *places, uint64_t memory, uint64_t offset)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        const struct place *p = &places->by_offset[i];
+        if (p->memory == memory && p->offset <= offset && offset < p->offset + p->bytes)
+            return p->address + offset - p->offset;
+    }
+    return UINT64_MAX;
+}
+
+static void places_are_the_lowest_free(void **state)
+{
+    (void)state;
+    static struct address_places p;
+    uint64_t sum = 0;
+    p.count = 0;
+    assert_true(places_add(&p, 9, 0, 100, add_to, &sum));
+    assert_true(places_add(&p, 5, 0, 50, add_to, &sum));
+    assert_true(places_add(&p, 7, 0, 100, add_to, &sum));
+    assert_int_equal(address_of(&p, 5, 0), 100);
+    assert_int_equal(address_of(&p, 7, 99), 249);
+    places_remove(&p, 5, 0, 50, add_to, &sum);
+    assert_int_equal(sum, 300);
+    assert_true(places_add(&p, 4, 0, 60, add_to, &sum)); /* too long for the gap */
+    assert_true(places_add(&p, 3, 0, 40, add_to, &sum)); /* fits */
+    assert_int_equal(address_of(&p, 4, 0), 250);
+    assert_int_equal(address_of(&p, 3, 0), 100);
+    /* Chunks of one range of virtual memory stay side by side where there is room. */
+    assert_true(places_add(&p, 8, 1000, 20, add_to, &sum));
+    assert_true(places_add(&p, 8, 1020, 20, add_to, &sum));
+    assert_int_equal(address_of(&p, 8, 1039), address_of(&p, 8, 1000) + 39);
+    /* A part in the middle is given back: the rest stays where it is. */
+    const uint64_t first = address_of(&p, 8, 1000);
+    sum = 0;
+    places_remove(&p, 8, 1010, 20, add_to, &sum);
+    assert_int_equal(sum, 20);
+    assert_int_equal(address_of(&p, 8, 1005), first + 5);
+    assert_int_equal(address_of(&p, 8, 1035), first + 35);
+    assert_int_equal(address_of(&p, 8, 1015), UINT64_MAX);
+    sum = 0;
+    assert_int_equal(places_find(&p, 8, 1000, 40, add_to, &sum), 20);
+    assert_int_equal(sum, 20);
+}
+
+/* ---- cells ---- */
+
+enum { BYTES = 4096, STEPS = 3000, BLOCKS = 12 };
+
+struct span {
+    uint64_t from, bytes;
+};
+
+static uint64_t overlap(const struct span *span, uint64_t from, uint64_t to)
+{
+    const uint64_t low = span->from > from ? span->from : from;
+    const uint64_t end = span->from + span->bytes, high = end < to ? end : to;
+    return low < high ? high - low : 0;
+}
+
+static const char *row_text(const json_t *cover, const char *name, size_t row)
+{
+    return json_string_value(json_array_get(json_object_get(cover, name), row));
+}
+
+/* Whatever the number of steps and rows, no byte that was in use is outside of the envelope, and
+ * a cell says that it is free, or wholly used, only where that is so. */
+static void cells_cover_all_blocks(void **state)
+{
+    (void)state;
+    struct address_cover *cover = malloc(sizeof *cover);
+    static struct span spans[STEPS][BLOCKS];
+    struct random random = {7};
+    cover_open(cover);
+    for (uint64_t step = 0; step < STEPS; step++) {
+        const size_t i = random_below(&random, BLOCKS);
+        cover_advance(cover, step);
+        if (step > 0)
+            memcpy(spans[step], spans[step - 1], sizeof *spans);
+        struct span *span = &spans[step][i];
+        if (span->bytes)
+            cover_use(cover, span->from, span->bytes, false);
+        /* Each block has its own part of the axis; some steps leave it empty. */
+        const uint64_t room = BYTES / BLOCKS, from = random_below(&random, room);
+        *span = (struct span){i * room + from, random_below(&random, room - from)};
+        if (span->bytes)
+            cover_use(cover, span->from, span->bytes, true);
+    }
+    json_t *json = cover_to_json(cover);
+    const uint64_t stride = (uint64_t)tree_get_number(json, "stride");
+    const uint64_t row_bytes = (uint64_t)tree_get_number(json, "row_bytes");
+    const size_t rows = json_array_size(json_object_get(json, "most"));
+    assert_int_equal(stride, 32);
+    assert_int_equal(row_bytes, 64);
+    size_t partial = 0;
+    for (size_t r = 0; r < rows; r++)
+        for (uint64_t step = 0; step < STEPS; step++) {
+            double used = 0;
+            for (size_t i = 0; i < BLOCKS; i++)
+                used += (double)overlap(&spans[step][i], r * row_bytes, (r + 1) * row_bytes);
+            const double share = used / (double)row_bytes;
+            const char least = row_text(json, "least", r)[step / stride];
+            const char most = row_text(json, "most", r)[step / stride];
+            assert_true(cover_share(least) <= share + 1e-9);
+            /* Within its first step a column also has what the step before left. */
+            assert_true(cover_share(most) >= share - 1e-9);
+            partial += least != most;
+        }
+    assert_true(partial > 0);
+    json_decref(json);
+    free(cover);
+}
+
+static void digits_round_outwards(void **state)
+{
+    (void)state;
+    struct address_cover *cover = malloc(sizeof *cover);
+    cover_open(cover);
+    cover_hold(cover, 0, 64 * 1024, true); /* rows of 1 KiB */
+    cover_use(cover, 0, 1, true);
+    cover_use(cover, 1024, 1023, true);
+    cover_use(cover, 2048, 1024, true);
+    cover_advance(cover, 1);
+    json_t *json = cover_to_json(cover);
+    assert_int_equal(tree_get_number(json, "row_bytes"), 1024);
+    static const char least[] = {'0', 'd', 'f', '0'}, most[] = {'1', 'e', 'f', '0'};
+    for (size_t r = 0; r < 4; r++) {
+        assert_int_equal(row_text(json, "least", r)[1], least[r]);
+        assert_int_equal(row_text(json, "most", r)[1], most[r]);
+        assert_int_equal(row_text(json, "held", r)[1], 'f');
+    }
+    assert_true(cover_share('0') == 0 && cover_share('7') == 0.5 && cover_share('f') == 1);
+    json_decref(json);
+    free(cover);
+}
+
+/* ---- the record ---- */
+
+/* raw gives a block's memory back before the caller hears that the block is freed. Many blocks, so
+ * that the map leaves some out: every one of them is in the cover, and none stays there. */
+static void no_block_is_lost_or_stays(void **state)
+{
+    (void)state;
+    enum { PAIRS = 1000, SIZE = 4096 };
+    struct memory_record *record = memory_record_open();
+    uint64_t step = 0;
+    for (uint64_t i = 1; i <= PAIRS; i++) {
+        const struct block block = {.memory = i, .size = SIZE};
+        memory_record_source(record, SOURCE_HELD, i, 0, SIZE);
+        memory_record_step(record, step++);
+        struct recorded_block recorded = memory_record_alloc(record, &block, SIZE, "a");
+        for (int k = 0; k < 8; k++) /* commands */
+            memory_record_step(record, step++);
+        memory_record_source(record, SOURCE_GIVEN_BACK, i, 0, SIZE);
+        memory_record_step(record, step++);
+        memory_record_free(record, &recorded);
+    }
+    json_t *json = tree_object();
+    memory_record_to_json(record, step, json);
+    const json_t *map = json_object_get(json, "map"), *cover = json_object_get(map, "cover");
+    assert_true(tree_get_number(map, "blocks_left_out") == PAIRS - MAP_BLOCKS);
+    assert_int_equal(tree_get_number(json, "steps"), step);
+    const char *most = row_text(cover, "most", 0), *held = row_text(cover, "held", 0);
+    assert_true(strlen(most) > COVER_COLUMNS / 2);
+    assert_int_equal(strspn(most, "f"), strlen(most));
+    assert_int_equal(strspn(held, "f"), strlen(held));
+    assert_int_equal(record->places.count, 0);
+    for (size_t r = 0; r < COVER_ROWS; r++)
+        assert_true(record->cover.used[r] == 0 && record->cover.held[r] == 0);
+    json_decref(json);
+    memory_record_close(record);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_are_the_lowest_free),
+        cmocka_unit_test(cells_cover_all_blocks),
+        cmocka_unit_test(digits_round_outwards),
+        cmocka_unit_test(no_block_is_lost_or_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
