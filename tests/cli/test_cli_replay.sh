@@ -60,4 +60,18 @@ expect 0 "" fit gnn.trace -s raw,tlsf --format csv
 expect 77 "heap" fit gnn.trace -s device_heap
 expect 2 "did you mean pool?" fit gnn.trace -s pol
 expect 2 "No such file" fit nosuch.trace
+
+# ---- the memory of a replay: over events or times, or not at all; large traces stay small in the file
+expect 0 "1 ok" replay gnn.trace -s caching --timeline off -o off.json
+grep -q '"cover":' off.json && fail "--timeline off records memory"
+expect 0 "2 ok" replay gnn.trace -s raw,caching --timeline times -o times.json
+grep -Eq '"step_unit": ?"ns"' times.json || fail "the steps of times.json are no nanoseconds"
+grep -Eq '"step_unit": ?"event"' r.json || fail "the steps of r.json are no events"
+[ "$(wc -c <r.json)" -lt 200000 ] || fail "r.json has $(wc -c <r.json) bytes for 3 cases"
+expect 0 "" plot r.json -c memory_timeline,fragmentation,address_map --term dumb
+has "held and in no block: gnn"
+has "address map of gnn recorded (x: events of the trace; y: GiB)"
+has "##"
+expect 0 "" plot times.json -c fragmentation --term dumb
+has "x: milliseconds"
 summary
