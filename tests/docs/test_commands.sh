@@ -100,7 +100,7 @@ run_page() {
         [ -z "${TIMES:-}" ] || echo "$SECONDS $small"
         bash -o pipefail -c "$small" >out 2>err </dev/null
         code=$?
-        case $small in 'build/gamut doctor') [ $code -ne 3 ] || code=0 ;; esac # 3: it looked, and found something unfit
+        case $small in *'gamut doctor'*) [ $code -ne 3 ] || code=0 ;; esac # 3: it looked, and found something unfit
         if [ $code -ne 0 ]; then
             fail "$1:$line: $command"
             [ "$small" = "$command" ] || echo "  run as: $small" >&2

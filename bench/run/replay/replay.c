@@ -30,6 +30,7 @@ struct played {
     uint64_t requested;
     unsigned name;
     unsigned char part; /* + 1; 0: the slot is free */
+    bool let_go;        /* freed, but not done: the strategy does not have it back yet */
 };
 
 struct replay {
@@ -148,36 +149,15 @@ static void add_own_time(struct replay *r, const struct part *part, uint64_t sta
     r->allocator_ns += (double)(all_ns - source_ns);
 }
 
-static int take_block(struct replay *r, const struct trace_event *e)
+static int ask(struct replay *r, struct part *part, const struct alloc_request *request,
+               struct block *block)
 {
-    unsigned index = 0;
-    if (r->part_count == 0 || e->pool || e->memory || r->parts[0]->pool || r->parts[0]->memory)
-        TRY(part_of(r, e, &index));
-    struct part *part = r->parts[index];
-    const struct alloc_request request = {.size = e->bytes,
-                                          .alignment = e->alignment ? e->alignment : 1,
-                                          .tag = trace_name_of(r->reader, e->name),
-                                          .queue = e->queue};
-    struct played *at = slot_of(r, e->slot);
     const bool timed = r->options->own_time;
     const uint64_t before_ns = timed ? ns_in_sources(part) : 0, start_ns = timed ? clock_ns() : 0;
-    int code = allocator_alloc(&part->allocator, &request, &at->block);
+    int code = allocator_alloc(&part->allocator, request, block);
     if (timed)
         add_own_time(r, part, start_ns, before_ns);
-    if (code == ERR_OOM) {
-        refuse(r, e, part);
-        return 0;
-    }
-    if (code)
-        return error_set(r->error, code, "%s", part->source.error.text);
-    at->requested = e->bytes;
-    at->name = e->name;
-    at->part = (unsigned char)(index + 1);
-    r->moved = &at->block;
-    const char *wrong = r->tracks_owners ? owners_take(&r->owners, &at->block, e->queue) : NULL;
-    return wrong ? fail(r, CASE_wrong, "block b%" PRIu64 " (event %" PRIu64 ") of %s: %s", e->block,
-                        r->event, r->options->strategy->name, wrong)
-                 : 0;
+    return code;
 }
 
 static int give_block(struct replay *r, unsigned slot)
@@ -197,6 +177,55 @@ static int give_block(struct replay *r, unsigned slot)
     at->part = 0;
     r->moved = &at->block;
     return code ? error_set(r->error, code, "%s", part->source.error.text) : 0;
+}
+
+/* Gives the strategy all blocks that the application has let go: an allocator that is refused waits
+ * for the commands that still use them, and asks again. *given: there were some. */
+static int give_let_go(struct replay *r, bool *given)
+{
+    for (unsigned slot = 0; slot < r->slot_capacity; slot++) {
+        if (!r->slots[slot].part || !r->slots[slot].let_go)
+            continue;
+        *given = true;
+        TRY(give_block(r, slot));
+    }
+    if (*given)
+        dry_wait(r->dry);
+    return 0;
+}
+
+static int take_block(struct replay *r, const struct trace_event *e)
+{
+    unsigned index = 0;
+    if (r->part_count == 0 || e->pool || e->memory || r->parts[0]->pool || r->parts[0]->memory)
+        TRY(part_of(r, e, &index));
+    struct part *part = r->parts[index];
+    const struct alloc_request request = {.size = e->bytes,
+                                          .alignment = e->alignment ? e->alignment : 1,
+                                          .tag = trace_name_of(r->reader, e->name),
+                                          .queue = e->queue};
+    struct played *at = slot_of(r, e->slot);
+    int code = ask(r, part, &request, &at->block);
+    if (code == ERR_OOM) {
+        bool given = false;
+        TRY(give_let_go(r, &given));
+        code = given ? ask(r, part, &request, &at->block) : code;
+    }
+    if (code == ERR_OOM) {
+        refuse(r, e, part);
+        return 0;
+    }
+    if (code)
+        return error_set(r->error, code, "%s", part->source.error.text);
+    at->let_go = false;
+    at->requested = e->bytes;
+    at->name = e->name;
+    at->part = (unsigned char)(index + 1);
+    r->moved = &at->block;
+    const char *wrong = r->tracks_owners ? owners_take(&r->owners, &at->block, e->queue) : NULL;
+    return wrong ? fail(r, CASE_wrong, "block b%" PRIu64 " (event %" PRIu64 ") of %s: %s", e->block,
+                        r->event, r->options->strategy->name, wrong)
+                 : 0;
 }
 
 /* ---- events ---- */
@@ -243,6 +272,7 @@ static int play(struct replay *r, const struct trace_event *e)
     case TRACE_alloc:
         return take_block(r, e);
     case TRACE_free:
+        slot_of(r, e->slot)->let_go = true;
         return r->free_at_done ? 0 : give_block(r, e->slot);
     case TRACE_done:
         return give_block(r, e->slot);

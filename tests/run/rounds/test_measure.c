@@ -55,6 +55,11 @@ static void a_leak_does_not_replace_a_wrong_answer(void **state)
     const struct entry entry = {.name = "g", .program = program, .fun = &program->funs[0]};
     const struct measure_options once = {.least_samples = 1, .most_samples = 1, .seed = 1};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+#ifdef GAMUT_DEBUG
+        /* A debug build checks the books of every call, and ends at the first leak. */
+        if (cases[i].loses_memory)
+            continue;
+#endif
         struct measure *m = measure_open(device);
         struct case_round round = {.key = {.strategy = "raw", .release = "last-use"}};
         loses_memory = cases[i].loses_memory;
