@@ -1,13 +1,16 @@
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
 #include "record/table/text_grid.h"
 #include "trace/edit.h"
+#include "trace/export.h"
 #include "trace/import.h"
 #include "trace/text.h"
 #include "trace/trace.h"
@@ -20,13 +23,14 @@ enum trace_flag {
     TRACE_FLAG_FIRST,
     TRACE_FLAG_LAST,
     TRACE_FLAG_LINES,
+    TRACE_FLAG_TO,
 };
 enum trace_format { FORMAT_TEXT, FORMAT_JSON };
 
 static const struct flag flags[] = {
     [TRACE_FLAG_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
                         "import, cut: the trace to write; several devices become "
-                        "FILE-DEVICE.trace"},
+                        "FILE-DEVICE.trace. export: the file to write; default: stdout"},
     [TRACE_FLAG_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                           "replace the file of --out"},
     [TRACE_FLAG_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "text", "text|json", 0, 0,
@@ -39,6 +43,8 @@ static const struct flag flags[] = {
                          "cut: number of the last event; default: that of the trace"},
     [TRACE_FLAG_LINES] = {"lines", 0, FLAG_COUNT, "N", "20", NULL, 1, 0,
                           "diff: how many differences are printed"},
+    [TRACE_FLAG_TO] = {"to", 0, FLAG_CHOICE, "FORMAT", "perfetto", "perfetto", 0, 0,
+                       "export: perfetto is JSON for ui.perfetto.dev and chrome://tracing"},
     {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -213,6 +219,34 @@ static int cut(const struct command_line *line, struct trace_reader *reader, str
     return 0;
 }
 
+/* Writes beside the file, which then gets its name: a reader sees all of it or nothing. */
+static int export_to_file(struct trace_reader *reader, const char *path, bool replace,
+                          struct error *error)
+{
+    struct text temporary = {0};
+    text_add(&temporary, "%s.%ld.tmp", path, (long)getpid());
+    FILE *out = fopen(temporary.data, "w");
+    int code = out ? trace_export_perfetto(reader, out, error)
+                   : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    if (out && fclose(out) != 0 && !code)
+        code = error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
+    if (!code && (replace ? rename(temporary.data, path) : link(temporary.data, path)) != 0)
+        code = errno == EEXIST
+                   ? error_set(error, ERR_USAGE, "%s is there already: --force replaces it", path)
+                   : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    unlink(temporary.data);
+    text_free(&temporary);
+    return code;
+}
+
+static int export(const struct command_line *line, struct trace_reader *reader, struct error *error)
+{
+    const char *out = line->flag[TRACE_FLAG_OUT].text;
+    if (!out)
+        return trace_export_perfetto(reader, stdout, error);
+    return export_to_file(reader, out, line->flag[TRACE_FLAG_FORCE].number, error);
+}
+
 /* The log's name without folder and ending, in this folder. */
 static void default_out(const char *log, struct text *out)
 {
@@ -274,8 +308,8 @@ static const struct action {
     size_t files;
     int (*run)(const struct command_line *line, struct trace_reader *reader, struct error *error);
 } actions[] = {
-    {"info", 1, info_of}, {"show", 1, show}, {"check", 1, check},
-    {"cut", 1, cut},      {"diff", 2, NULL}, {"import", 1, NULL},
+    {"info", 1, info_of}, {"show", 1, show},   {"check", 1, check},   {"cut", 1, cut},
+    {"diff", 2, NULL},    {"import", 1, NULL}, {"export", 1, export},
 };
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
@@ -318,8 +352,8 @@ static int trace_command(const struct command_line *line)
 
 const struct command command_trace = {
     .name = "trace",
-    .summary = "import, look at, check and cut traces of applications",
-    .arguments = "info|show|check|cut|diff|import FILE",
+    .summary = "import, look at, check, cut and export traces of applications",
+    .arguments = "info|show|check|cut|diff|import|export FILE",
     .least_positionals = 1,
     .most_positionals = 3,
     .flags = flags,
@@ -329,7 +363,16 @@ const struct command command_trace = {
              "cut     write the events --first to --last to --out\n"
              "diff    compare two traces; the exit code is 1 if they differ\n"
              "import  make a trace of another tool's log, plain or compressed with gzip;\n"
-             "        the kind of log is found by its contents\n"
+             "        the kind of log is found by its contents:\n"
+             "        pytorch       torch.cuda.memory._dump_snapshot (pytorch-json: as JSON)\n"
+             "        pytorch-csv   its history alone: action,addr,size,stream,time_us\n"
+             "        rmm           rmm.reinitialize(logging=True), logging_resource_adaptor\n"
+             "        umpire        UMPIRE_REPLAY=On\n"
+             "        minimalloc    id,lower,upper,size\n"
+             "        tensorflow    TF_CPP_MAX_VLOG_LEVEL=1: __LOG_MEMORY__\n"
+             "        xla           --xla_dump_to: *-buffer-assignment.txt\n"
+             "        text          gamut trace show\n"
+             "export  write what a viewer reads: memory over time, phases, driver calls\n"
              "\n"
              "gamut replay runs traces under every allocator.\n",
     .run = trace_command,

@@ -152,8 +152,11 @@ static int next_line(struct side *s, struct error *error)
     const char *name = trace_name_of(s->reader, e.name);
     e.name = 0;
     trace_event_text(s->reader, &e, &s->line);
-    if (*name)
-        text_add(&s->line, " name=\"%s\"", name);
+    if (*name) {
+        char *quoted = trace_quoted(name);
+        text_add(&s->line, " name=%s", quoted);
+        free(quoted);
+    }
     return 0;
 }
 

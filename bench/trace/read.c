@@ -429,3 +429,7 @@ uint64_t trace_block_in(const struct trace_reader *r, unsigned slot)
     const bool taken = slot < r->slots.capacity && r->slots.slots[slot].state != SLOT_FREE;
     return taken ? r->slots.slots[slot].block : 0;
 }
+uint64_t trace_live_bytes(const struct trace_reader *r)
+{
+    return r->slots.live_bytes;
+}

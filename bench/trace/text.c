@@ -44,6 +44,14 @@ void trace_event_text(const struct trace_reader *reader, const struct trace_even
                  e->uses[i].access & TRACE_WRITES ? "w" : "");
 }
 
+char *trace_quoted(const char *text)
+{
+    json_t *json = tree_text(text);
+    char *quoted = json_dumps(json, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    json_decref(json);
+    return quoted;
+}
+
 /* Which names, queues or threads were defined in the text. */
 struct defined {
     unsigned capacity;
@@ -60,14 +68,12 @@ static void print_definition(FILE *out, const char *what, unsigned index, struct
         memset(defined->is + defined->capacity, 0, capacity - defined->capacity);
         defined->capacity = capacity;
     }
-    if (!*text || defined->is[index])
+    if (defined->is[index] || (!*text && index == 0))
         return;
     defined->is[index] = true;
-    json_t *json = tree_text(text);
-    char *quoted = json_dumps(json, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    char *quoted = trace_quoted(text);
     fprintf(out, "%s %u %s\n", what, index, quoted);
     free(quoted);
-    json_decref(json);
 }
 
 static void print_definitions(FILE *out, const struct trace_reader *r, const struct trace_event *e,

@@ -155,6 +155,8 @@ bool trace_read_totals(struct trace_reader *reader, struct trace_totals *totals)
 bool trace_was_cut(const struct trace_reader *reader, uint64_t *lost_bytes);
 /* The number of the block in a slot, and its event; 0: the slot is free. */
 uint64_t trace_block_in(const struct trace_reader *reader, unsigned slot);
+/* Requested bytes of the blocks that live after the event that was read last. */
+uint64_t trace_live_bytes(const struct trace_reader *reader);
 void trace_close(struct trace_reader *reader);
 
 #endif

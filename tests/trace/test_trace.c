@@ -170,6 +170,19 @@ static void definitions_in_any_order_are_printed(void **state)
             "name 2 \"b\"\nqueue 0 \"0\"\nbegin q0 name=2\nname 1 \"a\"\nbegin q0 name=1\n");
 }
 
+static void an_empty_name_is_a_name(void **state)
+{
+    (void)state;
+    static const char text[] = "queue 0 \"0\"\n"
+                               "thread 0 \"a\"\n"
+                               "alloc b1 1 q0 t0\n"
+                               "queue 1 \"\"\n"
+                               "thread 1 \"\"\n"
+                               "alloc b2 1 q1 t1\n";
+    import_events("empty", text);
+    is_text("empty", text);
+}
+
 static void names_of_any_bytes_are_kept(void **state)
 {
     (void)state;
@@ -468,6 +481,8 @@ static void differences_are_counted_and_printed(void **state)
          "event 2\n- alloc b2 2 q0\n+ (the trace has ended)\n"},
         {"alloc b1 3 q0\nalloc b2 3 q0\nalloc b3 3 q0\n", 3,
          "event 1\n- alloc b1 1 q0 name=\"f\"\n+ alloc b1 3 q0\n"},
+        {"name 1 \"\\u001b]0;\"\nalloc b1 1 q0 name=1\nalloc b2 2 q0\n", 1,
+         "event 1\n- alloc b1 1 q0 name=\"f\"\n+ alloc b1 1 q0 name=\"\\u001B]0;\"\n"},
     };
     import_events("left", a);
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -532,6 +547,7 @@ int main(void)
         cmocka_unit_test(held_blocks_that_are_found_late_stand_in_front),
         cmocka_unit_test(frees_are_moved_in_front_of_the_next_owner),
         cmocka_unit_test(definitions_in_any_order_are_printed),
+        cmocka_unit_test(an_empty_name_is_a_name),
         cmocka_unit_test(names_of_any_bytes_are_kept),
         cmocka_unit_test(a_file_cut_anywhere_has_its_whole_chunks),
         cmocka_unit_test(a_long_file_that_was_cut_off_keeps_what_came_before),

@@ -1,0 +1,50 @@
+#!/bin/sh
+# The command line: traces of applications, from the logs of other tools.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cli.sh"
+traces=$here/../traces
+
+# ---- import: what was made is said on stderr; several devices are several files
+expect 0 '^wrote gnn.trace: 6420 events, 2120 blocks, at most 1.76 GiB at once$' trace import "$traces/pytorch/gnn.snapshot.pickle.gz" -o gnn.trace
+expect 2 'gnn.trace is there already: --force replaces it' trace import "$traces/pytorch/gnn.snapshot.pickle.gz" -o gnn.trace
+expect 0 '^wrote small-cuda1.trace: 4 events' trace import "$traces/pytorch/small.snapshot-4.pickle" -o small.trace
+[ -e small-cuda0.trace ] || fail "there is no trace of the first device"
+[ ! -e small.trace ] || fail "there is a trace without a device"
+expect 0 '1 frees stood after the next owner' trace import "$traces/rmm/small.csv" -o rmm.trace
+expect 2 "rmm/small.csv: byte 0: expected a pickle of protocol 2 to 5" trace import --log pytorch "$traces/rmm/small.csv" -o x.trace
+expect 2 'there is no importer .rmn. (did you mean rmm?)' trace import --log rmn "$traces/rmm/small.csv" -o x.trace
+printf '\200\004cos\nsystem\n.' >evil.pickle
+expect 2 'evil.pickle: byte 2: GLOBAL is refused' trace import evil.pickle -o x.trace
+[ ! -e x.trace ] || fail "a refused log leaves a trace"
+[ -z "$(find . -name 'x.trace*')" ] || fail "a refused log leaves a part of a trace"
+
+# ---- info, check, cut, diff, show
+expect 0 '' trace info gnn.trace
+has '^allocator *caching'
+has 'known: times frees done queues addresses driver phases'
+expect 0 '' trace check gnn.trace
+has '^ok: 6420 events, 2120 blocks, digest '
+expect 0 '' trace show gnn.trace
+cp out gnn.txt
+expect 0 '^wrote again.trace' trace import gnn.txt -o again.trace
+expect 0 '' trace diff gnn.trace again.trace
+has '^0 events differ$'
+expect 0 '^wrote part.trace' trace cut gnn.trace --first 100 --last 200 -o part.trace
+expect 1 '' trace diff gnn.trace part.trace --lines 1
+head -c 3000 gnn.trace >torn.trace
+expect 2 'torn.trace: the file was cut off after event' trace check torn.trace
+
+# ---- export: JSON for the viewers
+expect 0 '' trace export small-cuda0.trace
+cp out out.json
+is_json out.json
+has '"name":"requested bytes","ph":"C","ts":31.000,"pid":1,"tid":0,"args":{"bytes":7400}'
+has '"name":"iteration","ph":"b","ts":26.000'
+has '"name":"driver_alloc","ph":"i","ts":20.000.*"args":{"bytes":2097152,"queue":"77"}'
+has '"name":"held by the recorded allocator","ph":"C","ts":70.000,"pid":1,"tid":0,"args":{"bytes":6291456}'
+expect 0 '' trace export rmm.trace --to perfetto -o rmm.json
+is_json rmm.json
+expect 2 'rmm.json is there already: --force replaces it' trace export rmm.trace -o rmm.json
+expect 0 '' trace export rmm.trace -f -o rmm.json
+expect 2 'no/rmm.json' trace export rmm.trace -o no/rmm.json
+summary
