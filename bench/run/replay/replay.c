@@ -179,6 +179,20 @@ static int give_block(struct replay *r, unsigned slot)
     return code ? error_set(r->error, code, "%s", part->source.error.text) : 0;
 }
 
+static void tell(struct replay *r, const struct trace_event *e)
+{
+    for (unsigned i = 0; i < r->part_count; i++)
+        source_update(&r->parts[i]->source); /* a driver's pool counts for itself */
+    const uint64_t peak = r->held.peak_reserved_bytes;
+    const struct replay_state state = {.event = r->event,
+                                       .requested_bytes = r->blocks.requested_bytes,
+                                       .granted_bytes = r->blocks.granted_bytes,
+                                       .reserved_bytes = r->held.reserved_bytes,
+                                       .most_reserved_bytes =
+                                           peak > r->peak_before ? peak : r->held.reserved_bytes};
+    r->listener->event(r->listener->context, e, r->moved, &state);
+}
+
 /* Gives the strategy all blocks that the application has let go: an allocator that is refused waits
  * for the commands that still use them, and asks again. *given: there were some. */
 static int give_let_go(struct replay *r, bool *given)
@@ -188,6 +202,8 @@ static int give_let_go(struct replay *r, bool *given)
             continue;
         *given = true;
         TRY(give_block(r, slot));
+        if (r->listener)
+            tell(r, &(struct trace_event){.kind = TRACE_done, .slot = slot});
     }
     if (*given)
         dry_wait(r->dry);
@@ -280,20 +296,6 @@ static int play(struct replay *r, const struct trace_event *e)
         play_command(r, e);
         return 0;
     }
-}
-
-static void tell(struct replay *r, const struct trace_event *e)
-{
-    for (unsigned i = 0; i < r->part_count; i++)
-        source_update(&r->parts[i]->source); /* a driver's pool counts for itself */
-    const uint64_t peak = r->held.peak_reserved_bytes;
-    const struct replay_state state = {.event = r->event,
-                                       .requested_bytes = r->blocks.requested_bytes,
-                                       .granted_bytes = r->blocks.granted_bytes,
-                                       .reserved_bytes = r->held.reserved_bytes,
-                                       .most_reserved_bytes =
-                                           peak > r->peak_before ? peak : r->held.reserved_bytes};
-    r->listener->event(r->listener->context, e, r->moved, &state);
 }
 
 static unsigned broken_invariants(const struct replay *r)
