@@ -68,7 +68,7 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     struct trace_reader *reader;
     (void)stop;
     TRY(trace_open(trace->path, &reader, error));
-    int code = lifetimes_read(reader, s->free_at, &trace->lifetimes, error);
+    int code = lifetimes_read(reader, &trace->lifetimes, error);
     trace_close(reader);
     return code;
 }

@@ -57,10 +57,10 @@ static void end_life(struct reading *r, unsigned slot)
     *at = 0;
 }
 
-int lifetimes_read(struct trace_reader *reader, enum replay_free_at free_at,
-                   struct lifetimes *lifetimes, struct error *error)
+int lifetimes_read(struct trace_reader *reader, struct lifetimes *lifetimes, struct error *error)
 {
-    struct reading r = {.out = lifetimes, .ends_at_done = replay_frees_at_done(reader, free_at)};
+    struct reading r = {.out = lifetimes,
+                        .ends_at_done = replay_frees_at_done(reader, FREE_AT_LET_GO)};
     struct trace_event event;
     *lifetimes = (struct lifetimes){0};
     int more = trace_rewind(reader, error);

@@ -14,10 +14,10 @@ struct lifetimes {
     uint64_t request_count;      /* those of no bytes included */
 };
 
-/* Reads a trace. A block lives until the event at which the strategy gets it back. ERR_PARSE, ERR_IO.
+/* Reads a trace. A block lives until the application lets it go, or until it is done in a log that
+ * knows only that: an allocator that is refused waits for the blocks in between. ERR_PARSE, ERR_IO.
  * The caller frees the lifetimes in any case. */
-int lifetimes_read(struct trace_reader *reader, enum replay_free_at free_at,
-                   struct lifetimes *lifetimes, struct error *error);
+int lifetimes_read(struct trace_reader *reader, struct lifetimes *lifetimes, struct error *error);
 void lifetimes_free(struct lifetimes *lifetimes);
 
 struct optimum {

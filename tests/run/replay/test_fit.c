@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "alloc/registry.h"
+#include "base/tree.h"
 #include "run/replay/fit.h"
 #include "tests/trace/trace_fixture.h"
 
@@ -31,7 +32,7 @@ static struct lifetimes lifetimes_of(const char *path)
     struct trace_reader *reader;
     struct error error = {0};
     must(trace_open(path, &reader, &error), &error);
-    must(lifetimes_read(reader, FREE_AT_DONE, &lifetimes, &error), &error);
+    must(lifetimes_read(reader, &lifetimes, &error), &error);
     trace_close(reader);
     return lifetimes;
 }
@@ -180,6 +181,42 @@ static void both_ends_of_a_real_trace_hold(void **state)
     }
 }
 
+/* What PyTorch itself needed on an H100 (frontier.json): with a limit of `works_at` no request was
+ * refused, with `fails_at` one was. */
+static void the_least_capacity_is_that_of_pytorch(void **state)
+{
+    static const char *const programs[] = {"gnn", "resnet", "unet"};
+    static const char folder[] = GAMUT_ROOT "/tests/traces/pytorch/h100/";
+    struct error error = {0};
+    struct text text = {0};
+    (void)state;
+    must(text_read_file(&text, GAMUT_ROOT "/tests/traces/pytorch/h100/frontier.json", &error),
+         &error);
+    json_t *all = json_loads(text.data, 0, NULL), *row;
+    text_free(&text);
+    assert_non_null(all);
+    for (size_t i = 0; i < 3 * 2; i++) {
+        const char *conf = i % 2 ? "expandable_segments:True" : "";
+        char path[256];
+        size_t k;
+        snprintf(path, sizeof path, "%s%s.trace", folder, programs[i / 2]);
+        const uint64_t capacity_bytes = fit_of(path, i % 2 ? "vmm" : "caching").capacity_bytes;
+        json_array_foreach(all, k, row)
+        {
+            if (strcmp(tree_get_text(row, "program"), programs[i / 2]) != 0 ||
+                strcmp(tree_get_text(row, "conf"), conf) != 0)
+                continue;
+            const double fails_at = tree_get_number(row, "fails_at");
+            const double works_at = tree_get_number(row, "works_at");
+            print_message("%s %s: fits into %llu, PyTorch needs %.0f to %.0f\n", programs[i / 2],
+                          conf, (unsigned long long)capacity_bytes, fails_at, works_at);
+            assert_true((double)capacity_bytes > 0.995 * fails_at);
+            assert_true((double)capacity_bytes < 1.005 * works_at);
+        }
+    }
+    json_decref(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +225,7 @@ int main(void)
         cmocka_unit_test(a_trace_without_blocks_needs_nothing),
         cmocka_unit_test(a_strategy_that_cannot_start_is_skipped),
         cmocka_unit_test(both_ends_of_a_real_trace_hold),
+        cmocka_unit_test(the_least_capacity_is_that_of_pytorch),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
 }
