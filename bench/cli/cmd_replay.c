@@ -36,8 +36,9 @@ static const struct flag flags[] = {
                         "or when the application lets it go"},
     [REPLAY_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
                           "the memory of the device: more is refused"},
-    [REPLAY_ATLAS] = {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                      "a result file with the atlas of one device, whose prices driver calls have"},
+    [REPLAY_ATLAS] =
+        {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+         "a result file with an atlas, whose prices driver calls have; of several, cuda:0"},
     [REPLAY_OWN_TIME] = {"own-time", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                          "time the allocator's own work too; needs --atlas"},
     [REPLAY_CHECK] = {"check", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
@@ -137,16 +138,11 @@ static int make_cases(struct session *s, struct error *error)
 static int read_atlas(struct session *s, struct error *error)
 {
     const char *path = s->line->flag[REPLAY_ATLAS].text;
-    json_t *root;
     if (!path)
         return s->all.own_time ? error_set(error, ERR_USAGE, "--own-time needs --atlas") : 0;
-    TRY(result_load(path, &root, error));
-    int code = atlas_of_result(root, NULL, &s->atlas, error);
-    json_decref(root);
-    if (code)
-        error_prefix(error, "%s: ", path);
-    s->all.atlas = code ? NULL : &s->atlas;
-    return code;
+    TRY(recorded_atlas(path, &s->atlas, error));
+    s->all.atlas = &s->atlas;
+    return 0;
 }
 
 /* ---- the run ---- */

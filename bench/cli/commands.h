@@ -12,6 +12,7 @@
     X(trace)                                                                                       \
     X(replay)                                                                                      \
     X(fit)                                                                                         \
+    X(advise)                                                                                      \
     X(plan)                                                                                        \
     X(compare)                                                                                     \
     X(plot)                                                                                        \

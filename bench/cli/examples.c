@@ -39,6 +39,9 @@ const struct example examples[] = {
     {"fit", "gamut fit my.trace", "the least memory that serves it, for every allocator"},
     {"fit", "gamut fit my.trace -s caching,vmm --format json", "for a program to read"},
 
+    {"advise", "gamut advise my.trace", "which allocator settings would hold less memory"},
+    {"advise", "gamut advise my.trace --current vmm --format md", "compared with another setting"},
+
     {"plan", "gamut plan stencil", "a program with its memory written out"},
     {"plan", "gamut plan srad -m all rows=502 cols=458 steps=100",
      "what each merge set does to its memory"},

@@ -111,6 +111,22 @@ static int create_file(struct recording *recording, const struct command_line *l
     return 0;
 }
 
+int recorded_atlas(const char *path, struct atlas *atlas, struct error *error)
+{
+    json_t *root;
+    TRY(result_load(path, &root, error));
+    struct error several = {0};
+    int code = atlas_of_result(root, NULL, atlas, &several);
+    if (code && atlas_of_result(root, "cuda:0", atlas, NULL) == 0)
+        code = 0;
+    else if (code)
+        error_set(error, code, "%s", several.text);
+    json_decref(root);
+    if (code)
+        error_prefix(error, "%s: ", path);
+    return code;
+}
+
 int recording_open(struct recording *recording, const struct command_line *line,
                    struct error *error)
 {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "cli/flags.h"
+#include "record/facts/atlas.h"
 #include "record/result/result.h"
 #include "record/result/result_file.h"
 #include "run/rounds/devices.h"
@@ -21,6 +22,10 @@ void record_devices(struct result *result, const struct found_device *devices, s
  * taken its place, says on stderr what is kept and writes it elsewhere (result_file_move). ERR_IO:
  * there is no room either. */
 int save_or_move(struct result_file *file, struct result *result, struct error *error);
+
+/* Reads the atlas of a result file; of several, that of cuda:0. The caller frees it in any case.
+ * ERR_IO, ERR_PARSE; ERR_NOT_FOUND: it has none. */
+int recorded_atlas(const char *path, struct atlas *atlas, struct error *error);
 
 /* A result file that a command makes, and the devices that were found. */
 struct recording {

@@ -74,4 +74,23 @@ has "address map of gnn recorded (x: events of the trace; y: GiB)"
 has "##"
 expect 0 "" plot times.json -c fragmentation --term dumb
 has "x: milliseconds"
+
+# ---- advice, in the application's words
+expect 0 "" advise gnn.trace
+has "^gnn: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+has "saves  *2.60 GiB of 4.44 GiB"
+has "the replay of the recorded setting makes the same 20 driver calls"
+expect 0 "" advise gnn.trace --current vmm
+has "^gnn: leave it as it is"
+has "vmm is assumed"
+expect 0 "" advise gnn.trace --format md
+has '^### gnn: `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`'
+cp gnn.trace again.trace
+expect 0 "" advise gnn.trace again.trace --format json
+is_json out
+has '"application": "pytorch"'
+[ "$(grep -c '"leave": false' out)" -eq 3 ] || fail "no advice for both and for each"
+expect 2 "cannot be replayed" advise gnn.trace --current device_heap
+expect 2 "did you mean pytorch?" advise gnn.trace --for pytorc
+expect 2 "No such file" advise nosuch.trace
 summary

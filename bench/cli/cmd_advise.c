@@ -1,0 +1,366 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/terminal.h"
+#include "base/text.h"
+#include "base/tree.h"
+#include "cli/commands.h"
+#include "cli/recording.h"
+#include "run/replay/advise.h"
+
+enum advise_flag {
+    ADVISE_FOR,
+    ADVISE_CURRENT,
+    ADVISE_FREE_AT,
+    ADVISE_ATLAS,
+    ADVISE_JOBS,
+    ADVISE_FORMAT
+};
+enum advise_format { ADVISE_TEXT, ADVISE_MARKDOWN, ADVISE_JSON };
+
+static const struct flag flags[] = {
+    [ADVISE_FOR] = {"for", 0, FLAG_CHOICE, "APPLICATION", "auto", "auto|pytorch|rmm|pyopencl|gamut",
+                    0, 0, "whose settings are tried, in whose words; auto: as the trace says"},
+    [ADVISE_CURRENT] = {"current", 0, FLAG_TEXT, "STRATEGY", NULL, NULL, 0, 0,
+                        "the allocator that the application has now [as the trace says]"},
+    [ADVISE_FREE_AT] = {"free-at", 0, FLAG_CHOICE, "WHEN", "done", "done|let-go", 0, 0,
+                        "when a freed block may be used again: when its last command is done, or "
+                        "when the application lets it go"},
+    [ADVISE_ATLAS] =
+        {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+         "a result file with an atlas, whose prices driver calls have; of several, cuda:0"},
+    [ADVISE_JOBS] = {"jobs", 'j', FLAG_COUNT, "N", "0", NULL, 0, 1024,
+                     "replays at once; 0: one for each processor"},
+    [ADVISE_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "text", "text|md|json", 0, 0,
+                       "what is printed on stdout"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+/* ---- sentences ---- */
+
+/* The lines of an advice, each with a label. */
+struct page {
+    enum advise_format format;
+    FILE *out;
+};
+
+static void line(const struct page *page, const char *label, struct text *sentence)
+{
+    if (page->format == ADVISE_MARKDOWN)
+        terminal_print(page->out, "- **%s**: %s\n", label, sentence->data);
+    else
+        terminal_print(page->out, "  %-9s %s\n", label, sentence->data);
+    text_free(sentence);
+}
+
+static char *words_of(const struct setting *setting, struct text *words)
+{
+    setting_words(setting, words);
+    return words->data;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+/* "2.60 GiB of 4.44 GiB (58.6 %)", or how much more. */
+static void add_saving(struct text *out, uint64_t now_bytes, uint64_t then_bytes)
+{
+    char part[32], now[32];
+    const bool less = then_bytes <= now_bytes;
+    const uint64_t change = less ? now_bytes - then_bytes : then_bytes - now_bytes;
+    text_add(out, "%s%s of %s reserved (%.1f %%)", less ? "" : "nothing: it adds ",
+             text_bytes(part, change), text_bytes(now, now_bytes), percent(change, now_bytes));
+    if (!less)
+        text_add(out, ", for fewer driver calls");
+}
+
+static void add_costs(struct text *out, const struct measure *now, const struct measure *then)
+{
+    char before[32], after[32];
+    text_add(out, "%s%" PRIu64 " driver calls instead of %" PRIu64,
+             then->call_count <= now->call_count ? "nothing: " : "", then->call_count,
+             now->call_count);
+    if (now->driver_ns != UNKNOWN_NS && then->driver_ns != UNKNOWN_NS)
+        text_add(out, ", which take %s instead of %s", text_ns(after, (double)then->driver_ns),
+                 text_ns(before, (double)now->driver_ns));
+    else
+        text_add(out, "; their time is unknown without --atlas");
+}
+
+static void add_certainty(struct text *out, const struct advised_trace *trace)
+{
+    if (!trace->is_logged)
+        text_add(out, "the log does not say which allocator was used; %s is assumed",
+                 trace->current);
+    else if (!trace->knows_calls)
+        text_add(out, "the log has no driver calls that the replay of %s could be compared with",
+                 trace->current);
+    else if (trace->logged_call_count == trace->now.call_count)
+        text_add(out, "the replay of the recorded setting makes the same %" PRIu64 " driver calls",
+                 trace->now.call_count);
+    else
+        text_add(out,
+                 "the replay of the recorded setting makes %" PRIu64
+                 " driver calls where the log has %" PRIu64 ": bytes are estimates",
+                 trace->now.call_count, trace->logged_call_count);
+}
+
+/* ---- text and Markdown ---- */
+
+static void print_head(const struct page *page, const struct advice *advice, const char *name)
+{
+    struct text words = {0};
+    const bool is_markdown = page->format == ADVISE_MARKDOWN;
+    const char *quote = is_markdown && !advice->leave ? "`" : "";
+    terminal_print(page->out, "%s%s: %s%s%s\n%s", is_markdown ? "### " : "", name, quote,
+                   advice->leave ? "leave it as it is" : words_of(&advice->best.setting, &words),
+                   quote, is_markdown ? "\n" : "");
+    text_free(&words);
+}
+
+static const char *application_title(const struct application *application)
+{
+    return application->source ? application->source : application->name;
+}
+
+/* What the search compared, and what it found elsewhere. */
+static void print_search(const struct page *page, const struct advise *advise,
+                         const struct advice *advice)
+{
+    const struct advised_trace *trace = &advise->traces[advice->first];
+    struct text compared = {0}, spec = {0}, other = {0};
+    char bytes[32];
+    text_add(&compared, "%s, and %zu settings of %s in replays of all %" PRIu64 " requests",
+             trace->current, advice->tried_count, application_title(advise->application),
+             trace->request_count);
+    if (advice->leave && advice->best.is_known)
+        text_add(&compared, ": none holds 1 %% less%s",
+                 advice->is_busy ? " and calls the driver less often" : "");
+    line(page, "compared", &compared);
+    if (!advice->other.is_known)
+        return;
+    setting_spec(&advice->other.setting, &spec);
+    text_add(&other, "%s of gamut would hold %s with %" PRIu64 " driver calls", spec.data,
+             text_bytes(bytes, advice->other.on[0].reserved_bytes), advice->other.on[0].call_count);
+    text_free(&spec);
+    line(page, "elsewhere", &other);
+}
+
+static void print_fits(const struct page *page, const struct advised_trace *trace,
+                       const struct advice *advice)
+{
+    const struct fit *now = &advice->current_fit, *then = &advice->best.fit;
+    char after[32], before[32], bound[32];
+    struct text fits = {0};
+    if (!advice->leave && then->status == CASE_ok)
+        text_add(&fits, "into %s; ", text_bytes(after, then->capacity_bytes));
+    if (now->status == CASE_ok)
+        text_add(&fits, "into %s as it is; ", text_bytes(before, now->capacity_bytes));
+    text_add(&fits, "the live blocks alone are %s", text_bytes(bound, trace->lower_bound_bytes));
+    line(page, "fits", &fits);
+}
+
+static void print_one(const struct page *page, const struct advise *advise,
+                      const struct advice *advice)
+{
+    const struct advised_trace *trace = &advise->traces[advice->first];
+    struct text saves = {0}, costs = {0}, sure = {0};
+    char bytes[32];
+    print_head(page, advice, trace->name);
+    if (advice->leave) {
+        text_add(&saves, "nothing: %s are reserved", text_bytes(bytes, trace->now.reserved_bytes));
+        text_add(&costs, "nothing: there are %" PRIu64 " driver calls", trace->now.call_count);
+    } else {
+        add_saving(&saves, trace->now.reserved_bytes, advice->best.on[0].reserved_bytes);
+        add_costs(&costs, &trace->now, &advice->best.on[0]);
+    }
+    line(page, "saves", &saves);
+    print_fits(page, trace, advice);
+    line(page, "costs", &costs);
+    print_search(page, advise, advice);
+    add_certainty(&sure, trace);
+    line(page, "sure", &sure);
+    if (advice->leave)
+        return;
+    const struct fit *now = &advice->current_fit, *then = &advice->best.fit;
+    if (now->status == CASE_ok && then->status == CASE_ok &&
+        then->capacity_bytes > now->capacity_bytes + now->capacity_bytes / 100) {
+        text_add(&sure, "where memory is short, it needs %s more than the current setting",
+                 text_bytes(bytes, then->capacity_bytes - now->capacity_bytes));
+        line(page, "but", &sure);
+    }
+    if (advice->best.setting.family.note) {
+        text_add(&sure, "%s", advice->best.setting.family.note);
+        line(page, "but", &sure);
+    }
+}
+
+/* What serves all traces: a line for each of them. */
+static void print_all(const struct page *page, const struct advise *advise,
+                      const struct advice *advice)
+{
+    char name[48];
+    snprintf(name, sizeof name, "all %zu traces", advice->count);
+    print_head(page, advice, name);
+    for (size_t i = 0; i < advice->count && !advice->leave; i++) {
+        const struct advised_trace *trace = &advise->traces[advice->first + i];
+        struct text sentence = {0};
+        text_add(&sentence, "%s saves ", trace->name);
+        add_saving(&sentence, trace->now.reserved_bytes, advice->best.on[i].reserved_bytes);
+        text_add(&sentence, ", with %" PRIu64 " driver calls instead of %" PRIu64,
+                 advice->best.on[i].call_count, trace->now.call_count);
+        line(page, i ? "" : "saves", &sentence);
+    }
+    struct text compared = {0};
+    text_add(&compared, "%zu settings of %s, each by the trace on which it does worst",
+             advice->tried_count, application_title(advise->application));
+    line(page, "compared", &compared);
+}
+
+static void print_text(const struct advise *advise, enum advise_format format)
+{
+    struct terminal_page folded;
+    terminal_page_open(&folded, stdout);
+    const struct page page = {format, folded.out};
+    for (size_t i = 0; i < advise->advice_count; i++) {
+        const struct advice *advice = &advise->advices[i];
+        if (i)
+            fputc('\n', page.out);
+        (advice->count > 1 ? print_all : print_one)(&page, advise, advice);
+    }
+    terminal_page_close(&folded);
+}
+
+/* ---- JSON ---- */
+
+static json_t *measure_to_json(const char *spec, const char *words, const struct measure *m,
+                               const struct fit *fit)
+{
+    json_t *json = tree_object();
+    tree_put(json, "strategy", tree_text(spec));
+    tree_put(json, "words", tree_text_or_null(words));
+    tree_put(json, "reserved_bytes", tree_count(m->reserved_bytes));
+    tree_put(json, "driver_calls", tree_count(m->call_count));
+    tree_put(json, "driver_ns", tree_count(m->driver_ns));
+    if (fit)
+        tree_put(json, "capacity_bytes",
+                 fit->status == CASE_ok ? tree_count(fit->capacity_bytes) : json_null());
+    return json;
+}
+
+static json_t *setting_to_json(const struct advised_setting *setting, size_t trace,
+                               const struct fit *fit)
+{
+    struct text spec = {0}, words = {0};
+    if (!setting->is_known)
+        return json_null();
+    setting_spec(&setting->setting, &spec);
+    json_t *json =
+        measure_to_json(spec.data, words_of(&setting->setting, &words), &setting->on[trace], fit);
+    text_free(&spec);
+    text_free(&words);
+    return json;
+}
+
+static json_t *advice_to_json(const struct advise *advise, const struct advice *advice)
+{
+    json_t *json = tree_object(), *traces = tree_array();
+    for (size_t i = 0; i < advice->count; i++) {
+        const struct advised_trace *trace = &advise->traces[advice->first + i];
+        const bool is_one = advice->count == 1;
+        json_t *one = tree_object();
+        tree_put(one, "trace", tree_text(trace->name));
+        tree_put(one, "requests", tree_count(trace->request_count));
+        tree_put(one, "lower_bound_bytes", tree_count(trace->lower_bound_bytes));
+        tree_put(one, "current",
+                 measure_to_json(trace->current, NULL, &trace->now,
+                                 is_one ? &advice->current_fit : NULL));
+        tree_put(one, "current_is_logged", json_boolean(trace->is_logged));
+        tree_put(one, "logged_driver_calls",
+                 trace->knows_calls ? tree_count(trace->logged_call_count) : json_null());
+        tree_put(one, "advised",
+                 advice->leave
+                     ? json_null()
+                     : setting_to_json(&advice->best, i, is_one ? &advice->best.fit : NULL));
+        tree_put(one, "elsewhere", setting_to_json(&advice->other, i, NULL));
+        tree_append(traces, one);
+    }
+    tree_put(json, "application", tree_text(advise->application->name));
+    tree_put(json, "leave", json_boolean(advice->leave));
+    tree_put(json, "settings_tried", tree_count(advice->tried_count));
+    tree_put(json, "traces", traces);
+    return json;
+}
+
+static void print_json(const struct advise *advise)
+{
+    json_t *root = tree_object(), *all = tree_array();
+    for (size_t i = 0; i < advise->advice_count; i++)
+        tree_append(all, advice_to_json(advise, &advise->advices[i]));
+    tree_put(root, "advice", all);
+    json_dumpf(root, stdout, JSON_INDENT(1));
+    putchar('\n');
+    json_decref(root);
+}
+
+/* ---- the command ---- */
+
+static int run(const struct command_line *line, struct atlas *atlas, struct advise *advise,
+               bool *interrupted, struct error *error)
+{
+    static const char *const applications[] = {"auto", "pytorch", "rmm", "pyopencl", "gamut"};
+    struct advise_options options = {.application = applications[line->flag[ADVISE_FOR].number],
+                                     .current = line->flag[ADVISE_CURRENT].text,
+                                     .free_at = line->flag[ADVISE_FREE_AT].number ? FREE_AT_LET_GO
+                                                                                  : FREE_AT_DONE,
+                                     .jobs = (unsigned)line->flag[ADVISE_JOBS].number};
+    if (line->flag[ADVISE_ATLAS].text) {
+        TRY(recorded_atlas(line->flag[ADVISE_ATLAS].text, atlas, error));
+        options.atlas = atlas;
+    }
+    return advise_traces(line->positional, line->positional_count, &options, advise, interrupted,
+                         error);
+}
+
+static int advise_command(const struct command_line *line)
+{
+    const enum advise_format format = (enum advise_format)line->flag[ADVISE_FORMAT].number;
+    struct atlas atlas = {0};
+    struct advise advise = {0};
+    struct error error = {0};
+    bool interrupted = false;
+    int exit_code = EXIT_OK;
+    if (run(line, &atlas, &advise, &interrupted, &error))
+        exit_code = report_error(&error);
+    else if (interrupted)
+        exit_code = EXIT_INTERRUPTED;
+    else if (format == ADVISE_JSON)
+        print_json(&advise);
+    else
+        print_text(&advise, format);
+    advise_free(&advise);
+    atlas_free(&atlas);
+    return exit_code;
+}
+
+const struct command command_advise = {
+    .name = "advise",
+    .summary = "which allocator settings would hold less memory, in the application's words",
+    .arguments = "TRACE...",
+    .least_positionals = 1,
+    .most_positionals = POSITIONALS_MAX,
+    .flags = flags,
+    .notes = "Settings that the application has are replayed: for each of its allocators, one\n"
+             "option after the other takes each of its values, and keeps the best. Better is\n"
+             "what holds at least 1 % less, calls the driver at most twice as often as the\n"
+             "current setting (and ten times), and in at most every tenth request. With --atlas,\n"
+             "the calls may also take a hundredth of the trace's time longer, not more. For\n"
+             "several traces, a setting counts by the trace on which it does worst.\n"
+             "\n"
+             "A driver call is a request that had to ask the driver, or a release.\n",
+    .run = advise_command,
+};
