@@ -84,6 +84,10 @@ int option_value(const struct option_spec *spec, const char *where, const char *
     const bool has_max = spec->type == OPTION_BYTES && spec->most == UINT64_MAX;
     if (spec->type == OPTION_CHOICE)
         return choice_value(spec, where, text, value, error);
+    if (spec->type == OPTION_OWN)
+        return spec->parse(text, value) ? 0
+                                        : error_set(error, ERR_USAGE, "%s is '%s', expected %s",
+                                                    where, text, spec->expected);
     if (has_max && strcmp(text, "max") == 0) {
         *value = UINT64_MAX;
         return 0;
@@ -131,7 +135,12 @@ static int set_pair(struct tables *tables, const char *owner, char *pair,
         i++;
     if (!option(tables, i))
         return unknown_key(tables, owner, pair, error);
-    return set_option(option(tables, i), owner, equals + 1, value_of(tables, values, i), error);
+    char *value = equals + 1, *end = value + strlen(value);
+    if (*value == '{' && end[-1] == '}') {
+        end[-1] = 0;
+        value++;
+    }
+    return set_option(option(tables, i), owner, value, value_of(tables, values, i), error);
 }
 
 int options_parse_common(const struct option_spec *specs, const struct option_spec *common,
@@ -148,7 +157,7 @@ int options_parse_common(const struct option_spec *specs, const struct option_sp
     }
     while (text && *text) {
         char pair[128];
-        size_t length = strcspn(text, ":");
+        size_t length = text_span(text, ":");
         if (length >= sizeof pair)
             return error_set(error, ERR_USAGE, "%s: the option '%.40s…' is too long", owner, text);
         memcpy(pair, text, length);
@@ -171,7 +180,7 @@ int options_parse(const struct option_spec *specs, const char *owner, const char
 static void expand_value(const char *choices, const char *value, size_t bytes, struct text *out)
 {
     for (size_t at = 0; at <= bytes;) {
-        const size_t length = strcspn(value + at, "|:");
+        const size_t length = text_span(value + at, "|:");
         char pattern[64];
         struct choices all = {choices, ""};
         size_t found = 0;
@@ -192,7 +201,7 @@ void options_expand(const struct option_spec *specs, const struct option_spec *c
 {
     const struct tables tables = {specs, common};
     for (const char *pair = text; *pair;) {
-        const size_t length = strcspn(pair, ":"), key = strcspn(pair, "=:");
+        const size_t length = text_span(pair, ":"), key = strcspn(pair, "=:");
         size_t i = 0;
         while (option(&tables, i) && (strlen(option(&tables, i)->name) != key ||
                                       strncmp(option(&tables, i)->name, pair, key) != 0))

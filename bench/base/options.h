@@ -6,22 +6,27 @@
 #ifndef GAMUT_BASE_OPTIONS_H
 #define GAMUT_BASE_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "base/text.h"
 
-enum option_type { OPTION_COUNT, OPTION_BYTES, OPTION_TIME, OPTION_CHOICE };
+enum option_type { OPTION_COUNT, OPTION_BYTES, OPTION_TIME, OPTION_CHOICE, OPTION_OWN };
 
 struct option_spec {
     const char *name; /* NULL ends a table */
     enum option_type type;
     const char *fallback; /* the default, written as a user would write it */
-    const char *choices;  /* OPTION_CHOICE: "a|b|c", the value is the position; else NULL */
+    const char *choices;  /* OPTION_CHOICE: "a|b|c", the value is the position. OPTION_OWN: usual
+                           * values, or NULL. Else NULL */
     /* Bounds of OPTION_COUNT and OPTION_BYTES. `most` 0: no upper bound. `most` UINT64_MAX: no
      * upper bound, and the word "max" stands for UINT64_MAX. */
     uint64_t least, most;
     const char *help; /* one line */
+    /* OPTION_OWN: reads the value; false: it is none, and `expected` says what is. */
+    const char *expected;
+    bool (*parse)(const char *text, uint64_t *value);
 };
 
 /* Parses a value: a number, bytes, nanoseconds, or the position of a choice. `where` names the
@@ -35,7 +40,8 @@ struct option_values {
     uint64_t common[OPTIONS_COMMON_MAX]; /* in the order of the table that the plug-ins share */
 };
 
-/* Sets every option to its default and then applies `text` ("k=v:k=v", NULL or "" for none).
+/* Sets every option to its default and then applies `text` ("k=v:k=v", NULL or "" for none). Braces
+ * around a value keep what is in them together and do not belong to it: "k={a:1}:k=v".
  * ERR_USAGE for an unknown key or a bad value: the message has the nearest key and all that exist,
  * and calls the plug-in `owner`. `specs` may be NULL (no options). */
 int options_parse(const struct option_spec *specs, const char *owner, const char *text,

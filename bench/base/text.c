@@ -226,11 +226,19 @@ int text_nearest(const char *word, const char *(*name)(void *context, size_t i),
     return nearest;
 }
 
+size_t text_span(const char *text, const char *stops)
+{
+    size_t i = 0;
+    for (unsigned depth = 0; text[i] && (depth || !strchr(stops, text[i])); i++)
+        depth += text[i] == '{' ? 1 : text[i] == '}' && depth ? -1u : 0;
+    return i;
+}
+
 bool text_next_item(const char **list, char *item, size_t size)
 {
     if (!**list)
         return false;
-    const size_t length = strcspn(*list, ",");
+    const size_t length = text_span(*list, ",");
     snprintf(item, size, "%.*s", (int)length, *list);
     *list += length + ((*list)[length] == ',');
     return true;

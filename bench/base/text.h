@@ -56,7 +56,11 @@ bool text_glob(const char *pattern, const char *name);
  * `name(context, i)` returns the i-th name, NULL after the last. */
 int text_nearest(const char *word, const char *(*name)(void *context, size_t i), void *context);
 
-/* Copies the next item of a comma list to `item`, cut to size - 1 bytes, and moves *list past it.
+/* The bytes before the first character of `stops` that is not between braces; the whole length if
+ * there is none. Braces keep an option's value together: "conf={a:1,b:2}:kind=device". */
+size_t text_span(const char *text, const char *stops);
+
+/* Copies the next item of a comma list, which text_span parts, to `item`, cut to size - 1 bytes, and moves *list past it.
  * False at the end of the list. */
 bool text_next_item(const char **list, char *item, size_t size);
 

@@ -41,7 +41,7 @@ static void add_name(struct selection *s, struct names *names, const char *name)
 static const char *next_item(struct selection *s, const char **list)
 {
     *list += strspn(*list, ",");
-    size_t length = strcspn(*list, ",");
+    size_t length = text_span(*list, ",");
     const char *item = length ? arena_copy(&s->arena, *list, length) : NULL;
     *list += length;
     return item;
@@ -225,8 +225,8 @@ static const struct spec_kind {
 static int add_spec(struct selection *s, const struct spec_kind *kind, const char *spec,
                     struct names *names, struct error *error)
 {
-    const char *bar = kind->expand ? strchr(spec, '|') : NULL;
-    if (!bar) {
+    const char *bar = kind->expand ? spec + text_span(spec, "|") : "";
+    if (!*bar) {
         int code = strlen(spec) < kind->size
                        ? kind->check(spec, error)
                        : error_set(error, ERR_USAGE, "the %s '%s' is too long", kind->what, spec);
@@ -234,12 +234,12 @@ static int add_spec(struct selection *s, const struct spec_kind *kind, const cha
             add_name(s, names, spec);
         return code;
     }
-    const char *begin = bar;
-    while (begin > spec && begin[-1] != '=' && begin[-1] != ':')
-        begin--;
-    const char *end = begin + strcspn(begin, ":");
+    const char *begin = spec;
+    for (size_t length; (length = text_span(begin, "=:|")) < (size_t)(bar - begin);)
+        begin += length + 1;
+    const char *end = begin + text_span(begin, ":");
     for (const char *at = begin; at <= end;) {
-        size_t length = strcspn(at, "|:");
+        size_t length = text_span(at, "|:");
         const char *one =
             arena_printf(&s->arena, "%.*s%.*s%s", (int)(begin - spec), spec, (int)length, at, end);
         int code = add_spec(s, kind, one, names, error);
