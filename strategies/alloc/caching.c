@@ -1,32 +1,35 @@
 /* caching: PyTorch's caching allocator.
  *
  *   1. Sizes are multiples of 512 bytes. With divisions=d > 1, sizes above 512 d are rounded up to
- *      one of d steps between two powers of two.
+ *      one of d steps between two powers of two. d may differ by size (divisions.h).
  *   2. A segment is one memory of the source, cut into blocks. Requests of up to 1 MiB use segments
  *      of 2 MiB and the small pool; below 10 MiB, segments of 20 MiB and the large pool; others a
  *      segment of their own size rounded up to 2 MiB, and the large pool. Each queue has its own
  *      pools.
  *   3. alloc takes the smallest free block of the queue's pool that is large enough; of equals, the
- *      one of the oldest segment, lowest offset first. If there is none, the source is asked for a
- *      new segment.
+ *      one at the lowest address. A source without addresses counts its memories: the one of the
+ *      oldest segment, lowest offset first. If there is none, the source is asked for a new segment.
  *   4. The block is split if the rest has at least 512 bytes (small pool) or more than 1 MiB
  *      (large pool). Else it is handed out whole.
  *   5. free joins the block with free neighbours of its segment. Nothing is released otherwise.
  *   6. max_split=m: blocks of m bytes and more are oversize. They are not split. Requests below
- *      m do not get one; other requests do not get one that exceeds them by 20 MiB or more.
- *   7. If the source refuses: with max_split, the smallest oversize block of the queue that is
+ *      m do not get one; other requests do not get one that exceeds them by `rounding`, 20 MiB, or more.
+ *   7. gc=f: before the source is asked, and if more than f of its capacity is held, wholly free
+ *      segments of the large pools are released: those that were free for at least as many
+ *      searches as the average one, and again, until less is held or none is left.
+ *   8. If the source refuses: with max_split, the smallest oversize block of the queue that is
  *      large enough is released, or else the largest ones until their sum is, and the source is
  *      asked again. Then all wholly free segments of all queues are released, large pools first,
  *      smallest first, and the source is asked again. Then the request fails, even where a smaller
  *      segment would do.
  *
  * Why: a driver's free waits for the device, so memory is kept; two pools keep small blocks from
- * breaking up large ones. Source: PyTorch, c10/cuda/CUDACachingAllocator.cpp, without expandable
- * segments.
+ * breaking up large ones. Source: pytorch/pytorch, c10/cuda/CUDACachingAllocator.cpp (001074d, and
+ * a newer one with max_non_split_rounding_mb), without expandable segments, which are `vmm`.
  *
- * Departures: nothing is collected by age, which needs a share of the device's memory as its goal;
- * a block is used on one queue, so no events are recorded; the source is asked again only where
- * something was released; where the source aligns to more than 512 bytes, that is the unit.
+ * Departures: a block is used on one queue, so no events are recorded; the source is asked again
+ * only where something was released; where the source aligns to more than 512 bytes, that is the
+ * unit; queues are collected from in the order of their numbers, not of their addresses.
  * small_segment and large_segment are 2 and 20 MiB, and the limits of 1 and 10 MiB half of them.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
@@ -38,10 +41,12 @@
 #include <stdlib.h>
 
 #include "alloc/allocator.h"
+#include "alloc/divisions.h"
+#include "alloc/pytorch_conf.h"
 #include "base/slab.h"
 #include "base/treap.h"
 
-enum { LEAST_BYTES = 512 };
+enum { LEAST_BYTES = 512, SHARE_PARTS = 1000000000 };
 enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_COUNT };
 
 struct segment {
@@ -50,6 +55,7 @@ struct segment {
     struct treap *pool;          /* the pool of its free blocks */
     uint64_t memory, bytes;
     uint64_t number; /* in the order in which they were made */
+    uint64_t place;  /* its address, or its number */
 };
 
 struct cached {
@@ -57,32 +63,69 @@ struct cached {
     struct cached *prev, *next; /* by address */
     struct segment *segment;
     uint64_t offset, size;
+    uint64_t free_since; /* searches of its kind of pool when it became free */
     bool is_free;
 };
 
 struct caching {
     struct source *source;
     uint64_t unit;
-    unsigned divisions;
+    uint64_t divisions;
     uint64_t small_segment_bytes, large_segment_bytes;
     uint64_t max_split_bytes; /* UINT64_MAX: no limit */
+    uint64_t rounding_bytes;
+    uint64_t collect_above_bytes; /* held bytes; UINT64_MAX: nothing is collected */
+    uint64_t searches[POOL_COUNT];
     struct segment *segments;
     uint64_t segment_number;
     struct slab spare_segments, spare_blocks;
     struct treap pools[ALLOCATOR_QUEUES_MAX][POOL_COUNT];
 };
 
-enum { OPTION_DIVISIONS, OPTION_MAX_SPLIT, OPTION_SMALL_SEGMENT, OPTION_LARGE_SEGMENT };
+enum {
+    OPTION_CONF,
+    OPTION_DIVISIONS,
+    OPTION_MAX_SPLIT,
+    OPTION_ROUNDING,
+    OPTION_GC,
+    OPTION_SMALL_SEGMENT,
+    OPTION_LARGE_SEGMENT
+};
+
+static bool parse_share(const char *text, uint64_t *parts)
+{
+    char *end;
+    double share = strtod(text, &end);
+    *parts = share >= 0 && share < 1 ? (uint64_t)(share * SHARE_PARTS + 0.5) : 0;
+    return end > text && !*end && share >= 0 && share < 1;
+}
+
 static const struct option_spec caching_options[] = {
+    [OPTION_CONF] = PYTORCH_CONF_OPTION,
     [OPTION_DIVISIONS] = {.name = "divisions",
-                          .type = OPTION_CHOICE,
+                          .type = OPTION_OWN,
                           .fallback = "1",
-                          .choices = "1|2|4|8|16",
-                          .help = "sizes between two powers of two; 1: multiples of 512 bytes"},
+                          .choices = DIVISIONS_USUAL,
+                          .expected = DIVISIONS_EXPECTED,
+                          .parse = divisions_parse,
+                          .help = "sizes between two powers of two, or a list of them by MiB; 1: "
+                                  "multiples of 512 bytes"},
     [OPTION_MAX_SPLIT] = {.name = "max_split",
                           .type = OPTION_BYTES,
                           .fallback = "0",
                           .help = "blocks of this size and above are not split; 0: all may be"},
+    [OPTION_ROUNDING] = {.name = "rounding",
+                         .type = OPTION_BYTES,
+                         .fallback = "0",
+                         .help = "a request of max_split and above gets no block that exceeds it "
+                                 "by so much; 0: large_segment"},
+    [OPTION_GC] = {.name = "gc",
+                   .type = OPTION_OWN,
+                   .fallback = "0",
+                   .expected = "a number from 0 up to 1",
+                   .parse = parse_share,
+                   .help = "share of the capacity above which free segments are collected by age; "
+                           "0: none are"},
     [OPTION_SMALL_SEGMENT] = {.name = "small_segment",
                               .type = OPTION_BYTES,
                               .fallback = "2MiB",
@@ -104,7 +147,7 @@ static int by_size_then_place(const struct treap_node *left, const struct treap_
     if (a->size != b->size)
         return a->size < b->size ? -1 : 1;
     if (a->segment != b->segment)
-        return a->segment->number < b->segment->number ? -1 : 1;
+        return a->segment->place < b->segment->place ? -1 : 1;
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
@@ -115,9 +158,9 @@ static int refuse_options(struct source *source, uint64_t small, uint64_t large,
                          "option small_segment is %llu, expected less than large_segment, "
                          "%llu",
                          (unsigned long long)small, (unsigned long long)large);
-    if (max_split && max_split <= large)
+    if (max_split && max_split < large)
         return error_set(&source->error, ERR_USAGE,
-                         "option max_split is %llu, expected more than large_segment, "
+                         "option max_split is %llu, expected at least large_segment, "
                          "%llu, or 0",
                          (unsigned long long)max_split, (unsigned long long)large);
     return 0;
@@ -132,10 +175,16 @@ static int caching_init(struct source *source, const struct option_values *optio
     struct caching *c = must_alloc(sizeof *c);
     c->source = source;
     c->unit = source->alignment > LEAST_BYTES ? source->alignment : LEAST_BYTES;
-    c->divisions = 1u << value[OPTION_DIVISIONS];
+    c->divisions = value[OPTION_DIVISIONS];
     c->small_segment_bytes = value[OPTION_SMALL_SEGMENT];
     c->large_segment_bytes = value[OPTION_LARGE_SEGMENT];
     c->max_split_bytes = value[OPTION_MAX_SPLIT] ? value[OPTION_MAX_SPLIT] : UINT64_MAX;
+    c->rounding_bytes =
+        value[OPTION_ROUNDING] ? value[OPTION_ROUNDING] : value[OPTION_LARGE_SEGMENT];
+    c->collect_above_bytes =
+        value[OPTION_GC] && source->capacity_bytes
+            ? (uint64_t)((double)value[OPTION_GC] / SHARE_PARTS * (double)source->capacity_bytes)
+            : UINT64_MAX;
     c->spare_segments.item_bytes = sizeof(struct segment);
     c->spare_blocks.item_bytes = sizeof(struct cached);
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
@@ -150,15 +199,6 @@ static int caching_init(struct source *source, const struct option_values *optio
 static uint64_t round_up(uint64_t bytes, uint64_t unit) /* a power of two */
 {
     return (bytes + unit - 1) & ~(unit - 1);
-}
-
-static uint64_t block_bytes(const struct caching *c, uint64_t requested)
-{
-    if (c->divisions > 1 && requested > c->unit * c->divisions) {
-        uint64_t power_of_two = UINT64_C(1) << (63 - __builtin_clzll(requested));
-        return round_up(requested, power_of_two / c->divisions);
-    }
-    return round_up(requested, c->unit);
 }
 
 static enum pool_kind pool_of(const struct caching *c, uint64_t size)
@@ -186,7 +226,7 @@ static bool may_serve(const struct caching *c, uint64_t block, uint64_t size)
 {
     if (!is_oversize(c, size))
         return !is_oversize(c, block);
-    return block - size < c->large_segment_bytes;
+    return block - size < c->rounding_bytes;
 }
 
 static bool should_split(const struct caching *c, uint64_t block, uint64_t size)
@@ -198,9 +238,16 @@ static bool should_split(const struct caching *c, uint64_t block, uint64_t size)
 
 /* ---- blocks ---- */
 
-static void put_in_pool(struct cached *b)
+static enum pool_kind kind_of(const struct caching *c, const struct treap *pool)
+{
+    return (enum pool_kind)((pool - c->pools[0]) % POOL_COUNT);
+}
+
+static void put_in_pool(struct caching *c, struct cached *b)
 {
     b->is_free = true;
+    if (c->collect_above_bytes != UINT64_MAX)
+        b->free_since = c->searches[kind_of(c, b->segment->pool)];
     treap_insert(b->segment->pool, &b->by_size);
 }
 
@@ -217,7 +264,7 @@ static bool is_whole_segment(const struct cached *b)
 
 static struct cached *find_block(const struct caching *c, const struct treap *pool, uint64_t size)
 {
-    struct segment before_all = {.number = 0};
+    struct segment before_all = {.place = 0};
     struct cached least = {.size = size, .segment = &before_all};
     struct cached *b = (struct cached *)treap_from(pool, &least.by_size);
     return b && may_serve(c, b->size, size) ? b : NULL;
@@ -236,7 +283,7 @@ static void split_block(struct caching *c, struct cached *b, uint64_t size)
         b->next->prev = rest;
     b->next = rest;
     b->size = size;
-    put_in_pool(rest);
+    put_in_pool(c, rest);
 }
 
 /* Adds the block after `b`, which is in no pool, to `b`. */
@@ -264,6 +311,8 @@ static struct cached *make_segment(struct caching *c, struct treap *pool, uint64
                           .memory = memory,
                           .bytes = bytes,
                           .number = ++c->segment_number};
+    s->place =
+        c->source->ops->address ? c->source->ops->address(c->source->context, memory) : s->number;
     if (s->next)
         s->next->prev = s;
     c->segments = s;
@@ -314,11 +363,11 @@ static int caching_trim(void *state)
     return first_failure;
 }
 
-/* The first part of rule 7. *enough: the bytes that were needed are released. */
+/* The first part of rule 8. *enough: the bytes that were needed are released. */
 static int release_oversize(struct caching *c, struct treap *pool, uint64_t size, bool *enough)
 {
     uint64_t needed = is_oversize(c, size) ? size : c->max_split_bytes, released = 0;
-    struct segment before_all = {.number = 0};
+    struct segment before_all = {.place = 0};
     struct cached least = {.size = needed, .segment = &before_all};
     struct cached *b = (struct cached *)treap_from(pool, &least.by_size);
     int code = 0;
@@ -333,9 +382,71 @@ static int release_oversize(struct caching *c, struct treap *pool, uint64_t size
     return code;
 }
 
+/* ---- collection by age ---- */
+
+/* The wholly free segments of the large pools. */
+struct free_segments {
+    uint64_t count, age; /* their number, and the sum of their ages in searches */
+};
+
+static uint64_t age_of(const struct caching *c, const struct cached *b)
+{
+    return c->searches[POOL_LARGE] - b->free_since;
+}
+
+static struct free_segments count_free_segments(const struct caching *c)
+{
+    struct free_segments free = {0};
+    for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
+        const struct treap *pool = &c->pools[q][POOL_LARGE];
+        for (const struct cached *b = (struct cached *)treap_first(pool); b;
+             b = (struct cached *)treap_after(pool, &b->by_size))
+            if (is_whole_segment(b)) {
+                free.count++;
+                free.age += age_of(c, b);
+            }
+    }
+    return free;
+}
+
+/* Releases the wholly free segments of a pool that are at least so old. */
+static int release_old(struct caching *c, struct treap *pool, double least_age,
+                       struct free_segments *free)
+{
+    struct cached *next, *b = (struct cached *)treap_first(pool);
+    int code = 0;
+    for (; b && !code; b = next) {
+        next = (struct cached *)treap_after(pool, &b->by_size);
+        if (!is_whole_segment(b) || (double)age_of(c, b) < least_age)
+            continue;
+        free->count--;
+        free->age -= age_of(c, b);
+        code = release_block(c, b);
+    }
+    return code;
+}
+
+/* Rule 7. */
+static int collect(struct caching *c)
+{
+    struct free_segments free = count_free_segments(c);
+    uint64_t before = free.count + 1;
+    int code = 0;
+    while (!code && source_held_bytes(c->source) > c->collect_above_bytes && free.count &&
+           free.count < before) {
+        const double average = (double)free.age / (double)free.count;
+        before = free.count;
+        for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX && !code; q++)
+            code = release_old(c, &c->pools[q][POOL_LARGE], average, &free);
+    }
+    return code;
+}
+
 static int ask_driver(struct caching *c, struct treap *pool, uint64_t size, uint64_t bytes,
                       uint64_t *memory)
 {
+    if (source_held_bytes(c->source) > c->collect_above_bytes)
+        TRY(collect(c));
     int code = source_alloc(c->source, bytes, SOURCE_LAZY, memory);
     if (code == ERR_OOM && c->max_split_bytes != UINT64_MAX) {
         bool enough;
@@ -361,8 +472,10 @@ static int ask_driver(struct caching *c, struct treap *pool, uint64_t size, uint
 static int caching_alloc(void *state, const struct alloc_request *request, struct block *block)
 {
     struct caching *c = state;
-    uint64_t size = block_bytes(c, request->size);
-    struct treap *pool = &c->pools[request->queue][pool_of(c, size)];
+    uint64_t size = divisions_round(c->divisions, request->size, c->unit);
+    enum pool_kind kind = pool_of(c, size);
+    struct treap *pool = &c->pools[request->queue][kind];
+    c->searches[kind]++;
     struct cached *b = find_block(c, pool, size);
     if (b) {
         take_from_pool(b);
@@ -394,7 +507,7 @@ static int caching_free(void *state, const struct block *block, const char *tag)
         take_from_pool(b);
         join_next(c, b);
     }
-    put_in_pool(b);
+    put_in_pool(c, b);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "alloc/list.h"
+#include "alloc/pytorch_conf.h"
 #include "base/text.h"
 
 static const struct allocator_ops *const strategies[] = {
@@ -40,6 +41,51 @@ static const char *strategy_name(void *context, size_t i)
     return i < STRATEGY_COUNT ? strategies[i]->name : NULL;
 }
 
+static int find_strategy(const char *name, const struct allocator_ops **ops, struct error *error)
+{
+    size_t i = 0;
+    while (i < STRATEGY_COUNT && strcmp(strategies[i]->name, name) != 0)
+        i++;
+    if (i == STRATEGY_COUNT)
+        return text_unknown(error, name, strategy_name, NULL, "there is no strategy");
+    *ops = strategies[i];
+    return allocator_check_ops(*ops, error);
+}
+
+/* Parses options of which the first "conf={…}" is PyTorch's. What it says stands in its place, so
+ * that options after it hold. */
+static int parse_conf(const char *text, const char *conf, const struct allocator_ops **ops,
+                      struct option_values *options, struct error *error)
+{
+    const char *words = conf + strlen("conf="), *rest = conf + text_span(conf, ":");
+    const bool has_braces = *words == '{' && rest[-1] == '}';
+    const char *name = (*ops)->name;
+    struct text inner = {0}, all = {0};
+    text_add(&inner, "%.*s", (int)(rest - words) - 2 * has_braces, words + has_braces);
+    text_add(&all, "%.*s", (int)(conf > text ? conf - text - 1 : 0), text);
+    int code = pytorch_conf(inner.data, &name, &all, error);
+    text_add(&all, "%s", rest);
+    if (!code)
+        code = find_strategy(name, ops, error);
+    if (!code)
+        code = options_parse_common((*ops)->options, allocator_options, name,
+                                    all.data + (*all.data == ':'), options, error);
+    text_free(&inner);
+    text_free(&all);
+    return code;
+}
+
+/* Where the option `conf` of a strategy that has it begins; NULL: nowhere. */
+static const char *find_conf(const struct allocator_ops *ops, const char *text)
+{
+    if (!ops->options || strcmp(ops->options->name, "conf") != 0)
+        return NULL;
+    for (; *text; text += text_span(text, ":"), text += *text == ':')
+        if (strncmp(text, "conf=", strlen("conf=")) == 0)
+            return text;
+    return NULL;
+}
+
 int allocator_parse(const char *spec, const struct allocator_ops **ops,
                     struct option_values *options, struct error *error)
 {
@@ -50,13 +96,9 @@ int allocator_parse(const char *spec, const struct allocator_ops **ops,
     memcpy(name, spec, length);
     name[length] = 0;
 
-    size_t i = 0;
-    while (i < STRATEGY_COUNT && strcmp(strategies[i]->name, name) != 0)
-        i++;
-    if (i == STRATEGY_COUNT)
-        return text_unknown(error, name, strategy_name, NULL, "there is no strategy");
-    *ops = strategies[i];
-    TRY(allocator_check_ops(*ops, error));
-    return options_parse_common((*ops)->options, allocator_options, name,
-                                spec + length + (spec[length] == ':'), options, error);
+    TRY(find_strategy(name, ops, error));
+    const char *text = spec + length + (spec[length] == ':'), *conf = find_conf(*ops, text);
+    return conf ? parse_conf(text, conf, ops, options, error)
+                : options_parse_common((*ops)->options, allocator_options, name, text, options,
+                                       error);
 }

@@ -4,24 +4,18 @@
 #include "base/driver_pool.h"
 #include "base/text.h"
 
-/* The bytes that count against the capacity. */
-static uint64_t held_bytes(const struct source *s)
-{
-    return s->total ? s->total->reserved_bytes : s->counts.reserved_bytes;
-}
-
 int source_check_capacity(struct source *s, uint64_t bytes)
 {
     char asked[64], held[64], capacity[64];
     if (s->capacity_bytes == 0 ||
-        (bytes <= s->capacity_bytes && held_bytes(s) <= s->capacity_bytes - bytes))
+        (bytes <= s->capacity_bytes && source_held_bytes(s) <= s->capacity_bytes - bytes))
         return 0;
     s->counts.refused_count++;
-    const uint64_t needed = held_bytes(s) + bytes;
+    const uint64_t needed = source_held_bytes(s) + bytes;
     if (s->total && (!s->total->least_refused_bytes || needed < s->total->least_refused_bytes))
         s->total->least_refused_bytes = needed;
     return error_set(&s->error, ERR_OOM, "asked for %s with %s of the capacity of %s reserved",
-                     text_bytes_exact(asked, bytes), text_bytes_exact(held, held_bytes(s)),
+                     text_bytes_exact(asked, bytes), text_bytes_exact(held, source_held_bytes(s)),
                      text_bytes_exact(capacity, s->capacity_bytes));
 }
 

@@ -37,6 +37,8 @@ struct source_ops {
     int (*free)(void *context, uint64_t memory, uint64_t bytes, struct error *error);
     /* Required where there is a pool or virtual memory. Waits for the commands of all queues. */
     int (*sync)(void *context, struct error *error);
+    /* Optional. The address of a memory, for strategies that prefer low ones. */
+    uint64_t (*address)(void *context, uint64_t memory);
 };
 
 /* Counts of driver calls, nanoseconds in them, and bytes held from the driver. */
@@ -119,6 +121,12 @@ void source_unhold(struct source *source, uint64_t bytes);
 /* Sets the kind of all memories; called before the first source_alloc. ERR_UNSUPPORTED and the
  * reason where the source lacks the kind. Pools and virtual memory have MEMORY_DEVICE alone. */
 int source_use_kind(struct source *source, enum driver_memory kind);
+
+/* Bytes that this source, and those with which it shares a total, hold from the driver. */
+static inline uint64_t source_held_bytes(const struct source *source)
+{
+    return source->total ? source->total->reserved_bytes : source->counts.reserved_bytes;
+}
 
 /* For strategies that hand out parts of a memory: 0, or ERR_UNSUPPORTED where the source cannot
  * split. */

@@ -1,51 +1,60 @@
 /* vmm: expandable segments on virtual memory: addresses first, memory mapped as it is needed.
  *
- *   1. Sizes are rounded up to 512 bytes (or the source's alignment, if that is more). Up to
+ *   1. Sizes are rounded up to 512 bytes (or the source's alignment, if that is more), and to
+ *      `divisions` between two powers of two (divisions.h). Up to
  *      `small` bytes (1 MiB) a request belongs to the small class, else to the large one. A class
  *      has a segment: a range of addresses 9/8 as large as the device's memory, into which
  *      chunks of `small_chunk` (2 MiB) or `large_chunk` (20 MiB) are mapped. Classes share
  *      nothing but the device. A class that runs out of addresses gets another segment.
  *   2. A segment is cut into pieces: live, free (mapped), unmapped. Neighbours that are both
  *      free or both unmapped are one.
- *   3. alloc takes the free piece that fits best. A piece with unmapped addresses after it counts
- *      as large as it could expand to, so that the end of the segment is broken into last. The
- *      rest of the piece stays free.
+ *   3. alloc takes the smallest free piece that is large enough, of equals the lowest. A piece with
+ *      unmapped addresses after it counts as large as it could expand to, so that the end of the
+ *      segment is broken into last: as long as the next larger piece counts as less, it is taken
+ *      instead. The rest of the piece stays free. max_split=m: as in `caching`, a request below m
+ *      gets no piece of m or more, and others none that exceeds them by `rounding` or more; rule 4
+ *      may then still take that piece. All pieces may be cut.
  *   4. If none fits, chunks are mapped at the lowest addresses where adjacent free and unmapped
  *      pieces are large enough: gaps are filled before the segment grows.
  *   5. free joins the piece with free neighbours. Nothing is unmapped.
- *   6. trim unmaps and releases every chunk that is wholly free; a chunk is never cut. It waits for
+ *   6. trim unmaps and releases every chunk that is wholly free, those of the large class first,
+ *      smallest piece first; a chunk is never cut. It waits for
  *      all queues first: an unmap waits for nothing, and commands may still use freed pieces.
  *   7. If the driver is out of memory, the chunks that the attempt had mapped go back. Then rule 6
  *      is applied, and if it released anything, the request is tried once more.
  *
  * Why: memory that lies scattered in free chunks can be mapped anew in one piece, so a program
  * whose sizes change does not die of fragmentation; and a growing request grows in place. The price
- * is a driver call or three a chunk. Source: PyTorch's CUDACachingAllocator with
- * expandable_segments, its sizes and its lookup. Departures: there the search for the best fit
- * stops at the first piece that is no better; here it sees all of them. There a chunk that could
- * not be mapped leaves those before it mapped; here all go back. GMLake maps the chunks of free
+ * is a driver call or three a chunk. Source: pytorch/pytorch,
+ * c10/cuda/CUDACachingAllocator.cpp (001074d) with expandable_segments, its sizes and its lookup.
+ * Departures: there a chunk that could not be mapped leaves those before it mapped; here all go
+ * back. There a segment that is wholly unmapped gives its addresses back. GMLake maps the chunks of free
  * blocks a second time elsewhere instead of moving them; here a chunk has one place.
  *
  * Queues: a piece may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance, and segments, of its own.
  * Chunks reach another queue only by rules 6 and 7, after a wait for all queues.
  *
- * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
+ * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c base/treap.c
  */
 #include <stdlib.h>
 
 #include "alloc/allocator.h"
+#include "alloc/divisions.h"
+#include "alloc/pytorch_conf.h"
 #include "alloc/source_vm.h"
 #include "base/arena.h"
 #include "base/slab.h"
+#include "base/treap.h"
 
 enum { ROUNDING_BYTES = 512 };
 
-enum piece_state { LIVE, FREE, UNMAPPED, PIECE_STATES };
+enum piece_state { FREE, UNMAPPED, LIVE, PIECE_STATES };
+enum { SET_COUNT = LIVE }; /* live pieces are in no set */
 
 struct piece {
-    struct piece *prev, *next;           /* by address */
-    struct piece *list_prev, *list_next; /* among those of its class in its state */
+    struct treap_node node;    /* first: in the set of its class and state */
+    struct piece *prev, *next; /* by address */
     struct segment *segment;
     uint64_t start, size;
     enum piece_state state;
@@ -63,20 +72,49 @@ struct segment {
 struct size_class {
     uint64_t chunk_bytes;
     uint64_t mapped_bytes;
-    struct segment *segments; /* the newest first */
-    struct piece *lists[PIECE_STATES];
+    struct segment *segments;     /* the newest first */
+    struct treap sets[SET_COUNT]; /* free pieces by size and place, unmapped ones by place */
 };
 
 struct vmm {
     struct source *source;
-    uint64_t unit_bytes, memory_bytes;
+    uint64_t unit_bytes, memory_bytes, divisions;
     uint64_t small_most_bytes;
+    uint64_t max_split_bytes; /* UINT64_MAX: no limit */
+    uint64_t rounding_bytes;
     struct size_class small, large;
     struct slab pieces;
 };
 
-enum { OPTION_SMALL, OPTION_SMALL_CHUNK, OPTION_LARGE_CHUNK };
+enum {
+    OPTION_CONF,
+    OPTION_DIVISIONS,
+    OPTION_MAX_SPLIT,
+    OPTION_ROUNDING,
+    OPTION_SMALL,
+    OPTION_SMALL_CHUNK,
+    OPTION_LARGE_CHUNK
+};
 static const struct option_spec vmm_options[] = {
+    [OPTION_CONF] = PYTORCH_CONF_OPTION,
+    [OPTION_DIVISIONS] = {.name = "divisions",
+                          .type = OPTION_OWN,
+                          .fallback = "1",
+                          .choices = DIVISIONS_USUAL,
+                          .expected = DIVISIONS_EXPECTED,
+                          .parse = divisions_parse,
+                          .help = "sizes between two powers of two, or a list of them by MiB; 1: "
+                                  "multiples of 512 bytes"},
+    [OPTION_MAX_SPLIT] = {.name = "max_split",
+                          .type = OPTION_BYTES,
+                          .fallback = "0",
+                          .help = "smaller requests get no piece of this size and above; 0: all "
+                                  "may"},
+    [OPTION_ROUNDING] = {.name = "rounding",
+                         .type = OPTION_BYTES,
+                         .fallback = "0",
+                         .help = "a request of max_split and above gets no piece that exceeds it "
+                                 "by so much; 0: large_chunk"},
     [OPTION_SMALL] = {.name = "small",
                       .type = OPTION_BYTES,
                       .fallback = "1MiB",
@@ -109,35 +147,44 @@ static uint64_t end_of(const struct piece *p)
 
 /* ---- pieces ---- */
 
-static void list_add(struct piece *p)
+static int by_place(const struct treap_node *left, const struct treap_node *right)
 {
-    struct piece **list = &p->segment->class->lists[p->state];
-    p->list_prev = NULL;
-    p->list_next = *list;
-    if (*list)
-        (*list)->list_prev = p;
-    *list = p;
+    const struct piece *a = (const struct piece *)left, *b = (const struct piece *)right;
+    if (a->segment->number != b->segment->number)
+        return a->segment->number < b->segment->number ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static void list_remove(struct piece *p)
+static int by_size_then_place(const struct treap_node *left, const struct treap_node *right)
 {
-    if (p->list_prev)
-        p->list_prev->list_next = p->list_next;
-    else
-        p->segment->class->lists[p->state] = p->list_next;
-    if (p->list_next)
-        p->list_next->list_prev = p->list_prev;
+    const struct piece *a = (const struct piece *)left, *b = (const struct piece *)right;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return by_place(left, right);
 }
 
-static void set_state(struct piece *p, enum piece_state state)
+static void put(struct piece *p)
 {
-    list_remove(p);
-    p->state = state;
-    list_add(p);
+    treap_insert(&p->segment->class->sets[p->state], &p->node);
 }
 
-/* Cuts a piece in two of the same state; the second one begins `size` bytes into it. */
-static void split_piece(struct vmm *v, struct piece *p, uint64_t size)
+static void take(struct piece *p)
+{
+    treap_remove(&p->segment->class->sets[p->state], &p->node);
+}
+
+static struct piece *first_of(const struct size_class *c, enum piece_state state)
+{
+    return (struct piece *)treap_first(&c->sets[state]);
+}
+
+static struct piece *after(const struct piece *p)
+{
+    return (struct piece *)treap_after(&p->segment->class->sets[p->state], &p->node);
+}
+
+/* Cuts a piece, which is in no set, to `size` bytes. The rest is put into the set of its state. */
+static void cut(struct vmm *v, struct piece *p, uint64_t size)
 {
     if (size == p->size)
         return;
@@ -152,14 +199,13 @@ static void split_piece(struct vmm *v, struct piece *p, uint64_t size)
         p->next->prev = rest;
     p->next = rest;
     p->size = size;
-    list_add(rest);
+    put(rest);
 }
 
-/* The next piece becomes a part of this one. */
+/* The next piece, which is in no set, becomes a part of this one. */
 static void swallow_next(struct vmm *v, struct piece *p)
 {
     struct piece *next = p->next;
-    list_remove(next);
     p->size += next->size;
     p->next = next->next;
     if (p->next)
@@ -167,15 +213,20 @@ static void swallow_next(struct vmm *v, struct piece *p)
     slab_give(&v->pieces, next);
 }
 
-/* Joins a piece with neighbours of its state; the result stands in its place. */
-static struct piece *join_piece(struct vmm *v, struct piece *p)
+/* Joins a piece, which is in no set, with neighbours of its state, and puts it into its set.
+ * Returns the joined piece, which stands in place of all. */
+static struct piece *join_and_put(struct vmm *v, struct piece *p)
 {
-    if (p->next && p->next->state == p->state)
-        swallow_next(v, p);
-    if (p->prev && p->prev->state == p->state) {
-        p = p->prev;
+    if (p->next && p->next->state == p->state) {
+        take(p->next);
         swallow_next(v, p);
     }
+    if (p->prev && p->prev->state == p->state) {
+        p = p->prev;
+        take(p);
+        swallow_next(v, p);
+    }
+    put(p);
     return p;
 }
 
@@ -241,7 +292,7 @@ static bool whole_chunks(const struct piece *p, uint64_t *start, uint64_t *end)
 static bool can_release(const struct size_class *c)
 {
     uint64_t start, end;
-    for (const struct piece *p = c->lists[FREE]; p; p = p->list_next)
+    for (const struct piece *p = first_of(c, FREE); p; p = after(p))
         if (whole_chunks(p, &start, &end))
             return true;
     return false;
@@ -250,20 +301,23 @@ static bool can_release(const struct size_class *c)
 static int release_free_chunks(struct vmm *v, struct size_class *c)
 {
     int first_failure = 0;
-    for (struct piece *p = c->lists[FREE], *next; p; p = next) {
-        next = p->list_next;
+    for (struct piece *p = first_of(c, FREE), *next; p; p = next) {
+        next = after(p);
         uint64_t start, end;
         if (!whole_chunks(p, &start, &end))
             continue;
         int code = unmap_chunks(v, p->segment, start, end);
         first_failure = first_failure ? first_failure : code;
+        take(p);
         if (p->start < start) {
-            split_piece(v, p, start - p->start);
+            cut(v, p, start - p->start);
+            put(p);
             p = p->next;
+            take(p);
         }
-        split_piece(v, p, end - start);
-        set_state(p, UNMAPPED);
-        join_piece(v, p);
+        cut(v, p, end - start);
+        p->state = UNMAPPED;
+        join_and_put(v, p);
     }
     return first_failure;
 }
@@ -275,56 +329,48 @@ static int vmm_trim(void *state)
     if (!can_release(&v->small) && !can_release(&v->large))
         return 0;
     TRY(source_sync(v->source));
-    int code = release_free_chunks(v, &v->small);
-    int second = release_free_chunks(v, &v->large);
+    int code = release_free_chunks(v, &v->large);
+    int second = release_free_chunks(v, &v->small);
     return code ? code : second;
 }
 
 /* ---- looking for a place ---- */
-
-static bool is_lower(const struct piece *a, const struct piece *b)
-{
-    unsigned m = a->segment->number, n = b->segment->number;
-    return m != n ? m < n : a->start < b->start;
-}
 
 static uint64_t expandable_bytes(const struct piece *p)
 {
     return p->size + (p->next && p->next->state == UNMAPPED ? p->next->size : 0);
 }
 
-/* Rule 3; the lowest of equals. */
-static struct piece *best_fit(const struct size_class *c, uint64_t size)
+static bool may_serve(const struct vmm *v, uint64_t piece, uint64_t size)
 {
-    struct piece *best = NULL;
-    uint64_t best_bytes = 0;
-    for (struct piece *p = c->lists[FREE]; p; p = p->list_next) {
-        if (p->size < size)
-            continue;
-        uint64_t bytes = expandable_bytes(p);
-        if (!best || bytes < best_bytes || (bytes == best_bytes && is_lower(p, best))) {
-            best = p;
-            best_bytes = bytes;
-        }
-    }
-    return best;
+    if (size < v->max_split_bytes)
+        return piece < v->max_split_bytes;
+    return piece - size < v->rounding_bytes;
+}
+
+/* Rule 3. */
+static struct piece *best_fit(const struct vmm *v, const struct size_class *c, uint64_t size)
+{
+    struct segment before_all = {.number = 0};
+    struct piece least = {.segment = &before_all, .size = size};
+    struct piece *p = (struct piece *)treap_from(&c->sets[FREE], &least.node), *next;
+    while (p && (next = after(p)) && expandable_bytes(next) < expandable_bytes(p))
+        p = next;
+    return p && may_serve(v, p->size, size) ? p : NULL;
 }
 
 /* Rule 4: the first piece of the lowest run of pieces that are not live and have `size` bytes. */
 static struct piece *lowest_run(const struct size_class *c, uint64_t size)
 {
-    struct piece *lowest = NULL;
-    for (struct piece *p = c->lists[UNMAPPED]; p; p = p->list_next) {
+    for (struct piece *p = first_of(c, UNMAPPED); p; p = after(p)) {
         struct piece *first = p->prev && p->prev->state == FREE ? p->prev : p;
-        if (lowest && !is_lower(first, lowest))
-            continue;
         uint64_t bytes = 0;
         for (const struct piece *q = first; q && q->state != LIVE && bytes < size; q = q->next)
             bytes += q->size;
         if (bytes >= size)
-            lowest = first;
+            return first;
     }
-    return lowest;
+    return NULL;
 }
 
 /* The number of bytes to map of an unmapped piece, if `missing` bytes are still needed. */
@@ -356,9 +402,10 @@ static int map_run(struct vmm *v, struct piece *first, uint64_t size)
     for (p = first; p->state != FREE || p->size < size;) {
         struct piece *unmapped = p->state == UNMAPPED ? p : p->next;
         uint64_t found = p->state == UNMAPPED ? 0 : p->size;
-        split_piece(v, unmapped, bytes_to_map(unmapped, size - found));
-        set_state(unmapped, FREE);
-        p = join_piece(v, unmapped);
+        take(unmapped);
+        cut(v, unmapped, bytes_to_map(unmapped, size - found));
+        unmapped->state = FREE;
+        p = join_and_put(v, unmapped);
     }
     return 0;
 }
@@ -382,7 +429,7 @@ static int add_segment(struct vmm *v, struct size_class *c, uint64_t size)
     c->segments = s;
     s->first = slab_take(&v->pieces);
     *s->first = (struct piece){.segment = s, .size = bytes, .state = UNMAPPED};
-    list_add(s->first);
+    put(s->first);
     return 0;
 }
 
@@ -404,6 +451,12 @@ static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct pie
 
 /* ---- the strategy ---- */
 
+static void open_class(struct size_class *c)
+{
+    c->sets[FREE].compare = by_size_then_place;
+    c->sets[UNMAPPED].compare = by_place;
+}
+
 static int vmm_init(struct source *source, const struct option_values *options, void **state)
 {
     struct driver_vm_info info;
@@ -411,6 +464,13 @@ static int vmm_init(struct source *source, const struct option_values *options, 
     TRY(source_requires_split(source, "vmm"));
     struct vmm *v = must_alloc(sizeof *v);
     v->source = source;
+    v->divisions = options->value[OPTION_DIVISIONS];
+    v->max_split_bytes =
+        options->value[OPTION_MAX_SPLIT] ? options->value[OPTION_MAX_SPLIT] : UINT64_MAX;
+    v->rounding_bytes = options->value[OPTION_ROUNDING] ? options->value[OPTION_ROUNDING]
+                                                        : options->value[OPTION_LARGE_CHUNK];
+    open_class(&v->small);
+    open_class(&v->large);
     v->unit_bytes = source->alignment > ROUNDING_BYTES ? source->alignment : ROUNDING_BYTES;
     v->memory_bytes = info.memory_bytes;
     v->small_most_bytes = options->value[OPTION_SMALL];
@@ -425,9 +485,9 @@ static int vmm_init(struct source *source, const struct option_values *options, 
 static int vmm_alloc(void *state, const struct alloc_request *request, struct block *block)
 {
     struct vmm *v = state;
-    uint64_t size = round_up(request->size, v->unit_bytes);
-    struct size_class *c = request->size <= v->small_most_bytes ? &v->small : &v->large;
-    struct piece *p = best_fit(c, size);
+    uint64_t size = divisions_round(v->divisions, request->size, v->unit_bytes);
+    struct size_class *c = size <= v->small_most_bytes ? &v->small : &v->large;
+    struct piece *p = best_fit(v, c, size);
     if (!p) {
         int code = expand(v, c, size, &p);
         if (code == ERR_OOM && (can_release(&v->small) || can_release(&v->large))) {
@@ -438,8 +498,9 @@ static int vmm_alloc(void *state, const struct alloc_request *request, struct bl
         if (code)
             return code;
     }
-    split_piece(v, p, size);
-    set_state(p, LIVE);
+    take(p);
+    cut(v, p, size);
+    p->state = LIVE;
     *block =
         (struct block){.memory = p->segment->range, .offset = p->start, .size = p->size, .node = p};
     return 0;
@@ -449,8 +510,8 @@ static int vmm_free(void *state, const struct block *block, const char *tag)
 {
     (void)tag;
     struct piece *p = block->node;
-    set_state(p, FREE);
-    join_piece(state, p);
+    p->state = FREE;
+    join_and_put(state, p);
     return 0;
 }
 
@@ -470,7 +531,7 @@ static unsigned check_piece(const struct segment *s, const struct piece *p,
 static unsigned check_class(const struct size_class *c)
 {
     unsigned broken = 0;
-    uint64_t mapped_bytes = 0, in_segments[PIECE_STATES] = {0}, in_lists[PIECE_STATES] = {0};
+    uint64_t mapped_bytes = 0, in_segments[PIECE_STATES] = {0}, in_set;
     for (const struct segment *s = c->segments; s; s = s->next) {
         const struct piece *prev = NULL;
         uint64_t end = 0;
@@ -483,12 +544,11 @@ static unsigned check_class(const struct size_class *c)
         for (uint64_t i = 0; i < s->bytes / c->chunk_bytes; i++)
             mapped_bytes += s->chunks[i] ? c->chunk_bytes : 0;
     }
-    for (unsigned state = 0; state < PIECE_STATES; state++) {
-        for (const struct piece *p = c->lists[state]; p; p = p->list_next) {
+    for (unsigned state = 0; state < SET_COUNT; state++) {
+        broken += treap_check(&c->sets[state], &in_set);
+        for (const struct piece *p = first_of(c, state); p; p = after(p))
             broken += p->state != (enum piece_state)state || p->segment->class != c;
-            in_lists[state]++;
-        }
-        broken += in_lists[state] != in_segments[state];
+        broken += in_set != in_segments[state];
     }
     return broken + (mapped_bytes != c->mapped_bytes);
 }

@@ -263,6 +263,10 @@ static const struct policy_case caching_cases[] = {
     {"multiples of 512", "caching", "a=A:1/512@0#1 b=B:512/512@512 c=C:513/1024@1024", "+2097152"},
     {"divisions=4: from 2 KiB on, four steps to the next power of two", "caching:divisions=4",
      "a=A:2048/2048 b=B:2049/2560 c=C:5000/5120 d=D:8193/10240 e=E:4096/4096", "+2097152"},
+    {"divisions by MiB: those of the first interval hold below it, '>' after the last",
+     "caching:divisions={2:4,4:1,>:2}",
+     "a=A:2049/2560 b=B:2621441/3145728 c=C:4194305/4194816 d=D:16777217/25165824",
+     "+2097152 +20971520 +25165824"},
     {"up to 1 MiB: small", "caching", "a=A:1048576/1048576@0#1 b=B:1048577/1049088@0#2",
      "+2097152 +20971520"},
     {"from 10 MiB on: segments of their own size", "caching",
@@ -303,6 +307,8 @@ static const struct policy_case caching_cases[] = {
      "a=A:40000000 -a b=B:20000000#2", "+41943040 +20971520"},
     {"max_split: ... nor to those of 20 MiB less", "caching:max_split=30MiB",
      "a=A:63963136 -a b=B:40000000/41943040#2 c=C:50000000/65011712#1", "+65011712 +41943040"},
+    {"max_split: ... by `rounding`", "caching:max_split=30MiB:rounding=30MiB",
+     "a=A:63963136 -a b=B:40000000/65011712#1", "+65011712"},
     {"max_split, refused: the smallest that is large enough", "caching:max_split=30MiB",
      "<160000000 a=A:63963136 b=B:84934656 -a -b c=C:31457280",
      "+65011712 +85983232 ?31457280 -65011712 +31457280"},
@@ -375,7 +381,7 @@ static const struct policy_case vmm_cases[] = {
                  "m0 a0+2048 +4096 m4096 +4096 m8192 a4096+8192"},
     {"refused: free chunks of both classes go, after a wait", VMM,
      "<8192 a=A:2048 b=B:4096 -a -b c=C:8192@0",
-     SMALL_RANGE " +2048 m0 a0+2048 " SMALL_RANGE " +4096 m0 a0+4096 ?4096 w u0 -2048 u0 -4096 "
+     SMALL_RANGE " +2048 m0 a0+2048 " SMALL_RANGE " +4096 m0 a0+4096 ?4096 w u0 -4096 u0 -2048 "
                  "+4096 m0 +4096 m4096 a0+8192"},
     {"refused: what the attempt had mapped goes back first", VMM,
      "<9000 a=A:2048 b=B:4096 -a c=C:8192!",
@@ -386,7 +392,7 @@ static const struct policy_case vmm_cases[] = {
     {"scattered free chunks make one large block", VMM,
      "<16384 a=A:4096 b=B:4096 c=C:4096 d=D:4096 -a -c e=E:8192@16384",
      SMALL_RANGE " +4096 m0 a0+4096 +4096 m4096 a4096+4096 +4096 m8192 a8192+4096 +4096 m12288 "
-                 "a12288+4096 ?4096 w u8192 -4096 u0 -4096 +4096 m16384 +4096 m20480 a16384+8192"},
+                 "a12288+4096 ?4096 w u0 -4096 u8192 -4096 +4096 m16384 +4096 m20480 a16384+8192"},
     {"out of addresses: another segment", "vmm:small=0:large_chunk=512KiB",
      "a=A:1048576@0#1 b=B:524288@1048576#1 c=C:524288@0#5",
      "r1572864 +524288 m0 +524288 m524288 a0+1048576 +524288 m1048576 a1048576+524288 "
