@@ -33,7 +33,8 @@
     X(driver_alloc, "the recorded allocator got memory from the driver")                           \
     X(driver_free, "the recorded allocator gave memory back")                                      \
     X(driver_map, "the recorded allocator mapped memory to an address")                            \
-    X(driver_unmap, "the recorded allocator unmapped memory")
+    X(driver_unmap, "the recorded allocator unmapped memory")                                      \
+    X(trim, "the application has the allocator give back what it can")
 
 enum trace_kind {
 #define X(name, help) TRACE_##name,

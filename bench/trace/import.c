@@ -132,6 +132,16 @@ int import_line(struct import *log, char **line, struct error *error)
     }
 }
 
+int import_rewind(struct import *log, struct error *error)
+{
+    if (gzrewind(log->in) < 0)
+        return error_set(error, ERR_IO, "%s: the log cannot be read a second time: give a file",
+                         log->path);
+    log->begin = log->end = log->line_number = 0;
+    log->at_end = false;
+    return fill(log, error);
+}
+
 int import_rest(struct import *log, size_t most, struct text *bytes, struct error *error)
 {
     while (!log->at_end) {

@@ -49,6 +49,7 @@ static const char device_0[] = "queue 0 \"0\"\n"
                                "done b3 q0 @40000\n"
                                "refused 1099511627776 q0 @50000\n"
                                "free b4 q1 @60000\n"
+                               "trim q0 @70000\n"
                                "driver_free 2097152 q0 @70000 address=0x7f0000600000\n";
 
 static const char device_1[] = "name 1 \"other device\"\n"
@@ -56,6 +57,7 @@ static const char device_1[] = "name 1 \"other device\"\n"
                                "begin q0 name=1\n"
                                "driver_map 20971520 q0 address=0x7f0000000000\n"
                                "alloc b1 20000000 q0 @1000 address=0x7f0000000000\n"
+                               "trim q0 @4000\n"
                                "driver_unmap 20971520 q0 @4000 address=0x7f0000000000\n";
 
 /* Blocks that lived before, phases, call stacks, a private pool, a refused request, two devices. */

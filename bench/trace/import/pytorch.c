@@ -2,13 +2,72 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/arena.h"
+
+static const uint64_t small_segment_bytes = UINT64_C(2) << 20;
+
+/* Adds "WORD:VALUE" to the words of a conf. */
+static void add_word(struct text *words, const char *word, const char *value)
+{
+    text_add(words, "%s%s:%s", words->length ? "," : "", word, value);
+}
+
+/* Adds roundup_power2_divisions: an object of numbers by MiB, from 1 to 32768. */
+static void add_divisions(struct text *words, const json_t *by_mib)
+{
+    struct text list = {0};
+    const char *mib;
+    json_t *number;
+    bool divides = false;
+    json_object_foreach((json_t *)by_mib, mib, number)
+    {
+        divides |= json_integer_value(number) > 1;
+        text_add(&list, "%s%s:%" JSON_INTEGER_FORMAT, list.length ? "," : "[", mib,
+                 json_integer_value(number));
+    }
+    text_add(&list, "]");
+    if (divides)
+        add_word(words, "roundup_power2_divisions", list.data);
+    text_free(&list);
+}
+
+/* The settings without the text that set them: a program may have changed them. */
+static void add_settings(struct text *words, const json_t *settings)
+{
+    const json_int_t max_split = json_integer_value(json_object_get(settings, "max_split_size"));
+    const double threshold =
+        json_number_value(json_object_get(settings, "garbage_collection_threshold"));
+    char number[32];
+    if (json_is_true(json_object_get(settings, "expandable_segments")))
+        add_word(words, "expandable_segments", "True");
+    snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, max_split >> 20);
+    if (max_split > 0)
+        add_word(words, "max_split_size_mb", number);
+    snprintf(number, sizeof number, "%g", threshold);
+    if (threshold > 0)
+        add_word(words, "garbage_collection_threshold", number);
+    add_divisions(words, json_object_get(settings, "roundup_power2_divisions"));
+}
+
 void pytorch_strategy(const json_t *settings, char *strategy, size_t size)
 {
-    (void)settings;
-    snprintf(strategy, size, "caching");
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:,.[]> ";
+    const char *conf = json_string_value(json_object_get(settings, "PYTORCH_CUDA_ALLOC_CONF"));
+    struct text words = {0};
+    if (conf && !conf[strspn(conf, allowed)])
+        text_add(&words, "%s", conf);
+    if (words.length == 0)
+        add_settings(&words, settings);
+    if (words.length && words.length + strlen("caching:conf={}") < size)
+        snprintf(strategy, size, "caching:conf={%s}", words.data);
+    else
+        snprintf(strategy, size, "caching");
+    text_free(&words);
 }
 
 int pytorch_begin(struct pytorch_trace *t, struct import *log, const char *device,
@@ -82,18 +141,29 @@ static uint64_t time_of(const struct pytorch_trace *t, uint64_t time_us)
     return time_us > t->first_us ? (time_us - t->first_us) * 1000 : 0;
 }
 
+static unsigned queue_of(struct pytorch_trace *t, uint64_t stream)
+{
+    char name[24];
+    snprintf(name, sizeof name, "%" PRIu64, stream);
+    const unsigned queue = trace_queue(import_writer(t->stream), name);
+    for (; t->stream_count <= queue; t->stream_count++) {
+        t->streams =
+            must_grow(t->streams, t->stream_count, &t->stream_capacity, sizeof *t->streams);
+        t->streams[t->stream_count] = t->stream_count == queue ? stream : 0;
+    }
+    return queue;
+}
+
 static struct trace_event event_of(struct pytorch_trace *t, const struct pytorch_entry *entry,
                                    enum trace_kind kind)
 {
     struct trace_writer *w = import_writer(t->stream);
-    char stream[24];
-    snprintf(stream, sizeof stream, "%" PRIu64, entry->stream);
     if (entry->site)
         trace_writer_info(w)->knows[TRACE_KNOWS_sites] = true;
     const bool ends = kind == TRACE_free || kind == TRACE_done;
     return (struct trace_event){
         .kind = kind,
-        .queue = trace_queue(w, stream),
+        .queue = queue_of(t, entry->stream),
         .bytes = entry->size,
         .address = entry->address,
         .time_ns = entry->has_time ? time_of(t, entry->time_us) : 0,
@@ -102,23 +172,195 @@ static struct trace_event event_of(struct pytorch_trace *t, const struct pytorch
     };
 }
 
+/* ---- segments ---- */
+
+/* The first segment that ends after an address. */
+static unsigned segment_from(const struct pytorch_trace *t, uint64_t address)
+{
+    unsigned low = 0, high = t->segment_count;
+    while (low < high) {
+        const unsigned middle = (low + high) / 2;
+        const struct pytorch_segment *s = &t->segments[middle];
+        if (s->address + s->bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct pytorch_segment *segment_of(struct pytorch_trace *t, uint64_t address)
+{
+    const unsigned i = segment_from(t, address);
+    return i < t->segment_count && t->segments[i].address <= address ? &t->segments[i] : NULL;
+}
+
+static void add_segment(struct pytorch_trace *t, const struct trace_event *e)
+{
+    const unsigned i = segment_from(t, e->address);
+    t->segments =
+        must_grow(t->segments, t->segment_count, &t->segment_capacity, sizeof *t->segments);
+    memmove(t->segments + i + 1, t->segments + i, (t->segment_count++ - i) * sizeof *t->segments);
+    t->segments[i] =
+        (struct pytorch_segment){.address = e->address, .bytes = e->bytes, .pool = e->pool};
+}
+
+static void drop_segment(struct pytorch_trace *t, uint64_t address)
+{
+    struct pytorch_segment *s = segment_of(t, address);
+    if (s)
+        memmove(s, s + 1, (size_t)(t->segments + --t->segment_count - s) * sizeof *s);
+}
+
+static bool is_driver_call(enum trace_kind kind)
+{
+    return kind >= TRACE_driver_alloc && kind <= TRACE_driver_unmap;
+}
+
+static void hold(uint64_t *held, enum trace_kind kind, uint64_t bytes)
+{
+    if (kind == TRACE_driver_alloc || kind == TRACE_driver_map)
+        *held += bytes;
+    else
+        *held -= bytes < *held ? bytes : *held;
+}
+
+static void look(struct pytorch_trace *t, enum trace_kind kind, uint64_t bytes)
+{
+    hold(&t->looked_bytes, kind, bytes);
+    t->peak_bytes = t->looked_bytes > t->peak_bytes ? t->looked_bytes : t->peak_bytes;
+}
+
+void pytorch_look(struct pytorch_trace *t, const struct pytorch_entry *entry)
+{
+    const struct action *action = find_action(entry->action);
+    if (action && is_driver_call(action->kind))
+        look(t, action->kind, entry->size);
+}
+
+/* ---- runs of releases ---- */
+
+static bool is_small(const struct trace_event *e)
+{
+    return e->bytes == small_segment_bytes;
+}
+
+/* May a trim release `b` after `a`? Queues are compared by the addresses that name them. */
+static bool is_in_order(struct pytorch_trace *t, const struct trace_event *a,
+                        const struct trace_event *b)
+{
+    if (is_small(a) != is_small(b))
+        return is_small(b);
+    if (a->queue != b->queue)
+        return t->streams[a->queue] < t->streams[b->queue];
+    return a->bytes != b->bytes ? a->bytes < b->bytes : a->address < b->address;
+}
+
+/* Is a run a trim? `next`: the event after it, or NULL. The segments of the run are still there. */
+static bool is_trim(struct pytorch_trace *t, const struct trace_event *next)
+{
+    const struct trace_event *run = t->run;
+    const bool is_retry = next && !next->pool &&
+                          (next->kind == TRACE_driver_alloc || next->kind == TRACE_driver_map) &&
+                          t->held_bytes + next->bytes > t->peak_bytes;
+    if (is_retry)
+        return false;
+    if (run->kind == TRACE_driver_unmap)
+        return true;
+    for (unsigned i = 1; i < t->run_count; i++)
+        if (!is_in_order(t, &run[i - 1], &run[i]))
+            return false;
+    if (t->has_early) /* it is not known which segments are wholly free */
+        return true;
+    unsigned whole = 0, released = 0;
+    for (unsigned i = 0; i < t->segment_count; i++)
+        whole += t->segments[i].blocks == 0 && t->segments[i].pool == 0;
+    for (unsigned i = 0; i < t->run_count; i++) {
+        const struct pytorch_segment *s = segment_of(t, run[i].address);
+        released += s && s->blocks == 0 && s->pool == 0;
+    }
+    return released == whole;
+}
+
+/* Adds the run that was held back, and the trim before it. */
+static void end_run(struct pytorch_trace *t, const struct trace_event *next)
+{
+    if (t->run_count == 0)
+        return;
+    if (is_trim(t, next)) {
+        const struct trace_event trim = {
+            .kind = TRACE_trim, .queue = t->run->queue, .time_ns = t->run->time_ns};
+        import_event(t->stream, &trim);
+    }
+    for (unsigned i = 0; i < t->run_count; i++) {
+        import_event(t->stream, &t->run[i]);
+        hold(&t->held_bytes, t->run[i].kind, t->run[i].bytes);
+        if (t->run[i].kind == TRACE_driver_free)
+            drop_segment(t, t->run[i].address);
+    }
+    t->run_count = 0;
+}
+
+static void add_driver_call(struct pytorch_trace *t, const struct trace_event *e)
+{
+    if (e->kind == TRACE_driver_free || e->kind == TRACE_driver_unmap) {
+        if (t->run_count && t->run->kind != e->kind)
+            end_run(t, e);
+        t->run = must_grow(t->run, t->run_count, &t->run_capacity, sizeof *t->run);
+        t->run[t->run_count++] = *e;
+        return;
+    }
+    end_run(t, e);
+    hold(&t->held_bytes, e->kind, e->bytes);
+    if (e->kind == TRACE_driver_alloc)
+        add_segment(t, e);
+    import_event(t->stream, e);
+}
+
+static void add_block_event(struct pytorch_trace *t, struct trace_event *e)
+{
+    struct pytorch_segment *s = segment_of(t, e->address);
+    end_run(t, e);
+    if (e->kind == TRACE_alloc) {
+        import_alloc(t->stream, e->address, e);
+        if (s)
+            s->blocks++;
+        return;
+    }
+    if (s && e->kind == TRACE_done && s->blocks)
+        s->blocks--;
+    import_free(t->stream, e->address, e);
+}
+
+void pytorch_end(struct pytorch_trace *t)
+{
+    end_run(t, NULL);
+    free(t->segments);
+    free(t->run);
+    free(t->streams);
+}
+
 void pytorch_add_early(struct pytorch_trace *t, const struct pytorch_entry *entry)
 {
     const struct action *action = find_action(entry->action);
     struct trace_event e = event_of(t, entry, action->kind);
     trace_writer_info(import_writer(t->stream))->lost_beginning = true;
+    t->has_early = true;
     if (action->kind == TRACE_alloc) {
         e.kind = TRACE_held;
         import_alloc(t->stream, entry->address, &e);
-    } else {
-        import_event(t->stream, &e);
+        return;
     }
+    import_event(t->stream, &e);
+    look(t, e.kind, e.bytes);
+    hold(&t->held_bytes, e.kind, e.bytes);
 }
 
 void pytorch_add_phase(struct pytorch_trace *t, const char *name, bool begins, uint64_t time_us)
 {
     struct trace_writer *w = import_writer(t->stream);
     trace_writer_info(w)->knows[TRACE_KNOWS_phases] = true;
+    end_run(t, NULL);
     import_event(t->stream, &(struct trace_event){.kind = begins ? TRACE_begin : TRACE_end,
                                                   .name = trace_name(w, name),
                                                   .time_ns = time_of(t, time_us)});
@@ -136,11 +378,13 @@ int pytorch_add(struct pytorch_trace *t, const struct pytorch_entry *entry, stru
     if (entry->has_time)
         pytorch_begin_time(t, entry->time_us);
     struct trace_event e = event_of(t, entry, action->kind);
-    if (action->kind == TRACE_alloc)
-        import_alloc(t->stream, entry->address, &e);
-    else if (action->kind == TRACE_free || action->kind == TRACE_done)
-        import_free(t->stream, entry->address, &e);
-    else
+    if (action->kind == TRACE_alloc || action->kind == TRACE_free || action->kind == TRACE_done) {
+        add_block_event(t, &e);
+    } else if (is_driver_call(action->kind)) {
+        add_driver_call(t, &e);
+    } else {
+        end_run(t, &e);
         import_event(t->stream, &e);
+    }
     return 0;
 }

@@ -1,4 +1,16 @@
-/* What PyTorch's allocator history says, in any form: the snapshot (pickle or JSON) and the CSV. */
+/* What PyTorch's allocator history says, in any form: the snapshot (pickle or JSON) and the CSV.
+ *
+ * The history is read twice: pytorch_look at every entry, then pytorch_add. It does not say what
+ * made the allocator give memory back, so trims (empty_cache, which the begin of a graph's capture
+ * calls too) are inferred. A run of segment_free or segment_unmap is a trim, unless:
+ *   - it goes in another order than a trim (large before small, then by stream, size and address),
+ *     or a wholly free segment of the common pool is left: that was a collection by age, or a
+ *     release of a few oversize blocks;
+ *   - the next entry is a segment_alloc or segment_map outside of private pools, and with what was
+ *     held before the run the process would hold more than it ever did: that was a retry after the
+ *     driver refused. In a capture the allocator does not retry.
+ * So a trim at the very peak may be taken for a retry.
+ */
 #ifndef GAMUT_TRACE_IMPORT_PYTORCH_H
 #define GAMUT_TRACE_IMPORT_PYTORCH_H
 
@@ -15,11 +27,27 @@ struct pytorch_entry {
     unsigned pool;    /* number of the private pool; 0: the common one */
 };
 
+/* A segment that lives. */
+struct pytorch_segment {
+    uint64_t address, bytes, blocks; /* blocks: how many live */
+    unsigned pool;
+};
+
 struct pytorch_trace {
     struct import *log;
     struct import_stream *stream;
     uint64_t first_us; /* of the first entry with a time */
     bool began;
+    bool has_early;                   /* memory or blocks from before the history */
+    uint64_t looked_bytes;            /* held from the driver after the entries looked at */
+    uint64_t peak_bytes;              /* the most of it */
+    uint64_t held_bytes;              /* after the entries that were added */
+    struct pytorch_segment *segments; /* by address */
+    unsigned segment_count, segment_capacity;
+    uint64_t *streams; /* by queue */
+    unsigned stream_count, stream_capacity;
+    struct trace_event *run; /* driver_free or driver_unmap events that are held back */
+    unsigned run_count, run_capacity;
 };
 
 /* The strategy of gamut that works as PyTorch's allocator does under these settings
@@ -37,8 +65,11 @@ void pytorch_add_early(struct pytorch_trace *trace, const struct pytorch_entry *
 /* Adds the begin or the end of a phase. */
 void pytorch_add_phase(struct pytorch_trace *trace, const char *name, bool begins,
                        uint64_t time_us);
-/* Adds an entry; entries come in the order of the history. ERR_PARSE for an unknown action. */
+/* Both get the entries in the order of the history. ERR_PARSE for an unknown action. */
+void pytorch_look(struct pytorch_trace *trace, const struct pytorch_entry *entry);
 int pytorch_add(struct pytorch_trace *trace, const struct pytorch_entry *entry,
                 struct error *error);
+/* After the last entry, and after an error. */
+void pytorch_end(struct pytorch_trace *trace);
 
 #endif

@@ -50,20 +50,35 @@ static int read_entry(struct import *log, char *line, struct pytorch_entry *entr
     return 0;
 }
 
-static int import_csv(struct import *log, struct error *error)
+/* Reads the lines after the head. */
+static int read_all(struct import *log, struct pytorch_trace *trace, bool is_look,
+                    struct error *error)
 {
     char *line;
-    int more = import_line(log, &line, error);
-    struct pytorch_trace trace;
-    TRY(more < 0 ? more : 0);
-    TRY(pytorch_begin(&trace, log, "", "PyTorch allocator history (CSV)", NULL, error));
-    int code = 0;
+    struct pytorch_entry entry;
+    int more = import_line(log, &line, error), code = more < 0 ? more : 0;
     while (!code && (more = import_line(log, &line, error)) != 0) {
-        struct pytorch_entry entry;
         code = more < 0 ? more : *line ? read_entry(log, line, &entry, error) : 0;
-        if (!code && *line)
-            code = pytorch_add(&trace, &entry, error);
+        if (code || !*line)
+            continue;
+        if (is_look)
+            pytorch_look(trace, &entry);
+        else
+            code = pytorch_add(trace, &entry, error);
     }
+    return code;
+}
+
+static int import_csv(struct import *log, struct error *error)
+{
+    struct pytorch_trace trace;
+    TRY(pytorch_begin(&trace, log, "", "PyTorch allocator history (CSV)", NULL, error));
+    int code = read_all(log, &trace, true, error);
+    if (!code)
+        code = import_rewind(log, error);
+    if (!code)
+        code = read_all(log, &trace, false, error);
+    pytorch_end(&trace);
     return code;
 }
 

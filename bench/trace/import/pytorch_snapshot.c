@@ -381,6 +381,14 @@ static int add_entry(struct history *h, unsigned i, struct error *error)
     return pytorch_add(&h->trace, &entry, error);
 }
 
+static void look_at_entry(struct history *h, const struct value *value)
+{
+    const struct pytorch_entry entry = {.action = value_text_of(value_get(value, "action")),
+                                        .size = count_or_0(value, "size")};
+    if (entry.action)
+        pytorch_look(&h->trace, &entry);
+}
+
 static int read_history(struct history *h, struct error *error)
 {
     uint64_t first_us = 0;
@@ -392,6 +400,8 @@ static int read_history(struct history *h, struct error *error)
     drop_early_phases(h, first_us);
     pytorch_begin_time(&h->trace, first_us);
     add_early_segments(h);
+    for (unsigned i = 0; i < h->entries->count; i++)
+        look_at_entry(h, &h->entries->items[i]);
     for (unsigned i = 0; i < h->entries->count; i++)
         TRY(add_entry(h, i, error));
     add_phases(h, UINT64_MAX);
@@ -415,6 +425,7 @@ static int import_device(struct snapshot *s, unsigned device, const struct value
     if (!code) {
         snprintf(trace_writer_info(import_writer(h.trace.stream))->device, 32, "cuda:%u", device);
         code = read_history(&h, error);
+        pytorch_end(&h.trace);
     }
     free(h.segments);
     free(h.phases);
