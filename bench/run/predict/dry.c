@@ -10,6 +10,7 @@
 #include "base/driver_sub_buffer.h"
 #include "base/driver_vm.h"
 #include "base/slab.h"
+#include "run/predict/addresses.h"
 
 enum { PIECE_BYTES = 512 }; /* sizes of pieces and chunks are multiples of it */
 
@@ -35,6 +36,8 @@ struct command_costs {
 
 struct memory {
     uint64_t bytes;
+    uint64_t address;       /* 0: none yet, it is given when it is asked for */
+    bool placed;            /* the address is one of `addresses` */
     const char *method;     /* the atlas's method by which it was allocated */
     bool used;              /* a command has used it, or it is a spare piece of a pool */
     bool again;             /* a memory of this size was given back earlier in this run */
@@ -69,7 +72,10 @@ struct dry {
     double busy_ns, driver_ns, waiting_ns, first_use_ns;
     void (*released)(void *context, uint64_t memory, uint64_t offset, uint64_t bytes);
     void *released_context;
-    bool lacks; /* the atlas lacks a cost; `error` says which */
+    struct addresses addresses;
+    struct address_range expected; /* the recorded driver's next memory; bytes 0: none */
+    bool deviates;                 /* from the record: nothing is expected any more */
+    bool lacks;                    /* the atlas lacks a cost; `error` says which */
     struct error error;
 };
 
@@ -321,7 +327,10 @@ static void tell_released(struct dry *d, uint64_t handle, uint64_t offset, uint6
 
 static void dry_drop_memory(struct dry *d, uint64_t handle)
 {
+    const struct memory *memory = &d->memories[handle - 1];
     tell_released(d, handle, 0, UINT64_MAX);
+    if (memory->placed)
+        addresses_give(&d->addresses, memory->address, memory->bytes);
     d->memories[handle - 1].next = d->spare;
     d->spare = (unsigned)handle;
 }
@@ -566,6 +575,10 @@ static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct 
     (void)error;
     struct memory *memory = dry_add_memory(d, handle);
     *memory = (struct memory){.bytes = bytes, .method = "raw", .again = take_freed(d, bytes)};
+    d->deviates |= d->expected.bytes != bytes;
+    if (!d->deviates)
+        memory->address = d->expected.start;
+    d->expected.bytes = 0;
     uint64_t priced_bytes = d->device.pages_at_use ? bytes : take_piece(d, memory);
     dry_driver_call(d, "raw", "alloc", priced_bytes, alloc_cost(d, priced_bytes, memory->again));
     return 0;
@@ -611,6 +624,17 @@ static int source_waits(void *context, struct error *error)
     return 0;
 }
 
+static uint64_t source_address(void *context, uint64_t handle)
+{
+    struct dry *d = context;
+    struct memory *memory = &d->memories[handle - 1];
+    if (!memory->address) {
+        memory->address = addresses_take(&d->addresses, memory->bytes);
+        memory->placed = true;
+    }
+    return memory->address;
+}
+
 /* Kernels were timed over device memory. No atlas has their times over memory that lives elsewhere.
  */
 static int kind_is_unknown(void *context, enum driver_memory kind, struct error *error)
@@ -633,10 +657,15 @@ static const struct driver_sub_buffer_ops no_sub_buffers = {.offered = sub_buffe
 static struct source dry_source_of(struct dry *d)
 {
     const struct dry_device *m = &d->device;
-    static const struct source_ops lazy = {source_gives, source_touches, source_takes,
-                                           source_waits};
-    static const struct source_ops resident = {source_gives, NULL, source_takes, source_waits};
-    return (struct source){.ops = m->can_touch ? &lazy : &resident,
+    static const struct source_ops lazy = {source_gives, source_touches, source_takes, source_waits,
+                                           NULL};
+    static const struct source_ops resident = {source_gives, NULL, source_takes, source_waits,
+                                               NULL};
+    static const struct source_ops placed = {source_gives, NULL, source_takes, source_waits,
+                                             source_address};
+    return (struct source){.ops = m->has_addresses ? &placed
+                                  : m->can_touch   ? &lazy
+                                                   : &resident,
                            .kinds = &no_kinds,
                            .sub_buffers = &no_sub_buffers,
                            .pools = m->has_pool ? &dry_pool_ops : NULL,
@@ -695,6 +724,7 @@ struct dry *dry_open(const struct dry_device *device)
 void dry_close(struct dry *d)
 {
     chunks_close(&d->pages);
+    addresses_free(&d->addresses);
     free(d->memories);
     free(d->freed_bytes);
     free(d);
@@ -712,6 +742,12 @@ void dry_on_release(struct dry *d,
 {
     d->released = released;
     d->released_context = context;
+}
+
+void dry_expect(struct dry *d, uint64_t bytes, uint64_t address)
+{
+    d->deviates |= d->expected.bytes != 0 || address == 0;
+    d->expected = (struct address_range){address, bytes};
 }
 
 void dry_begin(struct dry *d)

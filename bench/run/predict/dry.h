@@ -32,6 +32,7 @@ struct dry_device {
     uint64_t memory_bytes;   /* the memory of the device */
     uint64_t alignment;      /* memories begin at multiples of this many bytes */
     uint64_t capacity_bytes; /* as in struct source */
+    bool has_addresses;      /* memories have addresses, as under CUDA (addresses.h) */
 };
 
 /* Opens a device, which the caller closes after the allocators that use its source. The atlas must
@@ -46,6 +47,9 @@ void dry_on_release(struct dry *dry,
                     void (*released)(void *context, uint64_t memory, uint64_t offset,
                                      uint64_t bytes),
                     void *context);
+/* The recorded driver's next memory: the source's next one has its address if it has its size. From
+ * the first one on that has not, addresses follow the rule. */
+void dry_expect(struct dry *dry, uint64_t bytes, uint64_t address);
 
 /* A timed run begins on an idle device: both clocks and all times are 0. */
 void dry_begin(struct dry *dry);

@@ -244,6 +244,18 @@ static int take_block(struct replay *r, const struct trace_event *e)
                  : 0;
 }
 
+/* The application has what is spare given back; its private pools keep what they have. */
+static int trim(struct replay *r, const struct trace_event *e)
+{
+    for (unsigned i = 0; i < r->part_count; i++) {
+        struct part *part = r->parts[i];
+        int code = part->pool == e->pool ? allocator_trim(&part->allocator) : 0;
+        if (code)
+            return error_set(r->error, code, "%s", part->source.error.text);
+    }
+    return 0;
+}
+
 /* ---- events ---- */
 
 static void use_blocks(struct replay *r, const struct trace_event *e)
@@ -292,6 +304,11 @@ static int play(struct replay *r, const struct trace_event *e)
         return r->free_at_done ? 0 : give_block(r, e->slot);
     case TRACE_done:
         return give_block(r, e->slot);
+    case TRACE_trim:
+        return trim(r, e);
+    case TRACE_driver_alloc:
+        dry_expect(r->dry, e->bytes, e->address);
+        return 0;
     default:
         play_command(r, e);
         return 0;
@@ -442,6 +459,7 @@ struct dry_device replay_device(uint64_t capacity_bytes, const struct atlas *atl
                                .can_split = true,
                                .has_pool = true,
                                .vm_granularity_bytes = chunk_bytes,
+                               .has_addresses = true,
                                .memory_bytes = capacity_bytes ? capacity_bytes : gpu_bytes,
                                .alignment = 512,
                                .capacity_bytes = capacity_bytes};
