@@ -49,6 +49,7 @@ static const char all_kinds[] =
     "driver_map 2097152 q0 t0 @9000 address=0x7f0000200000\n"
     "driver_unmap 2097152 q0 t0 @9000 address=0x7f0000200000\n"
     "driver_free 2097152 q0 t0 @9000 address=0x7f0000000000\n"
+    "trim q0 t0 @9000\n"
     "end q0 t0 @10000 name=1\n";
 
 static char *with_head(const char *events)
@@ -365,7 +366,7 @@ static void totals_are_those_of_the_events(void **state)
     (void)state;
     import_events("t", all_kinds);
     const struct trace_totals t = totals_of("t");
-    assert_int_equal(t.events, 22);
+    assert_int_equal(t.events, 23);
     assert_int_equal(t.blocks, 4);
     assert_int_equal(t.live_at_end, 3);
     assert_int_equal(t.peak_bytes, 4096 + 100 + 200);
