@@ -8,11 +8,14 @@
  * that are alive at once do not increase. The method that needs the least memory is taken; of
  * several, the first. The list is ordered by what else a method saves: copies and allocations.
  *
+ * The methods that pack share the time limit; what one leaves is for the next.
+ *
  * options.peak_bytes measures what a method needs. If it is NULL or does not know, this file
  * estimates: every block is held from its allocation to its last use.
  */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "merge/numbers.h"
 #include "merge/list.h"
 #include "merge/merge.h"
@@ -85,10 +88,28 @@ static void adopt(struct merge *m, struct merge *from)
     free(from);
 }
 
+static bool does_pack(const struct method *method)
+{
+    for (const struct merge_ops *const *pass = method->passes; *pass; pass++)
+        if (*pass == &merge_plan)
+            return true;
+    return false;
+}
+
+/* The time that a method may search, of `left_ns` for it and those after it. */
+static int64_t search_share(size_t first, int64_t left_ns)
+{
+    int64_t packing = 0;
+    for (size_t w = first; w < sizeof methods / sizeof *methods; w++)
+        packing += does_pack(&methods[w]);
+    return packing && left_ns > packing ? left_ns / packing : 1;
+}
+
 int merge_run_best(struct merge *m, struct error *error)
 {
     struct merge *best = NULL;
     int64_t best_peak = 0;
+    int64_t left_ns = m->options.time_limit_ns ? m->options.time_limit_ns : PLAN_TIME_LIMIT_NS;
     if (!m->options.values)
         return 0;
     for (size_t w = 0; w < sizeof methods / sizeof *methods; w++) {
@@ -98,11 +119,16 @@ int merge_run_best(struct merge *m, struct error *error)
         struct merge *tried;
         options.veto = methods[w].veto;
         options.extensions &= ~(unsigned)MERGE_ALL_EXTENSIONS; /* the method's own instead */
+        options.time_limit_ns = search_share(w, left_ns);
+        const uint64_t start = clock_ns();
         int code = merge_run(m->fun, &set, &options, &tried, error);
         if (code) {
             merge_free(best);
             return code;
         }
+        const int64_t taken_ns = (int64_t)(clock_ns() - start);
+        if (does_pack(&methods[w]))
+            left_ns -= taken_ns < options.time_limit_ns ? taken_ns : options.time_limit_ns;
         tried->chosen = methods[w].name;
         int64_t peak = peak_of(m, tried->fun);
         if (!best || peak < best_peak) {

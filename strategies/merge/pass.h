@@ -100,6 +100,8 @@ struct merge_event {
     const char *detail; /* more about the reason, or NULL */
 };
 
+#define PLAN_TIME_LIMIT_NS INT64_C(1000000000)
+
 /* How a program is to be merged. `gamut run` uses {0} if it does not know the sizes. */
 struct merge_options {
     unsigned extensions; /* bits of enum merge_extension, in addition to the set's own */
@@ -107,7 +109,7 @@ struct merge_options {
     /* The values of the program's scalar parameters, by name number. NULL: passes that need numbers
      * do nothing. */
     const union scalar *values;
-    int64_t time_limit_ns; /* how long the exact planner may search; 0: a second */
+    int64_t time_limit_ns; /* how long the planner may search in all; 0: PLAN_TIME_LIMIT_NS */
     /* Optional: measures a candidate of `best`. Returns the most bytes that a run of `fun` holds at
      * once if blocks are freed at their last use, or -1 if it cannot tell. NULL: `best` estimates.
      */

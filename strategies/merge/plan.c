@@ -20,7 +20,6 @@
 #include "merge/offsets.h"
 
 enum { WIDEST_ALIGNMENT = 256 };
-static const int64_t default_time_limit_ns = 1000000000;
 
 struct planner {
     struct analysis a;
@@ -132,7 +131,7 @@ static int plan_arena(struct planner *p, struct pack_result *result, struct erro
 {
     const struct pack_options options = {.time_limit_ns = p->a.m->options.time_limit_ns
                                                               ? p->a.m->options.time_limit_ns
-                                                              : default_time_limit_ns};
+                                                              : PLAN_TIME_LIMIT_NS};
     int code = pack_solve(p->buffers, p->count, &options, result, error);
     if (!code)
         widen(p, result);

@@ -466,6 +466,15 @@ static uint64_t lower_component(struct component *c, int64_t enough, int64_t nex
 
 /* ---- a plan of all buffers ------------------------------------------------------------------- */
 
+/* Is an item alive several times? */
+static bool has_interrupted(const struct pack_item *items, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (items[i].range_count > 1)
+            return true;
+    return false;
+}
+
 /* The greedy orders, until a plan is as low as need be; without a deadline (0) only the first. Of
  * many buffers too: there squeaky wheels begin like the others. */
 static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline_ns)
@@ -476,6 +485,8 @@ static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline
     int64_t *offset = must_alloc(count * sizeof *offset);
     struct pack_placer *placer = pack_placer_open(items, count);
     c->plan.lower_bound = pack_load_bound(items, count);
+    if (count <= EXACT_MOST && has_interrupted(items, count))
+        c->plan.lower_bound = pack_max(c->plan.lower_bound, pack_clique_bound(items, count));
     c->plan.height = INT64_MAX;
     c->plan.offset = must_alloc(count * sizeof *c->plan.offset);
     const int orders = count > EXACT_MOST ? 1 : PACK_ORDER_COUNT * PACK_GAP_COUNT;

@@ -248,6 +248,38 @@ int64_t pack_load_bound(const struct pack_item *items, unsigned count)
     return highest;
 }
 
+static int by_size(const void *left, const void *right)
+{
+    const struct pack_item *const *a = left, *const *b = right;
+    if ((*a)->size != (*b)->size)
+        return (*a)->size > (*b)->size ? -1 : 1;
+    return *a < *b ? -1 : *a > *b;
+}
+
+int64_t pack_clique_bound(const struct pack_item *items, unsigned count)
+{
+    const struct pack_item **sorted = must_alloc((count + 1) * sizeof *sorted);
+    const struct pack_item **clique = must_alloc((count + 1) * sizeof *clique);
+    unsigned members = 0;
+    int64_t sum = 0, pad = 0;
+    for (unsigned i = 0; i < count; i++)
+        sorted[i] = &items[i];
+    qsort(sorted, count, sizeof *sorted, by_size);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned met = 0;
+        while (met < members && pack_items_meet(sorted[i], clique[met]))
+            met++;
+        if (met < members)
+            continue;
+        clique[members++] = sorted[i];
+        sum += sorted[i]->size;
+        pad = pack_max(pad, sorted[i]->pad);
+    }
+    free(sorted);
+    free(clique);
+    return sum - pad;
+}
+
 int64_t pack_height(const struct pack_item *items, unsigned count, const int64_t *offset)
 {
     int64_t height = 0;

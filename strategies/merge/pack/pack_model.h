@@ -57,6 +57,11 @@ void pack_section_loads(const struct pack_item *items, unsigned count, int64_t *
 /* No plan of these items is lower than this: the height of the fullest section. */
 int64_t pack_load_bound(const struct pack_item *items, unsigned count);
 
+/* No plan of these items is lower than this: the height of items of which any two are alive at once.
+ * Items of several intervals can do so though never all are. Large items are chosen first, so the
+ * bound can be lower than that of the load. */
+int64_t pack_clique_bound(const struct pack_item *items, unsigned count);
+
 /* Are both alive in some section? */
 bool pack_items_meet(const struct pack_item *a, const struct pack_item *b);
 

@@ -40,11 +40,12 @@ struct lists {
 
 struct pack_search {
     unsigned count, section_count;
-    struct pack_item *items; /* in the static order */
-    unsigned *source;        /* by item: its number in the caller's order */
-    struct lists neighbours; /* by item: the items that it meets */
-    struct lists members;    /* by section: its items */
-    int64_t *least, *offset; /* by item */
+    struct pack_item *items;   /* in the static order */
+    struct pack_range *ranges; /* the items', if sections were left out; else NULL */
+    unsigned *source;          /* by item: its number in the caller's order */
+    struct lists neighbours;   /* by item: the items that it meets */
+    struct lists members;      /* by section: its items */
+    int64_t *least, *offset;   /* by item */
     int64_t *floor, *unplaced, *pad;
     int64_t *crossing; /* by section: unplaced items that cross the boundary in front of it */
     unsigned *slice;   /* item numbers; a subproblem is a range of it */
@@ -310,6 +311,96 @@ static void list_members(struct pack_search *s)
     s->members.first = first;
 }
 
+struct hashed {
+    uint64_t hash;
+    unsigned section;
+};
+
+static int by_hash(const void *left, const void *right)
+{
+    const struct hashed *a = left, *b = right;
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    return a->section < b->section ? -1 : a->section > b->section;
+}
+
+static bool same_members(const struct pack_search *s, unsigned a, unsigned b)
+{
+    const unsigned *first = s->members.first, count = first[a + 1] - first[a];
+    return count == first[b + 1] - first[b] &&
+           memcmp(&s->members.values[first[a]], &s->members.values[first[b]],
+                  count * sizeof *s->members.values) == 0;
+}
+
+/* number[k] becomes the number of section k without those that repeat one before; theirs is
+ * REPEATED. Returns how many are left. */
+static const unsigned REPEATED = UINT32_MAX;
+static unsigned number_sections(const struct pack_search *s, unsigned *number)
+{
+    struct hashed *hashed = must_alloc((s->section_count + 1) * sizeof *hashed);
+    for (unsigned k = 0; k < s->section_count; k++) {
+        hashed[k].section = k;
+        for (unsigned m = s->members.first[k]; m < s->members.first[k + 1]; m++)
+            hashed[k].hash += random_mix(s->members.values[m] + 1);
+    }
+    qsort(hashed, s->section_count, sizeof *hashed, by_hash);
+    for (unsigned k = 1; k < s->section_count; k++)
+        if (hashed[k].hash == hashed[k - 1].hash &&
+            same_members(s, hashed[k].section, hashed[k - 1].section))
+            number[hashed[k].section] = REPEATED;
+    free(hashed);
+    unsigned left = 0;
+    for (unsigned k = 0; k < s->section_count; k++)
+        if (number[k] != REPEATED)
+            number[k] = left++;
+    return left;
+}
+
+/* The ranges of an item in new numbers, at `to`. */
+static void renumber_item(struct pack_item *item, const unsigned *number, struct pack_range *to)
+{
+    unsigned count = 0;
+    for (unsigned r = 0; r < item->range_count; r++)
+        for (unsigned k = item->ranges[r].first; k < item->ranges[r].end; k++) {
+            if (number[k] == REPEATED)
+                continue;
+            if (count && to[count - 1].end == number[k])
+                to[count - 1].end++;
+            else
+                to[count++] = (struct pack_range){number[k], number[k] + 1};
+        }
+    item->ranges = to;
+    item->range_count = count;
+    item->hull = (struct pack_range){to[0].first, to[count - 1].end};
+}
+
+/* Lives of several intervals repeat: the same items are alive at once many times. One section of each
+ * kind is enough. */
+static void drop_repeated_sections(struct pack_search *s)
+{
+    size_t ranges = 0;
+    for (unsigned i = 0; i < s->count; i++)
+        ranges += s->items[i].range_count;
+    if (ranges == s->count)
+        return;
+    unsigned *number = must_alloc((s->section_count + 1) * sizeof *number);
+    const unsigned left = number_sections(s, number);
+    if (left < s->section_count) {
+        struct pack_range *to = s->ranges = must_alloc(ranges * sizeof *s->ranges);
+        for (unsigned i = 0; i < s->count; i++) {
+            const unsigned before = s->items[i].range_count;
+            renumber_item(&s->items[i], number, to);
+            to += before;
+        }
+        s->section_count = left;
+        free(s->members.first);
+        free(s->members.values);
+        s->members = (struct lists){0};
+        list_members(s);
+    }
+    free(number);
+}
+
 struct pack_search *pack_search_open(const struct pack_item *items, unsigned count,
                                      const unsigned *order)
 {
@@ -333,6 +424,7 @@ struct pack_search *pack_search_open(const struct pack_item *items, unsigned cou
     }
     list_neighbours(s);
     list_members(s);
+    drop_repeated_sections(s);
     return s;
 }
 
@@ -365,6 +457,7 @@ void pack_search_close(struct pack_search *s)
     if (!s)
         return;
     free(s->items);
+    free(s->ranges);
     free(s->source);
     free(s->neighbours.first);
     free(s->neighbours.values);

@@ -39,6 +39,11 @@ static const struct pack_interval twice[] = {{0, 2}, {6, 8}};
 static const struct pack_interval touching[] = {{0, 2}, {2, 2}, {2, 5}};
 static const struct pack_interval never[] = {{3, 3}};
 
+/* Any two are alive at once, never all three. */
+static const struct pack_interval first_second[] = {{0, 1}, {4, 5}},
+                                  second_third[] = {{0, 1}, {2, 3}},
+                                  third_first[] = {{2, 3}, {4, 5}};
+
 static const struct known {
     const char *what;
     int64_t bound, optimum;
@@ -102,6 +107,13 @@ static const struct known {
      {{.size = 4, .intervals = twice, .interval_count = 2},
       {.lower = 1, .upper = 7, .size = 5},
       {.lower = 3, .upper = 5, .size = 4}}},
+    {"any two, never all",
+     10,
+     15,
+     3,
+     {{.size = 5, .intervals = first_second, .interval_count = 2},
+      {.size = 5, .intervals = second_third, .interval_count = 2},
+      {.size = 5, .intervals = third_first, .interval_count = 2}}},
     {"lives that touch",
      5,
      5,
