@@ -204,22 +204,36 @@ static int64_t highest(const int64_t *live, unsigned count)
 
 void bound_begin(struct bound *b)
 {
-    memcpy(b->trial, b->live, b->count * sizeof *b->live);
+    if (b->first < b->end)
+        memcpy(&b->trial[b->first], &b->live[b->first], (b->end - b->first) * sizeof *b->live);
+    b->first = b->count;
+    b->end = 0;
 }
 
 void bound_add(struct bound *b, const struct spans *spans, int64_t bytes)
 {
-    for (unsigned i = 0; i < spans->count; i++)
-        for (unsigned p = spans->items[i].first; p <= spans->items[i].last && p < b->count; p++)
+    for (unsigned i = 0; i < spans->count; i++) {
+        const unsigned first = spans->items[i].first;
+        const unsigned end = spans->items[i].last < b->count ? spans->items[i].last + 1 : b->count;
+        for (unsigned p = first; p < end; p++)
             b->trial[p] += bytes;
+        b->first = first < b->first ? first : b->first;
+        b->end = end > b->end ? end : b->end;
+    }
 }
 
 bool bound_keep(struct bound *b)
 {
-    if (highest(b->trial, b->count) > b->peak)
+    if (b->first >= b->end)
+        return true;
+    const unsigned count = b->end - b->first;
+    const int64_t before = highest(&b->live[b->first], count);
+    const int64_t after = highest(&b->trial[b->first], count);
+    if (after > b->peak)
         return false;
-    memcpy(b->live, b->trial, b->count * sizeof *b->live);
-    b->peak = highest(b->live, b->count);
+    memcpy(&b->live[b->first], &b->trial[b->first], count * sizeof *b->live);
+    if (before == b->peak && after < b->peak)
+        b->peak = highest(b->live, b->count);
     return true;
 }
 
@@ -228,6 +242,8 @@ void bound_open(struct bound *b, const struct memory_map *map, const struct numb
     b->count = map->outline->position_count;
     b->live = must_alloc(b->count * sizeof *b->live);
     b->trial = must_alloc(b->count * sizeof *b->trial);
+    b->first = b->count;
+    b->end = 0;
     for (unsigned i = 0; i < map->block_count; i++) {
         int64_t bytes = numbers->bytes[map->blocks[i]];
         if (bytes != UNKNOWN_BYTES)

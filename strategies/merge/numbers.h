@@ -28,10 +28,11 @@ void numbers_free(struct numbers *n);
 /* The least memory that the packed program can need: the most bytes that are alive at once. Under a
  * veto, merges that raise it are refused. */
 struct bound {
-    unsigned count; /* positions */
-    int64_t *live;  /* by position: the bytes alive; blocks of unknown size count 0 */
-    int64_t *trial; /* the same after the changes of a trial */
-    int64_t peak;   /* the largest of `live` */
+    unsigned count;      /* positions */
+    int64_t *live;       /* by position: the bytes alive; blocks of unknown size count 0 */
+    int64_t *trial;      /* the same after the changes of a trial */
+    unsigned first, end; /* the positions at which the two may differ */
+    int64_t peak;        /* the largest of `live` */
 };
 
 /* Opens the bound of the program as `map` and `numbers` describe it; free with bound_close. */
