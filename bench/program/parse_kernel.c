@@ -348,15 +348,27 @@ static void scan_text(struct parser *p, struct stm *stm, struct kernel *k)
 
 /* ---- together ------------------------------------------------------------------------------- */
 
+struct named_kernel {
+    struct treap_node node; /* first, so that a node's address is that of its kernel */
+    const struct kernel *kernel;
+};
+
+static int by_kernel_name(const struct treap_node *a, const struct treap_node *b)
+{
+    return strcmp(((const struct named_kernel *)a)->kernel->name,
+                  ((const struct named_kernel *)b)->kernel->name);
+}
+
 static void check_name(struct parser *p, const struct kernel *k)
 {
-    for (unsigned f = 0; f < p->program->fun_count; f++) {
-        const struct fun *fun = &p->program->funs[f];
-        for (const struct kernel *other = fun->kernels; other; other = other->next)
-            if (other != k && strcmp(other->name, k->name) == 0)
-                parser_fail(p, k->at, "there is already a kernel '%s' in line %u", k->name,
-                            other->at.line);
-    }
+    struct named_kernel *named = arena_alloc(&p->program->arena, sizeof *named);
+    named->kernel = k;
+    p->kernels.compare = by_kernel_name;
+    const struct treap_node *found = treap_from(&p->kernels, &named->node);
+    if (found && by_kernel_name(found, &named->node) == 0)
+        parser_fail(p, k->at, "there is already a kernel '%s' in line %u", k->name,
+                    ((const struct named_kernel *)found)->kernel->at.line);
+    treap_insert(&p->kernels, &named->node);
 }
 
 static void scope_kernel(struct parser *p, const struct stm *s, const struct kernel *k, bool in)

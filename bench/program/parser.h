@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 
+#include "base/treap.h"
 #include "program/program.h"
 
 enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_INTEGER, TOKEN_REAL, TOKEN_MARK };
@@ -29,6 +30,7 @@ struct parser {
     struct source_position cursor_at;
     struct token token; /* the next token, not taken yet */
     unsigned nesting;
+    struct treap kernels; /* of all funs, by name: parse_kernel.c */
     struct error *error;
     jmp_buf failed; /* parser_fail jumps here; everything allocated is in the arena */
 };
