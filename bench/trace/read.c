@@ -16,8 +16,9 @@
 struct name_list {
     unsigned capacity;
     struct name {
-        const char *text; /* NULL: not defined */
+        const char *text; /* NULL: never defined; kept when the reader goes back to the start */
         uint64_t digest;
+        bool is_defined; /* since the reader was at the start */
     } * names;
 };
 
@@ -141,6 +142,9 @@ int trace_rewind(struct trace_reader *r, struct error *error)
     if (fseek(r->in, r->begins, SEEK_SET) != 0)
         return error_set(error, ERR_IO, "%s: %s", r->path, strerror(errno));
     slots_restart(&r->slots);
+    for (int i = 0; i < 3; i++)
+        for (unsigned k = 0; k < r->names[i].capacity; k++)
+            r->names[i].names[k].is_defined = false;
     r->cursor = (struct cursor){0};
     r->events_left = 0;
     r->chunk_number = r->lost_bytes = 0;
@@ -170,8 +174,10 @@ static bool read_definition(struct trace_reader *r, unsigned what)
     }
     const char *text = (const char *)r->cursor.at;
     if (!list->names[index].text)
-        list->names[index] = (struct name){arena_copy(&r->arena, text, (size_t)length),
-                                           length ? digest_bytes(0, text, (size_t)length) : 0};
+        list->names[index] =
+            (struct name){arena_copy(&r->arena, text, (size_t)length),
+                          length ? digest_bytes(0, text, (size_t)length) : 0, false};
+    list->names[index].is_defined = true;
     r->cursor.at += length;
     return true;
 }
@@ -301,7 +307,7 @@ static const char *check_event(const struct trace_reader *r, const struct trace_
 static uint64_t digest_of_name(const struct trace_reader *r, unsigned what, unsigned index)
 {
     const struct name_list *list = &r->names[what - DEFINE_NAME];
-    return index < list->capacity ? list->names[index].digest : 0;
+    return index < list->capacity && list->names[index].is_defined ? list->names[index].digest : 0;
 }
 
 /* The digest is that of what events mean: files with other slots, other indices of names or other
@@ -369,7 +375,7 @@ int trace_next(struct trace_reader *r, struct trace_event *event, struct error *
 static const char *text_of(const struct trace_reader *r, unsigned what, unsigned index)
 {
     const struct name_list *list = &r->names[what - DEFINE_NAME];
-    return index < list->capacity && list->names[index].text ? list->names[index].text : "";
+    return index < list->capacity && list->names[index].is_defined ? list->names[index].text : "";
 }
 
 const char *trace_name_of(const struct trace_reader *r, unsigned name)

@@ -540,11 +540,38 @@ static void wrong_lines_are_named(void **state)
     }
 }
 
+/* An event may come before the name of its thread: then it has none, however often it is read. */
+static void a_second_reading_is_like_the_first(void **state)
+{
+    struct trace_reader *reader;
+    struct trace_event event;
+    struct error error = {0};
+    uint64_t digest[2];
+    (void)state;
+    import_good("late", HEAD "queue 0 \"default\"\nalloc b1 100 q0 @1000\nalloc b2 100 q0 @1500\n"
+                             "thread 0 \"main\"\nfree b1 q0 t0 @2000\n");
+    assert_int_equal(trace_open(trace_path("late.trace"), &reader, &error), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(trace_rewind(reader, &error), 0);
+        assert_int_equal(trace_next(reader, &event, &error), 1);
+        assert_string_equal(trace_thread_of(reader, event.thread), "");
+        assert_int_equal(trace_next(reader, &event, &error), 1);
+        assert_int_equal(trace_next(reader, &event, &error), 1);
+        assert_string_equal(trace_thread_of(reader, event.thread), "main");
+        if (trace_next(reader, &event, &error))
+            fail_msg("%s", error.text);
+        digest[i] = trace_reader_totals(reader)->digest;
+    }
+    assert_int_equal(digest[0], digest[1]);
+    trace_close(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_becomes_a_file_and_the_same_text),
         cmocka_unit_test(the_digest_is_that_of_the_meaning),
+        cmocka_unit_test(a_second_reading_is_like_the_first),
         cmocka_unit_test(held_blocks_that_are_found_late_stand_in_front),
         cmocka_unit_test(frees_are_moved_in_front_of_the_next_owner),
         cmocka_unit_test(definitions_in_any_order_are_printed),
