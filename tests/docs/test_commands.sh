@@ -26,7 +26,7 @@ scratch() {
     mkdir -p "$1/build" "$1/results" "$1/base/build"
     ln -s "$gamut" "$1/build/gamut"
     ln -s "$gamut" "$1/base/build/gamut"
-    for name in workloads suites scripts plots .ci; do ln -s "$root/$name" "$1/$name"; done
+    for name in workloads suites scripts plots tests .ci; do ln -s "$root/$name" "$1/$name"; done
     for name in "$root"/results/*; do ln -s "$name" "$1/results/"; done
     block mem "$root/README.md" >"$1/my.mem"
     block csv "$root/docs/commands.md" >"$1/buffers.csv"
@@ -47,7 +47,7 @@ commands() {
         /^```/ {
             if (language) { language = ""; next }
             language = substr($0, 4)
-            if (language !~ /^(sh|text|mem|csv|yaml)$/) print NR "\tERROR a block marked \"" language "\": mark it sh, text, mem, csv or yaml"
+            if (language !~ /^(sh|text|mem|csv|yaml|python)$/) print NR "\tERROR a block marked \"" language "\": mark it sh, text, mem, csv, yaml or python"
             next
         }
         !language && /^    [^ ]/ && before == "" { print NR "\tERROR an indented block: put it between fences" }
