@@ -7,7 +7,7 @@ traces=$here/../traces
 # ---- import: what was made is said on stderr; several devices are several files
 expect 0 '^wrote gnn.trace: 6420 events, 2120 blocks, at most 1.76 GiB at once$' trace import "$traces/pytorch/gnn.snapshot.pickle.gz" -o gnn.trace
 expect 2 'gnn.trace is there already: --force replaces it' trace import "$traces/pytorch/gnn.snapshot.pickle.gz" -o gnn.trace
-expect 0 '^wrote small-cuda1.trace: 5 events' trace import "$traces/pytorch/small.snapshot-4.pickle" -o small.trace
+expect 0 '^wrote small-cuda1.trace: 6 events' trace import "$traces/pytorch/small.snapshot-4.pickle" -o small.trace
 [ -e small-cuda0.trace ] || fail "there is no trace of the first device"
 [ ! -e small.trace ] || fail "there is a trace without a device"
 expect 0 '1 frees stood after the next owner' trace import "$traces/rmm/small.csv" -o rmm.trace

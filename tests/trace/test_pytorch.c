@@ -57,8 +57,9 @@ static const char device_1[] = "name 1 \"other device\"\n"
                                "begin q0 name=1\n"
                                "driver_map 20971520 q0 address=0x7f0000000000\n"
                                "alloc b1 20000000 q0 @1000 address=0x7f0000000000\n"
+                               "driver_map 20971520 q0 @2000 address=0x7f0001400000\n"
                                "trim q0 @4000\n"
-                               "driver_unmap 20971520 q0 @4000 address=0x7f0000000000\n";
+                               "driver_unmap 20971520 q0 @4000 address=0x7f0001400000\n";
 
 /* Blocks that lived before, phases, call stacks, a private pool, a refused request, two devices. */
 static void all_forms_give_the_same_trace(void **state)
@@ -234,6 +235,28 @@ static void a_wrong_snapshot_is_named_with_its_entry(void **state)
         is_refused(cases[i].json, strlen(cases[i].json), cases[i].message);
 }
 
+/* The history begins in the middle: what an expandable segment had before is what it has at the end,
+ * less what was mapped, and more what was unmapped. */
+static void an_expandable_segment_begins_with_what_it_had(void **state)
+{
+    (void)state;
+    import_good(
+        "ring",
+        "{\"segments\": [{\"device\": 0, \"address\": 4194304, \"total_size\": 8388608, "
+        "\"stream\": 0, \"is_expandable\": true, \"blocks\": []}], \"device_traces\": [["
+        "{\"action\": \"segment_map\", \"addr\": 8388608, \"size\": 4194304, \"stream\": 0},"
+        "{\"action\": \"segment_unmap\", \"addr\": 8388608, \"size\": 2097152, "
+        "\"stream\": 0}]]}");
+    char *text = events_of("ring");
+    const char *early = strstr(text, "driver_map 6291456 q0 address=0x400000\n");
+    assert_non_null(early);
+    assert_true(early < strstr(text, "driver_map 4194304 q0 address=0x800000\n"));
+    free(text);
+    char *info = info_of("ring");
+    assert_non_null(strstr(info, "\"lost_beginning\":true"));
+    free(info);
+}
+
 /* Newer versions say whether the ring was full. */
 static void the_log_says_whether_it_lost_its_beginning(void **state)
 {
@@ -262,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_damaged_pickle_is_refused),
         cmocka_unit_test(a_snapshot_cut_anywhere_is_refused),
         cmocka_unit_test(a_wrong_snapshot_is_named_with_its_entry),
+        cmocka_unit_test(an_expandable_segment_begins_with_what_it_had),
         cmocka_unit_test(the_log_says_whether_it_lost_its_beginning),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);

@@ -45,7 +45,8 @@ struct segment {
     uint64_t address, bytes, stream;
     unsigned pool;
     bool is_expandable;
-    uint64_t made_at; /* number of the last entry in which the driver made it; 0: none */
+    uint64_t made_at;     /* number of the last entry in which the driver made it; 0: none */
+    uint64_t early_bytes; /* that it had before the history began */
     const struct value *value;
 };
 
@@ -191,16 +192,27 @@ static bool is_action(const struct value *entry, const char *action)
     return text && strcmp(text, action) == 0;
 }
 
-/* Notes when the driver made each segment. */
+/* Goes back from the end of the history to when the driver made each segment, and to what an
+ * expandable one had before its parts were mapped and unmapped. */
 static void find_makers(struct history *h)
 {
-    for (unsigned i = 0; i < h->entries->count; i++) {
+    for (unsigned i = 0; i < h->segment_count; i++)
+        h->segments[i].early_bytes = h->segments[i].bytes;
+    for (unsigned i = h->entries->count; i-- > 0;) {
         const struct value *entry = &h->entries->items[i];
         const bool maps = is_action(entry, "segment_map");
-        struct segment *s = maps || is_action(entry, "segment_alloc")
-                                ? segment_at(h, count_or_0(entry, "addr"))
-                                : NULL;
-        if (s && s->is_expandable == maps && !(maps && s->made_at))
+        const bool unmaps = is_action(entry, "segment_unmap");
+        const bool allocates = is_action(entry, "segment_alloc");
+        struct segment *s =
+            maps || unmaps || allocates ? segment_at(h, count_or_0(entry, "addr")) : NULL;
+        if (!s || s->is_expandable == allocates || (allocates && s->made_at))
+            continue;
+        const uint64_t size = count_or_0(entry, "size");
+        if (unmaps)
+            s->early_bytes += size;
+        else
+            s->early_bytes -= size < s->early_bytes && maps ? size : s->early_bytes;
+        if (!unmaps)
             s->made_at = i + 1;
     }
 }
@@ -253,16 +265,18 @@ static void add_early_segments(struct history *h)
 {
     add_early_taken(h);
     for (unsigned i = 0; i < h->segment_count; i++) {
-        const struct segment *s = &h->segments[i];
-        if (!s->made_at && s->bytes)
-            pytorch_add_early(&h->trace,
-                              &(struct pytorch_entry){
-                                  .action = s->is_expandable ? "segment_map" : "segment_alloc",
-                                  .address = s->address,
-                                  .size = s->bytes,
-                                  .stream = s->stream,
-                                  .pool = s->pool,
-                              });
+        struct segment *s = &h->segments[i];
+        if (!s->early_bytes)
+            continue;
+        s->made_at = 0;
+        pytorch_add_early(&h->trace,
+                          &(struct pytorch_entry){
+                              .action = s->is_expandable ? "segment_map" : "segment_alloc",
+                              .address = s->address,
+                              .size = s->early_bytes,
+                              .stream = s->stream,
+                              .pool = s->pool,
+                          });
     }
 }
 
