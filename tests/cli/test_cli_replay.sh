@@ -33,8 +33,13 @@ expect 2 "cut off" trace check cut.trace
 # ---- replays: bytes and driver calls as PyTorch reported them (tests/traces/README.md)
 expect 0 "3 ok; wrote r.json" replay gnn.trace -s raw,caching,vmm -o r.json
 is_json r.json
-has "caching .* 4.44 GiB  *20 "
+has "caching .* 4.44 GiB  *2.53x  *20 "
 has "vmm .* 1.84 GiB"
+# What a replay has not is not in the table either, nor missed.
+has "strategy *reserved *over bound *driver calls *hits"
+has "lower bound 1.76 GiB"
+has "least memory on dry: raw, 1.00 times the bound with 4220 driver calls; fewer driver calls: vmm (1.05 times, 224); fewest driver calls: caching (2.53 times, 20)"
+grep -Eq "wall|intervals|no times" out && fail "the table misses times"
 expect 0 "" compare r.json r.json
 expect 2 "r.json exists" replay gnn.trace -o r.json
 expect 2 "are both called gnn" replay gnn.trace ./gnn.trace --no-save

@@ -35,10 +35,11 @@ struct configuration {
     unsigned case_count, skipped_count, ok_count, ok_room;
     enum case_status worst;
     struct cell *ok;
-    bool is_ranked;
+    bool is_ranked, has_times;
     double *log_ns; /* geometric mean of the shared works in each round */
     double log_memory;
-    double score;                   /* the least is the fastest */
+    double driver_calls; /* of the cold runs of the shared works; NaN: not known of all */
+    double score;        /* the least is the fastest */
     struct configuration *baseline; /* NULL: none was ranked */
     struct configuration *without;  /* the same without merging; NULL: none, or itself */
 };
@@ -318,6 +319,9 @@ static void weigh(struct ranking *r)
         size_t count = 0;
         for (size_t k = 0; k < c->ok_count; k++) {
             const struct work *work = &r->work[c->ok[k].work];
+            const json_t *counters = json_object_get(c->ok[k].one_case, "counters");
+            if (work->is_shared)
+                c->driver_calls += case_driver_calls(json_object_get(counters, "cold"));
             if (!work->is_shared || isnan(work->bound))
                 continue;
             sum += log(case_peak(c->ok[k].one_case, "peak_reserved_bytes") / work->bound);
@@ -371,11 +375,13 @@ static int by_score(const void *a, const void *b)
                                *y = *(struct configuration *const *)b;
     if (x->score != y->score)
         return x->score < y->score ? -1 : 1;
+    if (!x->has_times && x->driver_calls != y->driver_calls)
+        return x->driver_calls < y->driver_calls ? -1 : 1;
     return x->order < y->order ? -1 : 1;
 }
 
 /* Orders by the median over rounds of the time over the common baseline's, or else over the mean of
- * all. Without times the order is by memory. */
+ * all. Without times the order is by memory, and of equal memory by driver calls. */
 static void order(struct ranking *r)
 {
     const struct configuration *common = find_baselines(r);
@@ -389,6 +395,7 @@ static void order(struct ranking *r)
         struct configuration *c = r->ranked[i];
         for (size_t n = 0; n < r->round_count; n++)
             values[n] = c->log_ns[n] - reference[n];
+        c->has_times = r->round_count > 0;
         c->score = r->round_count ? statistics_median(values, r->round_count) : c->log_memory;
         if (isnan(c->score))
             c->score = INFINITY;
@@ -447,6 +454,7 @@ static json_t *ranked_json(struct ranking *r, const struct configuration *c)
     tree_put(out, "verdict",
              c == r->ranked[0] ? tree_text("fastest") : tree_text_or_null(verdict_of(&slower)));
     tree_put(out, "memory_over_bound", tree_number(exp(c->log_memory)));
+    tree_put(out, "driver_calls", tree_number(c->driver_calls));
     if (c->without) {
         const struct statistics gain = ratio(r, c->without, c);
         tree_put(out, "over_none",

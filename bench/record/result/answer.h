@@ -16,6 +16,9 @@
  * Memory: the geometric mean of the peak of reserved bytes over the lower bound of the program, the
  * least one of the ranked configurations if merging changes it. It is exact, so equal is equal.
  *
+ * Without times, as of replays, configurations are ranked by memory, and the sentence also names those
+ * that need fewer driver calls: each that no other beats in both.
+ *
  * The tree (results/README.md describes it) is computed from rounds and counters alone.
  */
 #ifndef GAMUT_RECORD_RESULT_ANSWER_H

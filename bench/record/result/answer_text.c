@@ -157,11 +157,54 @@ static void add_basis(struct text *out, const json_t *device)
     text_add(out, " (%.0f", cases);
     if (cases < of)
         text_add(out, " of %.0f", of);
-    text_add(out, " case%s, ", of == 1 ? "" : "s");
-    text_add(out, rounds == 1 ? "%.0f round" : rounds > 0 ? "%.0f rounds" : "no times", rounds);
+    text_add(out, " case%s", of == 1 ? "" : "s");
+    if (rounds > 0)
+        text_add(out, rounds == 1 ? ", %.0f round" : ", %.0f rounds", rounds);
     if (rounds > 0 && !*tree_get_text(second, "verdict"))
         text_add(out, ": no interval, so the order is not established");
     text_add(out, ")");
+}
+
+/* "least memory on dry: tagged, 1.00 times the bound with 3979 driver calls; fewer driver calls: vmm
+ * (1.05 times, 224); fewest driver calls: bufalloc (2.41 times, 9)". The ranking is by memory, so
+ * each that makes fewer calls than all before it is beaten by none. */
+static void add_least(json_t *sentences, const json_t *device)
+{
+    const json_t *each;
+    struct text out = {0};
+    double fewest = INFINITY, before = INFINITY;
+    bool is_listing = false;
+    for (size_t i = 0; (each = json_array_get(ranking_of(device), i)); i++)
+        fewest = fmin(fewest, tree_get_number(each, "driver_calls"));
+    for (size_t i = 0; (each = json_array_get(ranking_of(device), i)); i++) {
+        const double calls = tree_get_number(each, "driver_calls");
+        const double over = tree_get_number(each, "memory_over_bound");
+        const char *name = tree_get_text(each, "name");
+        if (i == 0) {
+            text_add(&out, "least memory on %s: %s, %.2f times the bound with %s%.0f driver calls",
+                     tree_get_text(device, "device"), name, over,
+                     calls == fewest ? "the fewest, " : "", calls);
+        } else if (calls < before) {
+            text_add(&out, "%s%s (%.2f times, %.0f)",
+                     calls == fewest ? "; fewest driver calls: "
+                     : is_listing    ? ", "
+                                     : "; fewer driver calls: ",
+                     name, over, calls);
+            is_listing = true;
+        }
+        before = fmin(before, calls);
+    }
+    add_basis(&out, device);
+    add_sentence(sentences, &out);
+}
+
+/* Were the cases run without being timed, as replays are? */
+static bool is_counted(const json_t *device)
+{
+    const json_t *first = json_array_get(ranking_of(device), 0);
+    return !(tree_get_number(device, "rounds") > 0) &&
+           !isnan(tree_get_number(first, "memory_over_bound")) &&
+           !isnan(tree_get_number(first, "driver_calls"));
 }
 
 static void add_fastest(json_t *sentences, const json_t *device)
@@ -235,7 +278,7 @@ void answer_write(json_t *device)
     add_left_out(sentences, device);
     if (json_array_size(ranking_of(device)) > 1) {
         add_merging(sentences, device);
-        add_fastest(sentences, device);
+        (is_counted(device) ? add_least : add_fastest)(sentences, device);
     }
     tree_put(device, "sentences", sentences);
 }

@@ -32,6 +32,32 @@ double case_peak(const json_t *one_case, const char *name)
                 tree_get_number(json_object_get(counters, "warm"), name));
 }
 
+double case_driver_calls(const json_t *counts)
+{
+    static const char *const names[] = {
+        "driver_alloc_count", "driver_touch_count", "driver_free_count",
+        "driver_map_count",   "driver_unmap_count", "driver_sync_count",
+    };
+    double calls = tree_get_number(counts, names[0]);
+    for (size_t i = 1; i < sizeof names / sizeof *names; i++) {
+        const double more = tree_get_number(counts, names[i]);
+        calls += isnan(more) ? 0 : more;
+    }
+    return calls;
+}
+
+bool case_some_has_time(const json_t *root, const char *device)
+{
+    const json_t *cases = json_object_get(root, "cases"), *one_case;
+    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
+        const char *of = tree_get_text(json_object_get(one_case, "key"), "device");
+        if ((!device || strcmp(of, device) == 0) &&
+            !isnan(case_stat(one_case, "wall_ns", "median")))
+            return true;
+    }
+    return false;
+}
+
 double case_stat(const json_t *one_case, const char *metric, const char *name)
 {
     return tree_get_number(json_object_get(json_object_get(one_case, "stats"), metric), name);

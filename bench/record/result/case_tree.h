@@ -24,6 +24,13 @@ bool case_is_skipped(const json_t *one_case);
  * ok. */
 double case_peak(const json_t *one_case, const char *name);
 
+/* The driver calls in an object of counters: NaN if there are no counts at all. A counter that an older
+ * file lacks counts as 0. */
+double case_driver_calls(const json_t *counts);
+
+/* Has any case of the device, or of any device if it is NULL, a time? A replay has none. */
+bool case_some_has_time(const json_t *root, const char *device);
+
 /* A number of stats.<metric>: "median", "ci_lo", …; NaN if unknown. */
 double case_stat(const json_t *one_case, const char *metric, const char *name);
 

@@ -30,6 +30,7 @@
     X(REQUESTED, ">requested^8")                                                                   \
     X(OVER_BEST, ">over best^7")                                                                   \
     X(RESERVED, ">reserved^5")                                                                     \
+    X(OVER_BOUND, ">over bound^4")                                                                 \
     X(LOWER_BOUND, ">lower bound^11")                                                              \
     X(DRIVER_CALLS, ">driver calls^6")                                                             \
     X(HITS, ">hits^10")                                                                            \
@@ -90,25 +91,10 @@ static void add_number(struct text_grid *grid, const char *format, double number
     text_grid_add(grid, "%s", isnan(number) ? "-" : text);
 }
 
-/* NaN if there are no counts at all. A counter that an older file lacks counts as 0. */
-static double driver_calls(const json_t *counts)
-{
-    static const char *const names[] = {
-        "driver_alloc_count", "driver_touch_count", "driver_free_count",
-        "driver_map_count",   "driver_unmap_count", "driver_sync_count",
-    };
-    double calls = tree_get_number(counts, names[0]);
-    for (size_t i = 1; i < sizeof names / sizeof *names; i++) {
-        const double more = tree_get_number(counts, names[i]);
-        calls += isnan(more) ? 0 : more;
-    }
-    return calls;
-}
-
 /* "80", or "3 → 0" where the warm run makes fewer than the cold one. A replay has no warm run. */
 static void add_driver_calls(struct text_grid *grid, const json_t *cold, const json_t *warm)
 {
-    const double first = driver_calls(cold), then = driver_calls(warm);
+    const double first = case_driver_calls(cold), then = case_driver_calls(warm);
     if (isnan(first))
         text_grid_skip(grid, 1);
     else if (first == then || isnan(then))
@@ -161,6 +147,9 @@ static void add_measured(struct text_grid *grid, struct text_grid_row *row, cons
     add_bytes(grid, case_peak(one_case, "peak_requested_bytes"));
     add_number(grid, "%+.1f %%", 100 * (tree_get_number(one_case, "peak_over_best") - 1));
     add_bytes(grid, case_peak(one_case, "peak_reserved_bytes"));
+    add_number(grid, "%.2fx",
+               case_peak(one_case, "peak_reserved_bytes") /
+                   case_peak(one_case, "live_lower_bound_bytes"));
     add_bytes(grid, case_peak(one_case, "live_lower_bound_bytes"));
     add_driver_calls(grid, cold, warm);
     add_number(grid, "%.0f%%", requests > 0 ? 100 * hits / requests : NAN);
@@ -209,18 +198,28 @@ static void add_mean(struct text_grid *grid, const json_t *device, const json_t 
                                            : tree_get_text(ranked, grid->column[c].title));
     for (int c = FIRST_MEASURED; c < COLUMNS; c++)
         row->cell[c] = "";
-    text_grid_add(grid, "of %.0f", tree_get_number(device, "cases"));
-    text_grid_skip(grid, COLUMN_SPEEDUP - COLUMN_WALL - 1);
-    add_speedup(grid, row, json_object_get(ranked, "speedup"));
+    const double cases = tree_get_number(device, "cases");
+    if (tree_get_number(device, "rounds") > 0) {
+        text_grid_add(grid, "of %.0f", cases);
+        text_grid_skip(grid, COLUMN_SPEEDUP - COLUMN_WALL - 1);
+        add_speedup(grid, row, json_object_get(ranked, "speedup"));
+    } else {
+        row->cell[COLUMN_RESERVED] = arena_printf(&grid->arena, "of %.0f", cases);
+        row->cell[COLUMN_OVER_BOUND] =
+            arena_printf(&grid->arena, "%.2fx", tree_get_number(ranked, "memory_over_bound"));
+    }
 }
 
-/* The means of a device are over the same cases, so they can be compared; the fastest is first. A mean over one case would
- * repeat the case. */
+/* The means of a device are over the same cases, so they can be compared; the fastest is first, and
+ * without times the one that holds the least. A mean over one case would repeat the case. */
 static void add_means(struct text_grid *grid, const json_t *device)
 {
     size_t i;
     json_t *ranked;
-    if (!(tree_get_number(device, "cases") > 1) || !(tree_get_number(device, "rounds") > 0))
+    const json_t *first = json_array_get(json_object_get(device, "ranking"), 0);
+    if (!(tree_get_number(device, "cases") > 1) ||
+        (!(tree_get_number(device, "rounds") > 0) &&
+         isnan(tree_get_number(first, "memory_over_bound"))))
         return;
     json_array_foreach(json_object_get(device, "ranking"), i, ranked)
         add_mean(grid, device, ranked);
@@ -281,7 +280,7 @@ static bool place_column(struct text_grid *grid, size_t c, bool grouped)
     const char *value = value_of(grid, c, ALL_GROUPS);
     const bool constant = is_constant(grid, c, false);
     const bool measured = c >= FIRST_MEASURED;
-    if (c == COLUMN_STRATEGY || c == COLUMN_WALL)
+    if (c == COLUMN_STRATEGY || c == COLUMN_WALL || column->hidden)
         return false;
     column->hidden = true;
     if ((c <= COLUMN_DATASET && grouped) || (constant && value && !*value))
@@ -295,6 +294,24 @@ static bool place_column(struct text_grid *grid, size_t c, bool grouped)
     column->hidden = measured && grouped && c != COLUMN_SPEEDUP && some_group_has_two(grid, c) &&
                      is_constant(grid, c, true);
     return column->hidden;
+}
+
+/* Without times the share of the bound takes their place. A flat table needs the column of times for
+ * what failed. */
+static void place_time_columns(struct text_grid *grid, bool has_times, bool grouped)
+{
+    bool failed = false;
+    if (has_times) {
+        grid->column[COLUMN_OVER_BOUND].hidden = true;
+        return;
+    }
+    for (size_t r = 0; r < grid->row_count; r++)
+        failed |= grid->row[r].mood_of == COLUMN_WALL && grid->row[r].mood == GRID_WORSE;
+    grid->column[COLUMN_WALL].hidden = grouped || !failed;
+    grid->column[COLUMN_WALL].title = "status";
+    for (size_t r = 0; r < grid->row_count; r++)
+        if (strcmp(grid->row[r].cell[COLUMN_WALL], "-") == 0)
+            grid->row[r].cell[COLUMN_WALL] = "ok";
 }
 
 /* "stencil small on host: floor 3.36 ms" */
@@ -338,6 +355,7 @@ struct text_grid table_grid_of(const json_t *root, enum table_shape shape)
     json_array_foreach(answer, i, each) add_means(&grid, each);
     for (size_t r = 1; r < grid.row_count; r++)
         grid.row[r].group = grid.row[r - 1].group + !same_group(&grid.row[r], &grid.row[r - 1]);
+    place_time_columns(&grid, case_some_has_time(root, NULL), shape == SHAPE_GROUPED);
     for (size_t c = 0; c < COLUMNS; c++)
         by_group[c] = place_column(&grid, c, shape == SHAPE_GROUPED);
     for (size_t r = 0; r < grid.row_count && shape == SHAPE_GROUPED; r++)
