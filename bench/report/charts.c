@@ -133,16 +133,27 @@ static void draw_subject(struct drawing *drawing, const struct chart *chart,
 /* Draws all pictures of a chart for a device; those after the first are folded. */
 static void draw_all(struct drawing *drawing, const struct chart *chart, const char *device)
 {
+    FILE *out = drawing->out;
     struct chart_subject *subjects;
+    char *folded = NULL;
+    size_t length;
     const size_t count = chart_subjects(chart, drawing->file->root, device, &subjects);
-    size_t i = 0;
-    for (; i < count && !drawing->no_gnuplot; i++) {
-        if (i == 1)
-            html_print(drawing->out, "<details><summary>%zu more: %s</summary>\n", count - 1,
-                       chart->help);
+    const size_t made_before = drawing->made;
+    FILE *more = open_memstream(&folded, &length);
+    for (size_t i = 0; i < count && !drawing->no_gnuplot; i++) {
+        drawing->out = drawing->made > made_before ? more : out;
         draw_subject(drawing, chart, &subjects[i]);
     }
-    fputs(i > 1 ? "</details>\n" : "", drawing->out);
+    fclose(more);
+    drawing->out = out;
+    if (length) {
+        const size_t made = drawing->made - made_before;
+        html_print(out, "<details><summary>%zu more: %s</summary>\n", made ? made - 1 : 0,
+                   chart->help);
+        fwrite(folded, 1, length, out);
+        fputs("</details>\n", out);
+    }
+    free(folded);
     free(subjects);
 }
 
@@ -193,10 +204,14 @@ static void draw_samples(struct drawing *drawing, const struct chart *chart, con
     fclose(drawing->out);
     drawing->out = out;
     if (made) {
-        html_print(out,
-                   "<details><summary>%s: the %zu of %zu with the most memory over the lower bound"
-                   "</summary>\n<p class=\"about\">gamut plot --chart %s draws all.</p>\n",
-                   chart->help, made, count, chart->name);
+        html_print(out, "<details><summary>%s", chart->help);
+        if (made < count)
+            html_print(out, ": the %zu of %zu with the most memory over the lower bound", made,
+                       count);
+        fputs("</summary>\n", out);
+        if (made < count)
+            html_print(out, "<p class=\"about\">gamut plot --chart %s draws all.</p>\n",
+                       chart->name);
         fwrite(figures, 1, length, out);
         fputs("</details>\n", out);
     }

@@ -7,6 +7,7 @@
 #include "base/tree.h"
 #include "record/chart/matrix.h"
 #include "record/result/answer.h"
+#include "record/result/case_tree.h"
 #include "report/sections.h"
 
 enum measure { MEASURE_SPEEDUP, MEASURE_MEMORY };
@@ -264,10 +265,12 @@ static void print_overview(FILE *out, const struct matrix *m, const json_t *devi
 static void print_device(FILE *out, const struct matrix *m, const json_t *device, const char *name)
 {
     html_print(out, "<h4>%s: %s</h4>\n", m->of->device, name);
-    if (m->has_mean && (m->naming.merge || m->naming.release || m->naming.residency))
+    const bool has_times = case_some_has_time(m->of->root, m->of->device);
+    if (has_times && m->has_mean && (m->naming.merge || m->naming.release || m->naming.residency))
         print_overview(out, m, device);
     fputs("<div class=\"pair\">\n", out);
-    print_matrix(out, m, device, MEASURE_SPEEDUP);
+    if (has_times)
+        print_matrix(out, m, device, MEASURE_SPEEDUP);
     print_matrix(out, m, device, MEASURE_MEMORY);
     fputs("</div>\n", out);
 }
@@ -283,10 +286,13 @@ void section_matrix(const struct page *page, const struct page_file *file)
     json_t *answer = answer_of(file->root, NULL);
     page_section(
         page, file, "matrix", "At a glance",
-        "Blue cells are better, orange cells are worse, and a deeper colour means a larger "
-        "difference. A speed-up has a colour only if its whole interval lies on one side "
-        "of 1, or without intervals from a factor of 2 on. The lower bound is the most "
-        "bytes that the program still needs at one time: no allocator can hold less.");
+        case_some_has_time(file->root, NULL)
+            ? "Blue cells are better, orange cells are worse, and a deeper colour means a larger "
+              "difference. A speed-up has a colour only if its whole interval lies on one side "
+              "of 1, or without intervals from a factor of 2 on. The lower bound is the most "
+              "bytes that the program still needs at one time: no allocator can hold less."
+            : "A deeper orange means more memory over the lower bound, the most bytes that the "
+              "application has requested at one time: no allocator can hold less.");
     for (size_t i = 0; (device = json_array_get(devices, i)); i++) {
         const struct chart_subject of = {.root = file->root, .device = tree_get_text(device, "id")};
         struct matrix m;

@@ -17,11 +17,31 @@ static void print_tile(FILE *out, const char *figure, const char *of)
     html_print(out, "<div class=\"tile\"><b>%s</b><span>%s</span></div>\n", figure, of);
 }
 
+/* Without times the configuration with the least memory is the first. */
+static void print_least(FILE *out, const json_t *device)
+{
+    const json_t *least = json_array_get(json_object_get(device, "ranking"), 0);
+    const double over = tree_get_number(least, "memory_over_bound");
+    if (isnan(over))
+        return;
+    struct text figure = {0}, of = {0};
+    text_add(&figure, "%.2f×", over);
+    text_add(&of, "the lower bound in held memory: %s on %s", tree_get_text(least, "name"),
+             tree_get_text(device, "device"));
+    print_tile(out, figure.data, of.data);
+    text_free(&figure);
+    text_free(&of);
+}
+
 /* Prints the fastest configuration of a device, unless it is what ratios are over. */
 static void print_fastest(FILE *out, const json_t *device)
 {
     const json_t *fastest = json_array_get(json_object_get(device, "ranking"), 0);
     const double ratio = tree_get_number(json_object_get(fastest, "speedup"), "median");
+    if (!(tree_get_number(device, "rounds") > 0)) {
+        print_least(out, device);
+        return;
+    }
     if (isnan(ratio) || json_is_true(json_object_get(fastest, "is_baseline")))
         return;
     struct text figure = {0}, of = {0};
@@ -69,7 +89,7 @@ void section_tiles(const struct page *page, const struct page_file *file)
         print_tile(page->out, figure, of);
     }
     json_array_foreach(answer, i, each) print_fastest(page->out, each);
-    if (json_array_size(cases)) {
+    if (case_some_has_time(file->root, NULL)) {
         text_count(figure, tree_get_number(run, "rounds"), "round");
         snprintf(of, sizeof of, "a fresh process each%s",
                  tree_get_number(run, "rounds") < 6 ? "; intervals need 6" : "");
@@ -80,7 +100,8 @@ void section_tiles(const struct page *page, const struct page_file *file)
             text_ns(figure, duration);
         else
             snprintf(figure, sizeof figure, "%.0f min", duration / 60e9);
-        snprintf(of, sizeof of, "of measuring, %.10s", tree_get_text(run, "started_at"));
+        snprintf(of, sizeof of, "of %s, %.10s", page_is_replay(file) ? "replaying" : "measuring",
+                 tree_get_text(run, "started_at"));
         print_tile(page->out, figure, of);
     }
     fputs("</div>\n", page->out);
@@ -197,7 +218,7 @@ static void print_doubts(FILE *out, const json_t *root)
     if (*build && strcmp(build, "release") != 0)
         html_print(out, "<li>! The build is “%s”: its times are not those of a release.</li>\n",
                    build);
-    if (json_array_size(json_object_get(root, "cases")) && tree_get_number(run, "rounds") < 6)
+    if (case_some_has_time(root, NULL) && tree_get_number(run, "rounds") < 6)
         fputs(
             "<li>! Fewer than 6 rounds give no intervals, so no difference is established.</li>\n",
             out);
@@ -271,7 +292,7 @@ void section_reproduce(const struct page *page, const struct page_file *file)
                    "<p>To build the same revision:</p>\n<pre><code>git checkout %s &amp;&amp; make "
                    "setup all</code></pre>\n",
                    revision);
-    if (has_cases)
+    if (has_cases && !page_is_replay(file))
         html_print(
             page->out,
             "<p>To run the same cases with the same settings and seed again, in the folder of "

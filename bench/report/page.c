@@ -1,6 +1,24 @@
 #include "report/page.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/tree.h"
+#include "record/facts/case.h"
+#include "record/result/case_tree.h"
+
+bool page_is_replay(const struct page_file *file)
+{
+    const json_t *cases = json_object_get(file->root, "cases"), *one_case;
+    size_t ok = 0;
+    for (size_t i = 0; (one_case = json_array_get(cases, i)); i++) {
+        const char *check = tree_get_text(one_case, "check");
+        if (case_is_ok(one_case) && strcmp(check, case_check_name(CHECK_BLOCKS)) != 0)
+            return false;
+        ok += case_is_ok(one_case);
+    }
+    return ok > 0;
+}
 
 void page_section(const struct page *page, const struct page_file *file, const char *id,
                   const char *title, const char *about)

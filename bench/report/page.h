@@ -25,6 +25,10 @@ struct page {
     json_t *comparison; /* NULL without a base */
 };
 
+/* Were all its cases, of which there are some, traces that were replayed? They have no answers that
+ * could be wrong. */
+bool page_is_replay(const struct page_file *file);
+
 /* Begins a section: prints its heading and below it the text `about` (NULL: none). `file` is NULL
  * for a section of all files. The caller ends the section with "</section>". */
 void page_section(const struct page *page, const struct page_file *file, const char *id,

@@ -119,8 +119,13 @@ static void print_head(const struct page *page, const char *title)
 
 static void print_header(const struct page *page, const char *title)
 {
-    static const char *const what = "GPU programs under different memory strategies: time, memory, "
-                                    "driver calls, with every answer checked";
+    bool only_replays = page->file_count > 0;
+    for (size_t i = 0; i < page->file_count; i++)
+        only_replays &= page_is_replay(&page->files[i]);
+    const char *what = only_replays ? "Traces of applications, replayed under different memory "
+                                      "strategies: memory and driver calls"
+                                    : "GPU programs under different memory strategies: time, "
+                                      "memory, driver calls, with every answer checked";
     html_print(page->out, "<header><h1>%s</h1><p class=\"soft\">%s</p>\n", title, what);
     if (page->file_count > 1) {
         fputs("<nav>", page->out);

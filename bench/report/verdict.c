@@ -19,6 +19,7 @@ struct verdict {
     size_t cases, failed, unchecked;
     size_t atlases;
     size_t rows, failed_rows; /* rows of experiments */
+    bool only_replays;
 };
 
 static void count_rows(const json_t *experiments, struct verdict *v)
@@ -35,9 +36,10 @@ static void count_rows(const json_t *experiments, struct verdict *v)
 
 static struct verdict verdict_of(const struct page *page)
 {
-    struct verdict v = {0};
+    struct verdict v = {.only_replays = page->file_count > 0};
     for (size_t f = 0; f < page->file_count; f++) {
         const json_t *root = page->files[f].root;
+        v.only_replays &= page_is_replay(&page->files[f]);
         size_t counts[CASE_STATUSES], i;
         json_t *each;
         result_status_counts(root, counts);
@@ -131,7 +133,9 @@ static void open_for_cases(FILE *out, const struct verdict *v)
         open_banner(out, "bad", "✗", "A row of an experiment failed");
     else if (v->counts[CASE_ok])
         open_banner(out, "good", "✓",
-                    v->unchecked ? "No case failed" : "Every answer was checked and right");
+                    v->only_replays ? "No block overlapped another in any replay"
+                    : v->unchecked  ? "No case failed"
+                                    : "Every answer was checked and right");
     else if (v->rows)
         open_banner(out, "good", "✓", "Every answer of the experiments was checked and right");
     else if (v->atlases)

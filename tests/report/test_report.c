@@ -318,6 +318,53 @@ static void spoiled_files_give_valid_pages_or_an_error(void **state)
     remove_sandbox(&box);
 }
 
+/* A replay has counts and no times, answers or intervals, and one merge set. */
+static void make_replay(json_t *root)
+{
+    json_t *cases = json_object_get(root, "cases");
+    for (size_t c = json_array_size(cases); c-- > 0;) {
+        json_t *one = json_array_get(cases, c), *counters = json_object_get(one, "counters");
+        json_t *round = json_array_get(json_object_get(one, "rounds"), 0);
+        if (strcmp(tree_get_text(one, "status"), "ok") != 0 ||
+            strcmp(tree_get_text(json_object_get(one, "key"), "merge"), "none") != 0) {
+            json_array_remove(cases, c);
+            continue;
+        }
+        tree_put(one, "check", tree_text("blocks"));
+        tree_put(round, "check", tree_text("blocks"));
+        json_object_clear(json_object_get(counters, "warm"));
+        json_object_clear(json_object_get(round, "samples"));
+        json_object_clear(json_object_get(round, "cold_sample"));
+    }
+    result_summarise(root);
+}
+
+static void a_replay_has_no_empty_sections(void **state)
+{
+    (void)state;
+    static const char *const claims[] = {"nswer",      "wall",    "ntervals", "Speed-up",
+                                         "run --like", "process", "no times"};
+    struct sandbox box = make_sandbox();
+    struct result result = record_fixture(1);
+    make_replay(result.root);
+    write_result(&box, result.root);
+    struct error error = {0};
+    if (report(&box, false, &error))
+        fail_msg("%s", error.text);
+    check_page(&box);
+    char *page = read_page(&box);
+    assert_non_null(strstr(page, "replayed under different memory strategies"));
+    assert_non_null(strstr(page, "least memory on host"));
+    assert_non_null(strstr(page, "the lower bound in held memory"));
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
+        if (strstr(strstr(page, "<main>"), claims[i]))
+            fail_msg("the page of a replay has \"%s\"", claims[i]);
+    assert_null(strstr(page, "</summary>\n</details>"));
+    free(page);
+    result_free(&result);
+    remove_sandbox(&box);
+}
+
 static void wrong_cases_are_named_first(void **state)
 {
     (void)state;
@@ -594,6 +641,7 @@ int main(void)
         cmocka_unit_test(what_is_put_into_markup_is_text),
         cmocka_unit_test(whatever_a_file_says_is_text),
         cmocka_unit_test(spoiled_files_give_valid_pages_or_an_error),
+        cmocka_unit_test(a_replay_has_no_empty_sections),
         cmocka_unit_test(wrong_cases_are_named_first),
         cmocka_unit_test(charts_are_images_of_the_page),
         cmocka_unit_test(a_file_without_cases_says_so),
