@@ -194,12 +194,41 @@ static int choose_cases(const struct command_line *line, json_t *root, struct er
     return 0;
 }
 
+/* What `gamut fit --format json` prints begins with "fits", and is no result. */
+static bool has_fits(const char *file)
+{
+    char text[64] = "";
+    FILE *in = fopen(file, "r");
+    if (in)
+        text[fread(text, 1, sizeof text - 1, in)] = 0;
+    if (in)
+        fclose(in);
+    return strstr(text, "\"fits\"") != NULL;
+}
+
+/* Loads a result, or puts fits into the place where a chart looks for them. */
+static int load_file(const char *file, json_t **root, struct error *error)
+{
+    json_error_t why;
+    if (!has_fits(file))
+        return result_load(file, root, error);
+    *root = json_load_file(file, 0, &why);
+    if (!json_is_array(json_object_get(*root, "fits"))) {
+        error_set(error, ERR_PARSE, "%s: it is not what gamut fit --format json prints%s%s", file,
+                  *root ? "" : ": ", *root ? "" : why.text);
+        json_decref(*root);
+        return ERR_PARSE;
+    }
+    tree_put(*root, "context", tree_pack("{s:[{s:s}]}", "devices", "id", "dry"));
+    return 0;
+}
+
 static int plot_file(struct plot *plot, const struct command_line *line, const char *file,
                      struct error *error)
 {
     json_t *root;
     struct text out = {0};
-    int code = result_load(file, &root, error);
+    int code = load_file(file, &root, error);
     if (code)
         return code;
     const char *folder = line->flag[PLOT_OUT].text;
@@ -257,7 +286,8 @@ const struct command command_plot = {
     .least_positionals = 1,
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
-    .notes = "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout.\n"
+    .notes = "FILE is a result, or what gamut fit --format json prints.\n"
+             "Needs gnuplot. Each chart becomes an SVG and a PNG, whose names go to stdout.\n"
              "Next to them are the data of the chart and the script that draws it.\n"
              "gamut list charts prints the names of the charts.\n",
     .run = plot_command,

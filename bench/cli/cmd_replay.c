@@ -127,7 +127,8 @@ static int make_cases(struct session *s, struct error *error)
     s->rounds = must_alloc(s->all.count * sizeof *s->rounds);
     s->ended = must_alloc(s->all.count * sizeof *s->ended);
     s->all.cases = s->cases;
-    s->all.steps = (enum replay_steps)line->flag[REPLAY_TIMELINE].number;
+    static const enum replay_steps steps[] = {STEPS_EVENTS, STEPS_TIMES, STEPS_NONE};
+    s->all.steps = steps[line->flag[REPLAY_TIMELINE].number];
     s->all.jobs = (unsigned)line->flag[REPLAY_JOBS].number;
     s->all.capacity_bytes = line->flag[REPLAY_MEM_LIMIT].number;
     s->all.own_time = line->flag[REPLAY_OWN_TIME].number != 0;

@@ -43,6 +43,7 @@ struct chart {
 #define CHART_LIST(X)                                                                              \
     X(speedup)                                                                                     \
     X(peak_memory)                                                                                 \
+    X(held)                                                                                        \
     X(peak_reduction)                                                                              \
     X(merging)                                                                                     \
     X(time)                                                                                        \
@@ -57,6 +58,7 @@ struct chart {
     X(overflow)                                                                                    \
     X(heap_ops)                                                                                    \
     X(heap_utilisation)                                                                            \
+    X(capacity)                                                                                    \
     X(memory_timeline)                                                                             \
     X(fragmentation)                                                                               \
     X(address_map)                                                                                 \

@@ -7,7 +7,7 @@
 #include "run/replay/replay.h"
 
 /* What the steps of a record are. Times: only of a trace that knows them, else events. */
-enum replay_steps { STEPS_EVENTS, STEPS_TIMES, STEPS_NONE };
+enum replay_steps { STEPS_NONE, STEPS_EVENTS, STEPS_TIMES };
 
 struct replay_memory;
 

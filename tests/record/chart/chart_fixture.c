@@ -40,6 +40,25 @@ static struct result merged_fixture(void)
     return result;
 }
 
+/* As gamut fit prints them; a strategy that could not be fitted has no capacity. */
+static void add_fits(json_t *root)
+{
+    static const char fits[] =
+        "[{'trace': 'a', 'strategy': 'caching', 'capacity_bytes': 1300, 'lower_bound_bytes': 900,"
+        "  'optimum_bytes': 1000, 'proven': true, 'reserved_bytes': 2600},"
+        " {'trace': 'a', 'strategy': 'vmm', 'capacity_bytes': 1050, 'lower_bound_bytes': 900,"
+        "  'optimum_bytes': 1000, 'proven': true, 'reserved_bytes': 1100},"
+        " {'trace': 'b', 'strategy': 'vmm', 'capacity_bytes': 70, 'lower_bound_bytes': 50,"
+        "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null},"
+        " {'trace': 'b', 'strategy': 'stream', 'capacity_bytes': null, 'lower_bound_bytes': 50,"
+        "  'optimum_bytes': 60, 'proven': false, 'reserved_bytes': null}]";
+    char text[sizeof fits];
+    memcpy(text, fits, sizeof fits);
+    for (char *c = text; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    tree_put(root, "fits", json_loads(text, 0, NULL));
+}
+
 struct result chart_fixture(void)
 {
     struct result result = merged_fixture();
@@ -57,5 +76,6 @@ struct result chart_fixture(void)
     atlas_free(&atlas);
     memory_fixture_add(&result);
     experiment_fixture_add(&result, "host");
+    add_fits(result.root);
     return result;
 }

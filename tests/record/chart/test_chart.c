@@ -65,8 +65,8 @@ static int code_of(const char *chart, const struct chart_subject *of, struct err
 
 static void charts_of_a_device(void **state)
 {
-    static const char *const names[] = {"speedup",       "peak_memory", "time",     "matrix",
-                                        "matrix_memory", "pareto",      "stability"};
+    static const char *const names[] = {"speedup",       "peak_memory", "time",      "matrix",
+                                        "matrix_memory", "pareto",      "stability", "held"};
     struct result result = record_fixture(6);
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -89,6 +89,7 @@ static void charts_of_merged_cases(void **state)
     check_golden("overflow", &host);
     check_golden("heap_ops", &host);
     check_golden("heap_utilisation", &host);
+    check_golden("capacity", &host);
     result_free(&result);
 }
 

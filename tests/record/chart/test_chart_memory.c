@@ -69,6 +69,48 @@ static void who_was_not_looked_at_has_no_chart(void **state)
     result_free(&result);
 }
 
+/* A map that leaves blocks out has cells for all of them; an older one says where it has none. */
+static void what_is_left_out_is_not_free(void **state)
+{
+    (void)state;
+    const char *cover =
+        "{\"map\": {\"blocks_left_out\": 40, \"left_out_from\": 7, \"cover\": {\"stride\": 4,"
+        "\"row_bytes\": 1024, \"least\": [\"0f0\", \"000\"], \"most\": [\"7ff\", \"0f0\"],"
+        "\"held\": [\"fff\", \"0f0\"]}}}";
+    for (int is_old = 0; is_old < 2; is_old++) {
+        struct result result = record_fixture(1);
+        memory_fixture_add(&result);
+        json_t *patch = json_loads(cover, 0, NULL), *each;
+        size_t i;
+        if (is_old)
+            json_object_del(json_object_get(patch, "map"), "cover");
+        json_array_foreach(json_object_get(result.root, "cases"), i, each)
+        {
+            const char *strategy = tree_get_text(json_object_get(each, "key"), "strategy");
+            if (strcmp(strategy, "pool") == 0 && json_object_get(each, "memory"))
+                json_object_update_recursive(json_object_get(each, "memory"), patch);
+        }
+        char *text;
+        struct error error;
+        assert_int_equal(print("address_map", result.root, &text, &error), 0);
+        if (is_old) {
+            assert_non_null(strstr(text,
+                                   "# pool: where blocks are missing\n# born died from to "
+                                   "colour label\n-2 -1 -2 -1 1 \"\"\n7 12 0 204800 0 \"\"\n"));
+            assert_non_null(strstr(text, "0 to 40 blocks left out of a panel"));
+        } else {
+            assert_non_null(strstr(text, "1 \"pool\" 12 2048 4 1024\n"));
+            assert_non_null(strstr(text, "# column row held most least\n"
+                                         "0.5 0.5 1 0.5 0\n1.5 0.5 1 1 1\n2.5 0.5 1 1 0\n"
+                                         "0.5 1.5 0 0 0\n1.5 1.5 1 1 0\n2.5 1.5 0 0 0\n"));
+            assert_non_null(strstr(text, "dark: in blocks all the time of a cell"));
+        }
+        free(text);
+        json_decref(patch);
+        result_free(&result);
+    }
+}
+
 static void a_wrong_case_has_no_panel(void **state)
 {
     (void)state;
@@ -105,6 +147,8 @@ static void uneven_columns_do_no_harm(void **state)
         "{\"latency\": {\"cold\": {\"alloc\": {\"from_ns\": [4611686018427387904, 1],"
         " \"calls\": []}}}}",
         "{\"steps\": 0, \"timer_ns\": 0}",
+        "{\"map\": {\"cover\": {\"most\": [\"ff\", \"f\"], \"least\": [3], \"held\": null, "
+        "\"stride\": 0}}}",
     };
     for (size_t b = 0; b < sizeof broken / sizeof *broken; b++) {
         struct result result = record_fixture(1);
@@ -134,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_is_as_reviewed),
         cmocka_unit_test(who_was_not_looked_at_has_no_chart),
+        cmocka_unit_test(what_is_left_out_is_not_free),
         cmocka_unit_test(a_wrong_case_has_no_panel),
         cmocka_unit_test(uneven_columns_do_no_harm),
     };
