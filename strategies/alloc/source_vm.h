@@ -31,15 +31,13 @@ static inline int source_vm_unreserve(struct source *s, uint64_t range, uint64_t
     return source_gave(s, start, s->vm->unreserve(s->context, range, bytes, &s->error));
 }
 
-/* Makes a chunk. 0, ERR_OOM or another negative code, as source_alloc. */
+/* Makes a chunk. 0, ERR_OOM or another negative code, as source_alloc. The caller has asked
+ * source_check_capacity for the request that the chunk serves. */
 static inline int source_vm_create(struct source *s, uint64_t bytes, uint64_t *chunk)
 {
-    int code = source_check_capacity(s, bytes);
-    if (code)
-        return code;
     uint64_t start = clock_ns();
     s->counts.alloc_count++;
-    code = source_took(s, start, s->vm->create(s->context, bytes, chunk, &s->error));
+    int code = source_took(s, start, s->vm->create(s->context, bytes, chunk, &s->error));
     if (!code)
         source_set_reserved(s, s->counts.reserved_bytes + bytes);
     return code;

@@ -18,9 +18,12 @@
  *      pieces are large enough: gaps are filled before the segment grows.
  *   5. free joins the piece with free neighbours. Nothing is unmapped.
  *   6. trim unmaps and releases every chunk that is wholly free, those of the large class first,
- *      smallest piece first; a chunk is never cut. It waits for
- *      all queues first: an unmap waits for nothing, and commands may still use freed pieces.
- *   7. If the driver is out of memory, the chunks that the attempt had mapped go back. Then rule 6
+ *      smallest piece first; a chunk is never cut. It waits for all queues first: an unmap waits
+ *      for nothing, and commands may still use freed pieces.
+ *   7. A limit of the source (its capacity) is one of requests: a request that reaches rule 4 is
+ *      refused if what is held and a segment of `caching` for it exceed the limit. The chunks that
+ *      are mapped may be fewer bytes, or more: then less than one chunk beyond the limit is held.
+ *   8. If the driver is out of memory, the chunks that the attempt had mapped go back. Then rule 6
  *      is applied, and if it released anything, the request is tried once more.
  *
  * Why: memory that lies scattered in free chunks can be mapped anew in one piece, so a program
@@ -28,12 +31,12 @@
  * is a driver call or three a chunk. Source: pytorch/pytorch,
  * c10/cuda/CUDACachingAllocator.cpp (001074d) with expandable_segments, its sizes and its lookup.
  * Departures: there a chunk that could not be mapped leaves those before it mapped; here all go
- * back. There a segment that is wholly unmapped gives its addresses back. GMLake maps the chunks of free
- * blocks a second time elsewhere instead of moving them; here a chunk has one place.
+ * back. There a segment that is wholly unmapped gives its addresses back. GMLake maps the chunks of
+ * free blocks a second time elsewhere instead of moving them; here a chunk has one place.
  *
  * Queues: a piece may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance, and segments, of its own.
- * Chunks reach another queue only by rules 6 and 7, after a wait for all queues.
+ * Chunks reach another queue only by rules 6 and 8, after a wait for all queues.
  *
  * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c base/treap.c
  */
@@ -433,9 +436,19 @@ static int add_segment(struct vmm *v, struct size_class *c, uint64_t size)
     return 0;
 }
 
+/* The bytes that `caching` would ask the driver for. */
+static uint64_t segment_bytes(const struct vmm *v, const struct size_class *c, uint64_t size)
+{
+    const uint64_t small = v->small.chunk_bytes, large = v->large.chunk_bytes;
+    if (c == &v->small || size < large / 2)
+        return c->chunk_bytes;
+    return round_up(size, small < large ? small : large);
+}
+
 /* Finds, or makes, a free piece of at least `size` bytes. */
 static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct piece **piece)
 {
+    TRY(source_check_capacity(v->source, segment_bytes(v, c, size)));
     struct piece *first = lowest_run(c, size);
     if (!first) {
         int code = add_segment(v, c, size);
