@@ -185,7 +185,7 @@ static void both_ends_of_a_real_trace_hold(void **state)
  * refused, with `fails_at` one was. */
 static void the_least_capacity_is_that_of_pytorch(void **state)
 {
-    static const char *const programs[] = {"gnn", "resnet", "unet"};
+    static const char *const programs[] = {"bert", "gnn", "lstm", "resnet", "unet"};
     static const char folder[] = GAMUT_ROOT "/tests/traces/pytorch/h100/";
     struct error error = {0};
     struct text text = {0};
@@ -195,7 +195,7 @@ static void the_least_capacity_is_that_of_pytorch(void **state)
     json_t *all = json_loads(text.data, 0, NULL), *row;
     text_free(&text);
     assert_non_null(all);
-    for (size_t i = 0; i < 3 * 2; i++) {
+    for (size_t i = 0; i < 2 * sizeof programs / sizeof *programs; i++) {
         const char *conf = i % 2 ? "expandable_segments:True" : "";
         char path[256];
         size_t k;
