@@ -200,9 +200,11 @@ static int check(const struct command_line *line, struct trace_reader *reader, s
 
 static void say_written(const char *path, const struct trace_totals *totals)
 {
-    char peak[32];
-    fprintf(stderr, "wrote %s: %" PRIu64 " events, %" PRIu64 " blocks, at most %s at once\n", path,
-            totals->events, totals->blocks, text_bytes(peak, totals->peak_bytes));
+    char events[48], blocks[48], peak[32];
+    fprintf(stderr, "wrote %s: %s, %s, at most %s at once\n", path,
+            text_count(events, (double)totals->events, "event"),
+            text_count(blocks, (double)totals->blocks, "block"),
+            text_bytes(peak, totals->peak_bytes));
 }
 
 static int cut(const struct command_line *line, struct trace_reader *reader, struct error *error)
@@ -260,16 +262,14 @@ static void say_imported(const struct import_report *report)
 {
     for (unsigned i = 0; i < report->trace_count; i++) {
         const struct imported *made = &report->traces[i];
+        char count[48];
         say_written(made->path, &made->totals);
         if (made->moved_frees)
-            fprintf(stderr,
-                    "  %" PRIu64 " frees stood after the next owner of their address and were "
-                    "moved in front of it\n",
-                    made->moved_frees);
+            fprintf(stderr, "  %s late: moved in front of the next owner of the address\n",
+                    text_count(count, (double)made->moved_frees, "free"));
         if (made->dropped_frees)
-            fprintf(stderr,
-                    "  %" PRIu64 " frees of blocks that the log does not have were left out\n",
-                    made->dropped_frees);
+            fprintf(stderr, "  %s left out: the log does not have the block\n",
+                    text_count(count, (double)made->dropped_frees, "free"));
     }
 }
 

@@ -10,7 +10,7 @@ expect 2 'gnn.trace is there already: --force replaces it' trace import "$traces
 expect 0 '^wrote small-cuda1.trace: 6 events' trace import "$traces/pytorch/small.snapshot-4.pickle" -o small.trace
 [ -e small-cuda0.trace ] || fail "there is no trace of the first device"
 [ ! -e small.trace ] || fail "there is a trace without a device"
-expect 0 '1 frees stood after the next owner' trace import "$traces/rmm/small.csv" -o rmm.trace
+expect 0 '^  1 free late: moved in front of the next owner of the address' trace import "$traces/rmm/small.csv" -o rmm.trace
 expect 2 "rmm/small.csv: byte 0: expected a pickle of protocol 2 to 5" trace import --log pytorch "$traces/rmm/small.csv" -o x.trace
 expect 2 'there is no importer .rmn. (did you mean rmm?)' trace import --log rmn "$traces/rmm/small.csv" -o x.trace
 printf '\200\004cos\nsystem\n.' >evil.pickle
