@@ -1,9 +1,11 @@
 #include "base/options.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/text.h"
 
 /* The two tables of a plug-in: its own options, and those that it shares. NULL: none. */
@@ -72,6 +74,29 @@ static int choice_value(const struct option_spec *spec, const char *where, const
                      nearest >= 0 ? "?)" : "", spec->choices);
 }
 
+/* The one copy of a text. There are as many as a process has command-line words. */
+static uint64_t keep_text(const char *text)
+{
+    static struct kept {
+        struct kept *next;
+        char text[];
+    } * all;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    struct kept *kept = all;
+    while (kept && strcmp(kept->text, text) != 0)
+        kept = kept->next;
+    if (!kept) {
+        const size_t bytes = strlen(text) + 1;
+        kept = must_alloc(sizeof *kept + bytes);
+        memcpy(kept->text, text, bytes);
+        kept->next = all;
+        all = kept;
+    }
+    pthread_mutex_unlock(&lock);
+    return (uint64_t)(uintptr_t)kept->text;
+}
+
 int option_value(const struct option_spec *spec, const char *where, const char *text,
                  uint64_t *value, struct error *error)
 {
@@ -88,6 +113,10 @@ int option_value(const struct option_spec *spec, const char *where, const char *
         return spec->parse(text, value) ? 0
                                         : error_set(error, ERR_USAGE, "%s is '%s', expected %s",
                                                     where, text, spec->expected);
+    if (spec->type == OPTION_TEXT) {
+        *value = keep_text(text);
+        return 0;
+    }
     if (has_max && strcmp(text, "max") == 0) {
         *value = UINT64_MAX;
         return 0;
@@ -156,7 +185,7 @@ int options_parse_common(const struct option_spec *specs, const struct option_sp
             return code;
     }
     while (text && *text) {
-        char pair[128];
+        char pair[1024]; /* a text may be a path */
         size_t length = text_span(text, ":");
         if (length >= sizeof pair)
             return error_set(error, ERR_USAGE, "%s: the option '%.40s…' is too long", owner, text);

@@ -12,7 +12,14 @@
 #include "base/error.h"
 #include "base/text.h"
 
-enum option_type { OPTION_COUNT, OPTION_BYTES, OPTION_TIME, OPTION_CHOICE, OPTION_OWN };
+enum option_type {
+    OPTION_COUNT,
+    OPTION_BYTES,
+    OPTION_TIME,
+    OPTION_CHOICE,
+    OPTION_OWN,
+    OPTION_TEXT
+};
 
 struct option_spec {
     const char *name; /* NULL ends a table */
@@ -29,8 +36,9 @@ struct option_spec {
     bool (*parse)(const char *text, uint64_t *value);
 };
 
-/* Parses a value: a number, bytes, nanoseconds, or the position of a choice. `where` names the
- * value in messages: "--rounds". ERR_USAGE says what is expected. */
+/* Parses a value: a number, bytes, nanoseconds, the position of a choice, or a text. `where` names
+ * the value in messages: "--rounds". ERR_USAGE says what is expected. The value of a text is its
+ * address as a number: option_text. */
 int option_value(const struct option_spec *spec, const char *where, const char *text,
                  uint64_t *value, struct error *error);
 
@@ -39,6 +47,13 @@ struct option_values {
     uint64_t value[OPTIONS_MAX];         /* in the order of the table */
     uint64_t common[OPTIONS_COMMON_MAX]; /* in the order of the table that the plug-ins share */
 };
+
+/* The text of an OPTION_TEXT; NULL for the value 0. Texts stay until the process ends, one of each:
+ * values may be copied freely, and equal texts have equal values. */
+static inline const char *option_text(uint64_t value)
+{
+    return (const char *)(uintptr_t)value;
+}
 
 /* Sets every option to its default and then applies `text` ("k=v:k=v", NULL or "" for none). Braces
  * around a value keep what is in them together and do not belong to it: "k={a:1}:k=v".

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 
@@ -100,7 +101,8 @@ bool text_to_bytes(const char *text, uint64_t *bytes)
     if (prefix) {
         unit++;
         double base = strcasecmp(unit, "B") == 0 ? 1000 : 1024;
-        factor = pow(base, (double)(prefix - prefixes + 1));
+        for (const char *each = prefixes; each <= prefix; each++)
+            factor *= base;
         if (tolower((unsigned char)*unit) == 'i')
             unit++;
     }

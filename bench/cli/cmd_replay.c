@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/planned.h"
+#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -181,6 +183,20 @@ static int open_recording(struct session *s, struct error *error)
     return recording_open_for(&s->recording, s->line, &device, error);
 }
 
+/* What a plan of the trace itself holds is out of reach for a program, which does not know its future. */
+static void name_oracles(const struct session *s)
+{
+    for (size_t i = 0; i < s->all.count; i++) {
+        const struct allocator_ops *ops;
+        struct option_values options;
+        struct error error;
+        if (s->ended[i] && !allocator_parse(s->cases[i].key.strategy, &ops, &options, &error) &&
+            ops == &allocator_planned && planned_digest(&options) == s->rounds[i].program_digest)
+            fprintf(stderr, "gamut: %s is an oracle: its plan was made of %s itself\n",
+                    s->cases[i].key.strategy, s->cases[i].path);
+    }
+}
+
 static int report_result(struct session *s, struct error *error)
 {
     size_t counts[CASE_STATUSES], failed = 0;
@@ -189,6 +205,7 @@ static int report_result(struct session *s, struct error *error)
     result_status_counts(root, counts);
     int code =
         table_print(root, (enum table_format)s->line->flag[REPLAY_FORMAT].number, stdout, error);
+    name_oracles(s);
     fprintf(stderr, "gamut: %zu ok", counts[CASE_ok]);
     for (int status = CASE_ok + 1; status < CASE_STATUSES; status++) {
         if (counts[status])

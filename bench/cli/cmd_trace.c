@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "record/table/text_grid.h"
+#include "run/replay/plan.h"
 #include "trace/edit.h"
 #include "trace/export.h"
 #include "trace/import.h"
@@ -29,7 +30,7 @@ enum trace_format { FORMAT_TEXT, FORMAT_JSON };
 
 static const struct flag flags[] = {
     [TRACE_FLAG_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
-                        "import, cut: the trace to write; several devices become "
+                        "import, cut, plan: the file to write; several devices become "
                         "FILE-DEVICE.trace. export: the file to write; default: stdout"},
     [TRACE_FLAG_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                           "replace the file of --out"},
@@ -249,6 +250,27 @@ static int export(const struct command_line *line, struct trace_reader *reader, 
     return export_to_file(reader, out, line->flag[TRACE_FLAG_FORCE].number, error);
 }
 
+static int plan(const struct command_line *line, struct trace_reader *reader, struct error *error)
+{
+    const char *out = line->flag[TRACE_FLAG_OUT].text, *path = trace_reader_path(reader);
+    struct offset_plan made;
+    if (!out)
+        return error_set(error, ERR_USAGE, "plan: --out FILE is missing");
+    TRY(plan_of_trace(path, &made, error));
+    int code = plan_write(&made, out, line->flag[TRACE_FLAG_FORCE].number, error);
+    for (unsigned i = 0; i < made.queue_count && !code; i++) {
+        const struct plan_queue *q = &made.queues[i];
+        char height[32];
+        fprintf(stderr, "queue %u: %u requests, ", q->queue, q->count);
+        if (q->loop < q->count)
+            fprintf(stderr, "the last %u repeat; ", q->count - q->loop);
+        fprintf(stderr, "arena of %s, %.3f times the lower bound\n", text_bytes(height, q->height),
+                q->bound ? (double)q->height / (double)q->bound : 1.0);
+    }
+    plan_free(&made);
+    return code;
+}
+
 /* The log's name without folder and ending, in this folder. */
 static void default_out(const char *log, struct text *out)
 {
@@ -308,8 +330,8 @@ static const struct action {
     size_t files;
     int (*run)(const struct command_line *line, struct trace_reader *reader, struct error *error);
 } actions[] = {
-    {"info", 1, info_of}, {"show", 1, show},   {"check", 1, check},   {"cut", 1, cut},
-    {"diff", 2, NULL},    {"import", 1, NULL}, {"export", 1, export},
+    {"info", 1, info_of}, {"show", 1, show}, {"check", 1, check}, {"cut", 1, cut},
+    {"diff", 2, NULL},    {"plan", 1, plan}, {"import", 1, NULL}, {"export", 1, export},
 };
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
@@ -353,7 +375,7 @@ static int trace_command(const struct command_line *line)
 const struct command command_trace = {
     .name = "trace",
     .summary = "import, look at, check, cut and export traces of applications",
-    .arguments = "info|show|check|cut|diff|import|export FILE",
+    .arguments = "info|show|check|cut|diff|plan|import|export FILE",
     .least_positionals = 1,
     .most_positionals = 3,
     .flags = flags,
@@ -362,6 +384,7 @@ const struct command command_trace = {
              "check   read everything; fails if the file is damaged or was cut off\n"
              "cut     write the events --first to --last to --out\n"
              "diff    compare two traces; the exit code is 1 if they differ\n"
+             "plan    place all blocks in one memory, for the allocator planned: see --out\n"
              "import  make a trace of another tool's log, plain or compressed with gzip;\n"
              "        the kind of log is found by its contents:\n"
              "        pytorch       torch.cuda.memory._dump_snapshot (pytorch-json: as JSON)\n"

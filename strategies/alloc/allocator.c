@@ -150,6 +150,14 @@ int allocator_trim(struct allocator *allocator)
     return first_failure;
 }
 
+void allocator_mark(struct allocator *allocator, const char *name)
+{
+    for (unsigned q = 0; allocator->ops->mark && q < ALLOCATOR_QUEUES_MAX; q++)
+        if (allocator->states[q])
+            allocator->ops->mark(allocator->states[q], name);
+    debug_check(allocator);
+}
+
 static int create_sub_buffer(struct allocator *allocator, struct block *block)
 {
     return source_create_sub_buffer(allocator->source, block->memory, block->offset, block->size,

@@ -75,6 +75,16 @@ struct allocator_ops {
     const struct option_spec *options; /* NULL-terminated table, or NULL */
     enum queue_safety queues;          /* the default, QUEUES_APART, is safe for any strategy */
     bool harness_only; /* (optional) measures the harness; runs only when it is named */
+    bool opens_pool;   /* (optional) all memory of its source comes from a pool that it opens */
+    /* (optional) An option that must be set; the strategy runs only when it is named. */
+    const char *needs;
+    /* (optional) Checks options before any instance is made. ERR_USAGE, ERR_IO or ERR_PARSE says
+     * what is wrong with them. */
+    int (*prepare)(const struct option_values *options, struct error *error);
+    /* (optional) The strategy, and its options, for memory apart from the program's common device
+     * memory: another space, or a private pool. NULL: this one serves it too. */
+    const struct allocator_ops *(*apart)(const struct option_values *options,
+                                         struct option_values *values);
 
     /* Required. Creates the strategy's state over a source that outlives it and that only instances
      * of the same strategy share. On failure the reason is in source->error. */
@@ -85,6 +95,8 @@ struct allocator_ops {
     /* Required. Takes back a block that alloc filled in; `tag` is that of the request. 0, or the
      * driver's failure; the block is gone either way. */
     int (*free)(void *state, const struct block *block, const char *tag);
+    /* (optional) The program begins a phase of this name, such as an iteration. */
+    void (*mark)(void *state, const char *name);
     /* Required. Gives spare memory back to the source. */
     int (*trim)(void *state);
     /* Required. The number of broken invariants: 0 in a sound state. Not timed, may be slow. */
@@ -143,6 +155,8 @@ int allocator_alloc(struct allocator *allocator, const struct alloc_request *req
  * the driver reports a failure. */
 int allocator_free(struct allocator *allocator, const struct block *block, const char *tag,
                    uint64_t requested_bytes);
+/* Tells all instances that a phase of the program begins. */
+void allocator_mark(struct allocator *allocator, const char *name);
 /* Gives the spare memory of all instances back to the source. */
 int allocator_trim(struct allocator *allocator);
 /* The number of broken invariants of all instances, plus 1 if the bytes that they hold are not

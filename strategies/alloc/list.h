@@ -17,7 +17,8 @@
     X(caching)                                                                                     \
     X(stream)                                                                                      \
     X(vmm)                                                                                         \
-    X(device_heap)
+    X(device_heap)                                                                                 \
+    X(planned)
 
 #define X(name) extern const struct allocator_ops allocator_##name;
 ALLOCATOR_LIST(X)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "alloc/list.h"
+#include "alloc/planned.h"
 #include "alloc/pytorch_conf.h"
 #include "base/text.h"
 
@@ -98,7 +99,11 @@ int allocator_parse(const char *spec, const struct allocator_ops **ops,
 
     TRY(find_strategy(name, ops, error));
     const char *text = spec + length + (spec[length] == ':'), *conf = find_conf(*ops, text);
-    return conf ? parse_conf(text, conf, ops, options, error)
-                : options_parse_common((*ops)->options, allocator_options, name, text, options,
-                                       error);
+    TRY(conf
+            ? parse_conf(text, conf, ops, options, error)
+            : options_parse_common((*ops)->options, allocator_options, name, text, options, error));
+    if (!(*ops)->prepare)
+        return 0;
+    planned_use(NULL, allocator_parse);
+    return (*ops)->prepare(options, error);
 }

@@ -146,6 +146,7 @@ const struct allocator_ops allocator_stream = {
     .origin = "the CUDA driver's cuMemAllocAsync",
     .options = stream_options,
     .queues = QUEUES_SOURCE,
+    .opens_pool = true,
     .init = stream_init,
     .alloc = stream_alloc,
     .free = stream_free,

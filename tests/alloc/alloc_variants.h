@@ -15,6 +15,9 @@ struct alloc_variant {
     unsigned flags;
 };
 
+/* A plan of requests with the sizes of test_alloc_trace: 60 of them repeat, on three queues. */
+#define RANDOM_PLAN GAMUT_ROOT "/tests/alloc/random.plan"
+
 static const struct alloc_variant alloc_variants[] = {
     {"null", VARIANT_OVERLAPS},
     {"raw", 0},
@@ -68,6 +71,10 @@ static const struct alloc_variant alloc_variants[] = {
     {"device_heap:arena=64KiB:policy=larger:padding=seed", VARIANT_RELEASES | VARIANT_UNDOES},
     {"device_heap:arena=64KiB:policy=best:learn=mirror", VARIANT_RELEASES | VARIANT_UNDOES},
     {"device_heap:arena=16KiB:policy=smaller:blocks=5", VARIANT_RELEASES | VARIANT_UNDOES},
+    {"planned:trace=" RANDOM_PLAN ":else=raw", VARIANT_RELEASES},
+    {"planned:trace=" RANDOM_PLAN ":else=pool", VARIANT_RELEASES},
+    {"planned:trace=" RANDOM_PLAN ":else=tlsf:handle=sub_buffer",
+     VARIANT_RELEASES | VARIANT_SUB_BUFFERS},
 };
 enum { ALLOC_VARIANT_COUNT = sizeof alloc_variants / sizeof *alloc_variants };
 

@@ -67,7 +67,8 @@ static void test_list(void **state)
     for (size_t i = 0; i < count; i++) {
         const struct allocator_ops *found;
         struct option_values options;
-        assert_int_equal(allocator_parse(list[i]->name, &found, &options, NULL), 0);
+        assert_int_equal(allocator_parse(list[i]->name, &found, &options, NULL),
+                         list[i]->needs ? ERR_USAGE : 0);
         assert_ptr_equal(found, list[i]);
         assert_true(list[i]->summary[0] && list[i]->origin[0]);
     }

@@ -5,6 +5,7 @@
  *   a=A:100!         ... it must be refused
  *   -a               free it
  *   t                trim
+ *   m                a phase "step 7" begins
  *   <150             the driver has 150 bytes from here on
  *
  * Calls: "+100" granted, "?100" refused, "-100" given back, "*100" made resident; those of
@@ -430,6 +431,44 @@ static const struct policy_case device_heap_cases[] = {
      "+4096 h4096 g2048@64 +4096 h4096 g2048@64 f c -4096"},
 };
 
+/* The plan: A 1000 at 0 for good; then, again and again, B 1000 at 1024 until the next request, B 2000
+ * at 1024 for two, C 512 left out, C 600 at 1024. A step begins at the first B. */
+#define PLANNED "planned:trace=" GAMUT_ROOT "/tests/alloc/small.plan:else=raw"
+static const struct policy_case planned_cases[] = {
+    {"in order, from one memory, and again", PLANNED,
+     "a=A:1000/1000@0#1 b=B:1000@1024#1 -b c=B:2000@1024#1 d=C:512#2 -c -d e=C:600@1024#1 -e "
+     "f=B:1000@1024#1 -f g=B:2000@1024#1",
+     "+3072 +512 -512"},
+    {"bytes that are freed late are not handed out", PLANNED,
+     "a=A:1000 b=B:1000@1024#1 c=B:2000#2 -b d=C:512#3 e=C:600@1024#1", "+3072 +2000 +512"},
+    {"an inserted request shifts nothing", PLANNED, "a=A:1000 b=C:300#2 c=B:1000@1024#1",
+     "+3072 +300"},
+    {"a smaller request gets the slot", PLANNED, "a=A:1000 b=B:800/1000@1024#1", "+3072"},
+    {"... if it uses half of it", PLANNED, "a=A:1000 b=B:499#2", "+3072 +499"},
+    {"a larger one of the slot's tag passes it", PLANNED, "a=A:1000 b=B:1100#2 c=B:2000@1024#1",
+     "+3072 +1100"},
+    {"... of another tag does not", PLANNED, "a=A:1000 b=C:1100#2 c=B:1000@1024#1", "+3072 +1100"},
+    {"another tag is another request", PLANNED, "a=A:1000 b=C:1000#2 c=B:1000@1024#1",
+     "+3072 +1000"},
+    {"... but not one that the plan does not know", PLANNED, "a=A:1000 b=Z:1000@1024#1", "+3072"},
+    {"two requests that follow each other find the place again", PLANNED,
+     "a=A:1000 b=B:2000#2 c=C:512#3 d=C:600@1024#1", "+3072 +2000 +512"},
+    {"out of order, where the bytes are not needed before", PLANNED,
+     "a=A:1000 b=B:1000 -b c=B:2000 -c d=C:600@1024#1 e=C:512#2 -d f=B:1000@1024#1", "+3072 +512"},
+    {"... or are in use", PLANNED, "a=A:1000 b=B:1000 -b c=B:2000 d=C:600#2", "+3072 +600"},
+    {"a mark begins the step again", PLANNED, "a=A:1000 m b=B:1000@1024#1 -b m c=B:1000@1024#1",
+     "+3072"},
+    {"... which would be another request", PLANNED, "a=A:1000 b=B:1000@1024#1 -b c=B:1000#2",
+     "+3072 +1000"},
+    {"when no block lives, the beginning is found again", PLANNED,
+     "a=A:1000 b=B:1000 -b -a c=A:1000@0#1 d=B:1000@1024#1", "+3072"},
+    {"trim gives an empty arena back", PLANNED, "a=A:1000 t -a t b=B:1000@1024#2",
+     "+3072 -3072 +3072"},
+    {"no memory for the arena", PLANNED, "<3000 a=A:1000#1 b=B:1000#2", "?3072 +1000 +1000"},
+    {"an empty arena makes room", PLANNED, "<3500 a=A:1000 -a b=C:3300", "+3072 ?3300 -3072 +3300"},
+    {"one that is in use does not", PLANNED, "<3500 a=A:1000 b=C:3300!", "+3072 ?3300"},
+};
+
 struct script_state {
     const struct policy_case *c;
     struct allocator allocator;
@@ -442,8 +481,10 @@ struct script_state {
 
 static const char *tag_of(char letter)
 {
-    static const char tags[26];
-    return &tags[letter - 'A'];
+    static const char tags[26][2] = {"A", "B", "C", "D", "E", "F", "G", "H", "I",
+                                     "J", "K", "L", "M", "N", "O", "P", "Q", "R",
+                                     "S", "T", "U", "V", "W", "X", "Y", "Z"};
+    return tags[letter - 'A'];
 }
 
 static void expect(const struct script_state *s, const char *token, const char *what,
@@ -505,6 +546,8 @@ static void run_case(const struct policy_case *c)
             run_free(&s, token[1]);
         else if (token[0] == 't')
             assert_int_equal(allocator_trim(&s.allocator), 0);
+        else if (strcmp(token, "m") == 0)
+            allocator_mark(&s.allocator, "step 7");
         else if (token[0] == '<')
             fake.capacity_bytes = strtoull(token + 1, NULL, 10);
         else
@@ -543,6 +586,7 @@ POLICY_TEST(caching_cases)
 POLICY_TEST(stream_cases)
 POLICY_TEST(vmm_cases)
 POLICY_TEST(device_heap_cases)
+POLICY_TEST(planned_cases)
 
 /* The bin of a size, worked out bit by bit: the leading one, `bits` more, and ones. */
 static uint64_t largest_of_bin(unsigned bits, uint64_t size)
@@ -643,6 +687,7 @@ int main(void)
         cmocka_unit_test(test_stream_cases),         cmocka_unit_test(test_vmm_cases),
         cmocka_unit_test(test_tlsf_small_capacity),  cmocka_unit_test(test_pool_sizes),
         cmocka_unit_test(test_bufalloc_1023_chunks), cmocka_unit_test(test_device_heap_cases),
+        cmocka_unit_test(test_planned_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

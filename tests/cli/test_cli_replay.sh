@@ -50,6 +50,26 @@ expect 0 "2 ok" replay gnn.trace -s pool --free-at both --check --no-save
 expect 2 "No such file" replay nosuch.trace --no-save
 expect 2 "needs --atlas" replay gnn.trace --own-time --no-save
 
+# ---- planned from a recording
+expect 2 "planned needs a trace: planned:trace=FILE" replay gnn.trace -s planned --no-save
+expect 2 "nosuch.trace: No such file" replay gnn.trace -s planned:trace=nosuch.trace --no-save
+expect 2 "option else: planned needs a trace" replay gnn.trace -s planned:trace=gnn.trace:else=planned --no-save
+expect 2 "'stream', which cannot share a source" replay gnn.trace -s planned:trace=gnn.trace:else=stream --no-save
+expect 2 "did you mean pool?" replay gnn.trace -s planned:trace=gnn.trace:else=pol --no-save
+expect 2 "--out FILE is missing" trace plan gnn.trace
+expect 0 "queue 0: 2120 requests, arena of 1.76 GiB" trace plan gnn.trace -o gnn.plan
+expect 2 "gnn.plan exists" trace plan gnn.trace -o gnn.plan
+expect 0 "planned:trace=gnn.plan:else=pool is an oracle" replay gnn.trace --check --no-save \
+    -s planned:trace=gnn.trace,planned:trace=gnn.plan:else=pool
+has "reserved 1.76 GiB.* driver calls 1, hits 100%"
+sed 's/^slots.*//; $d' gnn.plan >cut.plan
+expect 2 "cut.plan:[0-9]*: expected BYTES OFFSET" replay gnn.trace -s planned:trace=cut.plan --no-save
+sed '/^queue/,$s/^\([0-9]*\) [0-9]* \(.*\)/\1 0 \2/' gnn.plan >overlap.plan
+expect 2 "overlap.plan: queue 0: slots [0-9]* and [0-9]* overlap" replay gnn.trace -s planned:trace=overlap.plan --no-save
+expect 0 "1 ok" replay gnn.trace -s 'p*' --no-save # no pattern means planned
+! grep -q planned out || fail "a pattern chose planned, which needs a trace"
+expect 0 "2 ok" run -w stencil -d smoke -D host --rounds 1 -s pool,planned:trace=gnn.plan --no-save
+
 # ---- the least capacity: it serves, and a little less does not
 expect 0 "" fit gnn.trace -s caching,vmm
 has "lower bound 1.76 GiB, optimum 1.76 GiB (proven)"

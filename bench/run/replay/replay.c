@@ -104,8 +104,13 @@ static int open_part(struct replay *r, const struct trace_event *e, unsigned *in
     part->source = *dry_source(r->dry);
     part->source.total = &r->held;
     part->source.listener = r->listener ? r->listener->source : NULL;
-    TRY(allocator_open(&part->allocator, r->options->strategy, r->options->options, &part->source,
-                       r->error));
+    const struct allocator_ops *strategy = r->options->strategy, *apart = NULL;
+    const struct option_values *options = r->options->options;
+    struct option_values apart_options;
+    if ((e->pool || e->memory) && strategy->apart)
+        apart = strategy->apart(options, &apart_options);
+    TRY(allocator_open(&part->allocator, apart ? apart : strategy, apart ? &apart_options : options,
+                       &part->source, r->error));
     part->allocator.total = &r->blocks;
     return 0;
 }
@@ -304,6 +309,10 @@ static int play(struct replay *r, const struct trace_event *e)
         return r->free_at_done ? 0 : give_block(r, e->slot);
     case TRACE_done:
         return give_block(r, e->slot);
+    case TRACE_begin:
+        for (unsigned i = 0; i < r->part_count; i++)
+            allocator_mark(&r->parts[i]->allocator, trace_name_of(r->reader, e->name));
+        return 0;
     case TRACE_trim:
         return trim(r, e);
     case TRACE_driver_alloc:

@@ -132,7 +132,7 @@ bool application_setting(const struct application *application, size_t i, struct
         size_t count, seen = 0;
         const struct allocator_ops *const *list = allocator_list(&count);
         for (size_t k = 0; k < count && !setting->family.spec; k++)
-            if (!list[k]->harness_only && seen++ == i)
+            if (!list[k]->harness_only && !list[k]->needs && seen++ == i)
                 setting->family = (struct family){.spec = list[k]->name};
     }
     if (!setting->family.spec)

@@ -198,6 +198,15 @@ static void expand_strategy(const char *name, const char *options, struct text *
     options_expand(ops[i]->options, allocator_options, options, expanded);
 }
 
+static bool strategy_needs_option(const char *name)
+{
+    size_t count, i = 0;
+    const struct allocator_ops *const *ops = allocator_list(&count);
+    while (strcmp(ops[i]->name, name) != 0)
+        i++;
+    return ops[i]->needs != NULL;
+}
+
 static void expand_residency(const char *name, const char *options, struct text *expanded)
 {
     size_t count, i = 0;
@@ -214,11 +223,13 @@ static const struct spec_kind {
     /* Replaces patterns in the options of the plug-in `name`; "key=a|b" then stands for two specs.
      * NULL: bars and patterns are part of a spec. */
     void (*expand)(const char *name, const char *options, struct text *expanded);
+    /* Whether no pattern means the plug-in, because it cannot run without an option. NULL: none. */
+    bool (*needs_option)(const char *name);
 } strategy_kind = {"strategy", sizeof((struct case_key *)NULL)->strategy, check_strategy,
-                   expand_strategy},
+                   expand_strategy, strategy_needs_option},
   residency_kind = {"residency", sizeof((struct case_key *)NULL)->residency, check_residency,
-                    expand_residency},
-  merge_kind = {"merge set", sizeof((struct case_key *)NULL)->merge, check_merge, NULL};
+                    expand_residency, NULL},
+  merge_kind = {"merge set", sizeof((struct case_key *)NULL)->merge, check_merge, NULL, NULL};
 
 /* Adds a spec. Replaces the first "key=a|b" by each of its alternatives in turn, and adds each
  * result in the same way. */
@@ -278,9 +289,11 @@ static int select_specs(struct selection *s, const struct spec_kind *kind, const
         struct names matched = {0};
         int code = match_names(s, kind->what, name, strcmp(name, "all") == 0 ? usual : all,
                                &matched, error);
+        const bool is_pattern = strpbrk(name, "*?") != NULL;
         for (size_t i = 0; !code && i < matched.count; i++)
-            code = add_spec(s, kind, expanded_spec(s, kind, matched.items[i], item + length),
-                            chosen, error);
+            if (!is_pattern || !kind->needs_option || !kind->needs_option(matched.items[i]))
+                code = add_spec(s, kind, expanded_spec(s, kind, matched.items[i], item + length),
+                                chosen, error);
         if (code)
             return code;
     }
@@ -294,8 +307,9 @@ int select_strategies(struct selection *s, const char *list, struct error *error
     struct names all = {0}, usual = {0};
     for (size_t i = 0; i < count; i++) {
         add_name(s, &all, ops[i]->name);
-        /* A strategy that measures the harness would look like a contender. */
-        if (!ops[i]->harness_only)
+        /* A strategy that measures the harness would look like a contender, and one that needs
+         * an option cannot run without it. */
+        if (!ops[i]->harness_only && !ops[i]->needs)
             add_name(s, &usual, ops[i]->name);
     }
     return select_specs(s, &strategy_kind, list, &all, &usual, &s->strategies, error);

@@ -1,0 +1,417 @@
+#include "alloc/offset_plan.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/treap.h"
+
+static const char first_line[] = "gamut plan 1";
+
+void plan_mark_name(char out[128], const char *name)
+{
+    size_t length = 0;
+    while (*name && length < 127) {
+        const bool number = isdigit((unsigned char)*name);
+        out[length++] = *name;
+        if (number)
+            out[length - 1] = '*';
+        do
+            name++;
+        while (number && isdigit((unsigned char)*name));
+    }
+    out[length] = 0;
+}
+
+void plan_free(struct offset_plan *plan)
+{
+    arena_free(&plan->arena);
+    *plan = (struct offset_plan){0};
+}
+
+/* ---- checks ---- */
+
+/* Bytes that a slot has at some time. Ranges that live at once do not overlap, so the order of
+ * their ends is that of their offsets. */
+struct range {
+    struct treap_node node; /* first */
+    uint64_t offset, end;
+    bool live;
+};
+
+static int by_end(const struct treap_node *left, const struct treap_node *right)
+{
+    const struct range *a = (const struct range *)left, *b = (const struct range *)right;
+    return a->end < b->end ? -1 : a->end > b->end;
+}
+
+struct sweep {
+    const struct plan_queue *q;
+    struct treap live;
+    struct range *ranges;
+    uint32_t *first, *next; /* by time: the slots that end then */
+};
+
+enum { NO_SLOT = UINT32_MAX };
+
+static int begin_slot(struct sweep *s, uint32_t i, struct error *error)
+{
+    const struct plan_slot *slot = &s->q->slots[i];
+    struct range *r = &s->ranges[i], key = {.end = slot->offset + 1};
+    if (slot->offset == PLAN_NOT_PLANNED)
+        return 0;
+    r->offset = slot->offset;
+    r->end = slot->offset + slot->size;
+    const struct range *other = (struct range *)treap_from(&s->live, &key.node);
+    if (other && other->offset < r->end)
+        return error_set(error, ERR_PARSE, "queue %u: slots %u and %u overlap", s->q->queue,
+                         (unsigned)(other - s->ranges) + 1, i + 1);
+    r->live = true;
+    treap_insert(&s->live, &r->node);
+    return 0;
+}
+
+static void end_slots(struct sweep *s, uint32_t time)
+{
+    for (uint32_t i = s->first[time]; i != NO_SLOT; i = s->next[i])
+        if (s->ranges[i].live) {
+            treap_remove(&s->live, &s->ranges[i].node);
+            s->ranges[i].live = false;
+        }
+}
+
+/* A block that the loop leaves to its next round. Its counterpart in the round before the loop may
+ * have the same place: that one lives in the first round only. */
+static int carry_slot(struct sweep *s, uint32_t i, struct error *error)
+{
+    const struct plan_queue *q = s->q;
+    const uint32_t period = q->count - q->loop;
+    if (i >= period && s->ranges[i - period].live) {
+        const struct plan_slot *slot = &q->slots[i], *before = &q->slots[i - period];
+        struct range *r = &s->ranges[i - period];
+        if (slot->offset == before->offset && slot->size == before->size &&
+            before->end <= slot->end) {
+            treap_remove(&s->live, &r->node);
+            r->live = false;
+        }
+    }
+    return begin_slot(s, i, error);
+}
+
+/* Goes through the sequence once. What a round of the loop leaves to the next one lives from the
+ * loop's beginning. */
+static int sweep(struct sweep *s, struct error *error)
+{
+    const struct plan_queue *q = s->q;
+    for (uint32_t t = 0; t < q->count; t++) {
+        end_slots(s, t);
+        for (uint32_t i = q->loop; t == q->loop && i < q->count; i++)
+            if (q->slots[i].end <= i && q->slots[i].end > t)
+                TRY(carry_slot(s, i, error));
+        TRY(begin_slot(s, t, error));
+    }
+    return 0;
+}
+
+static int verify_overlaps(const struct plan_queue *q, struct error *error)
+{
+    struct sweep s = {.q = q, .live.compare = by_end};
+    s.ranges = must_alloc((q->count + (size_t)1) * sizeof *s.ranges);
+    s.next = must_alloc((q->count + (size_t)1) * sizeof *s.next);
+    s.first = must_alloc((q->count + (size_t)1) * sizeof *s.first);
+    memset(s.first, 0xff, (q->count + (size_t)1) * sizeof *s.first);
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->slots[i].end != PLAN_FOREVER) {
+            s.next[i] = s.first[q->slots[i].end];
+            s.first[q->slots[i].end] = i;
+        }
+    int code = sweep(&s, error);
+    free(s.ranges);
+    free(s.next);
+    free(s.first);
+    return code;
+}
+
+static const char *wrong_with(const struct offset_plan *plan, const struct plan_queue *q,
+                              uint32_t i)
+{
+    const struct plan_slot *s = &q->slots[i];
+    const bool next_round = s->end <= i;
+    if (s->size == 0)
+        return "it has no bytes";
+    if (s->tag >= plan->tag_count)
+        return "there is no such tag";
+    if (s->end != PLAN_FOREVER && s->end > q->count)
+        return "it ends after the last request";
+    if (next_round && (i < q->loop || s->end < q->loop))
+        return "it ends before it begins";
+    if (s->offset == PLAN_NOT_PLANNED)
+        return NULL;
+    if (s->end == PLAN_FOREVER && i >= q->loop)
+        return "it lives forever and is in the loop";
+    if (s->offset % plan->unit)
+        return "its offset is not a multiple of the unit";
+    if (s->size > q->height || s->offset > q->height - s->size)
+        return "it ends above the height";
+    return NULL;
+}
+
+int plan_verify(const struct offset_plan *plan, struct error *error)
+{
+    if (plan->unit == 0 || (plan->unit & (plan->unit - 1)))
+        return error_set(error, ERR_PARSE, "the unit is %" PRIu64 ", expected a power of two",
+                         plan->unit);
+    for (unsigned k = 0; k < plan->queue_count; k++) {
+        const struct plan_queue *q = &plan->queues[k];
+        if (q->loop > q->count)
+            return error_set(error, ERR_PARSE, "queue %u: the loop begins after the last slot",
+                             q->queue);
+        for (uint32_t i = 0; i < q->mark_count; i++)
+            if (q->marks[i] > q->count || (i && q->marks[i] < q->marks[i - 1]))
+                return error_set(error, ERR_PARSE, "queue %u: mark %u is out of order", q->queue,
+                                 i + 1);
+        for (uint32_t i = 0; i < q->count; i++) {
+            const char *wrong = wrong_with(plan, q, i);
+            if (wrong)
+                return error_set(error, ERR_PARSE, "queue %u: slot %u: %s", q->queue, i + 1, wrong);
+        }
+        TRY(verify_overlaps(q, error));
+    }
+    return 0;
+}
+
+/* ---- the file ---- */
+
+bool plan_is_file(const char *path)
+{
+    char begin[sizeof first_line] = "";
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    size_t count = fread(begin, 1, sizeof first_line - 1, file);
+    fclose(file);
+    return count == sizeof first_line - 1 && strcmp(begin, first_line) == 0;
+}
+
+struct lines {
+    const char *path;
+    char *at;
+    unsigned number;
+    struct error *error;
+};
+
+/* Takes the next line; NULL after the last. */
+static char *next_line(struct lines *l)
+{
+    char *line = l->at, *end = line ? strchr(line, '\n') : NULL;
+    if (!end)
+        return NULL; /* each line ends with a newline: else the file was cut off */
+    *end = 0;
+    l->at = end + 1;
+    l->number++;
+    return line;
+}
+
+static int bad_line(const struct lines *l, const char *expected)
+{
+    return error_set(l->error, ERR_PARSE, "%s:%u: expected %s", l->path, l->number, expected);
+}
+
+/* Takes the next word of a line. */
+static char *next_word(char **line)
+{
+    char *word = *line;
+    *line += strcspn(*line, " ");
+    if (**line)
+        *(*line)++ = 0;
+    return word;
+}
+
+static bool number_word(char **line, uint64_t most, uint64_t *value)
+{
+    return text_to_u64(next_word(line), value) && *value <= most;
+}
+
+/* "word value", and moves the line after the word. */
+static bool take_word(char **line, const char *word)
+{
+    const size_t length = strlen(word);
+    if (strncmp(*line, word, length) != 0 || (*line)[length] != ' ')
+        return false;
+    *line += length + 1;
+    return true;
+}
+
+static bool take_number(char **line, const char *word, uint64_t most, uint64_t *value)
+{
+    return take_word(line, word) && number_word(line, most, value);
+}
+
+static bool parse_slot(char *line, struct plan_slot *slot)
+{
+    uint64_t end = PLAN_FOREVER, tag;
+    slot->offset = PLAN_NOT_PLANNED;
+    if (!number_word(&line, UINT64_MAX / 4, &slot->size))
+        return false;
+    if (strncmp(line, "none ", 5) == 0)
+        next_word(&line);
+    else if (!number_word(&line, UINT64_MAX / 4, &slot->offset))
+        return false;
+    if (strncmp(line, "forever ", 8) == 0)
+        next_word(&line);
+    else if (!number_word(&line, PLAN_SLOTS_MOST, &end))
+        return false;
+    if (!number_word(&line, PLAN_SLOTS_MOST, &tag) || *line)
+        return false;
+    slot->end = (uint32_t)end;
+    slot->tag = (uint32_t)tag;
+    return true;
+}
+
+static int read_marks(struct lines *l, struct plan_queue *q)
+{
+    for (uint32_t i = 0; i < q->mark_count; i++) {
+        char *line = next_line(l);
+        uint64_t at;
+        if (!line || !take_number(&line, "at", PLAN_SLOTS_MOST, &at) || *line)
+            return bad_line(l, "at TIME");
+        q->marks[i] = (uint32_t)at;
+    }
+    return 0;
+}
+
+static int read_queue(struct lines *l, struct offset_plan *plan, char *line)
+{
+    uint64_t queue, loop, marks, slots;
+    struct plan_queue *q = &plan->queues[plan->queue_count];
+    const size_t left = strlen(l->at);
+    if (!number_word(&line, UINT32_MAX, &queue) ||
+        !take_number(&line, "height", UINT64_MAX / 4, &q->height) ||
+        !take_number(&line, "bound", UINT64_MAX / 4, &q->bound) ||
+        !take_number(&line, "loop", PLAN_SLOTS_MOST, &loop) ||
+        !take_number(&line, "marks", left, &marks) ||
+        !take_number(&line, "slots", left < PLAN_SLOTS_MOST ? left : PLAN_SLOTS_MOST, &slots) ||
+        *line)
+        return bad_line(l, "queue N height BYTES bound BYTES loop TIME marks N slots N, with so "
+                           "many lines after it");
+    q->queue = (unsigned)queue;
+    q->loop = (uint32_t)loop;
+    q->mark_count = (uint32_t)marks;
+    q->count = (uint32_t)slots;
+    q->marks = arena_alloc(&plan->arena, (marks + 1) * sizeof *q->marks);
+    q->slots = arena_alloc(&plan->arena, (slots + 1) * sizeof *q->slots);
+    plan->queue_count++;
+    TRY(read_marks(l, q));
+    for (uint32_t i = 0; i < q->count; i++) {
+        char *slot = next_line(l);
+        if (!slot || !parse_slot(slot, &q->slots[i]))
+            return bad_line(l, "BYTES OFFSET|none END|forever TAG");
+    }
+    return 0;
+}
+
+/* The lines before the first queue; *line is then that of the queue, or NULL. */
+static int read_head(struct lines *l, struct offset_plan *plan, char **line)
+{
+    char *at = next_line(l), *end;
+    if (!at || strcmp(at, first_line) != 0)
+        return bad_line(l, "'gamut plan 1'");
+    if (!(at = next_line(l)) || !take_number(&at, "unit", UINT64_C(1) << 60, &plan->unit))
+        return bad_line(l, "unit BYTES");
+    if (!(at = next_line(l)) || !take_word(&at, "digest"))
+        return bad_line(l, "digest HEX");
+    plan->digest = strtoull(at, &end, 16);
+    if (end == at || *end)
+        return bad_line(l, "digest HEX");
+    if (!(at = next_line(l)) || !take_word(&at, "mark"))
+        return bad_line(l, "mark NAME");
+    plan->mark = arena_printf(&plan->arena, "%s", at);
+    while ((*line = next_line(l)) && take_word(line, "tag"))
+        plan->tags[plan->tag_count++] = arena_printf(&plan->arena, "%s", *line);
+    return 0;
+}
+
+static size_t count_lines(const char *text, const char *word)
+{
+    size_t count = 0;
+    const size_t length = strlen(word);
+    for (const char *at = text; at; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        count += strncmp(at, word, length) == 0;
+    }
+    return count;
+}
+
+static int read_all(struct lines *l, struct offset_plan *plan)
+{
+    plan->tags = arena_alloc(&plan->arena, (count_lines(l->at, "tag ") + 1) * sizeof *plan->tags);
+    plan->queues =
+        arena_alloc(&plan->arena, (count_lines(l->at, "queue ") + 1) * sizeof *plan->queues);
+    plan->tags[0] = "";
+    plan->tag_count = 1;
+    char *line = NULL;
+    TRY(read_head(l, plan, &line));
+    for (; line; line = next_line(l))
+        if (!take_word(&line, "queue"))
+            return bad_line(l, "queue");
+        else
+            TRY(read_queue(l, plan, line));
+    return *l->at ? bad_line(l, "a newline at the end: the file was cut off") : 0;
+}
+
+int plan_read(const char *path, struct offset_plan *plan, struct error *error)
+{
+    struct text text = {0};
+    *plan = (struct offset_plan){0};
+    int code = text_read_file(&text, path, error);
+    struct lines lines = {.path = path, .at = text.data ? text.data : "", .error = error};
+    if (!code && text.length != strlen(lines.at))
+        code = error_set(error, ERR_PARSE, "%s: not a text", path);
+    if (!code)
+        code = read_all(&lines, plan);
+    if (!code && (code = plan_verify(plan, error)))
+        error_prefix(error, "%s: ", path);
+    text_free(&text);
+    if (code)
+        plan_free(plan);
+    return code;
+}
+
+static void print_queue(struct text *t, const struct plan_queue *q)
+{
+    text_add(t, "queue %u height %" PRIu64 " bound %" PRIu64 " loop %u marks %u slots %u\n",
+             q->queue, q->height, q->bound, q->loop, q->mark_count, q->count);
+    for (uint32_t i = 0; i < q->mark_count; i++)
+        text_add(t, "at %u\n", q->marks[i]);
+    for (uint32_t i = 0; i < q->count; i++) {
+        const struct plan_slot *s = &q->slots[i];
+        char offset[24] = "none", end[24] = "forever";
+        if (s->offset != PLAN_NOT_PLANNED)
+            snprintf(offset, sizeof offset, "%" PRIu64, s->offset);
+        if (s->end != PLAN_FOREVER)
+            snprintf(end, sizeof end, "%u", s->end);
+        text_add(t, "%" PRIu64 " %s %s %u\n", s->size, offset, end, s->tag);
+    }
+}
+
+int plan_write(const struct offset_plan *plan, const char *path, bool replace, struct error *error)
+{
+    FILE *there = replace ? NULL : fopen(path, "rb");
+    if (there) {
+        fclose(there);
+        return error_set(error, ERR_USAGE, "%s exists; --force replaces it", path);
+    }
+    struct text t = {0};
+    text_add(&t, "%s\nunit %" PRIu64 "\ndigest %016" PRIx64 "\nmark %s\n", first_line, plan->unit,
+             plan->digest, plan->mark);
+    for (uint32_t i = 1; i < plan->tag_count; i++)
+        text_add(&t, "tag %s\n", plan->tags[i]);
+    for (unsigned i = 0; i < plan->queue_count; i++)
+        print_queue(&t, &plan->queues[i]);
+    int code = text_write_file(&t, path, error);
+    text_free(&t);
+    return code;
+}

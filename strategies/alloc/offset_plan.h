@@ -1,0 +1,83 @@
+/* A plan of memory: where in one arena each block of a recorded program lies. `planned` serves from
+ * it; bench/run/replay/plan.h makes it of a trace.
+ *
+ * Each queue has its own sequence of requests, its own times and its own arena. Time is counted in
+ * requests of that queue: request i happens at time i. After the last request the sequence goes on
+ * at `loop`, so the requests from `loop` on are those of a program's steady state.
+ *
+ * The file is text, a line an item:
+ *
+ *     gamut plan 1
+ *     unit 512
+ *     digest 00112233aabbccdd
+ *     mark Optimizer.step#SGD.step
+ *     tag model.py:12
+ *     queue 0 height 4096 bound 4096 loop 1 marks 1 slots 3
+ *     at 1
+ *     1024 0 forever 1
+ *     2048 1024 2 0
+ *     512 none 0 0
+ *
+ * A slot has its bytes, its offset (none: the fallback serves it), the time at which it is free
+ * again, and its tag (0: unknown; else the number of a tag line).
+ */
+#ifndef GAMUT_ALLOC_OFFSET_PLAN_H
+#define GAMUT_ALLOC_OFFSET_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#define PLAN_NOT_PLANNED UINT64_MAX /* an offset: this block is left to the fallback */
+#define PLAN_FOREVER     UINT32_MAX /* an end: the block is never freed */
+
+enum { PLAN_SLOTS_MOST = 1 << 28 };
+
+struct plan_slot {
+    uint64_t size, offset; /* bytes */
+    /* The time of the first request after its free; PLAN_FOREVER; or, where that is not after the
+     * slot's own time, a time of the next round of the loop. */
+    uint32_t end;
+    uint32_t tag; /* 0, or the number of a tag */
+};
+
+struct plan_queue {
+    unsigned queue;         /* its index in the trace */
+    uint64_t height, bound; /* bytes of the arena, and the least that any plan needs */
+    uint32_t count, loop;   /* loop == count: the sequence has an end */
+    struct plan_slot *slots;
+    uint32_t mark_count;
+    uint32_t *marks; /* times at which an iteration begins, ascending */
+};
+
+struct offset_plan {
+    uint64_t unit;    /* offsets are multiples of this power of two */
+    uint64_t digest;  /* of the trace */
+    const char *mark; /* name of the phase that begins an iteration, as plan_mark_name has it; "" */
+    uint32_t tag_count;
+    const char **tags; /* the first is "", for unknown */
+    unsigned queue_count;
+    struct plan_queue *queues;
+    struct arena arena; /* owns all of it */
+};
+
+/* Reads a plan file and checks it. ERR_IO, or ERR_PARSE with "PATH:LINE: " or with the slots that
+ * overlap. On an error there is nothing to free. */
+int plan_read(const char *path, struct offset_plan *plan, struct error *error);
+/* Whether the file begins as a plan does. */
+bool plan_is_file(const char *path);
+/* ERR_IO; ERR_USAGE if the file is there and `replace` is not set. */
+int plan_write(const struct offset_plan *plan, const char *path, bool replace, struct error *error);
+/* Checks that no two slots that live at once overlap, and that all numbers are in bounds: `planned`
+ * relies on that. ERR_PARSE names what is wrong. */
+int plan_verify(const struct offset_plan *plan, struct error *error);
+void plan_free(struct offset_plan *plan);
+
+/* Copies the name of a phase with each number in it replaced by '*', so that "step 3" and "step 4"
+ * are one phase. */
+void plan_mark_name(char out[128], const char *name);
+
+#endif
