@@ -31,8 +31,10 @@ enum replay_flag {
 enum free_at_choice { CHOICE_DONE, CHOICE_LET_GO, CHOICE_BOTH };
 
 static const struct flag flags[] = {
-    [REPLAY_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                         "allocators: all, pool, 'caching:max_split=64MiB', … [all]"},
+    [REPLAY_STRATEGY] =
+        {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+         "allocators: all, recorded (the trace's own), pool, 'caching:max_split=64MiB', "
+         "… [all]"},
     [REPLAY_FREE_AT] = {"free-at", 0, FLAG_CHOICE, "WHEN", "done", "done|let-go|both", 0, 0,
                         "when a freed block may be used again: when its last command is done, "
                         "or when the application lets it go"},
@@ -67,6 +69,7 @@ static const struct flag flags[] = {
 struct session {
     const struct command_line *line;
     struct selection selection;
+    bool recorded; /* each trace also under its own allocator */
     struct replay_cases all;
     struct replay_case *cases;
     struct case_round *rounds; /* by case */
@@ -76,21 +79,82 @@ struct session {
     bool interrupted;
 };
 
+enum { STRATEGY_BYTES = sizeof((struct case_key *)NULL)->strategy };
+
 /* ---- cases ---- */
 
-static void add_cases(struct session *s, const char *path, const char *name, const char *release)
+static void add_case(struct session *s, const char *path, const char *name, const char *release,
+                     const char *strategy)
 {
+    struct replay_case *one = &s->cases[s->all.count++];
+    one->path = path;
+    snprintf(one->key.workload, sizeof one->key.workload, "%s", name);
+    snprintf(one->key.dataset, sizeof one->key.dataset, "%s", REPLAY_DATASET);
+    snprintf(one->key.merge, sizeof one->key.merge, "none");
+    snprintf(one->key.release, sizeof one->key.release, "%s", release);
+    snprintf(one->key.strategy, sizeof one->key.strategy, "%s", strategy);
+    snprintf(one->key.device, sizeof one->key.device, "%s", REPLAY_DEVICE);
+}
+
+/* `recorded`: the trace's own allocator, or "". */
+static void add_cases(struct session *s, const char *path, const char *recorded, const char *name,
+                      const char *release)
+{
+    bool has_recorded = !*recorded;
     for (size_t i = 0; i < s->selection.strategies.count; i++) {
-        struct replay_case *one = &s->cases[s->all.count++];
-        one->path = path;
-        snprintf(one->key.workload, sizeof one->key.workload, "%s", name);
-        snprintf(one->key.dataset, sizeof one->key.dataset, "%s", REPLAY_DATASET);
-        snprintf(one->key.merge, sizeof one->key.merge, "none");
-        snprintf(one->key.release, sizeof one->key.release, "%s", release);
-        snprintf(one->key.strategy, sizeof one->key.strategy, "%s",
-                 s->selection.strategies.items[i]);
-        snprintf(one->key.device, sizeof one->key.device, "%s", REPLAY_DEVICE);
+        add_case(s, path, name, release, s->selection.strategies.items[i]);
+        has_recorded |= strcmp(s->selection.strategies.items[i], recorded) == 0;
     }
+    if (!has_recorded)
+        add_case(s, path, name, release, recorded);
+}
+
+/* Takes the word "recorded" out of a list of strategies. *has: it was there. */
+static void take_recorded(const char *list, struct text *others, bool *has)
+{
+    for (size_t length; *list; list += length + (list[length] == ',')) {
+        length = text_span(list, ",");
+        if (length == strlen("recorded") && strncmp(list, "recorded", length) == 0)
+            *has = true;
+        else
+            text_add(others, "%s%.*s", others->length ? "," : "", (int)length, list);
+    }
+}
+
+static int choose_strategies(struct session *s, struct error *error)
+{
+    const char *list = s->line->flag[REPLAY_STRATEGY].text;
+    struct text others = {0};
+    take_recorded(list ? list : "all", &others, &s->recorded);
+    int code = others.length || !s->recorded
+                   ? select_strategies(&s->selection, others.length ? others.data : "", error)
+                   : 0;
+    text_free(&others);
+    return code;
+}
+
+/* The allocator of a trace as a strategy; "" if it was not asked for. */
+static int recorded_strategy(const struct session *s, const char *path,
+                             char strategy[STRATEGY_BYTES], struct error *error)
+{
+    struct trace_reader *reader;
+    const struct allocator_ops *ops;
+    struct option_values values;
+    *strategy = 0;
+    if (!s->recorded)
+        return 0;
+    TRY(trace_open(path, &reader, error));
+    const char *own = trace_reader_info(reader)->allocator;
+    int code = 0;
+    if (!*own || strlen(own) >= STRATEGY_BYTES)
+        code = error_set(error, ERR_USAGE, "%s: the trace %s: name a strategy", path,
+                         *own ? "has an allocator with a longer name than a case may have"
+                              : "does not say which allocator was recorded");
+    else
+        code = allocator_parse(own, &ops, &values, error);
+    snprintf(strategy, STRATEGY_BYTES, "%s", own);
+    trace_close(reader);
+    return code;
 }
 
 static int check_names(const struct command_line *line, struct error *error)
@@ -112,19 +176,19 @@ static int check_names(const struct command_line *line, struct error *error)
 static int make_cases(struct session *s, struct error *error)
 {
     const struct command_line *line = s->line;
-    const char *list = line->flag[REPLAY_STRATEGY].text;
     const uint64_t when = line->flag[REPLAY_FREE_AT].number;
     TRY(check_names(line, error));
-    TRY(select_strategies(&s->selection, list ? list : "all", error));
-    const size_t most = 2 * line->positional_count * s->selection.strategies.count;
+    TRY(choose_strategies(s, error));
+    const size_t most = 2 * line->positional_count * (s->selection.strategies.count + s->recorded);
     s->cases = must_alloc(most * sizeof *s->cases);
     for (size_t i = 0; i < line->positional_count; i++) {
-        char name[64];
+        char name[64], recorded[STRATEGY_BYTES];
         TRY(replay_trace_name(line->positional[i], name, error));
+        TRY(recorded_strategy(s, line->positional[i], recorded, error));
         if (when != CHOICE_LET_GO)
-            add_cases(s, line->positional[i], name, "done");
+            add_cases(s, line->positional[i], recorded, name, "done");
         if (when != CHOICE_DONE)
-            add_cases(s, line->positional[i], name, "let-go");
+            add_cases(s, line->positional[i], recorded, name, "let-go");
     }
     s->rounds = must_alloc(s->all.count * sizeof *s->rounds);
     s->ended = must_alloc(s->all.count * sizeof *s->ended);

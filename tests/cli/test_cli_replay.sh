@@ -49,6 +49,12 @@ has "OOM  *block b[0-9]*, event [0-9]*: "
 expect 0 "2 ok" replay gnn.trace -s pool --free-at both --check --no-save
 expect 2 "No such file" replay nosuch.trace --no-save
 expect 2 "needs --atlas" replay gnn.trace --own-time --no-save
+# The recorded allocator, by the settings of the snapshot, and PyTorch's words.
+expect 0 "wrote unet.trace" trace import "$traces/pytorch/settings/unet.9.pickle.gz" -o unet.trace
+expect 0 "2 ok" replay unet.trace -s 'recorded,caching:conf={max_split_size_mb:64,max_non_split_rounding_mb:32}' --no-save
+has "caching:conf={expandable_segments:True,max_split_size_mb:64} .* 4.54 GiB"
+has "caching:conf={max_split_size_mb:64,max_non_split_rounding_mb:32} .* 4.96 GiB"
+expect 2 "did you mean max_split_size_mb?" replay unet.trace -s 'caching:conf={max_split_sizemb:64}' --no-save
 
 # ---- planned from a recording
 expect 2 "planned needs a trace: planned:trace=FILE" replay gnn.trace -s planned --no-save
@@ -106,7 +112,7 @@ expect 0 "" fit gnn.trace -s vmm,tlsf --format json
 cp out fits.json
 expect 0 "" plot fits.json --term dumb
 has "least memory that serves the trace, over the optimum"
-has "vmm .*1.02× 1.80 GiB"
+has "vmm .*1.02× 1.79 GiB"
 echo '{"fits": 3}' >bad.json
 expect 2 "bad.json: it is not what gamut fit --format json prints" plot bad.json --term dumb
 
