@@ -20,6 +20,7 @@ enum replay_flag {
     REPLAY_OWN_TIME,
     REPLAY_CHECK,
     REPLAY_TIMELINE,
+    REPLAY_SNAPSHOT,
     REPLAY_JOBS,
     REPLAY_SEED,
     REPLAY_FORMAT,
@@ -50,6 +51,9 @@ static const struct flag flags[] = {
     [REPLAY_TIMELINE] = {"timeline", 0, FLAG_CHOICE, "X", "events", "events|times|off", 0, 0,
                          "record memory over the events of the trace, or over its times; off is "
                          "faster"},
+    [REPLAY_SNAPSHOT] = {"snapshot", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                         "also write a snapshot for PyTorch's viewer (memory_viz); one trace and "
+                         "one allocator"},
     [REPLAY_JOBS] = {"jobs", 'j', FLAG_COUNT, "N", "0", NULL, 0, 1024,
                      "replays at once; 0: one for each processor"},
     [REPLAY_SEED] = {"seed", 0, FLAG_COUNT, "N", "42", NULL, 0, (1ull << 53) - 1,
@@ -202,6 +206,25 @@ static int make_cases(struct session *s, struct error *error)
     return 0;
 }
 
+static int check_snapshot(const struct session *s, struct error *error)
+{
+    if (!s->line->flag[REPLAY_SNAPSHOT].text || s->all.count == 1)
+        return 0;
+    return error_set(error, ERR_USAGE,
+                     "--snapshot needs one trace and one allocator; these are %zu cases",
+                     s->all.count);
+}
+
+static int write_snapshot(const struct session *s, struct error *error)
+{
+    const char *path = s->line->flag[REPLAY_SNAPSHOT].text;
+    if (!path || s->interrupted)
+        return 0;
+    TRY(replay_case_snapshot(&s->all, &s->cases[0], path, error));
+    fprintf(stderr, "gamut: wrote %s\n", path);
+    return 0;
+}
+
 static int read_atlas(struct session *s, struct error *error)
 {
     const char *path = s->line->flag[REPLAY_ATLAS].text;
@@ -291,11 +314,15 @@ static int run_session(struct session *s)
     struct error error = {0};
     int code = make_cases(s, &error);
     if (!code)
+        code = check_snapshot(s, &error);
+    if (!code)
         code = read_atlas(s, &error);
     if (!code)
         code = open_recording(s, &error);
     if (!code)
         code = replay_all(s, &error);
+    if (!code)
+        code = write_snapshot(s, &error);
     return code ? report_error(&error) : report_result(s, &error);
 }
 

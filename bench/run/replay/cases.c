@@ -1,12 +1,15 @@
 #include "run/replay/cases.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "alloc/registry.h"
 #include "base/arena.h"
+#include "run/replay/replay_snapshot.h"
 #include "run/replay/parallel.h"
 
 int replay_trace_name(const char *path, char name[64], struct error *error)
@@ -30,25 +33,53 @@ struct crew {
     struct case_round *rounds; /* by case */
 };
 
+/* Opens the trace of a case, and fills in *options, which borrow *values. */
+static int open_case(const struct replay_cases *all, const struct replay_case *one,
+                     struct option_values *values, struct replay_options *options,
+                     struct trace_reader **reader, struct error *error)
+{
+    *options = (struct replay_options){
+        .options = values,
+        .device = replay_device(all->capacity_bytes, all->atlas),
+        .free_at = strcmp(one->key.release, "let-go") == 0 ? FREE_AT_LET_GO : FREE_AT_DONE,
+        .own_time = all->own_time,
+        .check = all->check};
+    TRY(allocator_parse(one->key.strategy, &options->strategy, values, error));
+    return trace_open(one->path, reader, error);
+}
+
 static int replay_one(const struct replay_cases *all, const struct replay_case *one,
                       const volatile sig_atomic_t *stop, struct replay_outcome *outcome,
                       json_t **memory, struct error *error)
 {
     struct option_values values;
-    struct replay_options options = {
-        .options = &values,
-        .device = replay_device(all->capacity_bytes, all->atlas),
-        .free_at = strcmp(one->key.release, "let-go") == 0 ? FREE_AT_LET_GO : FREE_AT_DONE,
-        .own_time = all->own_time,
-        .check = all->check,
-        .stop = stop};
+    struct replay_options options;
     struct trace_reader *reader;
-    TRY(allocator_parse(one->key.strategy, &options.strategy, &values, error));
-    TRY(trace_open(one->path, &reader, error));
+    TRY(open_case(all, one, &values, &options, &reader, error));
+    options.stop = stop;
     struct replay_memory *record = replay_memory_open(reader, all->steps);
     int code = replay_trace(reader, &options, replay_memory_listener(record), outcome, error);
     *memory = code ? NULL : replay_memory_to_json(record);
     replay_memory_close(record);
+    trace_close(reader);
+    return code;
+}
+
+int replay_case_snapshot(const struct replay_cases *all, const struct replay_case *one,
+                         const char *path, struct error *error)
+{
+    struct option_values values;
+    struct replay_options options;
+    struct replay_outcome outcome;
+    struct trace_reader *reader;
+    TRY(open_case(all, one, &values, &options, &reader, error));
+    FILE *out = fopen(path, "wx");
+    int code = out ? replay_to_snapshot(reader, &options, out, &outcome, error)
+                   : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    if (out && fclose(out) != 0 && !code)
+        code = error_set(error, ERR_IO, "%s could not be written: %s", path, strerror(errno));
+    if (out && code)
+        unlink(path);
     trace_close(reader);
     return code;
 }

@@ -39,4 +39,9 @@ int replay_cases(const struct replay_cases *cases,
                  void (*ended)(void *context, size_t index, const struct case_round *round),
                  void *context, bool *interrupted, struct error *error);
 
+/* Replays a case, and writes what it did to a new file, as a snapshot of PyTorch
+ * (replay_snapshot.h). ERR_IO, also if there is a file. */
+int replay_case_snapshot(const struct replay_cases *cases, const struct replay_case *one,
+                         const char *path, struct error *error);
+
 #endif
