@@ -7,13 +7,16 @@
 int source_check_capacity(struct source *s, uint64_t bytes)
 {
     char asked[64], held[64], capacity[64];
-    if (s->capacity_bytes == 0 ||
-        (bytes <= s->capacity_bytes && source_held_bytes(s) <= s->capacity_bytes - bytes))
-        return 0;
-    s->counts.refused_count++;
+    struct source_total unshared = {0}, *total = s->total ? s->total : &unshared;
     const uint64_t needed = source_held_bytes(s) + bytes;
-    if (s->total && (!s->total->least_refused_bytes || needed < s->total->least_refused_bytes))
-        s->total->least_refused_bytes = needed;
+    if (s->capacity_bytes == 0 || (bytes <= s->capacity_bytes && needed <= s->capacity_bytes)) {
+        total->most_served_bytes =
+            needed > total->most_served_bytes ? needed : total->most_served_bytes;
+        return 0;
+    }
+    s->counts.refused_count++;
+    if (!total->least_refused_bytes || needed < total->least_refused_bytes)
+        total->least_refused_bytes = needed;
     return error_set(&s->error, ERR_OOM, "asked for %s with %s of the capacity of %s reserved",
                      text_bytes_exact(asked, bytes), text_bytes_exact(held, source_held_bytes(s)),
                      text_bytes_exact(capacity, s->capacity_bytes));

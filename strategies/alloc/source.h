@@ -63,6 +63,8 @@ struct source_total {
     /* Of the requests that the capacity refused: the least bytes that would have been held after
      * one. A larger capacity below it refuses the same. 0: none was refused. */
     uint64_t least_refused_bytes;
+    /* Of those that it did not refuse: the most. A smaller capacity above it refuses as little. */
+    uint64_t most_served_bytes;
 };
 
 enum source_event { SOURCE_HELD, SOURCE_GIVEN_BACK, SOURCE_MAPPED, SOURCE_UNMAPPED };

@@ -60,13 +60,20 @@ static enum fit_cause cause_of(const struct replay_refusal *r, uint64_t capacity
     return rounded > pieces ? FIT_rounding : FIT_fragmentation;
 }
 
+/* The least capacity under which this served replay goes the same way. */
+static uint64_t needed_bytes(const struct replay_outcome *outcome)
+{
+    return outcome->most_served_bytes ? outcome->most_served_bytes
+                                      : outcome->counts.peak_reserved_bytes;
+}
+
 static void note_served(struct search *s, uint64_t capacity_bytes,
                         const struct replay_outcome *outcome)
 {
-    const uint64_t peak = outcome->counts.peak_reserved_bytes;
+    const uint64_t needed = needed_bytes(outcome);
     s->fit->limited = outcome->counts;
     s->served_seen = capacity_bytes;
-    s->served = s->plain || peak > capacity_bytes ? capacity_bytes : peak;
+    s->served = s->plain || needed > capacity_bytes ? capacity_bytes : needed;
     if (s->refused < s->served)
         return;
     /* A smaller capacity serves what a larger one refused. */
@@ -79,7 +86,7 @@ static void note_refused(struct search *s, uint64_t capacity_bytes,
 {
     const uint64_t changes_at = outcome->least_refused_bytes;
     if (capacity_bytes == s->served) {
-        /* The peak does not serve: the strategy knows the capacity. */
+        /* It does not serve: the strategy knows the capacity. */
         s->plain = true;
         s->served = s->served_seen ? s->served_seen : 2 * s->served;
     }
@@ -136,7 +143,7 @@ static int find(struct search *s)
         return 0;
     }
     fit->unlimited = fit->limited = outcome.counts;
-    s->served = outcome.counts.peak_reserved_bytes;
+    s->served = needed_bytes(&outcome);
     if (s->options->lower_bound_bytes == 0)
         return 0;
     s->refused = s->refused_seen = s->options->lower_bound_bytes - 1;

@@ -1,16 +1,15 @@
 /* The least capacity under which a strategy serves a trace.
  *
  * It is found by bisection with replays, so that the strategy refuses, releases and asks again as
- * it does on a device. Two facts shorten the search. A replay that is served holds at most its peak:
- * with that peak as the capacity it goes the same way. A replay that is refused goes the same way
- * under every larger capacity that refuses the same requests of the source (source_total). So the
+ * it does on a device. Two facts shorten the search. A replay that is served goes the same way under
+ * every smaller capacity that serves the same requests to the source. A replay that is refused goes
+ * the same way under every larger capacity that refuses the same ones (struct source_total). So the
  * search steps from one capacity at which something changes to the next, and ends where the two
- * meet. Both ends are then replayed.
+ * meet. Both ends are then replayed; where the facts do not hold, plain bisection goes on.
  *
  * A strategy may serve a trace under one capacity and refuse it under a larger one. What holds
- * nevertheless: it serves the trace under `capacity_bytes` and every capacity between there and the
- * next release that the limit causes, and it refuses under `refused_bytes`, which is at most
- * FIT_STEP_BYTES less.
+ * nevertheless: it serves the trace under `capacity_bytes`, and refuses a request under
+ * `refused_bytes`, which is at most FIT_STEP_BYTES less.
  */
 #ifndef GAMUT_RUN_REPLAY_FIT_H
 #define GAMUT_RUN_REPLAY_FIT_H

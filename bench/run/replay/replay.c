@@ -48,10 +48,11 @@ struct replay {
     struct played *slots;
     bool free_at_done, tracks_owners, timed;
     struct owners owners;
-    uint64_t event;            /* number of the current event */
-    const struct block *moved; /* the block that the current event took or gave back, or NULL */
-    uint64_t peak_before;      /* reserved bytes at most, before the current event */
-    uint64_t ended_ns;         /* when the call before ended, by the trace */
+    struct source_listener ears; /* hears the sources, if owners must know all memories */
+    uint64_t event;              /* number of the current event */
+    const struct block *moved;   /* the block that the current event took or gave back, or NULL */
+    uint64_t peak_before;        /* reserved bytes at most, before the current event */
+    uint64_t ended_ns;           /* when the call before ended, by the trace */
     double allocator_ns;
     bool ended; /* by a refusal or a fault */
 };
@@ -103,7 +104,9 @@ static int open_part(struct replay *r, const struct trace_event *e, unsigned *in
     part->memory = e->memory;
     part->source = *dry_source(r->dry);
     part->source.total = &r->held;
-    part->source.listener = r->listener ? r->listener->source : NULL;
+    part->source.listener = r->options->explain ? &r->ears
+                            : r->listener       ? r->listener->source
+                                                : NULL;
     const struct allocator_ops *strategy = r->options->strategy, *apart = NULL;
     const struct option_values *options = r->options->options;
     struct option_values apart_options;
@@ -367,6 +370,16 @@ static void forget(void *context, uint64_t memory, uint64_t offset, uint64_t byt
     owners_forget(context, memory, offset, bytes);
 }
 
+static void hear_source(void *context, enum source_event event, uint64_t memory, uint64_t offset,
+                        uint64_t bytes)
+{
+    struct replay *r = context;
+    if (event == SOURCE_HELD || event == SOURCE_MAPPED)
+        owners_got(&r->owners, memory, offset, bytes);
+    if (r->listener && r->listener->source)
+        r->listener->source->event(r->listener->source->context, event, memory, offset, bytes);
+}
+
 static void count(struct replay *r)
 {
     struct source_counts driver = {.reserved_bytes = r->held.reserved_bytes,
@@ -388,6 +401,7 @@ static void count(struct replay *r)
         out->launch_count = totals->by_kind[TRACE_launch];
     r->outcome->digest = totals->digest;
     r->outcome->least_refused_bytes = r->held.least_refused_bytes;
+    r->outcome->most_served_bytes = r->held.most_served_bytes;
     r->outcome->ended_live = r->blocks.alloc_count - r->blocks.free_count;
 }
 
@@ -444,6 +458,7 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
                        .free_at_done = replay_frees_at_done(reader, options->free_at),
                        .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas};
     owners_open(&r.owners);
+    r.ears = (struct source_listener){&r, hear_source};
     struct trace_totals totals;
     r.tracks_owners = options->check || options->explain || !trace_read_totals(reader, &totals) ||
                       totals.queues > 1;

@@ -71,9 +71,9 @@ struct replay_outcome {
     struct exact_counts counts;
     struct case_model model; /* asked: only with an atlas */
     struct replay_refusal refusal;
-    /* As in struct source_total: every capacity below it, from this replay's on, refuses the same
-     * requests. 0: none was refused. */
-    uint64_t least_refused_bytes;
+    /* As in struct source_total. Every capacity below least_refused_bytes, from this replay's on,
+     * refuses the same requests, and one of most_served_bytes serves them. 0: unknown. */
+    uint64_t least_refused_bytes, most_served_bytes;
     uint64_t digest;     /* of the trace, if all of it was read */
     uint64_t ended_live; /* blocks that live at the end; they are given back then */
 };
