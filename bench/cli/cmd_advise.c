@@ -14,6 +14,7 @@ enum advise_flag {
     ADVISE_FOR,
     ADVISE_CURRENT,
     ADVISE_FREE_AT,
+    ADVISE_MEM_LIMIT,
     ADVISE_ATLAS,
     ADVISE_JOBS,
     ADVISE_FORMAT
@@ -28,6 +29,8 @@ static const struct flag flags[] = {
     [ADVISE_FREE_AT] = {"free-at", 0, FLAG_CHOICE, "WHEN", "done", "done|let-go", 0, 0,
                         "when a freed block may be used again: when its last command is done, or "
                         "when the application lets it go"},
+    [ADVISE_MEM_LIMIT] = {"mem-limit", 0, FLAG_BYTES, "SIZE", NULL, NULL, 0, 0,
+                          "the memory that the application may have"},
     [ADVISE_ATLAS] =
         {"atlas", 0, FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
          "a result file with an atlas, whose prices driver calls have; of several, cuda:0"},
@@ -74,8 +77,6 @@ static void add_saving(struct text *out, uint64_t now_bytes, uint64_t then_bytes
     const uint64_t change = less ? now_bytes - then_bytes : then_bytes - now_bytes;
     text_add(out, "%s%s of %s reserved (%.1f %%)", less ? "" : "nothing: it adds ",
              text_bytes(part, change), text_bytes(now, now_bytes), percent(change, now_bytes));
-    if (!less)
-        text_add(out, ", for fewer driver calls");
 }
 
 static void add_costs(struct text *out, const struct measure *now, const struct measure *then)
@@ -99,14 +100,18 @@ static void add_certainty(struct text *out, const struct advised_trace *trace)
     else if (!trace->knows_calls)
         text_add(out, "the log has no driver calls that the replay of %s could be compared with",
                  trace->current);
-    else if (trace->logged_call_count == trace->now.call_count)
+    else if (trace->now.calls_are_logged)
         text_add(out, "the replay of the recorded setting makes the same %" PRIu64 " driver calls",
                  trace->now.call_count);
+    else if (trace->now.logged_call_count == trace->now.call_count)
+        text_add(out,
+                 "the replay of the recorded setting makes as many driver calls as the log has, "
+                 "but not the same: bytes are estimates");
     else
         text_add(out,
                  "the replay of the recorded setting makes %" PRIu64
                  " driver calls where the log has %" PRIu64 ": bytes are estimates",
-                 trace->now.call_count, trace->logged_call_count);
+                 trace->now.call_count, trace->now.logged_call_count);
 }
 
 /* ---- text and Markdown ---- */
@@ -115,9 +120,12 @@ static void print_head(const struct page *page, const struct advice *advice, con
 {
     struct text words = {0};
     const bool is_markdown = page->format == ADVISE_MARKDOWN;
+    const bool fails = advice->leave && advice->is_bad;
     const char *quote = is_markdown && !advice->leave ? "`" : "";
     terminal_print(page->out, "%s%s: %s%s%s\n%s", is_markdown ? "### " : "", name, quote,
-                   advice->leave ? "leave it as it is" : words_of(&advice->best.setting, &words),
+                   fails           ? "no setting helps"
+                   : advice->leave ? "leave it as it is"
+                                   : words_of(&advice->best.setting, &words),
                    quote, is_markdown ? "\n" : "");
     text_free(&words);
 }
@@ -138,8 +146,7 @@ static void print_search(const struct page *page, const struct advise *advise,
              trace->current, advice->tried_count, application_title(advise->application),
              trace->request_count);
     if (advice->leave && advice->best.is_known)
-        text_add(&compared, ": none holds 1 %% less%s",
-                 advice->is_busy ? " and calls the driver less often" : "");
+        text_add(&compared, ": none holds 1 %% less");
     line(page, "compared", &compared);
     if (!advice->other.is_known)
         return;
@@ -172,10 +179,13 @@ static void print_one(const struct page *page, const struct advise *advise,
     char bytes[32];
     print_head(page, advice, trace->name);
     if (advice->leave) {
-        text_add(&saves, "nothing: %s are reserved", text_bytes(bytes, trace->now.reserved_bytes));
+        text_add(&saves, "nothing: %s are reserved%s", text_bytes(bytes, trace->now.reserved_bytes),
+                 trace->is_refused ? " without the limit, which refuses a request" : "");
         text_add(&costs, "nothing: there are %" PRIu64 " driver calls", trace->now.call_count);
     } else {
         add_saving(&saves, trace->now.reserved_bytes, advice->best.on[0].reserved_bytes);
+        if (trace->is_refused)
+            text_add(&saves, ": the limit refuses a request of the current setting");
         add_costs(&costs, &trace->now, &advice->best.on[0]);
     }
     line(page, "saves", &saves);
@@ -279,9 +289,12 @@ static json_t *advice_to_json(const struct advise *advise, const struct advice *
         tree_put(one, "current",
                  measure_to_json(trace->current, NULL, &trace->now,
                                  is_one ? &advice->current_fit : NULL));
+        tree_put(one, "current_is_refused", json_boolean(trace->is_refused));
         tree_put(one, "current_is_logged", json_boolean(trace->is_logged));
         tree_put(one, "logged_driver_calls",
-                 trace->knows_calls ? tree_count(trace->logged_call_count) : json_null());
+                 trace->knows_calls ? tree_count(trace->now.logged_call_count) : json_null());
+        tree_put(one, "calls_are_logged",
+                 trace->knows_calls ? json_boolean(trace->now.calls_are_logged) : json_null());
         tree_put(one, "advised",
                  advice->leave
                      ? json_null()
@@ -317,6 +330,7 @@ static int run(const struct command_line *line, struct atlas *atlas, struct advi
                                      .current = line->flag[ADVISE_CURRENT].text,
                                      .free_at = line->flag[ADVISE_FREE_AT].number ? FREE_AT_LET_GO
                                                                                   : FREE_AT_DONE,
+                                     .capacity_bytes = line->flag[ADVISE_MEM_LIMIT].number,
                                      .jobs = (unsigned)line->flag[ADVISE_JOBS].number};
     if (line->flag[ADVISE_ATLAS].text) {
         TRY(recorded_atlas(line->flag[ADVISE_ATLAS].text, atlas, error));
@@ -361,6 +375,7 @@ const struct command command_advise = {
              "the calls may also take a hundredth of the trace's time longer, not more. For\n"
              "several traces, a setting counts by the trace on which it does worst.\n"
              "\n"
-             "A driver call is a request that had to ask the driver, or a release.\n",
+             "Adjacent parts of memory that are mapped for one request are one driver call, as\n"
+             "PyTorch counts them.\n",
     .run = advise_command,
 };

@@ -39,30 +39,101 @@ struct search {
     struct descent *descents;
 };
 
+/* ---- driver calls ---- */
+
+/* The driver calls of the recorded allocator and of a replay, in their order. */
+struct calls {
+    struct call {
+        enum trace_kind kind;
+        uint64_t bytes;
+    } * items;
+    unsigned count, capacity;
+};
+struct heard {
+    struct calls logged, played;
+    unsigned played_count; /* until the last event; then the strategy ends, and releases all */
+    bool goes_on;          /* the last call may be continued: */
+    uint64_t memory, end;
+};
+
+static void add_call(struct calls *calls, enum trace_kind kind, uint64_t bytes)
+{
+    calls->items = must_grow(calls->items, calls->count, &calls->capacity, sizeof *calls->items);
+    calls->items[calls->count++] = (struct call){kind, bytes};
+}
+
+/* Adjacent parts that are mapped or unmapped for one request are one call, as PyTorch logs them. */
+static void hear_source(void *context, enum source_event event, uint64_t memory, uint64_t offset,
+                        uint64_t bytes)
+{
+    static const enum trace_kind kinds[] = {[SOURCE_HELD] = TRACE_driver_alloc,
+                                            [SOURCE_GIVEN_BACK] = TRACE_driver_free,
+                                            [SOURCE_MAPPED] = TRACE_driver_map,
+                                            [SOURCE_UNMAPPED] = TRACE_driver_unmap};
+    struct heard *h = context;
+    struct call *last = h->played.count ? &h->played.items[h->played.count - 1] : NULL;
+    const bool is_part = event == SOURCE_MAPPED || event == SOURCE_UNMAPPED;
+    if (h->goes_on && is_part && last->kind == kinds[event] && h->memory == memory &&
+        h->end == offset)
+        last->bytes += bytes;
+    else
+        add_call(&h->played, kinds[event], bytes);
+    h->goes_on = is_part;
+    h->memory = memory;
+    h->end = offset + bytes;
+}
+
+static void hear_event(void *context, const struct trace_event *e, const struct block *block,
+                       const struct replay_state *state)
+{
+    struct heard *h = context;
+    (void)block, (void)state;
+    if (e->kind >= TRACE_driver_alloc && e->kind <= TRACE_driver_unmap)
+        add_call(&h->logged, e->kind, e->bytes);
+    h->played_count = h->played.count;
+    h->goes_on = false;
+}
+
+static bool same_calls(const struct heard *h)
+{
+    bool same = h->logged.count == h->played_count;
+    for (unsigned i = 0; same && i < h->played_count; i++)
+        same = h->logged.items[i].kind == h->played.items[i].kind &&
+               h->logged.items[i].bytes == h->played.items[i].bytes;
+    return same;
+}
+
 /* ---- replays ---- */
 
-static int replay(const struct search *s, const char *spec, size_t trace,
+static int replay(const struct search *s, const char *spec, size_t trace, uint64_t capacity_bytes,
                   const volatile sig_atomic_t *stop, struct measure *measure, struct error *error)
 {
     struct option_values values;
     struct replay_options options = {.options = &values,
-                                     .device = replay_device(0, s->options->atlas),
+                                     .device = replay_device(capacity_bytes, s->options->atlas),
                                      .free_at = s->options->free_at,
                                      .stop = stop};
     struct replay_outcome outcome = {0};
     struct trace_reader *reader;
+    struct heard heard = {0};
+    const struct source_listener source = {&heard, hear_source};
+    const struct replay_listener listener = {&heard, hear_event, &source};
     TRY(allocator_parse(spec, &options.strategy, &values, error));
     TRY(trace_open(s->out->traces[trace].path, &reader, error));
-    int code = replay_trace(reader, &options, NULL, &outcome, error);
+    int code = replay_trace(reader, &options, &listener, &outcome, error);
     trace_close(reader);
-    *measure = (struct measure){.driver_ns = UNKNOWN_NS};
+    *measure = (struct measure){.call_count = heard.played_count,
+                                .logged_call_count = heard.logged.count,
+                                .calls_are_logged = same_calls(&heard),
+                                .driver_ns = UNKNOWN_NS};
+    free(heard.logged.items);
+    free(heard.played.items);
     if (code == ERR_PARSE || code == ERR_IO)
         return code;
     if (code || outcome.status != CASE_ok) /* a setting that this trace cannot have */
         return 0;
     measure->ok = true;
     measure->reserved_bytes = outcome.counts.peak_reserved_bytes;
-    measure->call_count = outcome.counts.miss_count + outcome.counts.driver_free_count;
     if (outcome.model.asked)
         measure->driver_ns = outcome.model.driver_ns;
     return 0;
@@ -82,7 +153,7 @@ static int look_up(struct search *s, const char *spec, size_t trace,
     pthread_mutex_unlock(&s->lock);
     if (found)
         return 0;
-    TRY(replay(s, spec, trace, stop, measure, error));
+    TRY(replay(s, spec, trace, s->options->capacity_bytes, stop, measure, error));
     pthread_mutex_lock(&s->lock);
     s->replayed =
         must_grow(s->replayed, s->replayed_count, &s->replayed_capacity, sizeof *s->replayed);
@@ -231,9 +302,9 @@ static void choose(struct search *s, size_t index)
     }
     for (size_t i = 0; i < advice->count; i++) {
         const struct advised_trace *trace = &s->out->traces[advice->first + i];
-        advice->is_busy = advice->is_busy || is_busy(trace, &trace->now);
+        advice->is_bad = advice->is_bad || trace->is_refused || is_busy(trace, &trace->now);
     }
-    const struct advised_setting now = {.is_known = !advice->is_busy, .cost = 1};
+    const struct advised_setting now = {.is_known = !advice->is_bad, .cost = 1};
     advice->leave = !advice->best.is_known || (now.is_known && !is_better(&advice->best, &now));
     const struct advised_setting *bar = advice->leave ? &now : &advice->best;
     for (size_t i = 0; i < s->descent_count; i++) {
@@ -260,13 +331,10 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     snprintf(trace->source, sizeof trace->source, "%s", info->source);
     snprintf(trace->current, sizeof trace->current, "%s", info->allocator);
     int code = lifetimes_read(reader, &lifetimes, error);
-    const uint64_t *kinds = trace_reader_totals(reader)->by_kind;
     trace->lower_bound_bytes = lifetimes.peak_bytes;
     trace->request_count = lifetimes.request_count;
     trace->duration_ns = trace_reader_totals(reader)->last_ns;
     trace->knows_calls = info->knows[TRACE_KNOWS_driver] && !info->lost_beginning;
-    trace->logged_call_count = kinds[TRACE_driver_alloc] + kinds[TRACE_driver_map] +
-                               kinds[TRACE_driver_free] + kinds[TRACE_driver_unmap];
     lifetimes_free(&lifetimes);
     trace_close(reader);
     return code;
@@ -298,6 +366,9 @@ static int measure_now(void *context, size_t index, const volatile sig_atomic_t 
     struct search *s = context;
     struct advised_trace *trace = &s->out->traces[index];
     TRY(look_up(s, trace->current, index, stop, &trace->now, error));
+    trace->is_refused = !trace->now.ok && s->options->capacity_bytes;
+    if (trace->is_refused)
+        TRY(replay(s, trace->current, index, 0, stop, &trace->now, error));
     if (!trace->now.ok && !*stop)
         return error_set(error, ERR_USAGE,
                          "%s: the current setting, %s, cannot be replayed: name another one with "

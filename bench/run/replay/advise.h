@@ -10,7 +10,8 @@
  *      time: they do not come again in a longer run. With an atlas, the calls also take at most a
  *      hundredth of the trace's time longer, or twice the time if the trace has no times.
  *   5. The best one is advised if it holds at least 1 % less than the current one, or if the current
- *      one calls the driver too often. Otherwise the advice is to leave everything as it is.
+ *      one calls the driver too often or is refused a request. Otherwise the advice is to leave
+ *      everything as it is.
  *
  * The search has no chance and no clock in it. What the strategies of gamut that the application
  * does not have would hold is searched for in the same way.
@@ -25,6 +26,7 @@ struct advise_options {
     const char *application; /* a name, or "auto" */
     const char *current;     /* the strategy that the application has now; NULL: as logged */
     enum replay_free_at free_at;
+    uint64_t capacity_bytes;   /* of the device; 0: no limit */
     const struct atlas *atlas; /* prices, or NULL */
     unsigned jobs;             /* replays at once; 0: one for each processor */
 };
@@ -32,9 +34,11 @@ struct advise_options {
 /* What a setting does on a trace. */
 struct measure {
     bool ok;
-    uint64_t reserved_bytes; /* the peak, without a limit */
-    uint64_t call_count;     /* requests that had to ask the driver, and releases */
-    uint64_t driver_ns;      /* time in the driver's calls; UNKNOWN_NS without an atlas */
+    uint64_t reserved_bytes; /* the peak */
+    uint64_t call_count; /* of the driver; adjacent parts that are mapped at once are one call */
+    uint64_t logged_call_count; /* of the recorded allocator, by the log */
+    bool calls_are_logged;      /* both are the same, in the same order and with the same bytes */
+    uint64_t driver_ns;         /* time in the driver's calls; UNKNOWN_NS without an atlas */
 };
 
 struct advised_trace {
@@ -43,9 +47,9 @@ struct advised_trace {
     bool is_logged; /* the log says what the current setting is */
     uint64_t lower_bound_bytes, request_count;
     uint64_t duration_ns; /* 0: unknown */
-    bool knows_calls;
-    uint64_t logged_call_count; /* of the recorded allocator */
-    struct measure now;         /* with the current setting */
+    bool knows_calls;     /* the log has all driver calls of the recorded allocator */
+    struct measure now; /* with the current setting; without the limit, if that refuses a request */
+    bool is_refused;    /* it does */
 };
 
 /* A setting, and what it does on the traces that an advice is for. */
@@ -59,9 +63,9 @@ struct advised_setting {
 
 /* For one trace, or for all. */
 struct advice {
-    size_t first, count;          /* traces */
-    bool leave;                   /* nothing is better than the current setting */
-    bool is_busy;                 /* the current setting calls the driver too often */
+    size_t first, count; /* traces */
+    bool leave;          /* nothing is better than the current setting */
+    bool is_bad; /* the current setting calls the driver too often, or is refused a request */
     struct advised_setting best;  /* of the application's own; unknown: none counts */
     struct advised_setting other; /* of all of gamut's: known if it is better than the best */
     struct fit current_fit;

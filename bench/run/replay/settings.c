@@ -31,10 +31,9 @@ static const struct knob pytorch_knobs[] = {
 
 /* ---- RMM: memory resources ---- */
 
+/* cuMemAllocAsync's pool is left out here too. */
 static const struct family rmm_families[] = {
     {"raw", "rmm.mr.CudaMemoryResource()", "", NULL, NULL},
-    {"stream:threshold=max", "rmm.mr.CudaAsyncMemoryResource()", "", NULL,
-     "the driver's pool is modelled roughly, and may hold less"},
     /* Best fit in ranges that grow by doubling. */
     {"tlsf:strategy=min_memory", "rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource())", "", NULL,
      "gamut's tlsf stands in for RMM's pool, which grows otherwise"},

@@ -26,11 +26,13 @@
     "free b2 q0\nalloc b4 25165824 q0\n"
 #define STEADY "alloc b1 20971520 q0\nfree b1 q0\nalloc b2 20971520 q0\nfree b2 q0\n"
 
-static struct advise advise_on(const char *const *names, size_t count, const char *current,
-                               const char *application)
+static struct advise advise_within(const char *const *names, size_t count, const char *current,
+                                   const char *application, uint64_t capacity_bytes)
 {
-    const struct advise_options options = {
-        .application = application, .current = current, .free_at = FREE_AT_DONE};
+    const struct advise_options options = {.application = application,
+                                           .current = current,
+                                           .free_at = FREE_AT_DONE,
+                                           .capacity_bytes = capacity_bytes};
     const char *paths[4];
     struct advise advise;
     struct error error = {0};
@@ -41,6 +43,12 @@ static struct advise advise_on(const char *const *names, size_t count, const cha
         fail_msg("%s", error.text);
     assert_false(interrupted);
     return advise;
+}
+
+static struct advise advise_on(const char *const *names, size_t count, const char *current,
+                               const char *application)
+{
+    return advise_within(names, count, current, application, 0);
 }
 
 static void has_words(const struct advised_setting *setting, const char *expected)
@@ -99,10 +107,31 @@ static void a_driver_call_a_request_is_too_often(void **state)
     struct advise advise = advise_on(&(const char *){"busy.trace"}, 1, NULL, "auto");
     const struct advice *advice = &advise.advices[0];
     assert_int_equal(advise.traces[0].now.call_count, 800);
-    assert_true(advice->is_busy);
+    assert_true(advice->is_bad);
     assert_false(advice->leave);
     has_words(&advice->best, "pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))");
     assert_int_equal(advice->best.on[0].call_count, 1);
+    advise_free(&advise);
+}
+
+static void what_a_limit_refuses_is_changed(void **state)
+{
+    static const char *const name = "moved.trace";
+    (void)state;
+    import_good("moved", HEAD_OF("PyTorch by hand") MOVED);
+    /* 40 MiB live at once. */
+    struct advise advise = advise_within(&name, 1, NULL, "auto", 40 * MIB - 1);
+    assert_true(advise.traces[0].is_refused && advise.advices[0].is_bad);
+    assert_int_equal(advise.traces[0].now.reserved_bytes, 64 * MIB);
+    assert_true(advise.advices[0].leave && !advise.advices[0].best.is_known);
+    advise_free(&advise);
+    advise = advise_within(&name, 1, NULL, "auto", 40 * MIB);
+    assert_true(advise.traces[0].is_refused && !advise.advices[0].leave);
+    has_words(&advise.advices[0].best, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+    advise_free(&advise);
+    advise = advise_within(&name, 1, NULL, "auto", 44 * MIB);
+    assert_false(advise.traces[0].is_refused);
+    assert_int_equal(advise.traces[0].now.reserved_bytes, 44 * MIB);
     advise_free(&advise);
 }
 
@@ -156,7 +185,11 @@ static const struct {
      "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:32,roundup_power2_divisions:8"},
     {"pytorch", 1, {0, 0}, "vmm", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
     {"rmm", 0, {0, 0}, "raw", "rmm.mr.CudaMemoryResource()"},
-    {"rmm", 1, {0, 0}, "stream:threshold=max", "rmm.mr.CudaAsyncMemoryResource()"},
+    {"rmm",
+     1,
+     {0, 0},
+     "tlsf:strategy=min_memory",
+     "rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource())"},
     {"pyopencl",
      1,
      {0, 0},
@@ -218,6 +251,7 @@ int main(void)
         cmocka_unit_test(segments_that_grow_are_advised),
         cmocka_unit_test(what_is_good_is_left),
         cmocka_unit_test(a_driver_call_a_request_is_too_often),
+        cmocka_unit_test(what_a_limit_refuses_is_changed),
         cmocka_unit_test(several_traces_have_one_advice_more),
         cmocka_unit_test(the_search_is_the_same_every_time),
         cmocka_unit_test(settings_are_written_in_both_words),
