@@ -137,11 +137,11 @@ static void explain(struct text_grid *grid, const struct fit *fit)
              text_bytes(bytes, r->bytes), r->event);
     if (*r->site)
         text_add(&why, " (%.60s)", r->site);
-    text_add(&why, " with %s live", text_bytes(live, r->requested_bytes));
-    if (fit->cause != FIT_demand)
+    text_add(&why, "; %s live", text_bytes(live, r->requested_bytes));
+    if (fit->cause == FIT_rounding)
         text_add(&why, ", which take %s", text_bytes(granted, r->granted_bytes));
-    if (r->knows_free && r->free_pieces)
-        text_add(&why, "; %s free in %" PRIu64 " piece%s, the largest %s",
+    if (fit->cause != FIT_demand && r->knows_free && r->free_pieces)
+        text_add(&why, ", %s free in %" PRIu64 " piece%s, the largest %s",
                  text_bytes(free_bytes, r->free_bytes), r->free_pieces,
                  r->free_pieces == 1 ? "" : "s", text_bytes(largest, r->largest_free_bytes));
     text_grid_add(grid, "%s", why.data);

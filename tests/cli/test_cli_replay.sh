@@ -79,7 +79,7 @@ expect 0 "2 ok" run -w stencil -d smoke -D host --rounds 1 -s pool,planned:trace
 # ---- the least capacity: it serves, and a little less does not
 expect 0 "" fit gnn.trace -s caching,vmm
 has "lower bound 1.76 GiB, optimum 1.76 GiB (proven)"
-has "caching .*1.86 GiB .*fragmentation: 753 MiB at event 3554 with 925 MiB live"
+has "caching .*1.86 GiB .*fragmentation: 753 MiB at event 3554; 925 MiB live, 224 MiB free in 8 pieces, the largest 196 MiB"
 expect 0 "" fit gnn.trace -s caching --format json
 is_json out
 capacity=$(sed -n 's/.*"capacity_bytes": \([0-9]*\).*/\1/p' out)
