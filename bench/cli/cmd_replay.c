@@ -156,7 +156,7 @@ static int recorded_strategy(const struct session *s, const char *path,
                               : "does not say which allocator was recorded");
     else
         code = allocator_parse(own, &ops, &values, error);
-    snprintf(strategy, STRATEGY_BYTES, "%s", own);
+    snprintf(strategy, STRATEGY_BYTES, "%.*s", STRATEGY_BYTES - 1, own);
     trace_close(reader);
     return code;
 }

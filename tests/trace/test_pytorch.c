@@ -12,6 +12,7 @@
 
 #include "base/gzip_file.h"
 #include "tests/trace/trace_fixture.h"
+#include "trace/import/pytorch.h"
 
 #define TRACES GAMUT_ROOT "/tests/traces/pytorch/"
 
@@ -276,6 +277,73 @@ static void the_log_says_whether_it_lost_its_beginning(void **state)
     }
 }
 
+#define HEAD "action,addr,size,stream,time_us\n"
+#define BLOCK(address)                                                                             \
+    "alloc," address ",2000000,0,1\nfree_requested," address ",2000000,0,1\n"                      \
+    "free_completed," address ",2000000,0,1\n"
+
+/* A history does not say what made the allocator release memory. */
+static void releases_are_trims_unless_pytorch_had_another_reason(void **state)
+{
+    (void)state;
+    static const char twice[] = HEAD "segment_alloc,20000000,20971520,0,1\n" BLOCK(
+        "20000000") "segment_alloc,60000000,31457280,0,1\n";
+    static const struct {
+        const char *what, *log;
+        unsigned trims;
+    } cases[] = {
+        {"all that is free goes, and nothing is asked for",
+         "segment_free,20000000,20971520,0,2\nsegment_free,60000000,31457280,0,2\n", 1},
+        {"then less is held than before",
+         "segment_free,20000000,20971520,0,2\nsegment_free,60000000,31457280,0,2\n"
+         "segment_alloc,20000000,2097152,0,3\nsegment_alloc,30000000,41943040,0,3\n"
+         "segment_alloc,80000000,20971520,0,3\n",
+         1},
+        {"a retry: more would be held than ever",
+         "segment_free,20000000,20971520,0,2\nsegment_free,60000000,31457280,0,2\n"
+         "segment_alloc,20000000,41943040,0,3\n",
+         0},
+        {"a free segment is left", "segment_free,20000000,20971520,0,2\n", 0},
+        {"not the smallest first",
+         "segment_free,60000000,31457280,0,2\nsegment_free,20000000,20971520,0,2\n", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text log = {0};
+        text_add(&log, "%s%s", twice, cases[i].log);
+        import_good("releases", log.data);
+        text_free(&log);
+        const struct trace_totals totals = totals_of("releases");
+        if (totals.by_kind[TRACE_trim] != cases[i].trims)
+            fail_msg("%s: %u trims", cases[i].what, (unsigned)totals.by_kind[TRACE_trim]);
+    }
+}
+
+/* The strategy of the recorded settings is that of their words, or of their values. */
+static void settings_are_a_strategy(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings, *strategy;
+    } cases[] = {
+        {"{\"PYTORCH_CUDA_ALLOC_CONF\":\"\",\"max_split_size\":-1}", "caching"},
+        {"{\"PYTORCH_CUDA_ALLOC_CONF\":\"expandable_segments:True\"}",
+         "caching:conf={expandable_segments:True}"},
+        {"{\"PYTORCH_CUDA_ALLOC_CONF\":\"a}:b{\",\"expandable_segments\":true}",
+         "caching:conf={expandable_segments:True}"},
+        {"{\"max_split_size\":67108864,\"garbage_collection_threshold\":0.5,"
+         "\"roundup_power2_divisions\":{\"1\":4,\"2\":2}}",
+         "caching:conf={max_split_size_mb:64,garbage_collection_threshold:0.5,"
+         "roundup_power2_divisions:[1:4,2:2]}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char strategy[256];
+        json_t *settings = json_loads(cases[i].settings, 0, NULL);
+        pytorch_strategy(settings, strategy, sizeof strategy);
+        json_decref(settings);
+        assert_string_equal(strategy, cases[i].strategy);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +355,8 @@ int main(void)
         cmocka_unit_test(a_wrong_snapshot_is_named_with_its_entry),
         cmocka_unit_test(an_expandable_segment_begins_with_what_it_had),
         cmocka_unit_test(the_log_says_whether_it_lost_its_beginning),
+        cmocka_unit_test(releases_are_trims_unless_pytorch_had_another_reason),
+        cmocka_unit_test(settings_are_a_strategy),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
 }

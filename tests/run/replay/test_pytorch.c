@@ -259,7 +259,7 @@ static void every_call_and_every_place_is_that_of_pytorch(void **state)
         {"settings/gnn.3.pickle.gz", 25, 1234, 5402, false},
         {"settings/gnn.4.pickle.gz", 24, 1234, 5728, false},
         {"settings/gnn.5.pickle.gz", 44, 1234, 3324, true},
-        {"settings/resnet.5.trace", 373, 4471, 3766, true},
+        {"settings/resnet.5.pickle.gz", 373, 4471, 3766, true},
         {"settings/resnet.9.trace", 220, 4471, 7654, false},
         {"h100/bert.trace", 67, 5851, 3518, false},
         {"settings/bert.3.trace", 73, 5851, 3694, false},
