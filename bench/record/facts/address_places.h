@@ -1,8 +1,9 @@
 /* Gives each piece of memory that is held from the driver an address on one axis, in bounded memory.
  *
  * A driver's handle need not be an address, so memories are placed where there is room while they
- * are held: at the lowest free address. A part of virtual memory that is mapped behind another one
- * is placed behind it, if there is room. Addresses within a piece are true.
+ * are held: in the smallest gap, or above all others. A part of virtual memory that is mapped behind
+ * another one is placed behind it, if there is room. Addresses within a piece are true. Every
+ * call takes logarithmic time.
  */
 #ifndef GAMUT_RECORD_FACTS_ADDRESS_PLACES_H
 #define GAMUT_RECORD_FACTS_ADDRESS_PLACES_H
@@ -11,21 +12,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PLACES_MOST = 8192 }; /* pieces at once; the bytes of more are not placed */
+#include "base/treap.h"
 
-/* Bytes [offset, offset + bytes) of a memory, at `address` on the axis. */
+enum { PLACES_MOST = 1 << 14 }; /* pieces and gaps at once; the bytes of more are not placed */
+
+/* A piece of the axis: bytes [offset, offset + bytes) of a memory, or a gap. */
 struct place {
-    uint64_t memory, offset, bytes, address;
+    struct treap_node node; /* in `pieces` or in `gaps`; the tail is in neither */
+    struct place *prev,
+        *next;               /* by address; of a place that is not in use, next is the next such */
+    uint64_t memory, offset; /* of a piece */
+    uint64_t bytes, address;
+    bool is_gap;
 };
 
 struct address_places {
-    size_t count;
-    struct place by_offset[PLACES_MOST]; /* ordered by memory and offset */
-    /* Ordered by address. */
-    struct gap_after {
-        uint64_t address, bytes;
-    } by_address[PLACES_MOST];
+    struct treap pieces; /* by memory and end: offset + bytes */
+    struct treap gaps;   /* by bytes and address */
+    struct place tail;   /* the gap above all pieces, without end */
+    struct place *spare;
+    size_t count; /* pieces */
+    struct place room[PLACES_MOST];
 };
+
+/* Makes an empty axis. The struct may not move. */
+void places_open(struct address_places *places);
 
 /* Called for each piece that a call adds, removes or finds. */
 typedef void place_heard(void *context, uint64_t address, uint64_t bytes);

@@ -11,6 +11,7 @@ struct memory_record *memory_record_open(void)
     r->timeline.stride = 1;
     map_open(&r->map);
     cover_open(&r->cover);
+    places_open(&r->places);
     return r;
 }
 

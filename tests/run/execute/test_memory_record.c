@@ -21,22 +21,25 @@ static void add_to(void *context, uint64_t address, uint64_t bytes)
     *(uint64_t *)context += bytes;
 }
 
-static uint64_t address_of(const struct address_places *places, uint64_t memory, uint64_t offset)
+static void note_address(void *context, uint64_t address, uint64_t bytes)
 {
-    for (size_t i = 0; i < places->count; i++) {
-        const struct place *p = &places->by_offset[i];
-        if (p->memory == memory && p->offset <= offset && offset < p->offset + p->bytes)
-            return p->address + offset - p->offset;
-    }
-    return UINT64_MAX;
+    (void)bytes;
+    *(uint64_t *)context = address;
 }
 
-static void places_are_the_lowest_free(void **state)
+static uint64_t address_of(const struct address_places *places, uint64_t memory, uint64_t offset)
+{
+    uint64_t address = UINT64_MAX;
+    places_find(places, memory, offset, 1, note_address, &address);
+    return address;
+}
+
+static void places_are_where_there_is_room(void **state)
 {
     (void)state;
     static struct address_places p;
     uint64_t sum = 0;
-    p.count = 0;
+    places_open(&p);
     assert_true(places_add(&p, 9, 0, 100, add_to, &sum));
     assert_true(places_add(&p, 5, 0, 50, add_to, &sum));
     assert_true(places_add(&p, 7, 0, 100, add_to, &sum));
@@ -63,6 +66,59 @@ static void places_are_the_lowest_free(void **state)
     sum = 0;
     assert_int_equal(places_find(&p, 8, 1000, 40, add_to, &sum), 20);
     assert_int_equal(sum, 20);
+}
+
+/* Whatever is held and given back in whatever order, no two bytes have the same address. */
+static void places_never_overlap(void **state)
+{
+    (void)state;
+    enum { UNITS = 600, MEMORIES = 8, STEPS = 20000 };
+    static struct address_places p;
+    static bool held[MEMORIES][UNITS];
+    struct random random = {11};
+    uint64_t most = 0;
+    places_open(&p);
+    for (int step = 0; step < STEPS; step++) {
+        const uint64_t m = random_below(&random, MEMORIES), first = random_below(&random, UNITS);
+        uint64_t bytes = 1 + random_below(&random, UNITS - first), sum = 0, expected = 0;
+        if (random_below(&random, 2)) { /* as much as is not held */
+            for (uint64_t i = 0; i < bytes; i++)
+                if (held[m][first + i])
+                    bytes = i;
+            if (bytes)
+                assert_true(places_add(&p, m + 1, first, bytes, add_to, &sum));
+            expected = bytes;
+            memset(&held[m][first], true, bytes);
+        } else {
+            for (uint64_t i = 0; i < bytes; i++)
+                expected += held[m][first + i];
+            places_remove(&p, m + 1, first, bytes, add_to, &sum);
+            memset(&held[m][first], false, bytes);
+        }
+        assert_int_equal(sum, expected);
+        if (step % 500)
+            continue;
+        static bool taken[4 * MEMORIES * UNITS];
+        memset(taken, false, sizeof taken);
+        for (uint64_t k = 0; k < MEMORIES; k++)
+            for (uint64_t i = 0; i < UNITS; i++) {
+                const uint64_t at = address_of(&p, k + 1, i);
+                assert_int_equal(at != UINT64_MAX, held[k][i]);
+                if (!held[k][i])
+                    continue;
+                assert_true(at < sizeof taken && !taken[at]);
+                taken[at] = true;
+                most = at > most ? at : most;
+            }
+    }
+    assert_true(most > UNITS);
+    for (uint64_t k = 0; k < MEMORIES; k++) {
+        uint64_t sum = 0;
+        places_remove(&p, k + 1, 0, UNITS, add_to, &sum);
+    }
+    assert_int_equal(p.count, 0);
+    assert_int_equal(p.tail.address, 0); /* all gaps are joined again */
+    assert_null(p.gaps.root);
 }
 
 /* ---- cells ---- */
@@ -196,9 +252,8 @@ static void no_block_is_lost_or_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_the_lowest_free),
-        cmocka_unit_test(cells_cover_all_blocks),
-        cmocka_unit_test(digits_round_outwards),
+        cmocka_unit_test(places_are_where_there_is_room), cmocka_unit_test(places_never_overlap),
+        cmocka_unit_test(cells_cover_all_blocks),         cmocka_unit_test(digits_round_outwards),
         cmocka_unit_test(no_block_is_lost_or_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
