@@ -11,7 +11,8 @@
  *   4. A request of another size or tag looks for the next slot of its size. If that is at most 64
  *      slots ahead, and no live or skipped slot needs its bytes before, it is handed out early. If
  *      two requests in a row find slots in a row, the cursor moves there: the slots between were
- *      left out. Farther ahead, or back at the loop's beginning, it takes eight.
+ *      left out. Farther ahead, or back at the loop's beginning, it takes eight. A slot that was left
+ *      out and is never freed serves the next request of its size.
  *   5. A smaller request that has no slot of its own size gets the slot at the cursor, if at least
  *      half of it is used.
  *   6. All else goes to the fallback (`else`), and the cursor stays: what is inserted shifts nothing.
@@ -68,6 +69,7 @@ struct size_cell {
     uint64_t size; /* 0: unused */
     uint32_t first, first_in_loop;
     uint32_t head, pass; /* head: none before it is still to be served in this pass */
+    uint32_t resident;   /* no slot before it that is never freed is without its block */
 };
 
 /* A tag of the program; `tag` is its number in the plan, 0 if the plan lacks it. */
@@ -97,6 +99,7 @@ struct planned {
     uint64_t arena, arena_bytes; /* 0: there is none */
     uint32_t refused_pass;       /* the pass in which there was no memory for it */
     uint32_t live_count;
+    uint32_t spare_residents; /* slots before the cursor that are never freed and have no block */
     const struct allocator_ops *other; /* the fallback */
     struct option_values other_options;
     void *other_state;
@@ -299,7 +302,7 @@ static void link_sizes(struct planned *p)
             *cell = (struct size_cell){
                 .size = p->places[i].size, .first = NO_PLACE, .first_in_loop = NO_PLACE};
         p->next_of_size[i] = cell->first;
-        cell->first = cell->head = i;
+        cell->first = cell->head = cell->resident = i;
         if (i >= p->queue->loop)
             cell->first_in_loop = i;
     }
@@ -445,11 +448,17 @@ static inline bool is_served(const struct planned *p, uint32_t i)
     return p->places[i].pass == p->pass;
 }
 
+static inline bool is_spare_resident(const struct place *place)
+{
+    return place->end == PLAN_FOREVER && !place->live;
+}
+
 /* Moves the cursor past its slot, and past those after it that were handed out early. */
 static inline void step(struct planned *p)
 {
     const uint32_t count = p->queue->count;
     for (;;) {
+        p->spare_residents += is_spare_resident(&p->places[p->cursor]);
         p->cursor++;
         p->arrived = false;
         if (p->cursor == count && p->queue->loop < count) {
@@ -482,8 +491,10 @@ static void jump(struct planned *p, uint32_t time)
     p->arrived = false;
     p->run = 0;
     p->counts.jump_count++;
-    for (uint32_t i = 0; i < p->queue->count && p->live_count; i++) {
+    p->spare_residents = 0;
+    for (uint32_t i = 0; i < p->queue->count; i++) {
         struct place *place = &p->places[i];
+        p->spare_residents += i < time && is_spare_resident(place);
         const bool stray = place->live && !lives_at(i, place, time);
         if (stray && !place->is_stray)
             make_stray(p, place);
@@ -549,10 +560,34 @@ static uint32_t next_of(struct planned *p, struct size_cell *cell, uint32_t tag)
     return NO_PLACE;
 }
 
+/* A slot that is never freed and was passed without a request: its bytes are those of no other slot. */
+static uint32_t resident_of(const struct planned *p, struct size_cell *cell, uint32_t tag)
+{
+    uint32_t i = cell->resident;
+    while (i < p->cursor && !is_spare_resident(&p->places[i]))
+        i = p->next_of_size[i];
+    cell->resident = i;
+    return i < p->cursor && agree(tag, &p->places[i]) ? i : NO_PLACE;
+}
+
 static void note_match(struct planned *p, uint32_t i)
 {
     p->run = i == p->matched + 1 ? p->run + 1 : 1;
     p->matched = i;
+}
+
+/* Where a request may be in the plan: after the one found last, or the next one of its size, or the
+ * first in the loop. */
+static uint32_t next_match(struct planned *p, struct size_cell *cell, uint64_t size, uint32_t tag)
+{
+    const uint32_t follows = p->matched + 1;
+    if (follows < p->queue->count && p->places[follows].size == size && !is_served(p, follows) &&
+        agree(tag, &p->places[follows]))
+        return follows;
+    const uint32_t i = next_of(p, cell, tag), first = cell->first_in_loop;
+    return i != NO_PLACE                                        ? i
+           : first < p->cursor && agree(tag, &p->places[first]) ? first
+                                                                : NO_PLACE;
 }
 
 /* The slot for a request that is not the one at the cursor; NO_PLACE: none. */
@@ -569,21 +604,16 @@ static uint32_t find_place(struct planned *p, const struct alloc_request *reques
         return at->size > request->size && at->size / 2 <= request->size && agree(tag, at)
                    ? p->cursor
                    : NO_PLACE;
-    uint32_t i = next_of(p, cell, tag);
-    if (i == NO_PLACE) {
-        /* Perhaps this is the loop's next round already. */
-        if (cell->first_in_loop == NO_PLACE)
-            return NO_PLACE;
-        note_match(p, cell->first_in_loop);
-        if (p->run < RUN_FAR)
-            return NO_PLACE;
-        jump(p, p->matched);
-        return p->matched;
-    }
-    const bool is_near = i - p->cursor <= WINDOW;
+    const uint32_t i = next_match(p, cell, request->size, tag);
+    if (i == NO_PLACE)
+        return NO_PLACE;
+    const bool is_ahead = i >= p->cursor, is_near = is_ahead && i - p->cursor <= WINDOW;
     note_match(p, i);
     if (p->run >= (is_near ? RUN_NEAR : RUN_FAR)) {
-        skip_to(p, i);
+        if (is_ahead)
+            skip_to(p, i);
+        else
+            jump(p, i);
         return i;
     }
     arrive(p);
@@ -666,29 +696,42 @@ static int serve_unplanned(struct planned *p, struct place *place, int code,
     return serve_other(p, request, block);
 }
 
-static int serve_place(struct planned *p, uint32_t i, const struct alloc_request *request,
-                       struct block *block)
+/* Hands a slot out if its bytes are free, else serves the request from elsewhere. `passes`: it is the
+ * request of the cursor's slot. */
+static int serve_place(struct planned *p, uint32_t i, bool passes,
+                       const struct alloc_request *request, struct block *block)
 {
     struct place *place = &p->places[i];
-    const bool early = i != p->cursor;
     arrive(p);
-    place->pass = p->pass;
     const bool fits = place->offset != PLAN_NOT_PLANNED && !place->live &&
                       (place->offset & (request->alignment - 1)) == 0 &&
                       !(p->strays.root && is_taken(p, place->offset, place->offset + place->size));
     const int code = fits && !p->arena ? make_arena(p) : 0;
-    place->live = fits && !code;
-    p->live_count += place->live;
-    if (place->live && early)
-        make_stray(p, place);
-    if (!early)
+    const bool serves = fits && !code;
+    p->places[passes ? p->cursor : i].pass = p->pass;
+    if (serves) {
+        p->spare_residents -= i < p->cursor && is_spare_resident(place);
+        place->live = true;
+        p->live_count++;
+        if (i != p->cursor && !lives_at(i, place, p->cursor))
+            make_stray(p, place);
+    }
+    if (passes)
         step(p); /* after the block lives: the step may find that it should not any more */
-    if (!place->live)
+    if (!serves)
         return serve_unplanned(p, place, code, request, block);
     COUNT(p, hit, request->size);
     *block = (struct block){
         .memory = p->arena, .offset = place->offset, .size = place->size, .node = place};
     return 0;
+}
+
+/* A request of the size of a spare resident may be the one that was missed. If it is, another slot
+ * would be lost for good; if it is not, the resident's is spare again soon. */
+static uint32_t spare_resident(struct planned *p, const struct alloc_request *request, uint32_t tag)
+{
+    struct size_cell *cell = size_cell(p, request->size);
+    return cell->size ? resident_of(p, cell, tag) : NO_PLACE;
 }
 
 static int planned_alloc(void *state, const struct alloc_request *request, struct block *block)
@@ -698,11 +741,14 @@ static int planned_alloc(void *state, const struct alloc_request *request, struc
         open_queue(p, request->queue);
     const struct place *at = &p->places[p->cursor];
     const uint32_t tag = tag_of(p, request->tag);
-    if (at->size == request->size && agree(tag, at))
-        return serve_place(p, p->cursor, request, block);
-    const uint32_t i = find_place(p, request, tag);
+    const bool is_next = at->size == request->size && agree(tag, at);
+    uint32_t i = NO_PLACE;
+    if (p->spare_residents && p->live_count && !(is_next && at->end == PLAN_FOREVER))
+        i = spare_resident(p, request, tag);
+    if (i == NO_PLACE)
+        i = is_next ? p->cursor : find_place(p, request, tag);
     if (i != NO_PLACE)
-        return serve_place(p, i, request, block);
+        return serve_place(p, i, is_next || i == p->cursor, request, block);
     at = &p->places[p->cursor];
     if (tag && at->tag == tag && at->size < request->size) {
         /* By its tag it is the slot's request. */
@@ -723,6 +769,11 @@ static int planned_free(void *state, const struct block *block, const char *tag)
         struct place *place = block->node;
         place->live = false;
         p->live_count--;
+        if (place->end == PLAN_FOREVER) {
+            struct size_cell *cell = size_cell(p, place->size);
+            cell->resident = cell->first;
+            p->spare_residents += place < &p->places[p->cursor];
+        }
         if (place->is_stray)
             drop_stray(p, place);
         return 0;
@@ -803,6 +854,10 @@ static unsigned check_places(const struct planned *p)
             live[count] = place;
         count++;
     }
+    uint32_t spare = 0;
+    for (uint32_t i = 0; i < p->cursor; i++)
+        spare += is_spare_resident(&p->places[i]);
+    broken += spare != p->spare_residents;
     broken += count != p->live_count;
     if (!broken) {
         qsort(live, count, sizeof *live, by_offset);
