@@ -13,6 +13,7 @@ struct translation {
     bool is_async;        /* the driver's pool: other words have no effect */
     struct text options;
     char threshold[32]; /* "": none */
+    bool has_fraction;
     struct error *error;
 };
 
@@ -95,11 +96,12 @@ static int set_fraction(struct translation *t, const char *word, const char *val
 {
     char *end;
     const double share = strtod(value, &end);
+    t->has_fraction = true;
     if (end > value && !*end && share == 1)
         return 0;
     return error_set(t->error, ERR_USAGE,
-                     "conf: %s needs the size of the device's memory: leave the word out and give "
-                     "its product with %s as --mem-limit",
+                     "conf: %s needs the size of the device's memory: give its product with %s as "
+                     "--mem-limit, of which the fraction is 1",
                      word, value);
 }
 
@@ -186,8 +188,11 @@ int pytorch_conf(const char *conf, const char **strategy, struct text *options, 
         *strategy = t.strategy ? t.strategy : *strategy;
         text_add(options, "%s", t.options.data ? t.options.data : "");
         /* PyTorch collects segments that were never split; expandable ones are. */
-        if (*t.threshold && strcmp(*strategy, "vmm") != 0)
+        const bool expands = strcmp(*strategy, "vmm") == 0;
+        if (*t.threshold && !expands)
             text_add(options, ":gc=%s", t.threshold);
+        if (t.has_fraction && expands)
+            text_add(options, ":limit=fraction");
     }
     text_free(&t.options);
     return code;

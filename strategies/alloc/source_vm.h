@@ -31,9 +31,9 @@ static inline int source_vm_unreserve(struct source *s, uint64_t range, uint64_t
     return source_gave(s, start, s->vm->unreserve(s->context, range, bytes, &s->error));
 }
 
-/* Makes a chunk. 0, ERR_OOM or another negative code, as source_alloc. The caller has asked
- * source_check_capacity for the request that the chunk serves. */
-static inline int source_vm_create(struct source *s, uint64_t bytes, uint64_t *chunk)
+/* Makes a chunk for a request that source_check_capacity has admitted as a whole: the chunk alone
+ * may exceed the capacity. 0, ERR_OOM or another negative code, as source_alloc. */
+static inline int source_vm_create_admitted(struct source *s, uint64_t bytes, uint64_t *chunk)
 {
     uint64_t start = clock_ns();
     s->counts.alloc_count++;
@@ -41,6 +41,13 @@ static inline int source_vm_create(struct source *s, uint64_t bytes, uint64_t *c
     if (!code)
         source_set_reserved(s, s->counts.reserved_bytes + bytes);
     return code;
+}
+
+/* Makes a chunk that must fit into the capacity. */
+static inline int source_vm_create(struct source *s, uint64_t bytes, uint64_t *chunk)
+{
+    int code = source_check_capacity(s, bytes);
+    return code ? code : source_vm_create_admitted(s, bytes, chunk);
 }
 
 /* Releases a chunk, which must be unmapped. It counts as given back even if the driver reports a

@@ -20,9 +20,11 @@
  *   6. trim unmaps and releases every chunk that is wholly free, those of the large class first,
  *      smallest piece first; a chunk is never cut. It waits for all queues first: an unmap waits
  *      for nothing, and commands may still use freed pieces.
- *   7. A limit of the source (its capacity) is one of requests: a request that reaches rule 4 is
- *      refused if what is held and a segment of `caching` for it exceed the limit. The chunks that
- *      are mapped may be fewer bytes, or more: then less than one chunk beyond the limit is held.
+ *   7. limit=mapped: the source refuses a chunk beyond its capacity, as a device that is full.
+ *      limit=fraction: PyTorch's per-process fraction is one of requests. A request that reaches
+ *      rule 4 is refused if what is held and a segment of `caching` for it exceed the capacity. The
+ *      chunks that it then maps may be fewer bytes, or more, and no chunk is refused: less than one
+ *      chunk beyond the capacity is held.
  *   8. If the driver is out of memory, the chunks that the attempt had mapped go back. Then rule 6
  *      is applied, and if it released anything, the request is tried once more.
  *
@@ -30,8 +32,8 @@
  * whose sizes change does not die of fragmentation; and a growing request grows in place. The price
  * is a driver call or three a chunk. Source: pytorch/pytorch,
  * c10/cuda/CUDACachingAllocator.cpp (001074d) with expandable_segments, its sizes and its lookup.
- * Departures: there a chunk that could not be mapped leaves those before it mapped; here all go
- * back. There a segment that is wholly unmapped gives its addresses back. GMLake maps the chunks of
+ * Departures: where a run has several gaps and the device is full in a later one, the gaps before
+ * it stay mapped there; here all go back. There a segment that is wholly unmapped gives its addresses back. GMLake maps the chunks of
  * free blocks a second time elsewhere instead of moving them; here a chunk has one place.
  *
  * Queues: a piece may be handed out while commands of its last owner still run. They come first,
@@ -85,6 +87,7 @@ struct vmm {
     uint64_t small_most_bytes;
     uint64_t max_split_bytes; /* UINT64_MAX: no limit */
     uint64_t rounding_bytes;
+    bool limits_requests; /* limit=fraction */
     struct size_class small, large;
     struct slab pieces;
 };
@@ -96,8 +99,10 @@ enum {
     OPTION_ROUNDING,
     OPTION_SMALL,
     OPTION_SMALL_CHUNK,
-    OPTION_LARGE_CHUNK
+    OPTION_LARGE_CHUNK,
+    OPTION_LIMIT
 };
+enum { LIMIT_MAPPED, LIMIT_FRACTION }; /* in the order of the choices */
 static const struct option_spec vmm_options[] = {
     [OPTION_CONF] = PYTORCH_CONF_OPTION,
     [OPTION_DIVISIONS] = {.name = "divisions",
@@ -135,6 +140,13 @@ static const struct option_spec vmm_options[] = {
                             .least = 1,
                             .most = UINT64_C(1) << 40,
                             .help = "memory mapped at a time in the large class"},
+    [OPTION_LIMIT] = {.name = "limit",
+                      .type = OPTION_CHOICE,
+                      .fallback = "mapped",
+                      .choices = "mapped|fraction",
+                      .help = "what a memory limit counts: mapped chunks, as a device of that "
+                              "size, or requests, as set_per_process_memory_fraction, under which "
+                              "less than one chunk may exceed it"},
     {0},
 };
 
@@ -256,7 +268,8 @@ static int unmap_chunks(struct vmm *v, struct segment *s, uint64_t start, uint64
 static int map_chunk(struct vmm *v, struct segment *s, uint64_t at)
 {
     uint64_t bytes = s->class->chunk_bytes, chunk;
-    TRY(source_vm_create(v->source, bytes, &chunk));
+    TRY(v->limits_requests ? source_vm_create_admitted(v->source, bytes, &chunk)
+                           : source_vm_create(v->source, bytes, &chunk));
     int code = source_vm_map(v->source, s->range, at, chunk, bytes);
     if (code) {
         int released = source_vm_release(v->source, chunk, bytes);
@@ -448,7 +461,8 @@ static uint64_t segment_bytes(const struct vmm *v, const struct size_class *c, u
 /* Finds, or makes, a free piece of at least `size` bytes. */
 static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct piece **piece)
 {
-    TRY(source_check_capacity(v->source, segment_bytes(v, c, size)));
+    if (v->limits_requests)
+        TRY(source_check_capacity(v->source, segment_bytes(v, c, size)));
     struct piece *first = lowest_run(c, size);
     if (!first) {
         int code = add_segment(v, c, size);
@@ -487,6 +501,7 @@ static int vmm_init(struct source *source, const struct option_values *options, 
     v->unit_bytes = source->alignment > ROUNDING_BYTES ? source->alignment : ROUNDING_BYTES;
     v->memory_bytes = info.memory_bytes;
     v->small_most_bytes = options->value[OPTION_SMALL];
+    v->limits_requests = options->value[OPTION_LIMIT] == LIMIT_FRACTION;
     uint64_t granularity = round_up(info.granularity_bytes, v->unit_bytes);
     v->small.chunk_bytes = round_up(options->value[OPTION_SMALL_CHUNK], granularity);
     v->large.chunk_bytes = round_up(options->value[OPTION_LARGE_CHUNK], granularity);

@@ -33,6 +33,8 @@ static void words_are_options(void **state)
         {"caching:conf={backend:cudaMallocAsync,max_split_size_mb:64}", "stream:threshold=max"},
         {"caching:conf={pinned_use_background_threads:True,per_process_memory_fraction:1.0}",
          "caching"},
+        {"caching:conf={per_process_memory_fraction:1.0,expandable_segments:True}",
+         "vmm:limit=fraction"},
         {"caching:divisions=2:conf={roundup_power2_divisions:4}:kind=pinned",
          "caching:divisions=4:kind=pinned"},
         {"caching:conf={roundup_power2_divisions:4}:divisions=2", "caching:divisions=2"},

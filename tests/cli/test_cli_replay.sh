@@ -116,7 +116,7 @@ expect 0 "" fit gnn.trace -s vmm,tlsf --format json
 cp out fits.json
 expect 0 "" plot fits.json --term dumb
 has "least memory that serves the trace, over the optimum"
-has "vmm .*1.02× 1.79 GiB"
+has "vmm .*1.02× 1.80 GiB"
 echo '{"fits": 3}' >bad.json
 expect 2 "bad.json: it is not what gamut fit --format json prints" plot bad.json --term dumb
 

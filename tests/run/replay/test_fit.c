@@ -79,6 +79,10 @@ static const char moved[] = HEAD "alloc b1 20971520 q0\n"
 /* Two live at once, nothing to gain. */
 static const char grown[] = HEAD "alloc b1 100 q0\nalloc b2 200 q0\nfree b1 q0\n"
                                  "alloc b3 150 q0\n";
+/* The second needs 10 MiB of a second chunk of 20; the first left 5. */
+static const char tail[] = HEAD "alloc b1 15728640 q0\nalloc b2 15728640 q0\n";
+/* 25 and 35 MiB fill three chunks of 20. */
+static const char filled[] = HEAD "alloc b1 26214400 q0\nalloc b2 36700160 q0\n";
 /* One block that a bin of powers of two rounds up. */
 static const char rounded[] = HEAD "alloc b1 5242880 q0\n";
 
@@ -93,6 +97,14 @@ static const struct known {
     /* Block 3 has the first part of a segment of 20 MiB, so block 4 needs one more, of 24. The
      * segment of block 2 is released if it must be. */
     {"caching moved", moved, "caching", 44 * MIB, 64 * MIB, 40 * MIB, FIT_fragmentation, 6},
+    /* A device that is full refuses a chunk. A fraction refuses a request that exceeds it in
+     * addition to what is held: 20 and 16 MiB, of which 20 are mapped; 40 and 36, of which 20. */
+    {"vmm tail", tail, "vmm", 40 * MIB, 40 * MIB, 30 * MIB, FIT_fragmentation, 2},
+    {"vmm tail, fraction", tail, "vmm:limit=fraction", 36 * MIB, 40 * MIB, 30 * MIB,
+     FIT_fragmentation, 2},
+    {"vmm filled", filled, "vmm", 60 * MIB, 60 * MIB, 60 * MIB, FIT_demand, 2},
+    {"vmm filled, fraction", filled, "vmm:limit=fraction", 76 * MIB, 60 * MIB, 60 * MIB,
+     FIT_fragmentation, 2},
     {"raw grown", grown, "raw", 350, 350, 350, FIT_demand, 4},
     {"caching grown", grown, "caching", 2 * MIB, 2 * MIB, 350, FIT_rounding, 1},
     {"pool rounded", rounded, "pool:leading_bits=0", 8 * MIB - 1, 8 * MIB - 1, 5 * MIB,
@@ -180,41 +192,67 @@ static void both_ends_of_a_real_trace_hold(void **state)
         assert_int_equal(replayed(path, list[i]->name, fit.capacity_bytes), CASE_ok);
         assert_int_equal(replayed(path, list[i]->name, fit.refused_bytes), CASE_oom);
         assert_true(fit.capacity_bytes <= fit.unlimited.peak_reserved_bytes);
+        assert_true(fit.limited.peak_reserved_bytes <= fit.capacity_bytes);
     }
 }
 
 /* What PyTorch itself needed on an H100 (frontier.json): with a limit of `works_at` no request was
- * refused, with `fails_at` one was. */
+ * refused, with `fails_at` one was. `over`: how much more a fit may say, in parts of `works_at`. */
+static const struct frontier {
+    const char *program;
+    double over_caching, over_vmm;
+} frontiers[] = {
+    {"bert", 0.005, 0.005},
+    {"gnn", 0.005, 0.005},
+    {"lstm", 0.005, 0.005},
+    {"resnet", 0.005, 0.005},
+    {"unet", 0.005, 0.005},
+    /* record_stream keeps blocks until the device is done with them. How far it lags depends on the
+     * waits of refused requests, and so on the limit; the trace was recorded without one. Measured:
+     * 2.4 and 3.6 % too high. */
+    {"streams", 0.03, 0.04},
+};
+
+static const json_t *row_of(const json_t *all, const char *program, bool expands)
+{
+    const json_t *row;
+    size_t i;
+    json_array_foreach(all, i, row)
+    {
+        if (strcmp(tree_get_text(row, "program"), program) == 0 &&
+            (*tree_get_text(row, "conf") != 0) == expands)
+            return row;
+    }
+    fail_msg("frontier.json has no %s", program);
+    return NULL;
+}
+
 static void the_least_capacity_is_that_of_pytorch(void **state)
 {
-    static const char *const programs[] = {"bert", "gnn", "lstm", "resnet", "unet"};
     static const char folder[] = GAMUT_ROOT "/tests/traces/pytorch/h100/";
+    enum { FRONTIERS = sizeof frontiers / sizeof *frontiers };
     struct error error = {0};
     struct text text = {0};
     (void)state;
     must(text_read_file(&text, GAMUT_ROOT "/tests/traces/pytorch/h100/frontier.json", &error),
          &error);
-    json_t *all = json_loads(text.data, 0, NULL), *row;
+    json_t *all = json_loads(text.data, 0, NULL);
     text_free(&text);
-    assert_non_null(all);
-    for (size_t i = 0; i < 2 * sizeof programs / sizeof *programs; i++) {
-        const char *conf = i % 2 ? "expandable_segments:True" : "";
+    assert_int_equal(json_array_size(all), 2 * FRONTIERS);
+    for (size_t i = 0; i < 2 * FRONTIERS; i++) {
+        const struct frontier *f = &frontiers[i / 2];
+        const bool expands = i % 2;
+        const char *strategy = expands ? "vmm:limit=fraction" : "caching";
+        const json_t *row = row_of(all, f->program, expands);
+        const double fails_at = tree_get_number(row, "fails_at");
+        const double works_at = tree_get_number(row, "works_at");
         char path[256];
-        size_t k;
-        snprintf(path, sizeof path, "%s%s.trace", folder, programs[i / 2]);
-        const uint64_t capacity_bytes = fit_of(path, i % 2 ? "vmm" : "caching").capacity_bytes;
-        json_array_foreach(all, k, row)
-        {
-            if (strcmp(tree_get_text(row, "program"), programs[i / 2]) != 0 ||
-                strcmp(tree_get_text(row, "conf"), conf) != 0)
-                continue;
-            const double fails_at = tree_get_number(row, "fails_at");
-            const double works_at = tree_get_number(row, "works_at");
-            print_message("%s %s: fits into %llu, PyTorch needs %.0f to %.0f\n", programs[i / 2],
-                          conf, (unsigned long long)capacity_bytes, fails_at, works_at);
-            assert_true((double)capacity_bytes > 0.995 * fails_at);
-            assert_true((double)capacity_bytes < 1.005 * works_at);
-        }
+        snprintf(path, sizeof path, "%s%s.trace", folder, f->program);
+        const double fits_at = (double)fit_of(path, strategy).capacity_bytes;
+        print_message("%s %s: fits into %.0f, PyTorch needs %.0f to %.0f\n", f->program, strategy,
+                      fits_at, fails_at, works_at);
+        assert_true(fits_at > 0.995 * fails_at);
+        assert_true(fits_at < (1 + (expands ? f->over_vmm : f->over_caching)) * works_at);
     }
     json_decref(all);
 }
