@@ -1,0 +1,171 @@
+/* What `planned` holds and costs on another run than the recorded one.
+ *
+ * The recording has 5 steps of training, and the program that is served has 9 with another seed
+ * (tests/traces). "held" is the peak of arena and fallback together, over the peak of requested
+ * bytes, from the first step on. Then the same with the program made to deviate. The last table has
+ * ns of processor time for a request and its free, the best of several passes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/replay/lifetimes.h"
+#include "run/replay/plan.h"
+#include "tests/run/replay/served.h"
+#include "trace/import.h"
+
+enum { TRIES = 5 };
+
+static void must(int code, const struct error *error)
+{
+    if (code == 0)
+        return;
+    fprintf(stderr, "bench_planned: %s\n", error->text);
+    exit(1);
+}
+
+static void import(const char *name, int run, const char *path)
+{
+    char log[512];
+    struct import_report report;
+    struct error error;
+    snprintf(log, sizeof log, GAMUT_ROOT "/tests/traces/pytorch/%s.%d.trace.csv.gz", name, run);
+    must(import_log(log, NULL, path, true, &report, &error), &error);
+    import_report_free(&report);
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static void print_served(const char *what, const struct requests *program, const char *spec)
+{
+    struct served s;
+    requests_serve(program, spec, false, &s);
+    const struct planned_counts *c = &s.planned;
+    uint64_t bytes = 0;
+#define X(name, help) bytes += c->name##_bytes;
+    PLANNED_LIST(X)
+#undef X
+    printf("  %-34s %6.3f  %6.2f%% %6.2f%%  %6llu %6llu %6llu %6llu\n", what,
+           share(s.peak_reserved_bytes, program->peak_bytes),
+           100 * share(c->hit_count, program->block_count), 100 * share(c->hit_bytes, bytes),
+           (unsigned long long)c->inserted_count, (unsigned long long)c->larger_count,
+           (unsigned long long)c->busy_count, (unsigned long long)c->left_out_count);
+}
+
+static void print_online(const struct requests *program)
+{
+    static const char *const specs[] = {"caching", "vmm", "tlsf", "pool"};
+    for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct served s;
+        requests_serve(program, specs[i], false, &s);
+        printf("  %-34s %6.3f\n", specs[i], share(s.peak_reserved_bytes, program->peak_bytes));
+    }
+}
+
+/* The planner's part of the gap: the plan's height, and the optimum of the run that is served. */
+static void print_heights(const char *served_path, const struct requests *program,
+                          const struct plan_queue *q)
+{
+    struct trace_reader *reader;
+    struct lifetimes lifetimes;
+    struct optimum optimum;
+    struct error error;
+    must(trace_open(served_path, &reader, &error), &error);
+    must(lifetimes_read(reader, &lifetimes, &error), &error);
+    trace_close(reader);
+    lifetimes_optimum(&lifetimes, INT64_C(2000000000), &optimum);
+    printf("  %-34s %6.3f\n", "the plan's height", share(q->height, program->peak_bytes));
+    printf("  %-34s %6.3f\n", "the plan's lower bound", share(q->bound, program->peak_bytes));
+    printf("  %-34s %6.3f%s\n", "optimum of the served run",
+           share(optimum.bytes, program->peak_bytes), optimum.proven ? ", proven" : "");
+    lifetimes_free(&lifetimes);
+}
+
+static void print_deviations(const struct requests *program, const char *spec,
+                             const struct plan_queue *q)
+{
+    static const double shares[] = {0.001, 0.01, 0.1};
+    static const char *const names[] = {
+#define X(name, help) help,
+        DEVIATION_LIST(X)
+#undef X
+    };
+    struct requests changed;
+    char what[128];
+    for (int kind = 1; kind < DEVIATIONS; kind++)
+        for (unsigned i = 0; i < sizeof shares / sizeof *shares; i++) {
+            requests_deviate(program, (enum deviation)kind, shares[i], 1, &changed);
+            snprintf(what, sizeof what, "%.24s, %g%%", names[kind], 100 * shares[i]);
+            print_served(what, &changed, spec);
+            requests_free(&changed);
+        }
+    requests_insert(program, q->loop, q->count - q->loop, 1 << 20, 5, &changed);
+    print_served("one more as each step begins", &changed, spec);
+    requests_free(&changed);
+    requests_insert(program, q->loop, q->count - q->loop, 1 << 20, 0, &changed);
+    print_served("... that is never freed", &changed, spec);
+    requests_free(&changed);
+}
+
+static void print_latency(const struct requests *program, const char *planned)
+{
+    const char *specs[] = {"null", planned, "pool", "caching", "tlsf", "vmm"};
+    printf("\nns for a request and its free\n");
+    for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
+        double best = 0;
+        for (int try = 0; try < TRIES; try++) {
+            struct served s;
+            requests_serve(program, specs[i], false, &s);
+            best = try && best < s.ns ? best : s.ns;
+        }
+        printf("  %-34.7s %6.1f\n", specs[i], best);
+    }
+}
+
+static void measure(const char *folder, const char *name)
+{
+    char recorded[300], served[300], plan_path[300], spec[512];
+    struct requests program;
+    struct offset_plan plan;
+    struct error error;
+    snprintf(recorded, sizeof recorded, "%s/%s.1.trace", folder, name);
+    snprintf(served, sizeof served, "%s/%s.2.trace", folder, name);
+    snprintf(plan_path, sizeof plan_path, "%s/%s.plan", folder, name);
+    snprintf(spec, sizeof spec, "planned:trace=%s", plan_path);
+    import(name, 1, recorded);
+    import(name, 2, served);
+    must(plan_of_trace(recorded, &plan, &error), &error);
+    must(plan_write(&plan, plan_path, true, &error), &error);
+    requests_read(served, &program);
+    printf("%s: %u requests, of which the plan has %u, the last %u in a loop\n", name,
+           program.block_count, plan.queues[0].count, plan.queues[0].count - plan.queues[0].loop);
+    printf("  %-34s %6s  %7s %7s  %6s %6s %6s %6s\n", "", "held", "hits", "bytes", "insert",
+           "larger", "busy", "left");
+    print_heights(served, &program, &plan.queues[0]);
+    print_online(&program);
+    print_served("planned, as recorded", &program, spec);
+    print_deviations(&program, spec, &plan.queues[0]);
+    if (strcmp(name, "steady") == 0)
+        print_latency(&program, spec);
+    plan_free(&plan);
+    requests_free(&program);
+    unlink(recorded);
+    unlink(served);
+    unlink(plan_path);
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/bench_planned.XXXXXX";
+    if (!mkdtemp(folder))
+        return 1;
+    measure(folder, "steady");
+    printf("\n");
+    measure(folder, "alternating");
+    rmdir(folder);
+    return 0;
+}
