@@ -9,7 +9,7 @@
 #include "trace/trace.h"
 
 enum { GRAM = 8, PERIODS_TRIED = 32 };
-static const int64_t time_limit_ns = INT64_C(5000000000);
+static const int64_t usual_limit_ns = INT64_C(5000000000);
 
 #define NEVER UINT32_MAX
 
@@ -48,6 +48,7 @@ struct recording {
     char (*phases)[128];
     unsigned phase_count, phase_capacity;
     uint64_t *phase_uses;
+    int64_t time_limit_ns; /* of the planner */
 };
 
 /* ---- reading ---- */
@@ -246,13 +247,14 @@ static struct loop find_loop(const struct sequence *s)
 
 /* ---- slots ---- */
 
-/* Where the plan's loop begins: at a mark of the second round, or with that round. */
-static uint32_t loop_start(const struct sequence *s, const struct loop *loop, unsigned phase)
+/* Where the plan's loop begins: at a mark after the first round, or with the second round. */
+static uint32_t loop_start(const struct sequence *s, const struct loop *loop, uint32_t length,
+                           unsigned phase)
 {
     const uint32_t start = loop->begin + loop->period;
     for (unsigned i = 0; i < s->phase_count; i++) {
         const struct phase *p = &s->phases[i];
-        if (p->name == phase && p->time >= start && p->time + loop->period <= loop->end)
+        if (p->name == phase && p->time >= start && p->time + length <= loop->end)
             return p->time;
     }
     return start;
@@ -273,6 +275,19 @@ static uint32_t longest_life(const struct sequence *s, const struct loop *loop, 
     return life ? life : NEVER;
 }
 
+/* The requests in the plan's loop: those of one round, or of two where a block lives until after its
+ * counterpart of the next round is made, as what a program keeps in a variable does. */
+static uint32_t loop_length(const struct sequence *s, const struct loop *loop)
+{
+    const uint32_t start = loop->begin + loop->period, period = loop->period;
+    bool is_long = false;
+    for (uint32_t i = start; i < start + period && !is_long; i++) {
+        const uint32_t life = longest_life(s, loop, i);
+        is_long = life > period && life <= 2 * (uint64_t)period;
+    }
+    return is_long && loop->end - start >= 2 * (uint64_t)period ? 2 * period : period;
+}
+
 static void plan_slot(const struct sequence *s, const struct loop *loop, struct plan_queue *q,
                       uint32_t i)
 {
@@ -285,7 +300,7 @@ static void plan_slot(const struct sequence *s, const struct loop *loop, struct 
         return;
     }
     const uint32_t life = longest_life(s, loop, i);
-    if (life > loop->period) {
+    if (life > q->count - q->loop) {
         slot->offset = PLAN_NOT_PLANNED;
         slot->end = q->count;
         return;
@@ -301,8 +316,10 @@ static uint32_t shares_with(const struct plan_queue *q, uint32_t i)
     const struct plan_slot *s = &q->slots[i];
     if (i < q->loop || s->end > i || s->offset == PLAN_NOT_PLANNED || i < q->count - q->loop)
         return NEVER;
-    const uint32_t before = i - (q->count - q->loop), end = q->slots[before].end;
-    return end > q->loop && end <= s->end ? before : NEVER;
+    const struct plan_slot *before = s - (q->count - q->loop);
+    return before->size == s->size && before->end > q->loop && before->end <= s->end
+               ? (uint32_t)(before - q->slots)
+               : NEVER;
 }
 
 /* The lives of a slot in one pass through the sequence. */
@@ -327,7 +344,7 @@ static void set_lives(const struct plan_queue *q, uint32_t i, struct pack_buffer
 }
 
 /* Gives the slots their offsets. */
-static int pack_queue(struct plan_queue *q, struct error *error)
+static int pack_queue(struct plan_queue *q, int64_t time_limit_ns, struct error *error)
 {
     struct pack_buffer *buffers = must_alloc((q->count + (size_t)1) * sizeof *buffers);
     struct pack_interval(*lives)[2] = must_alloc((q->count + (size_t)1) * sizeof *lives);
@@ -359,13 +376,14 @@ static int pack_queue(struct plan_queue *q, struct error *error)
 }
 
 static int plan_queue(struct offset_plan *plan, const struct sequence *s, unsigned queue,
-                      unsigned phase, struct error *error)
+                      unsigned phase, int64_t time_limit_ns, struct error *error)
 {
     struct plan_queue *q = &plan->queues[plan->queue_count];
     const struct loop loop = find_loop(s);
     q->queue = queue;
-    q->loop = loop.period ? loop_start(s, &loop, phase) : s->count;
-    q->count = loop.period ? q->loop + loop.period : s->count;
+    const uint32_t length = loop.period ? loop_length(s, &loop) : 0;
+    q->loop = length ? loop_start(s, &loop, length, phase) : s->count;
+    q->count = q->loop + length;
     q->slots = arena_alloc(&plan->arena, (q->count + (size_t)1) * sizeof *q->slots);
     q->marks = arena_alloc(&plan->arena, (s->phase_count + (size_t)1) * sizeof *q->marks);
     for (uint32_t i = 0; i < q->count; i++)
@@ -373,7 +391,7 @@ static int plan_queue(struct offset_plan *plan, const struct sequence *s, unsign
     for (unsigned i = 0; i < s->phase_count; i++)
         if (s->phases[i].name == phase && s->phases[i].time < q->count)
             q->marks[q->mark_count++] = s->phases[i].time;
-    TRY(pack_queue(q, error));
+    TRY(pack_queue(q, time_limit_ns, error));
     plan->queue_count++;
     return 0;
 }
@@ -394,7 +412,7 @@ static int plan_recording(struct recording *r, struct trace_reader *reader,
     plan->queues = arena_alloc(&plan->arena, (r->queue_count + (size_t)1) * sizeof *plan->queues);
     for (unsigned q = 0; q < r->queue_count; q++)
         if (r->queues[q].count)
-            TRY(plan_queue(plan, &r->queues[q], q, phase, error));
+            TRY(plan_queue(plan, &r->queues[q], q, phase, r->time_limit_ns, error));
     return plan->queue_count
                ? 0
                : error_set(error, ERR_USAGE, "%s: the trace has no request of common device memory",
@@ -403,7 +421,13 @@ static int plan_recording(struct recording *r, struct trace_reader *reader,
 
 int plan_of_trace(const char *path, struct offset_plan *plan, struct error *error)
 {
-    struct recording r = {0};
+    return plan_of_trace_within(path, usual_limit_ns, plan, error);
+}
+
+int plan_of_trace_within(const char *path, int64_t time_limit_ns, struct offset_plan *plan,
+                         struct error *error)
+{
+    struct recording r = {.time_limit_ns = time_limit_ns};
     struct trace_reader *reader;
     *plan = (struct offset_plan){0};
     TRY(trace_open(path, &reader, error));
