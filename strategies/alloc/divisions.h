@@ -15,9 +15,6 @@
 #include <string.h>
 
 enum { DIVISION_INTERVALS = 16, DIVISIONS_MOST = 1 << 15 };
-/* For messages and lists of options. */
-#define DIVISIONS_USUAL    "1|2|4|8|16"
-#define DIVISIONS_EXPECTED "a power of two, or a list such as {256:1,512:2,>:8} of MiB and powers"
 
 /* A number at *text, up to a character of `ends`; false: there is none. */
 static inline bool divisions_number(const char **text, const char *ends, uint64_t most,
@@ -70,6 +67,16 @@ static inline bool divisions_parse(const char *text, uint64_t *divisions)
     }
     return true;
 }
+
+/* The option, for the tables of the strategies that have it. */
+#define DIVISIONS_OPTION                                                                           \
+    {                                                                                              \
+        .name = "divisions", .type = OPTION_OWN, .fallback = "1", .choices = "1|2|4|8|16",         \
+        .expected = "a power of two, or a list such as {256:1,512:2,>:8} of MiB and powers",       \
+        .parse = divisions_parse,                                                                  \
+        .help = "sizes between two powers of two, or a list of them by MiB; 1: multiples of 512 "  \
+                "bytes"                                                                            \
+    }
 
 /* Rounds a size up; `unit` is a power of two. */
 static inline uint64_t divisions_round(uint64_t divisions, uint64_t bytes, uint64_t unit)

@@ -105,14 +105,7 @@ enum {
 enum { LIMIT_MAPPED, LIMIT_FRACTION }; /* in the order of the choices */
 static const struct option_spec vmm_options[] = {
     [OPTION_CONF] = PYTORCH_CONF_OPTION,
-    [OPTION_DIVISIONS] = {.name = "divisions",
-                          .type = OPTION_OWN,
-                          .fallback = "1",
-                          .choices = DIVISIONS_USUAL,
-                          .expected = DIVISIONS_EXPECTED,
-                          .parse = divisions_parse,
-                          .help = "sizes between two powers of two, or a list of them by MiB; 1: "
-                                  "multiples of 512 bytes"},
+    [OPTION_DIVISIONS] = DIVISIONS_OPTION,
     [OPTION_MAX_SPLIT] = {.name = "max_split",
                           .type = OPTION_BYTES,
                           .fallback = "0",
