@@ -393,7 +393,7 @@ const struct command command_trace = {
              "        umpire        UMPIRE_REPLAY=On\n"
              "        minimalloc    id,lower,upper,size\n"
              "        tensorflow    TF_CPP_MAX_VLOG_LEVEL=1: __LOG_MEMORY__\n"
-             "        xla           --xla_dump_to: *-buffer-assignment.txt\n"
+             "        xla           *-buffer-assignment.txt of XLA_FLAGS=--xla_dump_to\n"
              "        text          gamut trace show\n"
              "export  write what a viewer reads: memory over time, phases, driver calls\n"
              "\n"
