@@ -8,6 +8,7 @@
 #include "base/tree.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
+#include "cli/traces.h"
 #include "run/replay/advise.h"
 
 enum advise_flag {
@@ -322,8 +323,8 @@ static void print_json(const struct advise *advise)
 
 /* ---- the command ---- */
 
-static int run(const struct command_line *line, struct atlas *atlas, struct advise *advise,
-               bool *interrupted, struct error *error)
+static int run(const struct command_line *line, struct traces *traces, struct atlas *atlas,
+               struct advise *advise, bool *interrupted, struct error *error)
 {
     static const char *const applications[] = {"auto", "pytorch", "rmm", "pyopencl", "gamut"};
     struct advise_options options = {.application = applications[line->flag[ADVISE_FOR].number],
@@ -336,19 +337,20 @@ static int run(const struct command_line *line, struct atlas *atlas, struct advi
         TRY(recorded_atlas(line->flag[ADVISE_ATLAS].text, atlas, error));
         options.atlas = atlas;
     }
-    return advise_traces(line->positional, line->positional_count, &options, advise, interrupted,
-                         error);
+    TRY(traces_named(line, traces, error));
+    return advise_traces(traces->paths, traces->count, &options, advise, interrupted, error);
 }
 
 static int advise_command(const struct command_line *line)
 {
     const enum advise_format format = (enum advise_format)line->flag[ADVISE_FORMAT].number;
     struct atlas atlas = {0};
+    struct traces traces = {0};
     struct advise advise = {0};
     struct error error = {0};
     bool interrupted = false;
     int exit_code = EXIT_OK;
-    if (run(line, &atlas, &advise, &interrupted, &error))
+    if (run(line, &traces, &atlas, &advise, &interrupted, &error))
         exit_code = report_error(&error);
     else if (interrupted)
         exit_code = EXIT_INTERRUPTED;
@@ -358,6 +360,7 @@ static int advise_command(const struct command_line *line)
         print_text(&advise, format);
     advise_free(&advise);
     atlas_free(&atlas);
+    traces_free(&traces);
     return exit_code;
 }
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/traces.h"
 #include "record/table/text_grid.h"
 #include "run/replay/cases.h"
 #include "run/replay/fit.h"
@@ -41,6 +42,7 @@ struct fitted_trace {
 
 struct session {
     const struct command_line *line;
+    struct traces named;
     struct selection selection;
     enum replay_free_at free_at;
     size_t trace_count, strategy_count;
@@ -276,11 +278,12 @@ static int prepare(struct session *s, struct error *error)
     s->free_at = line->flag[FIT_FREE_AT].number ? FREE_AT_LET_GO : FREE_AT_DONE;
     TRY(select_strategies(&s->selection, list ? list : "all", error));
     s->strategy_count = s->selection.strategies.count;
-    s->traces = must_alloc(line->positional_count * sizeof *s->traces);
-    s->fits = must_alloc(line->positional_count * s->strategy_count * sizeof *s->fits);
-    for (; s->trace_count < line->positional_count; s->trace_count++) {
+    TRY(traces_named(line, &s->named, error));
+    s->traces = must_alloc(s->named.count * sizeof *s->traces);
+    s->fits = must_alloc(s->named.count * s->strategy_count * sizeof *s->fits);
+    for (; s->trace_count < s->named.count; s->trace_count++) {
         struct fitted_trace *trace = &s->traces[s->trace_count];
-        trace->path = line->positional[s->trace_count];
+        trace->path = s->named.paths[s->trace_count];
         TRY(replay_trace_name(trace->path, trace->name, error));
     }
     return 0;
@@ -317,6 +320,7 @@ static int fit_command(const struct command_line *line)
     for (size_t i = 0; i < s.trace_count; i++)
         lifetimes_free(&s.traces[i].lifetimes);
     select_free(&s.selection);
+    traces_free(&s.named);
     free(s.traces);
     free(s.fits);
     return exit_code;

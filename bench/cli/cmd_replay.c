@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
+#include "cli/traces.h"
 #include "record/table/table.h"
 #include "run/replay/cases.h"
 #include "run/select/select.h"
@@ -72,6 +73,7 @@ static const struct flag flags[] = {
 
 struct session {
     const struct command_line *line;
+    struct traces traces;
     struct selection selection;
     bool recorded; /* each trace also under its own allocator */
     struct replay_cases all;
@@ -161,17 +163,17 @@ static int recorded_strategy(const struct session *s, const char *path,
     return code;
 }
 
-static int check_names(const struct command_line *line, struct error *error)
+static int check_names(const struct traces *traces, struct error *error)
 {
     char name[64], other[64];
-    for (size_t i = 0; i < line->positional_count; i++) {
-        TRY(replay_trace_name(line->positional[i], name, error));
+    for (size_t i = 0; i < traces->count; i++) {
+        TRY(replay_trace_name(traces->paths[i], name, error));
         for (size_t k = 0; k < i; k++) {
-            TRY(replay_trace_name(line->positional[k], other, error));
+            TRY(replay_trace_name(traces->paths[k], other, error));
             if (strcmp(name, other) == 0)
                 return error_set(error, ERR_USAGE,
                                  "%s and %s are both called %s in a result: rename one",
-                                 line->positional[k], line->positional[i], name);
+                                 traces->paths[k], traces->paths[i], name);
         }
     }
     return 0;
@@ -181,18 +183,19 @@ static int make_cases(struct session *s, struct error *error)
 {
     const struct command_line *line = s->line;
     const uint64_t when = line->flag[REPLAY_FREE_AT].number;
-    TRY(check_names(line, error));
+    TRY(traces_named(line, &s->traces, error));
+    TRY(check_names(&s->traces, error));
     TRY(choose_strategies(s, error));
-    const size_t most = 2 * line->positional_count * (s->selection.strategies.count + s->recorded);
+    const size_t most = 2 * s->traces.count * (s->selection.strategies.count + s->recorded);
     s->cases = must_alloc(most * sizeof *s->cases);
-    for (size_t i = 0; i < line->positional_count; i++) {
+    for (size_t i = 0; i < s->traces.count; i++) {
         char name[64], recorded[STRATEGY_BYTES];
-        TRY(replay_trace_name(line->positional[i], name, error));
-        TRY(recorded_strategy(s, line->positional[i], recorded, error));
+        TRY(replay_trace_name(s->traces.paths[i], name, error));
+        TRY(recorded_strategy(s, s->traces.paths[i], recorded, error));
         if (when != CHOICE_LET_GO)
-            add_cases(s, line->positional[i], recorded, name, "done");
+            add_cases(s, s->traces.paths[i], recorded, name, "done");
         if (when != CHOICE_DONE)
-            add_cases(s, line->positional[i], recorded, name, "let-go");
+            add_cases(s, s->traces.paths[i], recorded, name, "let-go");
     }
     s->rounds = must_alloc(s->all.count * sizeof *s->rounds);
     s->ended = must_alloc(s->all.count * sizeof *s->ended);
@@ -332,6 +335,7 @@ static int replay_command(const struct command_line *line)
     int exit_code = run_session(&s);
     recording_free(&s.recording);
     select_free(&s.selection);
+    traces_free(&s.traces);
     atlas_free(&s.atlas);
     for (size_t i = 0; i < s.all.count; i++)
         case_round_free(&s.rounds[i]);
@@ -354,6 +358,7 @@ const struct command command_replay = {
              "application would have done after a refusal is unknown: such a case ends with\n"
              "the refused request, as oom.\n"
              "\n"
-             "gamut trace import makes traces of the logs of PyTorch and others.\n",
+             "A folder stands for all files *.trace in it. gamut trace import makes traces of\n"
+             "the logs of PyTorch and others.\n",
     .run = replay_command,
 };

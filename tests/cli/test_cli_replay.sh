@@ -148,4 +148,17 @@ expect 0 "wrote s.pickle" replay gnn.trace -s vmm --snapshot s.pickle --no-save
 expect 2 "s.pickle: File exists" replay gnn.trace -s vmm --snapshot s.pickle --no-save
 expect 0 "wrote viz.trace" trace import s.pickle -o viz.trace
 expect 0 "1 ok" replay viz.trace -s vmm --no-save
+
+# ---- a folder is all traces in it
+mkdir folder none
+cp gnn.trace folder/b.trace
+cp gnn.trace folder/a.trace
+echo no trace >folder/c.txt
+expect 0 "2 ok" replay folder -s vmm --no-save
+has "^a recorded on dry"
+has "^b recorded on dry"
+expect 0 "" fit folder -s raw
+has "^a: lower bound"
+expect 0 "" advise folder
+expect 2 "none: the folder has no file .*.trace" replay none --no-save
 summary
