@@ -83,6 +83,7 @@ struct session {
     struct atlas atlas;
     struct recording recording;
     bool interrupted;
+    int unsaved; /* the code of the error, if the result could not be written */
 };
 
 enum { STRATEGY_BYTES = sizeof((struct case_key *)NULL)->strategy };
@@ -254,8 +255,8 @@ static int replay_all(struct session *s, struct error *error)
     for (size_t i = 0; i < s->all.count; i++)
         if (s->ended[i])
             result_add_round(&s->recording.result, &s->rounds[i]);
-    int saved = recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error);
-    return code ? code : saved;
+    s->unsaved = recording_finish(&s->recording, s->interrupted, code != 0, code ? NULL : error);
+    return code;
 }
 
 static int open_recording(struct session *s, struct error *error)
@@ -289,27 +290,15 @@ static void name_oracles(const struct session *s)
 
 static int report_result(struct session *s, struct error *error)
 {
-    size_t counts[CASE_STATUSES], failed = 0;
     json_t *root = s->recording.result.root;
+    if (s->unsaved)
+        report_error(error);
     result_summarise(root);
-    result_status_counts(root, counts);
     int code =
         table_print(root, (enum table_format)s->line->flag[REPLAY_FORMAT].number, stdout, error);
     name_oracles(s);
-    fprintf(stderr, "gamut: %zu ok", counts[CASE_ok]);
-    for (int status = CASE_ok + 1; status < CASE_STATUSES; status++) {
-        if (counts[status])
-            fprintf(stderr, ", %zu %s", counts[status], case_status_name((enum case_status)status));
-        failed += status > CASE_skipped ? counts[status] : 0;
-    }
-    const struct text *path = &s->recording.file.path;
-    fprintf(stderr, "%s%s%s\n", s->interrupted ? ", interrupted" : "",
-            path->length ? "; wrote " : "", path->length ? path->data : "");
-    if (code)
-        return report_error(error);
-    if (s->interrupted)
-        return EXIT_INTERRUPTED;
-    return failed ? EXIT_CASE_FAILED : counts[CASE_ok] ? EXIT_OK : EXIT_NOTHING_RAN;
+    int exit_code = report_cases(root, &s->recording.file, !s->unsaved, s->interrupted);
+    return code ? report_error(error) : exit_code;
 }
 
 static int run_session(struct session *s)
@@ -324,7 +313,7 @@ static int run_session(struct session *s)
         code = open_recording(s, &error);
     if (!code)
         code = replay_all(s, &error);
-    if (!code)
+    if (!code && !s->unsaved)
         code = write_snapshot(s, &error);
     return code ? report_error(&error) : report_result(s, &error);
 }

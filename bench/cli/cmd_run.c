@@ -996,28 +996,10 @@ static int report_result(struct run *run, int measured, struct error *error)
 {
     if (measured)
         report_error(error);
-    size_t counts[CASE_STATUSES], failed = 0;
-    result_status_counts(run->result.root, counts);
     int code = table_print(run->result.root, (enum table_format)run->line->flag[RUN_FORMAT].number,
                            stdout, error);
-    fprintf(stderr, "gamut: %zu ok", counts[CASE_ok]);
-    for (int s = 0; s < CASE_STATUSES; s++) {
-        if (s != CASE_ok && counts[s])
-            fprintf(stderr, ", %zu %s", counts[s], case_status_name((enum case_status)s));
-        failed += s > CASE_skipped ? counts[s] : 0;
-    }
-    const bool saved = run->file.path.length && !measured;
-    fprintf(stderr, "%s%s%s\n", run->interrupted ? ", interrupted" : "", saved ? "; wrote " : "",
-            saved ? run->file.path.data : "");
-    if (code)
-        return report_error(error);
-    if (measured || run->file.has_moved)
-        return EXIT_INPUT;
-    if (run->interrupted)
-        return EXIT_INTERRUPTED;
-    if (failed)
-        return EXIT_CASE_FAILED;
-    return counts[CASE_ok] ? EXIT_OK : EXIT_NOTHING_RAN;
+    int exit_code = report_cases(run->result.root, &run->file, !measured, run->interrupted);
+    return code ? report_error(error) : exit_code;
 }
 
 static int run_cases(struct run *run)

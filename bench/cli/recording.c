@@ -173,6 +173,26 @@ int save_or_move(struct result_file *file, struct result *result, struct error *
     return 0;
 }
 
+int report_cases(const json_t *root, const struct result_file *file, bool saved, bool interrupted)
+{
+    size_t counts[CASE_STATUSES], failed = 0;
+    result_status_counts(root, counts);
+    fprintf(stderr, "gamut: %zu ok", counts[CASE_ok]);
+    for (int s = CASE_ok + 1; s < CASE_STATUSES; s++) {
+        if (counts[s])
+            fprintf(stderr, ", %zu %s", counts[s], case_status_name((enum case_status)s));
+        failed += s > CASE_skipped ? counts[s] : 0;
+    }
+    const bool wrote = file->path.length && saved;
+    fprintf(stderr, "%s%s%s\n", interrupted ? ", interrupted" : "", wrote ? "; wrote " : "",
+            wrote ? file->path.data : "");
+    if (!saved || file->has_moved)
+        return EXIT_INPUT;
+    if (interrupted)
+        return EXIT_INTERRUPTED;
+    return failed ? EXIT_CASE_FAILED : counts[CASE_ok] ? EXIT_OK : EXIT_NOTHING_RAN;
+}
+
 int recording_save(struct recording *recording, struct error *error)
 {
     return save_or_move(&recording->file, &recording->result, error);

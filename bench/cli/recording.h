@@ -27,6 +27,10 @@ int save_or_move(struct result_file *file, struct result *result, struct error *
  * ERR_IO, ERR_PARSE; ERR_NOT_FOUND: it has none. */
 int recorded_atlas(const char *path, struct atlas *atlas, struct error *error);
 
+/* Ends a command that has cases: says on stderr how many ended in which way and, if they are `saved`,
+ * in which file, and returns the exit code. */
+int report_cases(const json_t *root, const struct result_file *file, bool saved, bool interrupted);
+
 /* A result file that a command makes, and the devices that were found. */
 struct recording {
     struct result result;

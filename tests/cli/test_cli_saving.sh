@@ -88,6 +88,19 @@ has "^canny smoke on host"
 is_json full.json
 [ -z "$(find . -name '*.tmp')" ] || fail "no room: temporary files are left"
 
+# ---- the same of a replay, whose result is too large at its end
+"$gamut" trace import "$here/../traces/pytorch/gnn.trace.csv.gz" -o gnn.trace 2>/dev/null
+tests=$((tests + 1))
+(
+    ulimit -f 64
+    "$gamut" replay gnn.trace --out full-replay.json
+) >out 2>err </dev/null
+code=$?
+[ $code -eq 2 ] || fail "no room for a replay: exit $code, expected 2"
+grep -q "full-replay.json could not be written: File too large" err || fail "no room for a replay: no reason"
+has "^gnn recorded on dry"
+! grep -q "wrote" err || fail "no room for a replay: it says that it wrote the file"
+
 # ---- room elsewhere: a file takes the place of the folder, and the result goes on in $TMPDIR
 mkdir gone elsewhere
 TMPDIR=$dir/elsewhere "$gamut" run --smoke -w canny -s raw --rounds 100 --out gone/y.json --progress plain >out 2>err &

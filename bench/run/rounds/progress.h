@@ -20,8 +20,8 @@ struct progress {
     bool drawn; /* the terminal shows a line */
     unsigned rounds;
     uint64_t drawn_ns;
-    /* The time left is estimated from the work done since then. The first round also computes
-     * references and compiles kernels, so it is left out once the second one has begun. */
+    /* The estimate of the time left counts the work done since this moment: the begin of the run, and
+     * later of its second round, because the first also computes references and compiles kernels. */
     uint64_t since_ns;
     size_t done_before;
     /* The last plain line, and the case that runs: how many ended before it, and since when. */
