@@ -38,6 +38,19 @@ void *must_grow(void *items, unsigned count, unsigned *capacity, size_t each)
     return must_realloc(items, *capacity * each);
 }
 
+void *must_reach(void *items, unsigned index, unsigned *capacity, size_t each)
+{
+    if (index < *capacity)
+        return items;
+    const unsigned wider = index + index / 2 + 64;
+    void *room = must_alloc(wider * each);
+    if (items)
+        memcpy(room, items, *capacity * each);
+    free(items);
+    *capacity = wider;
+    return room;
+}
+
 void *arena_alloc(struct arena *a, size_t bytes)
 {
     const size_t unit = sizeof(max_align_t);

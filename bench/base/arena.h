@@ -29,5 +29,8 @@ void *must_alloc(size_t bytes);
 void *must_realloc(void *old, size_t bytes);
 /* The same as arena_grow, for the caller to free. The new room is not zeroed. */
 void *must_grow(void *items, unsigned count, unsigned *capacity, size_t each);
+/* Makes room for the item with this index, for the caller to free. Items that were never set are
+ * zero, and their pages untouched. `index` is below 2^31. */
+void *must_reach(void *items, unsigned index, unsigned *capacity, size_t each);
 
 #endif

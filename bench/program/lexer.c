@@ -212,14 +212,8 @@ char *parse_new_name(struct parser *p, const char *what)
 
 void parse_scope(struct parser *p, int name, bool in_scope)
 {
-    if ((unsigned)name >= p->in_scope_capacity) {
-        unsigned capacity = p->in_scope_capacity ? p->in_scope_capacity * 2 : 64;
-        while (capacity <= (unsigned)name)
-            capacity *= 2;
-        p->in_scope = must_realloc(p->in_scope, capacity * sizeof *p->in_scope);
-        memset(p->in_scope + p->in_scope_capacity, 0, capacity - p->in_scope_capacity);
-        p->in_scope_capacity = capacity;
-    }
+    p->in_scope =
+        must_reach(p->in_scope, (unsigned)name, &p->in_scope_capacity, sizeof *p->in_scope);
     p->in_scope[name] = in_scope;
 }
 

@@ -29,12 +29,7 @@ struct cut {
 static void follow_before(struct cut *c, const struct trace_event *e)
 {
     if (e->kind == TRACE_held || e->kind == TRACE_alloc) {
-        if (e->slot >= c->capacity) {
-            const unsigned capacity = 2 * e->slot + 64;
-            c->blocks = must_realloc(c->blocks, capacity * sizeof *c->blocks);
-            memset(c->blocks + c->capacity, 0, (capacity - c->capacity) * sizeof *c->blocks);
-            c->capacity = capacity;
-        }
+        c->blocks = must_reach(c->blocks, e->slot, &c->capacity, sizeof *c->blocks);
         c->blocks[e->slot] = (struct cut_block){.lives = true, .event = *e};
     } else if (e->kind == TRACE_done || (e->kind == TRACE_free && !c->knows_done)) {
         c->blocks[e->slot].lives = false;

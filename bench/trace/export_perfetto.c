@@ -97,12 +97,7 @@ static void set_counter(struct export *x, struct counter *c, uint64_t time_ns, u
 /* Phases may overlap without being nested, so each is a slice of its own. */
 static void add_phase(struct export *x, const struct trace_event *e, uint64_t time_ns)
 {
-    if (e->name >= x->open_capacity) {
-        const unsigned capacity = 2 * e->name + 64;
-        x->open = must_realloc(x->open, capacity * sizeof *x->open);
-        memset(x->open + x->open_capacity, 0, (capacity - x->open_capacity) * sizeof *x->open);
-        x->open_capacity = capacity;
-    }
+    x->open = must_reach(x->open, e->name, &x->open_capacity, sizeof *x->open);
     if (e->kind == TRACE_end && !x->open[e->name])
         return;
     x->open[e->name] += e->kind == TRACE_begin ? 1u : -1u;

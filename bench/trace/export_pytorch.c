@@ -195,13 +195,7 @@ static void put_frame(struct pytorch_snapshot *s, const char *text, size_t lengt
 static void put_frames(struct pytorch_snapshot *s, unsigned name)
 {
     put_known(s, T_frames);
-    if (name >= s->frame_capacity) {
-        const unsigned capacity = 2 * name + 64;
-        s->frames = must_realloc(s->frames, capacity * sizeof *s->frames);
-        memset(s->frames + s->frame_capacity, 0,
-               (capacity - s->frame_capacity) * sizeof *s->frames);
-        s->frame_capacity = capacity;
-    }
+    s->frames = must_reach(s->frames, name, &s->frame_capacity, sizeof *s->frames);
     if (s->frames[name]) {
         put(s, 'j');
         put_bytes(s, s->frames[name] - 1, 4);
@@ -342,13 +336,7 @@ static void add_calls(struct pytorch_snapshot *s, const struct trace_event *e)
 
 static struct live_block *block_at(struct pytorch_snapshot *s, unsigned slot)
 {
-    if (slot >= s->block_capacity) {
-        const unsigned capacity = 2 * slot + 256;
-        s->blocks = must_realloc(s->blocks, capacity * sizeof *s->blocks);
-        memset(s->blocks + s->block_capacity, 0,
-               (capacity - s->block_capacity) * sizeof *s->blocks);
-        s->block_capacity = capacity;
-    }
+    s->blocks = must_reach(s->blocks, slot, &s->block_capacity, sizeof *s->blocks);
     return &s->blocks[slot];
 }
 

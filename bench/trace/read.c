@@ -161,17 +161,7 @@ static bool read_definition(struct trace_reader *r, unsigned what)
     if (r->cursor.failed || index >= TRACE_NAMES_MAX ||
         length > (size_t)(r->cursor.end - r->cursor.at))
         return false;
-    if (index >= list->capacity) {
-        unsigned capacity = list->capacity ? list->capacity : 64;
-        while (capacity <= index)
-            capacity *= 2;
-        struct name *names = must_alloc(capacity * sizeof *names);
-        if (list->names)
-            memcpy(names, list->names, list->capacity * sizeof *names);
-        free(list->names);
-        list->names = names;
-        list->capacity = capacity;
-    }
+    list->names = must_reach(list->names, (unsigned)index, &list->capacity, sizeof *list->names);
     const char *text = (const char *)r->cursor.at;
     if (!list->names[index].text)
         list->names[index] =

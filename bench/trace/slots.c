@@ -21,29 +21,13 @@ static bool is_taken(const struct trace_slots *s, unsigned slot)
     return at && at->state != SLOT_FREE;
 }
 
-/* calloc instead of growing in place: pages that no block reaches are never touched. */
-static void make_room(struct trace_slots *s, unsigned slot)
-{
-    unsigned capacity = s->capacity ? s->capacity : 1024;
-    while (capacity <= slot)
-        capacity *= 2;
-    if (capacity == s->capacity)
-        return;
-    struct trace_slot *slots = must_alloc(capacity * sizeof *slots);
-    if (s->slots)
-        memcpy(slots, s->slots, s->capacity * sizeof *slots);
-    free(s->slots);
-    s->slots = slots;
-    s->capacity = capacity;
-}
-
 static const char *begin_block(struct trace_slots *s, struct trace_event *e)
 {
     if (e->slot >= TRACE_SLOTS_MAX)
         return "more than 16777216 blocks would live at once";
     if (is_taken(s, e->slot))
         return "its slot holds a block that was not freed";
-    make_room(s, e->slot);
+    s->slots = must_reach(s->slots, e->slot, &s->capacity, sizeof *s->slots);
     struct trace_totals *t = &s->totals;
     e->block = ++t->blocks;
     s->slots[e->slot] =

@@ -62,12 +62,7 @@ struct defined {
 static void print_definition(FILE *out, const char *what, unsigned index, struct defined *defined,
                              const char *text)
 {
-    if (index >= defined->capacity) {
-        const unsigned capacity = 2 * index + 64;
-        defined->is = must_realloc(defined->is, capacity * sizeof *defined->is);
-        memset(defined->is + defined->capacity, 0, capacity - defined->capacity);
-        defined->capacity = capacity;
-    }
+    defined->is = must_reach(defined->is, index, &defined->capacity, sizeof *defined->is);
     if (defined->is[index] || (!*text && index == 0))
         return;
     defined->is[index] = true;

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 
@@ -18,13 +17,7 @@ struct reading {
 
 static size_t *slot_of(struct reading *r, unsigned slot)
 {
-    if (slot >= r->slot_capacity) {
-        const unsigned capacity = 2 * slot + 256;
-        r->buffer_of = must_realloc(r->buffer_of, capacity * sizeof *r->buffer_of);
-        memset(r->buffer_of + r->slot_capacity, 0,
-               (capacity - r->slot_capacity) * sizeof *r->buffer_of);
-        r->slot_capacity = capacity;
-    }
+    r->buffer_of = must_reach(r->buffer_of, slot, &r->slot_capacity, sizeof *r->buffer_of);
     return &r->buffer_of[slot];
 }
 

@@ -136,12 +136,8 @@ static uint64_t ns_in_sources(const struct part *part)
 
 static struct played *slot_of(struct replay *r, unsigned slot)
 {
-    if (slot >= r->slot_capacity) {
-        const unsigned capacity = 2 * slot + 256;
-        r->slots = must_realloc(r->slots, capacity * sizeof *r->slots);
-        memset(r->slots + r->slot_capacity, 0, (capacity - r->slot_capacity) * sizeof *r->slots);
-        r->slot_capacity = capacity;
-    }
+    if (slot >= r->slot_capacity)
+        r->slots = must_reach(r->slots, slot, &r->slot_capacity, sizeof *r->slots);
     return &r->slots[slot];
 }
 

@@ -20,12 +20,7 @@ struct replay_memory {
 
 static struct recorded_block *block_of(struct replay_memory *m, unsigned slot)
 {
-    if (slot >= m->capacity) {
-        const unsigned capacity = 2 * slot + 256;
-        m->blocks = must_realloc(m->blocks, capacity * sizeof *m->blocks);
-        memset(m->blocks + m->capacity, 0, (capacity - m->capacity) * sizeof *m->blocks);
-        m->capacity = capacity;
-    }
+    m->blocks = must_reach(m->blocks, slot, &m->capacity, sizeof *m->blocks);
     return &m->blocks[slot];
 }
 

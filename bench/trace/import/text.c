@@ -58,13 +58,8 @@ typedef unsigned index_of(struct trace_writer *writer, const char *text);
 
 static unsigned *index_at(struct indices *known, uint64_t number)
 {
-    if (number >= known->capacity) {
-        const unsigned capacity = (unsigned)number * 2 + 64;
-        known->index = must_realloc(known->index, capacity * sizeof *known->index);
-        memset(known->index + known->capacity, 0,
-               (capacity - known->capacity) * sizeof *known->index);
-        known->capacity = capacity;
-    }
+    known->index =
+        must_reach(known->index, (unsigned)number, &known->capacity, sizeof *known->index);
     return &known->index[number];
 }
 
