@@ -1,18 +1,22 @@
-/* tagged: the free list of Futhark's run-time system, in five versions from 2018 to 2022.
+/* tagged: the free list of Futhark's run-time system, in six versions from 2018 to 2025.
  *
  * A request names its allocation site, the tag. A freed block goes into a list of entries (memory,
- * size, tag) instead of back to the driver. All sizes are at least 4 bytes.
+ * size, tag) instead of back to the driver.
  *
  *   v1   (1) Only the entry with the request's own tag is looked at. It is taken if it is between
  *            once and twice as big as the request; if not, it is released and the driver asked.
  *        (2) free releases the entry that its tag already has, so there is at most one a tag.
  *        (3) If the driver is out of memory, the request fails.
- *   v1c  As v1, but any entry that is big enough is taken. If the driver is out of memory, entries
- *        are released one at a time, lowest slot first, and the driver asked again after each.
- *   v2   As v1c; a tag that has no entry takes the first one of exactly its size, whatever its tag.
- *   v3   The smallest entry that is big enough, tags ignored. The list is unbounded.
- *   v4   Sizes are rounded up to 4. As v3, but an entry is acceptable only if it is below 4096
- *        bytes, has the request's tag, or is less than twice as big as the request.
+ *   v1c  As v1, but any entry that is big enough is taken. Sizes are at least 4 bytes. If the driver
+ *        is out of memory, entries are released one at a time, lowest slot first, and the driver
+ *        asked again after each.
+ *   v2   As v1c; a tag that has no entry takes one of exactly its size, whatever its tag: of several
+ *        the one in the last slot, because the search goes on after a match of sizes.
+ *   v3   The smallest entry that is big enough, of equals the one in the first slot; tags ignored.
+ *        The list is unbounded. Sizes are at least 4 bytes.
+ *   v4   As v3, but an entry is acceptable only if it is below 4096 bytes, has the request's tag, or
+ *        is less than twice as big as the request.
+ *   v5   As v4; sizes are rounded up to multiples of 4 bytes.
  *
  * With release=yes, v1 releases entries as v1c does when the driver is out of memory. With
  * steal=yes, v1, v1c and v2 take the first entry of another tag that their size rule accepts before
@@ -21,8 +25,9 @@
  * nothing from v3 on.
  *
  * Why: in a compiled array program a tag says nearly everything about a block, so a request finds
- * the block that its site used last. Source: "How Futhark manages GPU memory" (Henriksen, 2018),
- * and later commits to rts/c/free_list.h: 8efaaca8e, c4cffb8cf, 4fedd7191, a74a30dd7, f2a91022a.
+ * the block that its site used last. Source: "How Futhark manages GPU memory" (Henriksen, 2018), and
+ * diku-dk/futhark, rts/c/free_list.h: v1 8efaaca8e, v1c c4cffb8cf, v2 4fedd7191, v3 a74a30dd7, v4
+ * f2a91022a, v5 6caae76c2. The least size of v1c and later is of 330308c00, five days after v1.
  *
  * The published code walks all slots. Here a table of tags finds the entry of a tag, and a bitmap
  * skips the empty slots: the same entry is chosen, and the same calls reach the driver.
@@ -39,7 +44,7 @@
 #include "alloc/allocator.h"
 #include "base/arena.h"
 
-enum policy { POLICY_V1, POLICY_V1C, POLICY_V2, POLICY_V3, POLICY_V4 };
+enum policy { POLICY_V1, POLICY_V1C, POLICY_V2, POLICY_V3, POLICY_V4, POLICY_V5 };
 
 struct entry {
     uint64_t size, memory;
@@ -74,8 +79,8 @@ struct tagged {
 enum {
     FIRST_CAPACITY = 30, /* as published: "picked arbitrarily" */
     FIRST_CELL_BITS = 6,
-    LEAST_BYTES = 4,    /* as published: sizeof(int) */
-    SMALL_BYTES = 4096, /* v4: waste in entries below this does not matter */
+    LEAST_BYTES = 4,    /* v1c and later: sizeof(int) */
+    SMALL_BYTES = 4096, /* v4 and v5: waste in entries below this does not matter */
 };
 #define NO_SLOT UINT32_MAX
 
@@ -84,9 +89,10 @@ static const struct option_spec tagged_options[] = {
     [OPTION_POLICY] = {.name = "policy",
                        .type = OPTION_CHOICE,
                        .fallback = "v1",
-                       .choices = "v1|v1c|v2|v3|v4",
-                       .help =
-                           "version of the free list: 2018-01, 2018-07, 2020-06 (two), 2022-07"},
+                       .choices = "v1|v1c|v2|v3|v4|v5",
+                       .help = "version of the free list: commits 8efaaca8e (2018-01), c4cffb8cf "
+                               "(2018-07), 4fedd7191 and a74a30dd7 (2020-06), f2a91022a (2022-07), "
+                               "6caae76c2 (2025)"},
     [OPTION_RELEASE] = {.name = "release",
                         .type = OPTION_CHOICE,
                         .fallback = "no",
@@ -234,9 +240,9 @@ static int release_entry(struct tagged *t, uint32_t slot)
 
 static uint64_t least_size(const struct tagged *t, uint64_t size)
 {
-    if (size < LEAST_BYTES)
+    if (size < LEAST_BYTES && t->policy != POLICY_V1)
         return LEAST_BYTES;
-    return t->policy == POLICY_V4 ? (size + 3) / 4 * 4 : size;
+    return t->policy == POLICY_V5 ? (size + 3) / 4 * 4 : size;
 }
 
 /* The size rule of v1, v1c and v2. */
@@ -245,12 +251,14 @@ static bool fits(const struct tagged *t, uint64_t held, uint64_t wanted)
     return held >= wanted && (t->policy != POLICY_V1 || held - wanted <= wanted);
 }
 
+/* v2: the last entry of this size. */
 static uint32_t find_exact(const struct tagged *t, uint64_t size)
 {
-    uint32_t i = next_valid(t, 0);
-    while (i != NO_SLOT && t->entries[i].size != size)
-        i = next_valid(t, i + 1);
-    return i;
+    uint32_t last = NO_SLOT;
+    for (uint32_t i = next_valid(t, 0); i != NO_SLOT; i = next_valid(t, i + 1))
+        if (t->entries[i].size == size)
+            last = i;
+    return last;
 }
 
 static uint32_t find_stolen(const struct tagged *t, uint64_t size)
@@ -268,7 +276,7 @@ static bool acceptable(const struct tagged *t, const struct entry *e, uint64_t s
            e->size - size < size;
 }
 
-/* v3 and v4: the smallest acceptable entry, the first one of equals. The search stops at an entry
+/* From v3 on: the smallest acceptable entry, the first one of equals. The search stops at an entry
  * of exactly the size, which a program that repeats itself finds. */
 static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag)
 {
@@ -398,8 +406,7 @@ static unsigned tagged_check(const void *state)
         const struct entry *e = &t->entries[i];
         used++;
         bytes += e->size;
-        broken += e->size < LEAST_BYTES || e->memory == 0;
-        broken += t->policy == POLICY_V4 && e->size % 4 != 0;
+        broken += e->size != least_size(t, e->size) || e->memory == 0;
         broken += t->one_entry_per_tag && slot_of_tag(t, e->tag) != i;
         for (uint32_t j = next_valid(t, 0); j < i; j = next_valid(t, j + 1))
             broken += t->entries[j].memory == e->memory;

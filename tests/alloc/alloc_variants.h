@@ -39,6 +39,7 @@ static const struct alloc_variant alloc_variants[] = {
     {"tagged:policy=v2:steal=yes", VARIANT_RELEASES},
     {"tagged:policy=v3", VARIANT_RELEASES},
     {"tagged:policy=v4", VARIANT_RELEASES},
+    {"tagged:policy=v5", VARIANT_RELEASES},
     {"bufalloc", VARIANT_RELEASES},
     {"bufalloc:region=64KiB", VARIANT_RELEASES},
     {"bufalloc:region=64KiB:strategy=tight", VARIANT_RELEASES},

@@ -1,6 +1,6 @@
 /* Long random traces through every strategy, compared with an oracle that knows only which bytes are
- * taken, and through `tagged`, compared with the free list as it was published: walk all slots, take
- * the first. */
+ * taken, and through `tagged`, compared with the free list as it was published: all slots are walked
+ * at every request. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,13 @@
 #include "tests/alloc/alloc_variants.h"
 #include "tests/alloc/fake_source.h"
 
-enum { LIVE_MOST = 80, TAG_COUNT = 50, SEED_COUNT = 4, STEP_COUNT = 1500 };
+enum {
+    LIVE_MOST = 80,
+    TAG_COUNT = 50,
+    SEED_COUNT = 4,
+    STEP_COUNT = 1500,
+    MODEL_SEED_COUNT = 50, /* times STEP_COUNT and four options: 300,000 decisions a version */
+};
 static const uint64_t alignment_bytes = 64;
 
 struct live_block {
@@ -189,10 +195,10 @@ struct slot {
     const char *tag;
 };
 struct model {
-    unsigned version; /* 0 v1, 1 v1c, 2 v2, 3 v3, 4 v4 */
+    unsigned version; /* 0 v1, 1 v1c, 2 v2, 3 v3, 4 v4, 5 v5 */
     bool release, steal;
     struct slot slots[SLOT_COUNT];
-    struct slot *end; /* behind the last slot that was ever filled */
+    struct slot *end; /* after the last slot that was ever filled */
     uint64_t capacity_bytes, reserved_bytes, handles;
     struct text calls;
 };
@@ -228,17 +234,16 @@ static struct slot *model_find(struct model *m, uint64_t size, const char *tag)
 {
     if (m->version >= 3)
         return model_best(m, size, tag);
-    struct slot *own = m->slots, *other = m->slots;
-    while (own < m->end && !(own->valid && own->tag == tag))
-        own++;
+    struct slot *own = m->slots, *other = m->slots, *exact = NULL;
+    for (; own < m->end && !(own->valid && own->tag == tag); own++)
+        if (m->version == 2 && own->valid && own->size == size)
+            exact = own; /* each match replaces the one before */
     if (own < m->end && model_size_rule(m, own->size, size))
         return own;
     if (own < m->end)
         model_release(m, own);
-    if (own == m->end && m->version == 2)
-        for (struct slot *s = m->slots; s < m->end; s++)
-            if (s->valid && s->size == size)
-                return s;
+    else if (exact)
+        return exact;
     while (m->steal && other < m->end && !(other->valid && model_size_rule(m, other->size, size)))
         other++;
     return m->steal && other < m->end ? other : NULL;
@@ -246,8 +251,9 @@ static struct slot *model_find(struct model *m, uint64_t size, const char *tag)
 
 static bool model_alloc(struct model *m, uint64_t size, const char *tag, struct slot *granted)
 {
-    size = size < 4 ? 4 : size;
-    if (m->version == 4)
+    if (m->version >= 1 && size < 4)
+        size = 4;
+    if (m->version == 5)
         while (size % 4)
             size++;
     struct slot *found = model_find(m, size, tag);
@@ -289,7 +295,7 @@ static void model_free(struct model *m, const struct block *block, const char *t
 
 static void run_beside_model(unsigned version, bool release, bool steal, uint64_t seed)
 {
-    static const char *const names[] = {"v1", "v1c", "v2", "v3", "v4"};
+    static const char *const names[] = {"v1", "v1c", "v2", "v3", "v4", "v5"};
     char spec[64];
     snprintf(spec, sizeof spec, "tagged:policy=%s:release=%s:steal=%s", names[version],
              release ? "yes" : "no", steal ? "yes" : "no");
@@ -304,6 +310,8 @@ static void run_beside_model(unsigned version, bool release, bool steal, uint64_
         bool alloc = random_below(&t.random, 10) < (t.step / 150 % 2 ? 2 : 8);
         if (t.live_count == 0 || (alloc && t.live_count < LIVE_MOST)) {
             struct alloc_request request = random_request(&t.random);
+            if (random_below(&t.random, 3) == 0) /* sizes that many sites share */
+                request.size = 1 + random_below(&t.random, 12) * 1365;
             struct block block;
             struct slot expected;
             bool granted = model_alloc(&m, request.size, request.tag, &expected);
@@ -318,7 +326,7 @@ static void run_beside_model(unsigned version, bool release, bool steal, uint64_
             model_free(&m, &t.live[i].block, t.live[i].tag);
             step_free(&t, i);
         }
-        REQUIRE(&t, allocator_check(&t.allocator) == 0);
+        REQUIRE(&t, t.step % 50 != 0 || allocator_check(&t.allocator) == 0);
     }
     REQUIRE(&t, strcmp(m.calls.data, t.fake.log.data) == 0);
     while (t.live_count > 0)
@@ -330,9 +338,9 @@ static void run_beside_model(unsigned version, bool release, bool steal, uint64_
 static void test_tagged_is_the_published_list(void **state)
 {
     (void)state;
-    for (unsigned version = 0; version <= 4; version++)
+    for (unsigned version = 0; version <= 5; version++)
         for (unsigned options = 0; options < 4; options++)
-            for (uint64_t seed = 0; seed < SEED_COUNT; seed++)
+            for (uint64_t seed = 0; seed < MODEL_SEED_COUNT; seed++)
                 run_beside_model(version, options & 1, options & 2, seed);
 }
 
