@@ -34,8 +34,7 @@ struct import_stream {
     struct import_stream *next;
     struct import *log;
     struct trace_writer *writer;
-    char device[128];
-    struct text path;
+    struct text device, path;
     uint64_t moved_frees, dropped_frees;
     /* Live blocks by key, in an open hash table; `owed` counts frees that were moved. */
     struct entry {
@@ -285,16 +284,33 @@ void import_event(struct import_stream *s, const struct trace_event *event)
 
 /* ---- streams ---- */
 
-/* OUT-DEVICE.trace; a log must not choose another folder. */
-static void path_of_device(const char *out, const char *device, struct text *path)
+enum { DEVICE_IN_PATH_MOST = 100 }; /* characters; a file's name has at most 255 */
+
+static bool path_is_taken(const struct import *log, const struct text *path)
 {
-    const size_t length = strlen(out), suffix = strlen(TRACE_SUFFIX);
-    const bool has_suffix = length > suffix && strcmp(out + length - suffix, TRACE_SUFFIX) == 0;
-    text_add_bytes(path, out, has_suffix ? length - suffix : length);
+    for (const struct import_stream *s = log->streams; s; s = s->next)
+        if (strcmp(s->path.data, path->data) == 0)
+            return true;
+    return false;
+}
+
+/* OUT-DEVICE.trace; a log must not choose another folder. Of devices whose names become the same,
+ * the second has OUT-DEVICE-2.trace. */
+static void path_of_device(const struct import *log, const char *device, struct text *path)
+{
+    const size_t length = strlen(log->out), suffix = strlen(TRACE_SUFFIX);
+    const bool has_suffix =
+        length > suffix && strcmp(log->out + length - suffix, TRACE_SUFFIX) == 0;
+    text_add_bytes(path, log->out, has_suffix ? length - suffix : length);
     text_add(path, "-");
-    for (const char *c = device; *c; c++)
+    for (const char *c = device; *c && c < device + DEVICE_IN_PATH_MOST; c++)
         text_add(path, "%c", isalnum((unsigned char)*c) || strchr("_-.", *c) ? *c : '_');
+    const size_t without_number = path->length;
     text_add(path, "%s", TRACE_SUFFIX);
+    for (unsigned n = 2; path_is_taken(log, path); n++) {
+        path->length = without_number;
+        text_add(path, "-%u%s", n, TRACE_SUFFIX);
+    }
 }
 
 int import_stream(struct import *log, const char *device, const struct trace_info *info,
@@ -302,7 +318,7 @@ int import_stream(struct import *log, const char *device, const struct trace_inf
 {
     unsigned count = 0;
     for (struct import_stream *s = log->streams; s; s = s->next, count++)
-        if (strcmp(s->device, device) == 0) {
+        if (strcmp(s->device.data, device) == 0) {
             *stream = s;
             return 0;
         }
@@ -310,11 +326,11 @@ int import_stream(struct import *log, const char *device, const struct trace_inf
         return import_error(log, error, "the log has more than %d devices", IMPORT_DEVICES_MOST);
     struct import_stream *s = must_alloc(sizeof *s);
     s->log = log;
-    snprintf(s->device, sizeof s->device, "%s", device);
+    text_add(&s->device, "%s", device);
+    path_of_device(log, device, &s->path);
     *log->last = s;
     log->last = &s->next;
     *stream = s;
-    path_of_device(log->out, s->device, &s->path);
     return trace_create(s->path.data, info, &s->writer, error);
 }
 
@@ -328,6 +344,7 @@ static void drop_streams(struct import *log)
     for (struct import_stream *s = log->streams, *next; s; s = next) {
         next = s->next;
         trace_abandon(s->writer);
+        text_free(&s->device);
         text_free(&s->path);
         free(s->entries);
         free(s);
@@ -351,7 +368,7 @@ static int finish_streams(struct import *log, bool replace, struct import_report
         struct imported *made = &report->traces[report->trace_count];
         *made = (struct imported){.moved_frees = s->moved_frees, .dropped_frees = s->dropped_frees};
         snprintf(made->path, sizeof made->path, "%s", s->path.data);
-        snprintf(made->device, sizeof made->device, "%s", s->device);
+        snprintf(made->device, sizeof made->device, "%s", s->device.data);
         code = trace_finish(s->writer, replace, &made->totals, error);
         s->writer = NULL;
         report->trace_count += !code;

@@ -45,7 +45,8 @@ struct import_stream;
 enum { IMPORT_DEVICES_MOST = 1024 };
 
 /* The trace of a device, as the log names it; a new one gets the info, which is copied. With one
- * device the trace has the name that was asked for, with several that of each device at its end.
+ * device the trace has the name that was asked for, with several that of each device at its end, and
+ * a number where the names of two become the same file.
  * ERR_PARSE for too many devices. */
 int import_stream(struct import *log, const char *device, const struct trace_info *info,
                   struct import_stream **stream, struct error *error);

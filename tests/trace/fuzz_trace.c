@@ -182,10 +182,18 @@ static int read_all(const char *path, struct trace_totals *totals, struct error 
     return more;
 }
 
+/* Reads each trace that the log gives; the first one stays as `out`. */
 static int import_file(const char *log, const char *out, struct error *error)
 {
     struct import_report report;
+    struct trace_totals totals;
     int code = import_log(log, NULL, out, true, &report, error);
+    for (unsigned i = 0; !code && i < report.trace_count; i++) {
+        if (read_all(report.traces[i].path, &totals, error))
+            give_up("an imported trace is not read", error);
+        if (memcmp(&totals, &report.traces[i].totals, sizeof totals) != 0)
+            give_up("an imported trace is another than was written", error);
+    }
     if (!code && strcmp(report.traces[0].path, out) != 0 && rename(report.traces[0].path, out) != 0)
         give_up("the fuzzer itself", error);
     import_report_free(&report);

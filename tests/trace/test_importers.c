@@ -273,6 +273,33 @@ static void a_device_has_no_path(void **state)
     assert_int_equal(totals_of("paths-cpu").blocks, 1);
 }
 
+/* Characters that a file's name does not keep, and names that are too long for one, still make
+ * devices of their own. */
+static void devices_have_a_file_each(void **state)
+{
+    (void)state;
+    char log[4096], long_name[201] = {0};
+    memset(long_name, 'x', sizeof long_name - 1);
+    snprintf(log, sizeof log,
+             TF
+             "MemoryLogRawAllocation { num_bytes: 5 allocation_id: 1 allocator_name: \"a^b\" }\n" TF
+             "MemoryLogRawAllocation { num_bytes: 6 allocation_id: 1 allocator_name: \"a/b\" }\n" TF
+             "MemoryLogRawAllocation { num_bytes: 7 allocation_id: 2 allocator_name: \"a^b\" }\n" TF
+             "MemoryLogRawAllocation { num_bytes: 8 allocation_id: 1 allocator_name: \"%s\" }\n" TF
+             "MemoryLogRawAllocation { num_bytes: 9 allocation_id: 2 allocator_name: \"%s\" }\n",
+             long_name, long_name);
+    struct import_report report;
+    struct error error = {0};
+    assert_int_equal(import_bytes("twins", log, strlen(log), &report, &error), 0);
+    assert_int_equal(report.trace_count, 3);
+    import_report_free(&report);
+    char name[128];
+    snprintf(name, sizeof name, "twins-%.100s", long_name);
+    assert_int_equal(totals_of("twins-a_b").requested_bytes, 12);
+    assert_int_equal(totals_of("twins-a_b-2").requested_bytes, 6);
+    assert_int_equal(totals_of(name).requested_bytes, 17);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +315,7 @@ int main(void)
         cmocka_unit_test(xla_of_a_real_program),
         cmocka_unit_test(wrong_lines_are_named),
         cmocka_unit_test(a_device_has_no_path),
+        cmocka_unit_test(devices_have_a_file_each),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
 }

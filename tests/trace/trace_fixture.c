@@ -57,7 +57,7 @@ void read_bytes(const char *name, struct text *bytes)
 
 static const char *trace_name_in_folder(const char *name)
 {
-    char file[128];
+    char file[160];
     snprintf(file, sizeof file, "%s.trace", name);
     return trace_path(file);
 }
