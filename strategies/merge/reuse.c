@@ -90,21 +90,14 @@ static bool in_class(const struct reuser *r, const struct block_class *k, int ar
     return false;
 }
 
-static bool in_block(const struct reuser *r, int block, int array)
-{
-    const struct name *n = reuse_name(r, array);
-    return n->kind == NAME_ARRAY && n->memory != NO_NAME &&
-           memory_may_be(r->a.map, n->memory, block);
-}
-
-static enum merge_condition check_privates(struct reuser *r, const struct block_class *k, int block,
-                                           const struct stm *s)
+static enum merge_condition check_privates(struct reuser *r, const struct block_class *x,
+                                           const struct block_class *y, const struct stm *s)
 {
     const struct kernel *kernel = s->kernel;
     for (unsigned i = 0; i < kernel->private_count; i++)
         for (unsigned j = 0; j < kernel->private_count; j++) {
             int own = kernel->privates[i], other = kernel->privates[j];
-            if (!in_block(r, block, own) || !in_class(r, k, other))
+            if (!in_class(r, x, own) || !in_class(r, y, other))
                 continue;
             enum merge_condition refused =
                 analysis_private(&r->a, s->first, own, other, &r->detail);
@@ -114,21 +107,21 @@ static enum merge_condition check_privates(struct reuser *r, const struct block_
     return MERGE_ALLOWED;
 }
 
-/* A kernel at which the class ends and the block begins. */
-static enum merge_condition check_kernel(struct reuser *r, const struct block_class *k, int block,
-                                         const struct stm *s)
+/* A kernel at which the class `dying` ends and the class `made` begins. */
+static enum merge_condition check_kernel(struct reuser *r, const struct block_class *dying,
+                                         const struct block_class *made, const struct stm *s)
 {
     const struct kernel *kernel = s->kernel;
-    bool own_private = false, class_private = false;
+    bool dying_private = false, made_private = false;
     for (unsigned i = 0; i < kernel->private_count; i++) {
-        own_private |= in_block(r, block, kernel->privates[i]);
-        class_private |= in_class(r, k, kernel->privates[i]);
+        dying_private |= in_class(r, dying, kernel->privates[i]);
+        made_private |= in_class(r, made, kernel->privates[i]);
     }
     int out = NO_NAME;
     for (unsigned o = 0; o < s->out_count; o++) {
-        if (in_class(r, k, s->outs[o]))
+        if (in_class(r, dying, s->outs[o]))
             return CONDITION_interference;
-        if (in_block(r, block, s->outs[o])) {
+        if (in_class(r, made, s->outs[o])) {
             if (out != NO_NAME)
                 return CONDITION_interference;
             out = s->outs[o];
@@ -140,14 +133,14 @@ static enum merge_condition check_kernel(struct reuser *r, const struct block_cl
     for (unsigned i = s->out_count; i < kernel->array_count; i++) {
         if (reuse_name(r, kernel->arrays[i])->thread_rank)
             continue; /* private arrays are among them */
-        if (in_class(r, k, kernel->arrays[i]))
+        if (in_class(r, dying, kernel->arrays[i]))
             killed[killed_count++] = kernel->arrays[i];
-        if (in_block(r, block, kernel->arrays[i]))
+        if (in_class(r, made, kernel->arrays[i]))
             refused = CONDITION_interference;
     }
-    if (!refused && own_private && class_private && out == NO_NAME && killed_count == 0)
-        refused = check_privates(r, k, block, s);
-    else if (!refused && (own_private || class_private || out == NO_NAME))
+    if (!refused && dying_private && made_private && out == NO_NAME && killed_count == 0)
+        refused = check_privates(r, made, dying, s);
+    else if (!refused && (dying_private || made_private || out == NO_NAME))
         refused = CONDITION_interference;
     else if (!refused)
         refused = analysis_in_place(&r->a, s->first, out, &reuse_name(r, out)->index, killed,
@@ -157,11 +150,11 @@ static enum merge_condition check_kernel(struct reuser *r, const struct block_cl
 }
 
 /* Are the values that are overwritten by position `end` needed after it? */
-static bool needed_later(const struct reuser *r, const struct block_class *k,
+static bool needed_later(const struct reuser *r, const struct block_class *dying,
                          const struct span *meeting, unsigned end)
 {
     return merge_checks(r->a.m, CONDITION_dies_here) &&
-           (meeting->last > end || spans_last(&k->spans, end) > end);
+           (meeting->last > end || spans_last(&dying->spans, end) > end);
 }
 
 /* ---- loops ---------------------------------------------------------------------------------- */
@@ -180,25 +173,31 @@ static bool is_row_major(const struct name *array)
     return array->index.offset == NULL && array->rank > 0;
 }
 
-/* Do all accesses to the block in the loop take rows, and are all of them of this kind? Sets the
+/* Do all accesses to the class in the loop take rows, and are all of them of this kind? Sets the
  * first and last position, and an array accessed. */
-static bool accesses_by_row(const struct reuser *r, int block, const struct stm *loop,
-                            enum stm_kind kind, unsigned *first, unsigned *last, int *array)
+static bool accesses_by_row(const struct reuser *r, const struct block_class *k,
+                            const struct stm *loop, enum stm_kind kind, unsigned *first,
+                            unsigned *last, int *array)
 {
-    const struct memory *of = &r->a.map->of[block];
-    for (unsigned i = 0; i < of->access_count; i++) {
-        const struct access_point *access = &of->accesses[i];
-        if (access->position <= loop->first || access->position >= loop->last)
-            continue;
-        const struct stm *s = r->a.o->at[access->position];
-        if (!s || s->kind != kind || !takes_row(r, s, loop) || access->array == s->value ||
-            !is_row_major(reuse_name(r, access->array)))
-            return false;
-        *first = access->position < *first ? access->position : *first;
-        *last = access->position > *last ? access->position : *last;
-        *array = access->array;
+    *first = ~0u;
+    *last = 0;
+    *array = NO_NAME;
+    for (unsigned m = 0; m < k->member_count; m++) {
+        const struct memory *of = &r->a.map->of[k->members[m]];
+        for (unsigned i = 0; i < of->access_count; i++) {
+            const struct access_point *access = &of->accesses[i];
+            if (access->position <= loop->first || access->position >= loop->last)
+                continue;
+            const struct stm *s = r->a.o->at[access->position];
+            if (!s || s->kind != kind || !takes_row(r, s, loop) || access->array == s->value ||
+                !is_row_major(reuse_name(r, access->array)))
+                return false;
+            *first = access->position < *first ? access->position : *first;
+            *last = access->position > *last ? access->position : *last;
+            *array = access->array;
+        }
     }
-    return true;
+    return *array != NO_NAME;
 }
 
 static bool same_rows(struct reuser *r, int a, int b, unsigned position)
@@ -211,21 +210,20 @@ static bool same_rows(struct reuser *r, int a, int b, unsigned position)
     return same;
 }
 
-static enum merge_condition check_loop(struct reuser *r, const struct block_class *k, int block,
-                                       const struct stm *s, const struct span *meeting)
+/* A loop in which rows of `dying` are read and rows of `made` are written. */
+static enum merge_condition check_loop(struct reuser *r, const struct block_class *dying,
+                                       const struct block_class *made, const struct stm *s,
+                                       const struct span *meeting)
 {
     if (s->loop->counter == NO_NAME || meeting->last < s->last - 1)
         return CONDITION_interference;
-    unsigned first_read = ~0u, last_read = 0, first_write = ~0u, last_write = 0;
-    int read = NO_NAME, written = NO_NAME;
-    for (unsigned i = 0; i < k->member_count; i++)
-        if (!accesses_by_row(r, k->members[i], s, STM_ELEMENT, &first_read, &last_read, &read))
-            return CONDITION_same_index;
-    if (!accesses_by_row(r, block, s, STM_UPDATE, &first_write, &last_write, &written) ||
-        read == NO_NAME || written == NO_NAME || last_read > first_write ||
-        !same_rows(r, read, written, s->first))
+    unsigned first_read, last_read, first_write, last_write;
+    int read, written;
+    if (!accesses_by_row(r, dying, s, STM_ELEMENT, &first_read, &last_read, &read) ||
+        !accesses_by_row(r, made, s, STM_UPDATE, &first_write, &last_write, &written) ||
+        last_read > first_write || !same_rows(r, read, written, s->first))
         return CONDITION_same_index;
-    return needed_later(r, k, meeting, s->last - 1) ? CONDITION_dies_here : MERGE_ALLOWED;
+    return needed_later(r, dying, meeting, s->last - 1) ? CONDITION_dies_here : MERGE_ALLOWED;
 }
 
 /* ---- what both may hold --------------------------------------------------------------------- */
@@ -305,30 +303,70 @@ static enum merge_condition check_arrays(struct reuser *r, const struct block_cl
     return allowed ? MERGE_ALLOWED : CONDITION_interference;
 }
 
-static enum merge_condition check_meeting(struct reuser *r, const struct block_class *k, int block,
+/* May `made` be written where the two meet, over what is in `dying`? */
+static enum merge_condition check_meeting(struct reuser *r, const struct block_class *dying,
+                                          const struct block_class *made,
                                           const struct span *meeting)
 {
     const struct stm *s = r->a.o->at[meeting->first];
     if (s && s->kind == STM_LOOP && s->first == meeting->first)
-        return check_loop(r, k, block, s, meeting);
+        return check_loop(r, dying, made, s, meeting);
     if (!s || s->kind != STM_KERNEL)
         return CONDITION_interference;
-    enum merge_condition refused = check_kernel(r, k, block, s);
-    return !refused && needed_later(r, k, meeting, meeting->first) ? CONDITION_dies_here : refused;
+    enum merge_condition refused = check_kernel(r, dying, made, s);
+    return !refused && needed_later(r, dying, meeting, meeting->first) ? CONDITION_dies_here
+                                                                       : refused;
+}
+
+/* How near two blocks were to becoming one, by the condition that refused it. */
+static unsigned nearness(enum merge_condition c)
+{
+    switch (c) {
+    case CONDITION_size:
+        return 4;
+    case CONDITION_dies_here:
+        return 3;
+    case CONDITION_same_index:
+    case CONDITION_threads:
+        return 2;
+    case CONDITION_interference:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Either may be the one that dies. Both are refused for the reason of that which came nearer. */
+static enum merge_condition check_both_ways(struct reuser *r, const struct block_class *k,
+                                            const struct block_class *own,
+                                            const struct span *meeting)
+{
+    enum merge_condition refused = check_meeting(r, k, own, meeting);
+    if (!refused)
+        return MERGE_ALLOWED;
+    const char *detail = r->detail;
+    r->detail = NULL;
+    enum merge_condition other = check_meeting(r, own, k, meeting);
+    if (!other || nearness(other) > nearness(refused))
+        return other;
+    r->detail = detail;
+    return refused;
 }
 
 /* May `block` join class `k`? Wherever both are alive at once, a kernel must write one exactly
  * where it has finished reading the other. */
 static enum merge_condition reuse_meetings(struct reuser *r, const struct block_class *k, int block)
 {
+    const struct spans *spans = &r->a.map->of[block].spans;
+    const struct block_class own = {
+        .block = block, .spans = *spans, .member_count = 1, .members = &block};
     struct span meeting;
     if (!merge_checks(r->a.m, CONDITION_interference))
         return MERGE_ALLOWED;
     if (merge_extends(r->a.m, EXTENSION_across) && share_an_existential(r, k, block))
         return check_arrays(r, k, block);
-    for (unsigned from = 0; spans_meet(&k->spans, &r->a.map->of[block].spans, from, &meeting);
-         from = meeting.last + 1) {
-        enum merge_condition refused = check_meeting(r, k, block, &meeting);
+    for (unsigned from = 0; spans_meet(&k->spans, spans, from, &meeting); from = meeting.last + 1) {
+        enum merge_condition refused = check_both_ways(r, k, &own, &meeting);
         if (refused || !merge_checks(r->a.m, CONDITION_dies_here))
             return refused;
     }
@@ -415,24 +453,6 @@ static void join_class(struct reuser *r, struct block_class *k, int block, bool 
         k->known_bytes = UNKNOWN_BYTES;
     else if (bytes > k->known_bytes)
         k->known_bytes = bytes;
-}
-
-/* How near a class was to fitting, by the condition that refused it. */
-static unsigned nearness(enum merge_condition c)
-{
-    switch (c) {
-    case CONDITION_size:
-        return 4;
-    case CONDITION_dies_here:
-        return 3;
-    case CONDITION_same_index:
-    case CONDITION_threads:
-        return 2;
-    case CONDITION_interference:
-        return 1;
-    default:
-        return 0;
-    }
 }
 
 /* Less is better: how much the class would grow, then how much of it would lie idle. */
