@@ -11,7 +11,8 @@ enum {
     TRACE_INFO_MOST = 1 << 24,   /* bytes of the info */
     TRACE_NAMES_MAX = 1 << 24,   /* names, queues or threads */
     TRACE_NAME_BYTES = 4096,     /* longer names are cut */
-    TRACE_CHUNK_HEAD_BYTES = 16,
+    TRACE_CHUNK_HEAD_BYTES = 20,
+    TRACE_CHUNK_HEAD_BYTES_1 = 16, /* in version 1: no CRC of the header */
     TRACE_ZSTD_LEVEL = 3,
 };
 

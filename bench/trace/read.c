@@ -27,6 +27,7 @@ struct trace_reader {
     FILE *in;
     struct trace_info info;
     long begins; /* of the first chunk in the file */
+    size_t chunk_head_bytes;
     struct arena arena;
     struct name_list names[3]; /* names, queues, threads: in the order of DEFINE_* */
     struct trace_slots slots;
@@ -80,11 +81,13 @@ static int read_head(struct trace_reader *r, struct error *error)
         return head_error(r, "the trace ends in its head: it was cut off", error);
     const uint32_t version = get_u32(head + TRACE_MAGIC_BYTES);
     const uint32_t length = get_u32(head + TRACE_MAGIC_BYTES + 4);
-    if (version != TRACE_VERSION)
-        return error_set(error, ERR_PARSE,
-                         "%s: the trace has version %u, and this build reads version %d: use the "
-                         "gamut that wrote it",
-                         r->path, version, TRACE_VERSION);
+    if (version < 1 || version > TRACE_VERSION)
+        return error_set(
+            error, ERR_PARSE,
+            "%s: the trace has version %u, and this build reads versions 1 to %d: use the "
+            "gamut that wrote it",
+            r->path, version, TRACE_VERSION);
+    r->chunk_head_bytes = version == 1 ? TRACE_CHUNK_HEAD_BYTES_1 : TRACE_CHUNK_HEAD_BYTES;
     if (length > TRACE_INFO_MOST)
         return head_error(r, "the trace is damaged: its info is too long", error);
     char *info = must_alloc((size_t)length + 1);
@@ -228,36 +231,59 @@ static int check_end(struct trace_reader *r, struct error *error)
     return 0;
 }
 
+struct chunk_head {
+    uint32_t packed, bytes, events, sum; /* stored bytes, unpacked bytes, events, CRC of contents */
+};
+
+/* Reads the header of the next chunk; *got receives its bytes that are there. NULL, or what is wrong
+ * with it. */
+static const char *read_chunk_head(struct trace_reader *r, struct chunk_head *head, size_t *got)
+{
+    unsigned char bytes[TRACE_CHUNK_HEAD_BYTES];
+    *got = fread(bytes, 1, r->chunk_head_bytes, r->in);
+    if (*got < r->chunk_head_bytes)
+        return NULL;
+    *head = (struct chunk_head){get_u32(bytes), get_u32(bytes + 4), get_u32(bytes + 8),
+                                get_u32(bytes + 12)};
+    if (r->chunk_head_bytes > TRACE_CHUNK_HEAD_BYTES_1 &&
+        crc32(0, bytes, TRACE_CHUNK_HEAD_BYTES_1) != get_u32(bytes + TRACE_CHUNK_HEAD_BYTES_1))
+        return "the checksum of its header is wrong";
+    if (head->packed > TRACE_CHUNK_MOST || head->bytes > TRACE_CHUNK_MOST ||
+        head->events > TRACE_CHUNK_EVENTS)
+        return "it claims to be larger than chunks are";
+    return NULL;
+}
+
 /* Reads and unpacks the next chunk. *events receives how many it claims; r->ended: the file ends
  * here. */
 static int load_chunk(struct trace_reader *r, uint32_t *events_out, struct error *error)
 {
-    unsigned char head[TRACE_CHUNK_HEAD_BYTES];
+    struct chunk_head head;
+    size_t n;
     r->chunk_at = (uint64_t)ftell(r->in);
-    const size_t n = fread(head, 1, sizeof head, r->in);
+    const char *wrong = read_chunk_head(r, &head, &n);
     if (ferror(r->in))
         return error_set(error, ERR_IO, "%s: %s", r->path, strerror(errno));
     r->chunk_number++;
-    if (n < sizeof head)
+    if (wrong)
+        return chunk_error(r, wrong, error);
+    if (n < r->chunk_head_bytes)
         return note_cut(r, n);
-    const uint32_t packed = get_u32(head), bytes = get_u32(head + 4), events = get_u32(head + 8);
-    if (packed > TRACE_CHUNK_MOST || bytes > TRACE_CHUNK_MOST || events > TRACE_CHUNK_EVENTS)
-        return chunk_error(r, "it claims to be larger than chunks are", error);
-    r->packed = room(r->packed, &r->packed_capacity, packed);
-    r->bytes = room(r->bytes, &r->capacity, bytes);
-    const size_t got = fread(r->packed, 1, packed, r->in);
+    r->packed = room(r->packed, &r->packed_capacity, head.packed);
+    r->bytes = room(r->bytes, &r->capacity, head.bytes);
+    const size_t got = fread(r->packed, 1, head.packed, r->in);
     if (ferror(r->in))
         return error_set(error, ERR_IO, "%s: %s", r->path, strerror(errno));
-    if (got < packed)
+    if (got < head.packed)
         return note_cut(r, n + got);
-    if (crc32(0, r->packed, packed) != get_u32(head + 12))
+    if (crc32(0, r->packed, head.packed) != head.sum)
         return chunk_error(r, "its checksum is wrong", error);
-    const size_t unpacked = ZSTD_decompress(r->bytes, bytes, r->packed, packed);
-    if (unpacked != bytes)
+    const size_t unpacked = ZSTD_decompress(r->bytes, head.bytes, r->packed, head.packed);
+    if (unpacked != head.bytes)
         return chunk_error(r, "it does not unpack", error);
-    r->cursor = (struct cursor){.at = r->bytes, .end = r->bytes + bytes};
+    r->cursor = (struct cursor){.at = r->bytes, .end = r->bytes + head.bytes};
     r->state = (struct codec_state){0};
-    *events_out = events;
+    *events_out = head.events;
     return 0;
 }
 
@@ -395,14 +421,15 @@ const struct trace_totals *trace_reader_totals(const struct trace_reader *r)
 /* Skips from chunk to chunk up to the end. */
 static bool seek_end(struct trace_reader *r)
 {
-    unsigned char head[TRACE_CHUNK_HEAD_BYTES];
+    struct chunk_head head;
+    size_t got;
     for (;;) {
         const long at = ftell(r->in);
-        if (fread(head, 1, sizeof head, r->in) != sizeof head)
+        if (read_chunk_head(r, &head, &got) || got < r->chunk_head_bytes)
             return false;
-        if (get_u32(head + 8) == 0)
+        if (head.events == 0)
             return fseek(r->in, at, SEEK_SET) == 0;
-        if (fseek(r->in, (long)get_u32(head), SEEK_CUR) != 0)
+        if (fseek(r->in, (long)head.packed, SEEK_CUR) != 0)
             return false;
     }
 }

@@ -85,7 +85,7 @@ int trace_print(struct trace_reader *reader, FILE *out, struct error *error)
 {
     json_t *json = trace_info_to_json(trace_reader_info(reader));
     char *info = json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII);
-    fprintf(out, "gamut trace %d\n%s\n", TRACE_VERSION, info);
+    fprintf(out, "%s\n%s\n", TRACE_TEXT_HEAD, info);
     free(info);
     json_decref(json);
 

@@ -21,6 +21,9 @@
 #include "base/text.h"
 #include "trace/trace.h"
 
+/* The first line of the text form. Its version is not that of the file. */
+#define TRACE_TEXT_HEAD "gamut trace 1"
+
 /* Prints the rest of a trace, from its first event on. ERR_PARSE as trace_next; ERR_IO. */
 int trace_print(struct trace_reader *reader, FILE *out, struct error *error);
 /* Adds the line of one event, without the line's end. */

@@ -2,12 +2,14 @@
  * once and not with the events.
  *
  *     "gamuttrc"  version (u32)  length (u32)  info (JSON, `length` bytes)  CRC-32 of info (u32)
- *     chunk*      stored bytes (u32)  unpacked bytes (u32)  events (u32)  CRC-32 (u32)  contents
+ *     chunk*      stored bytes (u32)  unpacked bytes (u32)  events (u32)  CRC-32 of contents (u32)
+ *                 CRC-32 of the four numbers before it (u32)  contents
  *     end         the same header with 0 events and stored bytes > 0; contents: totals (JSON)
  *
- * All numbers are little-endian. The contents of a chunk are packed with zstd; the CRC is that of
+ * All numbers are little-endian. The contents of a chunk are packed with zstd; their CRC is that of
  * the packed bytes. A file without an end was cut off: the reader delivers all whole chunks, and
- * says that the rest is missing.
+ * says that the rest is missing. The CRC of the header tells a damaged length from a cut. Headers of
+ * version 1 lack it; such files are read too.
  *
  * In a chunk an event is a byte (kind, and whether time and queue change) followed by numbers of
  * seven bits a byte (LEB128): only what the event has, as a difference where that is smaller. Names
@@ -24,7 +26,7 @@
 #include "base/error.h"
 #include "trace/event.h"
 
-enum { TRACE_VERSION = 1 };
+enum { TRACE_VERSION = 2 };
 #define TRACE_SUFFIX ".trace"
 
 /* X(name, help): facts that a log may know; a trace has them for all of its events or for none. */

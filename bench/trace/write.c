@@ -60,10 +60,13 @@ static void pack(struct open_chunk *chunk, struct text *out)
     char *packed = must_alloc(most);
     const size_t length =
         ZSTD_compress(packed, most, chunk->bytes.data, chunk->bytes.length, TRACE_ZSTD_LEVEL);
+    const size_t at = out->length;
     put_u32(out, (uint32_t)length);
     put_u32(out, (uint32_t)chunk->bytes.length);
     put_u32(out, chunk->events);
     put_u32(out, (uint32_t)crc32(0, (const unsigned char *)packed, (unsigned)length));
+    put_u32(out, (uint32_t)crc32(0, (const unsigned char *)out->data + at,
+                                 (unsigned)(out->length - at)));
     text_add_bytes(out, packed, length);
     free(packed);
     chunk->bytes.length = 0;
@@ -336,7 +339,12 @@ static int count_totals(const char *path, struct trace_totals *totals, struct er
     while ((more = trace_next(reader, &event, error)) > 0)
         continue;
     *totals = *trace_reader_totals(reader);
+    uint64_t lost_bytes = 0;
+    trace_was_cut(reader, &lost_bytes);
     trace_close(reader);
+    if (!more && lost_bytes)
+        return error_set(error, ERR_IO, "%s does not read back: its last %llu bytes are no chunk",
+                         path, (unsigned long long)lost_bytes);
     return more;
 }
 

@@ -2,8 +2,8 @@
  *
  * Each round takes one of the logs, changes some of its bytes, lines or numbers, and imports it. A
  * log that is accepted must give a trace that reads to its end, and whose text gives the same trace
- * again. The trace itself is damaged too: in its bytes, and in the contents of its chunks under a
- * right checksum. Build it with FLAVOUR=sanitize. A log that fails is kept beside the trace, whose
+ * again. The trace itself is damaged too: in its bytes, and in the contents and headers of its chunks
+ * under right checksums. Build it with FLAVOUR=sanitize. A log that fails is kept beside the trace, whose
  * folder is printed. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,23 +142,28 @@ static void set_u32(char *bytes, uint32_t number)
         bytes[i] = (char)(number >> 8 * i);
 }
 
-/* Damages the contents of the first chunk, and gives it a right checksum. */
+/* Damages the contents of the first chunk, sometimes its header, and gives it right checksums. */
 static void mutate_chunk(struct text *file, struct random *r)
 {
     const size_t head = TRACE_MAGIC_BYTES + 8 + get_u32(file->data + TRACE_MAGIC_BYTES + 4) + 4;
     const uint32_t packed = get_u32(file->data + head), bytes = get_u32(file->data + head + 4);
     char *contents = must_alloc(bytes);
-    if (ZSTD_decompress(contents, bytes, file->data + head + 16, packed) == bytes && bytes > 0) {
+    if (ZSTD_decompress(contents, bytes, file->data + head + TRACE_CHUNK_HEAD_BYTES, packed) ==
+            bytes &&
+        bytes > 0) {
         for (uint64_t n = 1 + random_below(r, 3); n > 0; n--)
             contents[random_below(r, bytes)] ^= (char)(1 << random_below(r, 8));
         const size_t most = ZSTD_compressBound(bytes);
-        char *again = must_alloc(most + 16);
-        const size_t length = ZSTD_compress(again + 16, most, contents, bytes, 1);
-        memcpy(again, file->data + head, 16);
+        char *again = must_alloc(most + TRACE_CHUNK_HEAD_BYTES);
+        unsigned char *packed_again = (unsigned char *)again + TRACE_CHUNK_HEAD_BYTES;
+        const size_t length = ZSTD_compress(packed_again, most, contents, bytes, 1);
+        memcpy(again, file->data + head, TRACE_CHUNK_HEAD_BYTES);
         set_u32(again, (uint32_t)length);
-        set_u32(again + 12,
-                (uint32_t)crc32(0, (const unsigned char *)again + 16, (unsigned)length));
-        splice(file, head, 16 + packed, again, 16 + length);
+        set_u32(again + 12, (uint32_t)crc32(0, packed_again, (unsigned)length));
+        if (random_below(r, 4) == 0)
+            again[random_below(r, 16)] ^= (char)(1 << random_below(r, 8));
+        set_u32(again + 16, (uint32_t)crc32(0, (const unsigned char *)again, 16));
+        splice(file, head, TRACE_CHUNK_HEAD_BYTES + packed, again, TRACE_CHUNK_HEAD_BYTES + length);
         free(again);
     }
     free(contents);

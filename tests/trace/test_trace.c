@@ -321,24 +321,26 @@ static void a_long_file_that_was_cut_off_keeps_what_came_before(void **state)
     trace_close(reader);
 }
 
-/* No damaged byte goes unnoticed. In a length it may look as if the file ended too early. */
+/* No damaged byte goes unnoticed, and none looks as if the file ended too early. */
 static void a_damaged_byte_is_found(void **state)
 {
     (void)state;
     struct text whole = {0};
     import_events("small", all_kinds);
     read_bytes("small.trace", &whole);
+    static const int masks[] = {1, 2, 3, 4, 8, 16, 32, 64, 128, 255}; /* 3: version 2 becomes 1 */
     for (size_t at = 0; at < whole.length; at++)
-        for (int bit = 0; bit < 8; bit++) {
+        for (unsigned i = 0; i < sizeof masks / sizeof *masks; i++) {
             uint64_t events;
             bool cut;
             struct error error = {0};
-            whole.data[at] ^= (char)(1 << bit);
+            whole.data[at] ^= (char)masks[i];
             write_bytes("damaged.trace", whole.data, whole.length);
-            whole.data[at] ^= (char)(1 << bit);
+            whole.data[at] ^= (char)masks[i];
             int code = read_all("damaged.trace", &events, &cut, &error);
-            if (code ? code != ERR_PARSE || !strstr(error.text, "damaged.trace: ") : !cut)
-                fail_msg("byte %zu, bit %d: code %d, %s", at, bit, code, error.text);
+            if (code != ERR_PARSE || !strstr(error.text, "damaged.trace: "))
+                fail_msg("byte %zu, bits %#x: code %d, %s", at, (unsigned)masks[i], code,
+                         error.text);
         }
     text_free(&whole);
 }
@@ -359,6 +361,65 @@ static void damage_in_a_chunk_is_named_with_its_place(void **state)
     assert_non_null(strstr(error.text, "damaged.trace: chunk 2, at byte "));
     assert_non_null(strstr(error.text, " is damaged: its checksum is wrong"));
     text_free(&whole);
+}
+
+static uint32_t u32_at(const struct text *t, size_t at)
+{
+    uint32_t number = 0;
+    for (int i = 3; i >= 0; i--)
+        number = number << 8 | (unsigned char)t->data[at + (size_t)i];
+    return number;
+}
+
+/* A file of version 1 is the same without the last number of each header. */
+static void files_of_version_1_are_read(void **state)
+{
+    (void)state;
+    struct text whole = {0}, old = {0};
+    uint64_t events;
+    bool cut;
+    struct error error = {0};
+    write_long("long.trace", 200000);
+    read_bytes("long.trace", &whole);
+    size_t at = 16 + u32_at(&whole, 12) + 4;
+    text_add_bytes(&old, whole.data, at);
+    old.data[8] = 1;
+    while (at < whole.length) {
+        const size_t length = u32_at(&whole, at);
+        text_add_bytes(&old, whole.data + at, 16);
+        text_add_bytes(&old, whole.data + at + 20, length);
+        at += 20 + length;
+    }
+    write_bytes("old.trace", old.data, old.length);
+    if (read_all("old.trace", &events, &cut, &error))
+        fail_msg("%s", error.text);
+    assert_int_equal(events, 200000);
+    assert_false(cut);
+    assert_int_equal(totals_of("old").digest, totals_of("long").digest);
+    old.data[8] = 3;
+    write_bytes("new.trace", old.data, old.length);
+    assert_int_equal(read_all("new.trace", &events, &cut, &error), ERR_PARSE);
+    assert_non_null(strstr(error.text, "the trace has version 3, and this build reads versions 1 "
+                                       "to 2: use the gamut that wrote it"));
+    text_free(&old);
+    text_free(&whole);
+}
+
+/* Two writers of one path in one process share the file of their chunks. */
+static void what_does_not_read_back_is_not_delivered(void **state)
+{
+    (void)state;
+    struct trace_info info = {.source = "test", .time_unit_ns = 1};
+    struct trace_writer *writers[2];
+    struct error error = {0};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(trace_create(trace_path("twice.trace"), &info, &writers[i], &error), 0);
+    for (unsigned n = 0; n < 2; n++)
+        trace_put(writers[0], &(struct trace_event){.kind = TRACE_alloc, .slot = n, .bytes = n});
+    trace_put(writers[1], &(struct trace_event){.kind = TRACE_alloc, .bytes = 1});
+    assert_int_equal(trace_finish(writers[0], true, NULL, &error), 0);
+    assert_int_equal(trace_finish(writers[1], true, NULL, &error), ERR_IO);
+    assert_non_null(strstr(error.text, "bytes are no chunk"));
 }
 
 static void totals_are_those_of_the_events(void **state)
@@ -580,6 +641,8 @@ int main(void)
         cmocka_unit_test(a_file_cut_anywhere_has_its_whole_chunks),
         cmocka_unit_test(a_long_file_that_was_cut_off_keeps_what_came_before),
         cmocka_unit_test(a_damaged_byte_is_found),
+        cmocka_unit_test(files_of_version_1_are_read),
+        cmocka_unit_test(what_does_not_read_back_is_not_delivered),
         cmocka_unit_test(damage_in_a_chunk_is_named_with_its_place),
         cmocka_unit_test(totals_are_those_of_the_events),
         cmocka_unit_test(totals_have_an_end),

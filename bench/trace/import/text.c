@@ -13,12 +13,11 @@
 #include "trace/text.h"
 
 enum { INDEX_MOST = (1 << 24) - 1 };
-static const char head[] = "gamut trace 1";
 
 static bool recognises(const char *start, size_t length)
 {
     (void)length;
-    return strncmp(start, head, sizeof head - 1) == 0;
+    return strncmp(start, TRACE_TEXT_HEAD, strlen(TRACE_TEXT_HEAD)) == 0;
 }
 
 /* The writer's indices, by those of the file. */
