@@ -5,6 +5,7 @@
 #include "alloc/registry.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/recording.h"
 #include "experiment/experiment.h"
 #include "merge/list.h"
 #include "merge/merge.h"
@@ -120,7 +121,7 @@ static int list_strategies(json_t *root, struct error *error)
     const struct allocator_ops *const *ops = allocator_list(&count);
     for (size_t i = 0; i < count; i++) {
         json_t *item = add_item(list, ops[i]->name, ops[i]->summary);
-        tree_put(item, "origin", tree_text_or_null(ops[i]->origin));
+        tree_put(item, "origins", origins_of(ops[i]));
         put_options(item, "options", ops[i]->options);
     }
     put_options(root, "options_of_every_strategy", allocator_options);
@@ -310,6 +311,27 @@ static void add_device(struct text_grid *list, const json_t *device)
     text_free(&about);
 }
 
+/* A line for each origin: "from: what: repository, file at commit (year)". */
+static void add_origins(struct text_grid *list, const json_t *origins)
+{
+    size_t i;
+    json_t *origin;
+    json_array_foreach(origins, i, origin)
+    {
+        const char *repository = tree_get_text(origin, "repository"),
+                   *file = tree_get_text(origin, "file"), *commit = tree_get_text(origin, "commit");
+        const json_t *year = json_object_get(origin, "year");
+        struct text from = {0};
+        text_add(&from, "%s%s%s%s%s%s%s%s", i ? "      " : "from: ", tree_get_text(origin, "what"),
+                 *repository ? ": " : "", repository, *file ? ", " : "", file,
+                 *commit ? " at " : "", commit);
+        if (json_is_integer(year))
+            text_add(&from, " (%d)", (int)json_integer_value(year));
+        add_row(list, "", "", "", from.data);
+        text_free(&from);
+    }
+}
+
 /* An element, and below it what else there is to say about it. */
 static void print_item(struct text_grid *list, const char *indent, const json_t *item)
 {
@@ -327,6 +349,7 @@ static void print_item(struct text_grid *list, const char *indent, const json_t 
         add_row(list, "", "", "", from.data);
         text_free(&from);
     }
+    add_origins(list, json_object_get(item, "origins"));
     add_names(list, "", "passes: ", json_object_get(item, "passes"), " ");
     add_names(list, "", "rows: ", json_object_get(item, "rows"), ", ");
     add_options(list, json_object_get(item, "options"));

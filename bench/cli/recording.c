@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/registry.h"
 #include "base/arena.h"
 #include "base/tree.h"
 #include "device/nvml.h"
@@ -157,9 +158,39 @@ int recording_open_for(struct recording *recording, const struct command_line *l
     return create_file(recording, line, error);
 }
 
+json_t *origins_of(const struct allocator_ops *strategy)
+{
+    json_t *origins = tree_array();
+    for (const struct allocator_origin *o = strategy->origins; o->what; o++)
+        tree_append(origins,
+                    tree_pack("{s:s, s:o, s:o, s:o, s:o}", "what", o->what, "repository",
+                              tree_text_or_null(o->repository), "file", tree_text_or_null(o->file),
+                              "commit", tree_text_or_null(o->commit), "year",
+                              tree_count_or_null(o->year)));
+    return origins;
+}
+
+static void record_origins(json_t *root)
+{
+    json_t *origins = tree_object(), *one_case;
+    size_t i, count;
+    const struct allocator_ops *const *all = allocator_list(&count);
+    json_array_foreach(json_object_get(root, "cases"), i, one_case)
+    {
+        const char *spec = tree_get_text(json_object_get(one_case, "key"), "strategy");
+        const size_t length = strcspn(spec, ":");
+        for (size_t s = 0; s < count; s++)
+            if (strlen(all[s]->name) == length && memcmp(all[s]->name, spec, length) == 0 &&
+                !json_object_get(origins, all[s]->name))
+                tree_put(origins, all[s]->name, origins_of(all[s]));
+    }
+    tree_put(root, "origins", origins);
+}
+
 int save_or_move(struct result_file *file, struct result *result, struct error *error)
 {
     struct error why = {0};
+    record_origins(result->root);
     int code = result_file_save(file, result, &why);
     if (!code)
         return 0;

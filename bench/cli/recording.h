@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "alloc/allocator.h"
 #include "cli/flags.h"
 #include "record/facts/atlas.h"
 #include "record/result/result.h"
@@ -18,7 +19,11 @@ json_t *record_flags(const struct flag *flags, const struct flag_value *values);
 /* Writes all devices that were found into the result, and marks the selected ones as used. */
 void record_devices(struct result *result, const struct found_device *devices, size_t count);
 
-/* Writes the result to its file. If that is impossible, because the disk is full or another file has
+/* Where a strategy's policy is from: an array of objects with the members of struct
+ * allocator_origin; null is unknown. The caller owns it. */
+json_t *origins_of(const struct allocator_ops *strategy);
+
+/* Writes the result to its file, with the origins of its cases' strategies. If that is impossible, because the disk is full or another file has
  * taken its place, says on stderr what is kept and writes it elsewhere (result_file_move). ERR_IO:
  * there is no room either. */
 int save_or_move(struct result_file *file, struct result *result, struct error *error);

@@ -67,15 +67,23 @@ enum queue_safety {
     QUEUES_UNSAFE, /* not safe across queues; only for harness_only strategies */
 };
 
+/* Where a policy, or a part of it, is from. A field that is not known is NULL, or 0. */
+struct allocator_origin {
+    const char *what; /* required: the policy's name, and which part of it */
+    const char *repository, *file,
+        *commit;   /* the revision that was followed: "owner/name", a path */
+    unsigned year; /* of the commit, or of the publication */
+};
+
 struct allocator_ops {
-    int version;                       /* ALLOCATOR_API_VERSION */
-    const char *name;                  /* as on the command line */
-    const char *summary;               /* one line for `gamut list` */
-    const char *origin;                /* whose policy this is */
-    const struct option_spec *options; /* NULL-terminated table, or NULL */
-    enum queue_safety queues;          /* the default, QUEUES_APART, is safe for any strategy */
-    bool harness_only; /* (optional) measures the harness; runs only when it is named */
-    bool opens_pool;   /* (optional) all memory of its source comes from a pool that it opens */
+    int version;                            /* ALLOCATOR_API_VERSION */
+    const char *name;                       /* as on the command line */
+    const char *summary;                    /* one line for `gamut list` */
+    const struct allocator_origin *origins; /* whose policy this is; ends with an empty one */
+    const struct option_spec *options;      /* NULL-terminated table, or NULL */
+    enum queue_safety queues; /* the default, QUEUES_APART, is safe for any strategy */
+    bool harness_only;        /* (optional) measures the harness; runs only when it is named */
+    bool opens_pool; /* (optional) all memory of its source comes from a pool that it opens */
     /* (optional) An option that must be set; the strategy runs only when it is named. */
     const char *needs;
     /* (optional) Checks options before any instance is made. ERR_USAGE, ERR_IO or ERR_PARSE says

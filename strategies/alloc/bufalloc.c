@@ -361,11 +361,20 @@ static void bufalloc_fini(void *state)
     free(b);
 }
 
+static const struct allocator_origin bufalloc_origins[] = {
+    {.what = "PoCL's bufalloc",
+     .repository = "pocl/pocl",
+     .file = "lib/CL/devices/bufalloc.c",
+     .commit = "5066640dc",
+     .year = 2026},
+    {0},
+};
+
 const struct allocator_ops allocator_bufalloc = {
     .version = ALLOCATOR_API_VERSION,
     .name = "bufalloc",
     .summary = "regions cut into chunks: first fit or append, merged when freed",
-    .origin = "PoCL's bufalloc",
+    .origins = bufalloc_origins,
     .options = bufalloc_options,
     .queues = QUEUES_APART,
     .init = bufalloc_init,

@@ -563,11 +563,28 @@ static void caching_fini(void *state)
     free(c);
 }
 
+static const struct allocator_origin caching_origins[] = {
+    {.what = "PyTorch's caching allocator",
+     .repository = "pytorch/pytorch",
+     .file = "c10/cuda/CUDACachingAllocator.cpp",
+     .commit = "001074d25084",
+     .year = 2024},
+    {.what = "the option rounding: max_non_split_rounding_mb, pull request 136174",
+     .repository = "pytorch/pytorch",
+     .file = "c10/cuda/CUDACachingAllocator.cpp",
+     .year = 2024},
+    {.what = "the words of conf, and their bounds",
+     .repository = "pytorch/pytorch",
+     .file = "c10/core/AllocatorConfig.cpp",
+     .commit = "065861fba759"},
+    {0},
+};
+
 const struct allocator_ops allocator_caching = {
     .version = ALLOCATOR_API_VERSION,
     .name = "caching",
     .summary = "segments of 2 and 20 MiB, best fit in a small and a large pool for each queue",
-    .origin = "PyTorch's CUDACachingAllocator",
+    .origins = caching_origins,
     .options = caching_options,
     .queues = QUEUES_WITHIN,
     .init = caching_init,

@@ -297,11 +297,17 @@ static void device_heap_fini(void *state)
     free(d);
 }
 
+static const struct allocator_origin device_heap_origins[] = {
+    {.what = "the heap in shaders of the Arterra game"},
+    {.what = "TLSF: Masmano, Ripoll, Crespo and Real, at ECRTS", .year = 2004},
+    {0},
+};
+
 const struct allocator_ops allocator_device_heap = {
     .version = ALLOCATOR_API_VERSION,
     .name = "device_heap",
     .summary = "a heap that the device runs, commanded and queried by the host",
-    .origin = "the Arterra game's heap in shaders; TLSF on its blocks",
+    .origins = device_heap_origins,
     .options = device_heap_options,
     .queues = QUEUES_APART,
     .init = device_heap_init,

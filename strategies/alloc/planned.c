@@ -920,11 +920,23 @@ void planned_count(const void *state, struct planned_counts *counts)
     counts->fallback_bytes += planned_reserved(p) - p->arena_bytes;
 }
 
+static const struct allocator_origin planned_origins[] = {
+    {.what = "gamut's own design: rules 3 to 7"},
+    {.what = "STAlloc: planning from a profiled run, arXiv 2507.16274", .year = 2025},
+    {.what = "openvm's static planner: recording and replaying allocations, pull request 377",
+     .repository = "openvm-org/stark-backend",
+     .year = 2026},
+    {.what = "PyTorch's CPUProfilingAllocator",
+     .repository = "pytorch/pytorch",
+     .file = "c10/mobile/CPUProfilingAllocator.cpp"},
+    {0},
+};
+
 const struct allocator_ops allocator_planned = {
     .version = ALLOCATOR_API_VERSION,
     .name = "planned",
     .summary = "offsets planned from a recording, served in its order without searching",
-    .origin = "gamut, after STAlloc and openvm's VPMM",
+    .origins = planned_origins,
     .options = planned_options,
     .needs = "trace",
     .queues = QUEUES_APART,

@@ -212,11 +212,20 @@ static void pool_fini(void *state)
     free(p);
 }
 
+static const struct allocator_origin pool_origins[] = {
+    {.what = "PyOpenCL's MemoryPool",
+     .repository = "inducer/pyopencl",
+     .file = "src/mempool.hpp",
+     .commit = "26c8ab98",
+     .year = 2026},
+    {0},
+};
+
 const struct allocator_ops allocator_pool = {
     .version = ALLOCATOR_API_VERSION,
     .name = "pool",
     .summary = "size bins, the last block freed into a bin first, released when the driver refuses",
-    .origin = "PyOpenCL's MemoryPool",
+    .origins = pool_origins,
     .options = pool_options,
     .queues = QUEUES_APART,
     .init = pool_init,

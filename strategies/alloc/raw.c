@@ -85,11 +85,16 @@ static void raw_fini(void *state)
     free(state);
 }
 
+static const struct allocator_origin raw_origins[] = {
+    {.what = "a program without an allocator"},
+    {0},
+};
+
 const struct allocator_ops allocator_raw = {
     .version = ALLOCATOR_API_VERSION,
     .name = "raw",
     .summary = "one driver call a request, nothing held",
-    .origin = "a program without an allocator",
+    .origins = raw_origins,
     .options = raw_options,
     .queues = QUEUES_SOURCE,
     .init = raw_init,

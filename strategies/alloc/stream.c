@@ -139,11 +139,16 @@ static void stream_fini(void *state)
     free(s);
 }
 
+static const struct allocator_origin stream_origins[] = {
+    {.what = "the CUDA driver's cuMemAllocAsync"},
+    {0},
+};
+
 const struct allocator_ops allocator_stream = {
     .version = ALLOCATOR_API_VERSION,
     .name = "stream",
     .summary = "the driver's own stream-ordered pool; CUDA only",
-    .origin = "the CUDA driver's cuMemAllocAsync",
+    .origins = stream_origins,
     .options = stream_options,
     .queues = QUEUES_SOURCE,
     .opens_pool = true,

@@ -340,11 +340,25 @@ static void tlsf_fini(void *state)
     free(t);
 }
 
+static const struct allocator_origin tlsf_origins[] = {
+    {.what = "TLSF: Masmano, Ripoll, Crespo and Real, at ECRTS", .year = 2004},
+    {.what = "Conte's tlsf: rules 2 to 4",
+     .repository = "mattconte/tlsf",
+     .file = "tlsf.c",
+     .commit = "deff9ab"},
+    {.what = "the Vulkan Memory Allocator: the tail and rules 5 to 10",
+     .repository = "GPUOpen-LibrariesAndSDKs/VulkanMemoryAllocator",
+     .file = "include/vk_mem_alloc.h",
+     .commit = "e386068",
+     .year = 2026},
+    {0},
+};
+
 const struct allocator_ops allocator_tlsf = {
     .version = ALLOCATOR_API_VERSION,
     .name = "tlsf",
     .summary = "two-level segregated fit over big parents, in constant time",
-    .origin = "Masmano et al.'s TLSF, with the parents of the Vulkan Memory Allocator",
+    .origins = tlsf_origins,
     .options = tlsf_options,
     .queues = QUEUES_APART,
     .init = tlsf_init,

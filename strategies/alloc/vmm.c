@@ -609,11 +609,28 @@ static void vmm_fini(void *state)
     free(v);
 }
 
+static const struct allocator_origin vmm_origins[] = {
+    {.what = "PyTorch's expandable segments",
+     .repository = "pytorch/pytorch",
+     .file = "c10/cuda/CUDACachingAllocator.cpp",
+     .commit = "001074d25084",
+     .year = 2024},
+    {.what = "the option rounding: max_non_split_rounding_mb, pull request 136174",
+     .repository = "pytorch/pytorch",
+     .file = "c10/cuda/CUDACachingAllocator.cpp",
+     .year = 2024},
+    {.what = "the words of conf, and their bounds",
+     .repository = "pytorch/pytorch",
+     .file = "c10/core/AllocatorConfig.cpp",
+     .commit = "065861fba759"},
+    {0},
+};
+
 const struct allocator_ops allocator_vmm = {
     .version = ALLOCATOR_API_VERSION,
     .name = "vmm",
     .summary = "addresses reserved once, memory mapped chunk by chunk; CUDA and host",
-    .origin = "PyTorch's expandable segments",
+    .origins = vmm_origins,
     .options = vmm_options,
     .queues = QUEUES_APART,
     .init = vmm_init,

@@ -59,6 +59,20 @@ static void test_spec_errors(void **state)
     }
 }
 
+/* A commit is of a repository, and is written as git writes one. */
+static void require_origins(const struct allocator_ops *ops)
+{
+    if (!ops->origins || !ops->origins->what)
+        fail_msg("%s has no origin", ops->name);
+    for (const struct allocator_origin *o = ops->origins; o->what; o++) {
+        const size_t digits = o->commit ? strspn(o->commit, "0123456789abcdef") : 7;
+        if (!*o->what || (o->repository && !strchr(o->repository, '/')) ||
+            (!o->repository && (o->file || o->commit)) || digits < 7 ||
+            (o->commit && o->commit[digits]))
+            fail_msg("%s: the origin '%s' is not whole", ops->name, o->what);
+    }
+}
+
 static void test_list(void **state)
 {
     (void)state;
@@ -70,7 +84,8 @@ static void test_list(void **state)
         assert_int_equal(allocator_parse(list[i]->name, &found, &options, NULL),
                          list[i]->needs ? ERR_USAGE : 0);
         assert_ptr_equal(found, list[i]);
-        assert_true(list[i]->summary[0] && list[i]->origin[0]);
+        assert_true(list[i]->summary[0]);
+        require_origins(list[i]);
     }
 }
 

@@ -12,6 +12,7 @@ set -- results/*/*.json
 expect 0 "4 ok" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json --progress plain
 grep -q '\[ 1/ 1\] 4 cases' err || fail "--progress plain: no line for the round"
 is_json a.json
+grep -q '"pool": *\[{.*"repository":"inducer/pyopencl"' a.json || fail "a.json has no origins"
 expect 2 "a.json exists" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json
 expect 0 "4 ok" run --smoke -w canny -s raw,pool,tagged,bufalloc --out a.json --force --progress never
 ! grep -q '\[ 1/ 1\]' err || fail "--progress never: a line for the round"

@@ -96,6 +96,7 @@ expect 2 "expected one of text|json" list --format csv
 expect 0 "" list devices
 has "^host "
 expect 0 "" list strategies
+has "from: .*inducer/pyopencl, src/mempool.hpp at [0-9a-f]* (20[0-9][0-9])"
 has ":policy="
 expect 0 "" list merges
 has "^  best "

@@ -20,7 +20,7 @@
 #include "record/statistics/statistics.h"
 
 #define RESULT_SCHEMA_NAME    "gamut.result"
-#define RESULT_SCHEMA_VERSION "1.7.0"
+#define RESULT_SCHEMA_VERSION "1.8.0"
 
 /* How a run ended. A result is "partial" until result_finish is called. */
 enum run_status { RUN_COMPLETE, RUN_PARTIAL, RUN_INTERRUPTED };

@@ -192,6 +192,33 @@ static void add_measured(struct result *result, const struct case_key *key,
     result_summarise(result->root);
 }
 
+/* What is unknown of an origin is null, and what it is of is always said. */
+static void origins_are_valid(void **state)
+{
+    (void)state;
+    static const char *const breaks[] = {"{\"what\": \"\"}", "{\"repository\": \"pyopencl\"}",
+                                         "{\"commit\": \"newest\"}", "{\"year\": 0}"};
+    struct result result = record_fixture(1);
+    json_t *origins = json_pack("{s:[{s:s, s:s, s:n, s:s, s:i}]}", "pool", "what", "a pool",
+                                "repository", "a/b", "file", "commit", "26c8ab98", "year", 2026);
+    tree_put(result.root, "origins", origins);
+    assert_true(is_valid(result_schema, result.root));
+    json_t *origin = json_array_get(json_object_get(origins, "pool"), 0);
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+        json_t *right = json_deep_copy(origin), *change = json_loads(breaks[i], 0, NULL);
+        json_object_update(origin, change);
+        assert_false(is_valid(result_schema, result.root));
+        json_object_update(origin, right);
+        json_decref(change);
+        json_decref(right);
+    }
+    json_object_del(origin, "what");
+    assert_false(is_valid(result_schema, result.root));
+    struct error error;
+    assert_int_equal(result_validate(result.root, &error), ERR_PARSE);
+    result_free(&result);
+}
+
 /* A case with memory in two spaces, and what may not be said of them. */
 static void spaces_are_valid(void **state)
 {
@@ -413,6 +440,7 @@ int main(void)
         cmocka_unit_test(answers_are_valid),
         cmocka_unit_test(sessions_have_had_another_name),
         cmocka_unit_test(suites_are_valid),
+        cmocka_unit_test(origins_are_valid),
         cmocka_unit_test(spaces_are_valid),
         cmocka_unit_test(memory_is_valid),
         cmocka_unit_test(comparisons_are_valid),
