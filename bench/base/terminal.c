@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 size_t terminal_columns(int file)
@@ -85,16 +86,23 @@ static FILE *open_memory(char **text, size_t *length)
     return memory;
 }
 
-void terminal_print(FILE *out, const char *format, ...)
+/* The formatted text, which the caller frees. */
+static char *format_text(const char *format, va_list arguments, size_t *length)
 {
     char *text;
+    FILE *memory = open_memory(&text, length);
+    vfprintf(memory, format, arguments);
+    fclose(memory);
+    return text;
+}
+
+void terminal_print(FILE *out, const char *format, ...)
+{
     size_t length;
-    FILE *memory = open_memory(&text, &length);
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(memory, format, arguments);
+    char *text = format_text(format, arguments, &length);
     va_end(arguments);
-    fclose(memory);
     write_shown(text, length, false, out);
     free(text);
 }
@@ -165,4 +173,65 @@ void terminal_page_close(struct terminal_page *page)
     write_shown(folded.text, folded.length, page->terminal.colour, page->target);
     free(folded.text);
     free(page->text);
+}
+
+/* ---- status lines ---- */
+
+static const uint64_t redraw_pause_ns = 100000000, plain_pause_ns = 10000000000;
+
+void status_line_open(struct status_line *line, FILE *out)
+{
+    const char *name = getenv("TERM");
+    const int file = fileno(out);
+    *line = (struct status_line){.out = out, .shown_ns = clock_ns()};
+    line->redraws = file >= 0 && isatty(file) && !(name && strcmp(name, "dumb") == 0);
+}
+
+/* The bytes of a text that fit into a line of the terminal. The last column stays free: it would
+ * wrap on some terminals. */
+static size_t shown_bytes(const struct status_line *line, const char *text, size_t length)
+{
+    const size_t columns = terminal_columns(fileno(line->out));
+    const size_t width = columns > 1 && columns < 10000 ? columns - 1 : 79;
+    while (terminal_characters(text, length) > width ||
+           ((unsigned char)text[length] & 0xc0) == 0x80)
+        length--;
+    return length;
+}
+
+static void draw(struct status_line *line, const char *text, size_t length)
+{
+    fputs(line->redraws ? "\r" : "gamut: ", line->out);
+    write_shown(text, line->redraws ? shown_bytes(line, text, length) : length, false, line->out);
+    fputs(line->redraws ? "\033[K" : "\n", line->out);
+    fflush(line->out);
+    line->drawn = line->redraws;
+}
+
+void status_line_show(struct status_line *line, const char *format, ...)
+{
+    const uint64_t now = clock_ns();
+    flockfile(line->out);
+    const bool is_due = line->redraws ? !line->drawn || now - line->shown_ns >= redraw_pause_ns
+                                      : now - line->shown_ns >= plain_pause_ns;
+    if (is_due) {
+        size_t length;
+        va_list arguments;
+        va_start(arguments, format);
+        char *text = format_text(format, arguments, &length);
+        va_end(arguments);
+        draw(line, text, length);
+        free(text);
+        line->shown_ns = now;
+    }
+    funlockfile(line->out);
+}
+
+void status_line_clear(struct status_line *line)
+{
+    flockfile(line->out);
+    if (line->drawn)
+        fputs("\r\033[K", line->out);
+    line->drawn = false;
+    funlockfile(line->out);
 }

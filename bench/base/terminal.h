@@ -1,5 +1,7 @@
 /* Output for people: the width of a terminal's lines, whether it shows colour, and texts of files.
  *
+ * A status line says how far a command is while it works.
+ *
  * A page collects the output of a command, so that lines which are too long for the terminal can be
  * folded between words. Output to a file or a pipe is not folded.
  *
@@ -12,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct terminal {
@@ -60,6 +63,24 @@ struct terminal_page {
 void terminal_page_open(struct terminal_page *page, FILE *target);
 /* Writes the collected output with long lines folded, and frees it. */
 void terminal_page_close(struct terminal_page *page);
+
+/* A line that says how far a command is. On a terminal that can move its cursor the line is
+ * overwritten, at most ten times a second, because people read no more and lines slow terminals
+ * over a network. Elsewhere it is a plain line every ten seconds, so that a log shows that the
+ * command goes on. Several threads may call the functions for one line. */
+struct status_line {
+    FILE *out;
+    bool redraws;
+    bool drawn;        /* the terminal shows a line */
+    uint64_t shown_ns; /* when a line was shown last; at first, when the command began */
+};
+
+void status_line_open(struct status_line *line, FILE *out);
+/* Shows a text of one line, cut to the width of the terminal, unless it comes too soon. */
+void status_line_show(struct status_line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Erases the line, so that something else can be printed. */
+void status_line_clear(struct status_line *line);
 
 /* Prints a message that may contain texts of a file. */
 void terminal_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -323,6 +323,12 @@ static void print_json(const struct advise *advise)
 
 /* ---- the command ---- */
 
+static void show_step(void *context, uint64_t replays, const char *doing)
+{
+    char count[48];
+    status_line_show(context, "%s, %s", text_count(count, (double)replays, "replay"), doing);
+}
+
 static int run(const struct command_line *line, struct traces *traces, struct atlas *atlas,
                struct advise *advise, bool *interrupted, struct error *error)
 {
@@ -332,13 +338,19 @@ static int run(const struct command_line *line, struct traces *traces, struct at
                                      .free_at = line->flag[ADVISE_FREE_AT].number ? FREE_AT_LET_GO
                                                                                   : FREE_AT_DONE,
                                      .capacity_bytes = line->flag[ADVISE_MEM_LIMIT].number,
-                                     .jobs = (unsigned)line->flag[ADVISE_JOBS].number};
+                                     .jobs = (unsigned)line->flag[ADVISE_JOBS].number,
+                                     .step = show_step};
+    struct status_line status;
     if (line->flag[ADVISE_ATLAS].text) {
         TRY(recorded_atlas(line->flag[ADVISE_ATLAS].text, atlas, error));
         options.atlas = atlas;
     }
     TRY(traces_named(line, traces, error));
-    return advise_traces(traces->paths, traces->count, &options, advise, interrupted, error);
+    status_line_open(&status, stderr);
+    options.context = &status;
+    int code = advise_traces(traces->paths, traces->count, &options, advise, interrupted, error);
+    status_line_clear(&status);
+    return code;
 }
 
 static int advise_command(const struct command_line *line)

@@ -1,9 +1,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
@@ -48,7 +48,7 @@ struct session {
     const char *device; /* the device that is measured */
     char doing[96];     /* the progress that was printed last */
     uint64_t began_ns;
-    bool on_terminal;
+    struct status_line status;
     size_t measured, failed;
     bool interrupted;
 };
@@ -61,8 +61,8 @@ static void atlas_progress(void *context, const char *doing, const struct atlas 
     struct session *s = context;
     const double seconds = (double)(clock_ns() - s->began_ns) * 1e-9;
     (void)atlas;
-    if (s->on_terminal) {
-        fprintf(stderr, "\r\033[Kgamut: atlas of %s, %.0f s: %s", s->device, seconds, doing);
+    if (s->status.redraws) {
+        status_line_show(&s->status, "atlas of %s, %.0f s: %s", s->device, seconds, doing);
         return;
     }
     size_t length = strcspn(doing, ",:");
@@ -81,8 +81,7 @@ static void measure_device(struct session *s, const struct found_device *found)
     s->device = found->info.id;
     s->began_ns = clock_ns();
     int code = atlas_run(s->device, &options, atlas_progress, s, &atlas, &s->interrupted, &error);
-    if (s->on_terminal)
-        fputs("\r\033[K", stderr);
+    status_line_clear(&s->status);
     if (atlas.curve_count) { /* also of what ended early */
         result_set_atlas(&s->recording.result, &atlas);
         if (s->line->flag[ATLAS_FORMAT].number == FORMAT_TABLE) {
@@ -143,7 +142,8 @@ static int run_session(struct session *s)
 
 static int atlas_command(const struct command_line *line)
 {
-    struct session s = {.line = line, .on_terminal = isatty(STDERR_FILENO)};
+    struct session s = {.line = line};
+    status_line_open(&s.status, stderr);
     int exit_code = run_session(&s);
     recording_free(&s.recording);
     return exit_code;

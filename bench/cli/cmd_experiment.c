@@ -1,9 +1,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "alloc/registry.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "experiment/experiment_rounds.h"
@@ -58,7 +58,8 @@ struct session {
     struct recording recording;
     struct experiment_task task; /* the task that runs */
     uint64_t rows, failed;       /* counted over all tasks that ended */
-    bool on_terminal, interrupted;
+    struct status_line status;
+    bool interrupted;
 };
 
 static int make_task(const struct session *s, const char *spec, struct experiment_task *task,
@@ -113,11 +114,11 @@ static int check_words(const struct session *s, struct error *error)
 /* Prints progress: on a terminal one line that is overwritten, elsewhere a line per round. */
 static void working(void *context, const struct items_state *state, const char *row)
 {
-    const struct session *s = context;
-    if (s->on_terminal)
-        fprintf(stderr, "\r\033[Kgamut: %s on %s, round %u of %u, %zu of %zu: %s",
-                s->task.experiment->name, s->task.device, state->round + 1, s->task.rounds,
-                state->position + 1, state->in_round, row);
+    struct session *s = context;
+    if (s->status.redraws)
+        status_line_show(&s->status, "%s on %s, round %u of %u, %zu of %zu: %s",
+                         s->task.experiment->name, s->task.device, state->round + 1, s->task.rounds,
+                         state->position + 1, state->in_round, row);
     else if (state->position == 0)
         fprintf(stderr, "gamut: %s on %s, round %u of %u: %zu rows\n", s->task.experiment->name,
                 s->task.device, state->round + 1, s->task.rounds, state->in_round);
@@ -156,8 +157,7 @@ static int run_on(struct session *s, struct error *error)
     result_set_experiment(&s->recording.result, tree);
     int code =
         experiment_run(&s->task, s->recording.result.root, tree, &watcher, &s->interrupted, &why);
-    if (s->on_terminal)
-        fputs("\r\033[K", stderr);
+    status_line_clear(&s->status);
     experiment_summarise(tree);
     if ((!code || code == ERR_IO) && (format == TABLE_TEXT || format == TABLE_MARKDOWN)) {
         fputs(s->rows ? "\n" : "", stdout);
@@ -235,7 +235,8 @@ static int run_session(struct session *s)
 
 static int experiment_command(const struct command_line *line)
 {
-    struct session s = {.line = line, .on_terminal = isatty(STDERR_FILENO)};
+    struct session s = {.line = line};
+    status_line_open(&s.status, stderr);
     int exit_code = run_session(&s);
     recording_free(&s.recording);
     return exit_code;

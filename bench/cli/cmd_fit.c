@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/terminal.h"
@@ -48,18 +47,28 @@ struct session {
     size_t trace_count, strategy_count;
     struct fitted_trace *traces;
     struct fit *fits; /* by trace, then by strategy */
-    bool shows_progress;
+    struct status_line status;
     bool interrupted;
 };
 
 /* ---- the work ---- */
 
+/* One of the fits, for its steps. */
+struct fitting {
+    struct session *session;
+    size_t index;
+};
+
 static void show_step(void *context, unsigned replays, uint64_t refused, uint64_t served)
 {
+    const struct fitting *f = context;
+    struct session *s = f->session;
     char low[32], high[32];
-    (void)context;
-    fprintf(stderr, "\r\033[Kreplay %u: between %s and %s", replays, text_bytes(low, refused),
-            text_bytes(high, served));
+    status_line_show(&s->status, "fit %zu/%zu, %s of %s, replay %u: between %s and %s",
+                     f->index + 1, s->trace_count * s->strategy_count,
+                     s->selection.strategies.items[f->index % s->strategy_count],
+                     s->traces[f->index / s->strategy_count].name, replays,
+                     text_bytes(low, refused), text_bytes(high, served));
 }
 
 static int read_trace(void *context, size_t index, const volatile sig_atomic_t *stop,
@@ -79,12 +88,14 @@ static int fit_one(struct session *s, size_t index, const volatile sig_atomic_t 
                    struct error *error)
 {
     const struct fitted_trace *trace = &s->traces[index / s->strategy_count];
+    struct fitting fitting = {s, index};
     const struct fit_options options = {
         .strategy = s->selection.strategies.items[index % s->strategy_count],
         .free_at = s->free_at,
         .lower_bound_bytes = trace->lifetimes.peak_bytes,
         .stop = stop,
-        .step = s->shows_progress ? show_step : NULL};
+        .step = show_step,
+        .context = &fitting};
     struct trace_reader *reader;
     TRY(trace_open(trace->path, &reader, error));
     int code = fit_trace(reader, &options, &s->fits[index], error);
@@ -116,10 +127,9 @@ static int fit_all(struct session *s, struct error *error)
     TRY(parallel_run(&reading, &s->interrupted, error));
     if (s->interrupted)
         return 0;
-    s->shows_progress = isatty(STDERR_FILENO) != 0;
+    status_line_open(&s->status, stderr);
     int code = parallel_run(&fitting, &s->interrupted, error);
-    if (s->shows_progress)
-        fputs("\r\033[K", stderr);
+    status_line_clear(&s->status);
     return code;
 }
 

@@ -5,6 +5,7 @@
 #include "alloc/planned.h"
 #include "alloc/registry.h"
 #include "base/arena.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
@@ -80,6 +81,8 @@ struct session {
     struct replay_case *cases;
     struct case_round *rounds; /* by case */
     bool *ended;
+    size_t ended_count;
+    struct status_line status;
     struct atlas atlas;
     struct recording recording;
     bool interrupted;
@@ -246,11 +249,15 @@ static void ended(void *context, size_t index, const struct case_round *round)
     struct session *s = context;
     s->rounds[index] = *round;
     s->ended[index] = true;
+    status_line_show(&s->status, "replayed %zu/%zu: %s of %s", ++s->ended_count, s->all.count,
+                     s->cases[index].key.strategy, s->cases[index].key.workload);
 }
 
 static int replay_all(struct session *s, struct error *error)
 {
+    status_line_open(&s->status, stderr);
     int code = replay_cases(&s->all, ended, s, &s->interrupted, error);
+    status_line_clear(&s->status);
     /* Into the result in the order of the cases, however many threads there were. */
     for (size_t i = 0; i < s->all.count; i++)
         if (s->ended[i])

@@ -59,6 +59,16 @@ fits 80 experiment overflow:frames=3 --rounds 1 --no-save
 fits 60 list strategies
 fits 120 plan stencil -m none
 
+# ---- how far: on stderr, in one line that is overwritten and erased in the end
+trace=$here/../traces/pytorch/h100/lstm.trace
+for command in "replay $trace -s pool --no-save" "fit $trace -s pool" "advise $trace"; do
+    tests=$((tests + 1))
+    script -qec "stty cols 40; $gamut $command >out" /dev/null </dev/null | tr '\r' '\n' >err
+    grep -q "repla.*$escape\\[K" err || fail "gamut $command: no status line"
+    [ "$(sed "s/$escape\\[K//" err | grep -v '^gamut: ' | LC_ALL=C.UTF-8 wc -L)" -le 39 ] ||
+        fail "gamut $command: the status line is too long"
+done
+
 # COLUMNS goes before what the terminal says.
 COLUMNS=60
 export COLUMNS

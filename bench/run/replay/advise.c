@@ -32,7 +32,8 @@ struct descent {
 struct search {
     const struct advise_options *options;
     struct advise *out;
-    pthread_mutex_t lock; /* of what was replayed */
+    pthread_mutex_t lock; /* of what follows */
+    uint64_t replays;
     unsigned replayed_count, replayed_capacity;
     struct replayed *replayed;
     size_t descent_count;
@@ -105,6 +106,20 @@ static bool same_calls(const struct heard *h)
 
 /* ---- replays ---- */
 
+/* A replay of a strategy has ended. */
+static void note_replay(struct search *s, const char *doing, const char *spec)
+{
+    pthread_mutex_lock(&s->lock);
+    const uint64_t replays = ++s->replays;
+    pthread_mutex_unlock(&s->lock);
+    if (!s->options->step)
+        return;
+    struct text text = {0};
+    text_add(&text, "%s: %s", doing, spec);
+    s->options->step(s->options->context, replays, text.data);
+    text_free(&text);
+}
+
 static int replay(const struct search *s, const char *spec, size_t trace, uint64_t capacity_bytes,
                   const volatile sig_atomic_t *stop, struct measure *measure, struct error *error)
 {
@@ -154,6 +169,7 @@ static int look_up(struct search *s, const char *spec, size_t trace,
     if (found)
         return 0;
     TRY(replay(s, spec, trace, s->options->capacity_bytes, stop, measure, error));
+    note_replay(s, s->descents ? "settings" : "current setting", spec);
     pthread_mutex_lock(&s->lock);
     s->replayed =
         must_grow(s->replayed, s->replayed_count, &s->replayed_capacity, sizeof *s->replayed);
@@ -379,23 +395,38 @@ static int measure_now(void *context, size_t index, const volatile sig_atomic_t 
 
 /* ---- the least capacities ---- */
 
+struct fitting {
+    struct search *search;
+    const char *spec;
+};
+
+static void note_step(void *context, unsigned replays, uint64_t refused, uint64_t served)
+{
+    const struct fitting *f = context;
+    (void)replays, (void)refused, (void)served;
+    note_replay(f->search, "least capacity", f->spec);
+}
+
 static int fit_one(void *context, size_t index, const volatile sig_atomic_t *stop,
                    struct error *error)
 {
-    const struct search *s = context;
+    struct search *s = context;
     struct advice *advice = &s->out->advices[index / 2];
     const struct advised_trace *trace = &s->out->traces[advice->first];
     struct text spec = {0};
+    struct fitting fitting = {s, trace->current};
     struct fit_options options = {.strategy = trace->current,
                                   .free_at = s->options->free_at,
                                   .lower_bound_bytes = trace->lower_bound_bytes,
-                                  .stop = stop};
+                                  .stop = stop,
+                                  .step = note_step,
+                                  .context = &fitting};
     struct trace_reader *reader;
     if (index % 2 && advice->leave)
         return 0;
     if (index % 2) {
         setting_spec(&advice->best.setting, &spec);
-        options.strategy = spec.data;
+        options.strategy = fitting.spec = spec.data;
     }
     int code = trace_open(trace->path, &reader, error);
     if (!code) {

@@ -29,6 +29,10 @@ struct advise_options {
     uint64_t capacity_bytes;   /* of the device; 0: no limit */
     const struct atlas *atlas; /* prices, or NULL */
     unsigned jobs;             /* replays at once; 0: one for each processor */
+    /* Optional. Called when a replay has ended, by several threads at once: how many have so far, and
+     * what the search does: "settings: caching:max_split=64MiB". */
+    void (*step)(void *context, uint64_t replays, const char *doing);
+    void *context;
 };
 
 /* What a setting does on a trace. */

@@ -2,27 +2,21 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/terminal.h"
 #include "base/text.h"
 #include "record/statistics/statistics.h"
-
-/* At most ten lines a second: people read no more, and lines slow terminals over a network. */
-static const uint64_t least_pause_ns = 100000000;
 
 /* Logs are read from time to time: a line every ten seconds says that the run goes on. */
 static const uint64_t plain_pause_ns = 10000000000;
 
 void progress_begin(struct progress *p, enum progress_mode mode, unsigned rounds)
 {
-    const char *terminal = getenv("TERM");
-    bool can_redraw = isatty(STDERR_FILENO) && !(terminal && strcmp(terminal, "dumb") == 0);
-    *p = (struct progress){.out = stderr, .rounds = rounds, .since_ns = clock_ns()};
-    p->line = mode == PROGRESS_ALWAYS || (mode == PROGRESS_AUTO && can_redraw);
-    p->plain = mode == PROGRESS_PLAIN || (mode == PROGRESS_AUTO && !can_redraw);
+    *p = (struct progress){.rounds = rounds, .since_ns = clock_ns()};
+    status_line_open(&p->line, stderr);
+    p->plain = mode == PROGRESS_PLAIN || (mode == PROGRESS_AUTO && !p->line.redraws);
+    p->line.redraws = mode == PROGRESS_ALWAYS || (mode == PROGRESS_AUTO && p->line.redraws);
 }
 
 char *progress_duration(char out[16], uint64_t ns)
@@ -50,22 +44,12 @@ static void add_place(const struct progress *p, const struct items_state *s,
 }
 
 void progress_text(const struct progress *p, const struct items_state *s,
-                   const struct case_key *key, uint64_t now_ns, unsigned width, struct text *text)
+                   const struct case_key *key, uint64_t now_ns, struct text *text)
 {
-    struct text line = {0};
-    text_add(&line, "round %u/%u  ", s->round + 1, p->rounds);
-    add_place(p, s, key, now_ns, &line);
+    text_add(text, "round %u/%u  ", s->round + 1, p->rounds);
+    add_place(p, s, key, now_ns, text);
     if (s->failed)
-        text_add(&line, "  %zu failed", s->failed);
-    text_add_bytes(text, line.data, line.length < width ? line.length : width);
-    text_free(&line);
-}
-
-/* The last column would wrap on some terminals. */
-static unsigned line_width(void)
-{
-    const size_t columns = terminal_columns(STDERR_FILENO);
-    return columns > 1 && columns < 10000 ? (unsigned)columns - 1 : 79;
+        text_add(text, "  %zu failed", s->failed);
 }
 
 /* A plain line about a case: "[ 1/10] case 4/56  ETA 03:10  pool stencil/small on host: 2.31 ms". */
@@ -75,8 +59,8 @@ static void tell_case(struct progress *p, const struct items_state *s, const str
     struct text line = {0};
     text_add(&line, "[%2u/%2u] ", s->round + 1, p->rounds);
     add_place(p, s, key, now_ns, &line);
-    fprintf(p->out, "%s: %s\n", line.data, what);
-    fflush(p->out);
+    fprintf(p->line.out, "%s: %s\n", line.data, what);
+    fflush(p->line.out);
     text_free(&line);
     p->told_ns = now_ns;
 }
@@ -118,15 +102,12 @@ void progress_working(struct progress *p, const struct items_state *state,
     uint64_t now = clock_ns();
     if (p->plain)
         tell_waiting(p, state, key, now);
-    if (!p->line || (p->drawn && now - p->drawn_ns < least_pause_ns))
+    if (!p->line.redraws)
         return;
     struct text text = {0};
-    progress_text(p, state, key, now, line_width(), &text);
-    fprintf(p->out, "\r%s\033[K", text.data);
-    fflush(p->out);
+    progress_text(p, state, key, now, &text);
+    status_line_show(&p->line, "%s", text.data);
     text_free(&text);
-    p->drawn = true;
-    p->drawn_ns = now;
 }
 
 void progress_round(struct progress *p, const struct items_state *s)
@@ -139,17 +120,15 @@ void progress_round(struct progress *p, const struct items_state *s)
         return;
     p->told_ns = clock_ns();
     char cases[48];
-    fprintf(p->out, "[%2u/%2u] %s %.1f s", s->round + 1, p->rounds,
+    fprintf(p->line.out, "[%2u/%2u] %s %.1f s", s->round + 1, p->rounds,
             text_count(cases, (double)s->in_round, "case"), (double)s->round_ns * 1e-9);
     if (s->failed)
-        fprintf(p->out, ", %zu failed so far", s->failed);
-    fputc('\n', p->out);
-    fflush(p->out);
+        fprintf(p->line.out, ", %zu failed so far", s->failed);
+    fputc('\n', p->line.out);
+    fflush(p->line.out);
 }
 
 void progress_clear(struct progress *p)
 {
-    if (p->drawn)
-        fputs("\r\033[K", p->out);
-    p->drawn = false;
+    status_line_clear(&p->line);
 }

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/terminal.h"
+
 #include "run/rounds/rounds.h"
 
 /* PROGRESS_ALWAYS: the overwritten line. PROGRESS_PLAIN: the plain lines. PROGRESS_AUTO: the first
@@ -15,11 +17,9 @@
 enum progress_mode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER, PROGRESS_PLAIN };
 
 struct progress {
-    FILE *out;
-    bool line, plain;
-    bool drawn; /* the terminal shows a line */
+    struct status_line line; /* the overwritten one, if it redraws */
+    bool plain;
     unsigned rounds;
-    uint64_t drawn_ns;
     /* The estimate of the time left counts the work done since this moment: the begin of the run, and
      * later of its second round, because the first also computes references and compiles kernels. */
     uint64_t since_ns;
@@ -31,7 +31,7 @@ struct progress {
 
 /* A run of `rounds` rounds begins. */
 void progress_begin(struct progress *progress, enum progress_mode mode, unsigned rounds);
-/* A case runs, which is said again twice a second: draws the line, at most ten times a second. */
+/* A case runs, which is said again twice a second: draws the line. */
 void progress_working(struct progress *progress, const struct items_state *state,
                       const struct case_key *key);
 /* A case has ended, and `state` is still its own. */
@@ -44,8 +44,8 @@ void progress_clear(struct progress *progress);
 
 /* Writes "03:10" or "1:02:03" for a number of nanoseconds; returns `out`. */
 char *progress_duration(char out[16], uint64_t ns);
-/* Adds the line's text, cut to `width` columns. */
+/* Adds the line's text. */
 void progress_text(const struct progress *progress, const struct items_state *state,
-                   const struct case_key *key, uint64_t now_ns, unsigned width, struct text *text);
+                   const struct case_key *key, uint64_t now_ns, struct text *text);
 
 #endif

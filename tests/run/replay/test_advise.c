@@ -26,17 +26,32 @@
     "free b2 q0\nalloc b4 25165824 q0\n"
 #define STEADY "alloc b1 20971520 q0\nfree b1 q0\nalloc b2 20971520 q0\nfree b2 q0\n"
 
+/* The steps of the last search, which is done by one thread. */
+static struct text steps;
+static uint64_t step_count;
+
+static void note_step(void *context, uint64_t replays, const char *doing)
+{
+    (void)context;
+    assert_int_equal(replays, ++step_count);
+    text_add(&steps, "%s\n", doing);
+}
+
 static struct advise advise_within(const char *const *names, size_t count, const char *current,
                                    const char *application, uint64_t capacity_bytes)
 {
     const struct advise_options options = {.application = application,
                                            .current = current,
                                            .free_at = FREE_AT_DONE,
-                                           .capacity_bytes = capacity_bytes};
+                                           .capacity_bytes = capacity_bytes,
+                                           .jobs = 1,
+                                           .step = note_step};
     const char *paths[4];
     struct advise advise;
     struct error error = {0};
     bool interrupted;
+    text_free(&steps);
+    step_count = 0;
     for (size_t i = 0; i < count; i++)
         paths[i] = trace_path(names[i]);
     if (advise_traces(paths, count, &options, &advise, &interrupted, &error))
@@ -58,6 +73,18 @@ static void has_words(const struct advised_setting *setting, const char *expecte
     setting_words(&setting->setting, &words);
     assert_string_equal(words.data, expected);
     text_free(&words);
+}
+
+static void each_replay_is_a_step(void **state)
+{
+    (void)state;
+    import_good("moved", HEAD_OF("PyTorch by hand") MOVED);
+    struct advise advise = advise_on(&(const char *){"moved.trace"}, 1, NULL, "auto");
+    assert_int_equal(strncmp(steps.data, "current setting: caching\nsettings: ", 35), 0);
+    assert_non_null(strstr(steps.data, "\nsettings: vmm"));
+    assert_non_null(strstr(steps.data, "\nleast capacity: caching\n"));
+    assert_true(step_count > advise.advices[0].tried_count);
+    advise_free(&advise);
 }
 
 static void segments_that_grow_are_advised(void **state)
@@ -248,6 +275,7 @@ static void all_values_are_values_of_the_option(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_replay_is_a_step),
         cmocka_unit_test(segments_that_grow_are_advised),
         cmocka_unit_test(what_is_good_is_left),
         cmocka_unit_test(a_driver_call_a_request_is_too_often),
@@ -257,5 +285,7 @@ int main(void)
         cmocka_unit_test(settings_are_written_in_both_words),
         cmocka_unit_test(all_values_are_values_of_the_option),
     };
-    return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
+    const int failed = cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
+    text_free(&steps);
+    return failed;
 }
