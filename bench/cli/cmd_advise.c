@@ -59,7 +59,7 @@ static void line(const struct page *page, const char *label, struct text *senten
     text_free(sentence);
 }
 
-static char *words_of(const struct setting *setting, struct text *words)
+static char *words_of(const struct allocator_setting *setting, struct text *words)
 {
     setting_words(setting, words);
     return words->data;

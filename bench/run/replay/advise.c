@@ -246,7 +246,7 @@ static int turn(struct search *s, struct descent *d, unsigned knob, struct advis
                 const volatile sig_atomic_t *stop, bool *changed, struct error *error)
 {
     const struct advice *advice = &s->out->advices[d->advice];
-    const struct setting before = d->best.setting;
+    const struct allocator_setting before = d->best.setting;
     const unsigned values = knob_value_count(before.at[knob].knob);
     for (unsigned value = 0; value < values && !*stop; value++) {
         if (value == before.at[knob].value)
@@ -285,7 +285,7 @@ static int descend(void *context, size_t index, const volatile sig_atomic_t *sto
 static void add_descents(struct search *s, size_t advice, const struct application *application,
                          bool is_own)
 {
-    struct setting setting;
+    struct allocator_setting setting;
     for (size_t i = 0; application_setting(application, i, &setting); i++)
         s->descents[s->descent_count++] = (struct descent){
             .advice = advice,

@@ -59,7 +59,7 @@ struct advised_trace {
 /* A setting, and what it does on the traces that an advice is for. */
 struct advised_setting {
     bool is_known;
-    struct setting setting;
+    struct allocator_setting setting;
     struct measure *on; /* by trace */
     double cost;        /* bytes held over those of the current setting, on the worst trace */
     struct fit fit;     /* advice for one trace: the least capacity */

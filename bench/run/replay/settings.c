@@ -109,7 +109,7 @@ static bool has_option(const char *spec, const char *option)
     return false;
 }
 
-static void add_knobs(const struct application *application, struct setting *setting)
+static void add_knobs(const struct application *application, struct allocator_setting *setting)
 {
     const size_t length = strcspn(setting->family.spec, ":");
     for (const struct knob *k = application->knobs; k->strategy; k++)
@@ -119,9 +119,10 @@ static void add_knobs(const struct application *application, struct setting *set
             setting->at[setting->knob_count++].knob = k;
 }
 
-bool application_setting(const struct application *application, size_t i, struct setting *setting)
+bool application_setting(const struct application *application, size_t i,
+                         struct allocator_setting *setting)
 {
-    *setting = (struct setting){0};
+    *setting = (struct allocator_setting){0};
     if (application->families) {
         for (size_t k = 0; k < i; k++)
             if (!application->families[k].spec)
@@ -157,7 +158,7 @@ unsigned knob_value_count(const struct knob *knob)
     return count;
 }
 
-void setting_spec(const struct setting *setting, struct text *out)
+void setting_spec(const struct allocator_setting *setting, struct text *out)
 {
     text_add(out, "%s", setting->family.spec);
     for (unsigned i = 0; i < setting->knob_count; i++) {
@@ -169,7 +170,7 @@ void setting_spec(const struct setting *setting, struct text *out)
     }
 }
 
-void setting_words(const struct setting *setting, struct text *out)
+void setting_words(const struct allocator_setting *setting, struct text *out)
 {
     const struct family *family = &setting->family;
     bool is_plain = family->plain != NULL;

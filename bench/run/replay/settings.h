@@ -33,7 +33,7 @@ struct application {
 };
 
 /* One strategy with values for its knobs. */
-struct setting {
+struct allocator_setting {
     struct family family;
     unsigned knob_count;
     struct {
@@ -48,12 +48,13 @@ const struct application *application_find(const char *name, const char *source)
 const char *application_name(size_t i);
 /* The families of an application: the i-th, with all knobs at their defaults. False after the last.
  * Knobs whose option the strategy lacks are left out. */
-bool application_setting(const struct application *application, size_t i, struct setting *setting);
+bool application_setting(const struct application *application, size_t i,
+                         struct allocator_setting *setting);
 /* How many values a knob has. */
 unsigned knob_value_count(const struct knob *knob);
 /* Adds the setting as a strategy of gamut: "caching:max_split=64MiB". */
-void setting_spec(const struct setting *setting, struct text *out);
+void setting_spec(const struct allocator_setting *setting, struct text *out);
 /* Adds it in the application's words. */
-void setting_words(const struct setting *setting, struct text *out);
+void setting_words(const struct allocator_setting *setting, struct text *out);
 
 #endif

@@ -229,7 +229,7 @@ static void settings_are_written_in_both_words(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
-        struct setting setting;
+        struct allocator_setting setting;
         struct text spec = {0}, words = {0};
         assert_true(application_setting(application_find(written[i].application, ""),
                                         written[i].family, &setting));
@@ -250,7 +250,7 @@ static void all_values_are_values_of_the_option(void **state)
     const char *name;
     (void)state;
     for (size_t a = 0; (name = application_name(a)); a++) {
-        struct setting setting;
+        struct allocator_setting setting;
         for (size_t f = 0; application_setting(application_find(name, ""), f, &setting); f++)
             for (unsigned k = 0; k < setting.knob_count; k++) {
                 const struct knob *knob = setting.at[k].knob;
