@@ -83,6 +83,8 @@ static const char *const without[TRACE_FACTS] = {
     [TRACE_KNOWS_frees] = "--free-at let-go",
     [TRACE_KNOWS_done] = "whether memory is reused too early on another queue; --free-at done",
     [TRACE_KNOWS_queues] = "what several queues cost: all events are on one",
+    [TRACE_KNOWS_pools] = "what private pools hold: a block whose pool is unknown counts as one of "
+                          "the common pool",
     [TRACE_KNOWS_threads] = "which thread asks",
     [TRACE_KNOWS_sites] = "strategies that use call sites (tagged); which site causes a peak",
     [TRACE_KNOWS_granted] = "what the recorded allocator rounded up",

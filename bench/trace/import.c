@@ -203,8 +203,8 @@ static bool knows_done(const struct import_stream *s)
 static void end_block(struct import_stream *s, struct entry *e, struct trace_event *event)
 {
     event->slot = e->block.slot;
-    struct trace_event end = *event; /* size and address are those of its block */
-    end.bytes = end.address = 0;
+    struct trace_event end = *event; /* size, address and pool are those of its block */
+    end.bytes = end.address = end.pool = 0;
     trace_put(s->writer, &end);
     e->block.let_go = true;
     if (event->kind == TRACE_free && knows_done(s))
@@ -266,7 +266,8 @@ void import_free(struct import_stream *s, uint64_t key, struct trace_event *even
         struct trace_event held = {.kind = TRACE_held,
                                    .bytes = event->bytes,
                                    .queue = event->queue,
-                                   .address = event->address};
+                                   .address = event->address,
+                                   .pool = event->pool};
         import_alloc(s, key, &held);
         e = entry_of(s, key);
     }

@@ -67,7 +67,8 @@ const struct import_block *import_find(const struct import_stream *stream, uint6
  * one: the free is moved in front, to the block's own queue and thread, and counted. */
 void import_alloc(struct import_stream *stream, uint64_t key, struct trace_event *event);
 /* The end of a block: event->kind is free or done. A block that the log never made lived before:
- * it is added as held if event->bytes has its size, else the event is dropped and counted. */
+ * it is added as held, in event->pool, if event->bytes has its size, else the event is dropped and
+ * counted. */
 void import_free(struct import_stream *stream, uint64_t key, struct trace_event *event);
 /* Any other event. */
 void import_event(struct import_stream *stream, const struct trace_event *event);

@@ -35,6 +35,7 @@ enum { TRACE_VERSION = 2 };
     X(frees, "when the application let a block go")                                                \
     X(done, "when the last command that uses a freed block had ended")                             \
     X(queues, "the queue of each block")                                                           \
+    X(pools, "the private pool of each block")                                                     \
     X(threads, "the thread of each call")                                                          \
     X(sites, "where in the application a block was asked for")                                     \
     X(granted, "the bytes that the recorded allocator rounded a request to")                       \

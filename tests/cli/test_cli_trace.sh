@@ -21,7 +21,7 @@ expect 2 'evil.pickle: byte 2: GLOBAL is refused' trace import evil.pickle -o x.
 # ---- info, check, cut, diff, show
 expect 0 '' trace info gnn.trace
 has '^allocator *caching'
-has 'known: times frees done queues addresses driver phases'
+has 'known: times frees done queues pools addresses driver phases'
 expect 0 '' trace check gnn.trace
 has '^ok: 6420 events, 2120 blocks, digest '
 expect 0 '' trace show gnn.trace

@@ -258,6 +258,43 @@ static void an_expandable_segment_begins_with_what_it_had(void **state)
     free(info);
 }
 
+/* Two segments, of which the snapshot has the second only: of a block in the first nothing says
+ * whether its pool was private, unless the entries do. */
+static void pools_are_known_of_segments_that_are_left(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *address, *entry_pool;
+        bool known;
+        const char *event;
+    } cases[] = {
+        {"1048576", "", false, "alloc b2 512 q0 address=0x100000\n"},
+        {"1048576", ", \"pool_id\": [0, 3]", true, "alloc b2 512 q0 address=0x100000 pool=2\n"},
+        {"4194304", "", true, "alloc b2 512 q0 address=0x400000 pool=1\n"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char json[1024];
+        snprintf(
+            json, sizeof json,
+            "{\"segments\": [{\"device\": 0, \"address\": 4194304, \"total_size\": 2097152, "
+            "\"stream\": 0, \"segment_pool_id\": [0, 7], \"blocks\": []}], "
+            "\"device_traces\": [["
+            "{\"action\": \"free_completed\", \"addr\": 4195328, \"size\": 512, \"stream\": 0},"
+            "{\"action\": \"alloc\", \"addr\": %s, \"size\": 512, \"stream\": 0%s},"
+            "{\"action\": \"segment_free\", \"addr\": 1048576, \"size\": 2097152, "
+            "\"stream\": 0}]]}",
+            cases[i].address, cases[i].entry_pool);
+        import_good("pools", json);
+        char *events = events_of("pools"), *info = info_of("pools");
+        assert_non_null(strstr(events, "held b1 512 q0 address=0x400400 pool=1\n"));
+        assert_non_null(strstr(events, "done b1 q0\n"));
+        if (!strstr(events, cases[i].event) || cases[i].known != !!strstr(info, "\"pools\""))
+            fail_msg("case %u: %s%s", i, info, events);
+        free(events);
+        free(info);
+    }
+}
+
 /* Newer versions say whether the ring was full. */
 static void the_log_says_whether_it_lost_its_beginning(void **state)
 {
@@ -354,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_cut_anywhere_is_refused),
         cmocka_unit_test(a_wrong_snapshot_is_named_with_its_entry),
         cmocka_unit_test(an_expandable_segment_begins_with_what_it_had),
+        cmocka_unit_test(pools_are_known_of_segments_that_are_left),
         cmocka_unit_test(the_log_says_whether_it_lost_its_beginning),
         cmocka_unit_test(releases_are_trims_unless_pytorch_had_another_reason),
         cmocka_unit_test(settings_are_a_strategy),

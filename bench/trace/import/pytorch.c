@@ -160,7 +160,6 @@ static struct trace_event event_of(struct pytorch_trace *t, const struct pytorch
     struct trace_writer *w = import_writer(t->stream);
     if (entry->site)
         trace_writer_info(w)->knows[TRACE_KNOWS_sites] = true;
-    const bool ends = kind == TRACE_free || kind == TRACE_done;
     return (struct trace_event){
         .kind = kind,
         .queue = queue_of(t, entry->stream),
@@ -168,7 +167,7 @@ static struct trace_event event_of(struct pytorch_trace *t, const struct pytorch
         .address = entry->address,
         .time_ns = entry->has_time ? time_of(t, entry->time_us) : 0,
         .name = entry->site ? trace_name(w, entry->site) : 0,
-        .pool = ends ? 0 : entry->pool,
+        .pool = entry->pool,
     };
 }
 

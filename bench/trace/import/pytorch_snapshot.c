@@ -13,7 +13,8 @@
  *
  * A private pool of a graph is known of segments, and of entries only in newer versions. An entry
  * has the pool of the segment that has its address at the end, if the driver made that segment
- * before the entry.
+ * before the entry. The log does not say in which pool a segment was that it has no more: its blocks
+ * count as the common pool's, and the trace does not know the pools.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -368,6 +369,22 @@ static void add_phases(struct history *h, uint64_t time_us)
 
 /* ---- entries ---- */
 
+/* The pool of an entry: its own, or that of its segment. */
+static unsigned pool_of_entry(struct history *h, unsigned i, const struct pytorch_entry *entry)
+{
+    const struct value *value = &h->entries->items[i], *pool = value_get(value, "pool_id");
+    if (!pool)
+        pool = value_get(value, "segment_pool_id");
+    if (pool)
+        return pool_of(h->snapshot, pool);
+    const struct segment *segment = segment_at(h, entry->address);
+    if (segment && i + 1 >= segment->made_at)
+        return segment->pool;
+    if (strcmp(entry->action, "alloc") == 0 || strncmp(entry->action, "free", 4) == 0)
+        trace_writer_info(import_writer(h->trace.stream))->knows[TRACE_KNOWS_pools] = false;
+    return 0;
+}
+
 static int add_entry(struct history *h, unsigned i, struct error *error)
 {
     struct snapshot *s = h->snapshot;
@@ -385,11 +402,7 @@ static int add_entry(struct history *h, unsigned i, struct error *error)
     entry.stream = count_or_0(value, "stream");
     entry.has_time = value_count_of(value_get(value, "time_us"), &entry.time_us);
     entry.site = site_of(s, value_get(value, "frames"));
-    const struct value *pool = value_get(value, "pool_id");
-    if (!pool)
-        pool = value_get(value, "segment_pool_id");
-    const struct segment *segment = pool ? NULL : segment_at(h, entry.address);
-    entry.pool = pool ? pool_of(s, pool) : segment && i + 1 >= segment->made_at ? segment->pool : 0;
+    entry.pool = pool_of_entry(h, i, &entry);
     if (entry.has_time)
         add_phases(h, entry.time_us);
     return pytorch_add(&h->trace, &entry, error);
@@ -414,6 +427,7 @@ static int read_history(struct history *h, struct error *error)
     drop_early_phases(h, first_us);
     pytorch_begin_time(&h->trace, first_us);
     add_early_segments(h);
+    trace_writer_info(import_writer(h->trace.stream))->knows[TRACE_KNOWS_pools] = true;
     for (unsigned i = 0; i < h->entries->count; i++)
         look_at_entry(h, &h->entries->items[i]);
     for (unsigned i = 0; i < h->entries->count; i++)

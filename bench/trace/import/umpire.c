@@ -164,7 +164,7 @@ static int stream_of(struct umpire *u, uint64_t reference, struct import_stream 
     const struct allocator *a = find_allocator(u, reference);
     snprintf(info.device, sizeof info.device, "%s", a ? a->resource : "unknown");
     info.knows[TRACE_KNOWS_times] = info.knows[TRACE_KNOWS_frees] = true;
-    info.knows[TRACE_KNOWS_addresses] = true;
+    info.knows[TRACE_KNOWS_addresses] = info.knows[TRACE_KNOWS_pools] = true;
     *pool = a ? a->pool : 0;
     return import_stream(u->log, info.device, &info, stream, error);
 }
