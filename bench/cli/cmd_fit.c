@@ -18,8 +18,10 @@
 enum fit_flag { FIT_STRATEGY, FIT_FREE_AT, FIT_TIME_LIMIT, FIT_JOBS, FIT_FORMAT };
 
 static const struct flag flags[] = {
-    [FIT_STRATEGY] = {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
-                      "allocators: all, pool, 'caching:max_split=64MiB', … [all]"},
+    [FIT_STRATEGY] =
+        {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
+         "allocators: all, recorded (the trace's own), pool, 'caching:max_split=64MiB', "
+         "… [all]"},
     [FIT_FREE_AT] = {"free-at", 0, FLAG_CHOICE, "WHEN", "done", "done|let-go", 0, 0,
                      "when a freed block may be used again: when its last command is done, or "
                      "when the application lets it go"},
@@ -39,25 +41,27 @@ struct fitted_trace {
     struct optimum optimum;
 };
 
+/* One strategy on one trace. */
+struct fitting {
+    struct session *session;
+    size_t index, trace;
+    const char *strategy;
+    struct fit fit;
+};
+
 struct session {
     const struct command_line *line;
     struct traces named;
-    struct selection selection;
+    struct trace_strategies strategies;
     enum replay_free_at free_at;
-    size_t trace_count, strategy_count;
+    size_t trace_count, fit_count;
     struct fitted_trace *traces;
-    struct fit *fits; /* by trace, then by strategy */
+    struct fitting *fits; /* by trace, then by strategy */
     struct status_line status;
     bool interrupted;
 };
 
 /* ---- the work ---- */
-
-/* One of the fits, for its steps. */
-struct fitting {
-    struct session *session;
-    size_t index;
-};
 
 static void show_step(void *context, unsigned replays, uint64_t refused, uint64_t served)
 {
@@ -65,9 +69,7 @@ static void show_step(void *context, unsigned replays, uint64_t refused, uint64_
     struct session *s = f->session;
     char low[32], high[32];
     status_line_show(&s->status, "fit %zu/%zu, %s of %s, replay %u: between %s and %s",
-                     f->index + 1, s->trace_count * s->strategy_count,
-                     s->selection.strategies.items[f->index % s->strategy_count],
-                     s->traces[f->index / s->strategy_count].name, replays,
+                     f->index + 1, s->fit_count, f->strategy, s->traces[f->trace].name, replays,
                      text_bytes(low, refused), text_bytes(high, served));
 }
 
@@ -84,21 +86,19 @@ static int read_trace(void *context, size_t index, const volatile sig_atomic_t *
     return code;
 }
 
-static int fit_one(struct session *s, size_t index, const volatile sig_atomic_t *stop,
-                   struct error *error)
+static int fit_one(struct fitting *f, const volatile sig_atomic_t *stop, struct error *error)
 {
-    const struct fitted_trace *trace = &s->traces[index / s->strategy_count];
-    struct fitting fitting = {s, index};
-    const struct fit_options options = {
-        .strategy = s->selection.strategies.items[index % s->strategy_count],
-        .free_at = s->free_at,
-        .lower_bound_bytes = trace->lifetimes.peak_bytes,
-        .stop = stop,
-        .step = show_step,
-        .context = &fitting};
+    const struct session *s = f->session;
+    const struct fitted_trace *trace = &s->traces[f->trace];
+    const struct fit_options options = {.strategy = f->strategy,
+                                        .free_at = s->free_at,
+                                        .lower_bound_bytes = trace->lifetimes.peak_bytes,
+                                        .stop = stop,
+                                        .step = show_step,
+                                        .context = f};
     struct trace_reader *reader;
     TRY(trace_open(trace->path, &reader, error));
-    int code = fit_trace(reader, &options, &s->fits[index], error);
+    int code = fit_trace(reader, &options, &f->fit, error);
     trace_close(reader);
     return code;
 }
@@ -108,7 +108,7 @@ static int work(void *context, size_t index, const volatile sig_atomic_t *stop, 
 {
     struct session *s = context;
     if (index >= s->trace_count)
-        return fit_one(s, index - s->trace_count, stop, error);
+        return fit_one(&s->fits[index - s->trace_count], stop, error);
     struct fitted_trace *trace = &s->traces[index];
     lifetimes_optimum(&trace->lifetimes, (int64_t)s->line->flag[FIT_TIME_LIMIT].number,
                       &trace->optimum);
@@ -120,10 +120,8 @@ static int fit_all(struct session *s, struct error *error)
     const unsigned jobs = (unsigned)s->line->flag[FIT_JOBS].number;
     const struct parallel reading = {
         .count = s->trace_count, .jobs = jobs, .context = s, .work = read_trace};
-    const struct parallel fitting = {.count = s->trace_count * (1 + s->strategy_count),
-                                     .jobs = jobs,
-                                     .context = s,
-                                     .work = work};
+    const struct parallel fitting = {
+        .count = s->trace_count + s->fit_count, .jobs = jobs, .context = s, .work = work};
     TRY(parallel_run(&reading, &s->interrupted, error));
     if (s->interrupted)
         return 0;
@@ -160,14 +158,14 @@ static void explain(struct text_grid *grid, const struct fit *fit)
     text_free(&why);
 }
 
-static void add_fit(struct text_grid *grid, const struct session *s, size_t index)
+static void add_fit(struct text_grid *grid, const struct fitting *f)
 {
-    const struct fitted_trace *trace = &s->traces[index / s->strategy_count];
+    const struct fitted_trace *trace = &f->session->traces[f->trace];
     const struct optimum *optimum = &trace->optimum;
-    const struct fit *fit = &s->fits[index];
+    const struct fit *fit = &f->fit;
     struct text_grid_row *row = text_grid_add_row(grid);
     char optimum_bytes[32], peak[32];
-    if (index % s->strategy_count == 0)
+    if (f->index == 0 || f[-1].trace != f->trace)
         row->heading =
             arena_printf(&grid->arena, "%s: lower bound %s, optimum %s%s", trace->name,
                          text_bytes(peak, trace->lifetimes.peak_bytes),
@@ -175,7 +173,7 @@ static void add_fit(struct text_grid *grid, const struct session *s, size_t inde
                          optimum->known ? optimum->proven ? " (proven)" : " (the best found)"
                                         : optimum->why_not);
     text_grid_add(grid, "%s", trace->name);
-    text_grid_add(grid, "%s", s->selection.strategies.items[index % s->strategy_count]);
+    text_grid_add(grid, "%s", f->strategy);
     if (fit->status != CASE_ok) {
         text_grid_skip(grid, 5);
         text_grid_add(grid, "%s: %s", case_status_name(fit->status), fit->reason);
@@ -205,8 +203,8 @@ static void print_table(const struct session *s, enum table_format format)
     grid.indent = format == TABLE_TEXT ? 2 : 0;
     grid.column[0].hidden = format == TABLE_TEXT;
     grid.complete = "--format csv has all";
-    for (size_t i = 0; i < s->trace_count * s->strategy_count; i++)
-        add_fit(&grid, s, i);
+    for (size_t i = 0; i < s->fit_count; i++)
+        add_fit(&grid, &s->fits[i]);
     const struct terminal terminal = terminal_of(stdout);
     struct terminal_page page;
     terminal_page_open(&page, stdout);
@@ -236,15 +234,15 @@ static json_t *refusal_to_json(const struct fit *fit)
     return json;
 }
 
-static json_t *fit_to_json(const struct session *s, size_t index)
+static json_t *fit_to_json(const struct fitting *f)
 {
-    const struct fitted_trace *trace = &s->traces[index / s->strategy_count];
+    const struct fitted_trace *trace = &f->session->traces[f->trace];
     const struct optimum *optimum = &trace->optimum;
-    const struct fit *fit = &s->fits[index];
+    const struct fit *fit = &f->fit;
     const bool ok = fit->status == CASE_ok;
     json_t *json = tree_object();
     tree_put(json, "trace", tree_text(trace->name));
-    tree_put(json, "strategy", tree_text(s->selection.strategies.items[index % s->strategy_count]));
+    tree_put(json, "strategy", tree_text(f->strategy));
     tree_put(json, "status", tree_text(case_status_name(fit->status)));
     tree_put(json, "reason", tree_text_or_null(fit->reason));
     tree_put(json, "capacity_bytes", ok ? tree_count(fit->capacity_bytes) : json_null());
@@ -271,8 +269,8 @@ static json_t *fit_to_json(const struct session *s, size_t index)
 static void print_json(const struct session *s)
 {
     json_t *root = tree_object(), *fits = tree_array();
-    for (size_t i = 0; i < s->trace_count * s->strategy_count; i++)
-        tree_append(fits, fit_to_json(s, i));
+    for (size_t i = 0; i < s->fit_count; i++)
+        tree_append(fits, fit_to_json(&s->fits[i]));
     tree_put(root, "fits", fits);
     json_dumpf(root, stdout, JSON_INDENT(1));
     putchar('\n');
@@ -286,15 +284,20 @@ static int prepare(struct session *s, struct error *error)
     const struct command_line *line = s->line;
     const char *list = line->flag[FIT_STRATEGY].text;
     s->free_at = line->flag[FIT_FREE_AT].number ? FREE_AT_LET_GO : FREE_AT_DONE;
-    TRY(select_strategies(&s->selection, list ? list : "all", error));
-    s->strategy_count = s->selection.strategies.count;
+    TRY(trace_strategies_named(list ? list : "all", &s->strategies, error));
     TRY(traces_named(line, &s->named, error));
+    const size_t most = s->strategies.selection.strategies.count + s->strategies.recorded;
     s->traces = must_alloc(s->named.count * sizeof *s->traces);
-    s->fits = must_alloc(s->named.count * s->strategy_count * sizeof *s->fits);
+    s->fits = must_alloc(s->named.count * most * sizeof *s->fits);
     for (; s->trace_count < s->named.count; s->trace_count++) {
         struct fitted_trace *trace = &s->traces[s->trace_count];
+        struct names strategies;
         trace->path = s->named.paths[s->trace_count];
         TRY(replay_trace_name(trace->path, trace->name, error));
+        TRY(trace_strategies_of(&s->strategies, &s->named, s->trace_count, &strategies, error));
+        for (size_t i = 0; i < strategies.count; i++, s->fit_count++)
+            s->fits[s->fit_count] =
+                (struct fitting){s, s->fit_count, s->trace_count, strategies.items[i], {0}};
     }
     return 0;
 }
@@ -303,13 +306,13 @@ static int finish(const struct session *s)
 {
     const uint64_t format = s->line->flag[FIT_FORMAT].number;
     size_t ok = 0, failed = 0;
-    for (size_t i = 0; i < s->trace_count * s->strategy_count; i++) {
-        ok += s->fits[i].status == CASE_ok;
-        failed += s->fits[i].status > CASE_skipped;
+    for (size_t i = 0; i < s->fit_count; i++) {
+        ok += s->fits[i].fit.status == CASE_ok;
+        failed += s->fits[i].fit.status > CASE_skipped;
     }
     if (ok + failed == 0) {
         fprintf(stderr, "gamut: none of these allocators can serve a trace without a device: %s\n",
-                s->fits[0].reason);
+                s->fits[0].fit.reason);
         return EXIT_NOTHING_RAN;
     }
     if (format == TABLE_JSON)
@@ -329,7 +332,7 @@ static int fit_command(const struct command_line *line)
     int exit_code = code ? report_error(&error) : s.interrupted ? EXIT_INTERRUPTED : finish(&s);
     for (size_t i = 0; i < s.trace_count; i++)
         lifetimes_free(&s.traces[i].lifetimes);
-    select_free(&s.selection);
+    select_free(&s.strategies.selection);
     traces_free(&s.named);
     free(s.traces);
     free(s.fits);

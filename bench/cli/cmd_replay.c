@@ -75,8 +75,7 @@ static const struct flag flags[] = {
 struct session {
     const struct command_line *line;
     struct traces traces;
-    struct selection selection;
-    bool recorded; /* each trace also under its own allocator */
+    struct trace_strategies strategies;
     struct replay_cases all;
     struct replay_case *cases;
     struct case_round *rounds; /* by case */
@@ -88,8 +87,6 @@ struct session {
     bool interrupted;
     int unsaved; /* the code of the error, if the result could not be written */
 };
-
-enum { STRATEGY_BYTES = sizeof((struct case_key *)NULL)->strategy };
 
 /* ---- cases ---- */
 
@@ -106,65 +103,11 @@ static void add_case(struct session *s, const char *path, const char *name, cons
     snprintf(one->key.device, sizeof one->key.device, "%s", REPLAY_DEVICE);
 }
 
-/* `recorded`: the trace's own allocator, or "". */
-static void add_cases(struct session *s, const char *path, const char *recorded, const char *name,
-                      const char *release)
+static void add_cases(struct session *s, const char *path, const struct names *strategies,
+                      const char *name, const char *release)
 {
-    bool has_recorded = !*recorded;
-    for (size_t i = 0; i < s->selection.strategies.count; i++) {
-        add_case(s, path, name, release, s->selection.strategies.items[i]);
-        has_recorded |= strcmp(s->selection.strategies.items[i], recorded) == 0;
-    }
-    if (!has_recorded)
-        add_case(s, path, name, release, recorded);
-}
-
-/* Takes the word "recorded" out of a list of strategies. *has: it was there. */
-static void take_recorded(const char *list, struct text *others, bool *has)
-{
-    for (size_t length; *list; list += length + (list[length] == ',')) {
-        length = text_span(list, ",");
-        if (length == strlen("recorded") && strncmp(list, "recorded", length) == 0)
-            *has = true;
-        else
-            text_add(others, "%s%.*s", others->length ? "," : "", (int)length, list);
-    }
-}
-
-static int choose_strategies(struct session *s, struct error *error)
-{
-    const char *list = s->line->flag[REPLAY_STRATEGY].text;
-    struct text others = {0};
-    take_recorded(list ? list : "all", &others, &s->recorded);
-    int code = others.length || !s->recorded
-                   ? select_strategies(&s->selection, others.length ? others.data : "", error)
-                   : 0;
-    text_free(&others);
-    return code;
-}
-
-/* The allocator of a trace as a strategy; "" if it was not asked for. */
-static int recorded_strategy(const struct session *s, const char *path,
-                             char strategy[STRATEGY_BYTES], struct error *error)
-{
-    struct trace_reader *reader;
-    const struct allocator_ops *ops;
-    struct option_values values;
-    *strategy = 0;
-    if (!s->recorded)
-        return 0;
-    TRY(trace_open(path, &reader, error));
-    const char *own = trace_reader_info(reader)->allocator;
-    int code = 0;
-    if (!*own || strlen(own) >= STRATEGY_BYTES)
-        code = error_set(error, ERR_USAGE, "%s: the trace %s: name a strategy", path,
-                         *own ? "has an allocator with a longer name than a case may have"
-                              : "does not say which allocator was recorded");
-    else
-        code = allocator_parse(own, &ops, &values, error);
-    snprintf(strategy, STRATEGY_BYTES, "%.*s", STRATEGY_BYTES - 1, own);
-    trace_close(reader);
-    return code;
+    for (size_t i = 0; i < strategies->count; i++)
+        add_case(s, path, name, release, strategies->items[i]);
 }
 
 static int check_names(const struct traces *traces, struct error *error)
@@ -189,17 +132,20 @@ static int make_cases(struct session *s, struct error *error)
     const uint64_t when = line->flag[REPLAY_FREE_AT].number;
     TRY(traces_named(line, &s->traces, error));
     TRY(check_names(&s->traces, error));
-    TRY(choose_strategies(s, error));
-    const size_t most = 2 * s->traces.count * (s->selection.strategies.count + s->recorded);
+    const char *list = line->flag[REPLAY_STRATEGY].text;
+    TRY(trace_strategies_named(list ? list : "all", &s->strategies, error));
+    const size_t most =
+        2 * s->traces.count * (s->strategies.selection.strategies.count + s->strategies.recorded);
     s->cases = must_alloc(most * sizeof *s->cases);
     for (size_t i = 0; i < s->traces.count; i++) {
-        char name[64], recorded[STRATEGY_BYTES];
+        char name[64];
+        struct names strategies;
         TRY(replay_trace_name(s->traces.paths[i], name, error));
-        TRY(recorded_strategy(s, s->traces.paths[i], recorded, error));
+        TRY(trace_strategies_of(&s->strategies, &s->traces, i, &strategies, error));
         if (when != CHOICE_LET_GO)
-            add_cases(s, s->traces.paths[i], recorded, name, "done");
+            add_cases(s, s->traces.paths[i], &strategies, name, "done");
         if (when != CHOICE_DONE)
-            add_cases(s, s->traces.paths[i], recorded, name, "let-go");
+            add_cases(s, s->traces.paths[i], &strategies, name, "let-go");
     }
     s->rounds = must_alloc(s->all.count * sizeof *s->rounds);
     s->ended = must_alloc(s->all.count * sizeof *s->ended);
@@ -330,7 +276,7 @@ static int replay_command(const struct command_line *line)
     struct session s = {.line = line};
     int exit_code = run_session(&s);
     recording_free(&s.recording);
-    select_free(&s.selection);
+    select_free(&s.strategies.selection);
     traces_free(&s.traces);
     atlas_free(&s.atlas);
     for (size_t i = 0; i < s.all.count; i++)

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "alloc/registry.h"
+#include "base/text.h"
+#include "record/facts/case.h"
 #include "trace/trace.h"
 
 static void add(struct traces *traces, unsigned *capacity, const char *path)
@@ -56,4 +59,71 @@ void traces_free(struct traces *traces)
 {
     arena_free(&traces->arena);
     *traces = (struct traces){0};
+}
+
+/* ---- strategies ---- */
+
+/* Takes the word "recorded" out of a list of strategies. *has: it was there. */
+static void take_recorded(const char *list, struct text *others, bool *has)
+{
+    for (size_t length; *list; list += length + (list[length] == ',')) {
+        length = text_span(list, ",");
+        if (length == strlen("recorded") && strncmp(list, "recorded", length) == 0)
+            *has = true;
+        else
+            text_add(others, "%s%.*s", others->length ? "," : "", (int)length, list);
+    }
+}
+
+int trace_strategies_named(const char *list, struct trace_strategies *s, struct error *error)
+{
+    struct text others = {0};
+    take_recorded(list, &others, &s->recorded);
+    int code = others.length || !s->recorded
+                   ? select_strategies(&s->selection, others.length ? others.data : "", error)
+                   : 0;
+    text_free(&others);
+    return code;
+}
+
+/* The allocator of a trace as a strategy, which the arena owns. */
+static int recorded_strategy(const char *path, struct arena *arena, const char **strategy,
+                             struct error *error)
+{
+    struct trace_reader *reader;
+    const struct allocator_ops *ops;
+    struct option_values values;
+    TRY(trace_open(path, &reader, error));
+    const char *own = trace_reader_info(reader)->allocator;
+    const size_t most = sizeof((struct case_key *)NULL)->strategy;
+    int code = 0;
+    if (!*own || strlen(own) >= most)
+        code = error_set(error, ERR_USAGE, "%s: the trace %s: name a strategy", path,
+                         *own ? "has an allocator with a longer name than a case may have"
+                              : "does not say which allocator was recorded");
+    else
+        code = allocator_parse(own, &ops, &values, error);
+    *strategy = arena_printf(arena, "%s", own);
+    trace_close(reader);
+    return code;
+}
+
+int trace_strategies_of(const struct trace_strategies *s, struct traces *traces, size_t trace,
+                        struct names *of_trace, struct error *error)
+{
+    const struct names *all = &s->selection.strategies;
+    *of_trace = *all;
+    if (!s->recorded)
+        return 0;
+    const char *recorded;
+    TRY(recorded_strategy(traces->paths[trace], &traces->arena, &recorded, error));
+    of_trace->items = arena_alloc(&traces->arena, (all->count + 1) * sizeof *all->items);
+    bool has_recorded = false;
+    for (size_t i = 0; i < all->count; i++) {
+        of_trace->items[i] = all->items[i];
+        has_recorded = has_recorded || strcmp(all->items[i], recorded) == 0;
+    }
+    if (!has_recorded)
+        of_trace->items[of_trace->count++] = recorded;
+    return 0;
 }

@@ -1,8 +1,9 @@
-/* The traces that a command line names: files, and folders of them. */
+/* The traces that a command line names, files and folders of them, and their strategies. */
 #ifndef GAMUT_CLI_TRACES_H
 #define GAMUT_CLI_TRACES_H
 
 #include "cli/flags.h"
+#include "run/select/select.h"
 
 struct traces {
     size_t count;
@@ -13,6 +14,20 @@ struct traces {
 /* Makes the list of the positional arguments. A folder stands for all files in it whose names end
  * in ".trace". ERR_USAGE if it has none; ERR_IO. The caller calls traces_free in any case. */
 int traces_named(const struct command_line *line, struct traces *traces, struct error *error);
+
+/* The strategies that a list names for traces. */
+struct trace_strategies {
+    struct selection selection; /* selection.strategies: the same for all traces */
+    bool recorded;              /* the word `recorded`: the trace's own allocator too */
+};
+/* Reads the list. ERR_USAGE. The caller calls select_free for the selection in any case. */
+int trace_strategies_named(const char *list, struct trace_strategies *strategies,
+                           struct error *error);
+/* The strategies of one trace; traces->arena owns what the list needs. ERR_USAGE where the trace
+ * does not know its own; ERR_IO, ERR_PARSE. */
+int trace_strategies_of(const struct trace_strategies *strategies, struct traces *traces,
+                        size_t trace, struct names *of_trace, struct error *error);
+
 void traces_free(struct traces *traces);
 
 #endif

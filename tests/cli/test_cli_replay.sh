@@ -88,6 +88,11 @@ expect 0 "1 ok" replay gnn.trace -s caching --mem-limit "$capacity" --no-save
 expect 3 "1 oom" replay gnn.trace -s caching --mem-limit "$refused" --no-save
 expect 0 "" fit gnn.trace -s raw,tlsf --format csv
 [ "$(wc -l <out)" -eq 3 ] || fail "not a line a fit"
+expect 0 "" fit unet.trace gnn.trace -s recorded,caching --format csv
+grep -q '^unet,"*caching:conf={expandable_segments:True,max_split_size_mb:64}' out || fail "fit: the recorded allocator of unet is missing"
+[ "$(grep -c '^gnn,' out)" -eq 1 ] || fail "fit: the recorded allocator of gnn is caching, and comes twice"
+"$gamut" trace import "$traces/rmm/small.csv" -o rmm.trace 2>err
+expect 2 "does not say which allocator was recorded: name a strategy" fit rmm.trace -s recorded
 expect 77 "heap" fit gnn.trace -s device_heap
 expect 2 "did you mean pool?" fit gnn.trace -s pol
 expect 2 "No such file" fit nosuch.trace
