@@ -37,28 +37,19 @@ bool dry_scalar_follows(struct executor *e, int name, const struct expr *expr)
     return unknown;
 }
 
-/* The value of the n-th read, from 0: the n-th that was given for the name, or the last of them.
- * NULL if none was given. */
-static const struct named_value *nth_value(const struct arguments *arguments, const char *name,
-                                           unsigned n)
+bool dry_scalar_read(struct executor *e, int name)
 {
-    const struct named_value *last = NULL;
-    for (size_t i = 0; i < arguments->count; i++)
-        if (strcmp(arguments->values[i].name, name) == 0) {
-            last = &arguments->values[i];
-            if (n-- == 0)
-                break;
-        }
-    return last;
-}
-
-void dry_scalar_read(struct executor *e, int name)
-{
-    const struct named_value *given =
-        nth_value(e->arguments, e->fun->names[name].text, e->reads[name]++);
-    e->lacks[name] = given ? NO_NAME : name;
-    if (given)
-        e->values[name] = given->scalar;
+    const struct arguments *given = e->arguments;
+    size_t next = e->reads[name];
+    while (next < given->count && strcmp(given->values[next].name, e->fun->names[name].text) != 0)
+        next++;
+    if (next < given->count)
+        e->reads[name] = next + 1;
+    const bool known = e->reads[name] > 0;
+    e->lacks[name] = known ? NO_NAME : name;
+    if (known)
+        e->values[name] = given->values[e->reads[name] - 1].scalar;
+    return known;
 }
 
 static int refuse(struct executor *e, int name, struct source_position at)

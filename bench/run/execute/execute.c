@@ -354,6 +354,11 @@ void executor_record(struct executor *e, struct run_log *trace)
     e->trace = trace;
 }
 
+void executor_tell_reads(struct executor *e, const struct read_listener *listener)
+{
+    e->read_listener = listener;
+}
+
 unsigned executor_block_capacity(const struct executor *e)
 {
     return e->block_capacity;

@@ -31,10 +31,10 @@ struct deferred; /* deferred.h */
  * arguments must outlive the executor. `deferred` is NULL unless the program defers work.
  *
  * With `kernels` and `built` NULL each run is a dry run: nothing is launched, and arrays have no
- * contents and no values in the arguments. Scalars may be unknown. A scalar read from an array is
- * unknown unless the arguments supply values for it. Successive reads consume successive values;
- * the last value is used for all further reads. A run that needs the value of an unknown scalar
- * ends with ERR_USAGE and names the scalar. */
+ * contents. Scalars may be unknown. A scalar read from an array is unknown unless the arguments
+ * supply values for it, or contain the array. Successive reads consume successive values; the last
+ * value is used for all further reads. A run that needs the value of an unknown scalar ends with
+ * ERR_USAGE and names the scalar. */
 int executor_open(const struct fun *fun, struct device *device, const struct kernels *kernels,
                   struct device_program *built, enum release_policy policy,
                   struct deferred *deferred, struct executor **executor, struct error *error);
@@ -61,6 +61,14 @@ struct run_log; /* trace.h */
 /* Records all runs that follow in a trace with room for executor_block_capacity blocks; NULL ends
  * that. */
 void executor_record(struct executor *executor, struct run_log *trace);
+/* Called after each element that a run reads from an array: `name` is the scalar that it binds. */
+struct read_listener {
+    void *context;
+    void (*read)(void *context, int name, union scalar value);
+};
+/* Tells the listener, which must outlive the executor, what all runs that follow read. Values that
+ * the program defers are not among it. */
+void executor_tell_reads(struct executor *executor, const struct read_listener *listener);
 /* The most blocks that a run holds at a time. */
 unsigned executor_block_capacity(const struct executor *executor);
 /* After executor_run: reads the results, in the order of `in`, into `results`, which has room for

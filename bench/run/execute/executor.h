@@ -86,7 +86,8 @@ struct executor {
     /* For a scalar in a dry run: the scalar without a value that it follows from, or NO_NAME. The
      * table is NULL unless this is a dry run. */
     int *lacks;
-    unsigned *reads; /* in a dry run: how often a scalar has been read from an array */
+    size_t
+        *reads; /* in a dry run, of a scalar read from an array: the argument after its last one */
     unsigned dry_iterations;
     const struct arguments *arguments;
 
@@ -98,8 +99,9 @@ struct executor {
     bool poison;
     uint64_t block_alignment;
     struct executor_counts counts;
-    struct deferred *deferred; /* NULL: the run defers nothing */
-    struct run_log *trace;     /* NULL: the run is not recorded */
+    struct deferred *deferred;                 /* NULL: the run defers nothing */
+    struct run_log *trace;                     /* NULL: the run is not recorded */
+    const struct read_listener *read_listener; /* NULL: no one is told what is read */
     struct error *error;
 };
 
@@ -123,8 +125,9 @@ const struct expr *dry_scalar_in(const struct executor *e, const struct expr *ex
 /* Does the scalar `name`, bound to `expr`, have no value because one in `expr` has none? Notes
  * it. */
 bool dry_scalar_follows(struct executor *e, int name, const struct expr *expr);
-/* The scalar `name` is read from an array: takes the value that the caller gave for this read. */
-void dry_scalar_read(struct executor *e, int name);
+/* The scalar `name` is read from an array: takes the value that the caller gave for this read, or
+ * the last of them. False if the caller gave none. */
+bool dry_scalar_read(struct executor *e, int name);
 /* Called before an iteration of a loop. ERR_USAGE if its condition has no value, or after too many
  * iterations. */
 int dry_iteration(struct executor *e, const struct stm *loop);

@@ -556,7 +556,38 @@ static int read_element(struct executor *e, const struct stm *stm, size_t bytes,
         e->device, &value, array->memory, (uint64_t)element.offset * bytes, bytes, e->error);
     run_log_transfer(e->trace, TRACE_READ, 0, array->memory, bytes);
     e->values[stm->outs[0]] = value;
+    if (!code && e->read_listener)
+        e->read_listener->read(e->read_listener->context, stm->outs[0], value);
     return code;
+}
+
+/* Are all indices of the slice known in a dry run? */
+static bool slice_known(const struct executor *e, const struct stm *stm)
+{
+    for (unsigned d = 0; d < stm->slice_rank; d++)
+        if (dry_scalar_in(e, stm->slice[d].start))
+            return false;
+    return true;
+}
+
+/* In a dry run: reads the element of an argument. Nothing changes a parameter's contents as long as
+ * its name may be used, so the arguments have what a run would read. */
+static int read_argument(struct executor *e, const struct stm *stm, size_t bytes)
+{
+    const struct named_value *array = argument(e->arguments, e->fun->names[stm->array].text);
+    const struct layout *whole = &e->arrays[stm->array].layout;
+    struct layout element;
+    union scalar value = {.i64 = 0};
+    if (!array || !array->array.data || !slice_known(e, stm))
+        return 0;
+    TRY(execute_slice(e, stm, whole, &element));
+    const size_t at = (size_t)(element.offset - whole->offset);
+    if (at >= array->array.count)
+        return 0;
+    memcpy(&value, (const char *)array->array.data + at * bytes, bytes);
+    e->values[stm->outs[0]] = value;
+    e->lacks[stm->outs[0]] = NO_NAME;
+    return 0;
 }
 
 static int move_element(struct executor *e, const struct step *s)
@@ -566,7 +597,7 @@ static int move_element(struct executor *e, const struct step *s)
     bool deferred = false;
     int code = 0;
     if (e->lacks)
-        dry_scalar_read(e, stm->outs[0]);
+        code = dry_scalar_read(e, stm->outs[0]) ? 0 : read_argument(e, stm, bytes);
     else
         code = read_element(e, stm, bytes, &deferred);
     if (code || deferred)
