@@ -10,8 +10,9 @@
  *
  * The methods that pack share the time limit; what one leaves is for the next.
  *
- * options.peak_bytes measures what a method needs. If it is NULL or does not know, this file
- * estimates: every block is held from its allocation to its last use.
+ * options.peak_bytes counts what a method needs. If it is NULL or cannot tell for one of the
+ * methods, all are compared by an estimate: every block is held from its allocation to its last
+ * use. merge->estimated then says so.
  */
 #include <stdlib.h>
 
@@ -67,12 +68,40 @@ static int64_t estimate(const struct fun *fun, const union scalar *values)
     return peak;
 }
 
-static int64_t peak_of(const struct merge *m, const struct fun *fun)
+/* The programs that need the least: by what was counted, and by the estimate. */
+struct least {
+    struct merge *counted, *estimated; /* may be the same */
+    int64_t counted_bytes, estimated_bytes;
+    bool all_counted;
+};
+
+static void free_tried(const struct least *least, struct merge *tried)
 {
-    int64_t peak = -1;
-    if (m->options.peak_bytes)
-        peak = m->options.peak_bytes(m->options.peak_context, fun);
-    return peak >= 0 ? peak : estimate(fun, m->options.values);
+    if (tried != least->counted && tried != least->estimated)
+        merge_free(tried);
+}
+
+static void compare(const struct merge *m, struct least *least, struct merge *tried)
+{
+    const struct merge_options *options = &m->options;
+    int64_t counted = -1;
+    if (least->all_counted && options->peak_bytes)
+        counted = options->peak_bytes(options->peak_context, tried->fun);
+    least->all_counted = counted >= 0;
+    struct merge *const before[] = {least->counted, least->estimated};
+    if (counted >= 0 && (!least->counted || counted < least->counted_bytes)) {
+        least->counted = tried;
+        least->counted_bytes = counted;
+    }
+    const int64_t estimated = estimate(tried->fun, options->values);
+    if (!least->estimated || estimated < least->estimated_bytes) {
+        least->estimated = tried;
+        least->estimated_bytes = estimated;
+    }
+    free_tried(least, before[0]);
+    if (before[1] != before[0])
+        free_tried(least, before[1]);
+    free_tried(least, tried);
 }
 
 /* Moves the program and the decisions of `from` into `m`, whose own program is an untouched copy. */
@@ -107,8 +136,7 @@ static int64_t search_share(size_t first, int64_t left_ns)
 
 int merge_run_best(struct merge *m, struct error *error)
 {
-    struct merge *best = NULL;
-    int64_t best_peak = 0;
+    struct least least = {.all_counted = true};
     int64_t left_ns = m->options.time_limit_ns ? m->options.time_limit_ns : PLAN_TIME_LIMIT_NS;
     if (!m->options.values)
         return 0;
@@ -123,22 +151,22 @@ int merge_run_best(struct merge *m, struct error *error)
         const uint64_t start = clock_ns();
         int code = merge_run(m->fun, &set, &options, &tried, error);
         if (code) {
-            merge_free(best);
+            if (least.estimated != least.counted)
+                merge_free(least.estimated);
+            merge_free(least.counted);
             return code;
         }
         const int64_t taken_ns = (int64_t)(clock_ns() - start);
         if (does_pack(&methods[w]))
             left_ns -= taken_ns < options.time_limit_ns ? taken_ns : options.time_limit_ns;
         tried->chosen = methods[w].name;
-        int64_t peak = peak_of(m, tried->fun);
-        if (!best || peak < best_peak) {
-            merge_free(best);
-            best = tried;
-            best_peak = peak;
-        } else {
-            merge_free(tried);
-        }
+        compare(m, &least, tried);
     }
+    struct merge *best = least.all_counted ? least.counted : least.estimated;
+    best->estimated = !least.all_counted;
+    struct merge *other = least.all_counted ? least.estimated : least.counted;
+    if (other != best)
+        merge_free(other);
     adopt(m, best);
     return 0;
 }

@@ -110,7 +110,7 @@ struct merge_options {
      * do nothing. */
     const union scalar *values;
     int64_t time_limit_ns; /* how long the planner may search in all; 0: PLAN_TIME_LIMIT_NS */
-    /* Optional: measures a candidate of `best`. Returns the most bytes that a run of `fun` holds at
+    /* Optional: counts for a candidate of `best`. Returns the most bytes that a run of `fun` holds at
      * once if blocks are freed at their last use, or -1 if it cannot tell. NULL: `best` estimates.
      */
     int64_t (*peak_bytes)(void *context, const struct fun *fun);
@@ -130,6 +130,7 @@ struct merge {
     bool proven; /* no smaller arena is possible */
     int64_t arena_bytes, arena_lower_bound;
     const char *chosen; /* the method that `best` took, or NULL */
+    bool estimated;     /* `best` chose by an estimate, because not all bytes could be counted */
 };
 
 /* A pass. `run` changes m->fun, and notes what it did and what it refused. Whatever it returns, it

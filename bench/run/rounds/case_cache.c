@@ -156,6 +156,7 @@ const struct cached_kernels *case_cache_merged_kernels(struct case_cache *k,
 static void free_prepared(struct prepared *p)
 {
     inputs_free(&p->inputs.inputs);
+    readings_free(&p->inputs.readings);
     free(p->inputs.answers);
     free(p);
 }
@@ -224,9 +225,30 @@ void cached_note_answer(struct cached_inputs *inputs, uint64_t digest)
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
+/* The values by which the set merges: the inputs', and if it counts bytes that depend on values that
+ * the program reads, those of one run on the device. If that run fails, they stay unknown. */
+static const struct arguments *values_of(struct case_cache *k, const struct entry *entry,
+                                         const char *set, struct cached_inputs *inputs)
+{
+    struct dry_run run;
+    struct error ignored;
+    if (!merging_counts(set))
+        return &inputs->inputs.arguments;
+    if (inputs->readings.arguments.fun)
+        return &inputs->readings.arguments;
+    inputs->readings.arguments = inputs->inputs.arguments;
+    if (dry_run(entry->fun, &inputs->inputs.arguments, RELEASE_LAST_USE, &run, &ignored) == 0)
+        return &inputs->readings.arguments;
+    const struct cached_kernels *kernels = case_cache_kernels(k, entry);
+    if (!kernels->status)
+        readings_take(entry->fun, k->device, &kernels->kernels, kernels->code,
+                      &inputs->inputs.arguments, &inputs->readings, &ignored);
+    return &inputs->readings.arguments;
+}
+
 struct cached_merge *case_cache_merge(struct case_cache *k, const struct entry *entry,
                                       const struct dataset *dataset, const char *set,
-                                      const struct cached_inputs *inputs)
+                                      struct cached_inputs *inputs)
 {
     for (struct merged *m = k->merged; m; m = m->next)
         if (m->entry == entry && m->dataset == dataset && strcmp(m->set, set) == 0)
@@ -235,8 +257,8 @@ struct cached_merge *case_cache_merge(struct case_cache *k, const struct entry *
     *m = (struct merged){.next = k->merged, .entry = entry, .dataset = dataset};
     k->merged = m;
     snprintf(m->set, sizeof m->set, "%s", set);
-    m->merge.status = merging_run(entry->fun, set, &inputs->inputs.arguments, 0, &m->merge.merge,
-                                  &m->merge.error);
+    m->merge.status = merging_run(entry->fun, set, values_of(k, entry, set, inputs), 0,
+                                  &m->merge.merge, &m->merge.error);
     return &m->merge;
 }
 

@@ -9,6 +9,7 @@
 #include "run/select/catalogue.h"
 #include "run/select/inputs.h"
 #include "run/select/merging.h"
+#include "run/select/readings.h"
 
 /* Opens an empty cache; cannot fail. The caller closes it before the device, which it borrows. */
 struct case_cache *case_cache_open(struct device *device);
@@ -31,6 +32,7 @@ struct cached_inputs {
     size_t answer_count;
     uint64_t *answers; /* digests of answers that are known to be right */
     bool has_run; /* the unmerged program has run in this process and its answers were correct */
+    struct readings readings; /* empty until a set that counts merges for these inputs */
 };
 /* The inputs of a dataset, made unless the cache has them; then it copies `answers`, the digests of
  * answers known to be right. *inputs is valid until the next call. Errors of inputs_make. */
@@ -48,11 +50,12 @@ struct cached_merge {
     struct error error;
     bool has_run; /* the merged program has run in this process and its answers were correct */
 };
-/* Merges an entry's fun by a set, for a dataset with its inputs; once for each of these. Never
- * NULL: a failure is in its `status`. */
+/* Merges an entry's fun by a set, for a dataset with its inputs; once for each of these. If the set
+ * chooses by bytes that depend on values that the program reads from arrays, the unmerged program
+ * runs once before that, on the cache's device. Never NULL: a failure is in its `status`. */
 struct cached_merge *case_cache_merge(struct case_cache *cache, const struct entry *entry,
                                       const struct dataset *dataset, const char *set,
-                                      const struct cached_inputs *inputs);
+                                      struct cached_inputs *inputs);
 /* The kernels of a merged program. They are the entry's own unless merging has moved arrays into a
  * device heap, where kernels find them differently. `merge` comes from case_cache_merge and has
  * status 0. */

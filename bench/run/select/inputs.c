@@ -13,7 +13,8 @@
 struct maker {
     const struct entry *entry;
     const struct dataset *dataset;
-    union scalar *dataset_values; /* by name number of the dataset */
+    const struct arguments *given; /* scalars that win over the dataset's; NULL: none */
+    union scalar *dataset_values;  /* by name number of the dataset */
     struct error *error;
 };
 
@@ -179,14 +180,18 @@ static int make_scalars(struct maker *m, struct inputs *inputs, struct named_val
         const struct name *n = &fun->names[fun->params[i]];
         if (n->kind != NAME_SCALAR)
             continue;
+        const struct named_value *given = m->given ? argument(m->given, n->text) : NULL;
         const struct setting *s =
             find_setting(m->dataset->settings, m->dataset->setting_count, n->text);
-        if (!s)
+        if (!s && !given)
             return inputs_fail(m, m->dataset->at, "it is not set", n->text);
         struct named_value *v = &out[inputs->arguments.count++];
         v->name = n->text;
         v->array.element = n->element;
-        code = literal_scalar(m, &s->value, n->element, n->text, &values[fun->params[i]]);
+        if (given)
+            values[fun->params[i]] = given->scalar;
+        else
+            code = literal_scalar(m, &s->value, n->element, n->text, &values[fun->params[i]]);
         v->scalar = values[fun->params[i]];
     }
     return code ? code : evaluate_traffic(m, values, &inputs->traffic_bytes);
@@ -234,12 +239,12 @@ static int size_arrays(const struct maker *m, const union scalar *values, struct
 
 /* Makes the scalars; also the arrays unless `seed` is NULL. Fills in *sizes unless it is NULL. */
 static int inputs_make_parts(const struct entry *entry, const struct dataset *dataset,
-                             const uint64_t *seed, struct input_sizes *sizes, struct inputs *inputs,
-                             struct error *error)
+                             const struct arguments *given, const uint64_t *seed,
+                             struct input_sizes *sizes, struct inputs *inputs, struct error *error)
 {
     const struct fun *fun = entry->fun;
     *inputs = (struct inputs){.arguments = {.fun = entry->fun->name, .dataset = dataset->name}};
-    struct maker m = {entry, dataset, NULL, error};
+    struct maker m = {.entry = entry, .dataset = dataset, .given = given, .error = error};
     m.dataset_values =
         arena_alloc(&inputs->arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
     union scalar *values = arena_alloc(&inputs->arena, fun->name_count * sizeof *values);
@@ -258,13 +263,20 @@ static int inputs_make_parts(const struct entry *entry, const struct dataset *da
 int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
                 struct inputs *inputs, struct error *error)
 {
-    return inputs_make_parts(entry, dataset, &seed, NULL, inputs, error);
+    return inputs_make_parts(entry, dataset, NULL, &seed, NULL, inputs, error);
+}
+
+int inputs_make_given(const struct entry *entry, const struct dataset *dataset,
+                      const struct arguments *given, uint64_t seed, struct inputs *inputs,
+                      struct error *error)
+{
+    return inputs_make_parts(entry, dataset, given, &seed, NULL, inputs, error);
 }
 
 int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
                         struct inputs *inputs, struct error *error)
 {
-    return inputs_make_parts(entry, dataset, NULL, NULL, inputs, error);
+    return inputs_make_parts(entry, dataset, NULL, NULL, NULL, inputs, error);
 }
 
 /* Checks the numbers of a setting, whatever its shape. */
@@ -298,7 +310,7 @@ int inputs_check_values(const struct entry *entry, const struct dataset *dataset
     if (inputs_lacking(fun, dataset))
         return 0;
     TRY(inputs_make_scalars(entry, dataset, &scalars, error));
-    struct maker m = {entry, dataset, NULL, error};
+    struct maker m = {.entry = entry, .dataset = dataset, .error = error};
     m.dataset_values =
         arena_alloc(&scalars.arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
     int code = evaluate_dataset(&m);
@@ -350,7 +362,7 @@ int inputs_check_device(const struct entry *entry, const struct dataset *dataset
     struct inputs scalars;
     struct input_sizes inputs;
     TRY(check_members(entry->fun, device, error));
-    TRY(inputs_make_parts(entry, dataset, NULL, &inputs, &scalars, error));
+    TRY(inputs_make_parts(entry, dataset, NULL, NULL, &inputs, &scalars, error));
     inputs_free(&scalars);
     const bool limited = capacity_bytes && capacity_bytes < device->memory_bytes;
     const uint64_t most = limited ? capacity_bytes : device->memory_bytes;
@@ -444,7 +456,7 @@ int inputs_check(const struct entry *entry, const struct dataset *dataset,
         return entry->builtin->workload->check(&inputs->arguments, results, body->result_count,
                                                worst_error, error);
     struct arena arena = {0};
-    struct maker m = {entry, dataset, NULL, error};
+    struct maker m = {.entry = entry, .dataset = dataset, .error = error};
     m.dataset_values =
         arena_alloc(&arena, (dataset->names->name_count + 1) * sizeof *m.dataset_values);
     int code = evaluate_dataset(&m);

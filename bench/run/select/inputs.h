@@ -21,6 +21,11 @@ const char *inputs_lacking(const struct fun *fun, const struct dataset *dataset)
  * the traffic is negative; ERR_HOST_MEMORY. */
 int inputs_make(const struct entry *entry, const struct dataset *dataset, uint64_t seed,
                 struct inputs *inputs, struct error *error);
+/* The same, but the scalars in `given` win over the dataset's. Arrays get the sizes that follow from
+ * them; ERR_USAGE if the dataset spells out an array of another size. */
+int inputs_make_given(const struct entry *entry, const struct dataset *dataset,
+                      const struct arguments *given, uint64_t seed, struct inputs *inputs,
+                      struct error *error);
 /* Makes the scalars only, which is enough for a dry run. */
 int inputs_make_scalars(const struct entry *entry, const struct dataset *dataset,
                         struct inputs *inputs, struct error *error);

@@ -61,6 +61,19 @@ int dry_run(const struct fun *fun, const struct arguments *scalars, enum release
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
+bool merging_counts(const char *spec)
+{
+    const struct merge_set *set;
+    struct error ignored;
+    unsigned extensions;
+    if (merge_parse(spec, &set, &extensions, &ignored))
+        return false;
+    for (const struct merge_ops *const *pass = set->passes; *pass; pass++)
+        if (strcmp((*pass)->name, "best") == 0)
+            return true;
+    return false;
+}
+
 static int64_t peak_bytes(void *context, const struct fun *fun)
 {
     struct dry_run run;

@@ -31,6 +31,10 @@ int dry_run(const struct fun *fun, const struct arguments *scalars, enum release
 int merging_run(const struct fun *fun, const char *spec, const struct arguments *scalars,
                 int64_t time_limit_ns, struct merge **merged, struct error *error);
 
+/* Does the set `spec` choose by what dry runs count, so that it needs all values on which memory
+ * depends (readings.h)? */
+bool merging_counts(const char *spec);
+
 /* ---- a report: decisions and, for given sizes, bytes and copies ---- */
 
 struct merge_report_row {

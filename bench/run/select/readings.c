@@ -1,0 +1,188 @@
+#include "run/select/readings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/registry.h"
+#include "run/execute/execute.h"
+#include "run/execute/spaces.h"
+#include "run/select/merging.h"
+
+static const struct {
+    const char *name, *sentence;
+} origins[READINGS_COUNT] = {
+#define X(name, sentence) {#name, sentence},
+    READINGS_LIST(X)
+#undef X
+};
+
+const char *readings_from_name(enum readings_from from)
+{
+    return origins[from].name;
+}
+
+const char *readings_from_sentence(enum readings_from from)
+{
+    return origins[from].sentence;
+}
+
+/* ---- a run that notes what it reads --------------------------------------------------------- */
+
+enum { READS_MAX = 1000000 };
+
+struct noting {
+    const struct fun *fun;
+    size_t count; /* reads beyond READS_MAX are only counted */
+    unsigned capacity;
+    struct named_value *values;
+};
+
+static void note_read(void *context, int name, union scalar value)
+{
+    struct noting *n = context;
+    if (n->count++ >= READS_MAX)
+        return;
+    n->values = must_grow(n->values, (unsigned)n->count - 1, &n->capacity, sizeof *n->values);
+    n->values[n->count - 1] = (struct named_value){.name = n->fun->names[name].text,
+                                                   .scalar = value,
+                                                   .array.element = n->fun->names[name].element};
+}
+
+static int run_executor(struct executor *e, const struct fun *fun, struct device *device,
+                        const struct arguments *arguments, struct error *error)
+{
+    const struct allocator_ops *raw;
+    struct option_values options;
+    struct spaces spaces;
+    TRY(allocator_parse("raw", &raw, &options, error));
+    int code = spaces_open(&spaces, fun, device, raw, &options, 0, false, error);
+    if (!code)
+        code = executor_begin(e, spaces.of, arguments, false, error);
+    if (!code)
+        code = executor_run(e, error);
+    if (!code)
+        code = device->ops->sync(device, error);
+    executor_end(e);
+    spaces_close(&spaces);
+    return code;
+}
+
+/* The arguments, and then what was noted of names that they do not have. */
+static void add_noted(struct readings *readings, const struct arguments *arguments,
+                      const struct noting *noting)
+{
+    size_t count = arguments->count;
+    struct named_value *list =
+        arena_alloc(&readings->arena, (count + noting->count + 1) * sizeof *list);
+    if (count)
+        memcpy(list, arguments->values, count * sizeof *list);
+    for (size_t i = 0; i < noting->count; i++)
+        if (!argument(arguments, noting->values[i].name))
+            list[count++] = noting->values[i];
+    readings->arguments = *arguments;
+    readings->arguments.count = count;
+    readings->arguments.values = list;
+    readings->from = READINGS_run;
+}
+
+int readings_take(const struct fun *fun, struct device *device, const struct kernels *kernels,
+                  struct device_program *built, const struct arguments *arguments,
+                  struct readings *readings, struct error *error)
+{
+    struct noting noting = {.fun = fun};
+    const struct read_listener listener = {&noting, note_read};
+    struct executor *executor;
+    *readings = (struct readings){.arguments = *arguments, .from = READINGS_unknown};
+    TRY(executor_open(fun, device, kernels, built, RELEASE_LAST_USE, NULL, &executor, error));
+    executor_tell_reads(executor, &listener);
+    int code = run_executor(executor, fun, device, arguments, error);
+    executor_close(executor);
+    if (!code && noting.count > READS_MAX)
+        code = error_set(error, ERR_HOST_MEMORY, "%s reads more than %d values from arrays",
+                         fun->name, READS_MAX);
+    if (!code)
+        add_noted(readings, arguments, &noting);
+    free(noting.values);
+    return code;
+}
+
+/* ---- finding what is lacking ---------------------------------------------------------------- */
+
+static bool lacks_nothing(const struct entry *entry, const struct arguments *arguments,
+                          struct error *lacking)
+{
+    struct dry_run run;
+    return dry_run(entry->fun, arguments, RELEASE_LAST_USE, &run, lacking) == 0;
+}
+
+static int run_on_host(const struct entry *entry, struct readings *readings, struct error *error)
+{
+    const struct arguments arguments = readings->arguments;
+    const struct inputs inputs = readings->inputs;
+    struct device *host;
+    struct device_program *built;
+    struct kernels kernels;
+    TRY(device_open("host", &host, error));
+    program_generate(entry->program, device_info(host)->language, &kernels);
+    const struct kernel_source source = {.name = entry->program->path,
+                                         .text = kernels.text,
+                                         .kernel_count = kernels.count,
+                                         .kernel_names = kernels.names,
+                                         .variant = KERNEL_ANY,
+                                         .host_kernels = entry->builtin->host_kernels};
+    int code = host->ops->build(host, &source, &built, error);
+    if (!code) {
+        code = readings_take(entry->fun, host, &kernels, built, &arguments, readings, error);
+        readings->inputs = inputs;
+        host->ops->unbuild(host, built);
+    }
+    kernels_free(&kernels);
+    host->ops->close(host);
+    return code;
+}
+
+/* The user's values come first, and so they win. */
+static void take_arrays(struct readings *readings, const struct arguments *scalars)
+{
+    const struct arguments *made = &readings->inputs.arguments;
+    struct named_value *list =
+        arena_alloc(&readings->arena, (scalars->count + made->count + 1) * sizeof *list);
+    size_t count = scalars->count;
+    if (count)
+        memcpy(list, scalars->values, count * sizeof *list);
+    for (size_t i = 0; i < made->count; i++)
+        if (!argument(scalars, made->values[i].name))
+            list[count++] = made->values[i];
+    readings->arguments = *scalars;
+    readings->arguments.count = count;
+    readings->arguments.values = list;
+}
+
+int readings_find(const struct entry *entry, const struct dataset *dataset,
+                  const struct arguments *scalars, uint64_t seed, struct readings *readings,
+                  struct error *lacking, struct error *error)
+{
+    *readings = (struct readings){.arguments = *scalars, .from = READINGS_given};
+    if (lacks_nothing(entry, scalars, lacking))
+        return 0;
+    readings->from = READINGS_unknown;
+    if (lacking->code != ERR_USAGE || !dataset)
+        return 0;
+    TRY(inputs_make_given(entry, dataset, scalars, seed, &readings->inputs, error));
+    take_arrays(readings, scalars);
+    readings->from = READINGS_arrays;
+    if (lacks_nothing(entry, &readings->arguments, lacking))
+        return 0;
+    readings->from = READINGS_unknown;
+    int code = entry->builtin ? run_on_host(entry, readings, error) : 0;
+    if (code)
+        readings_free(readings);
+    return code;
+}
+
+void readings_free(struct readings *readings)
+{
+    inputs_free(&readings->inputs);
+    arena_free(&readings->arena);
+    *readings = (struct readings){0};
+}
