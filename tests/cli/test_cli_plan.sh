@@ -53,6 +53,28 @@ has "^-- before"
 has "b: .*@ a_mem"
 expect 0 "" plan kmeans -m none -d smoke moved=900,0
 expect 0 "sizes of dataset smoke" plan canny -m best strong_count=100 last_grew=0
+# Values that the program reads: of a run of a built-in program, of a dataset's arrays, or given.
+expect 0 "those of one run on the host (dataset small, seed 42)" plan canny -m all h=512 w=512
+grep -q "VALUE" err && fail "plan canny asks for what the dataset gives"
+has "^  best .* 3.02 MiB .* +0.0 %"
+expect 0 "those of one run on the host (dataset smoke" plan bfs -m best --format json
+has '"values_from": "run"'
+has '"estimated": false'
+cat >read.mem <<'END'
+fun first(n: i64, x: [n]i32) {
+  let k: i32 = x[0]
+  let a: [i64(k)]i32 = iota
+  in a
+}
+dataset five { n = 2; x = [5, 6]; }
+END
+expect 0 "those of the dataset's arrays (dataset five" plan read.mem -m best --format json
+has '"peak_last_use_bytes": 28'
+expect 0 "sizes of dataset five" plan read.mem -m best k=6 --format json
+has '"values_from": "given"'
+has '"peak_last_use_bytes": 32'
+expect 0 "give it as k=VALUE" plan read.mem -m best n=3
+has "^best: .*; chosen by an estimate"
 expect 2 "did you mean reuse?" plan twice.mem -m resue
 expect 2 "has no scalar 'k33' (did you mean k32?)" plan twice.mem -m all k33=4
 expect 2 "n is 'few', expected a whole number" plan twice.mem -m all n=few

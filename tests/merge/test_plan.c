@@ -9,76 +9,13 @@
 #include <string.h>
 
 #include "run/select/merging.h"
-#include "run/select/inputs.h"
+#include "run/select/readings.h"
 #include "run/rounds/measure.h"
 #include "run/select/select.h"
 
 static const struct measure_options once = {.least_samples = 1, .most_samples = 1, .seed = 1};
 
-/* ---- a host device that notes what is read from it ------------------------------------------ */
-
-enum { MOST_READS = 64 };
-
-static struct {
-    struct device_ops ops; /* the host's, but for read */
-    int (*read)(struct device *, void *, uint64_t, uint64_t, uint64_t, struct error *);
-    size_t count;
-    union scalar values[MOST_READS]; /* from the first one on */
-} noted;
-
-static int noting_read(struct device *device, void *host, uint64_t memory, uint64_t offset,
-                       uint64_t bytes, struct error *error)
-{
-    int code = noted.read(device, host, memory, offset, bytes, error);
-    if (noted.count < MOST_READS)
-        memcpy(&noted.values[noted.count++], host,
-               bytes < sizeof *noted.values ? bytes : sizeof *noted.values);
-    return code;
-}
-
-static struct device *open_host(void)
-{
-    struct device *device;
-    struct error error;
-    assert_int_equal(device_open("host", &device, &error), 0);
-    noted.ops = *device->ops;
-    noted.read = device->ops->read;
-    noted.ops.read = noting_read;
-    device->ops = &noted.ops;
-    return device;
-}
-
 /* ---- dry runs count what runs count --------------------------------------------------------- */
-
-/* The names that are read from arrays, in the order of the text. */
-static size_t read_names(const struct fun *fun, const struct body *body, const char **names,
-                         size_t count)
-{
-    for (const struct stm *s = body->first; s; s = s->next) {
-        if (s->kind == STM_ELEMENT)
-            names[count++] = fun->names[s->outs[0]].text;
-        if (s->kind == STM_LOOP)
-            count = read_names(fun, &s->loop->body, names, count);
-        assert_in_range(count, 0, MOST_READS);
-    }
-    return count;
-}
-
-/* The scalars of a dataset, and what the first run read: a value for each name, and of the last
- * name, which is read in a loop in all programs where that matters, all others. */
-static size_t scalars_of(const struct inputs *inputs, const struct entry *entry, size_t read_count,
-                         struct named_value list[2 * MOST_READS])
-{
-    const char *names[MOST_READS + 1];
-    size_t count = inputs->arguments.count;
-    size_t name_count = read_names(entry->fun, &entry->fun->body, names, 0);
-    assert_in_range(read_count, name_count, MOST_READS);
-    memcpy(list, inputs->arguments.values, count * sizeof *list);
-    for (size_t i = 0; i < read_count; i++)
-        list[count++] = (struct named_value){.name = names[i < name_count ? i : name_count - 1],
-                                             .scalar = noted.values[i]};
-    return count;
-}
 
 static void expect_equal(const char *what, const struct case_round *round,
                          const struct dry_run *dry)
@@ -100,11 +37,11 @@ static void compare(struct measure *m, const struct entry *entry, const struct d
                     const char *set, enum release_policy policy)
 {
     struct case_round round = {0};
-    struct inputs inputs;
-    struct named_value list[2 * MOST_READS];
+    struct inputs scalars;
+    struct readings readings;
     struct merge *merged;
     struct dry_run dry;
-    struct error error;
+    struct error lacking, error;
     char what[200];
     snprintf(what, sizeof what, "%s/%s %s %s", entry->name, dataset->name, set,
              policy == RELEASE_SCOPE ? "scope" : "last-use");
@@ -112,21 +49,20 @@ static void compare(struct measure *m, const struct entry *entry, const struct d
     snprintf(round.key.merge, sizeof round.key.merge, "%s", set);
     snprintf(round.key.release, sizeof round.key.release, "%s",
              policy == RELEASE_SCOPE ? "scope" : "last-use");
-    noted.count = 0;
     assert_int_equal(measure_case(m, entry, dataset, &once, &round), 0);
     case_round_free(&round);
     if (round.status != CASE_ok)
         fail_msg("%s: %s", what, round.reason);
-    assert_int_equal(inputs_make_scalars(entry, dataset, &inputs, &error), 0);
-    struct arguments scalars = inputs.arguments;
-    scalars.values = list;
-    scalars.count = scalars_of(&inputs, entry, round.warm.readback_count, list);
-    assert_int_equal(merging_run(entry->fun, set, &inputs.arguments, 0, &merged, &error), 0);
-    if (dry_run(merged->fun, &scalars, policy, &dry, &error))
+    assert_int_equal(inputs_make_scalars(entry, dataset, &scalars, &error), 0);
+    if (readings_find(entry, dataset, &scalars.arguments, once.seed, &readings, &lacking, &error))
+        fail_msg("%s: %s", what, error.text);
+    assert_int_equal(merging_run(entry->fun, set, &readings.arguments, 0, &merged, &error), 0);
+    if (dry_run(merged->fun, &readings.arguments, policy, &dry, &error))
         fail_msg("%s: %s", what, error.text);
     expect_equal(what, &round, &dry);
     merge_free(merged);
-    inputs_free(&inputs);
+    readings_free(&readings);
+    inputs_free(&scalars);
 }
 
 /* Every workload, as it is written and merged, under both policies. */
@@ -134,10 +70,11 @@ static void dry_runs_count_what_runs_count(void **state)
 {
     (void)state;
     static const char *const sets[] = {"none", "extended", "best"};
-    struct device *device = open_host();
-    struct measure *m = measure_open(device);
+    struct device *device;
     struct catalogue c;
     struct error error;
+    assert_int_equal(device_open("host", &device, &error), 0);
+    struct measure *m = measure_open(device);
     unsigned compared = 0;
     assert_int_equal(catalogue_open(&c, &error), 0);
     for (size_t e = 0; e < c.entry_count; e++) {

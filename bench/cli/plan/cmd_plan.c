@@ -151,6 +151,10 @@ static void tell_sizes(const struct entry *entry, const struct plan_values *valu
                        entry->name, lacking);
     else if (values->chosen)
         terminal_print(stderr, "gamut: %s: sizes of dataset %s\n", entry->name, values->dataset);
+    if (values->known &&
+        (values->readings.from == READINGS_arrays || values->readings.from == READINGS_run))
+        terminal_print(stderr, "gamut: %s: %s (dataset %s, seed %d)\n", entry->name,
+                       readings_from_sentence(values->readings.from), values->dataset, PLAN_SEED);
     if (values->known && !report->counted)
         terminal_print(stderr, "gamut: %s: no bytes are counted: %s\n", entry->name,
                        report->not_counted.text);
@@ -346,12 +350,16 @@ const struct command command_plan = {
              "A .mem file is code, which gamut run compiles and runs with your rights. plan\n"
              "runs nothing of it: look at a program with plan before you trust it.\n"
              "\n"
-             "A scalar that the program reads from an array has to be given if sizes or\n"
-             "branches depend on it. If it is read several times it may have several\n"
-             "values, count=7,3,0; the last one is used for all further reads.\n"
+             "Sizes or branches may depend on scalars that the program reads from arrays.\n"
+             "plan takes them from the dataset's arrays. If the program computes them, plan\n"
+             "runs a built-in program once on the host; for a file they have to be given. A\n"
+             "scalar that is read several times may have several values, count=7,3,0; the\n"
+             "last one is used for all further reads. Without -d, the dataset is the first\n"
+             "that has the values of the given parameters.\n"
              "\n"
              "--format json: {plans: [{program, fun, dataset, scalars: {name: value},\n"
-             "  not_counted, sets: [{set, chosen, block_count, alloc_count,\n"
+             "  values_from: given|arrays|run|unknown, not_counted, sets: [{set, chosen,\n"
+             "  estimated, block_count, alloc_count,\n"
              "  peak_scope_bytes, peak_last_use_bytes, live_lower_bound_bytes, scope_gap,\n"
              "  over_best, copies: {kind: {count, bytes, elided_count, elided_bytes}},\n"
              "  arena: {bytes, lower_bound_bytes, proven}, planning_ns,\n"

@@ -130,6 +130,14 @@ static void print_events(const struct merge *m, bool refused, FILE *out)
             print_event(m->fun, &m->events[i], out);
 }
 
+/* "best: merged, then packed" */
+static void print_heading(const struct merge_report_row *row, FILE *out)
+{
+    const struct merge *m = row->merge;
+    fprintf(out, "%s%s%s%s\n", row->set, m->chosen ? ": " : "", m->chosen ? m->chosen : "",
+            m->estimated ? "; chosen by an estimate, because not all bytes are counted" : "");
+}
+
 void plan_print_table(const struct merge_report *report, FILE *out)
 {
     struct terminal_page page;
@@ -140,8 +148,8 @@ void plan_print_table(const struct merge_report *report, FILE *out)
         const struct merge *m = report->rows[r].merge;
         if (!m->event_count)
             continue;
-        fprintf(out, "\n%s%s%s\n", report->rows[r].set, m->chosen ? ": " : "",
-                m->chosen ? m->chosen : "");
+        fputc('\n', out);
+        print_heading(&report->rows[r], out);
         print_events(m, false, out);
         print_events(m, true, out);
     }
@@ -232,8 +240,7 @@ int plan_print_why(const struct merge_report *report, const char *name, FILE *ou
     for (size_t r = 0; r < report->row_count; r++) {
         const struct merge *m = report->rows[r].merge;
         unsigned found = 0;
-        fprintf(out, "%s%s%s\n", report->rows[r].set, m->chosen ? ": " : "",
-                m->chosen ? m->chosen : "");
+        print_heading(&report->rows[r], out);
         for (unsigned i = 0; i < m->event_count; i++)
             if (is_about(m->fun, &m->events[i], name)) {
                 print_sentence(m->fun, &m->events[i], out);
@@ -328,6 +335,7 @@ static json_t *row_json(const struct merge_report *report, const struct merge_re
     json_t *json = tree_object(), *arena = json_null(), *decisions = tree_array();
     tree_put(json, "set", tree_text(row->set));
     tree_put(json, "chosen", tree_text_or_null(m->chosen));
+    tree_put(json, "estimated", json_boolean(m->estimated));
     tree_put(json, "block_count", tree_count(row->block_count));
     put_counts(json, report, row);
     if (m->packed) {
@@ -366,15 +374,19 @@ json_t *plan_json(const struct merge_report *report, const struct plan_values *v
     tree_put(json, "program", tree_text(report->fun->program->path));
     tree_put(json, "fun", tree_text(report->fun->name));
     tree_put(json, "dataset", tree_text_or_null(values->dataset));
-    for (size_t i = 0; i < values->arguments.count; i++) {
-        const struct named_value *v = &values->arguments.values[i];
+    for (size_t i = 0; values->known && i < values->known->count; i++) {
+        const struct named_value *v = &values->known->values[i];
         enum element element = v->array.element;
+        if (v->array.data)
+            continue;
         put_scalar(scalars, v->name,
                    element_is_float(element)
                        ? tree_number(scalar_convert(v->scalar, element, ELEMENT_f64).f64)
                        : json_integer(scalar_convert(v->scalar, element, ELEMENT_i64).i64));
     }
     tree_put(json, "scalars", scalars);
+    tree_put(json, "values_from",
+             values->known ? tree_text(readings_from_name(values->readings.from)) : json_null());
     tree_put(json, "not_counted",
              tree_text_or_null(report->counted ? NULL : report->not_counted.text));
     for (size_t i = 0; i < report->row_count; i++)

@@ -211,6 +211,34 @@ static bool gives_parameter(const struct fun *fun, const struct named_value *lis
     return false;
 }
 
+/* Does the dataset set all parameters, those in the list to the same values? */
+static bool dataset_has(const struct entry *entry, const struct dataset *dataset,
+                        const struct named_value *list, size_t count)
+{
+    struct inputs inputs;
+    struct error ignored;
+    if (inputs_lacking(entry->fun, dataset) ||
+        inputs_make_scalars(entry, dataset, &inputs, &ignored))
+        return false;
+    bool same = true;
+    for (size_t i = 0; i < count; i++) {
+        const struct named_value *has = argument(&inputs.arguments, list[i].name);
+        same &= !has ||
+                memcmp(&has->scalar, &list[i].scalar, element_bytes(list[i].array.element)) == 0;
+    }
+    inputs_free(&inputs);
+    return same;
+}
+
+static const struct dataset *dataset_with(const struct entry *entry, const struct named_value *list,
+                                          size_t count)
+{
+    for (unsigned d = 0; d < entry->program->dataset_count; d++)
+        if (dataset_has(entry, &entry->program->datasets[d], list, count))
+            return &entry->program->datasets[d];
+    return NULL;
+}
+
 static size_t commas(const char *word)
 {
     size_t count = 0;
@@ -235,8 +263,9 @@ static int values_make(const struct entry *entry, const char *name, const char *
         code = read_word(&scalars, words[i], from_words, &given, &v->arena, error);
     if (!code && name)
         code = find_dataset(entry, name, &dataset, error);
-    if (!code && !name && !gives_parameter(entry->fun, from_words, given))
-        dataset = default_dataset(entry);
+    const bool sized = gives_parameter(entry->fun, from_words, given);
+    if (!code && !name)
+        dataset = sized ? dataset_with(entry, from_words, given) : default_dataset(entry);
     if (!code && dataset)
         code = use_dataset(entry, dataset, list, &count, error);
     for (size_t i = 0; i < given && !code; i++)
@@ -245,12 +274,17 @@ static int values_make(const struct entry *entry, const char *name, const char *
         else
             list[count++] = from_words[i];
     v->dataset = dataset ? dataset->name : NULL;
-    v->chosen = dataset && !name;
+    v->chosen = dataset && !name && !sized;
     v->arguments = (struct arguments){
         .fun = entry->fun->name, .dataset = v->dataset, .count = count, .values = list};
     v->known = dataset || given ? &v->arguments : NULL;
     if (!code && v->known)
         code = check_missing(entry, v->known, error);
+    struct error lacking;
+    if (!code && v->known)
+        code = readings_find(entry, dataset, v->known, PLAN_SEED, &v->readings, &lacking, error);
+    if (!code && v->known)
+        v->known = &v->readings.arguments;
     free(scalars.names);
     return code;
 }
@@ -267,6 +301,7 @@ int plan_values_make(const struct entry *entry, const char *dataset, const char 
 
 void plan_values_free(struct plan_values *values)
 {
+    readings_free(&values->readings);
     arena_free(&values->arena);
     *values = (struct plan_values){0};
 }

@@ -2,21 +2,27 @@
 #ifndef GAMUT_CLI_PLAN_PLAN_VALUES_H
 #define GAMUT_CLI_PLAN_PLAN_VALUES_H
 
-#include "run/select/catalogue.h"
+#include "run/select/readings.h"
 
 struct plan_values {
     struct arena arena;
     struct arguments arguments;
-    const struct arguments *known; /* &arguments; NULL: neither sizes nor a dataset */
+    struct readings readings;      /* what the program reads from arrays, if bytes depend on it */
+    const struct arguments *known; /* readings.arguments; NULL: neither sizes nor a dataset */
     const char *dataset;           /* NULL: none was used */
-    bool chosen;                   /* the dataset is a default, not the user's choice */
+    bool chosen;                   /* the dataset is a default: the user gave no parameter */
 };
+
+/* The seed of the arrays that are made; the default of `gamut run`. */
+enum { PLAN_SEED = 42 };
 
 /* Collects the scalars of a function. `words` are "name=value" for its scalar parameters and for
  * scalars that it reads from arrays; the latter may have several values, "name=first,second,…", one
  * for each read, the last one for all further reads. Words win over `dataset` (NULL: none is named).
- * If neither gives a parameter, the dataset "smoke" or the first that fits is used. ERR_USAGE: a name
- * or a value is not understood, or a size is missing. */
+ * If no dataset is named, it is the first that has the values of all parameters in `words`; without
+ * such words "smoke", or the first that fits. Values that the program reads are found as
+ * readings_find does, which may run a built-in program. ERR_USAGE: a name or a value is not
+ * understood, or a size is missing. Errors of readings_find. */
 int plan_values_make(const struct entry *entry, const char *dataset, const char *const *words,
                      size_t word_count, struct plan_values *values, struct error *error);
 /* Frees what plan_values_make made. */
