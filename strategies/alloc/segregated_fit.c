@@ -4,100 +4,106 @@ struct list_index {
     unsigned first, second;
 };
 
-/* The list that a free node of this size is in. */
+/* The power of two between the steps of the list of this size, as a shift; 0 for exact lists. */
+static inline unsigned step_bits(uint64_t size)
+{
+    return (63 ^ (unsigned)__builtin_clzll(size | FIT_SECOND_LEVELS)) - FIT_SECOND_BITS;
+}
+
+/* The list that a free node of this size is in. Without branches: sizes below and above
+ * FIT_SECOND_LEVELS follow each other in no order that a processor could predict. */
 static inline struct list_index list_of(uint64_t size)
 {
-    if (size < FIT_SECOND_LEVELS)
-        return (struct list_index){0, (unsigned)size};
-    unsigned shift = 63 - (unsigned)__builtin_clzll(size) - FIT_SECOND_BITS;
-    return (struct list_index){shift + 1, (unsigned)(size >> shift) - FIT_SECOND_LEVELS};
+    const unsigned bits = step_bits(size);
+    return (struct list_index){bits + (size >= FIT_SECOND_LEVELS),
+                               (unsigned)(size >> bits) % FIT_SECOND_LEVELS};
 }
 
 /* The first list all of whose nodes have at least this size. */
 static inline struct list_index list_for(uint64_t size)
 {
-    if (size >= FIT_SECOND_LEVELS)
-        size += (UINT64_C(1) << (63 - __builtin_clzll(size) - FIT_SECOND_BITS)) - 1;
-    return list_of(size);
+    return list_of(size + (UINT64_C(1) << step_bits(size)) - 1);
 }
 
-static void insert_free(struct fit_node *n)
+static inline void insert_free(struct fit_range *r, struct fit_node *n)
 {
-    struct fit_range *r = n->range;
-    struct list_index at = list_of(n->size);
-    struct fit_node **head = &r->lists[at.first][at.second];
+    const struct list_index at = list_of(n->size);
+    struct fit_node **head = &r->lists[at.first][at.second], *next = *head;
     n->is_free = true;
     n->prev_free = NULL;
-    n->next_free = *head;
-    if (*head)
-        (*head)->prev_free = n;
+    n->next_free = next;
+    if (next)
+        next->prev_free = n;
     *head = n;
     r->first_level |= UINT64_C(1) << at.first;
     r->second_level[at.first] |= UINT32_C(1) << at.second;
 }
 
-static void remove_free(struct fit_node *n)
+/* Removes the head of a list. */
+static inline void remove_head(struct fit_range *r, struct list_index at, struct fit_node *head)
 {
-    struct fit_range *r = n->range;
-    struct list_index at = list_of(n->size);
-    if (n->next_free)
-        n->next_free->prev_free = n->prev_free;
-    if (n->prev_free) {
-        n->prev_free->next_free = n->next_free;
+    struct fit_node *next = head->next_free;
+    r->lists[at.first][at.second] = next;
+    if (next) {
+        next->prev_free = NULL;
         return;
     }
-    r->lists[at.first][at.second] = n->next_free;
-    if (n->next_free)
-        return;
     r->second_level[at.first] &= ~(UINT32_C(1) << at.second);
     if (r->second_level[at.first] == 0)
         r->first_level &= ~(UINT64_C(1) << at.first);
 }
 
-/* The head of the first list that is not empty, from `at` on. */
-static struct fit_node *first_from(const struct fit_range *r, struct list_index at)
+static inline void remove_free(struct fit_range *r, struct fit_node *n)
 {
+    if (!n->prev_free) {
+        remove_head(r, list_of(n->size), n);
+        return;
+    }
+    n->prev_free->next_free = n->next_free;
+    if (n->next_free)
+        n->next_free->prev_free = n->prev_free;
+}
+
+/* Removes the head of the first list that is not empty, from that of `size` on: NULL if there is
+ * none. */
+static inline struct fit_node *take_from_lists(struct fit_range *r, uint64_t size)
+{
+    struct list_index at = list_for(size);
     uint32_t second = r->second_level[at.first] & UINT32_MAX << at.second;
     if (second == 0) {
-        uint64_t first = r->first_level & (UINT64_MAX - 1) << at.first;
+        const uint64_t first = r->first_level & (UINT64_MAX - 1) << at.first;
         if (first == 0)
             return NULL;
         at.first = (unsigned)__builtin_ctzll(first);
         second = r->second_level[at.first];
     }
-    return r->lists[at.first][__builtin_ctz(second)];
+    at.second = (unsigned)__builtin_ctz(second);
+    struct fit_node *n = r->lists[at.first][at.second];
+    remove_head(r, at, n);
+    return n;
 }
 
-static struct fit_node *walk_own_list(const struct fit_range *r, uint64_t size)
+static struct fit_node *take_from_own_list(struct fit_range *r, uint64_t size)
 {
-    struct list_index at = list_of(size);
+    const struct list_index at = list_of(size);
     struct fit_node *n = r->lists[at.first][at.second];
     while (n && n->size < size)
         n = n->next_free;
+    if (n)
+        remove_free(r, n);
     return n;
 }
 
-struct fit_node *fit_find(const struct fit_range *r, enum fit_order order, uint64_t size)
-{
-    if (r->free < size)
-        return NULL;
-    struct fit_node *n =
-        order == FIT_TIGHT ? walk_own_list(r, size) : first_from(r, list_for(size));
-    if (!n && r->tail->size >= size)
-        n = r->tail;
-    if (!n)
-        n = order == FIT_TIGHT ? first_from(r, list_for(size)) : walk_own_list(r, size);
-    return n;
-}
-
-static struct fit_node *new_node(struct fit_range *r, uint64_t start, uint64_t size)
+static inline struct fit_node *new_node(struct fit_range *r, uint64_t start, uint64_t size)
 {
     struct fit_node *n = slab_take(r->nodes);
-    *n = (struct fit_node){.range = r, .start = start, .size = size};
+    n->range = r;
+    n->start = start;
+    n->size = size;
     return n;
 }
 
-static void link_before(struct fit_node *n, struct fit_node *next)
+static inline void link_before(struct fit_node *n, struct fit_node *next)
 {
     n->prev = next->prev;
     n->next = next;
@@ -106,30 +112,54 @@ static void link_before(struct fit_node *n, struct fit_node *next)
     next->prev = n;
 }
 
-struct fit_node *fit_cut(struct fit_node *n, uint64_t size)
+static struct fit_node *take_from_tail(struct fit_range *r, uint64_t size)
 {
-    struct fit_range *r = n->range;
-    r->free -= size;
-    if (n == r->tail) {
-        n = new_node(r, r->tail->start, size);
-        link_before(n, r->tail);
-        r->tail->start += size;
-        r->tail->size -= size;
-        return n;
-    }
-    remove_free(n);
+    struct fit_node *tail = r->tail;
+    if (tail->size < size)
+        return NULL;
+    struct fit_node *n = new_node(r, tail->start, size);
     n->is_free = false;
-    if (n->size > size) {
-        struct fit_node *rest = new_node(r, n->start + size, n->size - size);
-        n->size = size;
-        link_before(rest, n->next);
-        insert_free(rest);
+    link_before(n, tail);
+    tail->start += size;
+    tail->size -= size;
+    return n;
+}
+
+/* Keeps the first `size` units of a node that was taken from a list; the rest stays free. */
+static inline void keep_first(struct fit_range *r, struct fit_node *n, uint64_t size)
+{
+    n->is_free = false;
+    if (n->size == size)
+        return;
+    struct fit_node *rest = new_node(r, n->start + size, n->size - size);
+    n->size = size;
+    link_before(rest, n->next);
+    insert_free(r, rest);
+}
+
+struct fit_node *fit_take(struct fit_range *r, enum fit_order order, uint64_t size)
+{
+    if (r->free < size)
+        return NULL;
+    struct fit_node *n =
+        order == FIT_TIGHT ? take_from_own_list(r, size) : take_from_lists(r, size);
+    if (!n) {
+        struct fit_node *cut = take_from_tail(r, size);
+        if (cut) {
+            r->free -= size;
+            return cut;
+        }
+        n = order == FIT_TIGHT ? take_from_lists(r, size) : take_from_own_list(r, size);
+        if (!n)
+            return NULL;
     }
+    r->free -= size;
+    keep_first(r, n, size);
     return n;
 }
 
 /* Adds `n`, which is in no list, to the node after it. */
-static struct fit_node *join_node(struct fit_node *n)
+static inline struct fit_node *join_node(struct fit_range *r, struct fit_node *n)
 {
     struct fit_node *next = n->next;
     next->start = n->start;
@@ -137,31 +167,33 @@ static struct fit_node *join_node(struct fit_node *n)
     next->prev = n->prev;
     if (n->prev)
         n->prev->next = next;
-    slab_give(n->range->nodes, n);
+    slab_give(r->nodes, n);
     return next;
 }
 
 void fit_put_back(struct fit_node *n)
 {
     struct fit_range *r = n->range;
+    struct fit_node *prev = n->prev, *next = n->next;
     r->free += n->size;
-    if (n->prev && n->prev->is_free) {
-        remove_free(n->prev);
-        n = join_node(n->prev);
+    if (prev && prev->is_free) {
+        remove_free(r, prev);
+        join_node(r, prev);
     }
-    if (n->next->is_free) {
-        if (n->next != r->tail)
-            remove_free(n->next);
-        n = join_node(n);
+    if (next->is_free) {
+        if (next != r->tail)
+            remove_free(r, next);
+        n = join_node(r, n);
     }
     if (n != r->tail)
-        insert_free(n);
+        insert_free(r, n);
 }
 
 void fit_open(struct fit_range *r, uint64_t size, struct slab *nodes)
 {
     *r = (struct fit_range){.size = size, .free = size, .nodes = nodes};
     r->tail = new_node(r, 0, size);
+    r->tail->prev = r->tail->next = NULL;
     r->tail->is_free = true;
 }
 

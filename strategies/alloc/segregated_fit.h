@@ -51,12 +51,10 @@ void fit_open(struct fit_range *range, uint64_t size, struct slab *nodes);
 /* Gives the tail's node back. The range must be wholly free. */
 void fit_close(struct fit_range *range);
 
-/* A free node or tail of at least `size` (> 0) units, or NULL. Takes constant time, except for the
- * walk. */
-struct fit_node *fit_find(const struct fit_range *range, enum fit_order order, uint64_t size);
-/* Takes the first `size` units of a node from fit_find; the rest stays free. */
-struct fit_node *fit_cut(struct fit_node *node, uint64_t size);
-/* Frees a node from fit_cut, and joins it with free neighbours. */
+/* Takes `size` (> 0) units: the first ones of a free node or of the tail, whose rest stays free.
+ * NULL if no node has as many. Takes constant time, except for the walk. */
+struct fit_node *fit_take(struct fit_range *range, enum fit_order order, uint64_t size);
+/* Frees a node from fit_take, and joins it with free neighbours. */
 void fit_put_back(struct fit_node *node);
 
 /* The number of broken invariants. */

@@ -233,27 +233,29 @@ static int dedicated(struct tlsf *t, uint64_t bytes, struct block *block)
     return 0;
 }
 
-static void hand_out(struct tlsf *t, struct fit_node *n, uint64_t size, struct block *block)
+static inline bool from_parent(struct tlsf *t, struct parent *p, uint64_t size, struct block *block)
 {
-    struct parent *p = (struct parent *)n->range;
-    t->empty_count -= fit_is_empty(&p->range);
-    n = fit_cut(n, size);
-    sort_step(t, p);
+    const bool was_empty = fit_is_empty(&p->range);
+    struct fit_node *n = fit_take(&p->range, t->order, size);
+    if (!n)
+        return false;
+    if (was_empty)
+        t->empty_count--;
+    if (t->parent_count > 1)
+        sort_step(t, p);
     *block = (struct block){.memory = p->memory,
                             .offset = n->start << t->unit_bits,
                             .size = size << t->unit_bits,
                             .node = n};
+    return true;
 }
 
-static bool from_parents(struct tlsf *t, uint64_t size, struct block *block)
+static inline bool from_parents(struct tlsf *t, uint64_t size, struct block *block)
 {
     for (size_t i = 0; i < t->parent_count; i++) {
         struct parent *p = t->parents[t->fullest_first ? i : t->parent_count - 1 - i];
-        struct fit_node *n = fit_find(&p->range, t->order, size);
-        if (n) {
-            hand_out(t, n, size, block);
+        if (from_parent(t, p, size, block))
             return true;
-        }
     }
     return false;
 }
@@ -279,7 +281,7 @@ static int tlsf_alloc(void *state, const struct alloc_request *request, struct b
         return 0;
     int code = add_parent(t, size);
     if (code == 0)
-        hand_out(t, t->parents[t->parent_count - 1]->range.tail, size, block);
+        from_parent(t, t->parents[t->parent_count - 1], size, block);
     else if (code == ERR_OOM)
         code = dedicated(t, request->size, block);
     return code;
@@ -297,7 +299,8 @@ static int tlsf_free(void *state, const struct block *block, const char *tag)
     struct parent *p = (struct parent *)n->range;
     fit_put_back(n);
     if (!fit_is_empty(&p->range)) {
-        sort_step(t, p);
+        if (t->parent_count > 1)
+            sort_step(t, p);
         return 0;
     }
     if (t->empty_count >= t->keep_empty_count)

@@ -112,11 +112,11 @@ static void run(enum fit_order order, uint64_t size, uint64_t seed)
         if (live_count < PIECES_MOST / 2 &&
             random_below(&random, 100) < (step / 500 % 2 ? 60 : 45)) {
             uint64_t want = 1 + random_below(&random, UINT64_C(1) << random_below(&random, 10));
-            struct fit_node *n = fit_find(&range, order, want);
+            struct fit_node *n = fit_take(&range, order, want);
             uint64_t expected = model_alloc(&m, order, want);
             assert_int_equal(n ? n->start : UINT64_MAX, expected);
             if (n)
-                live[live_count++] = fit_cut(n, want);
+                live[live_count++] = n;
         } else if (live_count > 0) {
             size_t i = random_below(&random, live_count);
             model_free(&m, live[i]->start, live[i]->size);
@@ -156,13 +156,13 @@ static void test_sizes_up_to_the_largest(void **state)
                 continue;
             static struct fit_range range;
             fit_open(&range, size + 1, &nodes);
-            struct fit_node *first = fit_cut(fit_find(&range, FIT_QUICK, size), size);
-            struct fit_node *last = fit_cut(fit_find(&range, FIT_QUICK, 1), 1);
-            assert_null(fit_find(&range, FIT_QUICK, 1));
+            struct fit_node *first = fit_take(&range, FIT_QUICK, size);
+            struct fit_node *last = fit_take(&range, FIT_QUICK, 1);
+            assert_null(fit_take(&range, FIT_QUICK, 1));
             fit_put_back(first);
             assert_int_equal(fit_check(&range), 0);
-            assert_null(fit_find(&range, FIT_QUICK, size + 1));
-            first = fit_cut(fit_find(&range, FIT_QUICK, size), size);
+            assert_null(fit_take(&range, FIT_QUICK, size + 1));
+            first = fit_take(&range, FIT_QUICK, size);
             assert_int_equal(first->start, 0);
             fit_put_back(last);
             fit_put_back(first);

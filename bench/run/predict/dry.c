@@ -101,9 +101,9 @@ static uint64_t pieces(uint64_t bytes)
 static struct fit_node *chunks_take(struct dry_chunks *c, uint64_t bytes)
 {
     for (size_t i = 0; i < c->count; i++) {
-        struct fit_node *node = fit_find(c->chunks[i], FIT_TIGHT, pieces(bytes));
+        struct fit_node *node = fit_take(c->chunks[i], FIT_TIGHT, pieces(bytes));
         if (node)
-            return fit_cut(node, pieces(bytes));
+            return node;
     }
     return NULL;
 }
@@ -117,7 +117,7 @@ static struct fit_node *chunks_take_new(struct dry_chunks *c, uint64_t bytes, ui
     fit_open(chunk, pieces(chunk_bytes), &c->nodes);
     c->chunks[c->count++] = chunk;
     c->reserved_bytes += pieces(chunk_bytes) * PIECE_BYTES;
-    return fit_cut(fit_find(chunk, FIT_TIGHT, pieces(bytes)), pieces(bytes));
+    return fit_take(chunk, FIT_TIGHT, pieces(bytes));
 }
 
 /* Releases chunks that are wholly free, the latest first, while more than keep_bytes are reserved.
