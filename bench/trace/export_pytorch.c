@@ -1,5 +1,12 @@
-/* The pickle has opcodes of protocol 4 (pickle.c reads them). Its first values are the texts of keys
- * and actions, which go to the memo; the rest is written as it happens, and the segments at the end. */
+/* The pickle is written as things happen, and the segments at the end. What it may have is what the
+ * viewer reads, of which Python's pickle and pickle.c read more (pytorch/pytorch,
+ * torch/utils/viz/MemoryViz.js, 00067369):
+ *   - of the opcodes of protocol 4, among others no POP; integers of at most eight bytes, as longer
+ *     ones cannot be added to others; short batches of items, as each is a call with so many arguments;
+ *   - the viewer goes back from the segments at the end, and takes back one entry after the other.
+ *     A block must then be in a segment, and a part that was mapped in one piece of memory of the
+ *     same stream. So all calls for a memory have the stream of the first one.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +18,7 @@
 #include "base/treap.h"
 #include "trace/export.h"
 
-/* X(name): the texts at the front of the memo, by index. */
+/* X(name): texts that come often; the memo has each from its first use on. */
 #define TEXT_LIST(X)                                                                               \
     X(segment_alloc)                                                                               \
     X(segment_free)                                                                                \
@@ -33,6 +40,7 @@
     X(requested_size)                                                                              \
     X(state)                                                                                       \
     X(active_allocated)                                                                            \
+    X(active_pending_free)                                                                         \
     X(inactive)                                                                                    \
     X(device)                                                                                      \
     X(total_size)                                                                                  \
@@ -67,7 +75,7 @@ enum { BATCH = 1000, PAGE_BYTES = 1 << 21 };
 /* Where a memory has its addresses. */
 struct memory {
     struct treap_node node;
-    uint64_t memory, base;
+    uint64_t memory, base, stream;
 };
 
 /* Bytes that the driver gave; they do not overlap. */
@@ -108,6 +116,7 @@ struct pytorch_snapshot {
     unsigned phase_count, phase_capacity;
     uint64_t *frames; /* by name: index in the memo, + 1 */
     unsigned frame_capacity;
+    uint64_t texts[TEXTS]; /* the same for texts */
 };
 
 /* ---- values ---- */
@@ -131,11 +140,12 @@ static void put_number(struct pytorch_snapshot *s, uint64_t number)
     } else if (number < 65536) {
         put(s, 'M');
         put_bytes(s, number, 2);
-    } else {
-        put(s, 0x8a); /* nine bytes, so that the sign is plain */
-        put_bytes(s, 9, 1);
+    } else { /* a number has a sign */
+        const unsigned bytes = number > INT64_MAX ? 9 : 8;
+        put(s, 0x8a);
+        put_bytes(s, bytes, 1);
         put_bytes(s, number, 8);
-        put_bytes(s, 0, 1);
+        put_bytes(s, 0, bytes - 8);
     }
 }
 
@@ -146,10 +156,27 @@ static void put_text(struct pytorch_snapshot *s, const char *text, size_t length
     fwrite(text, 1, length, s->out);
 }
 
+/* Puts the value put last into the memo; *index receives its place there, + 1. */
+static void memoize(struct pytorch_snapshot *s, uint64_t *index)
+{
+    put(s, 0x94);
+    *index = ++s->memo_count;
+}
+
+static void put_memo(struct pytorch_snapshot *s, uint64_t index)
+{
+    put(s, index <= 256 ? 'h' : 'j');
+    put_bytes(s, index - 1, index <= 256 ? 1 : 4);
+}
+
 static void put_known(struct pytorch_snapshot *s, enum text_index text)
 {
-    put(s, 'h');
-    put_bytes(s, text, 1);
+    if (s->texts[text]) {
+        put_memo(s, s->texts[text]);
+        return;
+    }
+    put_text(s, texts[text], strlen(texts[text]));
+    memoize(s, &s->texts[text]);
 }
 
 static void put_member(struct pytorch_snapshot *s, enum text_index key, uint64_t number)
@@ -176,6 +203,16 @@ static void begin_list(struct pytorch_snapshot *s)
     put(s, '(');
 }
 
+/* Before each item of a list that may be long: ends a batch that is full. */
+static void begin_item(struct pytorch_snapshot *s, uint64_t *count)
+{
+    if (*count && *count % BATCH == 0) {
+        put(s, 'e');
+        put(s, '(');
+    }
+    ++*count;
+}
+
 /* "adam.py:182 step" */
 static void put_frame(struct pytorch_snapshot *s, const char *text, size_t length)
 {
@@ -197,8 +234,7 @@ static void put_frames(struct pytorch_snapshot *s, unsigned name)
     put_known(s, T_frames);
     s->frames = must_reach(s->frames, name, &s->frame_capacity, sizeof *s->frames);
     if (s->frames[name]) {
-        put(s, 'j');
-        put_bytes(s, s->frames[name] - 1, 4);
+        put_memo(s, s->frames[name]);
         return;
     }
     begin_list(s);
@@ -208,8 +244,7 @@ static void put_frames(struct pytorch_snapshot *s, unsigned name)
         at = next ? next + 3 : at + strlen(at);
     }
     put(s, 'e');
-    put(s, 0x94);
-    s->frames[name] = ++s->memo_count;
+    memoize(s, &s->frames[name]);
 }
 
 /* ---- memory ---- */
@@ -235,17 +270,18 @@ static struct memory *find_memory(struct pytorch_snapshot *s, uint64_t memory)
     return found && found->memory == memory ? found : NULL;
 }
 
-/* The first address of a memory, which gets `bytes` of them if it is new. */
-static uint64_t base_of(struct pytorch_snapshot *s, uint64_t memory, uint64_t bytes)
+/* The addresses and the stream of a memory, which gets `bytes` and `stream` if it is new. */
+static struct memory *memory_of(struct pytorch_snapshot *s, uint64_t memory, uint64_t bytes,
+                                uint64_t stream)
 {
     struct memory *found = find_memory(s, memory);
     if (!found) {
         found = slab_take(&s->memory_items);
-        *found = (struct memory){.memory = memory, .base = s->next_base};
+        *found = (struct memory){.memory = memory, .base = s->next_base, .stream = stream};
         s->next_base += (bytes + PAGE_BYTES) / PAGE_BYTES * PAGE_BYTES;
         treap_insert(&s->memories, &found->node);
     }
-    return found->base;
+    return found;
 }
 
 static void add_extent(struct pytorch_snapshot *s, uint64_t address, uint64_t bytes,
@@ -295,10 +331,7 @@ static uint64_t stream_of(const struct pytorch_snapshot *s, const struct trace_e
 static void add_entry(struct pytorch_snapshot *s, enum text_index action, uint64_t address,
                       uint64_t bytes, uint64_t stream, unsigned name, uint64_t at_us)
 {
-    if (s->entries++ % BATCH == 0 && s->entries > 1) {
-        put(s, 'e');
-        put(s, '(');
-    }
+    begin_item(s, &s->entries);
     begin_dict(s);
     put_word(s, T_action, action);
     put_member(s, T_addr, address);
@@ -313,15 +346,15 @@ static void add_call(struct pytorch_snapshot *s, const struct call *c, uint64_t 
                      uint64_t at_us)
 {
     const bool maps = c->call == PYTORCH_SEGMENT_MAP || c->call == PYTORCH_SEGMENT_UNMAP;
-    const uint64_t base = base_of(s, c->memory, maps ? RANGE_BYTES : c->bytes);
-    const uint64_t address = base + c->offset;
+    struct memory *memory = memory_of(s, c->memory, maps ? RANGE_BYTES : c->bytes, stream);
+    const uint64_t address = memory->base + c->offset;
     if (c->call == PYTORCH_SEGMENT_ALLOC || c->call == PYTORCH_SEGMENT_MAP)
-        add_extent(s, address, c->bytes, stream, maps);
+        add_extent(s, address, c->bytes, memory->stream, maps);
     else
         remove_extents(s, address, address + c->bytes);
-    add_entry(s, (enum text_index)(T_segment_alloc + c->call), address, c->bytes, stream, 0, at_us);
-    struct memory *memory = find_memory(s, c->memory);
-    if (c->call == PYTORCH_SEGMENT_FREE && memory) { /* another may have the handle next */
+    add_entry(s, (enum text_index)(T_segment_alloc + c->call), address, c->bytes, memory->stream, 0,
+              at_us);
+    if (c->call == PYTORCH_SEGMENT_FREE) { /* another may have the handle next */
         treap_remove(&s->memories, &memory->node);
         slab_give(&s->memory_items, memory);
     }
@@ -345,12 +378,15 @@ static void add_alloc(struct pytorch_snapshot *s, const struct trace_event *e,
 {
     struct live_block *b = block_at(s, e->slot);
     add_calls(s, e);
-    *b = (struct live_block){.address = base_of(s, block->memory, block->bytes) + block->offset,
-                             .bytes = block->bytes,
-                             .requested = e->bytes,
-                             .stream = stream_of(s, e),
-                             .name = e->name,
-                             .lives = true};
+    *b = (struct live_block){.lives = block->bytes > 0}; /* PyTorch logs no block without bytes */
+    if (!b->lives)
+        return;
+    const struct memory *memory = memory_of(s, block->memory, block->bytes, stream_of(s, e));
+    b->address = memory->base + block->offset;
+    b->bytes = block->bytes;
+    b->requested = e->bytes;
+    b->stream = stream_of(s, e);
+    b->name = e->name;
     add_entry(s, T_alloc, b->address, b->requested, b->stream, b->name, time_us(s, e));
 }
 
@@ -399,14 +435,8 @@ struct pytorch_snapshot *pytorch_snapshot_begin(const struct trace_reader *reade
     s->memory_items.item_bytes = sizeof(struct memory);
     s->extent_items.item_bytes = sizeof(struct extent);
     s->next_base = FIRST_BASE;
-    s->memo_count = TEXTS;
     put(s, 0x80);
     put(s, 4);
-    for (int i = 0; i < TEXTS; i++) {
-        put_text(s, texts[i], strlen(texts[i]));
-        put(s, 0x94);
-        put(s, '0');
-    }
     begin_dict(s);
     put_text(s, "device_traces", 13);
     begin_list(s); /* of one device */
@@ -429,46 +459,66 @@ static void put_block(struct pytorch_snapshot *s, uint64_t address, uint64_t byt
     put_member(s, T_address, address);
     put_member(s, T_size, bytes);
     put_member(s, T_requested_size, live ? live->requested : 0);
-    put_word(s, T_state, live ? T_active_allocated : T_inactive);
+    put_word(s, T_state,
+             !live          ? T_inactive
+             : live->let_go ? T_active_pending_free
+                            : T_active_allocated);
     put_frames(s, live ? live->name : 0);
     put(s, 'u');
 }
 
-/* The blocks of [begin, end): `blocks` are sorted, and *next is the first that may stand in it.
- * Returns their bytes; prints only if `prints` is set. */
-static uint64_t put_blocks(struct pytorch_snapshot *s, uint64_t begin, uint64_t end,
-                           const struct live_block *blocks, unsigned count, unsigned *next,
-                           bool prints)
+/* The blocks that live at the end, by address, and the first that has no segment yet. */
+struct last_blocks {
+    struct live_block *blocks;
+    unsigned count, next;
+};
+
+static void put_segment_sums(struct pytorch_snapshot *s, const struct last_blocks *last,
+                             uint64_t end)
 {
-    uint64_t at = begin, live_bytes = 0;
-    unsigned i = *next;
-    for (; i < count && blocks[i].address < end; i++) {
-        if (blocks[i].address < at)
-            continue;
-        if (prints && blocks[i].address > at)
-            put_block(s, at, blocks[i].address - at, NULL);
-        if (prints)
-            put_block(s, blocks[i].address, blocks[i].bytes, &blocks[i]);
-        live_bytes += blocks[i].bytes;
-        at = blocks[i].address + blocks[i].bytes;
+    uint64_t allocated = 0, active = 0, requested = 0;
+    for (unsigned i = last->next; i < last->count && last->blocks[i].address < end; i++) {
+        const struct live_block *b = &last->blocks[i];
+        allocated += b->let_go ? 0 : b->bytes;
+        active += b->bytes;
+        requested += b->requested;
     }
-    if (prints && at < end)
-        put_block(s, at, end - at, NULL);
-    if (prints)
-        *next = i;
-    return live_bytes;
+    put_member(s, T_allocated_size, allocated);
+    put_member(s, T_active_size, active);
+    put_member(s, T_requested_size, requested);
+}
+
+/* Blocks that live, and those between them, up to the end of a segment. */
+static void put_blocks(struct pytorch_snapshot *s, struct last_blocks *last, uint64_t begin,
+                       uint64_t end)
+{
+    uint64_t count = 0;
+    begin_list(s);
+    for (; last->next < last->count && last->blocks[last->next].address < end; last->next++) {
+        const struct live_block *b = &last->blocks[last->next];
+        if (b->address > begin) {
+            begin_item(s, &count);
+            put_block(s, begin, b->address - begin, NULL);
+        }
+        begin_item(s, &count);
+        put_block(s, b->address, b->bytes, b);
+        begin = b->address + b->bytes;
+    }
+    if (begin < end) {
+        begin_item(s, &count);
+        put_block(s, begin, end - begin, NULL);
+    }
+    put(s, 'e');
 }
 
 static void put_segment(struct pytorch_snapshot *s, const struct extent *e, uint64_t end,
-                        const struct live_block *blocks, unsigned count, unsigned *next)
+                        struct last_blocks *last)
 {
-    const uint64_t live = put_blocks(s, e->address, end, blocks, count, next, false);
     begin_dict(s);
     put_member(s, T_device, 0);
     put_member(s, T_address, e->address);
     put_member(s, T_total_size, end - e->address);
-    put_member(s, T_allocated_size, live);
-    put_member(s, T_active_size, live);
+    put_segment_sums(s, last, end);
     put_member(s, T_stream, e->stream);
     put_word(s, T_segment_type, T_large);
     put_known(s, T_segment_pool_id);
@@ -479,20 +529,18 @@ static void put_segment(struct pytorch_snapshot *s, const struct extent *e, uint
     put(s, e->expandable ? 0x88 : 0x89);
     put_frames(s, 0);
     put_known(s, T_blocks);
-    begin_list(s);
-    put_blocks(s, e->address, end, blocks, count, next, true);
-    put(s, 'e');
+    put_blocks(s, last, e->address, end);
     put(s, 'u');
 }
 
 static void put_segments(struct pytorch_snapshot *s)
 {
-    struct live_block *blocks = must_alloc((s->block_capacity + 1) * sizeof *blocks);
-    unsigned count = 0, next = 0;
+    struct last_blocks last = {.blocks = must_alloc((s->block_capacity + 1) * sizeof *last.blocks)};
+    uint64_t segments = 0;
     for (unsigned i = 0; i < s->block_capacity; i++)
-        if (s->blocks[i].lives && s->blocks[i].bytes)
-            blocks[count++] = s->blocks[i];
-    qsort(blocks, count, sizeof *blocks, by_block_address);
+        if (s->blocks[i].lives)
+            last.blocks[last.count++] = s->blocks[i];
+    qsort(last.blocks, last.count, sizeof *last.blocks, by_block_address);
     begin_list(s);
     for (struct extent *e = (struct extent *)treap_first(&s->extents); e;) {
         uint64_t end = e->address + e->bytes;
@@ -502,18 +550,21 @@ static void put_segments(struct pytorch_snapshot *s)
             end += after->bytes;
             after = (struct extent *)treap_after(&s->extents, &after->node);
         }
-        put_segment(s, e, end, blocks, count, &next);
+        begin_item(s, &segments);
+        put_segment(s, e, end, &last);
         e = after;
     }
     put(s, 'e');
-    free(blocks);
+    free(last.blocks);
 }
 
 static void put_phases(struct pytorch_snapshot *s)
 {
+    uint64_t count = 0;
     begin_list(s);
     for (unsigned i = 0; i < s->phase_count; i++) {
         const char *name = trace_name_of(s->reader, s->phases[i].name);
+        begin_item(s, &count);
         begin_dict(s);
         put_word(s, T_stage, s->phases[i].begins ? T_START : T_END);
         put_known(s, T_name);
