@@ -270,21 +270,30 @@ static void join_free(struct pack_join *join)
 /* No search and no static order is best for all inputs. So all searches take turns, and each gets
  * twice as many nodes in every round.
  *
- * The question is a plan as low as the lower bound. "Impossible" raises the bound; a plan ends the
- * search. If neither comes soon, the searches also look for a plan half-way between the bound and
- * the best plan, so that the plan is good when the time is over.
+ * The question is a plan as low as the capacity asked for, or as the lower bound. "Impossible"
+ * raises the bound; a plan ends the search. As there may be no such plan, the searches also look for
+ * one that is lower than the best by a part of the gap to the bound. They begin with half of it; the
+ * part is halved if none is found, and doubled if one is. So the plan is good when the time is over,
+ * and no higher than with a capacity that was asked for.
  */
 enum {
     ORDERS = 3,
     FIRST_NODES = 1024,
     JOINS_A_ROUND = 16,
+    LOWER_EVERY = 8, /* so many joins, a lower plan is looked for */
+    PARTS_MOST = 16, /* the smallest part of the gap is 1/16 */
+    /* With room for waste the skyline rises in many small steps: each is a node. */
+    WASTE_NODES = 4,
+    /* Searches of all buffers are longer than those of joined ones, and fewer. In the first round
+     * they are as short, for what is easy. */
+    PLAIN_NODES = 8,
     OFFSET_SHARE =
         8, /* the offset search gets a share of 1/8: the skyline search mostly finds more */
-    HALVING_ROUND = 4, /* the first round that asks half-way; earlier it is not worth the time */
+    HALVING_ROUND = 4, /* the first round in which searches of all buffers look for half the gap */
     SQUEAK_ROUND = 2,  /* the first round with new orders: the case is not easy then */
     SQUEAK_SHARE = 64, /* nodes for which one order is tried */
 };
-static const enum pack_order static_orders[ORDERS] = {PACK_AREA, PACK_DURATION, PACK_SIZE};
+static const enum pack_order static_orders[ORDERS] = {PACK_DURATION, PACK_SIZE, PACK_AREA};
 
 /* Search depth and tables grow with the buffers; with more than this there are only orders. */
 enum { EXACT_MOST = 4096 };
@@ -295,6 +304,7 @@ struct component {
     struct pack_plan plan;
     size_t *buffer; /* the caller's number of each buffer that the model was built from */
     unsigned round; /* how often it was searched */
+    unsigned parts; /* of the gap: what the searches ask for next is lower by one of them */
     struct pack_squeaky *squeaky;
 };
 
@@ -348,7 +358,7 @@ static void take_answer(struct exact *e, enum pack_verdict verdict, const struct
 }
 
 /* Joins buffers by one guess, then searches shortly with each order. */
-static void try_joined(struct exact *e, uint64_t nodes, struct random *random)
+static bool try_joined(struct exact *e, int64_t capacity, uint64_t nodes, struct random *random)
 {
     struct pack_join join;
     join_build(&join, e->items, e->count, random);
@@ -359,7 +369,7 @@ static void try_joined(struct exact *e, uint64_t nodes, struct random *random)
     for (int i = 0; i < ORDERS && verdict == PACK_GAVE_UP && !is_done(e); i++) {
         pack_order_fill(join.model.items, count, static_orders[i], order);
         struct pack_skyline *skyline = pack_skyline_open(join.model.items, count, order);
-        struct pack_question q = next_question(e, e->plan->lower_bound, nodes);
+        struct pack_question q = next_question(e, capacity, nodes);
         q.offset = joined;
         verdict = pack_skyline_ask(skyline, &q);
         e->nodes += q.nodes;
@@ -372,6 +382,7 @@ static void try_joined(struct exact *e, uint64_t nodes, struct random *random)
     free(order);
     free(joined);
     join_free(&join);
+    return verdict == PACK_SOLVED;
 }
 
 static void open_searches(struct exact *e)
@@ -419,21 +430,39 @@ static void try_orders(struct exact *e, struct component *c, uint64_t rounds)
             keep_plan(e, "squeaky wheel");
 }
 
+/* The capacity that is lower than the best plan by one of `parts` parts of the gap. */
+static int64_t lower_by(const struct exact *e, unsigned parts)
+{
+    const int64_t floor = pack_max(e->enough, e->plan->lower_bound);
+    return e->plan->height - pack_max((e->plan->height - floor) / parts, 1);
+}
+
+/* Lowers the plan by parts of the gap, as long as one join for each is enough. */
+static void lower_joined(struct exact *e, struct component *c, uint64_t nodes)
+{
+    while (!is_done(e) && try_joined(e, lower_by(e, c->parts), WASTE_NODES * nodes, &e->random))
+        c->parts = c->parts > 2 ? c->parts / 2 : 2;
+    c->parts = c->parts < PARTS_MOST ? 2 * c->parts : PARTS_MOST;
+}
+
 static void search_round(struct exact *e, struct component *c)
 {
     const uint64_t nodes = (uint64_t)FIRST_NODES << (c->round < 40 ? c->round : 40);
     const struct pack_plan *plan = e->plan;
     if (c->round == 0 && e->use_skyline)
-        try_joined(e, FIRST_NODES, NULL);
+        try_joined(e, pack_max(e->enough, plan->lower_bound), FIRST_NODES, NULL);
     if (!is_done(e) && !e->search[0])
         open_searches(e);
     if (c->round >= SQUEAK_ROUND)
         try_orders(e, c, nodes / SQUEAK_SHARE);
-    ask_all(e, pack_max(e->enough, plan->lower_bound), nodes);
+    ask_all(e, pack_max(e->enough, plan->lower_bound), c->round ? PLAIN_NODES * nodes : nodes);
     if (c->round >= HALVING_ROUND)
-        ask_all(e, plan->lower_bound + (plan->height - plan->lower_bound) / 2, nodes);
-    for (int i = 0; i < JOINS_A_ROUND && e->use_skyline && !is_done(e); i++)
-        try_joined(e, nodes, &e->random);
+        ask_all(e, lower_by(e, 2), nodes);
+    for (int i = 0; i < JOINS_A_ROUND && e->use_skyline && !is_done(e); i++) {
+        if (i % LOWER_EVERY == 0)
+            lower_joined(e, c, nodes);
+        try_joined(e, pack_max(e->enough, plan->lower_bound), nodes, &e->random);
+    }
 }
 
 /* Lowers the plan of a component until it is as low as the larger of `enough` and its lower bound,
@@ -488,6 +517,7 @@ static void plan_greedily(struct component *c, int64_t enough, uint64_t deadline
     if (count <= EXACT_MOST && has_interrupted(items, count))
         c->plan.lower_bound = pack_max(c->plan.lower_bound, pack_clique_bound(items, count));
     c->plan.height = INT64_MAX;
+    c->parts = 2;
     c->plan.offset = must_alloc(count * sizeof *c->plan.offset);
     const int orders = count > EXACT_MOST ? 1 : PACK_ORDER_COUNT * PACK_GAP_COUNT;
     for (int k = 0; k < orders; k++) {

@@ -391,12 +391,11 @@ struct pack_skyline *pack_skyline_open(const struct pack_item *items, unsigned c
     for (unsigned k = 0; k < s->section_count; k++) {
         s->fresh[k].room -= s->fresh[k].unplaced;
         s->fresh[k].top = GROUND;
-        s->failures[k] = 1;
     }
     return s;
 }
 
-/* The failures of sections are kept from question to question. */
+/* Failures are counted anew: those of a search that gave up more often mislead the next one. */
 enum pack_verdict pack_skyline_ask(struct pack_skyline *s, struct pack_question *question)
 {
     question->nodes = 0;
@@ -404,6 +403,7 @@ enum pack_verdict pack_skyline_ask(struct pack_skyline *s, struct pack_question 
     s->question = question;
     for (unsigned k = 0; k < s->section_count; k++) {
         s->sections[k] = s->fresh[k];
+        s->failures[k] = 1;
         s->sections[k].room += question->capacity;
         if (s->sections[k].room < 0) {
             question->next_capacity = -s->fresh[k].room;

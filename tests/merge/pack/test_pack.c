@@ -610,6 +610,70 @@ static void test_capacity(void **state)
     pack_result_free(&small);
 }
 
+/* Plans with holes: pieces of full ones, so their load is no plan's height. */
+static size_t make_holes(uint64_t seed, struct pack_buffer *buffers)
+{
+    const size_t count = 150 + 20 * (seed % 8), every = 4 + seed % 5;
+    size_t kept = 0;
+    pack_guillotine(seed, count, 60 + 60 * (int64_t)(seed % 4), 1 << 20, buffers);
+    for (size_t i = 0; i < count; i++)
+        if (i % every)
+            buffers[kept++] = buffers[i];
+    return kept;
+}
+
+/* Without a capacity the plan is as low as with one that happens to be right. Plans of both have the
+ * same time; where the machine was busy with something else, longer. */
+static void check_capacities(const struct pack_buffer *buffers, size_t count, int64_t limit_ns)
+{
+    struct pack_result best = solve(buffers, count, 10 * limit_ns, 0);
+    const int64_t bound = pack_lower_bound(buffers, count), gap = best.height - bound;
+    for (int64_t part = 4; part <= 8; part++) {
+        const int64_t capacity = bound + gap * part / 4;
+        int64_t longer = limit_ns, free_height = INT64_MAX, height = 0;
+        for (int i = 0; i < 4 && free_height > height; i++, longer *= 3) {
+            struct pack_result with = solve(buffers, count, limit_ns, capacity);
+            struct pack_result without = solve(buffers, count, longer, 0);
+            free_height = without.height;
+            height = with.height;
+            pack_result_free(&with);
+            pack_result_free(&without);
+        }
+        if (free_height > height)
+            fail_msg("%zu buffers: %lld without a capacity, %lld with %lld", count,
+                     (long long)free_height, (long long)height, (long long)capacity);
+    }
+    pack_result_free(&best);
+}
+
+static void test_no_capacity(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        struct pack_buffer buffers[300];
+        check_capacities(buffers, make_holes(seed, buffers), 30000000);
+    }
+}
+
+/* Public inputs that take long: each has a plan of 1 MiB. */
+static void test_public(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"I", "J", "K"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[64];
+        struct pack_table table;
+        struct error error;
+        snprintf(path, sizeof path, "tests/merge/pack/minimalloc_%s.csv", names[i]);
+        assert_int_equal(pack_read_file(path, &table, &error), 0);
+        struct pack_result result = solve(table.buffers, table.count, LONG_NS / 60, 0);
+        if (result.height > 1 << 20)
+            fail_msg("%s: %lld bytes", names[i], (long long)result.height);
+        pack_result_free(&result);
+        pack_table_free(&table);
+    }
+}
+
 static void test_same_plan_again(void **state)
 {
     (void)state;
@@ -912,6 +976,8 @@ int main(void)
         cmocka_unit_test(test_time_limit),
         cmocka_unit_test(test_time_limit_in_an_order),
         cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_no_capacity),
+        cmocka_unit_test(test_public),
         cmocka_unit_test(test_same_plan_again),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_training),
