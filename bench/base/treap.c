@@ -67,14 +67,6 @@ struct treap_node *treap_first(const struct treap *t)
     return node;
 }
 
-struct treap_node *treap_last(const struct treap *t)
-{
-    struct treap_node *node = t->root;
-    while (node && node->right)
-        node = node->right;
-    return node;
-}
-
 /* The first member that compares with the key at `least` or above. */
 static struct treap_node *find(const struct treap *t, const struct treap_node *key, int least)
 {

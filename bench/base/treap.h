@@ -28,8 +28,6 @@ void treap_remove(struct treap *t, struct treap_node *node);
 
 /* The first member; NULL if the set is empty. */
 struct treap_node *treap_first(const struct treap *t);
-/* The last member; NULL if the set is empty. */
-struct treap_node *treap_last(const struct treap *t);
 /* The first member at or after a key; NULL if there is none. */
 struct treap_node *treap_from(const struct treap *t, const struct treap_node *key);
 /* The first member after a key; NULL if there is none. */

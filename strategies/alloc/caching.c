@@ -36,15 +36,15 @@
  * because both are on one in-order queue: a segment stays with the queue that it was asked for on.
  * The source's free makes released memory safe.
  *
- * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c base/treap.c
+ * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
  */
 #include <stdlib.h>
 
 #include "alloc/allocator.h"
 #include "alloc/divisions.h"
+#include "alloc/piece_index.h"
 #include "alloc/pytorch_conf.h"
 #include "base/slab.h"
-#include "base/treap.h"
 
 enum { LEAST_BYTES = 512, SHARE_PARTS = 1000000000 };
 enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_COUNT };
@@ -52,14 +52,13 @@ enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_COUNT };
 struct segment {
     struct segment *prev, *next; /* list of all segments, newest first */
     struct cached *first;        /* by address */
-    struct treap *pool;          /* the pool of its free blocks */
+    struct piece_index *pool;    /* the pool of its free blocks */
     uint64_t memory, bytes;
     uint64_t number; /* in the order in which they were made */
-    uint64_t place;  /* its address, or its number */
+    uint64_t place;  /* its address, or the bytes of all segments that were made before it */
 };
 
 struct cached {
-    struct treap_node by_size;  /* first: in the segment's pool, while free */
     struct cached *prev, *next; /* by address */
     struct segment *segment;
     uint64_t offset, size;
@@ -77,9 +76,9 @@ struct caching {
     uint64_t collect_above_bytes; /* held bytes; UINT64_MAX: nothing is collected */
     uint64_t searches[POOL_COUNT];
     struct segment *segments;
-    uint64_t segment_number;
-    struct slab spare_segments, spare_blocks;
-    struct treap pools[ALLOCATOR_QUEUES_MAX][POOL_COUNT];
+    uint64_t segment_number, made_bytes; /* segments made, and their bytes */
+    struct slab spare_segments, spare_blocks, index_nodes;
+    struct piece_index pools[ALLOCATOR_QUEUES_MAX][POOL_COUNT];
 };
 
 enum {
@@ -134,16 +133,6 @@ static const struct option_spec caching_options[] = {
     {0},
 };
 
-static int by_size_then_place(const struct treap_node *left, const struct treap_node *right)
-{
-    const struct cached *a = (const struct cached *)left, *b = (const struct cached *)right;
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    if (a->segment != b->segment)
-        return a->segment->place < b->segment->place ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
 static int refuse_options(struct source *source, uint64_t small, uint64_t large, uint64_t max_split)
 {
     if (small >= large)
@@ -180,9 +169,10 @@ static int caching_init(struct source *source, const struct option_values *optio
             : UINT64_MAX;
     c->spare_segments.item_bytes = sizeof(struct segment);
     c->spare_blocks.item_bytes = sizeof(struct cached);
+    c->index_nodes.item_bytes = sizeof(struct index_node);
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
         for (unsigned kind = 0; kind < POOL_COUNT; kind++)
-            c->pools[q][kind].compare = by_size_then_place;
+            c->pools[q][kind].nodes = &c->index_nodes;
     *state = c;
     return 0;
 }
@@ -231,7 +221,13 @@ static bool should_split(const struct caching *c, uint64_t block, uint64_t size)
 
 /* ---- blocks ---- */
 
-static enum pool_kind kind_of(const struct caching *c, const struct treap *pool)
+/* Rule 3. */
+static struct index_key key_of(const struct cached *b)
+{
+    return (struct index_key){b->size, b->segment->place + b->offset};
+}
+
+static enum pool_kind kind_of(const struct caching *c, const struct piece_index *pool)
 {
     return (enum pool_kind)((pool - c->pools[0]) % POOL_COUNT);
 }
@@ -241,13 +237,13 @@ static void put_in_pool(struct caching *c, struct cached *b)
     b->is_free = true;
     if (c->collect_above_bytes != UINT64_MAX)
         b->free_since = c->searches[kind_of(c, b->segment->pool)];
-    treap_insert(b->segment->pool, &b->by_size);
+    index_put(b->segment->pool, key_of(b), b);
 }
 
 static void take_from_pool(struct cached *b)
 {
     b->is_free = false;
-    treap_remove(b->segment->pool, &b->by_size);
+    index_take(b->segment->pool, key_of(b));
 }
 
 static bool is_whole_segment(const struct cached *b)
@@ -255,11 +251,10 @@ static bool is_whole_segment(const struct cached *b)
     return b->size == b->segment->bytes;
 }
 
-static struct cached *find_block(const struct caching *c, const struct treap *pool, uint64_t size)
+static struct cached *find_block(const struct caching *c, const struct piece_index *pool,
+                                 uint64_t size)
 {
-    struct segment before_all = {.place = 0};
-    struct cached least = {.size = size, .segment = &before_all};
-    struct cached *b = (struct cached *)treap_from(pool, &least.by_size);
+    struct cached *b = index_from(pool, (struct index_key){size, 0});
     return b && may_serve(c, b->size, size) ? b : NULL;
 }
 
@@ -292,7 +287,7 @@ static void join_next(struct caching *c, struct cached *b)
 
 /* ---- segments ---- */
 
-static struct cached *make_segment(struct caching *c, struct treap *pool, uint64_t memory,
+static struct cached *make_segment(struct caching *c, struct piece_index *pool, uint64_t memory,
                                    uint64_t bytes)
 {
     struct segment *s = slab_take(&c->spare_segments);
@@ -304,8 +299,9 @@ static struct cached *make_segment(struct caching *c, struct treap *pool, uint64
                           .memory = memory,
                           .bytes = bytes,
                           .number = ++c->segment_number};
-    s->place =
-        c->source->ops->address ? c->source->ops->address(c->source->context, memory) : s->number;
+    s->place = c->source->ops->address ? c->source->ops->address(c->source->context, memory)
+                                       : c->made_bytes;
+    c->made_bytes += bytes;
     if (s->next)
         s->next->prev = s;
     c->segments = s;
@@ -330,12 +326,12 @@ static int release_block(struct caching *c, struct cached *b)
     return release_segment(c, b->segment);
 }
 
-static int release_whole_segments(struct caching *c, struct treap *pool)
+static int release_whole_segments(struct caching *c, struct piece_index *pool)
 {
     int first_failure = 0;
-    struct cached *next, *b = (struct cached *)treap_first(pool);
+    struct cached *next, *b = index_first(pool);
     for (; b; b = next) {
-        next = (struct cached *)treap_after(pool, &b->by_size);
+        next = index_after(pool, key_of(b));
         int code = is_whole_segment(b) ? release_block(c, b) : 0;
         if (first_failure == 0)
             first_failure = code;
@@ -357,19 +353,18 @@ static int caching_trim(void *state)
 }
 
 /* The first part of rule 8. *enough: the bytes that were needed are released. */
-static int release_oversize(struct caching *c, struct treap *pool, uint64_t size, bool *enough)
+static int release_oversize(struct caching *c, struct piece_index *pool, uint64_t size,
+                            bool *enough)
 {
     uint64_t needed = is_oversize(c, size) ? size : c->max_split_bytes, released = 0;
-    struct segment before_all = {.place = 0};
-    struct cached least = {.size = needed, .segment = &before_all};
-    struct cached *b = (struct cached *)treap_from(pool, &least.by_size);
+    struct cached *b = index_from(pool, (struct index_key){needed, 0});
     int code = 0;
     if (!b)
-        b = (struct cached *)treap_last(pool);
+        b = index_last(pool);
     while (!code && released < needed && b && is_oversize(c, b->size) && is_whole_segment(b)) {
         released += b->size;
         code = release_block(c, b);
-        b = (struct cached *)treap_last(pool);
+        b = index_last(pool);
     }
     *enough = released >= needed;
     return code;
@@ -391,9 +386,8 @@ static struct free_segments count_free_segments(const struct caching *c)
 {
     struct free_segments free = {0};
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++) {
-        const struct treap *pool = &c->pools[q][POOL_LARGE];
-        for (const struct cached *b = (struct cached *)treap_first(pool); b;
-             b = (struct cached *)treap_after(pool, &b->by_size))
+        const struct piece_index *pool = &c->pools[q][POOL_LARGE];
+        for (const struct cached *b = index_first(pool); b; b = index_after(pool, key_of(b)))
             if (is_whole_segment(b)) {
                 free.count++;
                 free.age += age_of(c, b);
@@ -403,13 +397,13 @@ static struct free_segments count_free_segments(const struct caching *c)
 }
 
 /* Releases the wholly free segments of a pool that are at least so old. */
-static int release_old(struct caching *c, struct treap *pool, double least_age,
+static int release_old(struct caching *c, struct piece_index *pool, double least_age,
                        struct free_segments *free)
 {
-    struct cached *next, *b = (struct cached *)treap_first(pool);
+    struct cached *next, *b = index_first(pool);
     int code = 0;
     for (; b && !code; b = next) {
-        next = (struct cached *)treap_after(pool, &b->by_size);
+        next = index_after(pool, key_of(b));
         if (!is_whole_segment(b) || (double)age_of(c, b) < least_age)
             continue;
         free->count--;
@@ -435,7 +429,7 @@ static int collect(struct caching *c)
     return code;
 }
 
-static int ask_driver(struct caching *c, struct treap *pool, uint64_t size, uint64_t bytes,
+static int ask_driver(struct caching *c, struct piece_index *pool, uint64_t size, uint64_t bytes,
                       uint64_t *memory)
 {
     if (source_held_bytes(c->source) > c->collect_above_bytes)
@@ -467,7 +461,7 @@ static int caching_alloc(void *state, const struct alloc_request *request, struc
     struct caching *c = state;
     uint64_t size = divisions_round(c->divisions, request->size, c->unit);
     enum pool_kind kind = pool_of(c, size);
-    struct treap *pool = &c->pools[request->queue][kind];
+    struct piece_index *pool = &c->pools[request->queue][kind];
     c->searches[kind]++;
     struct cached *b = find_block(c, pool, size);
     if (b) {
@@ -506,7 +500,7 @@ static int caching_free(void *state, const struct block *block, const char *tag)
 
 static bool is_in_pool(const struct cached *b)
 {
-    return treap_from(b->segment->pool, &b->by_size) == &b->by_size;
+    return index_from(b->segment->pool, key_of(b)) == b;
 }
 
 static unsigned check_segment(const struct caching *c, const struct segment *s,
@@ -538,7 +532,7 @@ static unsigned caching_check(const void *state)
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX; q++)
         for (unsigned kind = 0; kind < POOL_COUNT; kind++) {
             uint64_t count;
-            broken += treap_check(&c->pools[q][kind], &count);
+            broken += index_check(&c->pools[q][kind], &count);
             pooled_count += count;
         }
     return broken + (free_count != pooled_count);
@@ -560,6 +554,7 @@ static void caching_fini(void *state)
         release_segment(c, c->segments);
     slab_free(&c->spare_blocks);
     slab_free(&c->spare_segments);
+    slab_free(&c->index_nodes);
     free(c);
 }
 

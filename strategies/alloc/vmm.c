@@ -40,17 +40,17 @@
  * because both are on one in-order queue: each queue has an instance, and segments, of its own.
  * Chunks reach another queue only by rules 6 and 8, after a wait for all queues.
  *
- * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c base/treap.c
+ * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
  */
 #include <stdlib.h>
 
 #include "alloc/allocator.h"
 #include "alloc/divisions.h"
+#include "alloc/piece_index.h"
 #include "alloc/pytorch_conf.h"
 #include "alloc/source_vm.h"
 #include "base/arena.h"
 #include "base/slab.h"
-#include "base/treap.h"
 
 enum { ROUNDING_BYTES = 512 };
 
@@ -58,7 +58,6 @@ enum piece_state { FREE, UNMAPPED, LIVE, PIECE_STATES };
 enum { SET_COUNT = LIVE }; /* live pieces are in no set */
 
 struct piece {
-    struct treap_node node;    /* first: in the set of its class and state */
     struct piece *prev, *next; /* by address */
     struct segment *segment;
     uint64_t start, size;
@@ -68,7 +67,7 @@ struct piece {
 struct segment {
     struct size_class *class;
     struct segment *next;
-    unsigned number; /* in its class, lower is older */
+    uint64_t place; /* bytes of the older segments of its class */
     uint64_t range, bytes;
     struct piece *first;
     uint64_t chunks[]; /* the chunk that is mapped at chunk_bytes * i; 0: none */
@@ -77,8 +76,8 @@ struct segment {
 struct size_class {
     uint64_t chunk_bytes;
     uint64_t mapped_bytes;
-    struct segment *segments;     /* the newest first */
-    struct treap sets[SET_COUNT]; /* free pieces by size and place, unmapped ones by place */
+    struct segment *segments;           /* the newest first */
+    struct piece_index sets[SET_COUNT]; /* free pieces by size and place, unmapped ones by place */
 };
 
 struct vmm {
@@ -89,7 +88,7 @@ struct vmm {
     uint64_t rounding_bytes;
     bool limits_requests; /* limit=fraction */
     struct size_class small, large;
-    struct slab pieces;
+    struct slab pieces, index_nodes;
 };
 
 enum {
@@ -155,40 +154,29 @@ static uint64_t end_of(const struct piece *p)
 
 /* ---- pieces ---- */
 
-static int by_place(const struct treap_node *left, const struct treap_node *right)
+static struct index_key key_of(const struct piece *p)
 {
-    const struct piece *a = (const struct piece *)left, *b = (const struct piece *)right;
-    if (a->segment->number != b->segment->number)
-        return a->segment->number < b->segment->number ? -1 : 1;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
-
-static int by_size_then_place(const struct treap_node *left, const struct treap_node *right)
-{
-    const struct piece *a = (const struct piece *)left, *b = (const struct piece *)right;
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    return by_place(left, right);
+    return (struct index_key){p->state == FREE ? p->size : 0, p->segment->place + p->start};
 }
 
 static void put(struct piece *p)
 {
-    treap_insert(&p->segment->class->sets[p->state], &p->node);
+    index_put(&p->segment->class->sets[p->state], key_of(p), p);
 }
 
 static void take(struct piece *p)
 {
-    treap_remove(&p->segment->class->sets[p->state], &p->node);
+    index_take(&p->segment->class->sets[p->state], key_of(p));
 }
 
 static struct piece *first_of(const struct size_class *c, enum piece_state state)
 {
-    return (struct piece *)treap_first(&c->sets[state]);
+    return index_first(&c->sets[state]);
 }
 
 static struct piece *after(const struct piece *p)
 {
-    return (struct piece *)treap_after(&p->segment->class->sets[p->state], &p->node);
+    return index_after(&p->segment->class->sets[p->state], key_of(p));
 }
 
 /* Cuts a piece, which is in no set, to `size` bytes. The rest is put into the set of its state. */
@@ -360,9 +348,7 @@ static bool may_serve(const struct vmm *v, uint64_t piece, uint64_t size)
 /* Rule 3. */
 static struct piece *best_fit(const struct vmm *v, const struct size_class *c, uint64_t size)
 {
-    struct segment before_all = {.number = 0};
-    struct piece least = {.segment = &before_all, .size = size};
-    struct piece *p = (struct piece *)treap_from(&c->sets[FREE], &least.node), *next;
+    struct piece *p = index_from(&c->sets[FREE], (struct index_key){size, 0}), *next;
     while (p && (next = after(p)) && expandable_bytes(next) < expandable_bytes(p))
         p = next;
     return p && may_serve(v, p->size, size) ? p : NULL;
@@ -432,7 +418,7 @@ static int add_segment(struct vmm *v, struct size_class *c, uint64_t size)
     struct segment *s = must_alloc(sizeof *s + bytes / c->chunk_bytes * sizeof *s->chunks);
     *s = (struct segment){.class = c,
                           .next = c->segments,
-                          .number = c->segments ? c->segments->number + 1 : 0,
+                          .place = c->segments ? c->segments->place + bytes : 0,
                           .range = range,
                           .bytes = bytes};
     c->segments = s;
@@ -471,12 +457,6 @@ static int expand(struct vmm *v, struct size_class *c, uint64_t size, struct pie
 
 /* ---- the strategy ---- */
 
-static void open_class(struct size_class *c)
-{
-    c->sets[FREE].compare = by_size_then_place;
-    c->sets[UNMAPPED].compare = by_place;
-}
-
 static int vmm_init(struct source *source, const struct option_values *options, void **state)
 {
     struct driver_vm_info info;
@@ -489,8 +469,8 @@ static int vmm_init(struct source *source, const struct option_values *options, 
         options->value[OPTION_MAX_SPLIT] ? options->value[OPTION_MAX_SPLIT] : UINT64_MAX;
     v->rounding_bytes = options->value[OPTION_ROUNDING] ? options->value[OPTION_ROUNDING]
                                                         : options->value[OPTION_LARGE_CHUNK];
-    open_class(&v->small);
-    open_class(&v->large);
+    for (unsigned set = 0; set < SET_COUNT; set++)
+        v->small.sets[set].nodes = v->large.sets[set].nodes = &v->index_nodes;
     v->unit_bytes = source->alignment > ROUNDING_BYTES ? source->alignment : ROUNDING_BYTES;
     v->memory_bytes = info.memory_bytes;
     v->small_most_bytes = options->value[OPTION_SMALL];
@@ -499,6 +479,7 @@ static int vmm_init(struct source *source, const struct option_values *options, 
     v->small.chunk_bytes = round_up(options->value[OPTION_SMALL_CHUNK], granularity);
     v->large.chunk_bytes = round_up(options->value[OPTION_LARGE_CHUNK], granularity);
     v->pieces.item_bytes = sizeof(struct piece);
+    v->index_nodes.item_bytes = sizeof(struct index_node);
     *state = v;
     return 0;
 }
@@ -566,7 +547,7 @@ static unsigned check_class(const struct size_class *c)
             mapped_bytes += s->chunks[i] ? c->chunk_bytes : 0;
     }
     for (unsigned state = 0; state < SET_COUNT; state++) {
-        broken += treap_check(&c->sets[state], &in_set);
+        broken += index_check(&c->sets[state], &in_set);
         for (const struct piece *p = first_of(c, state); p; p = after(p))
             broken += p->state != (enum piece_state)state || p->segment->class != c;
         broken += in_set != in_segments[state];
@@ -606,6 +587,7 @@ static void vmm_fini(void *state)
     close_class(v, &v->small);
     close_class(v, &v->large);
     slab_free(&v->pieces);
+    slab_free(&v->index_nodes);
     free(v);
 }
 

@@ -31,14 +31,6 @@ static struct treap_node *first_member(struct item *items, const bool *member, u
     return from < KEY_COUNT ? &items[from].node : NULL;
 }
 
-static struct treap_node *last_member(struct item *items, const bool *member)
-{
-    unsigned key = KEY_COUNT;
-    while (key > 0 && !member[key - 1])
-        key--;
-    return key > 0 ? &items[key - 1].node : NULL;
-}
-
 static void test_beside_an_array(void **state)
 {
     (void)state;
@@ -61,7 +53,6 @@ static void test_beside_an_array(void **state)
 
         struct item probe = {.key = (unsigned)random_below(&random, KEY_COUNT)};
         assert_ptr_equal(treap_first(&set), first_member(items, member, 0));
-        assert_ptr_equal(treap_last(&set), last_member(items, member));
         assert_ptr_equal(treap_from(&set, &probe.node), first_member(items, member, probe.key));
         assert_ptr_equal(treap_after(&set, &probe.node),
                          first_member(items, member, probe.key + 1));
