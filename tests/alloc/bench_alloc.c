@@ -1,201 +1,147 @@
-/* The cost of an alloc/free pair on the host, by strategy and number of live blocks.
+/* The cost of a pair of free and alloc on the host, by strategy, use and number of live blocks
+ * (used_heap.h). The driver is a counter, so a call of it costs the wrapper's two clock readings.
  *
- * Each step frees a random live block and asks for the same size at the same allocation site again,
- * so pool, tagged and bufalloc answer from what they hold. The driver is a counter, so raw shows
- * the cost of the wrapper and of the source's own clock. `held` blocks were freed before the
- * loop and stay free during it, where the strategy keeps them: no other block has their sizes.
+ * A strategy that searches all it holds may take milliseconds a pair. No figure takes longer than
+ * its budget; where the budget allows too few pairs, there is none.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
-#include "alloc/registry.h"
-#include "alloc/source_vm.h"
-#include "base/arena.h"
 #include "base/clock.h"
-#include "base/random.h"
+#include "base/sort.h"
+#include "used_heap.h"
 
-/* Many short repeats: the best one is likely to have had a core to itself. */
-enum { REPEATS = 60, STEP_COUNT = 20000, LIVE_MOST = 100000, HELD_MOST = 100 };
+static const char *const every_spec[] = {"null",
+                                         "raw",
+                                         "pool",
+                                         "tagged",
+                                         "tagged:policy=v1c",
+                                         "tagged:policy=v2",
+                                         "tagged:policy=v3",
+                                         "tagged:policy=v4",
+                                         "tagged:policy=v5",
+                                         "bufalloc",
+                                         "bufalloc:strategy=tight",
+                                         "tlsf",
+                                         "tlsf:strategy=min_time",
+                                         "tlsf:strategy=min_memory",
+                                         "caching",
+                                         "vmm"};
+enum { TEN, THOUSAND, HUNDRED_THOUSAND, MILLION, LIVE_COUNTS };
+static const size_t live_counts[] = {10, 1000, 100000, 1000000};
+static const char *const titles[] = {
+    [HEAP_REPEATS] = "the same size at the same site again",
+    [HEAP_MIXED] = "another size at another site; half as many blocks are free as live"};
 
-static const char *const specs[] = {"null",
-                                    "raw",
-                                    "pool",
-                                    "tagged",
-                                    "tagged:policy=v4",
-                                    "bufalloc",
-                                    "bufalloc:strategy=tight",
-                                    "tlsf",
-                                    "tlsf:strategy=min_time",
-                                    "tlsf:strategy=min_memory",
-                                    "caching",
-                                    "vmm"};
+enum {
+    BATCHES_MOST = 41,
+    PAIRS_LEAST = 32, /* below this there is no figure */
+    BATCH_PAIRS_MOST = 1 << 16
+};
+static const uint64_t open_budget_ns = 10000000000, budget_ns = 600000000, batch_ns = 5000000;
 
-static const struct setting {
-    size_t live_count, held_count;
-} settings[] = {{100, 0}, {100, HELD_MOST}, {10000, 0}, {LIVE_MOST, 0}};
-enum { SETTING_COUNT = sizeof settings / sizeof *settings };
-
-static int counter_alloc(void *context, uint64_t bytes, uint64_t *memory, struct error *error)
+/* Processor time, because other programs may want the processor too. */
+static uint64_t processor_ns(void)
 {
-    (void)bytes, (void)error;
-    *memory = ++*(uint64_t *)context;
-    return 0;
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static int counter_free(void *context, uint64_t memory, uint64_t bytes, struct error *error)
+struct figure {
+    double ns, calls; /* of a pair; ns < 0: the budget allowed no figure */
+};
+
+static uint64_t call_count(const struct used_heap *h)
 {
-    (void)context, (void)memory, (void)bytes, (void)error;
-    return 0;
+    return h->source.counts.alloc_count + h->source.counts.free_count;
 }
 
-static int vm_info(void *context, struct driver_vm_info *info, struct error *error)
+static uint64_t batch(struct used_heap *h, size_t pairs)
 {
-    (void)context, (void)error;
-    *info =
-        (struct driver_vm_info){.granularity_bytes = 2 << 20, .memory_bytes = UINT64_C(16) << 30};
-    return 0;
+    uint64_t start = processor_ns();
+    for (size_t i = 0; i < pairs; i++)
+        used_heap_step(h);
+    return processor_ns() - start;
 }
 
-static int vm_reserve(void *context, uint64_t bytes, uint64_t *range, struct error *error)
+/* The median batch. The pairs before, as many as blocks live if time allows, are not counted: they
+ * end what is left of the order in which the blocks were made. */
+static struct figure measure(struct used_heap *h)
 {
-    return counter_alloc(context, bytes, range, error);
+    const uint64_t start = processor_ns();
+    size_t pairs = 1, before = 1, batches = 0;
+    while (batch(h, pairs) < batch_ns && pairs < BATCH_PAIRS_MOST)
+        before += pairs *= 2;
+    for (; before < h->live_count && processor_ns() - start < budget_ns / 2; before += pairs)
+        batch(h, pairs);
+    uint64_t ns[BATCHES_MOST];
+    const uint64_t calls = call_count(h);
+    while (batches < BATCHES_MOST && processor_ns() - start < budget_ns)
+        ns[batches++] = batch(h, pairs);
+    if (batches * pairs < PAIRS_LEAST)
+        return (struct figure){.ns = -1};
+    sort_u64(ns, batches);
+    return (struct figure){.ns = (double)ns[batches / 2] / (double)pairs,
+                           .calls = (double)(call_count(h) - calls) / (double)(batches * pairs)};
 }
 
-static int vm_map(void *context, uint64_t range, uint64_t offset, uint64_t chunk, uint64_t bytes,
-                  struct error *error)
+static struct figure figure_of(const char *spec, enum heap_use use, size_t live_count)
 {
-    (void)context, (void)range, (void)offset, (void)chunk, (void)bytes, (void)error;
-    return 0;
+    struct used_heap heap;
+    struct figure figure = {.ns = -1};
+    if (used_heap_open(&heap, spec, use, live_count, clock_ns() + open_budget_ns))
+        figure = measure(&heap);
+    used_heap_close(&heap);
+    return figure;
 }
 
-static int vm_part(void *context, uint64_t range, uint64_t offset, uint64_t bytes,
-                   struct error *error)
+static void print_ns(double ns)
 {
-    (void)context, (void)range, (void)offset, (void)bytes, (void)error;
-    return 0;
+    if (ns < 0)
+        printf(" %11s", "null");
+    else
+        printf(ns < 100 ? " %11.1f" : " %11.0f", ns);
+    fflush(stdout);
 }
 
-static int counter_sync(void *context, struct error *error)
+static void print_row(const char *spec, enum heap_use use)
 {
-    (void)context, (void)error;
-    return 0;
-}
-
-static const struct driver_vm_ops counter_vm = {.info = vm_info,
-                                                .reserve = vm_reserve,
-                                                .unreserve = counter_free,
-                                                .create = counter_alloc,
-                                                .release = counter_free,
-                                                .map = vm_map,
-                                                .access = vm_part,
-                                                .unmap = vm_part};
-
-/* Every block has an allocation site of its own; a live one has one of 61 sizes up to 15.3 KiB. */
-static const char tags[HELD_MOST + LIVE_MOST];
-static uint64_t size_of(size_t i)
-{
-    return 256 * (1 + i % 61) + (i < HELD_MOST ? 128 : 0);
-}
-
-static void get(struct allocator *allocator, size_t i, struct block *block)
-{
-    struct alloc_request request = {.size = size_of(i), .alignment = 1, .tag = &tags[i]};
-    int code = allocator_alloc(allocator, &request, block);
-    if (code) {
-        fprintf(stderr, "bench_alloc: %s\n", allocator->source->error.text);
-        exit(1);
+    struct figure figures[LIVE_COUNTS];
+    printf("%-24s", spec);
+    for (size_t l = 0; l < LIVE_COUNTS; l++) {
+        figures[l] = figure_of(spec, use, live_counts[l]);
+        print_ns(figures[l].ns);
     }
+    if (figures[THOUSAND].ns > 0 && figures[MILLION].ns > 0)
+        printf(" %7.1f", figures[MILLION].ns / figures[THOUSAND].ns);
+    else
+        printf(" %7s", "null");
+    printf(" %7.2f\n", figures[THOUSAND].calls);
 }
 
-static void put(struct allocator *allocator, size_t i, const struct block *block)
+static void print_table(enum heap_use use, const char *const *specs, size_t count)
 {
-    allocator_free(allocator, block, &tags[i], size_of(i));
+    printf("\n%s\n%-24s", titles[use], "live");
+    for (size_t l = 0; l < LIVE_COUNTS; l++)
+        printf(" %11zu", live_counts[l]);
+    printf(" %7s %7s\n", "growth", "calls");
+    for (size_t i = 0; i < count; i++)
+        print_row(specs[i], use);
 }
 
-static void open_allocator(struct allocator *allocator, const char *spec, struct source *source)
+/* bench_alloc [STRATEGY...]: all of the list above unless some are named. */
+int main(int argc, char **argv)
 {
-    const struct allocator_ops *ops;
-    struct option_values options;
-    struct error error = {0};
-    if (allocator_parse(spec, &ops, &options, &error) ||
-        allocator_open(allocator, ops, &options, source, &error)) {
-        fprintf(stderr, "bench_alloc: %s\n", error.text);
-        exit(1);
-    }
-}
-
-/* ns a step, the best of the repeats. */
-static double pair_ns(const char *spec, const struct setting *setting, struct block *blocks)
-{
-    static const struct source_ops counter_ops = {
-        .alloc = counter_alloc, .free = counter_free, .sync = counter_sync};
-    uint64_t handles = 0;
-    struct source source = {.ops = &counter_ops,
-                            .vm = &counter_vm,
-                            .context = &handles,
-                            .alignment = 256,
-                            .can_split = true};
-    struct allocator allocator;
-    open_allocator(&allocator, spec, &source);
-    const size_t first_live = HELD_MOST;
-    for (size_t i = first_live - setting->held_count; i < first_live + setting->live_count; i++)
-        get(&allocator, i, &blocks[i]);
-    for (size_t i = first_live - setting->held_count; i < first_live; i++)
-        put(&allocator, i, &blocks[i]);
-
-    double best = 0;
-    for (unsigned repeat = 0; repeat < REPEATS; repeat++) {
-        struct random random = {repeat};
-        uint64_t start = clock_ns();
-        for (size_t step = 0; step < STEP_COUNT; step++) {
-            size_t i = first_live + random_below(&random, setting->live_count);
-            put(&allocator, i, &blocks[i]);
-            get(&allocator, i, &blocks[i]);
-        }
-        double ns = (double)(clock_ns() - start) / STEP_COUNT;
-        best = repeat == 0 || ns < best ? ns : best;
-    }
-    for (size_t i = first_live; i < first_live + setting->live_count; i++)
-        put(&allocator, i, &blocks[i]);
-    allocator_close(&allocator);
-    return best;
-}
-
-/* The same loop around nothing: what picking a random block costs. */
-static double loop_ns(const struct setting *setting, struct block *blocks)
-{
-    double best = 0;
-    for (unsigned repeat = 0; repeat < REPEATS; repeat++) {
-        struct random random = {repeat};
-        uint64_t start = clock_ns();
-        for (size_t step = 0; step < STEP_COUNT; step++) {
-            volatile struct block *block = &blocks[random_below(&random, setting->live_count)];
-            block->size++;
-        }
-        double ns = (double)(clock_ns() - start) / STEP_COUNT;
-        best = repeat == 0 || ns < best ? ns : best;
-    }
-    return best;
-}
-
-int main(void)
-{
-    struct block *blocks = must_alloc((LIVE_MOST + HELD_MOST) * sizeof *blocks);
-    printf("ns per alloc/free pair, best of %d; the loop's own cost is in every number\n", REPEATS);
-    printf("%-24s", "live (held)");
-    for (size_t s = 0; s < SETTING_COUNT; s++)
-        printf(" %7zu (%3zu)", settings[s].live_count, settings[s].held_count);
-    printf("\n%-24s", "the loop alone");
-    for (size_t s = 0; s < SETTING_COUNT; s++)
-        printf(" %13.1f", loop_ns(&settings[s], blocks));
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        printf("\n%-24s", specs[i]);
-        for (size_t s = 0; s < SETTING_COUNT; s++) {
-            printf(" %13.1f", pair_ns(specs[i], &settings[s], blocks));
-            fflush(stdout);
-        }
-    }
-    printf("\n");
-    free(blocks);
+    const size_t all = sizeof every_spec / sizeof *every_spec;
+    const char *const *specs = argc > 1 ? (const char *const *)argv + 1 : every_spec;
+    const size_t count = argc > 1 ? (size_t)argc - 1 : all;
+    printf("ns of processor time a pair of free and alloc; growth: at a million live, over that at "
+           "a thousand;\ncalls of the driver a pair, at a thousand; null: fewer than %d pairs in "
+           "%.1f s\n",
+           PAIRS_LEAST, (double)budget_ns * 1e-9);
+    print_table(HEAP_REPEATS, specs, count);
+    print_table(HEAP_MIXED, specs, count);
     return 0;
 }
