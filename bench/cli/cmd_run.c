@@ -9,11 +9,11 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/commands.h"
+#include "cli/earlier.h"
 #include "cli/flags.h"
 #include "cli/reasons.h"
 #include "cli/recording.h"
 #include "record/compare/noise.h"
-#include "record/facts/atlas.h"
 #include "record/facts/case.h"
 #include "record/result/baseline.h"
 #include "record/result/case_tree.h"
@@ -558,170 +558,6 @@ static void like_tell_changes(const struct like *like, const json_t *candidate)
         text_free(&what);
     }
     json_decref(printed);
-}
-
-/* ---- the atlases that a run predicts its cases by ------------------------------------------- */
-
-static bool of_same_driver(const json_t *atlas, const struct device_info *info)
-{
-    return strcmp(tree_get_text(atlas, "name"), info->name) == 0 &&
-           strcmp(tree_get_text(atlas, "driver"), info->driver) == 0;
-}
-
-/* An atlas is checked here, so that a worker need not say why it cannot use it. */
-static int take_atlas(json_t *atlases, const json_t *json, struct error *error)
-{
-    struct atlas atlas;
-    int code = atlas_from_json(json, &atlas, error);
-    if (!code)
-        tree_append(atlases, json_incref((json_t *)json));
-    atlas_free(&atlas);
-    return code;
-}
-
-/* ---- a file that was named ------------------------------------------------------------------ */
-
-static int atlases_of_file(const char *path, const struct found_device *devices, size_t count,
-                           json_t *atlases, struct error *error)
-{
-    json_t *root;
-    int code = result_load(path, &root, error);
-    if (code)
-        return code;
-    const json_t *all = json_object_get(root, "atlas");
-    for (size_t i = 0; i < count && !code; i++) {
-        const struct device_info *info = &devices[i].info;
-        const json_t *atlas = atlas_json_find(all, info->id);
-        if (!devices[i].selected)
-            continue;
-        if (!atlas) {
-            terminal_print(stderr, "gamut: %s has no atlas of %s: nothing is predicted there\n",
-                           path, info->id);
-            continue;
-        }
-        if (!of_same_driver(atlas, info))
-            terminal_print(stderr,
-                           "gamut: the atlas of %s in %s was made on %s, driver %s; this is %s, "
-                           "driver %s\n",
-                           info->id, path, tree_get_text(atlas, "name"),
-                           tree_get_text(atlas, "driver"), info->name, info->driver);
-        code = take_atlas(atlases, atlas, error);
-    }
-    if (!code && json_array_size(all) == 0)
-        code = error_set(error, ERR_NOT_FOUND, "the file has no atlas: `gamut atlas` makes one");
-    if (code)
-        error_prefix(error, "%s: ", path);
-    json_decref(root);
-    return code;
-}
-
-/* ---- the newest file ------------------------------------------------------------------------ */
-
-struct search {
-    const struct found_device *devices;
-    size_t count;
-    json_t *atlases;
-    bool *has; /* for each device */
-};
-
-static bool take_missing(void *context, const char *path, const json_t *root)
-{
-    const struct search *s = context;
-    bool has_all = true;
-    for (size_t i = 0; i < s->count; i++) {
-        const struct device_info *info = &s->devices[i].info;
-        const json_t *atlas = atlas_json_find(json_object_get(root, "atlas"), info->id);
-        if (!s->devices[i].selected || s->has[i])
-            continue;
-        s->has[i] =
-            atlas && of_same_driver(atlas, info) && take_atlas(s->atlases, atlas, NULL) == 0;
-        has_all &= s->has[i];
-        if (s->has[i])
-            terminal_print(stderr, "gamut: cases on %s are predicted by the atlas in %s\n",
-                           info->id, path);
-    }
-    return has_all;
-}
-
-/* Finds the atlases of the selected devices: those in `path` or, if `path` is NULL, the newest of the
- * same device and driver in the result files below `results`. Says on stderr which they are. The
- * caller owns *atlases, an array (empty: nothing can be predicted). ERR_IO or ERR_PARSE: `path` is
- * no result file; ERR_NOT_FOUND: there is no atlas of any of the devices in it. */
-static int run_atlases(const char *path, const char *results, const struct found_device *devices,
-                       size_t count, json_t **atlases, struct error *error)
-{
-    *atlases = tree_array();
-    if (path)
-        return atlases_of_file(path, devices, count, *atlases, error);
-    struct search search = {devices, count, *atlases, must_alloc(count * sizeof(bool))};
-    newest_results(results, "atlas", take_missing, &search);
-    free(search.has);
-    return 0;
-}
-
-/* ---- the noise floor, measured by the run or known from an earlier one ---------------------- */
-
-/* The decimals of a percentage with three digits. */
-static int decimals(double percent)
-{
-    return percent < 10 ? 2 : percent < 100 ? 1 : 0;
-}
-
-/* `how` and `when` go between the figures and the end of the line. */
-static void tell_noise(const json_t *noise, const char *how, const char *when)
-{
-    const json_t *wall = json_object_get(json_object_get(noise, "metrics"), "wall_ns");
-    const char *configuration;
-    json_t *floor;
-    double of_configurations = NAN;
-    json_object_foreach((json_t *)noise_configurations(wall), configuration, floor)
-    {
-        of_configurations = fmax(of_configurations, json_number_value(floor));
-    }
-    double of_case = 100 * tree_get_number(wall, "floor");
-    terminal_print(stderr, "gamut: the noise floor of %s is %.*f %%",
-                   tree_get_text(noise, "device"), decimals(of_case), of_case);
-    if (!isnan(of_configurations))
-        terminal_print(stderr, " for a case, %.*f %% for all cases of a strategy",
-                       decimals(100 * of_configurations), 100 * of_configurations);
-    terminal_print(stderr, "%s%s\n", how, when);
-}
-
-static size_t devices_of(const json_t *root)
-{
-    return json_array_size(json_object_get(json_object_get(root, "context"), "devices"));
-}
-
-static bool take_noise(void *context, const char *path, const json_t *root)
-{
-    struct result *result = context;
-    (void)path;
-    size_t i = noise_take(result->root, root);
-    const json_t *all = json_object_get(result->root, "noise"), *noise;
-    for (; (noise = json_array_get(all, i)); i++)
-        tell_noise(noise, ", measured at ", tree_get_text(noise, "measured_at"));
-    return json_array_size(all) == devices_of(result->root);
-}
-
-/* Takes into the result the newest floor of each of its devices from the files below `results`, and
- * says on stderr what it is and when it was measured. */
-static void run_noise_known(struct result *result, const char *results)
-{
-    newest_results(results, "noise", take_noise, result);
-}
-
-/* Measures the floor from the rounds of a finished A/A run and says what it is, or why there is
- * none. Failed cases do not fail here: the result reports them. */
-static void run_noise_measured(struct result *result)
-{
-    struct error error = {0};
-    const json_t *noise;
-    if (noise_measure(result->root, &error)) {
-        terminal_print(stderr, "gamut: %s\n", error.text);
-        return;
-    }
-    for (size_t i = 0; (noise = json_array_get(json_object_get(result->root, "noise"), i)); i++)
-        tell_noise(noise, ", the difference between runs of one build", "");
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */

@@ -1,0 +1,27 @@
+/* What a run knows of its devices from result files of earlier runs: atlases, which predict its cases,
+ * and the noise floor. */
+#ifndef GAMUT_CLI_EARLIER_H
+#define GAMUT_CLI_EARLIER_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "record/result/result.h"
+#include "run/rounds/devices.h"
+
+/* Finds the atlases of the selected devices: those in `path` or, if `path` is NULL, the newest of the
+ * same device and driver in the result files below `results`. Says on stderr which they are. The
+ * caller owns *atlases, an array (empty: nothing can be predicted). ERR_IO or ERR_PARSE: `path` is
+ * no result file; ERR_NOT_FOUND: there is no atlas of any of the devices in it. */
+int run_atlases(const char *path, const char *results, const struct found_device *devices,
+                size_t count, json_t **atlases, struct error *error);
+
+/* Takes into the result the newest floor of each of its devices from the files below `results`, and
+ * says on stderr what it is and when it was measured. */
+void run_noise_known(struct result *result, const char *results);
+/* Measures the floor from the rounds of a finished A/A run and says what it is, or why there is
+ * none. Failed cases do not fail here: the result reports them. */
+void run_noise_measured(struct result *result);
+
+#endif
