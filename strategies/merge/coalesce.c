@@ -23,7 +23,10 @@
  * (`source`).
  *
  * Each copy is tried once, from the top of the program down, or the largest first (`by_bytes`). A
- * coalescing may make a later one impossible.
+ * coalescing may make a later one impossible, so neither an order nor an extension is always for
+ * the better. With extensions the pass tries several orders on copies of the program, and takes the
+ * first that leaves no body of the program with more copies, or more bytes copied, than the pass
+ * leaves it without extensions, and the program with no higher peak.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +42,10 @@ struct candidate {
     int source, destination;
     unsigned number; /* counted from the top of the program */
     int64_t bytes;   /* the source's size, or UNKNOWN_BYTES */
+    unsigned scope;  /* the body that the copy stands in */
+    bool fixed;      /* `bytes` is the size in every iteration of every loop */
+    bool preferred;  /* it is tried before all that are not */
+    bool left;       /* the merged program still makes this copy */
 };
 
 /* An array that is created in full, with the others in its block moving along. */
@@ -703,13 +710,26 @@ static bool coalesce_pays(struct coalescer *c, const struct candidate *k)
     return bound_keep(&c->a.bound);
 }
 
-static void consider(struct coalescer *c, const struct candidate *k)
+/* Is the source where it would be copied to? */
+static bool is_in_place(struct coalescer *c, const struct candidate *k)
+{
+    const struct name *source = coalesce_name(c, k->source),
+                      *destination = coalesce_name(c, k->destination);
+    struct index_function part = {0};
+    coalesce_part(c, k, destination, &part);
+    return coalesce_block(c, source->memory) == coalesce_block(c, destination->memory) &&
+           same_index(c, source, &source->index, &part);
+}
+
+static void consider(struct coalescer *c, struct candidate *k)
 {
     const struct name *source = coalesce_name(c, k->source),
                       *destination = coalesce_name(c, k->destination);
     int from = coalesce_block(c, source->memory), into = coalesce_block(c, destination->memory);
-    if (from == into) /* it is there already, or moves within its block */
+    if (from == into) { /* it is there already, or moves within its block */
+        k->left = !is_in_place(c, k);
         return;
+    }
     c->detail = NULL;
     enum merge_condition refused = check_candidate(c, k);
     if (!refused && !coalesce_pays(c, k))
@@ -721,6 +741,7 @@ static void consider(struct coalescer *c, const struct candidate *k)
                                              .from = from,
                                              .into = into,
                                              .detail = c->detail});
+    k->left = refused != MERGE_ALLOWED;
     if (!refused)
         apply_candidate(c, k);
 }
@@ -760,22 +781,48 @@ static void find_candidates(const struct outline *o, bool updates_only, struct c
     }
 }
 
-/* Largest first, unknown sizes last; equal sizes in the order of the program. */
+/* Is the array's size the same whenever the statement at `position` runs? */
+static bool is_fixed(const struct outline *o, const struct name *array, unsigned position)
+{
+    const unsigned before = outline_lift(o, position, 0, NULL);
+    bool fixed = true;
+    for (unsigned d = 0; d < array->rank && fixed; d++)
+        fixed = outline_known(o, array->shape[d], 0, before);
+    return fixed;
+}
+
+static void measure(const struct coalescer *c, struct candidates *list)
+{
+    for (unsigned i = 0; i < list->count; i++) {
+        struct candidate *k = &list->items[i];
+        k->bytes = numbers_array_bytes(c->a.numbers, c->a.m->fun, k->source);
+        k->scope = c->a.o->scope_at[k->stm->first];
+        k->fixed = is_fixed(c->a.o, coalesce_name(c, k->source), k->stm->first);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Largest first, unknown sizes last; equal sizes in the order of the program. Those that are
+ * preferred come before, in the order of the program. */
 static int by_bytes(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
-    if (x->bytes != y->bytes)
+    if (x->preferred != y->preferred)
+        return x->preferred ? -1 : 1;
+    if (x->bytes != y->bytes && !x->preferred)
         return x->bytes > y->bytes ? -1 : 1;
-    return x->number < y->number ? -1 : 1;
+    return by_number(a, b);
 }
 
-static void sort_by_bytes(const struct coalescer *c, struct candidates *list)
+static void sort(struct candidates *list, int (*order)(const void *a, const void *b))
 {
-    for (unsigned i = 0; i < list->count; i++)
-        list->items[i].bytes =
-            numbers_array_bytes(c->a.numbers, c->a.m->fun, list->items[i].source);
     if (list->count)
-        qsort(list->items, list->count, sizeof *list->items, by_bytes);
+        qsort(list->items, list->count, sizeof *list->items, order);
 }
 
 /* Adds offset variables to the loops with varying blocks whose results are copied into a part. */
@@ -828,35 +875,174 @@ static void open_coalescer(struct coalescer *c, struct merge *m)
     }
 }
 
-static void run_over(struct merge *m, bool updates_only)
+/* Fills `list`, which the caller frees, with the candidates in the order of the program. `preferred`
+ * (may be NULL) is such a list for the same program: those that it has not left are tried first. */
+static void run_over(struct merge *m, bool updates_only, const struct candidates *preferred,
+                     struct candidates *list)
 {
     struct coalescer c;
-    struct candidates list = {0};
     if (merge_extends(m, EXTENSION_index_params) && !updates_only)
         make_variable(m);
     open_coalescer(&c, m);
-    find_candidates(c.a.o, updates_only, &list);
+    find_candidates(c.a.o, updates_only, list);
+    measure(&c, list);
+    for (unsigned i = 0; preferred && i < list->count; i++)
+        list->items[i].preferred = !preferred->items[i].left;
     if (merge_extends(m, EXTENSION_by_bytes))
-        sort_by_bytes(&c, &list);
-    for (unsigned i = 0; i < list.count; i++)
-        consider(&c, &list.items[i]);
+        sort(list, by_bytes);
+    for (unsigned i = 0; i < list->count; i++)
+        consider(&c, &list->items[i]);
+    sort(list, by_number);
     merge_replace_blocks(m, c.into);
-    free(list.items);
     analysis_close(&c.a);
     arena_free(&c.arena);
 }
 
+/* ---- never more copies than without extensions ----------------------------------------------- */
+
+/* What the pass makes of a copy of the program. */
+struct attempt {
+    struct merge merge;
+    struct candidates list;
+    /* The most bytes held at once, blocks being freed at the end of their scope: by all blocks of
+     * known size, and by those that every run allocates. */
+    int64_t most_bytes, certain_bytes;
+};
+
+static void measure_peak(struct attempt *t)
+{
+    struct outline *o = outline_new(t->merge.fun);
+    struct memory_map *map = memory_map_new(o, 0);
+    struct numbers *numbers = numbers_new(t->merge.fun, t->merge.options.values);
+    struct bound held;
+    bound_open_held(&held, map, numbers);
+    t->certain_bytes = held.peak;
+    for (unsigned p = 0; p < held.count; p++)
+        t->most_bytes = held.live[p] > t->most_bytes ? held.live[p] : t->most_bytes;
+    bound_close(&held);
+    numbers_free(numbers);
+    memory_map_free(map);
+    outline_free(o);
+}
+
+static void try_extensions(struct attempt *t, const struct merge *m, unsigned extensions,
+                           const struct candidates *preferred)
+{
+    *t = (struct attempt){.merge = {.options = m->options, .pass = m->pass}};
+    t->merge.program = program_clone(m->fun);
+    t->merge.fun = &t->merge.program->funs[0];
+    t->merge.options.extensions = extensions;
+    run_over(&t->merge, false, preferred, &t->list);
+    measure_peak(t);
+}
+
+static void drop(struct attempt *t)
+{
+    program_free(t->merge.program);
+    free(t->merge.events);
+    free(t->list.items);
+}
+
+/* Takes over the program and the decisions, and frees the rest. */
+static void adopt(struct merge *m, struct attempt *t)
+{
+    program_free(m->program);
+    m->program = t->merge.program;
+    m->fun = t->merge.fun;
+    for (unsigned i = 0; i < t->merge.event_count; i++)
+        merge_note(m, &t->merge.events[i]);
+    t->merge.program = NULL;
+    drop(t);
+}
+
+/* Of a body's copies, how many more does one list leave than another, and how many more bytes? */
+struct excess {
+    int64_t count, bytes;
+};
+
+static bool any_left(const struct candidates *list)
+{
+    for (unsigned i = 0; i < list->count; i++)
+        if (list->items[i].left)
+            return true;
+    return false;
+}
+
+/* Does `list` leave no body of the program with more copies or more bytes copied than `plain` does?
+ * All copies of a body are made equally often, in any run. */
+static bool copies_no_more(const struct candidates *list, const struct candidates *plain)
+{
+    unsigned scope_count = 0;
+    for (unsigned i = 0; i < plain->count; i++)
+        if (plain->items[i].scope >= scope_count)
+            scope_count = plain->items[i].scope + 1;
+    struct excess *excess = must_alloc((scope_count + 1) * sizeof *excess);
+    bool good = true;
+    for (unsigned i = 0; i < list->count && good; i++) {
+        const struct candidate *x = &list->items[i], *y = &plain->items[i];
+        const bool known = y->bytes != UNKNOWN_BYTES && y->fixed;
+        if (x->left == y->left)
+            continue;
+        excess[y->scope].count += x->left ? 1 : -1;
+        if (known)
+            excess[y->scope].bytes += x->left ? y->bytes : -y->bytes;
+        good = known || !x->left;
+    }
+    for (unsigned scope = 0; scope < scope_count && good; scope++)
+        good = excess[scope].count <= 0 && excess[scope].bytes <= 0;
+    free(excess);
+    return good;
+}
+
+static bool is_no_worse(const struct attempt *t, const struct attempt *plain)
+{
+    const bool holds_no_more =
+        t->most_bytes <= plain->most_bytes && t->certain_bytes <= plain->certain_bytes;
+    return (holds_no_more || t->merge.options.veto) && copies_no_more(&t->list, &plain->list);
+}
+
+static void run_extended(struct merge *m)
+{
+    const unsigned all = m->options.extensions, none = all & ~(unsigned)MERGE_ALL_EXTENSIONS;
+    struct attempt plain, unguided, guided;
+    try_extensions(&plain, m, none, NULL);
+    if (!any_left(&plain.list)) {
+        adopt(m, &plain);
+        return;
+    }
+    try_extensions(&unguided, m, all, NULL);
+    if (is_no_worse(&unguided, &plain)) {
+        adopt(m, &unguided);
+        drop(&plain);
+        return;
+    }
+    drop(&unguided);
+    try_extensions(&guided, m, all, &plain.list);
+    const bool good = is_no_worse(&guided, &plain);
+    adopt(m, good ? &guided : &plain);
+    drop(good ? &plain : &guided);
+}
+
+/* ---- the passes ------------------------------------------------------------------------------ */
+
 int merge_run_coalesce(struct merge *m, struct error *error)
 {
+    struct candidates list = {0};
     (void)error;
-    run_over(m, false);
+    if (m->options.extensions & MERGE_ALL_EXTENSIONS)
+        run_extended(m);
+    else
+        run_over(m, false, NULL, &list);
+    free(list.items);
     return 0;
 }
 
 /* In-place lowering, which Futhark had before the thesis: only `y = x with [s] <- t`. */
 int merge_run_inplace(struct merge *m, struct error *error)
 {
+    struct candidates list = {0};
     (void)error;
-    run_over(m, true);
+    run_over(m, true, NULL, &list);
+    free(list.items);
     return 0;
 }

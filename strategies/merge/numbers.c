@@ -9,8 +9,8 @@ enum { STEPS_MAX = 2000000 };
 struct walk {
     const struct fun *fun;
     struct numbers *n;
-    bool *seen; /* by memory name: has it been allocated? */
     unsigned steps;
+    unsigned uncertain; /* how many bodies around may not run */
 };
 
 static bool all_known(const struct walk *w, const struct expr *e)
@@ -48,11 +48,13 @@ static void note_bytes(struct walk *w, int memory, const struct expr *e)
 {
     union scalar value;
     int64_t *bytes = &w->n->bytes[memory];
+    enum reached *reached = &w->n->reached[memory];
     if (!evaluate(w, e, &value) || value.i64 < 0)
         *bytes = UNKNOWN_BYTES;
-    else if (!w->seen[memory] || (*bytes != UNKNOWN_BYTES && value.i64 > *bytes))
+    else if (!*reached || (*bytes != UNKNOWN_BYTES && value.i64 > *bytes))
         *bytes = value.i64;
-    w->seen[memory] = true;
+    if (*reached != REACHED_ALWAYS)
+        *reached = w->uncertain ? REACHED_MAYBE : REACHED_ALWAYS;
 }
 
 static void walk_body(struct walk *w, const struct body *body);
@@ -88,8 +90,10 @@ static void walk_if(struct walk *w, const struct stm *s)
         pass_scalars(w, taken->results, s->outs, s->out_count);
         return;
     }
+    w->uncertain++;
     walk_body(w, s->then);
     walk_body(w, s->otherwise);
+    w->uncertain--;
     forget_scalars(w, s->outs, s->out_count);
 }
 
@@ -117,7 +121,9 @@ static void walk_loop(struct walk *w, const struct stm *s)
         forget_scalars(w, l->params, l->param_count);
         if (l->counter != NO_NAME)
             forget_scalars(w, &l->counter, 1);
+        w->uncertain++;
         walk_body(w, &l->body);
+        w->uncertain--;
         forget_scalars(w, l->params, l->param_count);
     }
     pass_scalars(w, l->params, s->outs, s->out_count);
@@ -156,7 +162,7 @@ struct numbers *numbers_new(const struct fun *fun, const union scalar *values)
     n->bytes = arena_alloc(&n->arena, fun->name_count * sizeof *n->bytes);
     n->values = arena_alloc(&n->arena, fun->name_count * sizeof *n->values);
     n->known = arena_alloc(&n->arena, fun->name_count * sizeof *n->known);
-    w.seen = must_alloc(fun->name_count + 1);
+    n->reached = arena_alloc(&n->arena, fun->name_count * sizeof *n->reached);
     for (unsigned i = 0; i < fun->name_count; i++)
         n->bytes[i] = UNKNOWN_BYTES;
     for (unsigned i = 0; values && i < fun->param_count; i++)
@@ -166,7 +172,6 @@ struct numbers *numbers_new(const struct fun *fun, const union scalar *values)
         if (fun->names[fun->params[i]].kind == NAME_MEMORY)
             note_bytes(&w, fun->params[i], fun->names[fun->params[i]].bytes);
     walk_body(&w, &fun->body);
-    free(w.seen);
     return n;
 }
 
@@ -222,35 +227,89 @@ void bound_add(struct bound *b, const struct spans *spans, int64_t bytes)
     }
 }
 
+bool bound_fits(const struct bound *b)
+{
+    for (unsigned p = b->first; p < b->end; p++)
+        if (b->trial[p] > b->peak && b->trial[p] > b->live[p])
+            return false;
+    return true;
+}
+
 bool bound_keep(struct bound *b)
 {
     if (b->first >= b->end)
         return true;
     const unsigned count = b->end - b->first;
     const int64_t before = highest(&b->live[b->first], count);
-    const int64_t after = highest(&b->trial[b->first], count);
-    if (after > b->peak)
+    if (!bound_fits(b))
         return false;
     memcpy(&b->live[b->first], &b->trial[b->first], count * sizeof *b->live);
-    if (before == b->peak && after < b->peak)
-        b->peak = highest(b->live, b->count);
+    if (before == b->peak) {
+        const int64_t peak = highest(b->live, b->count);
+        b->peak = peak < b->peak ? peak : b->peak;
+    }
     return true;
+}
+
+static void accept_all(struct bound *b)
+{
+    b->peak = highest(b->trial, b->count);
+    memcpy(b->live, b->trial, b->count * sizeof *b->live);
+}
+
+static void open_empty(struct bound *b, unsigned count)
+{
+    *b = (struct bound){.count = count, .first = count};
+    b->live = must_alloc(count * sizeof *b->live);
+    b->trial = must_alloc(count * sizeof *b->trial);
 }
 
 void bound_open(struct bound *b, const struct memory_map *map, const struct numbers *numbers)
 {
-    b->count = map->outline->position_count;
-    b->live = must_alloc(b->count * sizeof *b->live);
-    b->trial = must_alloc(b->count * sizeof *b->trial);
-    b->first = b->count;
-    b->end = 0;
+    open_empty(b, map->outline->position_count);
     for (unsigned i = 0; i < map->block_count; i++) {
         int64_t bytes = numbers->bytes[map->blocks[i]];
         if (bytes != UNKNOWN_BYTES)
             bound_add(b, &map->of[map->blocks[i]].spans, bytes);
     }
-    b->peak = highest(b->trial, b->count);
-    memcpy(b->live, b->trial, b->count * sizeof *b->live);
+    accept_all(b);
+}
+
+void held_spans(const struct memory_map *map, int block, struct spans *held)
+{
+    const struct memory *of = &map->of[block];
+    const struct outline *o = map->outline;
+    const unsigned first = outline_lift(o, of->first_bound, of->scope, NULL);
+    unsigned end = o->scopes[of->scope].end;
+    for (unsigned e = 0; e < of->existential_count; e++) {
+        const unsigned other = o->scopes[map->of[of->existentials[e]].scope].end;
+        end = other > end ? other : end;
+    }
+    spans_add(held, first, end);
+}
+
+void bound_open_held(struct bound *b, const struct memory_map *map, const struct numbers *numbers)
+{
+    struct bound certain;
+    open_empty(&certain, map->outline->position_count);
+    open_empty(b, map->outline->position_count);
+    for (unsigned i = 0; i < map->block_count; i++) {
+        const int block = map->blocks[i];
+        const int64_t bytes = numbers->bytes[block];
+        struct spans held = {0};
+        if (map->of[block].kind != MEMORY_ALLOCATED || !map->of[block].array_count ||
+            bytes == UNKNOWN_BYTES)
+            continue;
+        held_spans(map, block, &held);
+        bound_add(b, &held, bytes);
+        if (numbers->reached[block] == REACHED_ALWAYS)
+            bound_add(&certain, &held, bytes);
+        spans_free(&held);
+    }
+    accept_all(&certain);
+    accept_all(b);
+    b->peak = certain.peak;
+    bound_close(&certain);
 }
 
 void bound_close(struct bound *b)

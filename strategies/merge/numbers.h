@@ -11,11 +11,15 @@
 
 enum { UNKNOWN_BYTES = -1 };
 
+/* Do runs allocate a block? REACHED_MAYBE: an unknown value decides. */
+enum reached { REACHED_NEVER, REACHED_MAYBE, REACHED_ALWAYS };
+
 struct numbers {
     struct arena arena;
     int64_t *bytes;       /* by memory name: the size of the block, or UNKNOWN_BYTES */
     union scalar *values; /* by scalar name, if known[]; in a loop, the last iteration's */
     bool *known;
+    enum reached *reached; /* by memory name */
 };
 
 /* `values`: the scalar parameters' values, by name number; NULL: none is known. Free with
@@ -26,7 +30,7 @@ int64_t numbers_array_bytes(const struct numbers *n, const struct fun *fun, int 
 void numbers_free(struct numbers *n);
 
 /* The least memory that the packed program can need: the most bytes that are alive at once. Under a
- * veto, merges that raise it are refused. */
+ * veto, merges that raise it are refused. Or the bytes that are held at once. */
 struct bound {
     unsigned count;      /* positions */
     int64_t *live;       /* by position: the bytes alive; blocks of unknown size count 0 */
@@ -37,13 +41,20 @@ struct bound {
 
 /* Opens the bound of the program as `map` and `numbers` describe it; free with bound_close. */
 void bound_open(struct bound *b, const struct memory_map *map, const struct numbers *numbers);
+/* Opens the bytes held if blocks are freed at the end of their scope. The peak is that of the blocks
+ * which every run allocates: a merge that bound_keep accepts raises the peak of no run. */
+void bound_open_held(struct bound *b, const struct memory_map *map, const struct numbers *numbers);
 void bound_close(struct bound *b);
+/* Adds the positions at which a block is held: from its first use to the end of its scope, or of the
+ * scopes that it is passed on to. */
+void held_spans(const struct memory_map *map, int block, struct spans *held);
 
 /* A trial. bound_begin copies `live`. bound_add adds `bytes`, which may be negative, to the copy at
- * all positions of `spans`. bound_keep replaces `live` by the copy if the peak is no higher;
- * otherwise it returns false and changes nothing. */
+ * all positions of `spans`. bound_keep replaces `live` by the copy if no position has risen above
+ * the peak; otherwise it returns false and changes nothing. */
 void bound_begin(struct bound *b);
 void bound_add(struct bound *b, const struct spans *spans, int64_t bytes);
 bool bound_keep(struct bound *b);
+bool bound_fits(const struct bound *b); /* would bound_keep return true? */
 
 #endif

@@ -41,7 +41,7 @@
     X(needed, "P5", "the host needs the size before it launches anything else")                    \
     X(unwritten, "P6",                                                                             \
       "if the heap is full this kernel is skipped, and it also makes an array outside the heap")   \
-    X(no_gain, "V1", "the packed program would need more memory if this were merged")              \
+    X(no_gain, "V1", "the program would need more memory if this were merged")              \
     X(unknown_size, "V2", "the block's size is not known before the program runs")
 /* clang-format on */
 

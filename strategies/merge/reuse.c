@@ -25,7 +25,10 @@
  * cover later iterations.
  *
  * With `by_bytes` a block does not join the first class in which it fits, but the one that it
- * enlarges least and, of these, the one with the least to spare.
+ * enlarges least and, of these, the one with the least to spare. If the values of parameters are
+ * known, it joins no class where a run could need more memory for it, blocks being held to the end
+ * of their scope: because it would enlarge a block for a branch that may not be taken, or because
+ * the smaller of two blocks is held for longer than the larger one was.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +37,9 @@
 #include "merge/list.h"
 
 struct block_class {
-    int block; /* the block whose allocation all members use */
-    struct spans spans;
+    int block;          /* the block whose allocation all members use */
+    struct spans spans; /* when it is alive */
+    struct spans held;  /* when its memory is held */
     struct expr *bytes;
     bool resized;
     int64_t known_bytes; /* the value of `bytes`, or UNKNOWN_BYTES */
@@ -48,6 +52,8 @@ struct reuser {
     int *into; /* by memory name: the block of its class */
     struct block_class *classes;
     unsigned class_count;
+    bool holds;        /* is `held` kept? */
+    struct bound held; /* the bytes of blocks that are held to the end of their scope */
     const char *detail;
 };
 
@@ -322,6 +328,8 @@ static enum merge_condition check_meeting(struct reuser *r, const struct block_c
 static unsigned nearness(enum merge_condition c)
 {
     switch (c) {
+    case CONDITION_no_gain:
+        return 5;
     case CONDITION_size:
         return 4;
     case CONDITION_dies_here:
@@ -388,6 +396,31 @@ static bool size_fits(struct reuser *r, const struct block_class *k, int block, 
            outline_known(r->a.o, bytes, first->scope, first->position);
 }
 
+/* Tries the bytes that are held with the block in the class. */
+static void try_held(struct reuser *r, const struct block_class *k, int block)
+{
+    const int64_t own = r->a.numbers->bytes[block], bytes = k->known_bytes;
+    bound_begin(&r->held);
+    if (own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
+        return;
+    struct spans together = {0};
+    held_spans(r->a.map, block, &together);
+    bound_add(&r->held, &together, -own);
+    bound_add(&r->held, &k->held, -bytes);
+    spans_join(&together, &k->held);
+    bound_add(&r->held, &together, own > bytes ? own : bytes);
+    spans_free(&together);
+}
+
+/* May a run need more memory if the block joins the class? */
+static bool holds_more(struct reuser *r, const struct block_class *k, int block, bool grows)
+{
+    if (!r->holds)
+        return false;
+    try_held(r, k, block);
+    return (grows && r->a.numbers->reached[block] == REACHED_NEVER) || !bound_fits(&r->held);
+}
+
 static enum merge_condition class_fits(struct reuser *r, const struct block_class *k, int block,
                                        bool *grows)
 {
@@ -402,7 +435,7 @@ static enum merge_condition class_fits(struct reuser *r, const struct block_clas
         return refused;
     if (!size_fits(r, k, block, grows) && merge_checks(r->a.m, CONDITION_size))
         return CONDITION_size;
-    return MERGE_ALLOWED;
+    return holds_more(r, k, block, *grows) ? CONDITION_no_gain : MERGE_ALLOWED;
 }
 
 /* The veto: tries the bytes alive with the block in the class. */
@@ -436,12 +469,18 @@ static void begin_class(struct reuser *r, int block)
     *k = (struct block_class){
         .block = block, .bytes = bytes_of(r, block), .known_bytes = r->a.numbers->bytes[block]};
     spans_join(&k->spans, &r->a.map->of[block].spans);
+    held_spans(r->a.map, block, &k->held);
     add_member(k, block);
 }
 
 static void join_class(struct reuser *r, struct block_class *k, int block, bool grows)
 {
     int64_t bytes = r->a.numbers->bytes[block];
+    if (r->holds) {
+        try_held(r, k, block);
+        bound_keep(&r->held);
+        held_spans(r->a.map, block, &k->held);
+    }
     spans_join(&k->spans, &r->a.map->of[block].spans);
     add_member(k, block);
     r->into[block] = k->block;
@@ -550,6 +589,9 @@ int merge_run_reuse(struct merge *m, struct error *error)
     r.classes = must_alloc((r.a.map->block_count + 1) * sizeof *r.classes);
     for (unsigned n = 0; n < m->fun->name_count; n++)
         r.into[n] = (int)n;
+    r.holds = merge_extends(m, EXTENSION_by_bytes) && m->options.values && !m->options.veto;
+    if (r.holds)
+        bound_open_held(&r.held, r.a.map, r.a.numbers);
     for (unsigned b = 0; b < r.a.map->block_count; b++) {
         int block = r.a.map->blocks[b];
         const struct memory *of = &r.a.map->of[block];
@@ -564,8 +606,11 @@ int merge_run_reuse(struct merge *m, struct error *error)
     merge_replace_blocks(m, r.into);
     for (unsigned i = 0; i < r.class_count; i++) {
         spans_free(&r.classes[i].spans);
+        spans_free(&r.classes[i].held);
         free(r.classes[i].members);
     }
+    if (r.holds)
+        bound_close(&r.held);
     free(r.classes);
     free(r.into);
     analysis_close(&r.a);
