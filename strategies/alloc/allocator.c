@@ -39,6 +39,7 @@ int allocator_open(struct allocator *allocator, const struct allocator_ops *ops,
                    const struct option_values *options, struct source *source, struct error *error)
 {
     *allocator = (struct allocator){.ops = ops, .source = source};
+    clock_prepare(); /* not inside what a caller measures */
     if (options)
         allocator->options = *options;
     TRY(allocator_check_ops(ops, error));

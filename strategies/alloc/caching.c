@@ -36,7 +36,7 @@
  * because both are on one in-order queue: a segment stays with the queue that it was asked for on.
  * The source's free makes released memory safe.
  *
- * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
+ * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
 #include <stdlib.h>
 

@@ -25,7 +25,7 @@
  * queue: each queue has an instance with arenas of its own. Memory reaches another queue by rule 5,
  * through the driver.
  *
- * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
+ * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
 #include <stdlib.h>
 

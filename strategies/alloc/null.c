@@ -12,7 +12,7 @@
  * Queues: not safe, as blocks overlap on one queue already. Memory goes back to the source only
  * when no block is live.
  *
- * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
+ * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
 #include <stdlib.h>
 

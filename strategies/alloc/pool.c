@@ -20,7 +20,7 @@
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
  * makes released memory safe.
  *
- * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
+ * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
  * Queues: a block may be given back while commands of the queue still use it. The source's free
  * waits for them or defers until they are done.
  *
- * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
+ * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
 #include <stdlib.h>
 

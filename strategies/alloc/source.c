@@ -24,19 +24,19 @@ int source_check_capacity(struct source *s, uint64_t bytes)
 
 static int touch_memory(struct source *s, uint64_t memory, uint64_t bytes)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     int code = s->ops->touch(s->context, memory, bytes, &s->error);
-    s->counts.touch_ns += clock_ns() - start;
+    s->counts.touch_ns += clock_since(start);
     s->counts.touch_count++;
     return code;
 }
 
 static int release_memory(struct source *s, uint64_t memory, uint64_t bytes, struct error *error)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     int code = s->kind == MEMORY_DEVICE ? s->ops->free(s->context, memory, bytes, error)
                                         : s->kinds->free(s->context, s->kind, memory, bytes, error);
-    s->counts.free_ns += clock_ns() - start;
+    s->counts.free_ns += clock_since(start);
     s->counts.free_count++;
     return code;
 }
@@ -70,11 +70,11 @@ static void count_given_back(struct source *s, uint64_t bytes)
 int source_alloc(struct source *s, uint64_t bytes, enum source_flags flags, uint64_t *memory)
 {
     TRY(source_check_capacity(s, bytes));
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     int code = s->kind == MEMORY_DEVICE
                    ? s->ops->alloc(s->context, bytes, memory, &s->error)
                    : s->kinds->alloc(s->context, s->kind, bytes, memory, NULL, &s->error);
-    s->counts.alloc_ns += clock_ns() - start;
+    s->counts.alloc_ns += clock_since(start);
     s->counts.alloc_count++;
     if (code == 0 && (flags & SOURCE_RESIDENT) && s->ops->touch) {
         code = touch_memory(s, *memory, bytes);
@@ -173,7 +173,7 @@ int source_requires(struct source *s, bool has, const char *lack, const char *de
 
 int source_sync(struct source *s)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.sync_count++;
     return source_gave(s, start, s->ops->sync(s->context, &s->error));
 }

@@ -161,18 +161,18 @@ static inline int source_tell(struct source *s, int code, enum source_event even
         s->listener->event(s->listener->context, event, memory, offset, bytes);
     return code;
 }
-/* Adds the time of a call that began at `start` (clock_ns) to alloc_ns, and counts ERR_OOM as
+/* Adds the time of a call that began at `start` (clock_start) to alloc_ns, and counts ERR_OOM as
  * refused. Returns `code`, the call's result. */
 static inline int source_took(struct source *s, uint64_t start, int code)
 {
-    s->counts.alloc_ns += clock_ns() - start;
+    s->counts.alloc_ns += clock_since(start);
     s->counts.refused_count += code == ERR_OOM;
     return code;
 }
 /* The same for a call whose time goes to free_ns. */
 static inline int source_gave(struct source *s, uint64_t start, int code)
 {
-    s->counts.free_ns += clock_ns() - start;
+    s->counts.free_ns += clock_since(start);
     return code;
 }
 

@@ -56,7 +56,7 @@ static inline int source_heap_open(struct source *s, uint64_t kernels, uint64_t 
                                    unsigned queue, const struct source_heap_options *options,
                                    uint64_t *heap, uint64_t *index_bytes)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     *index_bytes = 0;
     s->counts.alloc_count++;
     int code = source_took(
@@ -76,7 +76,7 @@ static inline int source_heap_open(struct source *s, uint64_t kernels, uint64_t 
 static inline int source_heap_close(struct source *s, uint64_t heap, uint64_t index_bytes)
 {
     source_set_reserved(s, s->counts.reserved_bytes - index_bytes);
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.free_count++;
     return source_gave(s, start, s->heaps->close(s->context, heap, &s->error));
 }
@@ -86,7 +86,7 @@ static inline int source_heap_close(struct source *s, uint64_t heap, uint64_t in
 static inline int source_heap_alloc(struct source *s, uint64_t heap, bool waits, uint64_t bytes,
                                     uint64_t alignment, uint64_t *block, uint64_t *offset)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.alloc_count++;
     s->counts.sync_count += waits;
     return source_took(
@@ -96,7 +96,7 @@ static inline int source_heap_alloc(struct source *s, uint64_t heap, bool waits,
 /* Frees a block; the command goes with the next alloc. */
 static inline int source_heap_free(struct source *s, uint64_t heap, uint64_t block)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     return source_gave(s, start, s->heaps->free(s->context, heap, block, &s->error));
 }
 

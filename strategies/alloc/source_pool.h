@@ -32,7 +32,7 @@ static inline int source_pool_close(struct source *s)
 static inline int source_pool_alloc(struct source *s, unsigned queue, uint64_t bytes,
                                     uint64_t *memory)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.alloc_count++;
     int code = source_took(s, start,
                            s->pools->alloc(s->context, s->pool, queue, bytes, memory, &s->error));
@@ -43,7 +43,7 @@ static inline int source_pool_alloc(struct source *s, unsigned queue, uint64_t b
 static inline int source_pool_free(struct source *s, unsigned queue, uint64_t memory,
                                    uint64_t bytes)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.free_count++;
     source_tell(s, 0, SOURCE_GIVEN_BACK, memory, 0, bytes);
     return source_gave(s, start,
@@ -53,7 +53,7 @@ static inline int source_pool_free(struct source *s, unsigned queue, uint64_t me
 /* Gives the pool's spare memory back to the driver. */
 static inline int source_pool_trim(struct source *s)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.free_count++;
     return source_gave(s, start, s->pools->trim(s->context, s->pool, 0, &s->error));
 }

@@ -12,7 +12,7 @@ int source_has_sub_buffers(struct source *source);
 static inline int source_create_sub_buffer(struct source *s, uint64_t memory, uint64_t offset,
                                            uint64_t bytes, uint64_t *sub_buffer)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.map_count++;
     return source_took(
         s, start, s->sub_buffers->create(s->context, memory, offset, bytes, sub_buffer, &s->error));
@@ -21,7 +21,7 @@ static inline int source_create_sub_buffer(struct source *s, uint64_t memory, ui
 /* Releases a sub-buffer. It counts as released even if the driver reports a failure. */
 static inline int source_release_sub_buffer(struct source *s, uint64_t sub_buffer, uint64_t bytes)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.unmap_count++;
     return source_gave(s, start, s->sub_buffers->release(s->context, sub_buffer, bytes, &s->error));
 }

@@ -18,14 +18,14 @@ static inline int source_vm_info(struct source *s, struct driver_vm_info *info)
 
 static inline int source_vm_reserve(struct source *s, uint64_t bytes, uint64_t *range)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.map_count++;
     return source_took(s, start, s->vm->reserve(s->context, bytes, range, &s->error));
 }
 
 static inline int source_vm_unreserve(struct source *s, uint64_t range, uint64_t bytes)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.unmap_count++;
     source_tell(s, 0, SOURCE_GIVEN_BACK, range, 0, bytes);
     return source_gave(s, start, s->vm->unreserve(s->context, range, bytes, &s->error));
@@ -35,7 +35,7 @@ static inline int source_vm_unreserve(struct source *s, uint64_t range, uint64_t
  * may exceed the capacity. 0, ERR_OOM or another negative code, as source_alloc. */
 static inline int source_vm_create_admitted(struct source *s, uint64_t bytes, uint64_t *chunk)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.alloc_count++;
     int code = source_took(s, start, s->vm->create(s->context, bytes, chunk, &s->error));
     if (!code)
@@ -55,7 +55,7 @@ static inline int source_vm_create(struct source *s, uint64_t bytes, uint64_t *c
 static inline int source_vm_release(struct source *s, uint64_t chunk, uint64_t bytes)
 {
     source_set_reserved(s, s->counts.reserved_bytes - bytes);
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.free_count++;
     return source_gave(s, start, s->vm->release(s->context, chunk, bytes, &s->error));
 }
@@ -64,7 +64,7 @@ static inline int source_vm_release(struct source *s, uint64_t chunk, uint64_t b
 static inline int source_vm_map(struct source *s, uint64_t range, uint64_t offset, uint64_t chunk,
                                 uint64_t bytes)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.map_count++;
     int code =
         source_took(s, start, s->vm->map(s->context, range, offset, chunk, bytes, &s->error));
@@ -74,7 +74,7 @@ static inline int source_vm_map(struct source *s, uint64_t range, uint64_t offse
 static inline int source_vm_access(struct source *s, uint64_t range, uint64_t offset,
                                    uint64_t bytes)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.map_count++;
     return source_took(s, start, s->vm->access(s->context, range, offset, bytes, &s->error));
 }
@@ -82,7 +82,7 @@ static inline int source_vm_access(struct source *s, uint64_t range, uint64_t of
 /* Unmaps chunks without a wait: no command may still use these bytes (source_sync). */
 static inline int source_vm_unmap(struct source *s, uint64_t range, uint64_t offset, uint64_t bytes)
 {
-    uint64_t start = clock_ns();
+    uint64_t start = clock_start();
     s->counts.unmap_count++;
     source_tell(s, 0, SOURCE_UNMAPPED, range, offset, bytes);
     return source_gave(s, start, s->vm->unmap(s->context, range, offset, bytes, &s->error));

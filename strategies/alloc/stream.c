@@ -21,7 +21,7 @@
  * Queues: the driver keeps the order. The free of a block is a command of the block's queue, after
  * the commands that use it.
  *
- * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
+ * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
 #include <stdlib.h>
 

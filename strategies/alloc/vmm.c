@@ -40,7 +40,7 @@
  * because both are on one in-order queue: each queue has an instance, and segments, of its own.
  * Chunks reach another queue only by rules 6 and 8, after a wait for all queues.
  *
- * Needs: alloc/source.c base/arena.c base/error.c base/text_bytes.c
+ * Needs: alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text_bytes.c
  */
 #include <stdlib.h>
 

@@ -137,6 +137,7 @@ int main(int argc, char **argv)
     const size_t all = sizeof every_spec / sizeof *every_spec;
     const char *const *specs = argc > 1 ? (const char *const *)argv + 1 : every_spec;
     const size_t count = argc > 1 ? (size_t)argc - 1 : all;
+    clock_print_cost(stdout);
     printf("ns of processor time a pair of free and alloc; growth: at a million live, over that at "
            "a thousand;\ncalls of the driver a pair, at a thousand; null: fewer than %d pairs in "
            "%.1f s\n",

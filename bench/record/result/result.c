@@ -70,11 +70,12 @@ int result_create(struct result *result, const struct result_run *run, struct er
     if (run->seed >> 53)
         return error_set(error, ERR_USAGE, "the seed %" PRIu64 " is too large: use one below 2^53",
                          run->seed);
-    result->root = tree_pack("{s:{s:s, s:s}, s:o, s:{s:o, s:o, s:[], s:o}, s:o, s:[], s:[]}",
-                             "schema", "name", RESULT_SCHEMA_NAME, "version", RESULT_SCHEMA_VERSION,
-                             "run", run_facts(run, result->started_ns), "context", "tool",
-                             context_tool(), "host", context_host(NULL, 0), "devices", "env",
-                             context_env(), "metrics", metrics(), "summary", "cases");
+    result->root =
+        tree_pack("{s:{s:s, s:s}, s:o, s:{s:o, s:o, s:[], s:o, s:o}, s:o, s:[], s:[]}", "schema",
+                  "name", RESULT_SCHEMA_NAME, "version", RESULT_SCHEMA_VERSION, "run",
+                  run_facts(run, result->started_ns), "context", "tool", context_tool(), "host",
+                  context_host(NULL, 0), "devices", "env", context_env(), "clock", context_clock(),
+                  "metrics", metrics(), "summary", "cases");
     return 0;
 }
 

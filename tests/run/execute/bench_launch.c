@@ -128,6 +128,7 @@ int main(int argc, char **argv)
     must(program_read("launches.mem", text, strlen(text), &program, &error), &error);
     struct entry entry = {.name = "launches", .program = program, .fun = &program->funs[0]};
     struct device *null = open_null(&ops, &error);
+    clock_print_cost(stdout);
     measure(null, &entry);
     null->ops->close(null);
     must(device_select(argc > 1 ? argv[1] : "all", measure_found, &entry, &error), &error);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "alloc/registry.h"
+#include "base/clock.h"
 #include "run/replay/replay.h"
 #include "trace/import.h"
 
@@ -133,6 +134,7 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     const uint64_t events = make_trace(folder, path);
+    clock_print_cost(stdout);
     printf("What a replay costs: %.1f million events of a training run, one thread\n\n"
            "strategy   ns/event   million/s\n",
            (double)events * 1e-6);

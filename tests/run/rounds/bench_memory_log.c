@@ -81,6 +81,7 @@ int main(void)
     double later = time_runs(executor, &spaces, &arguments, log, false);
     json_t *json = memory_log_to_json(log);
     char *text_of = json_dumps(json, JSON_COMPACT);
+    clock_print_cost(stdout);
     printf("%.1f ns an event without the log; with it %.1f in its first run, %.1f in later ones; "
            "%zu bytes in the file for %d events\n",
            plain, first, later, strlen(text_of), 2 * PAIRS);
