@@ -61,11 +61,13 @@ CFLAGS   += $(SANITIZE)
 KERNEL_OPT = -O1 $(SANITIZE) -DGAMUT_NO_CLONES
 endif
 
-LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(sort $(shell find bench strategies workloads -name '*.c')))
+LIB_SOURCES := $(filter-out bench/cli/main.c bench/program/embed.c,$(filter-out bench/capture/%,$(sort $(shell find bench strategies workloads -name '*.c'))))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(WORKLOADS:%=$(BUILD)/embedded/%.o) $(BUILD)/embedded/list.o $(BUILD)/embedded/suites.o $(KERNEL_TEXTS:%=$(BUILD)/embedded/kernel_%.o)
 EMBED_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,bench/program/embed.c $(filter-out bench/program/embed.c,$(wildcard bench/program/*.c)) $(wildcard bench/base/*.c))
 # A test stands in the room of tests/ that has the name of the room it tests.
-TEST_FILES := $(sort $(shell find tests -name '*.c'))
+TEST_FILES := $(filter-out tests/capture/apps/%,$(sort $(shell find tests -name '*.c')))
+# Applications that tests record.
+TEST_APPS := $(if $(WITH_OPENCL),$(BUILD)/tests/capture/apps/app_opencl)
 TEST_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter test_%,$(notdir $(f))),$(f)))
 BENCH_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter bench_%,$(notdir $(f))),$(f)))
 FUZZ_SOURCES := $(foreach f,$(TEST_FILES),$(if $(filter fuzz_%,$(notdir $(f))),$(f)))
@@ -73,13 +75,25 @@ TESTS   := $(TEST_SOURCES:tests/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_SOURCES:tests/%.c=$(BUILD)/tests/%)
 TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH_SOURCES) $(FUZZ_SOURCES),$(TEST_FILES)))
 
+# What stands inside a recorded application: shared objects of their own, without the libraries that gamut is linked to.
+CAPTURE_OPENCL := recorder layer_opencl front_opencl
+ifeq ($(WITH_OPENCL),yes)
+CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_opencl.so
+endif
+
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: FORCE all setup test tests check bench bench-self smoke regress plots fuzz sanitize install uninstall clean help
-all: $(BUILD)/gamut ## build gamut (build/gamut)
+all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Applications are not sanitized, and have no OpenMP: neither are these.
+$(BUILD)/bench/capture/%.o $(BUILD)/libgamut_%.so: CFLAGS := $(filter-out -fopenmp $(SANITIZE),$(CFLAGS)) -fPIC -fvisibility=hidden
+$(BUILD)/bench/capture/%_opencl.o: CPPFLAGS += -UCL_TARGET_OPENCL_VERSION -DCL_TARGET_OPENCL_VERSION=300
+$(BUILD)/libgamut_record_opencl.so: $(CAPTURE_OPENCL:%=$(BUILD)/bench/capture/%.o)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $^ -ldl -lpthread
 
 # The names of all sources, workloads and suites. What is made of the names is made again when one of
 # them is gone, which no time of a file says.
@@ -149,9 +163,13 @@ $(BUILD)/tests/device/test_lost_device: LDFLAGS += -Wl,--wrap=device_open -Wl,--
 setup: ## install what is missing (Debian, Ubuntu); without root, print the command
 	@scripts/setup
 
-tests: $(TESTS) ## build all tests
+$(BUILD)/tests/capture/apps/%_opencl: tests/capture/apps/%_opencl.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
 
-test: $(BUILD)/gamut $(TESTS) ## run all tests
+tests: $(TESTS) $(TEST_APPS) ## build all tests
+
+test: all $(TESTS) $(TEST_APPS) ## run all tests
 	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(sort $(shell find tests -name 'test_*.sh'))
 
 sanitize: ## run all tests under ASan and UBSan

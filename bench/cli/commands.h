@@ -9,6 +9,7 @@
     X(atlas)                                                                                       \
     X(experiment)                                                                                  \
     X(list)                                                                                        \
+    X(record)                                                                                      \
     X(trace)                                                                                       \
     X(replay)                                                                                      \
     X(fit)                                                                                         \

@@ -28,6 +28,11 @@ const struct example examples[] = {
     {"list", "gamut list devices", "what was found and, for the rest, why not"},
     {"list", "gamut list strategies", "allocators and their options"},
 
+    {"record",
+     "gamut record -o app.trace -- build/gamut run -w stencil -s pool --dataset smoke -D opencl "
+     "--no-save",
+     "an OpenCL application; here gamut itself"},
+
     {"trace", "gamut trace import history.csv -o my.trace",
      "a trace of PyTorch's allocator history"},
     {"trace", "gamut trace info my.trace", "what it has, and what it cannot answer"},

@@ -141,6 +141,9 @@ static int read_words(struct command_line *line, int argc, char **argv, struct e
         const char *word = argv[at];
         if (!only_positionals && strcmp(word, "--") == 0) {
             only_positionals = true;
+        } else if (command->takes_program && (only_positionals || word[0] != '-')) {
+            line->program = argv + at;
+            return 0;
         } else if (!only_positionals && word[0] == '-' && word[1]) {
             int code = read_word(line, argc, argv, &at, error);
             if (code)
@@ -152,7 +155,7 @@ static int read_words(struct command_line *line, int argc, char **argv, struct e
             line->positional[line->positional_count++] = word;
         }
     }
-    if (line->positional_count < command->least_positionals)
+    if (line->positional_count < command->least_positionals || command->takes_program)
         return error_set(error, ERR_USAGE, "%s needs %s; see gamut %s --help", command->name,
                          command->arguments, command->name);
     return 0;
@@ -201,9 +204,9 @@ void flags_help(const struct command *command, FILE *out)
     out = page.out;
     grid.indent = 2;
     grid.no_titles = true;
-    fprintf(out, "%s\n\nusage: gamut %s%s%s%s\n", command->summary, command->name,
-            *command->arguments ? " " : "", command->arguments,
-            command->flags->name ? " [flags]" : "");
+    fprintf(out, "%s\n\nusage: gamut %s%s%s%s%s\n", command->summary, command->name,
+            command->takes_program ? " [flags]" : "", *command->arguments ? " " : "",
+            command->arguments, command->flags->name && !command->takes_program ? " [flags]" : "");
     if (command->flags->name)
         fputs("\nflags:\n", out);
     for (const struct flag *f = command->flags; f->name; f++) {

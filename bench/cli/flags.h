@@ -64,7 +64,8 @@ struct command_line {
     struct flag_value flag[FLAGS_MAX]; /* in the order of the command's table */
     size_t positional_count;
     const char *positional[POSITIONALS_MAX];
-    int argc; /* the arguments of the whole process */
+    char **program; /* the words of another program's command line, or NULL; argv ends them */
+    int argc;       /* the arguments of the whole process */
     char **argv;
     const struct command *const *commands; /* all commands, in the order of the help */
     size_t command_count;
@@ -75,6 +76,7 @@ struct command {
     const char *name, *summary;
     const char *arguments; /* positional arguments in the usage line: "FILE"; "": none */
     size_t least_positionals, most_positionals;
+    bool takes_program; /* the words from the first positional on are another program's */
     const struct flag *flags;
     const char *notes;                           /* printed after the flags, or NULL */
     int (*run)(const struct command_line *line); /* returns an exit code */

@@ -20,8 +20,7 @@ static void add(struct traces *traces, unsigned *capacity, const char *path)
 
 static int is_trace(const struct dirent *file)
 {
-    const size_t length = strlen(file->d_name), suffix = strlen(TRACE_SUFFIX);
-    return length > suffix && strcmp(file->d_name + length - suffix, TRACE_SUFFIX) == 0;
+    return file->d_name[trace_stem(file->d_name)] != 0;
 }
 
 static int add_folder(struct traces *traces, unsigned *capacity, const char *folder,

@@ -26,7 +26,7 @@
     X(read, "a copy to the host")                                                                  \
     X(map, "the host gets access to a block")                                                      \
     X(unmap, "the host gives that access up")                                                      \
-    X(wait, "the host waits until the queue has ended its commands")                               \
+    X(wait, "the host waits until the queue has ended its commands, but for those behind")         \
     X(order, "later commands of the queue wait for those that another queue has now")              \
     X(begin, "a phase begins")                                                                     \
     X(end, "a phase ends")                                                                         \
@@ -70,6 +70,8 @@ struct trace_event {
     unsigned memory;    /* enum driver_memory: where the block lives */
     unsigned pool;      /* number of a private pool; 0: the common one */
     unsigned other;     /* `order`: index of the queue whose commands are waited for */
+    uint64_t
+        behind; /* `wait`, `order`: how many of the queue's latest commands are not waited for */
     uint64_t call_ns;   /* host time of the call; 0: unknown */
     uint64_t device_ns; /* time that the command kept the device busy; 0: unknown */
     unsigned use_count;

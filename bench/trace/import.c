@@ -71,6 +71,11 @@ int import_error(const struct import *log, struct error *error, const char *form
     return error_set(error, ERR_PARSE, "%s: %s", log->path, message);
 }
 
+const char *import_path(const struct import *log)
+{
+    return log->path;
+}
+
 /* Reads more bytes behind those that are there. */
 static int fill(struct import *log, struct error *error)
 {
@@ -299,10 +304,7 @@ static bool path_is_taken(const struct import *log, const struct text *path)
  * the second has OUT-DEVICE-2.trace. */
 static void path_of_device(const struct import *log, const char *device, struct text *path)
 {
-    const size_t length = strlen(log->out), suffix = strlen(TRACE_SUFFIX);
-    const bool has_suffix =
-        length > suffix && strcmp(log->out + length - suffix, TRACE_SUFFIX) == 0;
-    text_add_bytes(path, log->out, has_suffix ? length - suffix : length);
+    text_add_bytes(path, log->out, trace_stem(log->out));
     text_add(path, "-");
     for (const char *c = device; *c && c < device + DEVICE_IN_PATH_MOST; c++)
         text_add(path, "%c", isalnum((unsigned char)*c) || strchr("_-.", *c) ? *c : '_');

@@ -35,6 +35,8 @@ int import_line(struct import *log, char **line, struct error *error);
 int import_rewind(struct import *log, struct error *error);
 /* The same for all bytes that are left, at most `most`: for logs that are no lines. */
 int import_rest(struct import *log, size_t most, struct text *bytes, struct error *error);
+/* The file of the log, for importers that map it. */
+const char *import_path(const struct import *log);
 /* ERR_PARSE: "FILE:LINE: message". */
 int import_error(const struct import *log, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

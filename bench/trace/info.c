@@ -42,6 +42,13 @@ const char *trace_kind_help(enum trace_kind kind)
     return kind_helps[kind];
 }
 
+size_t trace_stem(const char *path)
+{
+    const size_t length = strlen(path), suffix = strlen(TRACE_SUFFIX);
+    const bool has = length > suffix && strcmp(path + length - suffix, TRACE_SUFFIX) == 0;
+    return has ? length - suffix : length;
+}
+
 void trace_info_free(struct trace_info *info)
 {
     json_decref(info->settings);

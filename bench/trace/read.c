@@ -346,6 +346,7 @@ static uint64_t digest_event(const struct trace_reader *r, const struct trace_ev
         e->call_ns,
         e->device_ns,
         e->use_count,
+        e->behind,
     };
     uint64_t sum = 0;
     for (unsigned i = 0; i < sizeof members / sizeof *members; i++)

@@ -37,6 +37,7 @@ void trace_event_text(const struct trace_reader *reader, const struct trace_even
     add_member(out, "memory", e->memory);
     add_member(out, "pool", e->pool);
     add_member(out, "other", e->other);
+    add_member(out, "behind", e->behind);
     for (unsigned i = 0; i < e->use_count; i++)
         text_add(out, "%sb%" PRIu64 "%s%s",
                  i ? "," : " uses=", trace_block_in(reader, e->uses[i].slot),

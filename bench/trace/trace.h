@@ -26,6 +26,9 @@
 #include "base/error.h"
 #include "trace/event.h"
 
+/* The length of a path without the ending of traces. */
+size_t trace_stem(const char *path);
+
 enum { TRACE_VERSION = 2 };
 #define TRACE_SUFFIX ".trace"
 

@@ -218,7 +218,8 @@ static void wrong_lines_are_named(void **state)
     static const struct {
         const char *log, *message;
     } cases[] = {
-        {"hello\n", "log: this is no log of a kind that gamut knows; it knows: text, pytorch, "},
+        {"hello\n",
+         "log: this is no log of a kind that gamut knows; it knows: text, raw, pytorch, "},
         {RMM "1,2\n", "log:2: expected the six fields Thread,Time,Action,Pointer,Size,Stream"},
         {RMM "1,1.5,free,0x1,1,0,7\n", "log:2: expected the six fields Thread,Time,Action,Pointer,"
                                        "Size,Stream, found more"},

@@ -40,7 +40,7 @@ static const char all_kinds[] =
     "read 100 q1 t0 @4000 uses=b3r\n"
     "map 100 q1 t0 @4000 uses=b3rw\n"
     "unmap q1 t0 @4000 uses=b3rw\n"
-    "order q0 t0 @5000 other=1\n"
+    "order q0 t0 @5000 other=1 behind=3\n"
     "free b2 q0 t0 @6000\n"
     "refused 99999999999 q0 t0 @7000 name=2\n"
     "wait q1 t0 @8000\n"

@@ -4,6 +4,7 @@
 
 #define IMPORTER_LIST(X)                                                                           \
     X(text)                                                                                        \
+    X(raw)                                                                                         \
     X(pytorch)                                                                                     \
     X(pytorch_json)                                                                                \
     X(pytorch_csv)                                                                                 \

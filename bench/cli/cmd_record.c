@@ -1,0 +1,331 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "trace/import.h"
+#include "trace/raw.h"
+#include "trace/trace.h"
+
+enum record_flag { RECORD_OUT, RECORD_FORCE, RECORD_VIA, RECORD_TIMES, RECORD_ANONYMOUS };
+enum record_via { VIA_AUTO, VIA_LAYER, VIA_ICD };
+
+static const struct flag flags[] = {
+    [RECORD_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
+                    "the trace to write; default: APPLICATION.trace. Further processes of the "
+                    "application become FILE-PROCESS.trace"},
+    [RECORD_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                      "replace the file of --out"},
+    [RECORD_VIA] = {"via", 0, FLAG_CHOICE, "HOW", "auto", "auto|layer|icd", 0, 0,
+                    "how gamut gets between an OpenCL application and its driver: as a layer of "
+                    "the loader, or as a driver in front of the drivers, for loaders without "
+                    "layers; auto: as a layer where the loader knows them"},
+    [RECORD_TIMES] = {"times", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                      "also record how long the device works for each command; this slows the "
+                      "application"},
+    [RECORD_ANONYMOUS] = {"anonymous", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
+                          "leave out the names of kernels, call sites and the command line"},
+    {NULL, 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+struct recording {
+    const struct command_line *line;
+    struct arena arena;
+    const char *out, *folder; /* the trace; the raw files, until they are traces */
+    const char *library;
+    struct raw_file {
+        char *path;
+        struct raw_head head;
+        uint64_t bytes;
+    } * files;
+    unsigned count, capacity;
+};
+
+/* ---- before ---- */
+
+/* The library stands beside the program, or where `make install` puts it. */
+static int find_library(struct recording *r, const char *name, struct error *error)
+{
+    static const char *const places[] = {"", "../lib/gamut/"};
+    char program[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(program, '/');
+    for (unsigned i = 0; slash && i < sizeof places / sizeof *places; i++) {
+        r->library =
+            arena_printf(&r->arena, "%.*s/%s%s", (int)(slash - program), program, places[i], name);
+        if (access(r->library, R_OK) == 0)
+            return 0;
+    }
+    return error_set(error, ERR_UNSUPPORTED,
+                     "%s is not beside gamut: build it with `make`, on a machine with OpenCL's "
+                     "headers",
+                     name);
+}
+
+static int choose_out(struct recording *r, struct error *error)
+{
+    const char *program = r->line->program[0], *slash = strrchr(program, '/');
+    r->out = r->line->flag[RECORD_OUT].text;
+    if (!r->out)
+        r->out = arena_printf(&r->arena, "%s%s", slash ? slash + 1 : program, TRACE_SUFFIX);
+    if (!r->line->flag[RECORD_FORCE].given && access(r->out, F_OK) == 0)
+        return error_set(error, ERR_USAGE, "%s: the file is there: name another, or --force",
+                         r->out);
+    char *folder = arena_printf(&r->arena, "%s.XXXXXX", r->out);
+    if (!mkdtemp(folder))
+        return error_set(error, ERR_IO, "%s: %s", folder, strerror(errno));
+    r->folder = realpath(folder, NULL);
+    if (!r->folder)
+        return error_set(error, ERR_IO, "%s: %s", folder, strerror(errno));
+    return 0;
+}
+
+/* A folder that names the library as the only driver. */
+static int write_vendors(struct recording *r, const char **vendors, struct error *error)
+{
+    *vendors = arena_printf(&r->arena, "%s/vendors", r->folder);
+    const char *path = arena_printf(&r->arena, "%s/gamut.icd", *vendors);
+    FILE *file = mkdir(*vendors, 0777) == 0 ? fopen(path, "we") : NULL;
+    if (!file)
+        return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+    fprintf(file, "%s\n", r->library);
+    return fclose(file) == 0 ? 0 : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
+}
+
+static int set_environment(struct recording *r, struct error *error)
+{
+    const uint64_t via = r->line->flag[RECORD_VIA].number;
+    const char *layers = getenv("OPENCL_LAYERS"), *vendors = getenv("OCL_ICD_VENDORS");
+    setenv("GAMUT_RECORD", r->folder, 1);
+    setenv("GAMUT_RECORD_OPTIONS",
+           arena_printf(&r->arena, "%s%s", r->line->flag[RECORD_TIMES].number ? "times," : "",
+                        r->line->flag[RECORD_ANONYMOUS].number ? "anonymous," : ""),
+           1);
+    if (via != VIA_ICD)
+        setenv("OPENCL_LAYERS",
+               layers && *layers ? arena_printf(&r->arena, "%s:%s", r->library, layers)
+                                 : r->library,
+               1);
+    if (via == VIA_LAYER)
+        return 0;
+    if (vendors && *vendors)
+        setenv("GAMUT_RECORD_VENDORS", vendors, 1);
+    TRY(write_vendors(r, &vendors, error));
+    setenv("OCL_ICD_VENDORS", vendors, 1);
+    return 0;
+}
+
+/* ---- while it runs ---- */
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int number)
+{
+    if (child > 0)
+        kill((pid_t)child, number);
+}
+
+/* Runs the application to its end. What stops gamut from the terminal stops the application too, and
+ * gamut still writes the trace. *status: as of waitpid. */
+static int run_application(const struct recording *r, int *status, struct error *error)
+{
+    int failure[2];
+    if (pipe2(failure, O_CLOEXEC) != 0)
+        return error_set(error, ERR_IO, "a pipe: %s", strerror(errno));
+    const struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
+    struct sigaction old_int, old_quit, old_term, old_hup;
+    sigaction(SIGINT, &ignore, &old_int);
+    sigaction(SIGQUIT, &ignore, &old_quit);
+    const pid_t id = fork();
+    if (id == 0) {
+        sigaction(SIGINT, &old_int, NULL);
+        sigaction(SIGQUIT, &old_quit, NULL);
+        execvp(r->line->program[0], r->line->program);
+        const int why = errno;
+        if (write(failure[1], &why, sizeof why) < 0)
+            _exit(126);
+        _exit(127);
+    }
+    child = id;
+    sigaction(SIGTERM, &pass, &old_term);
+    sigaction(SIGHUP, &pass, &old_hup);
+    close(failure[1]);
+    int why = 0;
+    const bool failed = id > 0 && read(failure[0], &why, sizeof why) == sizeof why;
+    close(failure[0]);
+    while (id > 0 && waitpid(id, status, 0) < 0 && errno == EINTR)
+        continue;
+    child = 0;
+    sigaction(SIGINT, &old_int, NULL);
+    sigaction(SIGQUIT, &old_quit, NULL);
+    sigaction(SIGTERM, &old_term, NULL);
+    sigaction(SIGHUP, &old_hup, NULL);
+    if (failed)
+        *status = 0;
+    if (id < 0 || failed)
+        return error_set(error, ERR_USAGE, "%s cannot be started: %s", r->line->program[0],
+                         strerror(failed ? why : errno));
+    return 0;
+}
+
+/* ---- after ---- */
+
+/* The process that began first has the name of --out. */
+static int by_begin(const void *left, const void *right)
+{
+    const struct raw_file *a = left, *b = right;
+    if (a->head.began_realtime_ns != b->head.began_realtime_ns)
+        return a->head.began_realtime_ns < b->head.began_realtime_ns ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+static int find_files(struct recording *r, struct error *error)
+{
+    DIR *folder = opendir(r->folder);
+    if (!folder)
+        return error_set(error, ERR_IO, "%s: %s", r->folder, strerror(errno));
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        const size_t length = strlen(entry->d_name);
+        if (length < 5 || strcmp(entry->d_name + length - 4, ".raw") != 0)
+            continue;
+        r->files = must_grow(r->files, r->count, &r->capacity, sizeof *r->files);
+        struct raw_file *f = &r->files[r->count];
+        *f = (struct raw_file){.path = arena_printf(&r->arena, "%s/%s", r->folder, entry->d_name)};
+        FILE *file = fopen(f->path, "re");
+        struct stat status;
+        if (file && fread(&f->head, sizeof f->head, 1, file) == 1 &&
+            fstat(fileno(file), &status) == 0) {
+            f->bytes = (uint64_t)status.st_size;
+            r->count++;
+        }
+        if (file)
+            fclose(file);
+    }
+    closedir(folder);
+    if (r->count)
+        qsort(r->files, r->count, sizeof *r->files, by_begin);
+    return 0;
+}
+
+static void say_trace(const struct raw_file *file, const struct imported *trace)
+{
+    char bytes[32];
+    fprintf(stderr,
+            "gamut: wrote %s: %" PRIu64 " events, %" PRIu64
+            " blocks, at most %s at once; by the %s\n",
+            trace->path, trace->totals.events, trace->totals.blocks,
+            text_bytes(bytes, trace->totals.peak_bytes),
+            strcmp(file->head.via, "icd") == 0
+                ? "driver in front, since the application's loader has no layers"
+                : file->head.via);
+    if (file->head.lost_records)
+        fprintf(stderr, "gamut: %" PRIu64 " records are missing: they could not be written\n",
+                file->head.lost_records);
+    for (unsigned i = 0; i < RAW_UNSEEN_MOST && file->head.unseen[i].name[0]; i++)
+        fprintf(stderr, "gamut: not recorded: %.39s (%" PRIu64 ")\n", file->head.unseen[i].name,
+                file->head.unseen[i].count);
+}
+
+static int make_trace(struct recording *r, const struct raw_file *file, struct error *error)
+{
+    const char *out = file == r->files
+                          ? r->out
+                          : arena_printf(&r->arena, "%.*s-%" PRIu64 "%s", (int)trace_stem(r->out),
+                                         r->out, file->head.process, TRACE_SUFFIX);
+    struct import_report report;
+    const int code =
+        import_log(file->path, "raw", out, r->line->flag[RECORD_FORCE].number, &report, error);
+    for (unsigned i = 0; !code && i < report.trace_count; i++)
+        say_trace(file, &report.traces[i]);
+    import_report_free(&report);
+    if (!code)
+        unlink(file->path);
+    return code;
+}
+
+static int make_traces(struct recording *r, struct error *error)
+{
+    TRY(find_files(r, error));
+    if (!r->count)
+        return error_set(error, ERR_UNSUPPORTED,
+                         "nothing was recorded: the application made no call of OpenCL that went "
+                         "through a loader with layers or drivers (OCL_ICD_VENDORS)");
+    for (unsigned i = 0; i < r->count; i++)
+        TRY(make_trace(r, &r->files[i], error));
+    return 0;
+}
+
+/* Removes the folder. Raw files that became no trace stay, and the folder with them. */
+static void remove_folder(struct recording *r)
+{
+    unlink(arena_printf(&r->arena, "%s/vendors/gamut.icd", r->folder));
+    rmdir(arena_printf(&r->arena, "%s/vendors", r->folder));
+    if (rmdir(r->folder) != 0)
+        fprintf(stderr, "gamut: what was recorded is in %s; `gamut trace import` reads it\n",
+                r->folder);
+}
+
+static int record_in_folder(struct recording *r, int *status, struct error *error)
+{
+    TRY(set_environment(r, error));
+    TRY(run_application(r, status, error));
+    return make_traces(r, error);
+}
+
+static int record_application(struct recording *r, int *status, struct error *error)
+{
+    TRY(find_library(r, "libgamut_record_opencl.so", error));
+    TRY(choose_out(r, error));
+    const int code = record_in_folder(r, status, error);
+    remove_folder(r);
+    return code;
+}
+
+/* gamut's exit code is the application's where that is not 0, as with time and nohup. */
+static int run_record(const struct command_line *line)
+{
+    struct recording r = {.line = line};
+    struct error error = {0};
+    int status = 0;
+    const int code = record_application(&r, &status, &error);
+    const int exit_code = code == ERR_UNSUPPORTED ? (report_error(&error), EXIT_NOTHING_RAN)
+                          : code                  ? report_error(&error)
+                                                  : EXIT_OK;
+    free((char *)r.folder);
+    free(r.files);
+    arena_free(&r.arena);
+    if (WIFSIGNALED(status))
+        return 128 + WTERMSIG(status);
+    return WEXITSTATUS(status) ? WEXITSTATUS(status) : exit_code;
+}
+
+const struct command command_record = {
+    .name = "record",
+    .summary = "run an application, unmodified, and write what it does with device memory",
+    .arguments = "-- APPLICATION [ARGUMENTS]",
+    .takes_program = true,
+    .flags = flags,
+    .notes =
+        "The application runs as it would alone; a call that is recorded takes some 30 ns more. "
+        "What it\n"
+        "did before it was killed is in the trace. gamut ends with the application's exit code.\n"
+        "\n"
+        "Where gamut cannot start the application, set for it\n"
+        "  GAMUT_RECORD=FOLDER              an existing folder for the raw files\n"
+        "  OPENCL_LAYERS=LIBRARY            libgamut_record_opencl.so, beside gamut; or\n"
+        "  OCL_ICD_VENDORS=FOLDER           a folder with a file gamut.icd that holds LIBRARY\n"
+        "and make traces of the files in FOLDER with gamut trace import.\n",
+    .run = run_record,
+};

@@ -1,0 +1,727 @@
+/* gamut's own raw recordings (trace/raw.h): binary, written by a recorder inside an application.
+ *
+ * The records of all threads are brought into the order of their stamps, and handles become blocks:
+ * each block counts its references, and those of the views of its parts. A kernel's arguments are
+ * those that were set last; an argument that is a live block's handle is a use.
+ *
+ * What a recording does not tell: how a kernel uses a block (it counts as read and written), and the queue
+ * that a block belongs to. It gets the one to which its thread gave its last command, as a live
+ * server would have to guess too.
+ *
+ * An event of OpenCL stands for the commands that its queue had when it was made. Commands that wait for an
+ * event of the application's own (clCreateUserEvent) are counted as not seen.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/driver_memory.h"
+#include "base/slab.h"
+#include "base/treap.h"
+#include "trace/import.h"
+#include "trace/import/raw_records.h"
+
+enum {
+    CLASS_DEVICE = 100,
+    CLASS_SITE,
+    ARGUMENTS_MOST = 4096,
+};
+
+/* A thing that the application has a handle of. */
+struct object {
+    struct treap_node node;
+    uint64_t handle;
+    unsigned class; /* enum raw_class, CLASS_DEVICE or CLASS_SITE */
+    uint64_t references;
+    struct device *device;
+    union {
+        struct {                  /* a block, or a part of one */
+            struct object *whole; /* itself, or the block that the part is of */
+            uint64_t key;
+            uint64_t owners; /* of a whole: the parts that live, and 1 while its own handle does */
+            bool gone_follows;
+        } block;
+        struct {
+            unsigned index;
+            uint64_t commands; /* that it was given */
+        } queue;
+        struct {
+            struct object *queue; /* NULL: the application completes the event itself */
+            uint64_t commands;    /* that the queue had then */
+        } event;
+        struct {
+            unsigned count, capacity;
+            uint64_t *arguments;
+        } kernel;
+    } is;
+    char *name; /* of a kernel, a site; owned */
+};
+
+/* A device of the application; it has a trace. */
+struct device {
+    char name[128];
+    uint64_t bytes;
+    struct import_stream *stream;
+    unsigned queue_count;
+    struct device *next;
+};
+
+struct raw_import {
+    struct import *log;
+    struct raw_records records;
+    const struct raw_record *record; /* the current one */
+    const uint64_t *words;
+    unsigned thread;
+    uint64_t now_ns;
+    struct treap objects; /* by handle */
+    struct slab slab;
+    struct device *devices;
+    uint64_t next_key;
+    unsigned kernel_count;
+    struct object **queues; /* all that were made */
+    unsigned queue_count, queue_capacity;
+    struct object **last_queues; /* by thread: the queue of its last command */
+    unsigned last_queue_capacity;
+    struct trace_use *uses;
+    unsigned use_count, use_capacity;
+    uint32_t
+        *ran_ns; /* by number of the command: how long the device worked; from the first pass */
+    unsigned ran_capacity;
+    uint64_t commands;
+    uint64_t unknown[RAW_KINDS]; /* records by kind that name an object that was never made */
+    uint64_t own_events;         /* waits for an event that the application completes */
+};
+
+static bool recognises(const char *start, size_t length)
+{
+    return length >= strlen(RAW_MAGIC) && memcmp(start, RAW_MAGIC, strlen(RAW_MAGIC)) == 0;
+}
+
+/* ---- objects ---- */
+
+static int by_handle(const struct treap_node *left, const struct treap_node *right)
+{
+    const struct object *a = (const struct object *)left, *b = (const struct object *)right;
+    return a->handle < b->handle ? -1 : a->handle > b->handle;
+}
+
+static struct object *find(const struct raw_import *r, uint64_t handle)
+{
+    const struct object key = {.handle = handle};
+    struct object *o = (struct object *)treap_from(&r->objects, &key.node);
+    return o && o->handle == handle ? o : NULL;
+}
+
+/* An object of this class; NULL, and counted, if the application never made it. */
+static struct object *known(struct raw_import *r, uint64_t handle, unsigned class)
+{
+    struct object *o = find(r, handle);
+    if (o && o->class == class)
+        return o;
+    r->unknown[r->record->kind]++;
+    return NULL;
+}
+
+static void drop(struct raw_import *r, struct object *o)
+{
+    treap_remove(&r->objects, &o->node);
+    if (o->class == RAW_CLASS_KERNEL)
+        free(o->is.kernel.arguments);
+    free(o->name);
+    o->name = NULL;
+    /* Events and threads may still know a queue; its handle is another's now. */
+    if (o->class == RAW_CLASS_QUEUE)
+        o->handle = 0;
+    else
+        slab_give(&r->slab, o);
+}
+
+static void end_block(struct raw_import *r, struct object *block, bool is_gone);
+
+/* A new object. One with the same handle has ended without a release that was seen. */
+static struct object *add(struct raw_import *r, uint64_t handle, unsigned class)
+{
+    struct object *o = find(r, handle);
+    if (o && o->class == RAW_CLASS_BLOCK && o->is.block.whole == o) {
+        if (o->references)
+            r->unknown[r->record->kind]++;
+        end_block(r, o, true);
+    } else if (o) {
+        drop(r, o);
+    }
+    o = slab_take(&r->slab);
+    *o = (struct object){.handle = handle, .class = class, .references = 1};
+    treap_insert(&r->objects, &o->node);
+    return o;
+}
+
+/* The text that begins with a word of the record; the caller frees it. */
+static char *text_of(const struct raw_import *r, unsigned word)
+{
+    const size_t length = word < r->record->words ? 8u * (r->record->words - word) : 0;
+    return strndup((const char *)(r->words + word), length);
+}
+
+/* ---- devices and their traces ---- */
+
+static int open_stream(struct raw_import *r, struct device *device, struct error *error)
+{
+    const struct raw_head *head = r->records.head;
+    struct trace_info info = {.time_unit_ns = 1, .capacity_bytes = device->bytes};
+    snprintf(info.source, sizeof info.source, "gamut record: %.15s, %.15s", head->api, head->via);
+    snprintf(info.application, sizeof info.application, "%.127s", head->application);
+    snprintf(info.device, sizeof info.device, "%s", device->name);
+    const time_t seconds = (time_t)(head->began_realtime_ns / 1000000000u);
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc)) {
+        const size_t length = strftime(info.began, sizeof info.began, "%Y-%m-%dT%H:%M:%S", &utc);
+        snprintf(info.began + length, sizeof info.began - length, ".%06uZ",
+                 (unsigned)(head->began_realtime_ns / 1000 % 1000000));
+    }
+    info.knows[TRACE_KNOWS_times] = info.knows[TRACE_KNOWS_frees] = info.knows[TRACE_KNOWS_done] =
+        info.knows[TRACE_KNOWS_queues] = info.knows[TRACE_KNOWS_threads] =
+            info.knows[TRACE_KNOWS_uses] = true;
+    info.knows[TRACE_KNOWS_sites] = !head->anonymous;
+    info.knows[TRACE_KNOWS_device_times] = head->timed;
+    return import_stream(r->log, device->name, &info, &device->stream, error);
+}
+
+static int put_device(struct raw_import *r, struct error *error)
+{
+    if (find(r, r->record->object))
+        return 0;
+    struct device *device = must_alloc(sizeof *device);
+    char *name = text_of(r, 1);
+    snprintf(device->name, sizeof device->name, "%s", name);
+    free(name);
+    device->bytes = r->words[0];
+    device->next = r->devices;
+    r->devices = device;
+    add(r, r->record->object, CLASS_DEVICE)->device = device;
+    return open_stream(r, device, error);
+}
+
+static struct device *device_of(struct raw_import *r, uint64_t context)
+{
+    const struct object *o = known(r, context, RAW_CLASS_CONTEXT);
+    return o ? o->device : NULL;
+}
+
+static void put_context(struct raw_import *r)
+{
+    const struct object *device = known(r, r->words[0], CLASS_DEVICE);
+    if (device)
+        add(r, r->record->object, RAW_CLASS_CONTEXT)->device = device->device;
+}
+
+static void put_queue(struct raw_import *r)
+{
+    struct device *device = device_of(r, r->words[0]);
+    if (!device)
+        return;
+    char name[64];
+    snprintf(name, sizeof name, "%u%s", device->queue_count++,
+             r->words[1] & RAW_QUEUE_OUT_OF_ORDER ? " (out of order)" : "");
+    struct object *queue = add(r, r->record->object, RAW_CLASS_QUEUE);
+    queue->device = device;
+    queue->is.queue.index = trace_queue(import_writer(device->stream), name);
+    r->queues = must_grow(r->queues, r->queue_count, &r->queue_capacity, sizeof *r->queues);
+    r->queues[r->queue_count++] = queue;
+}
+
+/* ---- events ---- */
+
+static struct trace_event event_of(const struct raw_import *r, const struct device *device,
+                                   enum trace_kind kind)
+{
+    char thread[32];
+    snprintf(thread, sizeof thread, "%u", r->thread);
+    return (struct trace_event){.kind = kind,
+                                .time_ns = r->now_ns,
+                                .thread = trace_thread(import_writer(device->stream), thread),
+                                .call_ns = raw_records_span(&r->records, r->record->duration)};
+}
+
+/* ---- blocks ---- */
+
+/* The queue that a thread's next block belongs to: that of its last command. */
+static unsigned queue_of_thread(const struct raw_import *r, const struct device *device)
+{
+    const struct object *queue =
+        r->thread < r->last_queue_capacity ? r->last_queues[r->thread] : NULL;
+    return queue && queue->device == device ? queue->is.queue.index
+                                            : trace_queue(import_writer(device->stream), "0");
+}
+
+static unsigned name_of_site(const struct raw_import *r, const struct device *device, uint64_t site)
+{
+    const struct object *o = find(r, site);
+    return o && o->class == CLASS_SITE && *o->name
+               ? trace_name(import_writer(device->stream), o->name)
+               : 0;
+}
+
+static void put_block(struct raw_import *r)
+{
+    struct device *device = device_of(r, r->words[0]);
+    if (!device)
+        return;
+    const bool refused = r->record->kind == RAW_refused;
+    const uint64_t flags = r->words[2], memory = flags & RAW_BLOCK_MEMORY;
+    struct trace_event e = event_of(r, device, refused ? TRACE_refused : TRACE_alloc);
+    e.bytes = r->words[1];
+    e.queue = queue_of_thread(r, device);
+    e.name = name_of_site(r, device, r->words[3]);
+    e.memory = memory <= MEMORY_MANAGED ? (unsigned)memory : MEMORY_DEVICE;
+    if (refused) {
+        import_event(device->stream, &e);
+        return;
+    }
+    if (flags & RAW_BLOCK_ADDRESS)
+        e.address = r->record->object;
+    struct object *block = add(r, r->record->object, RAW_CLASS_BLOCK);
+    block->device = device;
+    block->is.block.whole = block;
+    block->is.block.key = ++r->next_key;
+    block->is.block.owners = 1;
+    block->is.block.gone_follows = flags & RAW_BLOCK_GONE_FOLLOWS;
+    import_alloc(device->stream, block->is.block.key, &e);
+}
+
+static void put_part(struct raw_import *r)
+{
+    struct object *of = known(r, r->words[0], RAW_CLASS_BLOCK);
+    if (!of)
+        return;
+    struct object *whole = of->is.block.whole, *part = add(r, r->record->object, RAW_CLASS_BLOCK);
+    part->device = whole->device;
+    part->is.block.whole = whole;
+    whole->is.block.owners++;
+}
+
+/* The last handle of a block ended, or the driver says that no command uses it any more. */
+static void end_block(struct raw_import *r, struct object *block, bool is_gone)
+{
+    struct trace_event e = event_of(r, block->device, TRACE_free);
+    const bool was_freed = block->is.block.owners == 0;
+    const struct import_block *live = import_find(block->device->stream, block->is.block.key);
+    e.queue = live ? live->queue : 0;
+    block->is.block.owners = 0;
+    block->references = 0;
+    if (!was_freed)
+        import_free(block->device->stream, block->is.block.key, &e);
+    if (!is_gone && block->is.block.gone_follows)
+        return;
+    e.kind = TRACE_done;
+    e.call_ns = 0;
+    import_free(block->device->stream, block->is.block.key, &e);
+    drop(r, block);
+}
+
+static void lose_owner(struct raw_import *r, struct object *whole)
+{
+    if (whole->is.block.owners && --whole->is.block.owners == 0) {
+        whole->is.block.owners = 1; /* end_block frees what is owned */
+        end_block(r, whole, false);
+    }
+}
+
+static void release(struct raw_import *r)
+{
+    const uint64_t class = r->record->kind == RAW_free ? (uint64_t)RAW_CLASS_BLOCK : r->words[0];
+    struct object *o =
+        class <= RAW_CLASS_EVENT ? known(r, r->record->object, (unsigned)class) : NULL;
+    if (!o || !o->references || --o->references)
+        return;
+    if (class != RAW_CLASS_BLOCK) {
+        drop(r, o);
+        return;
+    }
+    struct object *whole = o->is.block.whole;
+    if (whole != o)
+        drop(r, o);
+    lose_owner(r, whole);
+}
+
+static void put_gone(struct raw_import *r)
+{
+    struct object *block = find(r, r->record->object);
+    if (block && block->class == RAW_CLASS_BLOCK && block->is.block.whole == block)
+        end_block(r, block, true);
+}
+
+/* ---- kernels ---- */
+
+static void put_kernel(struct raw_import *r)
+{
+    struct object *kernel = add(r, r->record->object, RAW_CLASS_KERNEL);
+    kernel->name = text_of(r, 0);
+    r->kernel_count++;
+    if (*kernel->name)
+        return;
+    char name[32]; /* anonymous recordings tell kernels apart by number */
+    snprintf(name, sizeof name, "kernel %u", r->kernel_count);
+    free(kernel->name);
+    kernel->name = strdup(name);
+}
+
+static void put_clone(struct raw_import *r)
+{
+    const struct object *from = known(r, r->words[0], RAW_CLASS_KERNEL);
+    if (!from || r->words[0] == r->record->object)
+        return;
+    const unsigned count = from->is.kernel.count;
+    uint64_t *arguments = must_alloc((count + 1) * sizeof *arguments);
+    if (count)
+        memcpy(arguments, from->is.kernel.arguments, count * sizeof *arguments);
+    char *name = strdup(from->name);
+    struct object *kernel = add(r, r->record->object, RAW_CLASS_KERNEL);
+    kernel->name = name;
+    kernel->is.kernel.arguments = arguments;
+    kernel->is.kernel.count = kernel->is.kernel.capacity = count;
+}
+
+static void put_argument(struct raw_import *r)
+{
+    struct object *o = known(r, r->record->object, RAW_CLASS_KERNEL);
+    if (!o || r->words[0] >= ARGUMENTS_MOST)
+        return;
+    const unsigned index = (unsigned)r->words[0];
+    o->is.kernel.arguments = must_reach(o->is.kernel.arguments, index, &o->is.kernel.capacity,
+                                        sizeof *o->is.kernel.arguments);
+    o->is.kernel.arguments[index] = r->words[1];
+    if (index >= o->is.kernel.count)
+        o->is.kernel.count = index + 1;
+}
+
+/* ---- commands ---- */
+
+/* A handle that is a live block's is a use. `must`: the application named a block. */
+static void add_use(struct raw_import *r, const struct device *device, uint64_t handle,
+                    unsigned access, bool must)
+{
+    const struct object *o = handle ? find(r, handle) : NULL;
+    const struct import_block *live = NULL;
+    if (o && o->class == RAW_CLASS_BLOCK && o->device == device)
+        live = import_find(device->stream, o->is.block.whole->is.block.key);
+    if (!live) {
+        r->unknown[r->record->kind] += must;
+        return;
+    }
+    for (unsigned i = 0; i < r->use_count; i++)
+        if (r->uses[i].slot == live->slot) {
+            r->uses[i].access |= access;
+            return;
+        }
+    r->uses = must_grow(r->uses, r->use_count, &r->use_capacity, sizeof *r->uses);
+    r->uses[r->use_count++] = (struct trace_use){live->slot, access};
+}
+
+/* Until the commands behind it, the queue waits for an event. */
+static void put_order(struct raw_import *r, const struct object *queue, uint64_t handle)
+{
+    const struct object *event = known(r, handle, RAW_CLASS_EVENT);
+    const struct object *other = event ? event->is.event.queue : NULL;
+    if (event && (!other || other->device != queue->device)) {
+        r->own_events++;
+        return;
+    }
+    if (!event || other == queue)
+        return;
+    struct trace_event e = event_of(r, queue->device, TRACE_order);
+    e.call_ns = 0;
+    e.queue = queue->is.queue.index;
+    e.other = other->is.queue.index;
+    e.behind = other->is.queue.commands - event->is.event.commands;
+    import_event(queue->device->stream, &e);
+}
+
+static void put_wait(struct raw_import *r, const struct object *queue, uint64_t behind,
+                     uint64_t call_ns)
+{
+    struct trace_event e = event_of(r, queue->device, TRACE_wait);
+    e.queue = queue->is.queue.index;
+    e.behind = behind;
+    e.call_ns = call_ns;
+    import_event(queue->device->stream, &e);
+}
+
+static enum trace_kind kind_of_command(unsigned kind)
+{
+    switch (kind) {
+    case RAW_copy:
+        return TRACE_copy;
+    case RAW_fill:
+        return TRACE_fill;
+    case RAW_write:
+        return TRACE_write;
+    case RAW_read:
+        return TRACE_read;
+    case RAW_map:
+        return TRACE_map;
+    case RAW_unmap:
+        return TRACE_unmap;
+    default:
+        return TRACE_launch;
+    }
+}
+
+/* The uses of a command; those of a launch of OpenCL are its kernel's arguments. */
+static void add_uses(struct raw_import *r, const struct device *device, const struct object *kernel)
+{
+    const uint64_t *blocks = r->words + RAW_COMMAND_WORDS, count = r->words[RAW_COMMAND_BLOCKS];
+    const uint64_t flags = r->words[RAW_COMMAND_FLAGS];
+    r->use_count = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const bool last = i + 1 == count;
+        unsigned access = TRACE_READS | TRACE_WRITES;
+        switch (r->record->kind) {
+        case RAW_copy:
+            access = last ? TRACE_WRITES : TRACE_READS;
+            break;
+        case RAW_fill:
+        case RAW_write:
+            access = TRACE_WRITES;
+            break;
+        case RAW_read:
+            access = TRACE_READS;
+            break;
+        case RAW_map:
+            access = (flags & RAW_COMMAND_READS ? TRACE_READS : 0) |
+                     (flags & RAW_COMMAND_WRITES ? TRACE_WRITES : 0);
+            break;
+        default:
+            break;
+        }
+        add_use(r, device, blocks[i], access, true);
+    }
+    for (unsigned i = 0; kernel && i < kernel->is.kernel.count; i++)
+        add_use(r, device, kernel->is.kernel.arguments[i], TRACE_READS | TRACE_WRITES, false);
+}
+
+static void put_command(struct raw_import *r)
+{
+    struct object *queue = known(r, r->record->object, RAW_CLASS_QUEUE);
+    if (!queue)
+        return;
+    const uint64_t *events = r->words + RAW_COMMAND_WORDS + r->words[RAW_COMMAND_BLOCKS];
+    for (uint64_t i = 0; i < r->words[RAW_COMMAND_EVENTS]; i++)
+        put_order(r, queue, events[i]);
+    if (r->record->kind != RAW_marker) {
+        const uint64_t handle = r->words[RAW_COMMAND_KERNEL];
+        const struct object *kernel = handle ? known(r, handle, RAW_CLASS_KERNEL) : NULL;
+        struct trace_event e = event_of(r, queue->device, kind_of_command(r->record->kind));
+        e.queue = queue->is.queue.index;
+        e.bytes = e.kind == TRACE_launch || e.kind == TRACE_unmap ? 0 : r->words[RAW_COMMAND_BYTES];
+        e.name = kernel ? trace_name(import_writer(queue->device->stream), kernel->name) : 0;
+        add_uses(r, queue->device, kernel);
+        e.uses = r->uses;
+        e.use_count = r->use_count;
+        e.device_ns = r->commands < r->ran_capacity ? r->ran_ns[r->commands] : 0;
+        import_event(queue->device->stream, &e);
+        queue->is.queue.commands++;
+        if (r->words[RAW_COMMAND_FLAGS] & RAW_COMMAND_BLOCKING)
+            put_wait(r, queue, 0, 0);
+    }
+    r->commands++;
+    r->last_queues =
+        must_reach(r->last_queues, r->thread, &r->last_queue_capacity, sizeof *r->last_queues);
+    r->last_queues[r->thread] = queue;
+    if (r->record->result) {
+        struct object *event = add(r, r->record->result, RAW_CLASS_EVENT);
+        event->is.event.queue = queue;
+        event->is.event.commands = queue->is.queue.commands;
+    }
+}
+
+static void put_host_wait(struct raw_import *r)
+{
+    uint64_t call_ns = raw_records_span(&r->records, r->record->duration);
+    if (r->record->kind == RAW_finish) {
+        for (unsigned i = 0; i < r->queue_count; i++)
+            if (r->queues[i]->handle &&
+                (!r->record->object || r->queues[i]->handle == r->record->object)) {
+                put_wait(r, r->queues[i], 0, call_ns);
+                call_ns = 0;
+            }
+        return;
+    }
+    for (unsigned i = 0; i < r->record->words; i++) {
+        const struct object *event = known(r, r->words[i], RAW_CLASS_EVENT);
+        const struct object *queue = event ? event->is.event.queue : NULL;
+        if (!queue) {
+            r->own_events += event != NULL;
+            continue;
+        }
+        put_wait(r, queue, queue->is.queue.commands - event->is.event.commands, call_ns);
+        call_ns = 0;
+    }
+}
+
+/* ---- the whole ---- */
+
+/* Words that each kind has at least. */
+static const unsigned least_words[RAW_KINDS] = {
+    [RAW_device] = 1,  [RAW_context] = 1,  [RAW_queue] = 2,   [RAW_block] = 4,
+    [RAW_part] = 4,    [RAW_clone] = 1,    [RAW_refused] = 5, [RAW_retain] = 1,
+    [RAW_release] = 1, [RAW_argument] = 2, [RAW_ran] = 1,     [RAW_free] = 1,
+};
+
+static bool is_command(unsigned kind)
+{
+    return kind >= RAW_launch && kind <= RAW_marker;
+}
+
+static bool is_whole(const struct raw_record *record, const uint64_t *words)
+{
+    if (!is_command(record->kind))
+        return record->words >= least_words[record->kind];
+    return record->words >= RAW_COMMAND_WORDS && words[RAW_COMMAND_BLOCKS] <= record->words &&
+           words[RAW_COMMAND_EVENTS] <= record->words &&
+           RAW_COMMAND_WORDS + words[RAW_COMMAND_BLOCKS] + words[RAW_COMMAND_EVENTS] ==
+               record->words;
+}
+
+/* Reads the next record: 1, 0 at the end, or ERR_PARSE. */
+static int next_record(struct raw_import *r, struct error *error)
+{
+    const int more = raw_records_next(&r->records, &r->record, &r->thread, error);
+    if (more <= 0)
+        return more;
+    r->words = (const uint64_t *)(r->record + 1);
+    if (!is_whole(r->record, r->words))
+        return import_error(r->log, error, "the record at byte %td is damaged",
+                            (const unsigned char *)r->record - r->records.bytes);
+    const uint64_t now_ns = raw_records_time(&r->records, r->record->ticks);
+    if (now_ns > r->now_ns)
+        r->now_ns = now_ns;
+    return 1;
+}
+
+/* How long the device worked is known after a command was given: finds it for each command. */
+static int read_device_times(struct raw_import *r, struct error *error)
+{
+    int more;
+    uint64_t commands = 0;
+    while ((more = next_record(r, error)) > 0) {
+        const struct object *event;
+        if (is_command(r->record->kind)) {
+            if (r->record->result)
+                add(r, r->record->result, RAW_CLASS_EVENT)->is.event.commands = commands;
+            commands++;
+        } else if (r->record->kind == RAW_ran && (event = find(r, r->record->object)) != NULL &&
+                   event->is.event.commands < INT32_MAX) {
+            const unsigned number = (unsigned)event->is.event.commands;
+            r->ran_ns = must_reach(r->ran_ns, number, &r->ran_capacity, sizeof *r->ran_ns);
+            r->ran_ns[number] = r->words[0] < UINT32_MAX ? (uint32_t)r->words[0] : UINT32_MAX;
+        }
+    }
+    while (r->objects.root)
+        drop(r, (struct object *)r->objects.root);
+    raw_records_rewind(&r->records);
+    r->now_ns = 0;
+    return more;
+}
+
+static int put_record(struct raw_import *r, struct error *error)
+{
+    struct object *o;
+    if (is_command(r->record->kind)) {
+        put_command(r);
+        return 0;
+    }
+    switch (r->record->kind) {
+    case RAW_name:
+        free((o = add(r, r->record->object, CLASS_SITE))->name);
+        o->name = text_of(r, 0);
+        break;
+    case RAW_device:
+        return put_device(r, error);
+    case RAW_context:
+        put_context(r);
+        break;
+    case RAW_queue:
+        put_queue(r);
+        break;
+    case RAW_block:
+    case RAW_refused:
+        put_block(r);
+        break;
+    case RAW_part:
+        put_part(r);
+        break;
+    case RAW_kernel:
+        put_kernel(r);
+        break;
+    case RAW_clone:
+        put_clone(r);
+        break;
+    case RAW_event:
+        add(r, r->record->object, RAW_CLASS_EVENT);
+        break;
+    case RAW_retain:
+        o = r->words[0] <= RAW_CLASS_EVENT ? known(r, r->record->object, (unsigned)r->words[0])
+                                           : NULL;
+        if (o)
+            o->references++;
+        break;
+    case RAW_free:
+    case RAW_release:
+        release(r);
+        break;
+    case RAW_gone:
+        put_gone(r);
+        break;
+    case RAW_argument:
+        put_argument(r);
+        break;
+    case RAW_finish:
+    case RAW_wait:
+        put_host_wait(r);
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static int import_records(struct raw_import *r, struct error *error)
+{
+    TRY(raw_records_open(&r->records, import_path(r->log), error));
+    if (r->records.head->timed)
+        TRY(read_device_times(r, error));
+    int more;
+    while ((more = next_record(r, error)) > 0)
+        TRY(put_record(r, error));
+    return more;
+}
+
+static int import_raw(struct import *log, struct error *error)
+{
+    struct raw_import r = {
+        .log = log, .objects.compare = by_handle, .slab.item_bytes = sizeof(struct object)};
+    const int code = import_records(&r, error);
+    while (r.objects.root)
+        drop(&r, (struct object *)r.objects.root);
+    for (struct device *d = r.devices, *next; d; d = next) {
+        next = d->next;
+        free(d);
+    }
+    raw_records_close(&r.records);
+    slab_free(&r.slab);
+    free(r.queues);
+    free(r.last_queues);
+    free(r.uses);
+    free(r.ran_ns);
+    return code;
+}
+
+const struct importer importer_raw = {
+    .name = "raw",
+    .summary = "gamut's own recordings of applications (gamut record)",
+    .recognises = recognises,
+    .import = import_raw,
+};

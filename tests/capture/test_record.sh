@@ -1,0 +1,71 @@
+#!/bin/bash
+# Records an application of OpenCL on PoCL, unmodified, as a layer and in front of the driver. What it did is counted in its source.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=$root/${BUILD:-build}
+gamut=${GAMUT:-$build/gamut}
+app=$build/tests/capture/apps/app_opencl
+[ -x "$app" ] && [ -e "$build/libgamut_record_opencl.so" ] || { echo "skipped: built without OpenCL"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
+
+answer=$("$app") || { echo "skipped: no device of OpenCL"; exit 77; }
+
+# counts TRACE: how many events of each kind, on one line
+counts() { "$gamut" trace show "$1" | awk '/^[a-z]+ / && $1 !~ /^(name|queue|thread|gamut)$/ { n[$1]++ } END { for (k in n) print k "=" n[k] }' | sort | tr '\n' ' '; }
+expected="alloc=157 copy=1 done=157 fill=2 free=157 launch=302 map=2 order=150 read=5 unmap=2 wait=160 write=1 "
+
+for via in auto layer icd; do
+    out=$("$gamut" record --via $via -o $via.trace -- "$app" 2>err) || fail "--via $via ends with $?: $(cat err)"
+    [ "$out" = "$answer" ] || fail "--via $via: the application printed $out instead of $answer"
+    [ "$(counts $via.trace)" = "$expected" ] || fail "--via $via: $(counts $via.trace), expected $expected"
+    "$gamut" trace check $via.trace >/dev/null || fail "--via $via: the trace is not whole"
+done
+[ -z "$(find . -name '*.raw')" ] || fail "raw files stay"
+grep -q "by the driver in front" err || fail "it is not said how it was recorded: $(cat err)"
+
+# The block that was freed under a command is freed before it is done, and the second queue waits for the first.
+"$gamut" trace show layer.trace >text
+grep -q '^order q1 ' text || fail "the wait of one queue for another is missing"
+
+# With eight threads nothing is lost, and each call stands in its thread.
+"$gamut" record -o threads.trace -- "$app" threads >/dev/null 2>&1
+[ "$(counts threads.trace)" = "alloc=463 copy=1 done=463 fill=2 free=463 launch=902 map=2 order=450 read=11 unmap=2 wait=466 write=1 " ] ||
+    fail "eight threads: $(counts threads.trace)"
+
+# What was done before a SIGKILL is in the file.
+"$gamut" record -o kill.trace -- "$app" kill >out 2>&1
+[ $? -eq 137 ] || fail "the exit code is not that of the application"
+"$gamut" trace show kill.trace | grep -q '^alloc b158 12345 ' || fail "the last allocation before SIGKILL is missing"
+
+# A process that forks goes on in a file of its own.
+"$gamut" record -o fork.trace -- "$app" fork >/dev/null 2>&1 || fail "fork ends with $?"
+[ "$(find . -name 'fork*.trace' | wc -l)" -eq 2 ] || fail "fork: $(ls)"
+
+# Times of the device; no names.
+"$gamut" record --times --anonymous -o times.trace -- "$app" >/dev/null 2>&1
+"$gamut" trace show times.trace >text
+[ "$(grep -c '^launch .* device=' text)" -eq 302 ] || fail "--times: not every launch has its time"
+grep -q 'add"\|app_opencl' text && fail "--anonymous: a name is in the trace"
+grep -q '"kernel 2"' text || fail "--anonymous: kernels cannot be told apart"
+
+# Mistakes.
+expect() { # CODE PATTERN ARGUMENT...
+    local code=$1 pattern=$2
+    shift 2
+    "$gamut" "$@" >out 2>err
+    [ $? -eq "$code" ] || fail "$*: not exit $code"
+    grep -q -- "$pattern" err || fail "$*: '$pattern' is not in: $(cat err)"
+}
+expect 2 "cannot be started" record -o no.trace -- ./nosuch
+expect 2 "the file is there" record -o layer.trace -- "$app"
+expect 2 "APPLICATION" record
+expect 77 "nothing was recorded" record -o no.trace -- true
+expect 3 "" record -o no.trace -- sh -c 'exit 3'
+[ -z "$(find . -name 'no.trace*')" ] || fail "something was left of failed recordings: $(ls)"
+
+[ $failures -eq 0 ]
