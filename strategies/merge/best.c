@@ -47,21 +47,34 @@ static const struct method {
     /* clang-format on */
 };
 
+static void hold(int64_t *live, unsigned count, struct span span, int64_t bytes)
+{
+    for (unsigned p = span.first; p <= span.last && p < count; p++)
+        live[p] += bytes;
+}
+
 /* The most bytes that are held at once, if every block is held from allocation to last use. */
 static int64_t estimate(const struct fun *fun, const union scalar *values)
 {
     struct outline *o = outline_new(fun);
     struct memory_map *map = memory_map_new(o, MEMORY_BY_BRANCH);
     struct numbers *numbers = numbers_new(fun, values);
+    int64_t *live = must_alloc((o->position_count + 1) * sizeof *live), peak = 0;
     for (unsigned b = 0; b < map->block_count; b++) {
-        struct memory *of = &map->of[map->blocks[b]];
-        if (of->kind == MEMORY_ALLOCATED && of->spans.count)
-            spans_add(&of->spans, of->position, of->spans.items[of->spans.count - 1].last);
+        const struct memory *of = &map->of[map->blocks[b]];
+        const struct spans *alive = &of->spans;
+        const int64_t bytes = numbers->bytes[map->blocks[b]];
+        if (bytes == UNKNOWN_BYTES || !alive->count)
+            continue;
+        if (of->kind == MEMORY_ALLOCATED)
+            hold(live, o->position_count,
+                 (struct span){of->position, alive->items[alive->count - 1].last}, bytes);
+        for (unsigned i = 0; i < alive->count && of->kind != MEMORY_ALLOCATED; i++)
+            hold(live, o->position_count, alive->items[i], bytes);
     }
-    struct bound bound;
-    bound_open(&bound, map, numbers);
-    int64_t peak = bound.peak;
-    bound_close(&bound);
+    for (unsigned p = 0; p < o->position_count; p++)
+        peak = live[p] > peak ? live[p] : peak;
+    free(live);
     numbers_free(numbers);
     memory_map_free(map);
     outline_free(o);

@@ -688,18 +688,19 @@ static bool coalesce_pays(struct coalescer *c, const struct candidate *k)
     if (!c->a.m->options.veto)
         return true;
     int target = coalesce_block(c, coalesce_name(c, k->destination)->memory);
+    const struct spans *moments = c->a.bound.moments->of;
     struct spans together = {0};
     int64_t target_bytes = c->a.numbers->bytes[target];
     if (target_bytes == UNKNOWN_BYTES)
         return true;
     bound_begin(&c->a.bound);
     for (int part = target; part != NO_NAME; part = c->next_part[part])
-        spans_join(&together, &c->a.map->of[part].spans);
+        spans_join(&together, &moments[part]);
     bound_add(&c->a.bound, &together, -target_bytes);
     for (unsigned b = 0; b < c->block_count; b++) {
         struct spans own = {0};
         for (int part = c->blocks[b]; part != NO_NAME; part = c->next_part[part])
-            spans_join(&own, &c->a.map->of[part].spans);
+            spans_join(&own, &moments[part]);
         if (c->a.numbers->bytes[c->blocks[b]] != UNKNOWN_BYTES)
             bound_add(&c->a.bound, &own, -c->a.numbers->bytes[c->blocks[b]]);
         spans_join(&together, &own);

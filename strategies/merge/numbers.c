@@ -266,11 +266,13 @@ static void open_empty(struct bound *b, unsigned count)
 
 void bound_open(struct bound *b, const struct memory_map *map, const struct numbers *numbers)
 {
-    open_empty(b, map->outline->position_count);
+    struct moments *moments = moments_new(map);
+    open_empty(b, moments->count);
+    b->moments = moments;
     for (unsigned i = 0; i < map->block_count; i++) {
         int64_t bytes = numbers->bytes[map->blocks[i]];
         if (bytes != UNKNOWN_BYTES)
-            bound_add(b, &map->of[map->blocks[i]].spans, bytes);
+            bound_add(b, &b->moments->of[map->blocks[i]], bytes);
     }
     accept_all(b);
 }
@@ -314,6 +316,7 @@ void bound_open_held(struct bound *b, const struct memory_map *map, const struct
 
 void bound_close(struct bound *b)
 {
+    moments_free(b->moments);
     free(b->live);
     free(b->trial);
 }

@@ -7,7 +7,7 @@
 #ifndef GAMUT_MERGE_NUMBERS_H
 #define GAMUT_MERGE_NUMBERS_H
 
-#include "merge/memory.h"
+#include "merge/moments.h"
 
 enum { UNKNOWN_BYTES = -1 };
 
@@ -32,11 +32,12 @@ void numbers_free(struct numbers *n);
 /* The least memory that the packed program can need: the most bytes that are alive at once. Under a
  * veto, merges that raise it are refused. Or the bytes that are held at once. */
 struct bound {
-    unsigned count;      /* positions */
-    int64_t *live;       /* by position: the bytes alive; blocks of unknown size count 0 */
-    int64_t *trial;      /* the same after the changes of a trial */
-    unsigned first, end; /* the positions at which the two may differ */
-    int64_t peak;        /* the largest of `live` */
+    struct moments *moments; /* NULL: every moment is a position, as for the bytes held */
+    unsigned count;          /* moments */
+    int64_t *live;           /* by moment: the bytes alive; blocks of unknown size count 0 */
+    int64_t *trial;          /* the same after the changes of a trial */
+    unsigned first, end;     /* the moments at which the two may differ */
+    int64_t peak;            /* the largest of `live` */
 };
 
 /* Opens the bound of the program as `map` and `numbers` describe it; free with bound_close. */
@@ -50,8 +51,8 @@ void bound_close(struct bound *b);
 void held_spans(const struct memory_map *map, int block, struct spans *held);
 
 /* A trial. bound_begin copies `live`. bound_add adds `bytes`, which may be negative, to the copy at
- * all positions of `spans`. bound_keep replaces `live` by the copy if no position has risen above
- * the peak; otherwise it returns false and changes nothing. */
+ * all moments of `spans`. bound_keep replaces `live` by the copy if no moment has risen above the
+ * peak; otherwise it returns false and changes nothing. */
 void bound_begin(struct bound *b);
 void bound_add(struct bound *b, const struct spans *spans, int64_t bytes);
 bool bound_keep(struct bound *b);

@@ -1,7 +1,7 @@
 /* Planning: all blocks whose sizes are known become parts of one, the arena.
  *
- * A block's lifetime is the positions at which it holds something that is needed (memory.h). It may
- * have several spans; a block that a loop reads from outside is alive to the loop's end. Blocks with
+ * A block's lifetime is the moments at which it holds something that is needed (moments.h), so that
+ * the results of two branches of an if may overlap. It may have several spans; a block that a loop reads from outside is alive to the loop's end. Blocks with
  * disjoint lifetimes may overlap in the arena. The packer (pack.h) finds where each begins: first
  * with each block aligned only for its elements, for the least height; then with the widest
  * alignment that keeps this height, because GPUs prefer it.
@@ -23,6 +23,7 @@ enum { WIDEST_ALIGNMENT = 256 };
 
 struct planner {
     struct analysis a;
+    struct moments *moments;
     unsigned count;
     int *blocks; /* the blocks that go into the arena */
     struct pack_buffer *buffers;
@@ -82,20 +83,21 @@ static void choose_blocks(struct planner *p)
                                                      .into = NO_NAME});
         else
             p->blocks[p->count++] = block;
-        spans += of->spans.count;
+        spans += p->moments->of[block].count;
     }
     p->buffers = must_alloc((p->count + 1) * sizeof *p->buffers);
     p->intervals = must_alloc((spans + 1) * sizeof *p->intervals);
     struct pack_interval *next = p->intervals;
     for (unsigned i = 0; i < p->count; i++) {
         const struct memory *of = &p->a.map->of[p->blocks[i]];
+        const struct spans *alive = &p->moments->of[p->blocks[i]];
         p->buffers[i] = (struct pack_buffer){.size = p->a.numbers->bytes[p->blocks[i]],
                                              .alignment = element_alignment(p, of),
                                              .intervals = next,
-                                             .interval_count = of->spans.count};
-        for (unsigned s = 0; s < of->spans.count; s++)
-            *next++ = (struct pack_interval){of->spans.items[s].first,
-                                             (int64_t)of->spans.items[s].last + 1};
+                                             .interval_count = alive->count};
+        for (unsigned s = 0; s < alive->count; s++)
+            *next++ =
+                (struct pack_interval){alive->items[s].first, (int64_t)alive->items[s].last + 1};
     }
 }
 
@@ -225,7 +227,7 @@ static void move_in(struct planner *p, const struct pack_result *result)
     merge_replace_blocks(m, into);
     assert_sizes(p);
     m->packed = true;
-    m->proven = result->optimal;
+    m->proven = result->optimal && p->moments->exact;
     m->arena_bytes = result->height;
     m->arena_lower_bound = result->lower_bound;
     free(offset);
@@ -239,6 +241,7 @@ int merge_run_plan(struct merge *m, struct error *error)
     struct planner p = {0};
     struct pack_result result = {0};
     analysis_open(&p.a, m, MEMORY_BY_BRANCH);
+    p.moments = moments_new(p.a.map);
     choose_blocks(&p);
     int code = p.count ? plan_arena(&p, &result, error) : 0;
     if (!code && p.count)
@@ -247,6 +250,7 @@ int merge_run_plan(struct merge *m, struct error *error)
     free(p.blocks);
     free(p.buffers);
     free(p.intervals);
+    moments_free(p.moments);
     analysis_close(&p.a);
     return code;
 }

@@ -444,12 +444,14 @@ static bool reuse_pays(struct reuser *r, const struct block_class *k, int block)
     int64_t own = r->a.numbers->bytes[block], bytes = k->known_bytes;
     if (!r->a.m->options.veto || own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
         return true;
+    const struct spans *moments = r->a.bound.moments->of;
     struct spans together = {0};
+    for (unsigned i = 0; i < k->member_count; i++)
+        spans_join(&together, &moments[k->members[i]]);
     bound_begin(&r->a.bound);
-    bound_add(&r->a.bound, &k->spans, -bytes);
-    bound_add(&r->a.bound, &r->a.map->of[block].spans, -own);
-    spans_join(&together, &k->spans);
-    spans_join(&together, &r->a.map->of[block].spans);
+    bound_add(&r->a.bound, &together, -bytes);
+    bound_add(&r->a.bound, &moments[block], -own);
+    spans_join(&together, &moments[block]);
     bound_add(&r->a.bound, &together, own > bytes ? own : bytes);
     spans_free(&together);
     return bound_keep(&r->a.bound);

@@ -10,9 +10,10 @@
  * SETS is one set or several with commas; ARRAY, BLOCK and the labels of conditions may be
  * alternatives. `blocks` are the allocations that some array still uses; `copies` and `elided` are
  * counted while the first dataset runs, and so is `peak`, in bytes, the inputs' included, freed at
- * the end of the scope; `<=` may stand before each. `needs` says that the answer is wrong without
- * that condition. A `wish` is right but not reached yet: once it is, it has to become `expect`.
- * Whatever a file says, every set has to give right answers. */
+ * the end of the scope; `arena` is the size of an arena in bytes, 0 if it is not proved optimal; `<=`
+ * may stand before each. `needs` says that the answer is wrong without that condition. A `wish` is
+ * right but not reached yet: once it is, it has to become `expect`. Whatever a file says, every set
+ * has to give right answers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,8 +33,8 @@
 
 /* ---- what a file expects -------------------------------------------------------------------- */
 
-enum count { COUNT_BLOCKS, COUNT_COPIES, COUNT_ELIDED, COUNT_PEAK, COUNTS };
-static const char *const count_names[COUNTS] = {"blocks", "copies", "elided", "peak"};
+enum count { COUNT_BLOCKS, COUNT_COPIES, COUNT_ELIDED, COUNT_PEAK, COUNT_ARENA, COUNTS };
+static const char *const count_names[COUNTS] = {"blocks", "copies", "elided", "peak", "arena"};
 
 struct directive {
     enum { EXPECT, WISH, ACCEPT, REJECT, NEEDS } kind;
@@ -376,6 +377,7 @@ static unsigned check_set(const struct subject *s, const struct merge_set *set,
         print_error("%s\n", text);
         free(text);
     }
+    counts[COUNT_ARENA] = m->packed && m->proven ? (uint64_t)m->arena_bytes : 0;
     /* Counts and decisions are for the first dataset, and for answers that are right. */
     unsigned checked = failed || dataset != s->entry.program->datasets ? 0 : directives;
     for (const struct directive *d = list; d < list + checked; d++) {
