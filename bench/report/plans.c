@@ -68,7 +68,7 @@ static void print_refusals(FILE *out, const struct merge *merge, bool met[CONDIT
     size_t counts[CONDITION_COUNT] = {0};
     const char *before = "";
     for (unsigned i = 0; i < merge->event_count; i++)
-        counts[merge->events[i].refused]++;
+        counts[merge->events[i].refused] += !merge->events[i].further;
     for (int c = MERGE_ALLOWED + 1; c < CONDITION_COUNT; c++)
         if (counts[c]) {
             html_print(out, "%s%s×%zu", before, merge_condition_label((enum merge_condition)c),

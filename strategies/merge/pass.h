@@ -42,7 +42,8 @@
     X(unwritten, "P6",                                                                             \
       "if the heap is full this kernel is skipped, and it also makes an array outside the heap")   \
     X(no_gain, "V1", "the program would need more memory if this were merged")              \
-    X(unknown_size, "V2", "the block's size is not known before the program runs")
+    X(unknown_size, "V2", "the block's size is not known before the program runs")               \
+    X(untaken, "V3", "with these values no run allocates the block: its branch or loop is not run")
 /* clang-format on */
 
 enum merge_condition {
@@ -98,6 +99,7 @@ struct merge_event {
     int from, into;     /* blocks, or NO_NAME */
     enum space space;   /* MERGE_MOVED: the space that the block moves to */
     const char *detail; /* more about the reason, or NULL */
+    bool further;       /* one of several refusals of a block, not the one that came nearest */
 };
 
 #define PLAN_TIME_LIMIT_NS INT64_C(1000000000)

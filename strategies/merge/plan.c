@@ -60,7 +60,7 @@ static enum merge_condition may_be_planned(const struct planner *p, int block)
     if (plan_name(p, block)->space != SPACE_DEVICE && merge_checks(p->a.m, CONDITION_space))
         return CONDITION_space;
     if (p->a.numbers->bytes[block] == UNKNOWN_BYTES)
-        return CONDITION_unknown_size;
+        return p->a.numbers->reached[block] ? CONDITION_unknown_size : CONDITION_untaken;
     return of->escapes ? CONDITION_escapes : MERGE_ALLOWED;
 }
 

@@ -47,6 +47,13 @@ struct block_class {
     int *members; /* `block` is the first */
 };
 
+/* A class that a block does not join. */
+struct near_miss {
+    enum merge_condition refused;
+    int block; /* of the class */
+    const char *detail;
+};
+
 struct reuser {
     struct analysis a;
     int *into; /* by memory name: the block of its class */
@@ -55,6 +62,8 @@ struct reuser {
     bool holds;        /* is `held` kept? */
     struct bound held; /* the bytes of blocks that are held to the end of their scope */
     const char *detail;
+    unsigned miss_count; /* the classes that refused the block */
+    struct near_miss *misses;
 };
 
 static const struct name *reuse_name(const struct reuser *r, int name)
@@ -428,7 +437,11 @@ static enum merge_condition class_fits(struct reuser *r, const struct block_clas
     if (reuse_name(r, k->block)->space != reuse_name(r, block)->space &&
         merge_checks(r->a.m, CONDITION_space))
         return CONDITION_space;
-    if (first->position >= own->first_bound || !outline_encloses(r->a.o, first->scope, own->scope))
+    if (!outline_encloses(r->a.o, first->scope, own->scope)) {
+        r->detail = "that block is allocated in another branch or loop";
+        return CONDITION_branches;
+    }
+    if (first->position >= own->first_bound)
         return CONDITION_allocation;
     enum merge_condition refused = reuse_meetings(r, k, block);
     if (refused)
@@ -506,17 +519,14 @@ static int64_t reuse_cost(const struct reuser *r, const struct block_class *k, i
     return bytes > k->known_bytes ? (bytes - k->known_bytes) * 2 : k->known_bytes - bytes;
 }
 
-/* The reason that a block joins no class: that of the class which came nearest to fitting. */
-struct near_miss {
-    enum merge_condition refused;
-    int block; /* the block of that class; NO_NAME: no class was tried */
-    const char *detail;
-};
+static void add_miss(struct reuser *r, enum merge_condition refused, int block)
+{
+    r->misses[r->miss_count++] = (struct near_miss){refused, block, r->detail};
+}
 
 /* The class that the block joins: the first that fits, or with `by_bytes` the one of least cost.
- * NULL: none fits, and *miss says why. */
-static struct block_class *find_class(struct reuser *r, int block, bool *grows,
-                                      struct near_miss *miss)
+ * NULL: none fits. Adds the classes that refused it to r->misses. */
+static struct block_class *find_class(struct reuser *r, int block, bool *grows)
 {
     struct block_class *best = NULL;
     for (unsigned i = 0; i < r->class_count; i++) {
@@ -524,8 +534,8 @@ static struct block_class *find_class(struct reuser *r, int block, bool *grows,
         bool enlarges;
         r->detail = NULL;
         enum merge_condition refused = class_fits(r, k, block, &enlarges);
-        if (refused && (miss->block == NO_NAME || nearness(refused) > nearness(miss->refused)))
-            *miss = (struct near_miss){refused, k->block, r->detail};
+        if (refused)
+            add_miss(r, refused, k->block);
         if (refused ||
             (best && reuse_cost(r, k, block, enlarges) >= reuse_cost(r, best, block, *grows)))
             continue;
@@ -535,38 +545,50 @@ static struct block_class *find_class(struct reuser *r, int block, bool *grows,
             break;
     }
     if (best && !reuse_pays(r, best, block)) {
-        *miss = (struct near_miss){CONDITION_no_gain, best->block, NULL};
+        r->detail = NULL;
+        add_miss(r, CONDITION_no_gain, best->block);
         best = NULL;
     }
     return best;
 }
 
-static void note_reuse(struct reuser *r, int block, const struct block_class *k, bool grows,
-                       const struct near_miss *miss)
+/* The miss that came nearest to fitting; of several, the first. */
+static unsigned nearest(const struct reuser *r)
+{
+    unsigned best = 0;
+    for (unsigned i = 1; i < r->miss_count; i++)
+        if (nearness(r->misses[i].refused) > nearness(r->misses[best].refused))
+            best = i;
+    return best;
+}
+
+static void note_reuse(struct reuser *r, int block, const struct near_miss *decision, bool further)
 {
     const struct memory *of = &r->a.map->of[block];
     merge_note(r->a.m, &(struct merge_event){.action = MERGE_REUSED,
-                                             .refused = k ? MERGE_ALLOWED : miss->refused,
+                                             .refused = decision->refused,
                                              .at = of->alloc->at,
                                              .array = of->array_count ? of->arrays[0] : NO_NAME,
                                              .from = block,
-                                             .into = k ? k->block : miss->block,
-                                             .detail = !k      ? miss->detail
-                                                       : grows ? "enlarged"
-                                                               : NULL});
+                                             .into = decision->block,
+                                             .detail = decision->detail,
+                                             .further = further});
 }
 
 static void assign_block(struct reuser *r, int block)
 {
-    struct near_miss miss = {CONDITION_interference, NO_NAME, NULL};
     struct block_class *k = NULL;
-    bool grows = false, escapes = r->a.map->of[block].escapes;
-    if (escapes && merge_checks(r->a.m, CONDITION_escapes))
-        miss.refused = CONDITION_escapes;
+    bool grows = false;
+    r->miss_count = 0;
+    if (r->a.map->of[block].escapes && merge_checks(r->a.m, CONDITION_escapes))
+        note_reuse(r, block, &(struct near_miss){CONDITION_escapes, NO_NAME, NULL}, false);
     else
-        k = find_class(r, block, &grows, &miss);
-    if (k || miss.block != NO_NAME || miss.refused == CONDITION_escapes)
-        note_reuse(r, block, k, grows, &miss);
+        k = find_class(r, block, &grows);
+    if (k)
+        note_reuse(r, block,
+                   &(struct near_miss){MERGE_ALLOWED, k->block, grows ? "enlarged" : NULL}, false);
+    for (unsigned i = 0, first = nearest(r); i < r->miss_count; i++)
+        note_reuse(r, block, &r->misses[i], k || i != first);
     if (k)
         join_class(r, k, block, grows);
     else
@@ -589,6 +611,7 @@ int merge_run_reuse(struct merge *m, struct error *error)
                       (merge_checks(m, CONDITION_foreign) ? 0u : MEMORY_ALL_OURS));
     r.into = must_alloc((m->fun->name_count + 1) * sizeof *r.into);
     r.classes = must_alloc((r.a.map->block_count + 1) * sizeof *r.classes);
+    r.misses = must_alloc((r.a.map->block_count + 1) * sizeof *r.misses);
     for (unsigned n = 0; n < m->fun->name_count; n++)
         r.into[n] = (int)n;
     r.holds = merge_extends(m, EXTENSION_by_bytes) && m->options.values && !m->options.veto;
@@ -614,6 +637,7 @@ int merge_run_reuse(struct merge *m, struct error *error)
     if (r.holds)
         bound_close(&r.held);
     free(r.classes);
+    free(r.misses);
     free(r.into);
     analysis_close(&r.a);
     return 0;

@@ -112,9 +112,9 @@ static enum merge_condition pinned_refuses(struct mover *p, int block)
         return merge_checks(p->a.m, CONDITION_foreign) ? CONDITION_foreign : MERGE_ALLOWED;
     if (bytes != UNKNOWN_BYTES)
         return bytes <= PINNED_BYTES_MAX ? MERGE_ALLOWED : CONDITION_too_large;
-    return analysis_enough_bytes(&p->a, p->largest, of->alloc->expr, of->position)
-               ? MERGE_ALLOWED
-               : CONDITION_unknown_size;
+    if (analysis_enough_bytes(&p->a, p->largest, of->alloc->expr, of->position))
+        return MERGE_ALLOWED;
+    return p->a.numbers->reached[block] ? CONDITION_unknown_size : CONDITION_untaken;
 }
 
 /* A block of the move set that cannot move, or NO_NAME. */

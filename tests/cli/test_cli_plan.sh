@@ -48,6 +48,14 @@ expect 0 "" plan twice.mem -m reuse n=256 k32=3 --why b
 has "leaves block 'b_mem' for 'a_mem'"
 has "twice.mem:3:   let b"
 lacks "planned in"
+cp "$here/../programs/merge/every_reason.mem" every.mem
+expect 0 "" plan every.mem -m reuse n=2 --why c
+has "does not move into 'a_mem': .*(R3)"
+has "does not move into 'b_mem': .*(R2)"
+expect 0 "" plan every.mem -m reuse,plan n=3
+has "c: c_mem -> a_mem  R3"
+lacks "c: c_mem -> b_mem"
+has "e_mem  V3 with these values no run allocates the block"
 expect 0 "" plan twice.mem -m reuse n=256 k32=1 --print both
 has "^-- before"
 has "b: .*@ a_mem"

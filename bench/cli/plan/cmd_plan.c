@@ -37,7 +37,7 @@ static const struct flag flags[] = {
         {"print", 0, FLAG_CHOICE, "LEVEL", "ir", "source|ir|both", 0, 0,
          "print the program as written (source), with its memory (ir; merged with -m), or both"},
     [PLAN_WHY] = {"why", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
-                  "print only what was decided about this array or block"},
+                  "print only what was decided about this array or block, with every refusal"},
     [PLAN_FORMAT] = {"format", 0, FLAG_CHOICE, "FORMAT", "table", "table|json|csv", 0, 0,
                      "what is printed on stdout; csv only with --published"},
     [PLAN_TIME_LIMIT] = {"time-limit", 0, FLAG_TIME, "TIME", "1s", NULL, 1, 0,

@@ -120,14 +120,14 @@ static void print_event(const struct fun *fun, const struct merge_event *e, FILE
 static void print_events(const struct merge *m, bool refused, FILE *out)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < m->event_count; i++)
-        count += (m->events[i].refused != MERGE_ALLOWED) == refused;
-    if (!count)
-        return;
-    fprintf(out, "  %s:\n", refused ? "refused" : "merged");
-    for (unsigned i = 0; i < m->event_count; i++)
-        if ((m->events[i].refused != MERGE_ALLOWED) == refused)
-            print_event(m->fun, &m->events[i], out);
+    for (unsigned i = 0; i < m->event_count; i++) {
+        const struct merge_event *e = &m->events[i];
+        if ((e->refused != MERGE_ALLOWED) != refused || e->further)
+            continue;
+        if (!count++)
+            fprintf(out, "  %s:\n", refused ? "refused" : "merged");
+        print_event(m->fun, e, out);
+    }
 }
 
 /* "best: merged, then packed" */
@@ -347,7 +347,8 @@ static json_t *row_json(const struct merge_report *report, const struct merge_re
     tree_put(json, "arena", arena);
     tree_put(json, "planning_ns", tree_count(row->planning_ns));
     for (unsigned i = 0; i < m->event_count; i++)
-        tree_append(decisions, decision_json(m->fun, &m->events[i]));
+        if (!m->events[i].further)
+            tree_append(decisions, decision_json(m->fun, &m->events[i]));
     tree_put(json, "decisions", decisions);
     return json;
 }
