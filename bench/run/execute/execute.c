@@ -404,7 +404,7 @@ static int begin_param(struct executor *e, int param, const struct arguments *ar
     run_log_begin_call(e->trace);
     int code = e->device->ops->write(e->device, a->memory, (uint64_t)a->layout.offset * bytes,
                                      value->array.data, value->array.count * bytes, e->error);
-    run_log_transfer(e->trace, TRACE_WRITE, a->memory, 0, value->array.count * bytes);
+    run_log_transfer(e->trace, TRACE_write, a->memory, 0, value->array.count * bytes);
     if (run_log_has_listener(e->trace))
         array_log_one(e, param, true);
     return code;

@@ -409,7 +409,7 @@ static int plain_copy(struct executor *e, const struct array_state *to,
     int code =
         e->device->ops->copy(e->device, to->memory, (uint64_t)to->layout.offset * each,
                              from->memory, (uint64_t)from->layout.offset * each, bytes, e->error);
-    run_log_transfer(e->trace, TRACE_COPY, to->memory, from->memory, bytes);
+    run_log_transfer(e->trace, TRACE_copy, to->memory, from->memory, bytes);
     return code;
 }
 
@@ -554,7 +554,7 @@ static int read_element(struct executor *e, const struct stm *stm, size_t bytes,
     run_log_begin_call(e->trace);
     code = (is_loaded(e, stm->array) ? ops->load : ops->read)(
         e->device, &value, array->memory, (uint64_t)element.offset * bytes, bytes, e->error);
-    run_log_transfer(e->trace, TRACE_READ, 0, array->memory, bytes);
+    run_log_transfer(e->trace, TRACE_read, 0, array->memory, bytes);
     e->values[stm->outs[0]] = value;
     if (!code && e->read_listener)
         e->read_listener->read(e->read_listener->context, stm->outs[0], value);

@@ -13,6 +13,7 @@ void run_log_open(struct run_log *t, size_t events, size_t uses, unsigned block_
         .event_capacity = events, .use_capacity = uses, .block_capacity = block_capacity};
     t->events = must_alloc(events * sizeof *t->events);
     t->uses = must_alloc(uses * sizeof *t->uses);
+    t->names = must_alloc((events + 1) * sizeof *t->names); /* one for `unkept` */
     t->memory_of = must_alloc(block_capacity * sizeof *t->memory_of);
 }
 
@@ -20,6 +21,7 @@ void run_log_close(struct run_log *t)
 {
     free(t->events);
     free(t->uses);
+    free(t->names);
     free(t->memory_of);
     *t = (struct run_log){0};
 }
@@ -27,6 +29,7 @@ void run_log_close(struct run_log *t)
 void run_log_restart(struct run_log *t, struct device *profiled)
 {
     t->event_count = t->use_count = t->run_begin = t->run_end = 0;
+    t->time_ns = 0;
     t->part = LOG_BEFORE;
     memset(t->memory_of, 0, t->block_capacity * sizeof *t->memory_of);
     t->profiled = profiled;
@@ -54,7 +57,8 @@ void run_log_begin_command(struct run_log *t)
 /* Ends a call, and returns its event; NULL if there is neither room for it nor a listener. */
 static struct trace_event *end_call(struct run_log *t, enum trace_kind kind)
 {
-    uint64_t now = clock_ns(), before_ns = t->started_ns - t->ended_ns;
+    const uint64_t now = clock_ns();
+    const uint64_t begin_ns = t->time_ns + (t->started_ns - t->ended_ns);
     if (trace_is_command(kind) && t->profiled)
         t->profiled->ops->profile->stop(t->profiled, NULL);
     struct trace_event *event = t->event_count < t->event_capacity ? &t->events[t->event_count]
@@ -62,10 +66,11 @@ static struct trace_event *end_call(struct run_log *t, enum trace_kind kind)
                                                                    : NULL;
     if (event) {
         *event = (struct trace_event){.kind = kind,
-                                      .first_use = (unsigned)t->use_count,
-                                      .before_ns = before_ns,
-                                      .call_ns = now - t->started_ns};
+                                      .time_ns = begin_ns,
+                                      .call_ns = now - t->started_ns,
+                                      .uses = t->uses + t->use_count};
     }
+    t->time_ns = begin_ns + (now - t->started_ns);
     t->event_count++;
     t->ended_ns = clock_ns();
     return event;
@@ -89,7 +94,7 @@ static void add_use(struct run_log *t, struct trace_event *event, uint64_t memor
     if (event && t->use_count < t->use_capacity)
         for (unsigned b = 0; b < t->block_capacity; b++)
             if (t->memory_of[b] == memory) {
-                t->uses[t->use_count] = b;
+                t->uses[t->use_count] = (struct trace_use){b, TRACE_READS | TRACE_WRITES};
                 event->use_count++;
                 break;
             }
@@ -99,23 +104,24 @@ static void add_use(struct run_log *t, struct trace_event *event, uint64_t memor
 void run_log_alloc(struct run_log *t, unsigned block, const struct block *got,
                    const struct alloc_request *request)
 {
-    struct trace_event *event = t ? end_call(t, TRACE_ALLOC) : NULL;
+    struct trace_event *event = t ? end_call(t, TRACE_alloc) : NULL;
     if (!event)
         return;
-    event->block = block;
+    event->slot = block;
     event->bytes = request->size;
     event->alignment = request->alignment;
-    event->tag = request->tag;
+    event->name = (unsigned)(event == &t->unkept ? t->event_capacity : t->event_count - 1);
+    t->names[event->name] = request->tag;
     t->memory_of[block] = got ? block_memory(got) : 0;
     tell_listener(t, event, got);
 }
 
 void run_log_free(struct run_log *t, unsigned block)
 {
-    struct trace_event *event = t ? end_call(t, TRACE_FREE) : NULL;
+    struct trace_event *event = t ? end_call(t, TRACE_free) : NULL;
     if (!event)
         return;
-    event->block = block;
+    event->slot = block;
     tell_listener(t, event, NULL);
     t->memory_of[block] = 0;
 }
@@ -125,9 +131,9 @@ void run_log_launch(struct run_log *t, unsigned kernel, unsigned array_count,
 {
     if (!t)
         return;
-    struct trace_event *event = end_call(t, TRACE_LAUNCH);
+    struct trace_event *event = end_call(t, TRACE_launch);
     if (event)
-        event->kernel = kernel;
+        event->name = kernel;
     for (unsigned i = 0; i < array_count; i++)
         add_use(t, event, arrays[i].state->memory);
     t->ended_ns = clock_ns();

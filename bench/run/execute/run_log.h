@@ -1,6 +1,13 @@
-/* The log of a run: the program's requests to the allocator and its commands for the device, in
- * order; the host time of its own work between two of them; the device time of each command. The
- * cost model replays it (model.h). It does not depend on the strategy of the recorded run.
+/* The log of a run: the program's requests to the allocator and its commands for the device, as
+ * events of a trace (trace/event.h), in memory. The time of an event is that of the program's own work
+ * and of its calls before it. The cost model replays it (model.h). It does not depend on the strategy
+ * of the recorded run.
+ *
+ * Of the members of an event these are set: time_ns and call_ns; for alloc and free the slot, which
+ * is the executor's number of the block; for an alloc bytes, alignment and the name, an index of
+ * run_log.names; for a launch the name, which is the kernel's number in the program; for a copy, a
+ * write and a read, which waits, the bytes; for commands and transfers the uses, and device_ns where
+ * the device was asked for it.
  *
  * The executor records into memory that was allocated before the run. A log without room counts
  * the events, so that the next log can be opened with enough. A listener is called for every
@@ -16,37 +23,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "device/device.h"
-
-enum trace_kind {
-    TRACE_ALLOC,  /* a request for a block */
-    TRACE_FREE,   /* a block is given back */
-    TRACE_LAUNCH, /* a command: a kernel */
-    TRACE_COPY,   /* a command: a copy within the device */
-    TRACE_WRITE,  /* a copy from the host, which waits */
-    TRACE_READ,   /* a copy to the host, which waits */
-};
+#include "trace/event.h"
 
 struct block; /* alloc/allocator.h */
-
-struct trace_event {
-    enum trace_kind kind;
-    /* For an alloc or free: the executor's number of the block, which another block may get once
-     * this one is freed. A command has the numbers of the blocks that it uses in trace.uses. */
-    unsigned block;
-    unsigned first_use, use_count;
-    unsigned kernel;    /* for a launch: the kernel's number in the program */
-    uint64_t bytes;     /* bytes requested, copied, read or written */
-    uint64_t alignment; /* for an alloc: the requested alignment */
-    const char *tag;    /* for an alloc: the request's tag */
-    uint64_t before_ns; /* host time of the program's own work since the event before */
-    uint64_t call_ns;   /* host time of the call */
-    uint64_t device_ns; /* for a launch or copy: the time that it kept the device busy */
-};
 
 /* Called after each event. No event's times include the listener's own. */
 struct run_log_listener {
     void *context;
-    /* `block`: the block that a TRACE_ALLOC got; NULL if it failed, and for all other kinds. */
+    /* `block`: the block that an alloc got; NULL if it failed, and for all other kinds. */
     void (*event)(void *context, const struct trace_event *event, const struct block *block);
     /* The event before used the `bytes` from `first` on in a block, as the array `name`; if
      * `fresh`, it filled them with new contents. A statement may move nothing, because source and
@@ -62,7 +46,8 @@ struct run_log {
     size_t event_count, event_capacity; /* events beyond the capacity are only counted */
     struct trace_event *events;
     size_t use_count, use_capacity;
-    unsigned *uses;      /* numbers of blocks */
+    struct trace_use *uses;
+    const char **names;  /* of requests: their tags */
     uint64_t *memory_of; /* memory of a block, or 0; still set when its free is reported */
     unsigned block_capacity;
     size_t run_begin, run_end; /* the events of LOG_RUN, which are timed */
@@ -71,6 +56,7 @@ struct run_log {
     const struct run_log_listener *listener; /* NULL: there is none */
     struct trace_event unkept;               /* the last event for which there was no room */
     struct device *profiled; /* its profile hooks time the commands; NULL: they are not timed */
+    uint64_t time_ns;        /* of the program, until the call before ended */
     uint64_t started_ns;     /* start of the current call, on the host's clock */
     uint64_t ended_ns;       /* end of the call before, on the same clock */
 };
@@ -120,12 +106,6 @@ static inline bool run_log_has_listener(const struct run_log *trace)
 static inline bool run_log_fits(const struct run_log *trace)
 {
     return trace->event_count <= trace->event_capacity && trace->use_count <= trace->use_capacity;
-}
-
-/* Does an event of this kind keep the device busy, and so have an entry in its profile? */
-static inline bool trace_is_command(enum trace_kind kind)
-{
-    return kind == TRACE_LAUNCH || kind == TRACE_COPY;
 }
 
 #endif

@@ -448,7 +448,7 @@ static int settle_values(struct executor *e, bool counted)
         return code;
     run_log_begin_call(e->trace);
     code = e->device->ops->read(e->device, places, l->buffer, 0, bytes, e->error);
-    run_log_transfer(e->trace, TRACE_READ, 0, l->buffer, bytes);
+    run_log_transfer(e->trace, TRACE_read, 0, l->buffer, bytes);
     if (code)
         return code;
     if (counted)

@@ -14,7 +14,7 @@
 
 enum {
     REPEATS_MAX = 5,      /* most runs of each kind; the profile has their medians */
-    EVENTS_MAX = 4000000, /* some 100 bytes each */
+    EVENTS_MAX = 4000000, /* some 150 bytes each */
     SHORT_QUEUE = 500,    /* with so few queued commands a launch never waits for a place */
     REPLAYS = 3,          /* the strategy's own work is timed in each */
 };
@@ -184,16 +184,15 @@ static void level_calls(struct run_log *t)
         size_t early_count = 0, queued = 0;
         for (size_t j = t->run_begin; j < t->run_end; j++) {
             const struct trace_event *other = &t->events[j];
-            queued = other->kind == TRACE_READ ? 0 : queued + trace_is_command(other->kind);
-            if (other->kind == event->kind && other->kernel == event->kernel &&
-                queued < SHORT_QUEUE)
+            queued = other->kind == TRACE_read ? 0 : queued + trace_is_command(other->kind);
+            if (other->kind == event->kind && other->name == event->name && queued < SHORT_QUEUE)
                 early[early_count++] = other->call_ns;
         }
         uint64_t call_ns = early_count ? lower_median(early, early_count) : UNKNOWN_NS;
         for (size_t j = i; j < t->run_end; j++) {
             struct trace_event *other = &t->events[j];
-            done[j] |= other->kind == event->kind && other->kernel == event->kernel;
-            if (other->kind == event->kind && other->kernel == event->kernel && early_count)
+            done[j] |= other->kind == event->kind && other->name == event->name;
+            if (other->kind == event->kind && other->name == event->name && early_count)
                 other->call_ns = call_ns;
         }
     }
@@ -202,6 +201,23 @@ static void level_calls(struct run_log *t)
 }
 
 /* ---- a profile ------------------------------------------------------------------------------- */
+
+/* The host time of the program's own work before an event. */
+static uint64_t gap_before(const struct run_log *t, size_t i)
+{
+    const struct trace_event *last = i ? &t->events[i - 1] : NULL;
+    return t->events[i].time_ns - (last ? last->time_ns + last->call_ns : 0);
+}
+
+/* Moves the events to where they have these gaps before them. */
+static void set_gaps(struct run_log *t, const uint64_t *gaps)
+{
+    uint64_t ended_ns = 0;
+    for (size_t i = 0; i < t->event_count; i++) {
+        t->events[i].time_ns = ended_ns + gaps[i];
+        ended_ns = t->events[i].time_ns + t->events[i].call_ns;
+    }
+}
 
 static int record_host_times(struct profiling *w)
 {
@@ -219,7 +235,7 @@ static int record_host_times(struct profiling *w)
         if (!code)
             code = same_run(w, count);
         for (size_t i = 0; i < count && !code; i++) {
-            before[repeats * count + i] = t->events[i].before_ns;
+            before[repeats * count + i] = gap_before(t, i);
             call[repeats * count + i] = t->events[i].call_ns;
         }
         spent_ns += w->run_ns;
@@ -231,10 +247,11 @@ static int record_host_times(struct profiling *w)
         w->elapsed_ns = lower_median(elapsed, repeats);
         double timer_ns = w->predictor->atlas->timer_ns; /* each span has one reading in it */
         for (size_t i = 0; i < count; i++) {
-            t->events[i].before_ns = subtract(before[i], timer_ns);
+            before[i] = subtract(before[i], timer_ns);
             t->events[i].call_ns = subtract(call[i], timer_ns);
         }
         level_calls(t);
+        set_gaps(t, before);
     }
     free(before);
     free(call);

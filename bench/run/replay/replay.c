@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "run/execute/spaces.h"
+#include "run/predict/player.h"
 #include "run/replay/owners.h"
 
 enum {
@@ -39,7 +40,7 @@ struct replay {
     struct trace_reader *reader;
     struct replay_outcome *outcome;
     struct error *error;
-    struct dry *dry;
+    struct player player;
     unsigned part_count;
     struct part *parts[PARTS_MAX];
     struct allocator_counts blocks; /* of all parts */
@@ -52,9 +53,7 @@ struct replay {
     uint64_t event;              /* number of the current event */
     const struct block *moved;   /* the block that the current event took or gave back, or NULL */
     uint64_t peak_before;        /* reserved bytes at most, before the current event */
-    uint64_t ended_ns;           /* when the call before ended, by the trace */
-    double allocator_ns;
-    bool ended; /* by a refusal or a fault */
+    bool ended;                  /* by a refusal or a fault */
 };
 
 /* ---- the end of a replay ---- */
@@ -102,7 +101,7 @@ static int open_part(struct replay *r, const struct trace_event *e, unsigned *in
     r->parts[ *index = r->part_count++] = part;
     part->pool = e->pool;
     part->memory = e->memory;
-    part->source = *dry_source(r->dry);
+    part->source = *dry_source(r->player.dry);
     part->source.total = &r->held;
     part->source.listener = r->options->explain ? &r->ears
                             : r->listener       ? r->listener->source
@@ -128,40 +127,11 @@ static int part_of(struct replay *r, const struct trace_event *e, unsigned *inde
 
 /* ---- blocks ---- */
 
-static uint64_t ns_in_sources(const struct part *part)
-{
-    const struct source_counts *c = &part->source.counts;
-    return c->alloc_ns + c->touch_ns + c->free_ns;
-}
-
 static struct played *slot_of(struct replay *r, unsigned slot)
 {
     if (slot >= r->slot_capacity)
         r->slots = must_reach(r->slots, slot, &r->slot_capacity, sizeof *r->slots);
     return &r->slots[slot];
-}
-
-/* Adds the strategy's own time: that of the call, less what it spent in the source. */
-static void add_own_time(struct replay *r, const struct part *part, uint64_t start_ns,
-                         uint64_t in_source_ns)
-{
-    const uint64_t all_ns = clock_ns() - start_ns;
-    const uint64_t source_ns = ns_in_sources(part) - in_source_ns;
-    if (all_ns <= source_ns)
-        return;
-    dry_pass(r->dry, (double)(all_ns - source_ns));
-    r->allocator_ns += (double)(all_ns - source_ns);
-}
-
-static int ask(struct replay *r, struct part *part, const struct alloc_request *request,
-               struct block *block)
-{
-    const bool timed = r->options->own_time;
-    const uint64_t before_ns = timed ? ns_in_sources(part) : 0, start_ns = timed ? clock_ns() : 0;
-    int code = allocator_alloc(&part->allocator, request, block);
-    if (timed)
-        add_own_time(r, part, start_ns, before_ns);
-    return code;
 }
 
 static int give_block(struct replay *r, unsigned slot)
@@ -170,14 +140,10 @@ static int give_block(struct replay *r, unsigned slot)
     if (!at->part)
         return 0;
     struct part *part = r->parts[at->part - 1];
-    const bool timed = r->options->own_time;
-    const uint64_t before_ns = timed ? ns_in_sources(part) : 0, start_ns = timed ? clock_ns() : 0;
     if (r->tracks_owners)
         owners_give(&r->owners, &at->block);
-    int code = allocator_free(&part->allocator, &at->block, trace_name_of(r->reader, at->name),
-                              at->requested);
-    if (timed)
-        add_own_time(r, part, start_ns, before_ns);
+    int code = player_free(&r->player, &part->allocator, &at->block,
+                           trace_name_of(r->reader, at->name), at->requested);
     at->part = 0;
     r->moved = &at->block;
     return code ? error_set(r->error, code, "%s", part->source.error.text) : 0;
@@ -210,7 +176,7 @@ static int give_let_go(struct replay *r, bool *given)
             tell(r, &(struct trace_event){.kind = TRACE_done, .slot = slot});
     }
     if (*given)
-        dry_wait(r->dry);
+        dry_wait(r->player.dry);
     return 0;
 }
 
@@ -225,11 +191,11 @@ static int take_block(struct replay *r, const struct trace_event *e)
                                           .tag = trace_name_of(r->reader, e->name),
                                           .queue = e->queue};
     struct played *at = slot_of(r, e->slot);
-    int code = ask(r, part, &request, &at->block);
+    int code = player_alloc(&r->player, &part->allocator, &request, &at->block);
     if (code == ERR_OOM) {
         bool given = false;
         TRY(give_let_go(r, &given));
-        code = given ? ask(r, part, &request, &at->block) : code;
+        code = given ? player_alloc(&r->player, &part->allocator, &request, &at->block) : code;
     }
     if (code == ERR_OOM) {
         refuse(r, e, part);
@@ -262,32 +228,10 @@ static int trim(struct replay *r, const struct trace_event *e)
 
 /* ---- events ---- */
 
-static void use_blocks(struct replay *r, const struct trace_event *e)
+static uint64_t memory_of(void *context, unsigned slot)
 {
-    for (unsigned i = 0; i < e->use_count; i++) {
-        const struct played *at = slot_of(r, e->uses[i].slot);
-        if (at->part)
-            dry_use(r->dry, at->block.memory);
-    }
-}
-
-static void play_command(struct replay *r, const struct trace_event *e)
-{
-    use_blocks(r, e);
-    if (trace_is_command(e->kind))
-        dry_command(r->dry, (double)e->call_ns, (double)e->device_ns);
-    else if (e->kind == TRACE_write || e->kind == TRACE_read)
-        dry_transfer(r->dry, e->kind == TRACE_write ? "write" : "read", e->bytes);
-    else if (e->kind == TRACE_wait)
-        dry_wait(r->dry);
-}
-
-/* The host works between two calls as long as it did. */
-static void pass_gap(struct replay *r, const struct trace_event *e)
-{
-    if (e->time_ns > r->ended_ns)
-        dry_pass(r->dry, (double)(e->time_ns - r->ended_ns));
-    r->ended_ns = e->time_ns + e->call_ns;
+    const struct played *at = slot_of(context, slot);
+    return at->part ? at->block.memory : 0;
 }
 
 static int play(struct replay *r, const struct trace_event *e)
@@ -298,7 +242,7 @@ static int play(struct replay *r, const struct trace_event *e)
                          trace_reader_path(r->reader), r->event, e->queue + 1,
                          ALLOCATOR_QUEUES_MAX);
     if (r->timed)
-        pass_gap(r, e);
+        player_gap(&r->player, e);
     switch (e->kind) {
     case TRACE_held:
     case TRACE_alloc:
@@ -315,10 +259,10 @@ static int play(struct replay *r, const struct trace_event *e)
     case TRACE_trim:
         return trim(r, e);
     case TRACE_driver_alloc:
-        dry_expect(r->dry, e->bytes, e->address);
+        dry_expect(r->player.dry, e->bytes, e->address);
         return 0;
     default:
-        play_command(r, e);
+        player_command(&r->player, e, memory_of, r);
         return 0;
     }
 }
@@ -343,7 +287,7 @@ static int play_all(struct replay *r)
 {
     struct trace_event event;
     int more = trace_rewind(r->reader, r->error);
-    dry_begin(r->dry);
+    dry_begin(r->player.dry);
     while (!more && !r->ended && (more = trace_next(r->reader, &event, r->error)) > 0) {
         r->event++;
         r->moved = NULL;
@@ -407,13 +351,13 @@ static void take_times(struct replay *r)
     struct error why = {0};
     if (!r->options->device.atlas)
         return;
-    if (dry_times(r->dry, m, &why)) {
+    if (dry_times(r->player.dry, m, &why)) {
         memset(m, 0xff, sizeof *m);
         m->asked = true;
         snprintf(m->why_not, sizeof m->why_not, "%.255s", why.text);
         return;
     }
-    m->allocator_ns = r->options->own_time ? (uint64_t)(r->allocator_ns + 0.5) : UNKNOWN_NS;
+    m->allocator_ns = r->options->own_time ? (uint64_t)(r->player.allocator_ns + 0.5) : UNKNOWN_NS;
     /* The gaps of a log hold the calls of the recorded allocator, and no log of blocks alone says
      * when the device worked. */
     m->why_not[0] = 0;
@@ -450,7 +394,7 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
                        .reader = reader,
                        .outcome = outcome,
                        .error = error,
-                       .dry = dry_open(&options->device),
+                       .player = {.dry = dry_open(&options->device), .own_time = options->own_time},
                        .free_at_done = replay_frees_at_done(reader, options->free_at),
                        .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas};
     owners_open(&r.owners);
@@ -458,14 +402,14 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
     struct trace_totals totals;
     r.tracks_owners = options->check || options->explain || !trace_read_totals(reader, &totals) ||
                       totals.queues > 1;
-    dry_on_release(r.dry, r.tracks_owners ? forget : NULL, &r.owners);
+    dry_on_release(r.player.dry, r.tracks_owners ? forget : NULL, &r.owners);
     int code = play_all(&r);
     if (!code) {
         count(&r);
         take_times(&r);
     }
     close_parts(&r);
-    dry_close(r.dry);
+    dry_close(r.player.dry);
     owners_close(&r.owners);
     free(r.slots);
     return code;

@@ -94,7 +94,7 @@ static void note_times(struct memory_log *log, const struct trace_event *event)
 {
     struct call_times *times = is_first_run(log) ? &log->cold : &log->warm;
     const struct source_counts *now = &log->now, *seen = &log->seen;
-    const bool is_alloc = event->kind == TRACE_ALLOC;
+    const bool is_alloc = event->kind == TRACE_alloc;
     uint64_t driver_ns = now->alloc_ns + now->touch_ns + now->free_ns - seen->alloc_ns -
                          seen->touch_ns - seen->free_ns;
     bool asked = now->alloc_count != seen->alloc_count || now->free_count != seen->free_count ||
@@ -110,12 +110,12 @@ static void note_times(struct memory_log *log, const struct trace_event *event)
 static void hear_event(void *context, const struct trace_event *event, const struct block *block)
 {
     struct memory_log *log = context;
-    const bool is_alloc = event->kind == TRACE_ALLOC, is_free = event->kind == TRACE_FREE;
+    const bool is_alloc = event->kind == TRACE_alloc, is_free = event->kind == TRACE_free;
     if (log->trace.part == LOG_AFTER)
         return;
     log->now = spaces_counts(log->spaces);
     /* A block of no bytes makes no call. */
-    if (log->trace.part == LOG_RUN && (is_alloc || is_free) && log->trace.memory_of[event->block])
+    if (log->trace.part == LOG_RUN && (is_alloc || is_free) && log->trace.memory_of[event->slot])
         note_times(log, event);
     spaces_update(log->spaces, NULL); /* a pool's bytes, as far as it reports them */
     log->now = spaces_counts(log->spaces);
@@ -123,10 +123,10 @@ static void hear_event(void *context, const struct trace_event *event, const str
         memory_record_step(log->record, log->step);
         note_bytes(log);
         if (is_alloc && block)
-            log->blocks[event->block] =
-                memory_record_alloc(log->record, block, event->bytes, event->tag);
+            log->blocks[event->slot] = memory_record_alloc(log->record, block, event->bytes,
+                                                           log->trace.names[event->name]);
         else if (is_free)
-            memory_record_free(log->record, &log->blocks[event->block]);
+            memory_record_free(log->record, &log->blocks[event->slot]);
     }
     log->seen = log->now;
     log->step++;

@@ -70,34 +70,36 @@ struct trace_event *add(struct run_log *t, enum trace_kind kind)
 {
     assert_true(t->event_count < t->event_capacity);
     struct trace_event *event = &t->events[t->event_count++];
-    *event = (struct trace_event){.kind = kind, .first_use = (unsigned)t->use_count};
+    *event = (struct trace_event){.kind = kind, .uses = t->uses + t->use_count};
+    if (t->event_count > 1)
+        event->time_ns = event[-1].time_ns + event[-1].call_ns;
     t->run_end = t->event_count;
     return event;
 }
 
 void add_use(struct run_log *t, struct trace_event *event, unsigned block)
 {
-    t->uses[t->use_count++] = block;
+    t->uses[t->use_count++] = (struct trace_use){block, TRACE_READS | TRACE_WRITES};
     event->use_count++;
 }
 
 void add_alloc(struct run_log *t, unsigned block, uint64_t bytes)
 {
-    struct trace_event *event = add(t, TRACE_ALLOC);
-    event->block = block;
+    struct trace_event *event = add(t, TRACE_alloc);
+    event->slot = block;
     event->bytes = bytes;
     event->alignment = 256;
-    event->tag = "tag";
+    t->names[event->name] = "tag";
 }
 
 void add_free(struct run_log *t, unsigned block)
 {
-    add(t, TRACE_FREE)->block = block;
+    add(t, TRACE_free)->slot = block;
 }
 
 void add_launch(struct run_log *t, unsigned block, uint64_t call_us, uint64_t device_us)
 {
-    struct trace_event *event = add(t, TRACE_LAUNCH);
+    struct trace_event *event = add(t, TRACE_launch);
     event->call_ns = call_us * US;
     event->device_ns = device_us * US;
     add_use(t, event, block);
@@ -105,7 +107,7 @@ void add_launch(struct run_log *t, unsigned block, uint64_t call_us, uint64_t de
 
 void add_read(struct run_log *t, unsigned block)
 {
-    struct trace_event *event = add(t, TRACE_READ);
+    struct trace_event *event = add(t, TRACE_read);
     event->bytes = 4 * KIB;
     add_use(t, event, block);
 }

@@ -87,7 +87,7 @@ static void reads_wait_and_the_program_takes_its_time(void **state)
     struct run_log t = make_trace();
     add_alloc(&t, 0, KIB);
     add_launch(&t, 0, 2, 100);
-    t.events[1].before_ns = 5 * US;
+    t.events[1].time_ns += 5 * US;
     add_read(&t, 0);
     add_launch(&t, 0, 2, 10);
     add_free(&t, 0);
@@ -313,7 +313,7 @@ static struct run_log random_trace(struct random *random)
         default:
             add_launch(&t, block, random_below(random, 9), random_below(random, 200));
         }
-        t.events[t.event_count - 1].before_ns = random_below(random, 3000);
+        t.events[t.event_count - 1].time_ns += random_below(random, 3000);
         if (!live[block] && t.events[t.event_count - 1].use_count) {
             t.events[t.event_count - 1].use_count = 0; /* nothing is there to be used */
             t.use_count--;
@@ -349,10 +349,10 @@ static void check_monotone(struct atlas *atlas, const struct run_log *t, const c
 
 static uint64_t host_sum(const struct run_log *t)
 {
-    uint64_t ns = 0;
+    const struct trace_event *last = &t->events[t->event_count - 1];
+    uint64_t ns = last->time_ns + last->call_ns;
     for (size_t i = 0; i < t->event_count; i++)
-        ns += t->events[i].before_ns + t->events[i].call_ns +
-              (t->events[i].kind == TRACE_READ ? 8 * US : 0);
+        ns += t->events[i].kind == TRACE_read ? 8 * US : 0;
     return ns;
 }
 

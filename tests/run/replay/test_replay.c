@@ -12,13 +12,13 @@
 #include "alloc/registry.h"
 #include "run/replay/owners.h"
 #include "run/replay/replay.h"
+#include "tests/run/predict/model_fixture.h"
 #include "tests/trace/trace_fixture.h"
 
 #define HEAD(facts)                                                                                \
     "gamut trace 1\n{\"source\":\"by hand\",\"time_unit_ns\":1,\"capacity_bytes\":null,"           \
     "\"lost_beginning\":false,\"knows\":[" facts "]}\n"
 #define BOTH_STAMPS HEAD("\"frees\",\"done\",\"queues\"")
-#define MIB         UINT64_C(1048576)
 
 static struct replay_outcome replay_with(const char *log, const char *strategy,
                                          const struct replay_options *wanted,
@@ -235,6 +235,65 @@ static void a_listener_is_told_of_every_block_once(void **state)
     }
 }
 
+/* Writes the log of a run as a trace, at whose end the host waits. */
+static void write_trace(const struct run_log *log)
+{
+    struct trace_info info = {.source = "a run", .time_unit_ns = 1};
+    struct trace_writer *writer;
+    struct error error = {0};
+    info.knows[TRACE_KNOWS_times] = info.knows[TRACE_KNOWS_frees] = true;
+    info.knows[TRACE_KNOWS_uses] = info.knows[TRACE_KNOWS_device_times] = true;
+    assert_int_equal(trace_create(trace_path("t.trace"), &info, &writer, &error), 0);
+    trace_queue(writer, "0");
+    for (size_t i = 0; i < log->event_count; i++)
+        trace_put(writer, &log->events[i]);
+    const struct trace_event *last = &log->events[log->event_count - 1];
+    trace_put(writer,
+              &(struct trace_event){.kind = TRACE_wait, .time_ns = last->time_ns + last->call_ns});
+    if (trace_finish(writer, true, NULL, &error))
+        fail_msg("%s", error.text);
+}
+
+/* Under raw, which keeps nothing from one run to the next. */
+static void a_recorded_run_is_predicted_as_its_trace_is(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    put_cost(&atlas, "raw", "first_use", 26 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    struct run_log log = make_trace();
+    for (unsigned i = 0; i < 20; i++) {
+        add_alloc(&log, i, (i + 1) * KIB);
+        log.events[log.event_count - 1].time_ns += i * 3 * US;
+        add_launch(&log, i, 2, 10 * i);
+        add_launch(&log, i / 2, 3, 5);
+        if (i % 3 == 0)
+            add_read(&log, i);
+    }
+    for (unsigned i = 0; i < 20; i++)
+        add_free(&log, i);
+    write_trace(&log);
+    const struct case_model model = predicted(&atlas, &log, "raw");
+    struct replay_options with = {.device = model_with(&atlas).device, .free_at = FREE_AT_LET_GO};
+    struct option_values values;
+    struct replay_outcome outcome;
+    struct trace_reader *reader;
+    struct error error = {0};
+    assert_int_equal(allocator_parse("raw", &with.strategy, &values, &error), 0);
+    with.options = &values;
+    assert_int_equal(trace_open(trace_path("t.trace"), &reader, &error), 0);
+    assert_int_equal(replay_trace(reader, &with, NULL, &outcome, &error), 0);
+    trace_close(reader);
+    assert_true(model.first_use_ns > 0 && model.waiting_ns > 0);
+    assert_int_equal(outcome.model.predicted_ns, model.predicted_ns);
+    assert_int_equal(outcome.model.device_ns, model.device_ns);
+    assert_int_equal(outcome.model.driver_ns, model.driver_ns);
+    assert_int_equal(outcome.model.waiting_ns, model.waiting_ns);
+    assert_int_equal(outcome.model.first_use_ns, model.first_use_ns);
+    run_log_close(&log);
+    atlas_free(&atlas);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +306,7 @@ int main(void)
         cmocka_unit_test(private_pools_share_no_memory),
         cmocka_unit_test(more_queues_than_a_strategy_knows_are_refused),
         cmocka_unit_test(owners_see_what_must_not_happen),
+        cmocka_unit_test(a_recorded_run_is_predicted_as_its_trace_is),
         cmocka_unit_test(a_listener_is_told_of_every_block_once),
     };
     return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
