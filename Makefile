@@ -154,6 +154,15 @@ EXECUTOR_ROOMS := bench/run/execute bench/base bench/program bench/device bench/
 $(BUILD)/tests/run/execute/test_executor_alone: $(BUILD)/tests/run/execute/test_executor_alone.o $(filter $(EXECUTOR_ROOMS:%=$(BUILD)/%/%) $(BUILD)/embedded/kernel_device_heap.o,$(LIB_OBJECTS))
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
+# This test counts the steps that the strategies take: each part of a function without a branch calls the test.
+STEP_OBJECTS := $(patsubst %.c,$(BUILD)/steps/%.o,$(wildcard strategies/alloc/*.c))
+$(STEP_OBJECTS): CFLAGS += -fsanitize-coverage=trace-pc
+$(BUILD)/steps/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/tests/alloc/test_alloc_steps: $(BUILD)/tests/alloc/test_alloc_steps.o $(STEP_OBJECTS) $(TEST_HELPERS) $(BUILD)/libgamut.a
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
 # This test has a source that loses memory.
 $(BUILD)/tests/run/rounds/test_measure: LDFLAGS += -Wl,--wrap=source_free
 

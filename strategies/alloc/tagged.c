@@ -29,8 +29,10 @@
  * diku-dk/futhark, rts/c/free_list.h: v1 8efaaca8e, v1c c4cffb8cf, v2 4fedd7191, v3 a74a30dd7, v4
  * f2a91022a, v5 6caae76c2. The least size of v1c and later is of 330308c00, five days after v1.
  *
- * The published code walks all slots. Here a table of tags finds the entry of a tag, and a bitmap
- * skips the empty slots: the same entry is chosen, and the same calls reach the driver.
+ * The published code walks all slots, and walk=list does. With walk=index a table of tags finds the
+ * entry of a tag, a bitmap skips the empty slots, and v3 to v5 end their search at an entry of
+ * exactly the size: the same entry is chosen, and the same calls reach the driver. v3 to v5 skip
+ * empty slots in either case.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own. The source's free
@@ -63,13 +65,14 @@ struct tagged {
     struct source *source;
     enum policy policy;
     bool one_entry_per_tag, release_on_failure, steal;
+    bool walks; /* walk=list */
 
     struct entry *entries;
     uint64_t *valid; /* bit i: entries[i] holds a block */
     uint32_t capacity, used;
     uint32_t first_open_word; /* all slots of the words of `valid` before this one are valid */
 
-    struct tag_cell *cells; /* open addressing; used only with one_entry_per_tag */
+    struct tag_cell *cells; /* open addressing; used only with has_cells */
     unsigned cell_bits;     /* there are 2^cell_bits cells */
     uint32_t known_count;
 
@@ -84,7 +87,7 @@ enum {
 };
 #define NO_SLOT UINT32_MAX
 
-enum { OPTION_POLICY, OPTION_RELEASE, OPTION_STEAL };
+enum { OPTION_POLICY, OPTION_RELEASE, OPTION_STEAL, OPTION_WALK };
 static const struct option_spec tagged_options[] = {
     [OPTION_POLICY] = {.name = "policy",
                        .type = OPTION_CHOICE,
@@ -104,6 +107,12 @@ static const struct option_spec tagged_options[] = {
                       .fallback = "no",
                       .choices = "no|yes",
                       .help = "v1, v1c, v2: take another tag's entry before asking the driver"},
+    [OPTION_WALK] = {.name = "walk",
+                     .type = OPTION_CHOICE,
+                     .fallback = "index",
+                     .choices = "index|list",
+                     .help = "how entries are found: index: by tables; list: slot by slot, at the "
+                             "published list's cost"},
     {0},
 };
 
@@ -120,6 +129,7 @@ static int tagged_init(struct source *source, const struct option_values *option
     t->one_entry_per_tag = t->policy <= POLICY_V2;
     t->release_on_failure = t->policy >= POLICY_V1C || options->value[OPTION_RELEASE];
     t->steal = options->value[OPTION_STEAL];
+    t->walks = options->value[OPTION_WALK];
     t->capacity = FIRST_CAPACITY;
     t->entries = must_alloc(t->capacity * sizeof *t->entries);
     t->valid = must_alloc(words_for(t->capacity) * sizeof *t->valid);
@@ -165,11 +175,6 @@ static void set_slot_of_tag(struct tagged *t, const char *tag, uint32_t slot)
     cell->slot_plus_one = slot + 1;
 }
 
-static uint32_t slot_of_tag(const struct tagged *t, const char *tag)
-{
-    return find_cell(t, tag)->slot_plus_one - 1; /* NO_SLOT where there is none */
-}
-
 static bool is_valid(const struct tagged *t, uint32_t slot)
 {
     return t->valid[slot / 64] >> (slot % 64) & 1;
@@ -179,6 +184,11 @@ static bool is_valid(const struct tagged *t, uint32_t slot)
 static inline uint32_t next_valid(const struct tagged *t, uint32_t slot)
 {
     uint32_t words = words_for(t->capacity), word = slot / 64;
+    if (t->walks) {
+        while (slot < t->capacity && !is_valid(t, slot))
+            slot++;
+        return slot < t->capacity ? slot : NO_SLOT;
+    }
     if (word >= words)
         return NO_SLOT;
     uint64_t bits = t->valid[word] & UINT64_MAX << (slot % 64);
@@ -188,6 +198,21 @@ static inline uint32_t next_valid(const struct tagged *t, uint32_t slot)
         bits = t->valid[word];
     }
     return word * 64 + (uint32_t)__builtin_ctzll(bits);
+}
+
+static uint32_t slot_of_tag(const struct tagged *t, const char *tag)
+{
+    if (!t->walks)
+        return find_cell(t, tag)->slot_plus_one - 1; /* NO_SLOT where there is none */
+    uint32_t i = next_valid(t, 0);
+    while (i != NO_SLOT && t->entries[i].tag != tag)
+        i = next_valid(t, i + 1);
+    return i;
+}
+
+static bool has_cells(const struct tagged *t)
+{
+    return t->one_entry_per_tag && !t->walks;
 }
 
 static void grow_entries(struct tagged *t)
@@ -203,6 +228,9 @@ static uint32_t first_open_slot(struct tagged *t)
 {
     if (t->used == t->capacity)
         grow_entries(t);
+    for (uint32_t slot = 0; t->walks && slot < t->capacity; slot++)
+        if (!is_valid(t, slot))
+            return slot;
     while (t->valid[t->first_open_word] == UINT64_MAX)
         t->first_open_word++;
     return t->first_open_word * 64 + (uint32_t)__builtin_ctzll(~t->valid[t->first_open_word]);
@@ -215,7 +243,7 @@ static void insert_entry(struct tagged *t, const struct block *block, const char
     t->valid[slot / 64] |= UINT64_C(1) << (slot % 64);
     t->used++;
     t->held_bytes += block->size;
-    if (t->one_entry_per_tag)
+    if (has_cells(t))
         set_slot_of_tag(t, tag, slot);
 }
 
@@ -227,7 +255,7 @@ static struct entry take_entry(struct tagged *t, uint32_t slot)
         t->first_open_word = slot / 64;
     t->used--;
     t->held_bytes -= entry.size;
-    if (t->one_entry_per_tag)
+    if (has_cells(t))
         find_cell(t, entry.tag)->slot_plus_one = 0;
     return entry;
 }
@@ -276,8 +304,8 @@ static bool acceptable(const struct tagged *t, const struct entry *e, uint64_t s
            e->size - size < size;
 }
 
-/* From v3 on: the smallest acceptable entry, the first one of equals. The search stops at an entry
- * of exactly the size, which a program that repeats itself finds. */
+/* From v3 on: the smallest acceptable entry, the first one of equals. With walk=index the search
+ * stops at an entry of exactly the size, which a program that repeats itself finds. */
 static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag)
 {
     uint32_t best = NO_SLOT, word_count = words_for(t->capacity);
@@ -286,7 +314,7 @@ static uint32_t find_best(const struct tagged *t, uint64_t size, const char *tag
         for (uint64_t bits = t->valid[word]; bits; bits &= bits - 1) {
             uint32_t i = word * 64 + (uint32_t)__builtin_ctzll(bits);
             const struct entry *e = &t->entries[i];
-            if (e->size == size)
+            if (e->size == size && !t->walks)
                 return i;
             if (e->size < size || e->size >= best_size || !acceptable(t, e, size, tag))
                 continue;
@@ -390,7 +418,7 @@ static unsigned check_tags(const struct tagged *t)
         broken += slot >= t->capacity || !is_valid(t, slot) || t->entries[slot].tag != cell->tag;
     }
     broken += known != t->known_count;
-    broken += filled != (t->one_entry_per_tag ? t->used : 0);
+    broken += filled != (has_cells(t) ? t->used : 0);
     return broken;
 }
 
