@@ -4,6 +4,7 @@
 
 #include "alloc/planned.h"
 #include "alloc/registry.h"
+#include "run/plan/plan.h"
 #include "base/arena.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -234,7 +235,7 @@ static void name_oracles(const struct session *s)
         const struct allocator_ops *ops;
         struct option_values options;
         struct error error;
-        if (s->ended[i] && !allocator_parse(s->cases[i].key.strategy, &ops, &options, &error) &&
+        if (s->ended[i] && !strategy_parse(s->cases[i].key.strategy, &ops, &options, &error) &&
             ops == &allocator_planned && planned_digest(&options) == s->rounds[i].program_digest)
             fprintf(stderr, "gamut: %s is an oracle: its plan was made of %s itself\n",
                     s->cases[i].key.strategy, s->cases[i].path);

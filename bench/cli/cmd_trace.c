@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "record/table/text_grid.h"
-#include "run/replay/plan.h"
+#include "run/plan/plan.h"
 #include "trace/edit.h"
 #include "trace/export.h"
 #include "trace/import.h"
@@ -264,8 +264,9 @@ static int plan(const struct command_line *line, struct trace_reader *reader, st
         const struct plan_queue *q = &made.queues[i];
         char height[32];
         fprintf(stderr, "queue %u: %u requests, ", q->queue, q->count);
-        if (q->loop < q->count)
-            fprintf(stderr, "the last %u repeat; ", q->count - q->loop);
+        if (q->round_count)
+            fprintf(stderr, "the last %u in %u round%s; ", q->count - q->rounds[0], q->round_count,
+                    q->round_count == 1 ? "" : "s");
         fprintf(stderr, "arena of %s, %.3f times the lower bound\n", text_bytes(height, q->height),
                 q->bound ? (double)q->height / (double)q->bound : 1.0);
     }

@@ -2,12 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc/planned.h"
 #include "base/tree.h"
 #include "cli/commands.h"
 #include "experiment/experiment_rounds.h"
 #include "record/facts/context.h"
-#include "run/replay/plan.h"
 #include "run/rounds/atlas_run.h"
 #include "run/rounds/devices.h"
 #include "run/rounds/process.h"
@@ -75,7 +73,6 @@ int main(int argc, char **argv)
     struct error error = {0};
     /* A file beyond the limit of ulimit -f is an error to report, as a full disk is. */
     signal(SIGXFSZ, SIG_IGN);
-    planned_use(plan_of_trace, NULL);
     if (argc < 2) {
         help_overview(&line, stderr);
         return EXIT_INPUT;

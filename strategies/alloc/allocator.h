@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/options.h"
 
-enum { ALLOCATOR_API_VERSION = 2, ALLOCATOR_QUEUES_MAX = 32 };
+enum { ALLOCATOR_API_VERSION = 3, ALLOCATOR_QUEUES_MAX = 32 };
 
 /* Memory handed out: `size` bytes at `offset` of a memory of the source. */
 struct block {
@@ -75,6 +75,20 @@ struct allocator_origin {
     unsigned year; /* of the commit, or of the publication */
 };
 
+struct allocator_ops;
+struct offset_plan;
+/* Makes a plan of a file that is no plan, such as a trace. */
+typedef int allocator_plan_maker(const char *path, struct offset_plan *plan, struct error *error);
+
+/* What the callers of a strategy make of the texts in its options, handed down to `prepare`. */
+struct allocator_makers {
+    /* Parses another strategy's name and options, as allocator_parse does. */
+    int (*parse)(const char *spec, const struct allocator_makers *makers,
+                 const struct allocator_ops **ops, struct option_values *options,
+                 struct error *error);
+    allocator_plan_maker *make_plan; /* (optional) */
+};
+
 struct allocator_ops {
     int version;                            /* ALLOCATOR_API_VERSION */
     const char *name;                       /* as on the command line */
@@ -86,9 +100,10 @@ struct allocator_ops {
     bool opens_pool; /* (optional) all memory of its source comes from a pool that it opens */
     /* (optional) An option that must be set; the strategy runs only when it is named. */
     const char *needs;
-    /* (optional) Checks options before any instance is made. ERR_USAGE, ERR_IO or ERR_PARSE says
-     * what is wrong with them. */
-    int (*prepare)(const struct option_values *options, struct error *error);
+    /* (optional) Checks options before any instance is made, and puts what their texts stand for into
+     * values after those of the table. ERR_USAGE, ERR_IO or ERR_PARSE says what is wrong with them. */
+    int (*prepare)(struct option_values *options, const struct allocator_makers *makers,
+                   struct error *error);
     /* (optional) The strategy, and its options, for memory apart from the program's common device
      * memory: another space, or a private pool. NULL: this one serves it too. */
     const struct allocator_ops *(*apart)(const struct option_values *options,

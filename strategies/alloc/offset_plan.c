@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/treap.h"
 
-static const char first_line[] = "gamut plan 1";
+static const char first_line[] = "gamut plan 2";
 
 void plan_mark_name(char out[128], const char *name)
 {
@@ -39,8 +39,12 @@ void plan_free(struct offset_plan *plan)
 struct range {
     struct treap_node node; /* first */
     uint64_t offset, end;
-    bool live;
+    uint32_t slot;  /* its index */
+    uint32_t until; /* the time at which it ends, in the round that is looked at */
+    uint32_t next;  /* of those that end at one time */
 };
+
+enum { NO_RANGE = UINT32_MAX };
 
 static int by_end(const struct treap_node *left, const struct treap_node *right)
 {
@@ -48,70 +52,99 @@ static int by_end(const struct treap_node *left, const struct treap_node *right)
     return a->end < b->end ? -1 : a->end > b->end;
 }
 
+/* One way through the slots before the first round, or through a round. */
 struct sweep {
     const struct plan_queue *q;
     struct treap live;
     struct range *ranges;
-    uint32_t *first, *next; /* by time: the slots that end then */
+    uint32_t range_count;
+    uint32_t *ending; /* by time: the first range that ends then */
 };
 
-enum { NO_SLOT = UINT32_MAX };
-
-static int begin_slot(struct sweep *s, uint32_t i, struct error *error)
+/* Adds the range of a slot that lives from now until a time; `until` count: longer. */
+static int begin_range(struct sweep *s, uint32_t slot, uint32_t until, struct error *error)
 {
-    const struct plan_slot *slot = &s->q->slots[i];
-    struct range *r = &s->ranges[i], key = {.end = slot->offset + 1};
-    if (slot->offset == PLAN_NOT_PLANNED)
+    const struct plan_slot *of = &s->q->slots[slot];
+    if (of->offset == PLAN_NOT_PLANNED)
         return 0;
-    r->offset = slot->offset;
-    r->end = slot->offset + slot->size;
-    const struct range *other = (struct range *)treap_from(&s->live, &key.node);
+    struct range *r = &s->ranges[s->range_count], key = {.end = of->offset + 1};
+    *r = (struct range){.offset = of->offset, .end = of->offset + of->size, .slot = slot};
+    struct range *other = (struct range *)treap_from(&s->live, &key.node);
     if (other && other->offset < r->end)
         return error_set(error, ERR_PARSE, "queue %u: slots %u and %u overlap", s->q->queue,
-                         (unsigned)(other - s->ranges) + 1, i + 1);
-    r->live = true;
+                         other->slot + 1, slot + 1);
+    r->until = until;
+    r->next = s->ending[until];
+    s->ending[until] = s->range_count++;
     treap_insert(&s->live, &r->node);
     return 0;
 }
 
-static void end_slots(struct sweep *s, uint32_t time)
+static void end_ranges(struct sweep *s, uint32_t time)
 {
-    for (uint32_t i = s->first[time]; i != NO_SLOT; i = s->next[i])
-        if (s->ranges[i].live) {
-            treap_remove(&s->live, &s->ranges[i].node);
-            s->ranges[i].live = false;
-        }
+    for (uint32_t i = s->ending[time]; i != NO_RANGE; i = s->ranges[i].next)
+        treap_remove(&s->live, &s->ranges[i].node);
+    s->ending[time] = NO_RANGE;
 }
 
-/* A block that the loop leaves to its next round. Its counterpart in the round before the loop may
- * have the same place: that one lives in the first round only. */
-static int carry_slot(struct sweep *s, uint32_t i, struct error *error)
+struct carried {
+    uint64_t offset, size;
+    uint32_t slot, end;
+};
+
+static int by_place(const void *left, const void *right)
+{
+    const struct carried *a = left, *b = right;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return a->end > b->end ? -1 : a->end < b->end;
+}
+
+/* What the rounds before this one, or the slots before the first round, may leave to it. Slots of
+ * several rounds may have one place, because only one of the rounds is the last one. */
+static int begin_carried(struct sweep *s, int round, bool first, struct error *error)
 {
     const struct plan_queue *q = s->q;
-    const uint32_t period = q->count - q->loop;
-    if (i >= period && s->ranges[i - period].live) {
-        const struct plan_slot *slot = &q->slots[i], *before = &q->slots[i - period];
-        struct range *r = &s->ranges[i - period];
-        if (slot->offset == before->offset && slot->size == before->size &&
-            before->end <= slot->end) {
-            treap_remove(&s->live, &r->node);
-            r->live = false;
-        }
+    const uint32_t length = plan_round_end(q, round) - q->rounds[round];
+    struct carried *all = must_alloc((q->count + (size_t)1) * sizeof *all);
+    uint32_t count = 0;
+    int code = 0;
+    for (int r = first ? -1 : 0; r < (first ? 0 : (int)q->round_count); r++) {
+        if (!first && q->turns == 2 && (r - round) % 2 == 0)
+            continue;
+        for (uint32_t i = r < 0 ? 0 : q->rounds[r]; i < plan_round_end(q, r); i++)
+            if (q->slots[i].carried && q->slots[i].end && q->slots[i].offset != PLAN_NOT_PLANNED)
+                all[count++] =
+                    (struct carried){q->slots[i].offset, q->slots[i].size, i, q->slots[i].end};
     }
-    return begin_slot(s, i, error);
+    qsort(all, count, sizeof *all, by_place);
+    for (uint32_t i = 0; i < count && !code; i++)
+        if (!i || all[i].offset != all[i - 1].offset || all[i].size != all[i - 1].size)
+            code =
+                begin_range(s, all[i].slot,
+                            q->rounds[round] + (all[i].end < length ? all[i].end : length), error);
+    free(all);
+    return code;
 }
 
-/* Goes through the sequence once. What a round of the loop leaves to the next one lives from the
- * loop's beginning. */
-static int sweep(struct sweep *s, struct error *error)
+static int sweep_round(struct sweep *s, int round, bool first, struct error *error)
 {
     const struct plan_queue *q = s->q;
-    for (uint32_t t = 0; t < q->count; t++) {
-        end_slots(s, t);
-        for (uint32_t i = q->loop; t == q->loop && i < q->count; i++)
-            if (q->slots[i].end <= i && q->slots[i].end > t)
-                TRY(carry_slot(s, i, error));
-        TRY(begin_slot(s, t, error));
+    const uint32_t begin = round < 0 ? 0 : q->rounds[round], end = plan_round_end(q, round);
+    memset(s->ending, 0xff, (q->count + (size_t)1) * sizeof *s->ending);
+    s->live.root = NULL;
+    s->range_count = 0;
+    for (uint32_t i = 0; round >= 0 && i < q->rounds[0]; i++)
+        if (q->slots[i].end == PLAN_FOREVER)
+            TRY(begin_range(s, i, q->count, error));
+    if (round >= 0)
+        TRY(begin_carried(s, round, first, error));
+    for (uint32_t t = begin; t < end; t++) {
+        end_ranges(s, t);
+        TRY(begin_range(s, t, q->slots[t].carried || q->slots[t].end > end ? end : q->slots[t].end,
+                        error));
     }
     return 0;
 }
@@ -119,44 +152,61 @@ static int sweep(struct sweep *s, struct error *error)
 static int verify_overlaps(const struct plan_queue *q, struct error *error)
 {
     struct sweep s = {.q = q, .live.compare = by_end};
-    s.ranges = must_alloc((q->count + (size_t)1) * sizeof *s.ranges);
-    s.next = must_alloc((q->count + (size_t)1) * sizeof *s.next);
-    s.first = must_alloc((q->count + (size_t)1) * sizeof *s.first);
-    memset(s.first, 0xff, (q->count + (size_t)1) * sizeof *s.first);
-    for (uint32_t i = 0; i < q->count; i++)
-        if (q->slots[i].end != PLAN_FOREVER) {
-            s.next[i] = s.first[q->slots[i].end];
-            s.first[q->slots[i].end] = i;
-        }
-    int code = sweep(&s, error);
+    s.ranges = must_alloc((2 * (size_t)q->count + 1) * sizeof *s.ranges);
+    s.ending = must_alloc((q->count + (size_t)1) * sizeof *s.ending);
+    int code = sweep_round(&s, -1, false, error);
+    for (int r = 0; r < (int)q->round_count && !code; r++) {
+        code = sweep_round(&s, r, false, error);
+        if (!code && r % (int)q->turns == 0)
+            code = sweep_round(&s, r, true, error);
+    }
     free(s.ranges);
-    free(s.next);
-    free(s.first);
+    free(s.ending);
     return code;
 }
 
 static const char *wrong_with(const struct offset_plan *plan, const struct plan_queue *q,
-                              uint32_t i)
+                              uint32_t i, uint32_t round_end, uint32_t longest)
 {
     const struct plan_slot *s = &q->slots[i];
-    const bool next_round = s->end <= i;
     if (s->size == 0)
         return "it has no bytes";
     if (s->tag >= plan->tag_count)
         return "there is no such tag";
-    if (s->end != PLAN_FOREVER && s->end > q->count)
-        return "it ends after the last request";
-    if (next_round && (i < q->loop || s->end < q->loop))
+    if (s->carried && (!q->round_count || s->end > longest))
+        return "it ends after the next round";
+    if (!s->carried && s->end != PLAN_FOREVER && s->end > round_end)
+        return "it ends after its round";
+    if (!s->carried && s->end <= i)
         return "it ends before it begins";
     if (s->offset == PLAN_NOT_PLANNED)
         return NULL;
-    if (s->end == PLAN_FOREVER && i >= q->loop)
-        return "it lives forever and is in the loop";
+    if (!s->carried && s->end == PLAN_FOREVER && q->round_count && i >= q->rounds[0])
+        return "it lives forever and is in a round";
     if (s->offset % plan->unit)
         return "its offset is not a multiple of the unit";
     if (s->size > q->height || s->offset > q->height - s->size)
         return "it ends above the height";
     return NULL;
+}
+
+static int verify_times(const struct plan_queue *q, uint32_t *longest, struct error *error)
+{
+    *longest = 0;
+    if (q->turns < 1 || q->turns > 2 || q->round_count % q->turns)
+        return error_set(error, ERR_PARSE, "queue %u: %u rounds have %u turns", q->queue,
+                         q->round_count, q->turns);
+    for (unsigned r = 0; r < q->round_count; r++) {
+        const uint32_t end = plan_round_end(q, (int)r);
+        if (q->rounds[r] >= end || end > q->count)
+            return error_set(error, ERR_PARSE, "queue %u: round %u has no slot", q->queue, r + 1);
+        *longest = end - q->rounds[r] > *longest ? end - q->rounds[r] : *longest;
+    }
+    for (uint32_t i = 0; i < q->mark_count; i++)
+        if (q->marks[i] > q->count || (i && q->marks[i] < q->marks[i - 1]))
+            return error_set(error, ERR_PARSE, "queue %u: mark %u is out of order", q->queue,
+                             i + 1);
+    return 0;
 }
 
 int plan_verify(const struct offset_plan *plan, struct error *error)
@@ -166,15 +216,13 @@ int plan_verify(const struct offset_plan *plan, struct error *error)
                          plan->unit);
     for (unsigned k = 0; k < plan->queue_count; k++) {
         const struct plan_queue *q = &plan->queues[k];
-        if (q->loop > q->count)
-            return error_set(error, ERR_PARSE, "queue %u: the loop begins after the last slot",
-                             q->queue);
-        for (uint32_t i = 0; i < q->mark_count; i++)
-            if (q->marks[i] > q->count || (i && q->marks[i] < q->marks[i - 1]))
-                return error_set(error, ERR_PARSE, "queue %u: mark %u is out of order", q->queue,
-                                 i + 1);
+        uint32_t longest;
+        TRY(verify_times(q, &longest, error));
+        int round = -1;
         for (uint32_t i = 0; i < q->count; i++) {
-            const char *wrong = wrong_with(plan, q, i);
+            while (i >= plan_round_end(q, round))
+                round++;
+            const char *wrong = wrong_with(plan, q, i, plan_round_end(q, round), longest);
             if (wrong)
                 return error_set(error, ERR_PARSE, "queue %u: slot %u: %s", q->queue, i + 1, wrong);
         }
@@ -260,7 +308,9 @@ static bool parse_slot(char *line, struct plan_slot *slot)
         next_word(&line);
     else if (!number_word(&line, UINT64_MAX / 4, &slot->offset))
         return false;
-    if (strncmp(line, "forever ", 8) == 0)
+    slot->carried = *line == '+';
+    line += slot->carried;
+    if (!slot->carried && strncmp(line, "forever ", 8) == 0)
         next_word(&line);
     else if (!number_word(&line, PLAN_SLOTS_MOST, &end))
         return false;
@@ -271,44 +321,52 @@ static bool parse_slot(char *line, struct plan_slot *slot)
     return true;
 }
 
-static int read_marks(struct lines *l, struct plan_queue *q)
+/* Lines of a word and a time. */
+static int read_times(struct lines *l, const char *word, uint32_t *times, uint32_t count)
 {
-    for (uint32_t i = 0; i < q->mark_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         char *line = next_line(l);
         uint64_t at;
-        if (!line || !take_number(&line, "at", PLAN_SLOTS_MOST, &at) || *line)
-            return bad_line(l, "at TIME");
-        q->marks[i] = (uint32_t)at;
+        if (!line || !take_number(&line, word, PLAN_SLOTS_MOST, &at) || *line) {
+            char expected[32];
+            snprintf(expected, sizeof expected, "%s TIME", word);
+            return bad_line(l, expected);
+        }
+        times[i] = (uint32_t)at;
     }
     return 0;
 }
 
 static int read_queue(struct lines *l, struct offset_plan *plan, char *line)
 {
-    uint64_t queue, loop, marks, slots;
+    uint64_t queue, turns, rounds, marks, slots;
     struct plan_queue *q = &plan->queues[plan->queue_count];
     const size_t left = strlen(l->at);
     if (!number_word(&line, UINT32_MAX, &queue) ||
         !take_number(&line, "height", UINT64_MAX / 4, &q->height) ||
         !take_number(&line, "bound", UINT64_MAX / 4, &q->bound) ||
-        !take_number(&line, "loop", PLAN_SLOTS_MOST, &loop) ||
+        !take_number(&line, "turns", 2, &turns) || !take_number(&line, "rounds", left, &rounds) ||
         !take_number(&line, "marks", left, &marks) ||
         !take_number(&line, "slots", left < PLAN_SLOTS_MOST ? left : PLAN_SLOTS_MOST, &slots) ||
         *line)
-        return bad_line(l, "queue N height BYTES bound BYTES loop TIME marks N slots N, with so "
-                           "many lines after it");
+        return bad_line(l,
+                        "queue N height BYTES bound BYTES turns N rounds N marks N slots N, with "
+                        "so many lines after it");
     q->queue = (unsigned)queue;
-    q->loop = (uint32_t)loop;
+    q->turns = (unsigned)turns;
+    q->round_count = (unsigned)rounds;
     q->mark_count = (uint32_t)marks;
     q->count = (uint32_t)slots;
+    q->rounds = arena_alloc(&plan->arena, (rounds + 1) * sizeof *q->rounds);
     q->marks = arena_alloc(&plan->arena, (marks + 1) * sizeof *q->marks);
     q->slots = arena_alloc(&plan->arena, (slots + 1) * sizeof *q->slots);
     plan->queue_count++;
-    TRY(read_marks(l, q));
+    TRY(read_times(l, "round", q->rounds, q->round_count));
+    TRY(read_times(l, "at", q->marks, q->mark_count));
     for (uint32_t i = 0; i < q->count; i++) {
         char *slot = next_line(l);
         if (!slot || !parse_slot(slot, &q->slots[i]))
-            return bad_line(l, "BYTES OFFSET|none END|forever TAG");
+            return bad_line(l, "BYTES OFFSET|none END|+END|forever TAG");
     }
     return 0;
 }
@@ -318,7 +376,7 @@ static int read_head(struct lines *l, struct offset_plan *plan, char **line)
 {
     char *at = next_line(l), *end;
     if (!at || strcmp(at, first_line) != 0)
-        return bad_line(l, "'gamut plan 1'");
+        return bad_line(l, "'gamut plan 2'");
     if (!(at = next_line(l)) || !take_number(&at, "unit", UINT64_C(1) << 60, &plan->unit))
         return bad_line(l, "unit BYTES");
     if (!(at = next_line(l)) || !take_word(&at, "digest"))
@@ -382,8 +440,11 @@ int plan_read(const char *path, struct offset_plan *plan, struct error *error)
 
 static void print_queue(struct text *t, const struct plan_queue *q)
 {
-    text_add(t, "queue %u height %" PRIu64 " bound %" PRIu64 " loop %u marks %u slots %u\n",
-             q->queue, q->height, q->bound, q->loop, q->mark_count, q->count);
+    text_add(t,
+             "queue %u height %" PRIu64 " bound %" PRIu64 " turns %u rounds %u marks %u slots %u\n",
+             q->queue, q->height, q->bound, q->turns, q->round_count, q->mark_count, q->count);
+    for (uint32_t i = 0; i < q->round_count; i++)
+        text_add(t, "round %u\n", q->rounds[i]);
     for (uint32_t i = 0; i < q->mark_count; i++)
         text_add(t, "at %u\n", q->marks[i]);
     for (uint32_t i = 0; i < q->count; i++) {
@@ -391,8 +452,8 @@ static void print_queue(struct text *t, const struct plan_queue *q)
         char offset[24] = "none", end[24] = "forever";
         if (s->offset != PLAN_NOT_PLANNED)
             snprintf(offset, sizeof offset, "%" PRIu64, s->offset);
-        if (s->end != PLAN_FOREVER)
-            snprintf(end, sizeof end, "%u", s->end);
+        if (s->carried || s->end != PLAN_FOREVER)
+            snprintf(end, sizeof end, s->carried ? "+%u" : "%u", s->end);
         text_add(t, "%" PRIu64 " %s %s %u\n", s->size, offset, end, s->tag);
     }
 }

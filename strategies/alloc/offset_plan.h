@@ -1,25 +1,30 @@
 /* A plan of memory: where in one arena each block of a recorded program lies. `planned` serves from
- * it; bench/run/replay/plan.h makes it of a trace.
+ * it; bench/run/plan/plan.h makes it of a trace.
  *
  * Each queue has its own sequence of requests, its own times and its own arena. Time is counted in
- * requests of that queue: request i happens at time i. After the last request the sequence goes on
- * at `loop`, so the requests from `loop` on are those of a program's steady state.
+ * requests of that queue: request i happens at time i. The slots before the first round are served
+ * once. Each round is a kind of iteration, and any round may come after any other: what one leaves to
+ * the next has bytes that no round needs before it ends. With two turns, rounds of turn 0 and of turn 1
+ * come alternately, so that what lives until after its counterpart of the next round has two places.
  *
  * The file is text, a line an item:
  *
- *     gamut plan 1
+ *     gamut plan 2
  *     unit 512
  *     digest 00112233aabbccdd
  *     mark Optimizer.step#SGD.step
  *     tag model.py:12
- *     queue 0 height 4096 bound 4096 loop 1 marks 1 slots 3
+ *     queue 0 height 4096 bound 4096 turns 1 rounds 1 marks 1 slots 4
+ *     round 1
  *     at 1
  *     1024 0 forever 1
- *     2048 1024 2 0
- *     512 none 0 0
+ *     2048 1024 3 0
+ *     1024 3072 +1 0
+ *     512 none 4 0
  *
  * A slot has its bytes, its offset (none: the fallback serves it), the time at which it is free
- * again, and its tag (0: unknown; else the number of a tag line).
+ * again (+N: N requests after the beginning of the next round), and its tag (0: unknown; else the
+ * number of a tag line).
  */
 #ifndef GAMUT_ALLOC_OFFSET_PLAN_H
 #define GAMUT_ALLOC_OFFSET_PLAN_H
@@ -38,20 +43,29 @@ enum { PLAN_SLOTS_MOST = 1 << 28 };
 
 struct plan_slot {
     uint64_t size, offset; /* bytes */
-    /* The time of the first request after its free; PLAN_FOREVER; or, where that is not after the
-     * slot's own time, a time of the next round of the loop. */
+    /* The time of the first request after its free, at most the end of its round; PLAN_FOREVER; or,
+     * if `carried`, counted from the beginning of the next round. */
     uint32_t end;
     uint32_t tag; /* 0, or the number of a tag */
+    bool carried;
 };
 
 struct plan_queue {
     unsigned queue;         /* its index in the trace */
     uint64_t height, bound; /* bytes of the arena, and the least that any plan needs */
-    uint32_t count, loop;   /* loop == count: the sequence has an end */
+    uint32_t count;
     struct plan_slot *slots;
+    unsigned round_count, turns; /* 0: the sequence has an end. Round i has turn i % turns */
+    uint32_t *rounds;            /* times at which they begin, ascending; each ends with the next */
     uint32_t mark_count;
     uint32_t *marks; /* times at which an iteration begins, ascending */
 };
+
+/* The end of a round; of the slots before the first one for round -1. */
+static inline uint32_t plan_round_end(const struct plan_queue *q, int round)
+{
+    return round + 1 < (int)q->round_count ? q->rounds[round + 1] : q->count;
+}
 
 struct offset_plan {
     uint64_t unit;    /* offsets are multiples of this power of two */

@@ -2,29 +2,37 @@
  *
  *   1. The plan gives each request of the recording a slot: bytes at an offset of one arena, from its
  *      own time until another's. Time is counted in requests. Slots that live at once do not overlap.
- *      After the last request the sequence goes on at the beginning of the loop.
+ *      First come the slots that are served once, then rounds: one for each kind of iteration.
  *   2. The cursor is at the slot of the next request. A request of the slot's size, and of its tag
  *      where both are known, gets the slot, and the cursor moves on. There is no search.
- *   3. A live block that the plan has as freed by now is a stray: freed late, or handed out early. A
- *      slot is not handed out if its bytes are those of a stray. If there are none, all live blocks
- *      are live in the plan too, so the slot at the cursor is free.
- *   4. A request of another size or tag looks for the next slot of its size. If that is at most four
+ *   3. At the end of a round, and at a mark, the next request chooses the round: the one that follows
+ *      the last one most recently, or another that begins with this request. If later requests
+ *      differ, a round that begins with the same ones and goes on with this one takes its place.
+ *   4. A live block in the arena that the plan does not have there at this time is a stray: freed
+ *      late, or served out of order. A slot is not handed out if its bytes are those of a stray. If
+ *      there are none, all live blocks are live in the plan too, so the slot at the cursor is free.
+ *   5. A request of another size or tag looks for the next slot of its size. If that is at most four
  *      slots ahead, and no live or skipped slot needs its bytes before, it is handed out early. If
  *      three requests in a row find slots in a row, up to 64 ahead, the cursor moves there: the slots
- *      between were left out. Farther ahead, or back at the loop's beginning, it takes eight. A slot
- *      that was left out and is never freed serves the next request of its size.
- *   5. A smaller request that has no slot of its own size gets the slot at the cursor, if at least
+ *      between were left out. Farther ahead, or back at the first round, it takes eight.
+ *   6. A smaller request that has no slot of its own size gets the slot at the cursor, if at least
  *      half of it is used.
- *   6. All else goes to the fallback (`else`), and the cursor stays: what is inserted shifts nothing.
- *   7. At a mark, the beginning of an iteration, the cursor moves to the plan's next mark. When no
- *      planned block lives, a request that differs begins the sequence again.
- *   8. The arena is one memory, asked for at the first slot that is served. Without a live block in
- *      it, trim gives it back, and so does a request that is refused.
+ *   7. All else is a guest, and the cursor stays: what is inserted shifts nothing. A guest gets the
+ *      end of the smallest free range of the arena that holds it, of equal ones the lowest. If there
+ *      is none, the fallback (`else`) serves it, as it does what the plan has no place for. After four
+ *      requests in a row without a slot, all requests are guests until a run of requests (rule 5) or
+ *      a mark finds the place in the plan again.
+ *   8. The free ranges are known only while there are guests or strays: they are worked out from the
+ *      live blocks when one comes, and forgotten after a while without another.
+ *   9. When no planned block lives, a request that differs begins the sequence again.
+ *  10. The arena is one memory, asked for at the first slot that is served. Without a live block in
+ *      it, trim gives it back, and so does a request that is refused. When the fallback was not needed
+ *      from one round to the next, it is trimmed; each time, one round later than the last time.
  *
  * Why: a program that repeats itself needs no allocator, only the places found once, and a planner
  * that sees all lifetimes comes close to the least memory. A wrong guess of which request it is costs
  * memory and never data. Source: static planners (STAlloc, openvm's VPMM, PyTorch's
- * CPUProfilingAllocator); rules 3 to 7 are gamut's, and say what those leave open.
+ * CPUProfilingAllocator); rules 3 to 10 are gamut's, and say what those leave open.
  *
  * Queues: a block may be handed out while commands of its last owner still run. They come first,
  * because both are on one in-order queue: each queue has an instance of its own, with a sequence and
@@ -48,31 +56,50 @@ enum {
     RUN_NEAR = 3, /* requests in a row that say that up to NEAR slots were left out */
     NEAR = 64,
     RUN_FAR = 8,
-    TAGS_TRIED = 16, /* slots of one size that are looked at for one of the same tag */
+    LOST = 4, /* requests in a row without a slot that say that the plan does not have what comes */
+    TAGS_TRIED = 16,  /* slots of one size that are looked at for one of the same tag */
+    LEAD_MOST = 4096, /* requests after which a round is not exchanged for another one */
+    /* Requests without a guest after which the free ranges are forgotten: an eighth of the slots, so
+     * that looking at all slots costs a constant time a request, and at least these. */
+    CALM_LEAST = 64,
+    CALM_SHARE = 8,
 };
+/* Out of the way of the requests that are served from the plan. */
+#define COLD     __attribute__((noinline))
 #define NO_PLACE UINT32_MAX
+#define NO_ROUND (-2)
 
-/* A slot and its state. */
+/* A slot and its state: two in a line of the processor's cache. */
 struct place {
-    uint64_t size, offset;
-    uint32_t end, tag;
+    uint64_t key; /* its size; 0 if it has no offset */
+    uint64_t offset;
+    uint32_t
+        end; /* the count of `due` that it is in while it lives and is not marked; if `carried`,
+                   * counted from where those of the next round begin */
+    uint32_t due;  /* the count that it is in */
     uint32_t pass; /* number of the pass in which it was last handed out */
-    bool live, is_stray;
+    bool carried, has_tag, live;
+    bool marked; /* it is live, and in `strays` or, while the arena is mapped, not in `gaps` */
 };
 
-struct stray {
+/* A range of the arena: of a stray, or of free bytes. */
+struct range {
     struct treap_node
-        node; /* first: by the end of its bytes. Live blocks do not overlap, so that is
-                             * the order of their offsets too */
+        by_end; /* first. Ranges do not overlap, so that is the order of offsets too */
+    struct treap_node by_size;
     uint64_t offset, end;
+};
+
+struct guest {
+    uint64_t offset, end;
+    size_t index; /* in `guests` */
 };
 
 /* The slots of one size. */
 struct size_cell {
     uint64_t size; /* 0: unused */
-    uint32_t first, first_in_loop;
+    uint32_t first, first_in_round;
     uint32_t head, pass; /* head: none before it is still to be served in this pass */
-    uint32_t resident;   /* no slot before it that is never freed is without its block */
 };
 
 /* A tag of the program; `tag` is its number in the plan, 0 if the plan lacks it. */
@@ -82,35 +109,53 @@ struct tag_cell {
 };
 
 struct planned {
+    struct place *at; /* the cursor's slot, or `nothing` at the end of a round */
+    uint32_t *due;    /* how many unmarked live slots end at each time: see due_of */
+    bool quick;       /* there is an arena, and it is not mapped */
+    uint32_t cursor, pass;
+    uint32_t round_begin, round_end;
+    uint32_t due_in, due_out; /* where the counts of what the last round left begin, and of what
+                               * this one leaves */
+    uint32_t live_count;
+    uint64_t arena, arena_bytes; /* 0: there is none */
+    uint64_t unit;
+    struct planned_counts counts;
     struct source *source;
     const struct offset_plan *plan;
     const struct plan_queue *queue; /* of this instance; NULL until its first request */
-    struct place *places;           /* and one without bytes after the last */
+    struct place *places, nothing;
+    const char **seen_tags; /* by slot: the tag of the program that agreed with it last */
     uint32_t *next_of_size;
-    uint32_t *ends,
-        *ends_of; /* slots in the order of their ends; ends_of[t]: the first of time t */
-    uint32_t cursor, pass;
-    bool arrived;          /* the slots that end at the cursor's time were looked at */
+    int round, last_round; /* -1: before the first one; last_round NO_ROUND: there was none */
+    int *follows;          /* by round + 1: which one came after it, NO_ROUND: none yet */
+    uint32_t longest;      /* slots of a round, or before the first one */
+    uint32_t lead;         /* where the iteration began in the plan */
+    bool has_marks;        /* there was one of the plan's */
+    bool awaits_mark;      /* the program has marks, and there was none since the round began */
+    bool leads;            /* all requests of this round were those of its slots */
     uint32_t matched, run; /* the slot found last out of order, and how many were in a row */
-    struct treap strays;
-    struct slab spare_strays;
+    uint32_t missed;       /* requests in a row that have no slot */
+    bool is_lost;          /* so many that the plan does not have these requests */
+    bool is_mapped;        /* `gaps` has the free ranges, and all live slots are marked */
+    uint32_t calm;         /* requests since there was a reason for that */
+    struct treap strays, gaps, gaps_by_size;
+    struct slab ranges, spare_guests;
+    struct guest **guests;
+    size_t guest_count;
+    unsigned guest_capacity;
     struct size_cell *sizes;
     unsigned size_bits;
     struct tag_cell *tags;
     unsigned tag_bits;
     uint32_t tag_count;
-    uint64_t arena, arena_bytes; /* 0: there is none */
-    uint32_t refused_pass;       /* the pass in which there was no memory for it */
-    uint32_t live_count;
-    uint32_t spare_residents; /* slots before the cursor that are never freed and have no block */
-    const struct allocator_ops *other; /* the fallback */
-    struct option_values other_options;
+    uint32_t refused_pass;             /* the pass in which there was no memory for the arena */
+    const struct planned_other *other; /* the fallback; NULL: the driver */
     void *other_state;
+    uint32_t idle_rounds, patience; /* without a request to the fallback; until it is trimmed */
     uint64_t direct_bytes; /* without a fallback: memories that requests got of the driver */
-    struct planned_counts counts;
 };
 
-enum { OPTION_TRACE, OPTION_ELSE };
+enum { OPTION_TRACE, OPTION_ELSE, VALUE_PLAN, VALUE_OTHER };
 static const struct option_spec planned_options[] = {
     [OPTION_TRACE] = {.name = "trace",
                       .type = OPTION_TEXT,
@@ -123,153 +168,182 @@ static const struct option_spec planned_options[] = {
     {0},
 };
 
-/* ---- what the program around provides ---- */
+/* ---- what the options stand for ---- */
 
-static pthread_mutex_t around_lock = PTHREAD_MUTEX_INITIALIZER;
-static planned_plan_maker *plan_maker;
-static planned_strategy_finder *strategy_finder;
+/* The strategy of `else`. */
+struct planned_other {
+    struct planned_other *next;
+    const char *spec; /* kept by the options */
+    const struct allocator_ops *ops;
+    struct option_values options;
+};
 
-void planned_use(planned_plan_maker *maker, planned_strategy_finder *finder)
-{
-    pthread_mutex_lock(&around_lock);
-    plan_maker = maker ? maker : plan_maker;
-    strategy_finder = finder ? finder : strategy_finder;
-    pthread_mutex_unlock(&around_lock);
-}
-
-/* Plans by file, which stay until the process ends: each instance of each queue uses them. */
+/* A plan by its file. */
 struct known_plan {
     struct known_plan *next;
-    char *path;
+    const char *path; /* kept by the options */
     struct offset_plan plan;
 };
-static struct known_plan *known_plans;
-static pthread_mutex_t plans_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int load_plan(const char *path, struct offset_plan *plan, struct error *error)
+/* One of each, as of the texts of options: they stay until the process ends, and the values of
+ * options refer to them. */
+static struct known_plan *known_plans;
+static struct planned_other *known_others;
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int load_plan(const char *path, const struct allocator_makers *makers,
+                     struct offset_plan *plan, struct error *error)
 {
-    pthread_mutex_lock(&around_lock);
-    planned_plan_maker *maker = plan_maker;
-    pthread_mutex_unlock(&around_lock);
-    if (!maker || plan_is_file(path))
+    if (!makers->make_plan || plan_is_file(path))
         return plan_read(path, plan, error);
-    TRY(maker(path, plan, error));
+    TRY(makers->make_plan(path, plan, error));
     int code = plan_verify(plan, error);
     if (code)
         plan_free(plan);
     return code;
 }
 
-/* An empty path: a plan without slots. */
-static int find_plan(const char *path, const struct offset_plan **plan, struct error *error)
+/* Equal texts of options have equal addresses. */
+static int find_plan(const char *path, const struct allocator_makers *makers, uint64_t *value,
+                     struct error *error)
 {
-    static const struct offset_plan none = {.unit = 1, .mark = ""};
-    *plan = &none;
-    if (!path || !*path)
-        return 0;
     int code = 0;
-    pthread_mutex_lock(&plans_lock);
+    pthread_mutex_lock(&known_lock);
     struct known_plan *known = known_plans;
-    while (known && strcmp(known->path, path) != 0)
+    while (known && known->path != path)
         known = known->next;
     if (!known) {
         known = must_alloc(sizeof *known);
-        code = load_plan(path, &known->plan, error);
+        known->path = path;
+        code = load_plan(path, makers, &known->plan, error);
         if (code) {
             free(known);
         } else {
-            known->path = must_alloc(strlen(path) + 1);
-            strcpy(known->path, path);
             known->next = known_plans;
             known_plans = known;
         }
     }
-    pthread_mutex_unlock(&plans_lock);
-    *plan = code ? NULL : &known->plan;
+    pthread_mutex_unlock(&known_lock);
+    *value = code ? 0 : (uint64_t)(uintptr_t)&known->plan;
     return code;
 }
 
-/* Without a finder the driver serves what the plan does not: no strategy is needed for that. */
-static int find_other(const struct option_values *options, const struct allocator_ops **ops,
-                      struct option_values *values, struct error *error)
+static int find_other(const char *spec, const struct allocator_makers *makers, uint64_t *value,
+                      struct error *error)
 {
-    const char *spec = option_text(options->value[OPTION_ELSE]);
-    pthread_mutex_lock(&around_lock);
-    planned_strategy_finder *finder = strategy_finder;
-    pthread_mutex_unlock(&around_lock);
-    *ops = NULL;
-    *values = (struct option_values){{0}, {0}};
-    if (!finder || !spec || !*spec)
+    struct planned_other found = {.spec = spec};
+    *value = 0;
+    if (!*spec)
         return 0;
-    int code = finder(spec, ops, values, error);
-    if (code)
+    int code = makers->parse(spec, makers, &found.ops, &found.options, error);
+    if (code) {
         error_prefix(error, "planned: option else: ");
-    else if (*ops == &allocator_planned || (*ops)->harness_only || (*ops)->opens_pool)
-        code = error_set(error, ERR_USAGE,
+        return code;
+    }
+    if (found.ops == &allocator_planned || found.ops->harness_only || found.ops->opens_pool)
+        return error_set(error, ERR_USAGE,
                          "planned: option else is '%s', which cannot share a source: expected "
                          "another strategy, such as caching, pool or tlsf",
                          spec);
-    return code;
+    pthread_mutex_lock(&known_lock);
+    struct planned_other *known = known_others;
+    while (known && known->spec != spec)
+        known = known->next;
+    if (!known) {
+        known = must_alloc(sizeof *known);
+        *known = found;
+        known->next = known_others;
+        known_others = known;
+    }
+    pthread_mutex_unlock(&known_lock);
+    *value = (uint64_t)(uintptr_t)known;
+    return 0;
 }
 
-static int planned_prepare(const struct option_values *options, struct error *error)
+static int planned_prepare(struct option_values *options, const struct allocator_makers *makers,
+                           struct error *error)
 {
-    const struct allocator_ops *ops;
-    const struct offset_plan *plan;
-    struct option_values values;
     const char *path = option_text(options->value[OPTION_TRACE]);
-    if (!path || !*path)
+    if (!*path)
         return error_set(error, ERR_USAGE,
                          "planned needs a trace: planned:trace=FILE, where FILE is a trace or the "
                          "plan that gamut trace plan made of it");
-    TRY(find_other(options, &ops, &values, error));
-    int code = find_plan(path, &plan, error);
+    TRY(find_other(option_text(options->value[OPTION_ELSE]), makers, &options->value[VALUE_OTHER],
+                   error));
+    int code = find_plan(path, makers, &options->value[VALUE_PLAN], error);
     if (code)
         error_prefix(error, "planned: ");
     return code;
 }
 
+/* Options that were not prepared: a plan without slots. */
+static const struct offset_plan *plan_of(const struct option_values *options)
+{
+    static const struct offset_plan none = {.unit = 1, .mark = ""};
+    const void *plan = (const void *)(uintptr_t)options->value[VALUE_PLAN];
+    return plan ? plan : &none;
+}
+
+static const struct planned_other *other_of(const struct option_values *options)
+{
+    return (const struct planned_other *)(uintptr_t)options->value[VALUE_OTHER];
+}
+
 uint64_t planned_digest(const struct option_values *options)
 {
-    const struct offset_plan *plan;
-    struct error error;
-    return find_plan(option_text(options->value[OPTION_TRACE]), &plan, &error) ? 0 : plan->digest;
+    return plan_of(options)->digest;
 }
 
 /* A plan has common device memory alone. */
 static const struct allocator_ops *planned_apart(const struct option_values *options,
                                                  struct option_values *values)
 {
-    const struct allocator_ops *ops;
-    struct error error;
-    return find_other(options, &ops, values, &error) ? NULL : ops;
+    const struct planned_other *other = other_of(options);
+    if (other)
+        *values = other->options;
+    return other ? other->ops : NULL;
 }
 
 /* ---- start ---- */
 
-static int by_range_end(const struct treap_node *left, const struct treap_node *right)
+static int by_end(const struct treap_node *left, const struct treap_node *right)
 {
-    const struct stray *a = (const struct stray *)left, *b = (const struct stray *)right;
+    const struct range *a = (const struct range *)left, *b = (const struct range *)right;
     return a->end < b->end ? -1 : a->end > b->end;
+}
+
+static struct range *of_size_node(const struct treap_node *node)
+{
+    return (struct range *)((char *)(uintptr_t)node - offsetof(struct range, by_size));
+}
+
+static int by_size(const struct treap_node *left, const struct treap_node *right)
+{
+    const struct range *a = of_size_node(left), *b = of_size_node(right);
+    const uint64_t a_size = a->end - a->offset, b_size = b->end - b->offset;
+    if (a_size != b_size)
+        return a_size < b_size ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
 static int planned_init(struct source *source, const struct option_values *options, void **state)
 {
-    const struct offset_plan *plan;
-    const struct allocator_ops *other;
-    struct option_values values;
     TRY(source_requires_split(source, "planned"));
-    TRY(find_other(options, &other, &values, &source->error));
-    TRY(find_plan(option_text(options->value[OPTION_TRACE]), &plan, &source->error));
     struct planned *p = must_alloc(sizeof *p);
     *p = (struct planned){.source = source,
-                          .plan = plan,
-                          .other = other,
-                          .other_options = values,
+                          .plan = plan_of(options),
+                          .other = other_of(options),
                           .pass = 1,
-                          .strays.compare = by_range_end,
-                          .spare_strays.item_bytes = sizeof(struct stray)};
-    int code = other ? other->init(source, &values, &p->other_state) : 0;
+                          .round = -1,
+                          .last_round = NO_ROUND,
+                          .patience = 1,
+                          .strays.compare = by_end,
+                          .gaps.compare = by_end,
+                          .gaps_by_size.compare = by_size,
+                          .ranges.item_bytes = sizeof(struct range),
+                          .spare_guests.item_bytes = sizeof(struct guest)};
+    p->unit = p->plan->unit;
+    int code = p->other ? p->other->ops->init(source, &p->other->options, &p->other_state) : 0;
     if (code)
         free(p);
     else
@@ -277,7 +351,7 @@ static int planned_init(struct source *source, const struct option_values *optio
     return code;
 }
 
-static struct size_cell *size_cell(const struct planned *p, uint64_t size)
+static struct size_cell *find_cell(const struct planned *p, uint64_t size)
 {
     const size_t mask = ((size_t)1 << p->size_bits) - 1;
     size_t i = size * 0x9e3779b97f4a7c15u >> (64 - p->size_bits);
@@ -294,59 +368,98 @@ static unsigned bits_for(uint32_t count)
     return bits;
 }
 
+static uint32_t rounds_begin(const struct planned *p)
+{
+    return plan_round_end(p->queue, -1);
+}
+
 /* Links the slots of each size, backwards, so that the first found is the first in time. */
 static void link_sizes(struct planned *p)
 {
     p->size_bits = bits_for(p->queue->count);
+    p->next_of_size = must_alloc((p->queue->count + (size_t)1) * sizeof *p->next_of_size);
     p->sizes = must_alloc(sizeof *p->sizes << p->size_bits);
     for (uint32_t i = p->queue->count; i-- > 0;) {
-        struct size_cell *cell = size_cell(p, p->places[i].size);
+        struct size_cell *cell = find_cell(p, p->queue->slots[i].size);
         if (!cell->size)
             *cell = (struct size_cell){
-                .size = p->places[i].size, .first = NO_PLACE, .first_in_loop = NO_PLACE};
+                .size = p->queue->slots[i].size, .first = NO_PLACE, .first_in_round = NO_PLACE};
         p->next_of_size[i] = cell->first;
-        cell->first = cell->head = cell->resident = i;
-        if (i >= p->queue->loop)
-            cell->first_in_loop = i;
+        cell->first = cell->head = i;
+        if (i >= rounds_begin(p))
+            cell->first_in_round = i;
     }
 }
 
-/* Sorts the slots by their ends. */
-static void sort_ends(struct planned *p)
+/* A program that does as recorded needs no slots by size. */
+static struct size_cell *size_cell(struct planned *p, uint64_t size)
 {
-    const uint32_t count = p->queue->count;
-    uint32_t *of = p->ends_of = must_alloc((count + (size_t)2) * sizeof *of);
-    p->ends = must_alloc((count + (size_t)1) * sizeof *p->ends);
-    for (uint32_t i = 0; i < count; i++)
-        if (p->places[i].end != PLAN_FOREVER)
-            of[p->places[i].end + 1]++;
-    for (uint32_t t = 0; t <= count; t++)
-        of[t + 1] += of[t];
-    for (uint32_t i = 0; i < count; i++)
-        if (p->places[i].end != PLAN_FOREVER)
-            p->ends[of[p->places[i].end]++] = i;
-    memmove(of + 1, of, (count + (size_t)1) * sizeof *of);
-    of[0] = 0;
+    if (!p->sizes)
+        link_sizes(p);
+    return find_cell(p, size);
+}
+
+/* A slot that ends with its round ends as the next one begins. */
+static void make_places(struct planned *p)
+{
+    int round = -1;
+    for (uint32_t i = 0; i < p->queue->count; i++) {
+        const struct plan_slot *s = &p->queue->slots[i];
+        while (i >= plan_round_end(p->queue, round))
+            round++;
+        const uint32_t round_end = plan_round_end(p->queue, round);
+        const bool ends_round =
+            p->queue->round_count && s->end != PLAN_FOREVER && s->end >= round_end;
+        p->places[i] =
+            (struct place){.key = s->offset == PLAN_NOT_PLANNED ? 0 : s->size,
+                           .offset = s->offset,
+                           .end = !s->carried && ends_round                ? 0
+                                  : s->end < p->queue->count || s->carried ? s->end
+                                                                           : p->queue->count,
+                           .has_tag = s->tag != 0,
+                           .carried = s->carried || ends_round};
+    }
+}
+
+/* The counts of `due`: by time of the plan; those of blocks that are never freed; and twice by time
+ * since a round began, for what the last round left to this one and this one will leave. */
+static uint32_t due_base(const struct planned *p, uint32_t pass)
+{
+    return p->queue->count + 1 + (pass & 1) * (p->longest + 1);
+}
+
+static void set_round(struct planned *p, int round, uint32_t time)
+{
+    p->round = round;
+    p->round_begin = round < 0 ? 0 : p->queue->rounds[round];
+    p->round_end = plan_round_end(p->queue, round);
+    p->due_in = due_base(p, p->pass);
+    p->due_out = due_base(p, p->pass + 1);
+    p->cursor = time;
+    p->at = time < p->round_end ? &p->places[time] : &p->nothing;
 }
 
 /* The queue is known at the first request. */
 static void open_queue(struct planned *p, unsigned queue)
 {
-    static const struct plan_queue none;
+    static const struct plan_queue none = {.turns = 1};
     p->queue = &none;
     for (unsigned i = 0; i < p->plan->queue_count; i++)
         if (p->plan->queues[i].queue == queue)
             p->queue = &p->plan->queues[i];
-    const uint32_t count = p->queue->count;
-    p->places = must_alloc((count + (size_t)1) * sizeof *p->places);
-    p->next_of_size = must_alloc((count + (size_t)1) * sizeof *p->next_of_size);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct plan_slot *s = &p->queue->slots[i];
-        p->places[i] =
-            (struct place){.size = s->size, .offset = s->offset, .end = s->end, .tag = s->tag};
-    }
-    link_sizes(p);
-    sort_ends(p);
+    const struct plan_queue *q = p->queue;
+    p->longest = rounds_begin(p);
+    for (int r = 0; r < (int)q->round_count; r++)
+        if (plan_round_end(q, r) - q->rounds[r] > p->longest)
+            p->longest = plan_round_end(q, r) - q->rounds[r];
+    p->places = must_alloc((q->count + (size_t)1) * sizeof *p->places);
+    p->seen_tags = must_alloc((q->count + (size_t)1) * sizeof *p->seen_tags);
+    p->due = must_alloc((due_base(p, 1) + (size_t)p->longest + 1) * sizeof *p->due);
+    p->follows = must_alloc((q->round_count + (size_t)1) * sizeof *p->follows);
+    for (unsigned r = 0; r <= q->round_count; r++)
+        p->follows[r] = NO_ROUND;
+    make_places(p);
+    set_round(p, -1, 0);
     p->tag_bits = 4;
     p->tags = must_alloc(sizeof *p->tags << p->tag_bits);
 }
@@ -382,7 +495,7 @@ static void add_tag(struct planned *p, const char *pointer)
 }
 
 /* The number of a request's tag in the plan; 0: it is not known there. */
-static inline uint32_t tag_of(struct planned *p, const char *pointer)
+static uint32_t tag_of(struct planned *p, const char *pointer)
 {
     if (!pointer || p->plan->tag_count <= 1)
         return 0;
@@ -391,59 +504,222 @@ static inline uint32_t tag_of(struct planned *p, const char *pointer)
     return tag_cell(p, pointer)->tag;
 }
 
-static inline bool agree(uint32_t tag, const struct place *place)
+/* The tag of a slot; 0: unknown. */
+static uint32_t tag_at(const struct planned *p, const struct place *place)
 {
-    return tag == place->tag || !tag || !place->tag;
+    return place->has_tag ? p->queue->slots[place - p->places].tag : 0;
 }
 
-/* ---- strays ---- */
-
-static bool is_taken(const struct planned *p, uint64_t offset, uint64_t end)
+static bool agree(const struct planned *p, uint32_t tag, const struct place *place)
 {
-    const struct stray key = {.end = offset + 1};
-    const struct stray *s = (struct stray *)treap_from(&p->strays, &key.node);
-    return s && s->offset < end;
+    const uint32_t own = tag_at(p, place);
+    return tag == own || !tag || !own;
 }
 
-static void make_stray(struct planned *p, struct place *place)
+/* 0 at the end of a round. */
+static uint64_t size_of(const struct planned *p, const struct place *place)
 {
-    struct stray *s = slab_take(&p->spare_strays);
-    s->offset = place->offset;
-    s->end = place->offset + place->size;
-    treap_insert(&p->strays, &s->node);
-    place->is_stray = true;
+    return place == &p->nothing ? 0 : p->queue->slots[place - p->places].size;
 }
 
-static void drop_stray(struct planned *p, struct place *place)
+/* ---- ranges of the arena ---- */
+
+/* Ranges begin and end at multiples of the unit. */
+static uint64_t round_up(const struct planned *p, uint64_t bytes)
 {
-    const struct stray key = {.end = place->offset + place->size};
-    struct treap_node *node = treap_from(&p->strays, &key.node);
-    treap_remove(&p->strays, node);
-    slab_give(&p->spare_strays, node);
-    place->is_stray = false;
+    return (bytes + p->unit - 1) & ~(p->unit - 1);
+}
+
+static uint64_t end_of(const struct planned *p, const struct place *place)
+{
+    return place->offset + round_up(p, place->key);
+}
+
+/* The first range that ends after an offset. */
+static struct range *range_after(const struct treap *t, uint64_t offset)
+{
+    const struct range key = {.end = offset + 1};
+    return (struct range *)treap_from(t, &key.by_end);
+}
+
+COLD static bool is_stray(const struct planned *p, uint64_t offset, uint64_t end)
+{
+    const struct range *r = range_after(&p->strays, offset);
+    return r && r->offset < end;
+}
+
+static void add_stray(struct planned *p, uint64_t offset, uint64_t end)
+{
+    struct range *r = slab_take(&p->ranges);
+    r->offset = offset;
+    r->end = end;
+    treap_insert(&p->strays, &r->by_end);
+}
+
+static void add_gap(struct planned *p, struct range *r, uint64_t offset, uint64_t end)
+{
+    r->offset = offset;
+    r->end = end;
+    treap_insert(&p->gaps, &r->by_end);
+    treap_insert(&p->gaps_by_size, &r->by_size);
+}
+
+static void remove_gap(struct planned *p, struct range *r)
+{
+    treap_remove(&p->gaps, &r->by_end);
+    treap_remove(&p->gaps_by_size, &r->by_size);
+}
+
+/* The gap that has all of these bytes; NULL: one of them is in use. */
+static struct range *gap_with(const struct planned *p, uint64_t offset, uint64_t end)
+{
+    struct range *r = range_after(&p->gaps, offset);
+    return r && r->offset <= offset && r->end >= end ? r : NULL;
+}
+
+static void take_bytes(struct planned *p, struct range *gap, uint64_t offset, uint64_t end)
+{
+    const uint64_t gap_offset = gap->offset, gap_end = gap->end;
+    remove_gap(p, gap);
+    if (gap_offset < offset)
+        add_gap(p, gap, gap_offset, offset);
+    if (end < gap_end)
+        add_gap(p, gap_offset < offset ? slab_take(&p->ranges) : gap, end, gap_end);
+    if (gap_offset == offset && end == gap_end)
+        slab_give(&p->ranges, gap);
+}
+
+static void give_bytes(struct planned *p, uint64_t offset, uint64_t end)
+{
+    struct range *before = offset ? range_after(&p->gaps, offset - 1) : NULL;
+    struct range *after = range_after(&p->gaps, end), *own = NULL;
+    if (before && before->end == offset) {
+        offset = before->offset;
+        remove_gap(p, before);
+        own = before;
+    }
+    if (after && after->offset == end) {
+        end = after->end;
+        remove_gap(p, after);
+        if (own)
+            slab_give(&p->ranges, after);
+        else
+            own = after;
+    }
+    add_gap(p, own ? own : slab_take(&p->ranges), offset, end);
+}
+
+/* The smallest gap that has room, and of these the lowest. */
+static struct range *gap_for(const struct planned *p, uint64_t bytes)
+{
+    const struct range key = {.offset = 0, .end = bytes};
+    const struct treap_node *node = treap_from(&p->gaps_by_size, &key.by_size);
+    return node ? of_size_node(node) : NULL;
+}
+
+static void set_quick(struct planned *p)
+{
+    p->quick = p->arena && !p->is_mapped;
+}
+
+static void forget_ranges(struct planned *p)
+{
+    slab_free(&p->ranges);
+    p->strays.root = p->gaps.root = p->gaps_by_size.root = NULL;
+    p->is_mapped = false;
+    set_quick(p);
+}
+
+/* Whether the bytes of a slot are free: those of a marked block are not. */
+static bool is_free(const struct planned *p, const struct place *place)
+{
+    return p->is_mapped ? gap_with(p, place->offset, end_of(p, place)) != NULL
+                        : !is_stray(p, place->offset, end_of(p, place));
+}
+
+/* Works out the free ranges, and marks all live slots. */
+static void map_arena(struct planned *p)
+{
+    if (p->is_mapped || !p->arena)
+        return;
+    forget_ranges(p);
+    p->is_mapped = true;
+    set_quick(p);
+    p->calm = 0;
+    add_gap(p, slab_take(&p->ranges), 0, p->arena_bytes);
+    for (uint32_t i = 0; i < p->queue->count; i++) {
+        struct place *place = &p->places[i];
+        if (!place->live)
+            continue;
+        p->due[place->due] -= !place->marked;
+        place->marked = true;
+        take_bytes(p, gap_with(p, place->offset, end_of(p, place)), place->offset,
+                   end_of(p, place));
+    }
+    for (size_t i = 0; i < p->guest_count; i++) {
+        const struct guest *g = p->guests[i];
+        take_bytes(p, gap_with(p, g->offset, g->end), g->offset, g->end);
+    }
 }
 
 /* ---- the cursor ---- */
 
-static void expire(struct planned *p, uint32_t time)
+/* Does the last round leave the block of this slot to the cursor's time? */
+static bool is_left(const struct planned *p, const struct place *place, int round)
 {
-    for (uint32_t k = p->ends_of[time]; k < p->ends_of[time + 1]; k++) {
-        struct place *place = &p->places[p->ends[k]];
-        if (place->live && !place->is_stray)
-            make_stray(p, place);
-    }
+    return place->carried && round == p->last_round && place->end >= p->cursor - p->round_begin;
 }
 
-/* What should have been freed by the cursor's time, and was not, is a stray from here on. */
-static inline void arrive(struct planned *p)
+/* Whether the plan has the block of a live slot at the cursor's time; `round`: the slot's. */
+static bool is_due_later(const struct planned *p, uint32_t i, int round)
 {
-    if (p->arrived)
-        return;
-    p->arrived = true;
-    if (p->cursor == p->queue->loop && p->pass > 1)
-        expire(p, p->queue->count); /* what ends after the last request of a round */
-    if (p->cursor < p->queue->count)
-        expire(p, p->cursor);
+    const struct place *place = &p->places[i];
+    if (p->queue->slots[i].end == PLAN_FOREVER)
+        return i < p->cursor;
+    if (round == p->round && i < p->cursor)
+        return place->carried || place->end >= p->cursor;
+    return is_left(p, place, round) && (round != p->round || place->pass != p->pass);
+}
+
+static inline void set_due(struct planned *p, struct place *place, uint32_t due)
+{
+    place->due = due;
+    p->due[due]++;
+}
+
+/* Where a slot of this round ends. */
+static inline uint32_t due_of(const struct planned *p, const struct place *place)
+{
+    return place->end + (p->due_out & (0u - place->carried));
+}
+
+/* Forgets the free ranges. Live slots that the plan has at this time are marked no longer. */
+static void unmap_arena(struct planned *p)
+{
+    int round = -1;
+    forget_ranges(p);
+    for (uint32_t i = 0; i < p->queue->count; i++) {
+        struct place *place = &p->places[i];
+        while (i >= plan_round_end(p->queue, round))
+            round++;
+        if (!place->live)
+            continue;
+        place->marked = !is_due_later(p, i, round);
+        if (place->marked)
+            add_stray(p, place->offset, end_of(p, place));
+        else if (round == p->round && i < p->cursor)
+            set_due(p, place, due_of(p, place));
+        else
+            set_due(p, place, place->carried ? p->due_in + place->end : p->queue->count);
+    }
+    for (size_t i = 0; i < p->guest_count; i++)
+        add_stray(p, p->guests[i]->offset, p->guests[i]->end);
+}
+
+/* Whether a block lives that should have been freed by the cursor's time. */
+static inline bool is_late(const struct planned *p)
+{
+    return p->due[p->cursor] || p->due[p->due_in + (p->cursor - p->round_begin)];
 }
 
 static inline bool is_served(const struct planned *p, uint32_t i)
@@ -451,96 +727,156 @@ static inline bool is_served(const struct planned *p, uint32_t i)
     return p->places[i].pass == p->pass;
 }
 
-static inline bool is_spare_resident(const struct place *place)
+/* Moves the cursor past those slots that were handed out early. */
+COLD static void pass_served(struct planned *p)
 {
-    return place->end == PLAN_FOREVER && !place->live;
+    while (p->cursor < p->round_end && is_served(p, p->cursor)) {
+        if (is_late(p))
+            map_arena(p);
+        p->cursor++;
+    }
+    p->at = p->cursor < p->round_end ? &p->places[p->cursor] : &p->nothing;
 }
 
-/* Moves the cursor past its slot, and past those after it that were handed out early. */
 static inline void step(struct planned *p)
 {
-    const uint32_t count = p->queue->count;
-    for (;;) {
-        p->spare_residents += is_spare_resident(&p->places[p->cursor]);
-        p->cursor++;
-        p->arrived = false;
-        if (p->cursor == count && p->queue->loop < count) {
-            p->cursor = p->queue->loop;
-            p->pass++;
-        }
-        if (p->cursor == count || !is_served(p, p->cursor))
-            return;
-        arrive(p);
-        struct place *place = &p->places[p->cursor];
-        if (place->is_stray)
-            drop_stray(p, place);
-    }
+    p->cursor++;
+    p->at++;
+    if (p->cursor == p->round_end || p->at->pass == p->pass)
+        pass_served(p);
 }
 
-/* Does the plan have the block of a live slot just before the request of a time? It was handed out
- * before that time, or in the round before. */
-static bool lives_at(uint32_t i, const struct place *place, uint32_t time)
+/* Moves the cursor ahead in its round, or to its end. */
+static void skip_to(struct planned *p, uint32_t time)
 {
-    if (place->end <= i)
-        return i < time || time <= place->end;
-    return i < time && time <= place->end;
+    map_arena(p);
+    p->counts.jump_count++;
+    p->run = 0;
+    p->leads = false;
+    p->cursor = time;
+    p->at = time < p->round_end ? &p->places[time] : &p->nothing;
 }
 
 /* Takes the sequence up at another time, in a new pass. */
 static void jump(struct planned *p, uint32_t time)
 {
-    p->cursor = time;
+    int round = -1;
+    map_arena(p);
+    while (time >= plan_round_end(p->queue, round))
+        round++;
+    if (round != p->round)
+        p->last_round = p->round;
     p->pass++;
-    p->arrived = false;
-    p->run = 0;
     p->counts.jump_count++;
-    p->spare_residents = 0;
-    for (uint32_t i = 0; i < p->queue->count; i++) {
-        struct place *place = &p->places[i];
-        p->spare_residents += i < time && is_spare_resident(place);
-        const bool stray = place->live && !lives_at(i, place, time);
-        if (stray && !place->is_stray)
-            make_stray(p, place);
-        else if (!stray && place->is_stray)
-            drop_stray(p, place);
-    }
+    p->run = 0;
+    p->leads = false;
+    set_round(p, round, time);
 }
 
-/* Moves the cursor ahead to a slot of this pass. */
-static void skip_to(struct planned *p, uint32_t i)
+/* ---- rounds ---- */
+
+static int trim_other(struct planned *p)
 {
-    p->counts.jump_count++;
-    p->run = 0;
-    while (p->cursor < i) {
-        arrive(p);
-        step(p);
+    return p->other ? p->other->ops->trim(p->other_state) : 0;
+}
+
+static void enter_round(struct planned *p, int round)
+{
+    uint32_t late = 0;
+    for (uint32_t t = 0; t <= p->longest; t++)
+        late += p->due[p->due_in + t]; /* these counts are for what this round will leave */
+    if (late)
+        map_arena(p);
+    p->pass++;
+    p->last_round = p->round;
+    p->follows[p->round + 1] = round;
+    p->leads = true;
+    p->awaits_mark = p->has_marks;
+    p->lead = p->queue->rounds[round];
+    set_round(p, round, p->lead);
+}
+
+/* Chooses the round that begins with a request. */
+static bool choose_round(struct planned *p, uint64_t size, uint32_t tag)
+{
+    const struct plan_queue *q = p->queue;
+    const unsigned turn = p->round < 0 ? 0 : (unsigned)(p->round + 1) % q->turns;
+    const int usual = p->follows[p->round + 1];
+    int found = NO_ROUND;
+    for (int r = (int)turn; r < (int)q->round_count; r += (int)q->turns) {
+        const struct place *first = &p->places[q->rounds[r]];
+        if (size_of(p, first) == size && agree(p, tag, first) && (found == NO_ROUND || r == usual))
+            found = r;
     }
+    /* A size that the plan does not have may be that of a slot which has changed. */
+    if (found == NO_ROUND && turn < q->round_count && !size_cell(p, size)->size)
+        found = usual == NO_ROUND ? (int)turn : usual;
+    if (found == NO_ROUND)
+        return false;
+    enter_round(p, found);
+    return true;
+}
+
+static bool has_same_lead(const struct planned *p, uint32_t begin, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct place *a = &p->places[p->lead + i], *b = &p->places[begin + i];
+        if (size_of(p, a) != size_of(p, b) || tag_at(p, a) != tag_at(p, b))
+            return false;
+    }
+    return true;
+}
+
+/* Exchanges the round, or the first iteration, for a round that begins with the same requests and
+ * goes on with this one. */
+static bool exchange_round(struct planned *p, uint64_t size, uint32_t tag)
+{
+    const struct plan_queue *q = p->queue;
+    const uint32_t count = p->cursor - p->lead;
+    if (!p->leads || count > LEAD_MOST)
+        return false;
+    for (int r = p->round < 0 ? 0 : p->round % (int)q->turns; r < (int)q->round_count;
+         r += (int)q->turns) {
+        const uint32_t begin = q->rounds[r], i = begin + count;
+        if (r == p->round || i >= plan_round_end(q, r) || size_of(p, &p->places[i]) != size ||
+            !agree(p, tag, &p->places[i]) || !has_same_lead(p, begin, count))
+            continue;
+        map_arena(p);
+        if (p->round < 0) {
+            p->last_round = p->round;
+            p->pass++;
+        }
+        p->follows[p->last_round + 1] = r;
+        set_round(p, r, i);
+        p->lead = begin;
+        p->awaits_mark = p->has_marks;
+        return true;
+    }
+    return false;
 }
 
 /* ---- requests out of order ---- */
 
 static bool overlap(const struct place *a, const struct place *b)
 {
-    return a->offset != PLAN_NOT_PLANNED && b->offset != PLAN_NOT_PLANNED &&
-           a->offset < b->offset + b->size && b->offset < a->offset + a->size;
+    return a->key && b->key && a->offset < b->offset + b->key && b->offset < a->offset + a->key;
 }
 
 /* Whether a slot ahead can be handed out now: no live block has its bytes, and no slot before it
- * still needs them. What lives at the cursor and at the slot's own time does not overlap it. */
-static bool is_ready(const struct planned *p, uint32_t i)
+ * still needs them. */
+static bool is_ready(struct planned *p, uint32_t i)
 {
     const struct place *place = &p->places[i];
-    if (place->offset == PLAN_NOT_PLANNED)
+    if (!place->key)
         return true;
-    if (place->live || is_taken(p, place->offset, place->offset + place->size))
+    if (place->live)
         return false;
-    for (uint32_t t = p->cursor; t < i; t++) {
+    map_arena(p);
+    if (p->arena && !gap_with(p, place->offset, end_of(p, place)))
+        return false;
+    for (uint32_t t = p->cursor; t < i; t++)
         if (!is_served(p, t) && overlap(place, &p->places[t]))
             return false;
-        for (uint32_t k = p->ends_of[t + 1]; k < p->ends_of[t + 2]; k++)
-            if (p->places[p->ends[k]].live && overlap(place, &p->places[p->ends[k]]))
-                return false;
-    }
     return true;
 }
 
@@ -549,28 +885,33 @@ static uint32_t next_of(struct planned *p, struct size_cell *cell, uint32_t tag)
 {
     if (cell->pass != p->pass) {
         cell->pass = p->pass;
-        cell->head = p->cursor < p->queue->loop ? cell->first : cell->first_in_loop;
+        cell->head = p->round < 0 ? cell->first : cell->first_in_round;
     }
     uint32_t i = cell->head;
     while (i != NO_PLACE && (i < p->cursor || is_served(p, i)))
         i = p->next_of_size[i];
     cell->head = i;
     for (unsigned tried = 0; i != NO_PLACE && tried < TAGS_TRIED; tried++) {
-        if (!is_served(p, i) && agree(tag, &p->places[i]))
+        if (!is_served(p, i) && agree(p, tag, &p->places[i]))
             return i;
         i = p->next_of_size[i];
     }
     return NO_PLACE;
 }
 
-/* A slot that is never freed and was passed without a request: its bytes are those of no other slot. */
-static uint32_t resident_of(const struct planned *p, struct size_cell *cell, uint32_t tag)
+/* A slot that is never freed and has no block: what a round does not have may be what the first
+ * iteration has. */
+static uint32_t resident_of(const struct planned *p, const struct size_cell *cell, uint32_t tag)
 {
-    uint32_t i = cell->resident;
-    while (i < p->cursor && !is_spare_resident(&p->places[i]))
-        i = p->next_of_size[i];
-    cell->resident = i;
-    return i < p->cursor && agree(tag, &p->places[i]) ? i : NO_PLACE;
+    if (p->round < 0 || p->is_lost)
+        return NO_PLACE;
+    for (uint32_t i = cell->first; i < rounds_begin(p); i = p->next_of_size[i]) {
+        const struct place *place = &p->places[i];
+        if (place->key && !place->live && p->queue->slots[i].end == PLAN_FOREVER &&
+            agree(p, tag, place) && is_free(p, place))
+            return i;
+    }
+    return NO_PLACE;
 }
 
 static void note_match(struct planned *p, uint32_t i)
@@ -580,62 +921,71 @@ static void note_match(struct planned *p, uint32_t i)
 }
 
 /* Where a request may be in the plan: after the one found last, or the next one of its size, or the
- * first in the loop. */
+ * first in the rounds. */
 static uint32_t next_match(struct planned *p, struct size_cell *cell, uint64_t size, uint32_t tag)
 {
     const uint32_t follows = p->matched + 1;
-    if (follows < p->queue->count && p->places[follows].size == size && !is_served(p, follows) &&
-        agree(tag, &p->places[follows]))
+    if (follows < p->queue->count && size_of(p, &p->places[follows]) == size &&
+        !is_served(p, follows) && agree(p, tag, &p->places[follows]))
         return follows;
-    const uint32_t i = next_of(p, cell, tag), first = cell->first_in_loop;
-    return i != NO_PLACE                                        ? i
-           : first < p->cursor && agree(tag, &p->places[first]) ? first
-                                                                : NO_PLACE;
+    const uint32_t i = next_of(p, cell, tag), first = cell->first_in_round;
+    return i != NO_PLACE                                           ? i
+           : first < p->cursor && agree(p, tag, &p->places[first]) ? first
+                                                                   : NO_PLACE;
+}
+
+/* Whether a slot may be near because the cursor is at the end of a round, and the next one begins. */
+static bool begins_round(const struct planned *p, uint32_t i)
+{
+    for (unsigned r = 0; r < p->queue->round_count && p->at == &p->nothing; r++)
+        if (i >= p->queue->rounds[r] && i - p->queue->rounds[r] <= NEAR)
+            return true;
+    return false;
 }
 
 /* The slot for a request that is not the one at the cursor; NO_PLACE: none. */
-static uint32_t find_place(struct planned *p, const struct alloc_request *request, uint32_t tag)
+static uint32_t find_place(struct planned *p, uint64_t size, uint32_t tag)
 {
-    const struct place *at = &p->places[p->cursor];
-    if (!p->live_count && p->queue->count && p->places[0].size == request->size &&
-        agree(tag, &p->places[0])) {
+    const struct place *at = p->at;
+    if (!p->live_count && p->queue->count && size_of(p, &p->places[0]) == size &&
+        agree(p, tag, &p->places[0])) {
         jump(p, 0);
         return 0;
     }
-    struct size_cell *cell = size_cell(p, request->size);
+    struct size_cell *cell = size_cell(p, size);
     if (!cell->size)
-        return at->size > request->size && at->size / 2 <= request->size && agree(tag, at)
+        return !p->is_lost && size_of(p, at) > size && size_of(p, at) / 2 <= size &&
+                       agree(p, tag, at)
                    ? p->cursor
                    : NO_PLACE;
-    const uint32_t i = next_match(p, cell, request->size, tag);
-    if (i == NO_PLACE)
-        return NO_PLACE;
-    const bool is_ahead = i >= p->cursor, is_near = is_ahead && i - p->cursor <= NEAR;
-    note_match(p, i);
-    if (p->run >= (is_near ? RUN_NEAR : RUN_FAR)) {
+    const uint32_t i = next_match(p, cell, size, tag);
+    const bool is_ahead = i != NO_PLACE && i >= p->cursor && i < p->round_end;
+    const bool is_near = is_ahead ? i - p->cursor <= NEAR : begins_round(p, i);
+    if (i != NO_PLACE)
+        note_match(p, i);
+    if (i != NO_PLACE && p->run >= (is_near ? RUN_NEAR : RUN_FAR)) {
+        p->is_lost = false;
         if (is_ahead)
             skip_to(p, i);
         else
             jump(p, i);
         return i;
     }
-    arrive(p);
-    return is_ahead && i - p->cursor <= EARLY && is_ready(p, i) ? i : NO_PLACE;
+    const uint32_t resident = resident_of(p, cell, tag);
+    if (resident != NO_PLACE)
+        return resident;
+    return !p->is_lost && is_ahead && i - p->cursor <= EARLY && is_ready(p, i) ? i : NO_PLACE;
 }
 
 /* ---- requests ---- */
 
-static int trim_other(struct planned *p)
-{
-    return p->other ? p->other->trim(p->other_state) : 0;
-}
-
 static int release_arena(struct planned *p)
 {
     const uint64_t arena = p->arena, bytes = p->arena_bytes;
-    if (!arena || p->live_count)
+    if (!arena || p->live_count || p->guest_count)
         return 0;
     p->arena = p->arena_bytes = 0;
+    forget_ranges(p);
     return source_free(p->source, arena, bytes);
 }
 
@@ -643,7 +993,7 @@ static int make_arena(struct planned *p)
 {
     if (p->refused_pass == p->pass)
         return ERR_OOM;
-    const uint64_t bytes = p->queue->height;
+    const uint64_t bytes = round_up(p, p->queue->height);
     int code = source_alloc(p->source, bytes, SOURCE_LAZY, &p->arena);
     if (code == ERR_OOM) {
         const uint64_t held = p->source->counts.reserved_bytes;
@@ -657,13 +1007,15 @@ static int make_arena(struct planned *p)
         p->arena_bytes = bytes;
     else
         p->arena = 0;
+    set_quick(p);
     return code;
 }
 
 static int ask_other(struct planned *p, const struct alloc_request *request, struct block *block)
 {
+    p->idle_rounds = 0;
     if (p->other)
-        return p->other->alloc(p->other_state, request, block);
+        return p->other->ops->alloc(p->other_state, request, block);
     *block = (struct block){.size = request->size};
     TRY(source_alloc(p->source, request->size, SOURCE_LAZY, &block->memory));
     p->direct_bytes += request->size;
@@ -674,11 +1026,46 @@ static int ask_other(struct planned *p, const struct alloc_request *request, str
 static int serve_other(struct planned *p, const struct alloc_request *request, struct block *block)
 {
     int code = ask_other(p, request, block);
-    if (code == ERR_OOM && p->arena && !p->live_count) {
+    if (code == ERR_OOM && p->arena && !p->live_count && !p->guest_count) {
         TRY(release_arena(p));
         code = ask_other(p, request, block);
     }
     return code;
+}
+
+/* Serves a request that has no slot. */
+static int serve_guest(struct planned *p, const struct alloc_request *request, struct block *block)
+{
+    map_arena(p);
+    p->calm = 0;
+    const uint64_t bytes = round_up(p, request->size);
+    struct range *gap = p->arena ? gap_for(p, bytes) : NULL;
+    if (!gap || ((gap->end - bytes) & (request->alignment - 1)) != 0)
+        return serve_other(p, request, block);
+    struct guest *g = slab_take(&p->spare_guests);
+    *g = (struct guest){gap->end - bytes, gap->end, p->guest_count};
+    take_bytes(p, gap, g->offset, g->end);
+    p->guests = must_grow(p->guests, p->guest_count, &p->guest_capacity, sizeof(struct guest *));
+    p->guests[p->guest_count++] = g;
+    p->counts.guest_count++;
+    p->counts.guest_bytes += request->size;
+    *block =
+        (struct block){.memory = p->arena, .offset = g->offset, .size = request->size, .node = g};
+    return 0;
+}
+
+COLD static void free_guest(struct planned *p, struct guest *g)
+{
+    if (p->is_mapped) {
+        give_bytes(p, g->offset, g->end);
+    } else {
+        struct range *r = range_after(&p->strays, g->offset);
+        treap_remove(&p->strays, &r->by_end);
+        slab_give(&p->ranges, r);
+    }
+    p->guests[g->index] = p->guests[--p->guest_count];
+    p->guests[g->index]->index = g->index;
+    slab_give(&p->spare_guests, g);
 }
 
 #define COUNT(p, name, bytes)                                                                      \
@@ -690,13 +1077,25 @@ static int serve_unplanned(struct planned *p, struct place *place, int code,
 {
     if (code && code != ERR_OOM)
         return code;
-    if (place->offset == PLAN_NOT_PLANNED)
-        COUNT(p, left_out, request->size);
-    else if (code)
+    if (place->key && !code) {
+        COUNT(p, busy, request->size);
+        return serve_guest(p, request, block);
+    }
+    if (code)
         COUNT(p, no_arena, request->size);
     else
-        COUNT(p, busy, request->size);
+        COUNT(p, left_out, request->size);
     return serve_other(p, request, block);
+}
+
+static inline void hand_out(struct planned *p, struct place *place, uint64_t requested,
+                            struct block *block)
+{
+    place->live = true;
+    p->live_count++;
+    COUNT(p, hit, requested);
+    *block = (struct block){
+        .memory = p->arena, .offset = place->offset, .size = place->key, .node = place};
 }
 
 /* Hands a slot out if its bytes are free, else serves the request from elsewhere. `passes`: it is the
@@ -705,104 +1104,162 @@ static int serve_place(struct planned *p, uint32_t i, bool passes,
                        const struct alloc_request *request, struct block *block)
 {
     struct place *place = &p->places[i];
-    arrive(p);
-    const bool fits = place->offset != PLAN_NOT_PLANNED && !place->live &&
-                      (place->offset & (request->alignment - 1)) == 0 &&
-                      !(p->strays.root && is_taken(p, place->offset, place->offset + place->size));
+    if (p->at != &p->nothing && is_late(p))
+        map_arena(p);
+    const bool fits = place->key && !place->live &&
+                      (place->offset & (request->alignment - 1)) == 0 && is_free(p, place);
     const int code = fits && !p->arena ? make_arena(p) : 0;
     const bool serves = fits && !code;
-    p->places[passes ? p->cursor : i].pass = p->pass;
+    if (i > p->cursor)
+        map_arena(p); /* it is handed out early, from a new arena */
+    (passes ? p->at : place)->pass = p->pass;
     if (serves) {
-        p->spare_residents -= i < p->cursor && is_spare_resident(place);
-        place->live = true;
-        p->live_count++;
-        if (i != p->cursor && !lives_at(i, place, p->cursor))
-            make_stray(p, place);
+        hand_out(p, place, request->size, block);
+        place->marked = p->is_mapped;
+        if (!p->is_mapped)
+            set_due(p, place, due_of(p, place));
+        else
+            take_bytes(p, gap_with(p, place->offset, end_of(p, place)), place->offset,
+                       end_of(p, place));
     }
     if (passes)
-        step(p); /* after the block lives: the step may find that it should not any more */
+        step(p);
     if (!serves)
         return serve_unplanned(p, place, code, request, block);
-    COUNT(p, hit, request->size);
-    *block = (struct block){
-        .memory = p->arena, .offset = place->offset, .size = place->size, .node = place};
+    const uint32_t share = p->queue->count / CALM_SHARE;
+    p->missed = 0;
+    if (p->is_mapped && !p->is_lost && ++p->calm >= (share > CALM_LEAST ? share : CALM_LEAST))
+        unmap_arena(p);
     return 0;
 }
 
-/* A request of the size of a spare resident may be the one that was missed. If it is, another slot
- * would be lost for good; if it is not, the resident's is spare again soon. */
-static uint32_t spare_resident(struct planned *p, const struct alloc_request *request, uint32_t tag)
+/* At the end of a round. */
+static int begin_round(struct planned *p, uint64_t size, uint32_t tag)
 {
-    struct size_cell *cell = size_cell(p, request->size);
-    return cell->size ? resident_of(p, cell, tag) : NO_PLACE;
+    if (!p->queue->round_count || !choose_round(p, size, tag) || ++p->idle_rounds <= p->patience)
+        return 0;
+    p->idle_rounds = 0;
+    if (!p->other || !p->other->ops->reserved(p->other_state))
+        return 0;
+    p->patience++;
+    return trim_other(p);
+}
+
+/* Any request: the quick way is in planned_alloc. */
+COLD static int serve_request(struct planned *p, const struct alloc_request *request,
+                              struct block *block)
+{
+    if (!p->queue)
+        open_queue(p, request->queue);
+    const uint32_t tag = tag_of(p, request->tag);
+    if (p->at == &p->nothing && !p->is_lost && !p->awaits_mark)
+        TRY(begin_round(p, request->size, tag));
+    bool is_next = size_of(p, p->at) == request->size && agree(p, tag, p->at);
+    if (!is_next && p->at != &p->nothing)
+        is_next = exchange_round(p, request->size, tag);
+    is_next = is_next && !p->is_lost;
+    if (is_next)
+        p->seen_tags[p->cursor] = request->tag;
+    else if (p->cursor != p->lead)
+        p->leads = false;
+    const uint32_t i = is_next ? p->cursor : find_place(p, request->size, tag);
+    if (i != NO_PLACE)
+        return serve_place(p, i, is_next || i == p->cursor, request, block);
+    if (tag && tag_at(p, p->at) == tag && size_of(p, p->at) < request->size) {
+        /* By its tag it is the slot's request. */
+        COUNT(p, larger, request->size);
+        if (is_late(p))
+            map_arena(p);
+        p->at->pass = p->pass;
+        step(p);
+    } else {
+        COUNT(p, inserted, request->size);
+        p->is_lost = p->is_lost || ++p->missed >= LOST;
+    }
+    return serve_guest(p, request, block);
 }
 
 static int planned_alloc(void *state, const struct alloc_request *request, struct block *block)
 {
     struct planned *p = state;
-    if (!p->queue)
-        open_queue(p, request->queue);
-    const struct place *at = &p->places[p->cursor];
-    const uint32_t tag = tag_of(p, request->tag);
-    const bool is_next = at->size == request->size && agree(tag, at);
-    uint32_t i = NO_PLACE;
-    if (p->spare_residents && p->live_count && !(is_next && at->end == PLAN_FOREVER))
-        i = spare_resident(p, request, tag);
-    if (i == NO_PLACE)
-        i = is_next ? p->cursor : find_place(p, request, tag);
-    if (i != NO_PLACE)
-        return serve_place(p, i, is_next || i == p->cursor, request, block);
-    at = &p->places[p->cursor];
-    if (tag && at->tag == tag && at->size < request->size) {
-        /* By its tag it is the slot's request. */
-        COUNT(p, larger, request->size);
-        arrive(p);
-        p->places[p->cursor].pass = p->pass;
-        step(p);
+    struct place *at = p->at;
+    if (!p->quick || at->key != request->size ||
+        (at->has_tag && p->seen_tags[p->cursor] != request->tag) || at->live ||
+        request->alignment > p->unit || is_late(p) ||
+        (p->strays.root && is_stray(p, at->offset, end_of(p, at))))
+        return serve_request(p, request, block);
+    at->pass = p->pass;
+    hand_out(p, at, request->size, block);
+    set_due(p, at, due_of(p, at));
+    step(p);
+    return 0;
+}
+
+COLD static void free_marked(struct planned *p, struct place *place)
+{
+    if (p->is_mapped) {
+        give_bytes(p, place->offset, end_of(p, place));
     } else {
-        COUNT(p, inserted, request->size);
+        struct range *r = range_after(&p->strays, place->offset);
+        treap_remove(&p->strays, &r->by_end);
+        slab_give(&p->ranges, r);
     }
-    return serve_other(p, request, block);
+    place->marked = false;
+}
+
+COLD static int free_elsewhere(struct planned *p, const struct block *block, const char *tag)
+{
+    if (p->other)
+        return p->other->ops->free(p->other_state, block, tag);
+    p->direct_bytes -= block->size;
+    return source_free(p->source, block->memory, block->size);
 }
 
 static int planned_free(void *state, const struct block *block, const char *tag)
 {
     struct planned *p = state;
-    if (p->arena && block->memory == p->arena) {
-        struct place *place = block->node;
-        place->live = false;
-        p->live_count--;
-        if (place->end == PLAN_FOREVER) {
-            struct size_cell *cell = size_cell(p, place->size);
-            cell->resident = cell->first;
-            p->spare_residents += place < &p->places[p->cursor];
-        }
-        if (place->is_stray)
-            drop_stray(p, place);
+    struct place *place = block->node;
+    if (!p->arena || block->memory != p->arena)
+        return free_elsewhere(p, block, tag);
+    if (place < p->places || place >= p->places + p->queue->count) {
+        free_guest(p, block->node);
         return 0;
     }
-    if (p->other)
-        return p->other->free(p->other_state, block, tag);
-    p->direct_bytes -= block->size;
-    return source_free(p->source, block->memory, block->size);
+    place->live = false;
+    p->live_count--;
+    if (place->marked)
+        free_marked(p, place);
+    else
+        p->due[place->due]--;
+    return 0;
 }
 
-/* The loop's beginning is also its end. */
+/* The mark of the plan that is nearest to the cursor, in its round or at the round's end. */
 static uint32_t nearest_mark(const struct planned *p)
 {
     const struct plan_queue *q = p->queue;
     uint32_t nearest = p->cursor, least = UINT32_MAX;
+    if (q->round_count) {
+        nearest = p->round_end;
+        least = p->round_end - p->cursor;
+    }
     for (uint32_t i = 0; i < q->mark_count; i++) {
         const uint32_t time = q->marks[i];
-        uint32_t distance = time > p->cursor ? time - p->cursor : p->cursor - time;
-        if (time == q->loop && q->count - p->cursor < distance)
-            distance = q->count - p->cursor;
-        if (distance < least) {
+        const uint32_t distance = time > p->cursor ? time - p->cursor : p->cursor - time;
+        if (time >= p->round_begin && time <= p->round_end && distance < least) {
             least = distance;
             nearest = time;
         }
     }
     return nearest;
+}
+
+static void move_to_mark(struct planned *p, uint32_t time)
+{
+    if (time == p->round_end || (time == p->round_begin && p->round >= 0))
+        skip_to(p, p->round_end); /* the next request chooses a round */
+    else
+        jump(p, time);
 }
 
 static void planned_mark(void *state, const char *name)
@@ -814,9 +1271,16 @@ static void planned_mark(void *state, const char *name)
     plan_mark_name(mark, name);
     if (strcmp(mark, p->plan->mark) != 0)
         return;
+    p->is_lost = p->awaits_mark = false;
+    p->has_marks = true;
+    p->missed = 0;
     const uint32_t time = nearest_mark(p);
     if (time != p->cursor)
-        jump(p, time);
+        move_to_mark(p, time);
+    if (p->round < 0) {
+        p->lead = p->cursor;
+        p->leads = true;
+    }
 }
 
 static int planned_trim(void *state)
@@ -830,78 +1294,112 @@ static int planned_trim(void *state)
 
 /* ---- checks ---- */
 
+struct live_range {
+    uint64_t offset, end;
+};
+
 static int by_offset(const void *left, const void *right)
 {
-    const struct place *a = *(struct place *const *)left, *b = *(struct place *const *)right;
+    const struct live_range *a = left, *b = right;
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Live blocks do not overlap. A live block that is no stray is live in the plan, too. */
+/* Live blocks do not overlap, and what is between them is in `gaps` while the arena is mapped. */
+static unsigned check_ranges(const struct planned *p, struct live_range *live, size_t count,
+                             uint64_t marked_count)
+{
+    uint64_t gaps, sizes, strays, expected = 0, end = 0;
+    unsigned broken = treap_check(&p->gaps, &gaps) + treap_check(&p->gaps_by_size, &sizes) +
+                      treap_check(&p->strays, &strays);
+    qsort(live, count, sizeof *live, by_offset);
+    for (size_t i = 0; i <= count; i++) {
+        const uint64_t offset = i < count ? live[i].offset : p->arena_bytes;
+        broken += offset < end;
+        if (p->is_mapped && offset > end) {
+            const struct range *gap = gap_with(p, end, offset);
+            expected++;
+            broken += !gap || gap->offset != end || gap->end != offset;
+        }
+        end = i < count ? live[i].end : offset;
+    }
+    broken += gaps != expected || sizes != expected;
+    return broken + (strays != (p->is_mapped ? 0 : marked_count));
+}
+
+/* A live slot that is not marked is live in the plan, too, and is counted where it ends. */
 static unsigned check_places(const struct planned *p)
 {
-    struct place **live = must_alloc((p->live_count + (size_t)1) * sizeof *live);
+    const size_t most = (size_t)p->live_count + p->guest_count;
+    struct live_range *live = must_alloc((most + 1) * sizeof *live);
+    uint64_t due = 0, marked = 0;
     unsigned broken = 0;
     uint32_t count = 0;
-    uint64_t strays = 0, members;
-    const bool begins_round = p->cursor == p->queue->loop && p->pass > 1 && !p->arrived;
+    int round = -1;
     for (uint32_t i = 0; i < p->queue->count; i++) {
-        struct place *place = &p->places[i];
-        strays += place->is_stray;
-        broken += place->is_stray && !place->live;
+        const struct place *place = &p->places[i];
+        while (i >= plan_round_end(p->queue, round))
+            round++;
+        broken += place->marked && !place->live;
         if (!place->live)
             continue;
-        broken += !place->is_stray && !lives_at(i, place, p->cursor) &&
-                  !(begins_round && place->end == p->queue->count);
-        broken += place->offset + place->size > p->arena_bytes;
+        marked += place->marked;
+        broken += !place->marked && (p->is_mapped || !is_due_later(p, i, round));
+        broken += !place->marked && !p->due[place->due];
         if (count < p->live_count)
-            live[count] = place;
+            live[count] = (struct live_range){place->offset, end_of(p, place)};
         count++;
     }
-    uint32_t spare = 0;
-    for (uint32_t i = 0; i < p->cursor; i++)
-        spare += is_spare_resident(&p->places[i]);
-    broken += spare != p->spare_residents;
     broken += count != p->live_count;
-    if (!broken) {
-        qsort(live, count, sizeof *live, by_offset);
-        for (uint32_t i = 1; i < count; i++)
-            broken += live[i - 1]->offset + live[i - 1]->size > live[i]->offset;
+    for (uint32_t i = 0; i < due_base(p, 1) + p->longest + 1; i++)
+        due += p->due[i];
+    broken += due != count - marked;
+    for (size_t i = 0; i < p->guest_count && !broken; i++) {
+        broken += p->guests[i]->index != i;
+        live[count + i] = (struct live_range){p->guests[i]->offset, p->guests[i]->end};
     }
-    broken += treap_check(&p->strays, &members);
+    if (!broken)
+        broken = check_ranges(p, live, most, marked + p->guest_count);
     free(live);
-    return broken + (members != strays);
+    return broken;
 }
 
 static unsigned planned_check(const void *state)
 {
     const struct planned *p = state;
-    unsigned broken = p->other ? p->other->check(p->other_state) : 0;
-    broken += (p->arena == 0) != (p->arena_bytes == 0) || (p->live_count && !p->arena);
+    unsigned broken = p->other ? p->other->ops->check(p->other_state) : 0;
+    broken += (p->arena == 0) != (p->arena_bytes == 0);
+    broken += !p->arena && (p->live_count || p->guest_count || p->is_mapped);
+    broken += p->quick != (p->arena && !p->is_mapped);
     if (!p->queue)
         return broken;
-    broken += p->cursor > p->queue->count;
-    broken += p->cursor < p->queue->count && is_served(p, p->cursor);
+    broken += p->cursor > p->round_end;
+    broken += p->at != (p->cursor < p->round_end ? &p->places[p->cursor] : &p->nothing);
+    broken += p->cursor < p->round_end && is_served(p, p->cursor);
     return broken + check_places(p);
 }
 
 static uint64_t planned_reserved(const void *state)
 {
     const struct planned *p = state;
-    return p->arena_bytes + (p->other ? p->other->reserved(p->other_state) : p->direct_bytes);
+    return p->arena_bytes + (p->other ? p->other->ops->reserved(p->other_state) : p->direct_bytes);
 }
 
 static void planned_fini(void *state)
 {
     struct planned *p = state;
     p->live_count = 0;
+    p->guest_count = 0;
     release_arena(p);
     if (p->other)
-        p->other->fini(p->other_state);
-    slab_free(&p->spare_strays);
+        p->other->ops->fini(p->other_state);
+    slab_free(&p->ranges);
+    slab_free(&p->spare_guests);
+    free(p->guests);
     free(p->places);
+    free(p->seen_tags);
     free(p->next_of_size);
-    free(p->ends);
-    free(p->ends_of);
+    free(p->due);
+    free(p->follows);
     free(p->sizes);
     free(p->tags);
     free(p);
@@ -915,13 +1413,15 @@ void planned_count(const void *state, struct planned_counts *counts)
     counts->name##_bytes += p->counts.name##_bytes;
     PLANNED_LIST(X)
 #undef X
+    counts->guest_count += p->counts.guest_count;
+    counts->guest_bytes += p->counts.guest_bytes;
     counts->jump_count += p->counts.jump_count;
     counts->arena_bytes += p->arena_bytes;
     counts->fallback_bytes += planned_reserved(p) - p->arena_bytes;
 }
 
 static const struct allocator_origin planned_origins[] = {
-    {.what = "gamut's own design: rules 3 to 7"},
+    {.what = "gamut's own design: rules 3 to 10"},
     {.what = "STAlloc: planning from a profiled run, arXiv 2507.16274", .year = 2025},
     {.what = "openvm's static planner: recording and replaying allocations, pull request 377",
      .repository = "openvm-org/stark-backend",

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "alloc/list.h"
-#include "alloc/planned.h"
 #include "alloc/pytorch_conf.h"
 #include "base/text.h"
 
@@ -87,8 +86,9 @@ static const char *find_conf(const struct allocator_ops *ops, const char *text)
     return NULL;
 }
 
-int allocator_parse(const char *spec, const struct allocator_ops **ops,
-                    struct option_values *options, struct error *error)
+static int parse_with(const char *spec, const struct allocator_makers *makers,
+                      const struct allocator_ops **ops, struct option_values *options,
+                      struct error *error)
 {
     char name[64];
     size_t length = strcspn(spec, ":");
@@ -104,6 +104,19 @@ int allocator_parse(const char *spec, const struct allocator_ops **ops,
             : options_parse_common((*ops)->options, allocator_options, name, text, options, error));
     if (!(*ops)->prepare)
         return 0;
-    planned_use(NULL, allocator_parse);
-    return (*ops)->prepare(options, error);
+    return (*ops)->prepare(options, makers, error);
+}
+
+int allocator_parse_planning(const char *spec, allocator_plan_maker *make_plan,
+                             const struct allocator_ops **ops, struct option_values *options,
+                             struct error *error)
+{
+    const struct allocator_makers makers = {.parse = parse_with, .make_plan = make_plan};
+    return parse_with(spec, &makers, ops, options, error);
+}
+
+int allocator_parse(const char *spec, const struct allocator_ops **ops,
+                    struct option_values *options, struct error *error)
+{
+    return allocator_parse_planning(spec, NULL, ops, options, error);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alloc/registry.h"
+#include "run/plan/plan.h"
 #include "base/arena.h"
 #include "run/replay/cases.h"
 #include "run/replay/parallel.h"
@@ -133,7 +134,7 @@ static int replay(const struct search *s, const char *spec, size_t trace, uint64
     struct heard heard = {0};
     const struct source_listener source = {&heard, hear_source};
     const struct replay_listener listener = {&heard, hear_event, &source};
-    TRY(allocator_parse(spec, &options.strategy, &values, error));
+    TRY(strategy_parse(spec, &options.strategy, &values, error));
     TRY(trace_open(s->out->traces[trace].path, &reader, error));
     int code = replay_trace(reader, &options, &listener, &outcome, error);
     trace_close(reader);

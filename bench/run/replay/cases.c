@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "alloc/registry.h"
+#include "run/plan/plan.h"
 #include "base/arena.h"
 #include "run/replay/replay_snapshot.h"
 #include "run/replay/parallel.h"
@@ -44,7 +45,7 @@ static int open_case(const struct replay_cases *all, const struct replay_case *o
         .free_at = strcmp(one->key.release, "let-go") == 0 ? FREE_AT_LET_GO : FREE_AT_DONE,
         .own_time = all->own_time,
         .check = all->check};
-    TRY(allocator_parse(one->key.strategy, &options->strategy, values, error));
+    TRY(strategy_parse(one->key.strategy, &options->strategy, values, error));
     return trace_open(one->path, reader, error);
 }
 

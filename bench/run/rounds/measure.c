@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "alloc/registry.h"
+#include "run/plan/plan.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/tree.h"
@@ -337,7 +338,7 @@ static int measure_session(struct session *s, const struct measure_options *o)
     struct case_round *round = s->round;
     TRY(inputs_check_device(s->entry, s->dataset, device_info(s->m->device), o->capacity_bytes,
                             &s->error));
-    TRY(allocator_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error));
+    TRY(strategy_parse(round->key.strategy, &s->strategy, &s->strategy_options, &s->error));
     TRY(case_cache_inputs(s->m->cache, s->entry, s->dataset, o->seed, o->known_digests,
                           o->known_digest_count, &s->inputs, &s->error));
     TRY(choose_fun(s));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc/registry.h"
+#include "run/plan/plan.h"
 #include "base/text.h"
 #include "merge/merge.h"
 #include "run/select/device_group.h"
@@ -173,7 +174,7 @@ static int check_strategy(const char *spec, struct error *error)
 {
     const struct allocator_ops *ops;
     struct option_values values;
-    return allocator_parse(spec, &ops, &values, error);
+    return strategy_parse(spec, &ops, &values, error);
 }
 
 static int check_residency(const char *spec, struct error *error)
@@ -468,7 +469,7 @@ int select_check_key(const struct catalogue *catalogue, const struct case_key *k
         code = error_set(error, ERR_USAGE, "the workload %s has no dataset '%s'", key->workload,
                          key->dataset);
     if (!code)
-        code = allocator_parse(key->strategy, &ops, &values, error);
+        code = strategy_parse(key->strategy, &ops, &values, error);
     if (!code)
         code = merge_parse(key->merge, &set, &extensions, error);
     if (!code && *key->residency)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "run/replay/lifetimes.h"
-#include "run/replay/plan.h"
+#include "run/plan/plan.h"
 #include "tests/run/replay/served.h"
 #include "trace/import.h"
 
@@ -103,10 +103,10 @@ static void print_deviations(const struct requests *program, const char *spec,
             print_served(what, &changed, spec);
             requests_free(&changed);
         }
-    requests_insert(program, q->loop, q->count - q->loop, 1 << 20, 5, &changed);
+    requests_insert(program, q->rounds[0], q->count - q->rounds[0], 1 << 20, 5, &changed);
     print_served("one more as each step begins", &changed, spec);
     requests_free(&changed);
-    requests_insert(program, q->loop, q->count - q->loop, 1 << 20, 0, &changed);
+    requests_insert(program, q->rounds[0], q->count - q->rounds[0], 1 << 20, 0, &changed);
     print_served("... that is never freed", &changed, spec);
     requests_free(&changed);
 }
@@ -142,7 +142,8 @@ static void measure(const char *folder, const char *name)
     must(plan_write(&plan, plan_path, true, &error), &error);
     requests_read(served, &program);
     printf("%s: %u requests, of which the plan has %u, the last %u in a loop\n", name,
-           program.block_count, plan.queues[0].count, plan.queues[0].count - plan.queues[0].loop);
+           program.block_count, plan.queues[0].count,
+           plan.queues[0].count - plan.queues[0].rounds[0]);
     printf("  %-34s %6s  %7s %7s  %6s %6s %6s %6s\n", "", "held", "hits", "bytes", "insert",
            "larger", "busy", "left");
     print_heights(served, &program, &plan.queues[0]);
@@ -158,6 +159,47 @@ static void measure(const char *folder, const char *name)
     unlink(plan_path);
 }
 
+/* Programs that are made up: what is recorded, and what is served. */
+static void measure_made_up(const char *folder, const char *what, const struct made_up *recorded,
+                            const struct made_up *served)
+{
+    static const char *const online[] = {"raw", "pool", "caching", "vmm", "tlsf", "bufalloc"};
+    struct requests program;
+    char trace[300], spec[400];
+    snprintf(trace, sizeof trace, "%s/%s.trace", folder, what);
+    snprintf(spec, sizeof spec, "planned:trace=%s", trace);
+    requests_make(recorded, &program);
+    requests_write(&program, trace);
+    requests_free(&program);
+    requests_make(served, &program);
+    printf("\n%s: %u requests\n  %-12s %6s %6s %12s %7s\n", what, program.block_count, "", "held",
+           "at end", "driver calls", "hits");
+    for (unsigned i = 0; i <= sizeof online / sizeof *online; i++) {
+        struct served s;
+        requests_serve(&program, i ? online[i - 1] : spec, false, &s);
+        printf("  %-12.12s %6.3f %6.3f %12llu", i ? online[i - 1] : "planned",
+               share(s.peak_reserved_bytes, program.peak_bytes),
+               share(s.end_reserved_bytes, program.peak_bytes), (unsigned long long)s.driver_calls);
+        if (!i)
+            printf(" %6.2f%%", 100 * share(s.planned.hit_count, program.block_count));
+        printf("\n");
+    }
+    requests_free(&program);
+    unlink(trace);
+}
+
+static void measure_all_made_up(const char *folder)
+{
+    const struct made_up turns = {0, 8, 2, 1, false, true}, others = {1, 40, 2, 1, false, true};
+    const struct made_up chance = {1, 16, 3, 1, false, false}, later = {2, 60, 3, 1, false, false};
+    const struct made_up few = {0, 20, 1, 1, true, true}, more = {0, 60, 1, 1, true, true};
+    const struct made_up two = {0, 10, 1, 2, false, true}, longer = {0, 40, 1, 2, false, true};
+    measure_made_up(folder, "two-shapes", &turns, &others);
+    measure_made_up(folder, "by-chance", &chance, &later);
+    measure_made_up(folder, "growing", &few, &more);
+    measure_made_up(folder, "two-queues", &two, &longer);
+}
+
 int main(void)
 {
     char folder[] = "/tmp/bench_planned.XXXXXX";
@@ -166,6 +208,7 @@ int main(void)
     measure(folder, "steady");
     printf("\n");
     measure(folder, "alternating");
+    measure_all_made_up(folder);
     rmdir(folder);
     return 0;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/registry.h"
+#include "run/plan/plan.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/random.h"
@@ -112,6 +112,79 @@ void requests_write(const struct requests *p, const char *path)
     }
     must(trace_finish(writer, true, NULL, &error), &error);
     free(slots);
+}
+
+/* ---- made-up programs ---- */
+
+enum { LAYERS = 24, UNIT = 64 << 10 };
+
+struct maker {
+    struct requests *p;
+    unsigned queue;
+};
+
+static struct step make_block(struct maker *m, uint64_t size)
+{
+    const struct step made = {.block = m->p->block_count, .queue = m->queue, .size = size};
+    requests_add(m->p, &made);
+    return made;
+}
+
+static void free_block(struct maker *m, struct step *made)
+{
+    made->frees = true;
+    if (made->size)
+        requests_add(m->p, made);
+    *made = (struct step){0};
+}
+
+static uint64_t weight(unsigned layer)
+{
+    return (uint64_t)(1 + layer % 7) * 5 * UNIT;
+}
+
+static void make_iteration(struct maker *m, const struct made_up *what, unsigned i, unsigned shape,
+                           struct step gradients[LAYERS], struct step caches[LAYERS])
+{
+    struct step kept[LAYERS];
+    for (unsigned l = 0; l < LAYERS; l++)
+        free_block(m, &gradients[l]);
+    for (unsigned l = 0; l < LAYERS; l++) {
+        struct step temporary = make_block(m, (uint64_t)(3 + shape) * (1 + l % 3) * 4 * UNIT);
+        kept[l] = make_block(m, (uint64_t)(5 + 2 * shape) * (1 + l % 5) * UNIT);
+        free_block(m, &temporary);
+        if (what->grows) {
+            const struct step cache = make_block(m, (uint64_t)(i + 1) * UNIT);
+            free_block(m, &caches[l]);
+            caches[l] = cache;
+        }
+    }
+    for (unsigned l = LAYERS; l-- > 0;) {
+        if (!what->grows)
+            gradients[l] = make_block(m, weight(l));
+        free_block(m, &kept[l]);
+    }
+    for (unsigned l = 0; l < LAYERS && i < what->queues && !what->grows; l++)
+        make_block(m, weight(l));
+}
+
+void requests_make(const struct made_up *what, struct requests *p)
+{
+    struct random random = {what->seed};
+    struct step gradients[ALLOCATOR_QUEUES_MAX][LAYERS] = {{{0}}};
+    struct step caches[LAYERS] = {{0}};
+    struct maker m = {.p = p};
+    *p = (struct requests){0};
+    for (unsigned l = 0; l < LAYERS; l++)
+        make_block(&m, weight(l));
+    for (unsigned i = 0; i < what->iterations; i++) {
+        const unsigned shape = what->takes_turns ? (unsigned)(what->seed + i) % what->shapes
+                                                 : (unsigned)random_below(&random, what->shapes);
+        m.queue = i % what->queues;
+        requests_add(p, &(struct step){.marks = true});
+        make_iteration(&m, what, i, shape, gradients[m.queue], caches);
+    }
+    requests_finish(p);
 }
 
 /* ---- deviations ---- */
@@ -251,7 +324,7 @@ void requests_serve(const struct requests *p, const char *spec, bool check, stru
     struct error error;
     struct block *blocks = must_alloc((p->block_count + 1) * sizeof *blocks);
     *served = (struct served){0};
-    must(allocator_parse(spec, &ops, &values, &error), &error);
+    must(strategy_parse(spec, &ops, &values, &error), &error);
     must(allocator_open(&allocator, ops, &values, dry_source(dry), &error), &error);
     owners_open(&owners);
     if (check)
@@ -271,6 +344,9 @@ void requests_serve(const struct requests *p, const char *spec, bool check, stru
     }
     served->ns = 2 * (double)(clock_ns() - start) / p->count;
     served->peak_reserved_bytes = dry_source(dry)->counts.peak_reserved_bytes;
+    served->end_reserved_bytes = dry_source(dry)->counts.reserved_bytes;
+    const struct source_counts *c = &dry_source(dry)->counts;
+    served->driver_calls = c->alloc_count + c->free_count + c->map_count + c->unmap_count;
     for (unsigned q = 0; q < ALLOCATOR_QUEUES_MAX && ops == &allocator_planned; q++)
         if (allocator.states[q])
             planned_count(allocator.states[q], &served->planned);

@@ -28,6 +28,16 @@ void requests_finish(struct requests *program);
 void requests_read(const char *path, struct requests *program);
 /* Writes the program as a trace with one phase "step N" for each mark. */
 void requests_write(const struct requests *program, const char *path);
+/* A training or generating program that is made up: an iteration makes its blocks layer by layer and
+ * frees most in reverse. Gradients live until the next one begins. The first makes what stays. */
+struct made_up {
+    uint64_t seed; /* of the order of shapes */
+    unsigned iterations, shapes;
+    unsigned queues;  /* iterations come on these in turn */
+    bool grows;       /* each layer has a cache, a unit larger in each iteration */
+    bool takes_turns; /* the shapes come in turn, beginning with that of `seed`, not by chance */
+};
+void requests_make(const struct made_up *what, struct requests *program);
 void requests_free(struct requests *program);
 
 #define DEVIATION_LIST(X)                                                                          \
@@ -54,7 +64,8 @@ void requests_insert(const struct requests *program, unsigned first, unsigned pe
                      uint64_t bytes, unsigned life, struct requests *changed);
 
 struct served {
-    uint64_t peak_reserved_bytes;
+    uint64_t peak_reserved_bytes, end_reserved_bytes;
+    uint64_t driver_calls;
     double ns;         /* a request and its free */
     unsigned broken;   /* invariants; 0 unless `check` */
     const char *wrong; /* NULL, or what is wrong with a block */
