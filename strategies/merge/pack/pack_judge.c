@@ -13,23 +13,6 @@ struct live {
     size_t buffer;
 };
 
-struct event {
-    int64_t time;
-    bool is_start;
-    size_t buffer;
-};
-
-/* In time order. At one time ends precede starts, because a life excludes its upper end. */
-static int by_time(const void *left, const void *right)
-{
-    const struct event *a = left, *b = right;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    if (a->is_start != b->is_start)
-        return a->is_start - b->is_start;
-    return a->buffer < b->buffer ? -1 : a->buffer > b->buffer;
-}
-
 static int by_end(const struct treap_node *left, const struct treap_node *right)
 {
     const struct live *a = (const struct live *)left, *b = (const struct live *)right;
@@ -42,31 +25,13 @@ static bool is_misplaced(const struct pack_buffer *b, int64_t offset)
            pack_align(offset, b->alignment ? b->alignment : 1) != offset;
 }
 
-static size_t collect_events(const struct pack_buffer *buffers, size_t count, struct event **events)
-{
-    size_t intervals = 0, used = 0;
-    for (size_t i = 0; i < count; i++)
-        intervals += pack_interval_count(&buffers[i]);
-    *events = must_alloc((2 * intervals + 1) * sizeof **events);
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; buffers[i].size && k < pack_interval_count(&buffers[i]); k++) {
-            const struct pack_interval life = pack_interval_at(&buffers[i], k);
-            if (life.lower == life.upper)
-                continue;
-            (*events)[used++] = (struct event){life.lower, true, i};
-            (*events)[used++] = (struct event){life.upper, false, i};
-        }
-    qsort(*events, used, sizeof **events, by_time);
-    return used;
-}
-
 static void find_overlap(const struct pack_buffer *buffers, const int64_t *offset, size_t count,
                          struct pack_judgement *judgement)
 {
     struct live *live = must_alloc((count + 1) * sizeof *live);
     struct treap alive = {.compare = by_end};
-    struct event *events;
-    const size_t event_count = collect_events(buffers, count, &events);
+    struct pack_event *events;
+    const size_t event_count = pack_events(buffers, count, &events);
     for (size_t i = 0; i < event_count && judgement->verdict == PACK_VALID; i++) {
         const size_t number = events[i].buffer;
         struct live *l = &live[number];

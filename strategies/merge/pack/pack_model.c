@@ -47,21 +47,39 @@ int pack_verify(const struct pack_buffer *buffers, size_t count, struct error *e
     return 0;
 }
 
-struct event {
-    int64_t time;
-    bool is_start;
-    unsigned item, range;
-};
-
-/* In time order. At one time ends precede starts, because a life excludes its upper end. */
 static int by_time(const void *left, const void *right)
 {
-    const struct event *a = left, *b = right;
+    const struct pack_event *a = left, *b = right;
     if (a->time != b->time)
         return a->time < b->time ? -1 : 1;
     if (a->is_start != b->is_start)
         return a->is_start - b->is_start;
-    return a->range < b->range ? -1 : a->range > b->range;
+    return a->life < b->life ? -1 : a->life > b->life;
+}
+
+static size_t count_intervals(const struct pack_buffer *buffers, size_t count)
+{
+    size_t intervals = 0;
+    for (size_t i = 0; i < count; i++)
+        intervals += pack_interval_count(&buffers[i]);
+    return intervals;
+}
+
+size_t pack_events(const struct pack_buffer *buffers, size_t count, struct pack_event **events)
+{
+    unsigned lives = 0;
+    *events = must_alloc((2 * count_intervals(buffers, count) + 1) * sizeof **events);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; buffers[i].size && k < pack_interval_count(&buffers[i]); k++) {
+            const struct pack_interval life = pack_interval_at(&buffers[i], k);
+            if (life.lower == life.upper)
+                continue;
+            (*events)[2 * lives] = (struct pack_event){life.lower, true, lives, i};
+            (*events)[2 * lives + 1] = (struct pack_event){life.upper, false, lives, i};
+            lives++;
+        }
+    qsort(*events, 2 * (size_t)lives, sizeof **events, by_time);
+    return 2 * (size_t)lives;
 }
 
 static int by_hull(const void *left, const void *right)
@@ -72,46 +90,37 @@ static int by_hull(const void *left, const void *right)
     return a->source < b->source ? -1 : a->source > b->source;
 }
 
-/* Adds an item for each buffer that takes room; returns the events of their lives. */
-static struct event *collect_events(struct pack_model *model, const struct pack_buffer *buffers,
-                                    size_t count, size_t *event_count)
+/* Adds an item for each buffer that takes room, with a range for each of its lives. */
+static void add_items(struct pack_model *model, const struct pack_buffer *buffers, size_t count)
 {
-    size_t intervals = 0;
-    for (size_t i = 0; i < count; i++)
-        intervals += pack_interval_count(&buffers[i]);
     model->items = must_alloc((count + 1) * sizeof *model->items);
-    model->ranges = must_alloc((intervals + 1) * sizeof *model->ranges);
-    struct event *events = must_alloc((2 * intervals + 1) * sizeof *events);
-    unsigned ranges = 0;
+    model->ranges = must_alloc((count_intervals(buffers, count) + 1) * sizeof *model->ranges);
+    const struct pack_range *ranges = model->ranges;
     for (size_t i = 0; i < count; i++) {
         struct pack_item item = {.size = buffers[i].size,
                                  .alignment = buffers[i].alignment ? buffers[i].alignment : 1,
-                                 .ranges = &model->ranges[ranges],
+                                 .ranges = ranges,
                                  .source = i};
         for (size_t k = 0; item.size && k < pack_interval_count(&buffers[i]); k++) {
-            struct pack_interval life = pack_interval_at(&buffers[i], k);
-            if (life.lower == life.upper)
-                continue;
-            item.range_count++;
+            const struct pack_interval life = pack_interval_at(&buffers[i], k);
+            item.range_count += life.lower != life.upper;
             item.duration += (double)life.upper - (double)life.lower;
-            events[2 * ranges] = (struct event){life.lower, true, model->count, ranges};
-            events[2 * ranges + 1] = (struct event){life.upper, false, model->count, ranges};
-            ranges++;
         }
+        ranges += item.range_count;
         if (item.range_count)
             model->items[model->count++] = item;
     }
-    *event_count = 2 * (size_t)ranges;
-    return events;
 }
 
 /* A section is complete when the first of its members ends. */
-static void number_sections(struct pack_model *model, struct event *events, size_t event_count)
+static void number_sections(struct pack_model *model, const struct pack_buffer *buffers,
+                            size_t count)
 {
-    qsort(events, event_count, sizeof *events, by_time);
+    struct pack_event *events;
+    const size_t event_count = pack_events(buffers, count, &events);
     bool grew = false;
     for (size_t i = 0; i < event_count; i++) {
-        struct pack_range *range = &model->ranges[events[i].range];
+        struct pack_range *range = &model->ranges[events[i].life];
         if (events[i].is_start) {
             range->first = model->section_count;
             grew = true;
@@ -121,6 +130,7 @@ static void number_sections(struct pack_model *model, struct event *events, size
         grew = false;
         range->end = model->section_count;
     }
+    free(events);
 }
 
 static void round_sizes(struct pack_model *model)
@@ -142,10 +152,8 @@ static void round_sizes(struct pack_model *model)
 void pack_model_build(struct pack_model *model, const struct pack_buffer *buffers, size_t count)
 {
     *model = (struct pack_model){0};
-    size_t event_count;
-    struct event *events = collect_events(model, buffers, count, &event_count);
-    number_sections(model, events, event_count);
-    free(events);
+    add_items(model, buffers, count);
+    number_sections(model, buffers, count);
     for (unsigned i = 0; i < model->count; i++) {
         struct pack_item *item = &model->items[i];
         item->hull.first = item->ranges[0].first;

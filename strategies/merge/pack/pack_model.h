@@ -47,6 +47,19 @@ struct pack_model {
 void pack_model_build(struct pack_model *model, const struct pack_buffer *buffers, size_t count);
 void pack_model_free(struct pack_model *model);
 
+/* Where a life starts or ends. A buffer of size 0 has no lives, and an empty interval is none. Lives
+ * are numbered in the order of the buffers and their intervals. */
+struct pack_event {
+    int64_t time;
+    bool is_start;
+    unsigned life;
+    size_t buffer;
+};
+
+/* The events of verified buffers in time order; at one time ends come first, because a life excludes
+ * its upper end. The caller frees *events. Returns their number. */
+size_t pack_events(const struct pack_buffer *buffers, size_t count, struct pack_event **events);
+
 /* One more than the last section that an item is alive in. */
 unsigned pack_section_count(const struct pack_item *items, unsigned count);
 
