@@ -8,7 +8,8 @@
  * that are alive at once do not increase. The method that needs the least memory is taken; of
  * several, the first. The list is ordered by what else a method saves: copies and allocations.
  *
- * The methods that pack share the time limit; what one leaves is for the next.
+ * The methods that do not pack are tried first. Those that pack share what is left of the time
+ * limit; what one leaves is for the next.
  *
  * options.peak_bytes counts what a method needs. If it is NULL or cannot tell for one of the
  * methods, all are compared by an estimate: every block is held from its allocation to its last
@@ -47,6 +48,8 @@ static const struct method {
     /* clang-format on */
 };
 
+enum { METHODS = sizeof methods / sizeof *methods };
+
 static void hold(int64_t *live, unsigned count, struct span span, int64_t bytes)
 {
     for (unsigned p = span.first; p <= span.last && p < count; p++)
@@ -81,36 +84,42 @@ static int64_t estimate(const struct fun *fun, const union scalar *values)
     return peak;
 }
 
-/* The programs that need the least: by what was counted, and by the estimate. */
+/* The program that needs the least of those tried, and the number of its method. */
+struct candidate {
+    struct merge *merge;
+    int64_t bytes;
+    size_t method;
+};
+
 struct least {
-    struct merge *counted, *estimated; /* may be the same */
-    int64_t counted_bytes, estimated_bytes;
+    struct candidate counted, estimated; /* may be the same program */
     bool all_counted;
 };
 
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+    return !b->merge || a->bytes < b->bytes || (a->bytes == b->bytes && a->method < b->method);
+}
+
 static void free_tried(const struct least *least, struct merge *tried)
 {
-    if (tried != least->counted && tried != least->estimated)
+    if (tried != least->counted.merge && tried != least->estimated.merge)
         merge_free(tried);
 }
 
-static void compare(const struct merge *m, struct least *least, struct merge *tried)
+static void compare(const struct merge *m, struct least *least, struct merge *tried, size_t method)
 {
     const struct merge_options *options = &m->options;
-    int64_t counted = -1;
+    struct candidate counted = {tried, -1, method};
+    const struct candidate estimated = {tried, estimate(tried->fun, options->values), method};
     if (least->all_counted && options->peak_bytes)
-        counted = options->peak_bytes(options->peak_context, tried->fun);
-    least->all_counted = counted >= 0;
-    struct merge *const before[] = {least->counted, least->estimated};
-    if (counted >= 0 && (!least->counted || counted < least->counted_bytes)) {
-        least->counted = tried;
-        least->counted_bytes = counted;
-    }
-    const int64_t estimated = estimate(tried->fun, options->values);
-    if (!least->estimated || estimated < least->estimated_bytes) {
-        least->estimated = tried;
-        least->estimated_bytes = estimated;
-    }
+        counted.bytes = options->peak_bytes(options->peak_context, tried->fun);
+    least->all_counted = counted.bytes >= 0;
+    struct merge *const before[] = {least->counted.merge, least->estimated.merge};
+    if (least->all_counted && is_better(&counted, &least->counted))
+        least->counted = counted;
+    if (is_better(&estimated, &least->estimated))
+        least->estimated = estimated;
     free_tried(least, before[0]);
     if (before[1] != before[0])
         free_tried(least, before[1]);
@@ -138,48 +147,60 @@ static bool does_pack(const struct method *method)
     return false;
 }
 
-/* The time that a method may search, of `left_ns` for it and those after it. */
-static int64_t search_share(size_t first, int64_t left_ns)
+static int try_method(const struct merge *m, size_t method, int64_t time_limit_ns,
+                      struct least *least, struct error *error)
 {
+    const struct merge_set set = {methods[method].name, "", methods[method].passes,
+                                  methods[method].extensions};
+    struct merge_options options = m->options;
+    struct merge *tried;
+    options.veto = methods[method].veto;
+    options.extensions &= ~(unsigned)MERGE_ALL_EXTENSIONS; /* the method's own instead */
+    options.time_limit_ns = time_limit_ns;
+    const int code = merge_run(m->fun, &set, &options, &tried, error);
+    if (code)
+        return code;
+    tried->chosen = methods[method].name;
+    compare(m, least, tried, method);
+    return 0;
+}
+
+static int try_methods(const struct merge *m, struct least *least, struct error *error)
+{
+    const int64_t limit_ns =
+        m->options.time_limit_ns ? m->options.time_limit_ns : PLAN_TIME_LIMIT_NS;
+    const uint64_t start = clock_ns();
     int64_t packing = 0;
-    for (size_t w = first; w < sizeof methods / sizeof *methods; w++)
-        packing += does_pack(&methods[w]);
-    return packing && left_ns > packing ? left_ns / packing : 1;
+    int code = 0;
+    for (size_t i = 0; i < METHODS && !code; i++) {
+        packing += does_pack(&methods[i]);
+        if (!does_pack(&methods[i]))
+            code = try_method(m, i, 1, least, error);
+    }
+    for (size_t i = 0; i < METHODS && !code; i++) {
+        if (!does_pack(&methods[i]))
+            continue;
+        const int64_t share = (limit_ns - (int64_t)(clock_ns() - start)) / packing--;
+        code = try_method(m, i, share > 0 ? share : 1, least, error);
+    }
+    return code;
 }
 
 int merge_run_best(struct merge *m, struct error *error)
 {
     struct least least = {.all_counted = true};
-    int64_t left_ns = m->options.time_limit_ns ? m->options.time_limit_ns : PLAN_TIME_LIMIT_NS;
     if (!m->options.values)
         return 0;
-    for (size_t w = 0; w < sizeof methods / sizeof *methods; w++) {
-        const struct merge_set set = {methods[w].name, "", methods[w].passes,
-                                      methods[w].extensions};
-        struct merge_options options = m->options;
-        struct merge *tried;
-        options.veto = methods[w].veto;
-        options.extensions &= ~(unsigned)MERGE_ALL_EXTENSIONS; /* the method's own instead */
-        options.time_limit_ns = search_share(w, left_ns);
-        const uint64_t start = clock_ns();
-        int code = merge_run(m->fun, &set, &options, &tried, error);
-        if (code) {
-            if (least.estimated != least.counted)
-                merge_free(least.estimated);
-            merge_free(least.counted);
-            return code;
-        }
-        const int64_t taken_ns = (int64_t)(clock_ns() - start);
-        if (does_pack(&methods[w]))
-            left_ns -= taken_ns < options.time_limit_ns ? taken_ns : options.time_limit_ns;
-        tried->chosen = methods[w].name;
-        compare(m, &least, tried);
-    }
-    struct merge *best = least.all_counted ? least.counted : least.estimated;
-    best->estimated = !least.all_counted;
-    struct merge *other = least.all_counted ? least.estimated : least.counted;
+    const int code = try_methods(m, &least, error);
+    struct merge *best = least.all_counted ? least.counted.merge : least.estimated.merge;
+    struct merge *other = least.all_counted ? least.estimated.merge : least.counted.merge;
     if (other != best)
         merge_free(other);
+    if (code) {
+        merge_free(best);
+        return code;
+    }
+    best->estimated = !least.all_counted;
     adopt(m, best);
     return 0;
 }

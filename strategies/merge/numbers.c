@@ -217,7 +217,7 @@ void bound_begin(struct bound *b)
 
 void bound_add(struct bound *b, const struct spans *spans, int64_t bytes)
 {
-    for (unsigned i = 0; i < spans->count; i++) {
+    for (unsigned i = 0; bytes && i < spans->count; i++) {
         const unsigned first = spans->items[i].first;
         const unsigned end = spans->items[i].last < b->count ? spans->items[i].last + 1 : b->count;
         for (unsigned p = first; p < end; p++)

@@ -37,9 +37,10 @@
 #include "merge/list.h"
 
 struct block_class {
-    int block;          /* the block whose allocation all members use */
-    struct spans spans; /* when it is alive */
-    struct spans held;  /* when its memory is held */
+    int block;            /* the block whose allocation all members use */
+    struct spans spans;   /* when it is alive */
+    struct spans moments; /* the same, for the veto */
+    struct spans held;    /* when its memory is held */
     struct expr *bytes;
     bool resized;
     int64_t known_bytes; /* the value of `bytes`, or UNKNOWN_BYTES */
@@ -305,10 +306,12 @@ static bool share_an_existential(const struct reuser *r, const struct block_clas
 static enum merge_condition check_arrays(struct reuser *r, const struct block_class *k, int block)
 {
     struct array_list own = {0}, others = {0};
+    struct span meeting;
     bool allowed = true;
     list_arrays(r, block, &own);
     for (unsigned i = 0; i < k->member_count; i++)
-        list_arrays(r, k->members[i], &others);
+        if (spans_meet(&r->a.map->of[k->members[i]].spans, &r->a.map->of[block].spans, 0, &meeting))
+            list_arrays(r, k->members[i], &others);
     for (unsigned i = 0; i < own.count && allowed; i++)
         for (unsigned j = 0; j < others.count && allowed; j++)
             allowed =
@@ -405,6 +408,21 @@ static bool size_fits(struct reuser *r, const struct block_class *k, int block, 
            outline_known(r->a.o, bytes, first->scope, first->position);
 }
 
+/* Tries the bytes alive if a block becomes part of a class: changes them only where the block is
+ * alive, and where the class grows. */
+static void try_together(struct bound *b, const struct spans *class_spans, int64_t bytes,
+                         const struct spans *block_spans, int64_t own)
+{
+    const int64_t more = own > bytes ? own : bytes;
+    struct span meeting;
+    bound_add(b, class_spans, more - bytes);
+    bound_add(b, block_spans, more - own);
+    /* Where both are alive, these two count the larger one twice. */
+    for (unsigned from = 0; spans_meet(class_spans, block_spans, from, &meeting);
+         from = meeting.last + 1)
+        bound_add(b, &(struct spans){.count = 1, .items = &meeting}, -more);
+}
+
 /* Tries the bytes that are held with the block in the class. */
 static void try_held(struct reuser *r, const struct block_class *k, int block)
 {
@@ -412,13 +430,10 @@ static void try_held(struct reuser *r, const struct block_class *k, int block)
     bound_begin(&r->held);
     if (own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
         return;
-    struct spans together = {0};
-    held_spans(r->a.map, block, &together);
-    bound_add(&r->held, &together, -own);
-    bound_add(&r->held, &k->held, -bytes);
-    spans_join(&together, &k->held);
-    bound_add(&r->held, &together, own > bytes ? own : bytes);
-    spans_free(&together);
+    struct spans spans = {0};
+    held_spans(r->a.map, block, &spans);
+    try_together(&r->held, &k->held, bytes, &spans, own);
+    spans_free(&spans);
 }
 
 /* May a run need more memory if the block joins the class? */
@@ -457,25 +472,20 @@ static bool reuse_pays(struct reuser *r, const struct block_class *k, int block)
     int64_t own = r->a.numbers->bytes[block], bytes = k->known_bytes;
     if (!r->a.m->options.veto || own == UNKNOWN_BYTES || bytes == UNKNOWN_BYTES)
         return true;
-    const struct spans *moments = r->a.bound.moments->of;
-    struct spans together = {0};
-    for (unsigned i = 0; i < k->member_count; i++)
-        spans_join(&together, &moments[k->members[i]]);
     bound_begin(&r->a.bound);
-    bound_add(&r->a.bound, &together, -bytes);
-    bound_add(&r->a.bound, &moments[block], -own);
-    spans_join(&together, &moments[block]);
-    bound_add(&r->a.bound, &together, own > bytes ? own : bytes);
-    spans_free(&together);
+    try_together(&r->a.bound, &k->moments, bytes, &r->a.bound.moments->of[block], own);
     return bound_keep(&r->a.bound);
 }
 
 /* ---- classes -------------------------------------------------------------------------------- */
 
-static void add_member(struct block_class *k, int block)
+static void add_member(const struct reuser *r, struct block_class *k, int block)
 {
     k->members = must_grow(k->members, k->member_count, &k->member_capacity, sizeof *k->members);
     k->members[k->member_count++] = block;
+    spans_join(&k->spans, &r->a.map->of[block].spans);
+    if (r->a.m->options.veto)
+        spans_join(&k->moments, &r->a.bound.moments->of[block]);
 }
 
 static void begin_class(struct reuser *r, int block)
@@ -483,9 +493,8 @@ static void begin_class(struct reuser *r, int block)
     struct block_class *k = &r->classes[r->class_count++];
     *k = (struct block_class){
         .block = block, .bytes = bytes_of(r, block), .known_bytes = r->a.numbers->bytes[block]};
-    spans_join(&k->spans, &r->a.map->of[block].spans);
     held_spans(r->a.map, block, &k->held);
-    add_member(k, block);
+    add_member(r, k, block);
 }
 
 static void join_class(struct reuser *r, struct block_class *k, int block, bool grows)
@@ -496,8 +505,7 @@ static void join_class(struct reuser *r, struct block_class *k, int block, bool 
         bound_keep(&r->held);
         held_spans(r->a.map, block, &k->held);
     }
-    spans_join(&k->spans, &r->a.map->of[block].spans);
-    add_member(k, block);
+    add_member(r, k, block);
     r->into[block] = k->block;
     if (!grows)
         return;
@@ -631,6 +639,7 @@ int merge_run_reuse(struct merge *m, struct error *error)
     merge_replace_blocks(m, r.into);
     for (unsigned i = 0; i < r.class_count; i++) {
         spans_free(&r.classes[i].spans);
+        spans_free(&r.classes[i].moments);
         spans_free(&r.classes[i].held);
         free(r.classes[i].members);
     }
