@@ -117,8 +117,7 @@ static bool lacks_nothing(const struct entry *entry, const struct arguments *arg
 
 static int run_on_host(const struct entry *entry, struct readings *readings, struct error *error)
 {
-    const struct arguments arguments = readings->arguments;
-    const struct inputs inputs = readings->inputs;
+    struct readings taken;
     struct device *host;
     struct device_program *built;
     struct kernels kernels;
@@ -132,9 +131,14 @@ static int run_on_host(const struct entry *entry, struct readings *readings, str
                                          .host_kernels = entry->builtin->host_kernels};
     int code = host->ops->build(host, &source, &built, error);
     if (!code) {
-        code = readings_take(entry->fun, host, &kernels, built, &arguments, readings, error);
-        readings->inputs = inputs;
+        code =
+            readings_take(entry->fun, host, &kernels, built, &readings->arguments, &taken, error);
         host->ops->unbuild(host, built);
+    }
+    if (!code) {
+        taken.inputs = readings->inputs;
+        arena_free(&readings->arena);
+        *readings = taken;
     }
     kernels_free(&kernels);
     host->ops->close(host);

@@ -204,12 +204,15 @@ static void test_mistakes(void **state)
         {HEADER "gpu,a,b,1,1,,,sereis,thesis,,\n", ERR_USAGE, "did you mean series?"},
         {HEADER "gpu,a,b,1,1,,,series,tesis,,\n", ERR_USAGE, ":2: series has no dataset 'tesis'"},
         {HEADER "gpu,a,b,1,1,,,series,thesis,m=1,\n", ERR_USAGE, "series has no scalar 'm'"},
-        {HEADER "gpu,a,b,1,1,,,canny_cpu,small,,\n", ERR_USAGE, "found=VALUE"},
+        /* What the program reads is not given: it is that of a run on the host. */
+        {HEADER "gpu,a,b,1,1,,,canny_cpu,small,,\n", 0, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct published_table table;
         struct error error = {0};
         assert_int_equal(read_text(cases[i].text, &table, &error), cases[i].code);
+        if (!cases[i].code)
+            published_free(&table);
         if (!strstr(error.text, cases[i].message))
             fail_msg("expected \"%s\" in: %s", cases[i].message, error.text);
     }
