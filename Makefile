@@ -77,6 +77,11 @@ TEST_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SOURCES) $(BENCH
 
 # What stands inside a recorded application: shared objects of their own, without the libraries that gamut is linked to.
 CAPTURE_OPENCL := recorder layer_opencl front_opencl
+CAPTURE_CUDA := recorder cupti_cuda
+WITH_CUPTI ?= $(call have_header,cupti.h,-I$(CUDA_PATH)/include)
+ifeq ($(WITH_CUPTI),yes)
+CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_cuda.so
+endif
 ifeq ($(WITH_OPENCL),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_opencl.so
 endif
@@ -93,6 +98,8 @@ $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
 $(BUILD)/bench/capture/%.o $(BUILD)/libgamut_%.so: CFLAGS := $(filter-out -fopenmp $(SANITIZE),$(CFLAGS)) -fPIC -fvisibility=hidden
 $(BUILD)/bench/capture/%_opencl.o: CPPFLAGS += -UCL_TARGET_OPENCL_VERSION -DCL_TARGET_OPENCL_VERSION=300
 $(BUILD)/libgamut_record_opencl.so: $(CAPTURE_OPENCL:%=$(BUILD)/bench/capture/%.o)
+$(BUILD)/libgamut_record_cuda.so: $(CAPTURE_CUDA:%=$(BUILD)/bench/capture/%.o)
+$(BUILD)/libgamut_%.so:
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $^ -ldl -lpthread
 
 # The names of all sources, workloads and suites. What is made of the names is made again when one of

@@ -53,7 +53,7 @@ void front_give_back(void)
     }
 }
 
-static void take_over(cl_icd_dispatch *table)
+static void take_over(cl_icd_dispatch *table, const char *via)
 {
     unsigned i = 0;
     while (i < LAYER_DRIVERS_MOST && taken[i] && taken[i] != table)
@@ -61,7 +61,7 @@ static void take_over(cl_icd_dispatch *table)
     if (i == LAYER_DRIVERS_MOST || taken[i] || unprotect(table) != 0)
         return;
     memcpy(&originals[i], table, sizeof originals[i]);
-    const cl_icd_dispatch *layer = layer_entries(table, &originals[i], "icd");
+    const cl_icd_dispatch *layer = layer_entries(table, &originals[i], via);
     taken[i] = table;
     for (unsigned e = 0; layer && e < ENTRIES; e++) {
         void *entry;
@@ -71,7 +71,7 @@ static void take_over(cl_icd_dispatch *table)
     }
 }
 
-static void load_driver(const char *library)
+static void load_driver(const char *library, const char *via)
 {
     void *driver = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     find_function find = NULL;
@@ -88,24 +88,24 @@ static void load_driver(const char *library)
     if (!first_find)
         first_find = find;
     for (cl_uint i = 0; i < count; i++)
-        take_over(table_of(platforms[platform_count + i]));
+        take_over(table_of(platforms[platform_count + i]), via);
     platform_count += count;
 }
 
-static void load_icd_file(const char *path)
+static void load_icd_file(const char *path, const char *via)
 {
     char library[2048] = "";
     FILE *file = fopen(path, "re");
     if (file && fgets(library, sizeof library, file)) {
         library[strcspn(library, "\r\n")] = 0;
         if (*library)
-            load_driver(library);
+            load_driver(library, via);
     }
     if (file)
         fclose(file);
 }
 
-static void load_drivers(void)
+static void load_drivers(const char *via)
 {
     const char *folder = getenv("GAMUT_RECORD_VENDORS");
     if (!folder || !*folder)
@@ -117,7 +117,7 @@ static void load_drivers(void)
         char path[4096];
         if (ending && strcmp(ending, ".icd") == 0) {
             snprintf(path, sizeof path, "%s/%s", folder, files[i]->d_name);
-            load_icd_file(path);
+            load_icd_file(path, via);
         }
         free(files[i]);
     }
@@ -125,10 +125,24 @@ static void load_drivers(void)
         free(files);
 }
 
+/* Loaders that read neither OPENCL_LAYERS nor OCL_ICD_VENDORS use the same drivers. With LD_PRELOAD the drivers'
+ * tables are changed before the application begins. */
+__attribute__((constructor)) static void begin_of_process(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    if (preload && strstr(preload, "libgamut_record_opencl") && getenv("GAMUT_RECORD"))
+        load_drivers("preload");
+}
+
+static void load_drivers_once(void)
+{
+    load_drivers("icd");
+}
+
 static cl_int CL_API_CALL list_platforms(cl_uint count, cl_platform_id *list, cl_uint *count_needed)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load_drivers);
+    pthread_once(&once, load_drivers_once);
     if (!platform_count)
         return CL_PLATFORM_NOT_FOUND_KHR;
     for (cl_uint i = 0; list && i < count && i < platform_count; i++)

@@ -93,7 +93,7 @@ static void put_context(cl_context context, uint64_t begin)
         next->clGetDeviceInfo(devices[0], CL_DEVICE_NAME, sizeof name, name, NULL);
         next->clGetDeviceInfo(devices[0], CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory, NULL);
     }
-    recorder_device(HANDLE(devices[0]), name, memory);
+    recorder_device(HANDLE(devices[0]), begin, name, memory);
     created(RAW_context, context, begin, &(uint64_t){HANDLE(devices[0])}, 1);
 }
 
@@ -366,7 +366,7 @@ static void CL_API_CALL svm_free(cl_context context, void *block)
 {
     const uint64_t now = recorder_ticks();
     if (block)
-        recorder_put(RAW_free, HANDLE(block), 0, now, now, &(uint64_t){0}, 1);
+        recorder_put(RAW_free, HANDLE(block), 0, now, now, (uint64_t[]){0, 0}, 2);
     next_of(context)->clSVMFree(context, block);
 }
 

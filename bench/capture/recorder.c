@@ -17,14 +17,14 @@
 
 _Static_assert(sizeof(struct raw_head) <= RAW_HEAD_BYTES, "the head has its pages");
 
-enum { SITES = 256, FIRST_OF_CHUNK = sizeof(struct raw_chunk) };
+enum { SEEN = 512, FIRST_OF_CHUNK = sizeof(struct raw_chunk) };
 
 /* What a thread has. It is reached by a pointer of the thread, without a call. */
 struct recorder_thread {
     struct raw_chunk *chunk; /* mapped */
     uint64_t used;           /* bytes behind the chunk's head, with the record in progress */
     struct recorder_thread *next;
-    uint64_t sites[SITES]; /* addresses whose names this thread has written, by their low bits */
+    uint64_t seen[SEEN]; /* handles that this thread has described, by their low bits */
 };
 
 static struct {
@@ -42,6 +42,8 @@ static struct {
 
 enum state { OFF, WAITING /* for the first record of this process */, ON };
 
+/* The libraries have no other variable of a thread: those of this model have a place of a few hundred bytes for all
+ * libraries that an application opens, and one that does not fit is not loaded. */
 static _Thread_local struct recorder_thread *self __attribute__((tls_model("initial-exec")));
 
 /* ---- clocks ---- */
@@ -371,16 +373,33 @@ void recorder_text(enum raw_kind kind, uint64_t object, uint64_t ticks, const ch
     recorder_commit();
 }
 
+static uint64_t *seen_place(uint64_t handle)
+{
+    struct recorder_thread *t = self;
+    return t || (t = attach()) ? &t->seen[(handle ^ handle >> 4 ^ handle >> 13) % SEEN] : NULL;
+}
+
+bool recorder_is_new(uint64_t handle)
+{
+    uint64_t *place = seen_place(handle);
+    if (!place || *place == handle)
+        return false;
+    *place = handle;
+    return true;
+}
+
+void recorder_forget(uint64_t handle)
+{
+    uint64_t *place = seen_place(handle);
+    if (place && *place == handle)
+        *place = 0;
+}
+
 uint64_t recorder_site(void *address)
 {
     const uint64_t site = (uint64_t)(uintptr_t)address;
-    struct recorder_thread *t = self;
-    if (!t && !(t = attach()))
+    if (!recorder_is_new(site))
         return site;
-    uint64_t *seen = &t->sites[(site ^ site >> 8) % SITES];
-    if (*seen == site)
-        return site;
-    *seen = site;
     char name[512] = "";
     Dl_info info;
     if (dladdr(address, &info) && info.dli_fname) {
@@ -416,11 +435,10 @@ void recorder_unseen(const char *name)
     }
 }
 
-void recorder_device(uint64_t device, const char *name, uint64_t bytes)
+void recorder_device(uint64_t device, uint64_t ticks, const char *name, uint64_t bytes)
 {
     enum { NAME_WORDS = 16 };
-    const uint64_t now = recorder_ticks();
     uint64_t words[1 + NAME_WORDS] = {bytes};
     memcpy(words + 1, name, strnlen(name, 8 * NAME_WORDS - 1));
-    recorder_put(RAW_device, device, 0, now, now, words, 1 + NAME_WORDS);
+    recorder_put(RAW_device, device, 0, ticks, ticks, words, 1 + NAME_WORDS);
 }

@@ -34,11 +34,16 @@ void recorder_put(enum raw_kind kind, uint64_t object, uint64_t result, uint64_t
                   uint64_t end, const uint64_t *words, unsigned count);
 /* A record whose words are a text; longer ones are cut. Anonymous recordings have "" instead. */
 void recorder_text(enum raw_kind kind, uint64_t object, uint64_t ticks, const char *text);
+/* Whether this thread has not described a handle so far; false from then on, but for a small part of handles, which
+ * are described again. */
+bool recorder_is_new(uint64_t handle);
+/* The handle was destroyed, and may be that of another object next. */
+void recorder_forget(uint64_t handle);
 /* An address in the application, whose name is written once for each thread. Returns the address. */
 uint64_t recorder_site(void *address);
 /* A call that is not recorded. `name` is a literal. */
 void recorder_unseen(const char *name);
 /* A device and its memory. */
-void recorder_device(uint64_t device, const char *name, uint64_t bytes);
+void recorder_device(uint64_t device, uint64_t ticks, const char *name, uint64_t bytes);
 
 #endif

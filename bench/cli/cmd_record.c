@@ -14,12 +14,13 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/traces.h"
 #include "trace/import.h"
 #include "trace/raw.h"
 #include "trace/trace.h"
 
 enum record_flag { RECORD_OUT, RECORD_FORCE, RECORD_VIA, RECORD_TIMES, RECORD_ANONYMOUS };
-enum record_via { VIA_AUTO, VIA_LAYER, VIA_ICD };
+enum record_via { VIA_AUTO, VIA_LAYER, VIA_ICD, VIA_PRELOAD, VIA_CUDA };
 
 static const struct flag flags[] = {
     [RECORD_OUT] = {"out", 'o', FLAG_TEXT, "FILE", NULL, NULL, 0, 0,
@@ -27,10 +28,13 @@ static const struct flag flags[] = {
                     "application become FILE-PROCESS.trace"},
     [RECORD_FORCE] = {"force", 'f', FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                       "replace the file of --out"},
-    [RECORD_VIA] = {"via", 0, FLAG_CHOICE, "HOW", "auto", "auto|layer|icd", 0, 0,
-                    "how gamut gets between an OpenCL application and its driver: as a layer of "
-                    "the loader, or as a driver in front of the drivers, for loaders without "
-                    "layers; auto: as a layer where the loader knows them"},
+    [RECORD_VIA] =
+        {"via", 0, FLAG_CHOICE, "HOW", "auto", "auto|layer|icd|preload|cuda", 0, 0,
+         "how gamut gets between the application and its driver. OpenCL: as a layer of the "
+         "loader; as a driver in front of the drivers (icd), for loaders without layers; or by "
+         "preloading, for loaders that know neither, which opens the drivers in every process. "
+         "cuda: by CUPTI. auto: whichever the application uses, a layer where "
+         "the loader knows them"},
     [RECORD_TIMES] = {"times", 0, FLAG_SWITCH, NULL, NULL, NULL, 0, 0,
                       "also record how long the device works for each command; this slows the "
                       "application"},
@@ -42,8 +46,8 @@ static const struct flag flags[] = {
 struct recording {
     const struct command_line *line;
     struct arena arena;
-    const char *out, *folder; /* the trace; the raw files, until they are traces */
-    const char *library;
+    const char *out, *folder;  /* the trace; the raw files, until they are traces */
+    const char *opencl, *cuda; /* the libraries; NULL: not used */
     struct raw_file {
         char *path;
         struct raw_head head;
@@ -54,8 +58,8 @@ struct recording {
 
 /* ---- before ---- */
 
-/* The library stands beside the program, or where `make install` puts it. */
-static int find_library(struct recording *r, const char *name, struct error *error)
+/* A library stands beside the program, or where `make install` puts it. NULL: it was not built. */
+static const char *find_library(struct recording *r, const char *name)
 {
     static const char *const places[] = {"", "../lib/gamut/"};
     char program[PATH_MAX];
@@ -63,15 +67,28 @@ static int find_library(struct recording *r, const char *name, struct error *err
     program[length > 0 ? length : 0] = 0;
     char *slash = strrchr(program, '/');
     for (unsigned i = 0; slash && i < sizeof places / sizeof *places; i++) {
-        r->library =
+        const char *path =
             arena_printf(&r->arena, "%.*s/%s%s", (int)(slash - program), program, places[i], name);
-        if (access(r->library, R_OK) == 0)
-            return 0;
+        if (access(path, R_OK) == 0)
+            return path;
     }
-    return error_set(error, ERR_UNSUPPORTED,
-                     "%s is not beside gamut: build it with `make`, on a machine with OpenCL's "
-                     "headers",
-                     name);
+    return NULL;
+}
+
+static int find_libraries(struct recording *r, struct error *error)
+{
+    const uint64_t via = r->line->flag[RECORD_VIA].number;
+    if (via != VIA_CUDA)
+        r->opencl = find_library(r, "libgamut_record_opencl.so");
+    if (via == VIA_AUTO || via == VIA_CUDA)
+        r->cuda = find_library(r, "libgamut_record_cuda.so");
+    if (r->opencl || r->cuda)
+        return 0;
+    return error_set(
+        error, ERR_UNSUPPORTED,
+        "libgamut_record_%s.so is not beside gamut: build it with `make`, on a machine "
+        "with the headers of %s",
+        via == VIA_CUDA ? "cuda" : "opencl", via == VIA_CUDA ? "CUDA and CUPTI" : "OpenCL");
 }
 
 static int choose_out(struct recording *r, struct error *error)
@@ -100,7 +117,7 @@ static int write_vendors(struct recording *r, const char **vendors, struct error
     FILE *file = mkdir(*vendors, 0777) == 0 ? fopen(path, "we") : NULL;
     if (!file)
         return error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
-    fprintf(file, "%s\n", r->library);
+    fprintf(file, "%s\n", r->opencl);
     return fclose(file) == 0 ? 0 : error_set(error, ERR_IO, "%s: %s", path, strerror(errno));
 }
 
@@ -113,12 +130,21 @@ static int set_environment(struct recording *r, struct error *error)
            arena_printf(&r->arena, "%s%s", r->line->flag[RECORD_TIMES].number ? "times," : "",
                         r->line->flag[RECORD_ANONYMOUS].number ? "anonymous," : ""),
            1);
-    if (via != VIA_ICD)
-        setenv("OPENCL_LAYERS",
-               layers && *layers ? arena_printf(&r->arena, "%s:%s", r->library, layers)
-                                 : r->library,
+    if (r->cuda)
+        setenv("CUDA_INJECTION64_PATH", r->cuda, 1);
+    if (r->opencl && via == VIA_PRELOAD) {
+        const char *preload = getenv("LD_PRELOAD");
+        setenv("LD_PRELOAD",
+               preload && *preload ? arena_printf(&r->arena, "%s:%s", r->opencl, preload)
+                                   : r->opencl,
                1);
-    if (via == VIA_LAYER)
+        return 0;
+    }
+    if (r->opencl && via != VIA_ICD)
+        setenv("OPENCL_LAYERS",
+               layers && *layers ? arena_printf(&r->arena, "%s:%s", r->opencl, layers) : r->opencl,
+               1);
+    if (!r->opencl || via == VIA_LAYER)
         return 0;
     if (vendors && *vendors)
         setenv("GAMUT_RECORD_VENDORS", vendors, 1);
@@ -219,23 +245,28 @@ static int find_files(struct recording *r, struct error *error)
     return 0;
 }
 
+static const char *how(const char *via)
+{
+    if (strcmp(via, "preload") == 0)
+        return "its place in the drivers' tables";
+    if (strcmp(via, "icd") == 0)
+        return "the driver in front, since the application's loader has no layers";
+    return strcmp(via, "cupti") == 0 ? "CUPTI" : "the layer of OpenCL";
+}
+
 static void say_trace(const struct raw_file *file, const struct imported *trace)
 {
     char bytes[32];
     fprintf(stderr,
-            "gamut: wrote %s: %" PRIu64 " events, %" PRIu64
-            " blocks, at most %s at once; by the %s\n",
+            "gamut: wrote %s: %" PRIu64 " events, %" PRIu64 " blocks, at most %s at once; by %s\n",
             trace->path, trace->totals.events, trace->totals.blocks,
-            text_bytes(bytes, trace->totals.peak_bytes),
-            strcmp(file->head.via, "icd") == 0
-                ? "driver in front, since the application's loader has no layers"
-                : file->head.via);
-    if (file->head.lost_records)
-        fprintf(stderr, "gamut: %" PRIu64 " records are missing: they could not be written\n",
-                file->head.lost_records);
-    for (unsigned i = 0; i < RAW_UNSEEN_MOST && file->head.unseen[i].name[0]; i++)
-        fprintf(stderr, "gamut: not recorded: %.39s (%" PRIu64 ")\n", file->head.unseen[i].name,
-                file->head.unseen[i].count);
+            text_bytes(bytes, trace->totals.peak_bytes), how(file->head.via));
+    struct trace_reader *reader;
+    struct error error = {0};
+    if (trace_open(trace->path, &reader, &error) == 0) {
+        traces_say_unseen(trace_reader_info(reader));
+        trace_close(reader);
+    }
 }
 
 static int make_trace(struct recording *r, const struct raw_file *file, struct error *error)
@@ -260,8 +291,9 @@ static int make_traces(struct recording *r, struct error *error)
     TRY(find_files(r, error));
     if (!r->count)
         return error_set(error, ERR_UNSUPPORTED,
-                         "nothing was recorded: the application made no call of OpenCL that went "
-                         "through a loader with layers or drivers (OCL_ICD_VENDORS)");
+                         "nothing was recorded: the application made no call of CUDA, and none of "
+                         "OpenCL through a loader that knows layers (OPENCL_LAYERS) or other "
+                         "drivers (OCL_ICD_VENDORS); for another loader try --via preload");
     for (unsigned i = 0; i < r->count; i++)
         TRY(make_trace(r, &r->files[i], error));
     return 0;
@@ -286,7 +318,7 @@ static int record_in_folder(struct recording *r, int *status, struct error *erro
 
 static int record_application(struct recording *r, int *status, struct error *error)
 {
-    TRY(find_library(r, "libgamut_record_opencl.so", error));
+    TRY(find_libraries(r, error));
     TRY(choose_out(r, error));
     const int code = record_in_folder(r, status, error);
     remove_folder(r);

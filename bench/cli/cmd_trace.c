@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/traces.h"
 #include "record/table/text_grid.h"
 #include "run/plan/plan.h"
 #include "trace/edit.h"
@@ -198,6 +199,7 @@ static int check(const struct command_line *line, struct trace_reader *reader, s
                          trace_reader_path(reader), t->events, lost);
     printf("ok: %" PRIu64 " events, %" PRIu64 " blocks, digest %016" PRIx64 "\n", t->events,
            t->blocks, t->digest);
+    traces_say_unseen(trace_reader_info(reader));
     return 0;
 }
 

@@ -126,3 +126,15 @@ int trace_strategies_of(const struct trace_strategies *s, struct traces *traces,
         of_trace->items[of_trace->count++] = recorded;
     return 0;
 }
+
+void traces_say_unseen(const struct trace_info *info)
+{
+    const char *what;
+    json_t *count;
+    json_object_foreach(info->unseen, what, count)
+    {
+        char times[48];
+        fprintf(stderr, "  not in the trace: %s, %s\n", what,
+                text_count(times, json_number_value(count), "time"));
+    }
+}

@@ -3,6 +3,7 @@
 #define GAMUT_CLI_TRACES_H
 
 #include "cli/flags.h"
+#include "trace/trace.h"
 #include "run/select/select.h"
 
 struct traces {
@@ -28,6 +29,8 @@ int trace_strategies_named(const char *list, struct trace_strategies *strategies
 int trace_strategies_of(const struct trace_strategies *strategies, struct traces *traces,
                         size_t trace, struct names *of_trace, struct error *error);
 
+/* Prints on stderr what happened and is not in a trace. */
+void traces_say_unseen(const struct trace_info *info);
 void traces_free(struct traces *traces);
 
 #endif

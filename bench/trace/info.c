@@ -52,7 +52,8 @@ size_t trace_stem(const char *path)
 void trace_info_free(struct trace_info *info)
 {
     json_decref(info->settings);
-    info->settings = NULL;
+    json_decref(info->unseen);
+    info->settings = info->unseen = NULL;
 }
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
@@ -74,6 +75,7 @@ static const struct json_rule info_rules[] = {
     {"knows", RULE_ARRAY},
     {"knows[]", RULE_TEXT},
     {"settings", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
+    {"unseen", RULE_OBJECT | RULE_NULL | RULE_ABSENT},
     {0},
 };
 
@@ -86,6 +88,8 @@ json_t *trace_info_to_json(const struct trace_info *info)
             json_array_append_new(knows, json_string(fact_names[f]));
     json_object_set_new(json, "knows", knows);
     json_object_set(json, "settings", info->settings ? info->settings : json_null());
+    if (info->unseen)
+        json_object_set(json, "unseen", info->unseen);
     return json;
 }
 
@@ -108,8 +112,9 @@ int trace_info_from_json(const json_t *json, struct trace_info *info, struct err
     if (info->time_unit_ns == 0)
         return error_set(error, ERR_PARSE, "time_unit_ns: expected at least 1, found 0");
     read_facts(json_object_get(json, "knows"), info);
-    json_t *settings = json_object_get(json, "settings");
+    json_t *settings = json_object_get(json, "settings"), *unseen = json_object_get(json, "unseen");
     info->settings = json_is_object(settings) ? json_incref(settings) : NULL;
+    info->unseen = json_is_object(unseen) ? json_incref(unseen) : NULL;
     return 0;
 }
 

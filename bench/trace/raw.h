@@ -56,7 +56,8 @@ enum {
     X(finish, "object: a queue. The host waits for it; 0: for the whole device")                   \
     X(wait, "the host waits for events. words: the events")                                        \
     X(ran, "object: an event. words: nanoseconds between the begin and the end of its command")    \
-    X(free, "object: a block with one owner, which frees it. words: queue; 0: none")               \
+    X(free, "object: a block with one owner, which frees it. words: queue (0: none); bytes whose " \
+            "blocks are freed, or 0")                                                              \
     X(begin, "a phase begins. words: its name, filled up with NULs")                               \
     X(end, "the phase ends that began last in the same thread")
 
@@ -74,7 +75,8 @@ enum raw_class {
     RAW_CLASS_KERNEL,
     RAW_CLASS_EVENT
 };
-enum raw_queue_flag { RAW_QUEUE_OUT_OF_ORDER = 1, RAW_QUEUE_TIMES = 2 };
+/* SEEN: the queue may have a record already; a thread has met it for the first time. */
+enum raw_queue_flag { RAW_QUEUE_OUT_OF_ORDER = 1, RAW_QUEUE_TIMES = 2, RAW_QUEUE_SEEN = 4 };
 /* The low byte of a block's flags is its enum driver_memory. */
 enum raw_block_flag {
     RAW_BLOCK_MEMORY = 0xff,

@@ -72,6 +72,7 @@ struct trace_info {
                               * events, or it began late */
     bool knows[TRACE_FACTS];
     json_t *settings; /* an object: settings of the recorded allocator in its own words; or NULL */
+    json_t *unseen; /* an object: what happened and is not in the trace, with how often; or NULL */
 };
 /* Frees what the info owns. */
 void trace_info_free(struct trace_info *info);

@@ -232,6 +232,7 @@ int trace_create(const char *path, const struct trace_info *info, struct trace_w
     text_add(&w->part, "%s.%ld.part", path, (long)getpid());
     w->info = *info;
     w->info.settings = json_incref(info->settings);
+    w->info.unseen = json_incref(info->unseen);
     trace_name(w, "");
     w->chunks = fopen(w->part.data, "w+");
     if (w->chunks)

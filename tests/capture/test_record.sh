@@ -19,7 +19,7 @@ answer=$("$app") || { echo "skipped: no device of OpenCL"; exit 77; }
 counts() { "$gamut" trace show "$1" | awk '/^[a-z]+ / && $1 !~ /^(name|queue|thread|gamut)$/ { n[$1]++ } END { for (k in n) print k "=" n[k] }' | sort | tr '\n' ' '; }
 expected="alloc=157 copy=1 done=157 fill=2 free=157 launch=302 map=2 order=150 read=5 unmap=2 wait=160 write=1 "
 
-for via in auto layer icd; do
+for via in auto layer preload icd; do
     out=$("$gamut" record --via $via -o $via.trace -- "$app" 2>err) || fail "--via $via ends with $?: $(cat err)"
     [ "$out" = "$answer" ] || fail "--via $via: the application printed $out instead of $answer"
     [ "$(counts $via.trace)" = "$expected" ] || fail "--via $via: $(counts $via.trace), expected $expected"

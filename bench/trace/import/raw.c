@@ -32,7 +32,10 @@ enum {
 
 /* A thing that the application has a handle of. */
 struct object {
-    struct treap_node node;
+    struct treap_node node;  /* by handle */
+    struct treap_node place; /* of a block with an address: by its last byte */
+    uint64_t last;           /* that byte; 0: the handle is no address */
+    bool is_pending;         /* its handle may be another's already */
     uint64_t handle;
     unsigned class; /* enum raw_class, CLASS_DEVICE or CLASS_SITE */
     uint64_t references;
@@ -66,6 +69,7 @@ struct device {
     uint64_t bytes;
     struct import_stream *stream;
     unsigned queue_count;
+    bool has_addresses; /* handles of its blocks are addresses: CUDA */
     struct device *next;
 };
 
@@ -77,6 +81,12 @@ struct raw_import {
     unsigned thread;
     uint64_t now_ns;
     struct treap objects; /* by handle */
+    struct treap places;  /* blocks with addresses */
+    struct pending { /* blocks freed in the order of a queue: done when the host waited for it */
+        struct object *block, *queue;
+        uint64_t commands;
+    } * pending;
+    unsigned pending_count, pending_capacity;
     struct slab slab;
     struct device *devices;
     uint64_t next_key;
@@ -108,6 +118,24 @@ static int by_handle(const struct treap_node *left, const struct treap_node *rig
     return a->handle < b->handle ? -1 : a->handle > b->handle;
 }
 
+static struct object *at_place(const struct treap_node *node)
+{
+    return node ? (struct object *)((char *)node - offsetof(struct object, place)) : NULL;
+}
+
+static int by_place(const struct treap_node *left, const struct treap_node *right)
+{
+    const struct object *a = at_place(left), *b = at_place(right);
+    return a->last < b->last ? -1 : a->last > b->last;
+}
+
+/* The block that has the byte at an address, or that comes next. */
+static struct object *block_from(const struct raw_import *r, uint64_t address)
+{
+    const struct object key = {.last = address};
+    return at_place(treap_from(&r->places, &key.place));
+}
+
 static struct object *find(const struct raw_import *r, uint64_t handle)
 {
     const struct object key = {.handle = handle};
@@ -127,7 +155,10 @@ static struct object *known(struct raw_import *r, uint64_t handle, unsigned clas
 
 static void drop(struct raw_import *r, struct object *o)
 {
-    treap_remove(&r->objects, &o->node);
+    if (!o->is_pending)
+        treap_remove(&r->objects, &o->node);
+    if (o->last)
+        treap_remove(&r->places, &o->place);
     if (o->class == RAW_CLASS_KERNEL)
         free(o->is.kernel.arguments);
     free(o->name);
@@ -184,7 +215,8 @@ static int open_stream(struct raw_import *r, struct device *device, struct error
     info.knows[TRACE_KNOWS_times] = info.knows[TRACE_KNOWS_frees] = info.knows[TRACE_KNOWS_done] =
         info.knows[TRACE_KNOWS_queues] = info.knows[TRACE_KNOWS_threads] =
             info.knows[TRACE_KNOWS_uses] = true;
-    info.knows[TRACE_KNOWS_sites] = !head->anonymous;
+    info.knows[TRACE_KNOWS_addresses] = device->has_addresses;
+    info.knows[TRACE_KNOWS_sites] = !head->anonymous && !device->has_addresses;
     info.knows[TRACE_KNOWS_device_times] = head->timed;
     return import_stream(r->log, device->name, &info, &device->stream, error);
 }
@@ -198,6 +230,7 @@ static int put_device(struct raw_import *r, struct error *error)
     snprintf(device->name, sizeof device->name, "%s", name);
     free(name);
     device->bytes = r->words[0];
+    device->has_addresses = strcmp(r->records.head->api, "CUDA") == 0;
     device->next = r->devices;
     r->devices = device;
     add(r, r->record->object, CLASS_DEVICE)->device = device;
@@ -220,7 +253,8 @@ static void put_context(struct raw_import *r)
 static void put_queue(struct raw_import *r)
 {
     struct device *device = device_of(r, r->words[0]);
-    if (!device)
+    const struct object *old = find(r, r->record->object);
+    if (!device || (r->words[1] & RAW_QUEUE_SEEN && old && old->class == RAW_CLASS_QUEUE))
         return;
     char name[64];
     snprintf(name, sizeof name, "%u%s", device->queue_count++,
@@ -289,6 +323,16 @@ static void put_block(struct raw_import *r)
     block->is.block.owners = 1;
     block->is.block.gone_follows = flags & RAW_BLOCK_GONE_FOLLOWS;
     import_alloc(device->stream, block->is.block.key, &e);
+    if (!(flags & RAW_BLOCK_ADDRESS) || !e.bytes || e.bytes > UINT64_MAX - e.address)
+        return;
+    /* Blocks do not overlap: one that is in the way was freed unseen. */
+    for (struct object *old;
+         (old = block_from(r, e.address)) != NULL && old->handle < e.address + e.bytes;) {
+        r->unknown[r->record->kind]++;
+        end_block(r, old, true);
+    }
+    block->last = e.address + e.bytes - 1;
+    treap_insert(&r->places, &block->place);
 }
 
 static void put_part(struct raw_import *r)
@@ -331,7 +375,7 @@ static void lose_owner(struct raw_import *r, struct object *whole)
 
 static void release(struct raw_import *r)
 {
-    const uint64_t class = r->record->kind == RAW_free ? (uint64_t)RAW_CLASS_BLOCK : r->words[0];
+    const uint64_t class = r->words[0];
     struct object *o =
         class <= RAW_CLASS_EVENT ? known(r, r->record->object, (unsigned)class) : NULL;
     if (!o || !o->references || --o->references)
@@ -346,6 +390,51 @@ static void release(struct raw_import *r)
     lose_owner(r, whole);
 }
 
+/* A block whose memory the queue may use again at once; the host knows when it has waited. */
+static void free_in_order(struct raw_import *r, struct object *block, struct object *queue)
+{
+    block->is.block.gone_follows = true;
+    end_block(r, block, false);
+    treap_remove(&r->places, &block->place);
+    block->last = 0;
+    treap_remove(&r->objects, &block->node);
+    block->is_pending = true;
+    r->pending = must_grow(r->pending, r->pending_count, &r->pending_capacity, sizeof *r->pending);
+    r->pending[r->pending_count++] = (struct pending){block, queue, queue->is.queue.commands};
+}
+
+/* The host waited for the first `commands` of a queue. */
+static void end_pending(struct raw_import *r, const struct object *queue, uint64_t commands)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < r->pending_count; i++) {
+        const struct pending p = r->pending[i];
+        if (p.queue != queue || p.commands > commands) {
+            r->pending[kept++] = p;
+            continue;
+        }
+        end_block(r, p.block, true);
+    }
+    r->pending_count = kept;
+}
+
+static void put_free(struct raw_import *r)
+{
+    struct object *queue = r->words[0] ? known(r, r->words[0], RAW_CLASS_QUEUE) : NULL, *block;
+    const uint64_t first = r->record->object, bytes = r->words[1];
+    if (!bytes) {
+        block = known(r, first, RAW_CLASS_BLOCK);
+        if (block && queue && block->last && block->is.block.owners)
+            free_in_order(r, block, queue);
+        else if (block && block->is.block.whole == block)
+            end_block(r, block, true);
+        return;
+    }
+    while ((block = block_from(r, first)) != NULL && block->handle >= first &&
+           block->handle - first < bytes)
+        end_block(r, block, true);
+}
+
 static void put_gone(struct raw_import *r)
 {
     struct object *block = find(r, r->record->object);
@@ -357,6 +446,9 @@ static void put_gone(struct raw_import *r)
 
 static void put_kernel(struct raw_import *r)
 {
+    const struct object *old = find(r, r->record->object);
+    if (old && old->class == RAW_CLASS_KERNEL && strcmp(r->records.head->api, "CUDA") == 0)
+        return; /* another thread has met it */
     struct object *kernel = add(r, r->record->object, RAW_CLASS_KERNEL);
     kernel->name = text_of(r, 0);
     r->kernel_count++;
@@ -405,6 +497,8 @@ static void add_use(struct raw_import *r, const struct device *device, uint64_t 
 {
     const struct object *o = handle ? find(r, handle) : NULL;
     const struct import_block *live = NULL;
+    if (!o && device->has_addresses && (o = block_from(r, handle)) != NULL && o->handle > handle)
+        o = NULL;
     if (o && o->class == RAW_CLASS_BLOCK && o->device == device)
         live = import_find(device->stream, o->is.block.whole->is.block.key);
     if (!live) {
@@ -442,6 +536,7 @@ static void put_order(struct raw_import *r, const struct object *queue, uint64_t
 static void put_wait(struct raw_import *r, const struct object *queue, uint64_t behind,
                      uint64_t call_ns)
 {
+    end_pending(r, queue, queue->is.queue.commands - behind);
     struct trace_event e = event_of(r, queue->device, TRACE_wait);
     e.queue = queue->is.queue.index;
     e.behind = behind;
@@ -496,10 +591,19 @@ static void add_uses(struct raw_import *r, const struct device *device, const st
         default:
             break;
         }
-        add_use(r, device, blocks[i], access, true);
+        add_use(r, device, blocks[i], access, !device->has_addresses);
     }
     for (unsigned i = 0; kernel && i < kernel->is.kernel.count; i++)
         add_use(r, device, kernel->is.kernel.arguments[i], TRACE_READS | TRACE_WRITES, false);
+}
+
+/* A copy between addresses of one of which no block is known is one from or to the host. */
+static enum trace_kind kind_by_uses(const struct raw_import *r, enum trace_kind kind)
+{
+    if (kind != TRACE_copy || r->use_count != 1 ||
+        r->uses[0].access == (TRACE_READS | TRACE_WRITES))
+        return kind;
+    return r->uses[0].access == TRACE_READS ? TRACE_read : TRACE_write;
 }
 
 static void put_command(struct raw_import *r)
@@ -518,6 +622,7 @@ static void put_command(struct raw_import *r)
         e.bytes = e.kind == TRACE_launch || e.kind == TRACE_unmap ? 0 : r->words[RAW_COMMAND_BYTES];
         e.name = kernel ? trace_name(import_writer(queue->device->stream), kernel->name) : 0;
         add_uses(r, queue->device, kernel);
+        e.kind = kind_by_uses(r, e.kind);
         e.uses = r->uses;
         e.use_count = r->use_count;
         e.device_ns = r->commands < r->ran_capacity ? r->ran_ns[r->commands] : 0;
@@ -561,13 +666,46 @@ static void put_host_wait(struct raw_import *r)
     }
 }
 
+/* ---- what the recording lacks ---- */
+
+static void add_unseen(json_t *unseen, uint64_t count, const char *format, const char *name)
+{
+    char text[128];
+    snprintf(text, sizeof text, format, name);
+    if (count)
+        json_object_set_new(unseen, text, json_integer((json_int_t)(count & INT64_MAX)));
+}
+
+static void name_unseen(const struct raw_import *r)
+{
+    static const char *const kinds[RAW_KINDS] = {
+#define X(name, help) #name,
+        RAW_KIND_LIST(X)
+#undef X
+    };
+    const struct raw_head *head = r->records.head;
+    json_t *unseen = json_object();
+    for (unsigned i = 0; i < RAW_UNSEEN_MOST && head->unseen[i].name[0]; i++) {
+        char name[sizeof head->unseen[i].name + 1];
+        snprintf(name, sizeof name, "%.*s", (int)sizeof head->unseen[i].name, head->unseen[i].name);
+        add_unseen(unseen, head->unseen[i].count, "%s", name);
+    }
+    for (unsigned kind = 0; kind < RAW_KINDS; kind++)
+        add_unseen(unseen, r->unknown[kind], "%s of an object that was never made", kinds[kind]);
+    add_unseen(unseen, r->own_events, "waits for %s", "events that the application completes");
+    add_unseen(unseen, head->lost_records, "records that %s", "could not be written");
+    for (const struct device *d = r->devices; d && json_object_size(unseen); d = d->next)
+        trace_writer_info(import_writer(d->stream))->unseen = json_incref(unseen);
+    json_decref(unseen);
+}
+
 /* ---- the whole ---- */
 
 /* Words that each kind has at least. */
 static const unsigned least_words[RAW_KINDS] = {
     [RAW_device] = 1,  [RAW_context] = 1,  [RAW_queue] = 2,   [RAW_block] = 4,
     [RAW_part] = 4,    [RAW_clone] = 1,    [RAW_refused] = 5, [RAW_retain] = 1,
-    [RAW_release] = 1, [RAW_argument] = 2, [RAW_ran] = 1,     [RAW_free] = 1,
+    [RAW_release] = 1, [RAW_argument] = 2, [RAW_ran] = 1,     [RAW_free] = 2,
 };
 
 static bool is_command(unsigned kind)
@@ -669,6 +807,8 @@ static int put_record(struct raw_import *r, struct error *error)
             o->references++;
         break;
     case RAW_free:
+        put_free(r);
+        break;
     case RAW_release:
         release(r);
         break;
@@ -696,13 +836,16 @@ static int import_records(struct raw_import *r, struct error *error)
     int more;
     while ((more = next_record(r, error)) > 0)
         TRY(put_record(r, error));
+    name_unseen(r);
     return more;
 }
 
 static int import_raw(struct import *log, struct error *error)
 {
-    struct raw_import r = {
-        .log = log, .objects.compare = by_handle, .slab.item_bytes = sizeof(struct object)};
+    struct raw_import r = {.log = log,
+                           .objects.compare = by_handle,
+                           .places.compare = by_place,
+                           .slab.item_bytes = sizeof(struct object)};
     const int code = import_records(&r, error);
     while (r.objects.root)
         drop(&r, (struct object *)r.objects.root);
@@ -713,6 +856,7 @@ static int import_raw(struct import *log, struct error *error)
     raw_records_close(&r.records);
     slab_free(&r.slab);
     free(r.queues);
+    free(r.pending);
     free(r.last_queues);
     free(r.uses);
     free(r.ran_ns);
