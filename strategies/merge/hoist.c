@@ -4,13 +4,15 @@
  * of a copy in the copy's block, the block must be there when the source is made (condition C2 of
  * coalescing), and so must the scalars that its size and the place in it are made of (C5). Serup
  * 2017, chapter 7: within its body, each wanted statement goes to just after the last statement
- * that it needs; what it needs goes up in the same way. Three kinds of statement move: allocations,
- * scalars, and arrays that are filled without a kernel (scratch, replicate, iota, copy). These
- * arrays move only if an array made before them is put into them later.
+ * that it needs; what it needs goes up in the same way. Four kinds of statement move: allocations,
+ * scalars, reads of elements, and arrays that are filled from nothing or by a copy (scratch,
+ * replicate, iota, copy, a kernel that reads no array). These arrays and reads move only if they
+ * stand between an array and the one that it is put into later.
  *
- * Barriers: kernels, loops, branches and statements that wait for the device stay where they are.
- * Moving them would need an analysis of its own, and a kernel that moves up would keep all that it
- * reads and all that it writes alive at the same time (figure 7.10 of the thesis).
+ * Barriers: other kernels, loops and branches stay where they are. Moving them would need an
+ * analysis of its own, and a kernel that moves up would keep all that it reads and all that it
+ * writes alive at the same time (figure 7.10 of the thesis). No read goes up past an assertion,
+ * which may be about its index.
  *
  * Statements do not move out of loops: a block that is allocated in every iteration is held for less
  * time, and no array from outside of the loop can be made in it anyway.
@@ -26,7 +28,16 @@ struct hoister {
     bool *wanted;     /* by position: should this statement go up? */
     unsigned *anchor; /* by position of a wanted statement: the statement that it follows */
     struct stm **following, ***following_end; /* by position: the statements that follow it */
+    unsigned source; /* where the array is made that should go into the wanted block */
 };
+
+/* A kernel that reads no array. */
+static bool is_fill(const struct stm *s)
+{
+    const struct kernel *k = s->kernel;
+    return s->kind == STM_KERNEL && s->out_count == 1 && k->array_count == 1 &&
+           k->private_count == 0 && k->taken_over[0] == NO_NAME;
+}
 
 static bool moves(const struct stm *s)
 {
@@ -37,9 +48,10 @@ static bool moves(const struct stm *s)
     case STM_REPLICATE:
     case STM_IOTA:
     case STM_COPY:
+    case STM_ELEMENT:
         return true;
     default:
-        return false;
+        return is_fill(s);
     }
 }
 
@@ -79,9 +91,19 @@ static void need_statement(struct needs *n, const struct stm *s)
     need_expr(n, s->expr);
     if (s->kind == STM_SCALAR || s->kind == STM_ALLOC)
         return;
-    need_array(n, s->outs[0]);
     if (s->array != NO_NAME)
         n->visit(n->h, n, s->array);
+    for (unsigned d = 0; d < s->slice_rank; d++)
+        need_expr(n, s->slice[d].start);
+    if (s->kind == STM_ELEMENT)
+        return;
+    need_array(n, s->outs[0]);
+    if (s->kind != STM_KERNEL)
+        return;
+    for (unsigned d = 0; d < s->kernel->rank; d++)
+        need_expr(n, s->kernel->extents[d]);
+    for (unsigned i = 0; i < s->kernel->scalar_count; i++)
+        n->visit(n->h, n, s->kernel->scalars[i]);
 }
 
 /* ---- what is wanted ------------------------------------------------------------------------- */
@@ -102,9 +124,27 @@ static struct needs needs_of(struct hoister *h, const struct stm *s,
     return (struct needs){h, visit, scope, h->o->scopes[scope].begin};
 }
 
+/* Is the array the first in a block of its own body? Then nothing is overwritten too early. */
+static bool is_fresh(const struct hoister *h, const struct stm *s)
+{
+    const int memory = h->m->fun->names[s->outs[0]].memory;
+    const struct outline_name *block = &h->o->names[memory];
+    if (!block->definer || block->definer->kind != STM_ALLOC ||
+        block->scope != h->o->scope_at[s->first])
+        return false;
+    for (unsigned n = 0; n < h->m->fun->name_count; n++)
+        if (h->m->fun->names[n].kind == NAME_ARRAY && h->m->fun->names[n].memory == memory &&
+            h->o->names[n].position < s->first)
+            return false;
+    return true;
+}
+
 static void want(struct hoister *h, struct stm *s)
 {
-    if (h->wanted[s->first])
+    const bool waits = s->kind == STM_ELEMENT || s->kind == STM_KERNEL;
+    const bool makes =
+        waits ? s->kind == STM_KERNEL : s->kind != STM_SCALAR && s->kind != STM_ALLOC;
+    if (h->wanted[s->first] || (waits && s->first < h->source) || (makes && !is_fresh(h, s)))
         return;
     h->wanted[s->first] = true;
     struct needs n = needs_of(h, s, want_name);
@@ -137,10 +177,27 @@ static void want_for_update(struct hoister *h, const struct stm *s)
         need_expr(&n, s->slice[d].length);
         need_expr(&n, s->slice[d].step);
     }
-    struct stm *target = origin(h, s->array), *source = origin(h, s->value);
+    const struct stm *source = origin(h, s->value);
+    struct stm *target = origin(h, s->array);
     if (target && source && moves(target) && source->first < target->first &&
         h->o->scope_at[target->first] == h->o->scope_at[s->first])
         want(h, target);
+}
+
+/* Where the first of the arrays is made that a copy, concat or update puts into its result. */
+static unsigned first_source(const struct hoister *h, const struct stm *s)
+{
+    unsigned first = ~0u;
+    const unsigned count = s->kind == STM_CONCAT ? s->piece_count : 1;
+    for (unsigned i = 0; i < count; i++) {
+        const int array = s->kind == STM_CONCAT   ? s->pieces[i].array
+                          : s->kind == STM_UPDATE ? s->value
+                                                  : s->array;
+        const struct stm *made = array == NO_NAME ? NULL : origin(h, array);
+        if (made && made->first < first)
+            first = made->first;
+    }
+    return first;
 }
 
 static void find_wanted(struct hoister *h)
@@ -149,6 +206,7 @@ static void find_wanted(struct hoister *h)
         const struct stm *s = h->o->at[p];
         if (!s || s->first != p)
             continue;
+        h->source = first_source(h, s);
         if (s->kind == STM_UPDATE && s->value != NO_NAME)
             want_for_update(h, s);
         if (s->kind == STM_COPY || s->kind == STM_CONCAT)
@@ -158,6 +216,7 @@ static void find_wanted(struct hoister *h)
 
 static void find_wanted_sizes(struct hoister *h)
 {
+    h->source = ~0u;
     for (unsigned p = 0; p < h->o->position_count; p++) {
         struct stm *s = h->o->at[p];
         if (!s || s->kind != STM_ALLOC)
@@ -186,14 +245,19 @@ static void move_body(struct hoister *h, unsigned scope)
 {
     struct body *body = h->o->scopes[scope].body;
     const unsigned begin = h->o->scopes[scope].begin;
+    unsigned asserted = begin; /* the last assertion so far */
     for (struct stm **link = &body->first; *link;) {
         struct stm *s = *link;
+        if (s->kind == STM_ASSERT)
+            asserted = s->first;
         if (!h->wanted[s->first]) {
             link = &s->next;
             continue;
         }
         struct needs n = needs_of(h, s, raise_anchor);
         need_statement(&n, s);
+        if (s->kind == STM_ELEMENT && asserted > n.last)
+            n.last = asserted;
         h->anchor[s->first] = n.last;
         *link = s->next;
         *h->following_end[n.last] = s;
