@@ -36,6 +36,7 @@ struct bench {
     uint64_t moved_bytes;               /* most bytes that a command moves */
     uint64_t moved[2];                  /* device memories of moved_bytes each, resident */
     uint64_t host_bytes;
+    uint64_t busy_bytes; /* what the device copies to be busy */
     char *host; /* host_bytes of host memory, for reads and writes; owned by the bench's user */
     struct obstacle obstacle;
     struct error obstacle_error; /* code 0 unless putting the obstacle there failed */
@@ -74,6 +75,7 @@ struct cell {
     uint64_t bytes, live_count;
     int (*run)(struct bench *b, struct cell *cell, struct error *error);
     const void *subject;   /* a struct method or command */
+    unsigned least_visits; /* ... that it gets even beyond its time; 0: as many as others */
     unsigned most_samples; /* room for samples of each call */
     size_t counts[CELL_CALLS];
     uint64_t *samples[CELL_CALLS];
@@ -145,10 +147,26 @@ int method_free(struct bench *b, const struct open_method *method, struct method
 /* The time of all steps of the last method_alloc or method_free of the block. */
 uint64_t method_ns(const struct method_block *block);
 
+/* Two lives of a memory whose size is no cell's, so that the calls after it find the driver's code
+ * and data in the processor's caches. */
+int method_warm_up(struct bench *b, const struct open_method *method, struct error *error);
+
 /* Appends the names of named steps to a cell's `count` calls; returns the new number of calls. */
 size_t method_name_steps(const struct method_step *steps, struct cell *cell, size_t count);
 /* Fills in *cell, which measures the whole life of a memory of `bytes`. Its subject is `method`. */
 void method_cell(const struct open_method *method, uint64_t bytes, struct cell *cell);
+
+/* ---- prices away from rest ---- */
+
+enum { AFTER_WRITE_BYTES = 4 << 20, AFTER_WRITES_MAX = 6 };
+/* Finds busy_bytes. */
+int busy_prepare(struct bench *b, struct error *error);
+/* Fills in *cell, which measures a memory of `bytes` while the device works. false: the device or
+ * the method has no such price. */
+bool busy_cell(const struct bench *b, const struct open_method *method, uint64_t bytes,
+               struct cell *cell);
+/* Fills in a cell for each size of a write, at most AFTER_WRITES_MAX; returns their number. */
+size_t after_write_cells(const struct bench *b, const struct open_method *raw, struct cell *cells);
 
 /* ---- commands ---- */
 

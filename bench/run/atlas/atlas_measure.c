@@ -102,7 +102,8 @@ static uint64_t most_bytes(const struct device_info *info)
     return info->kind == DEVICE_CPU && quarter > gib ? gib : quarter;
 }
 
-static void add_method(const struct bench *b, const struct open_method *open,
+/* Adds the cells of a method at rest, or `busy` ones. */
+static void add_method(const struct bench *b, const struct open_method *open, bool busy,
                        const struct effort *effort, struct cells *cells)
 {
     const struct method *method = open->method;
@@ -114,7 +115,10 @@ static void add_method(const struct bench *b, const struct open_method *open,
         char size[32], limit[32];
         if (sizes[i] < open->least_bytes || sizes[i] % open->step_bytes)
             continue; /* no size of this method */
-        method_cell(open, sizes[i], &cell);
+        if (!busy)
+            method_cell(open, sizes[i], &cell);
+        else if (!busy_cell(b, open, sizes[i], &cell))
+            return;
         if (sizes[i] > info->max_alloc_bytes)
             snprintf(cell.skipped, sizeof cell.skipped, "%s: at most %s in one memory",
                      text_bytes(size, sizes[i]), text_bytes(limit, info->max_alloc_bytes));
@@ -124,6 +128,15 @@ static void add_method(const struct bench *b, const struct open_method *open,
                      text_bytes(limit, method->most_bytes));
         add_cell(cells, &cell, effort->most);
     }
+}
+
+static void add_after_writes(const struct bench *b, const struct open_method *raw,
+                             const struct effort *effort, struct cells *cells)
+{
+    struct cell after[AFTER_WRITES_MAX];
+    const size_t count = after_write_cells(b, raw, after);
+    for (size_t i = 0; i < count; i++)
+        add_cell(cells, &after[i], effort->most);
 }
 
 static void add_commands(const struct bench *b, const struct effort *effort, struct cells *cells)
@@ -190,7 +203,8 @@ static bool wants_more(const struct cell *cell, const struct effort *effort, uin
 {
     if (*cell->skipped || cell->visits >= effort->most)
         return false;
-    return cell->spent_ns < (cell->visits < effort->least ? effort->budget_ns / 20 : share_ns);
+    const unsigned least = cell->least_visits > effort->least ? cell->least_visits : effort->least;
+    return cell->spent_ns < (cell->visits < least ? effort->budget_ns / 20 : share_ns);
 }
 
 static void file_all(struct bench *b, const struct cells *cells)
@@ -260,8 +274,9 @@ static int measure_sizes(struct bench *b, const struct open_method *methods, siz
 {
     const struct effort effort = effort_of(b);
     struct cells cells = {0};
-    for (size_t i = 0; i < method_count; i++)
-        add_method(b, &methods[i], &effort, &cells);
+    for (size_t i = 0; i < 2 * method_count; i++)
+        add_method(b, &methods[i % method_count], i >= method_count, &effort, &cells);
+    add_after_writes(b, &methods[0], &effort, &cells); /* the first method is raw */
     add_commands(b, &effort, &cells);
     /* Creates the curves in this order, instead of that of their first samples. */
     for (size_t i = 0; i < cells.count; i++)
@@ -631,6 +646,8 @@ int atlas_measure(struct device *device, const struct atlas_options *options,
     int code = bench_open(&b, error);
     if (!code)
         code = commands_prepare(&b, error);
+    if (!code)
+        code = busy_prepare(&b, error);
     if (!code)
         code = methods_open(&b, methods, &method_count, error);
     if (!code)

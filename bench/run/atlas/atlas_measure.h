@@ -1,5 +1,5 @@
 /* Measures the atlas of a device (record/facts/atlas.h): what each method of getting memory costs,
- * by size, and what its calls wait for.
+ * by size, at rest and while the device works, and what its calls wait for.
  *
  * Every size of every method, and every command, is a cell. A round visits all cells in a shuffled
  * order and runs one cycle of calls in each, so that whatever drifts affects all cells alike, and

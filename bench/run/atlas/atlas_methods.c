@@ -300,6 +300,25 @@ static int use_block(struct bench *b, const struct method_block *block, uint64_t
     return code;
 }
 
+int method_warm_up(struct bench *b, const struct open_method *o, struct error *error)
+{
+    enum { LIVES = 2, NO_CELLS_BYTES = 10 << 20 }; /* cells have 2^k or 3 * 2^k bytes */
+    const uint64_t step = o->step_bytes;
+    uint64_t ns;
+    for (int i = 0; i < LIVES; i++) {
+        struct method_block block = {.bytes = (NO_CELLS_BYTES + step - 1) / step * step};
+        struct error why = {0};
+        int code = method_alloc(b, o, &block, &why);
+        if (code) /* too large for the device: its cells do without */
+            return code == ERR_DEVICE_LOST ? error_set(error, code, "%s", why.text) : 0;
+        code = use_block(b, &block, &ns, error);
+        int freed = method_free(b, o, &block, code ? NULL : error);
+        if (code || freed)
+            return code ? code : freed;
+    }
+    return bench_sync(b, error);
+}
+
 static void take_steps(struct cell *cell, const struct method_step *steps,
                        const struct method_block *block)
 {
@@ -366,6 +385,7 @@ static int second_life(struct bench *b, struct cell *cell, struct error *error)
 
 static int live_and_die(struct bench *b, struct cell *cell, struct error *error)
 {
+    TRY(method_warm_up(b, cell->subject, error));
     TRY(first_life(b, cell, error));
     return second_life(b, cell, error);
 }

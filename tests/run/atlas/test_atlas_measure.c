@@ -14,7 +14,7 @@
 #include "run/atlas/atlas_measure.h"
 #include "run/atlas/atlas_bench.h"
 
-enum { ALLOC_NS = 30000, FREE_NS = 60000, MOST_BYTES = 2 << 20 };
+enum { ALLOC_NS = 30000, FREE_NS = 60000, COPY_NS = 400000, MOST_BYTES = 2 << 20 };
 
 /* What the fake does; one device at a time. */
 static struct fake {
@@ -22,6 +22,7 @@ static struct fake {
     unsigned queue;
     enum atlas_wait alloc_waits, free_waits, read_waits;
     unsigned allocs_until_lost; /* 0: never */
+    bool is_cold;               /* the host has written since the last allocation */
     unsigned live;
 } fake;
 
@@ -70,7 +71,10 @@ static int fake_alloc(struct device *device, uint64_t bytes, uint64_t *memory, s
         return error_set(error, ERR_DEVICE_LOST, "it fell off the bus");
     if (bytes > MOST_BYTES && bytes != 4 << 20) /* what the bench moves is 4 MiB */
         return error_set(error, ERR_OOM, "too much");
-    wait_until(clock_ns() + ALLOC_NS);
+    /* Twice as dear while the device works, three times after a write. */
+    const bool is_busy = fake.busy_until_ns[0] > clock_ns();
+    wait_until(clock_ns() + (fake.is_cold ? 3 : is_busy ? 2 : 1) * ALLOC_NS);
+    fake.is_cold = false;
     fake.live++;
     return device_null.alloc(device, bytes, memory, error);
 }
@@ -88,6 +92,23 @@ static int fake_read(struct device *device, void *host, uint64_t memory, uint64_
 {
     (void)device, (void)host, (void)memory, (void)offset, (void)bytes, (void)error;
     wait_for(fake.read_waits);
+    return 0;
+}
+
+static int fake_write(struct device *device, uint64_t memory, uint64_t offset, const void *host,
+                      uint64_t bytes, struct error *error)
+{
+    (void)device, (void)memory, (void)offset, (void)host, (void)error;
+    fake.is_cold = bytes > 65536;
+    return 0;
+}
+
+static int fake_copy(struct device *device, uint64_t to, uint64_t to_offset, uint64_t from,
+                     uint64_t from_offset, uint64_t bytes, struct error *error)
+{
+    (void)device, (void)to, (void)to_offset, (void)from, (void)from_offset, (void)error;
+    uint64_t *busy = &fake.busy_until_ns[fake.queue], now = clock_ns();
+    *busy = (*busy > now ? *busy : now) + COPY_NS * bytes / (4 << 20);
     return 0;
 }
 
@@ -130,6 +151,8 @@ static int measure(struct atlas *atlas, struct error *error)
     ops.alloc = fake_alloc;
     ops.free = fake_free;
     ops.read = fake_read;
+    ops.write = fake_write;
+    ops.copy = fake_copy;
     ops.launch = fake_launch;
     ops.sync = fake_sync;
     ops.queues = &fake_queues;
@@ -170,6 +193,34 @@ static void costs_are_those_of_the_calls(void **state)
         assert_true(p->min_ns >= calls[i].ns && p->min_ns < 2 * calls[i].ns);
     }
     assert_true(point_at(atlas_find(&atlas, "raw", "first_use"), 65536)->min_ns < ALLOC_NS);
+    atlas_free(&atlas);
+}
+
+/* Disturbances make most calls longer, and let queued work end before some. */
+static void check_cost(const struct atlas *atlas, const char *method, const char *call,
+                       uint64_t bytes, uint64_t least_ns, uint64_t most_ns)
+{
+    const struct atlas_point *p = point_at(atlas_find(atlas, method, call), bytes);
+    assert_true(p->sample_count >= 2);
+    assert_true(p->p50_ns >= least_ns && p->min_ns < most_ns);
+}
+
+static void prices_away_from_rest_are_those_of_the_calls(void **state)
+{
+    (void)state;
+    struct atlas atlas;
+    struct error error = {0};
+    fake = (struct fake){.free_waits = ATLAS_WAITS_device};
+    assert_int_equal(measure(&atlas, &error), 0);
+    check_cost(&atlas, "raw", "alloc", 65536, ALLOC_NS, 2 * ALLOC_NS);
+    check_cost(&atlas, "raw", "alloc_busy", 65536, 2 * ALLOC_NS, 3 * ALLOC_NS);
+    check_cost(&atlas, "raw", "sync_busy", 65536, 200000, COPY_NS); /* a copy of 300 µs or less */
+    const uint64_t wait_ns = point_at(atlas_find(&atlas, "raw", "sync_busy"), 65536)->p50_ns;
+    check_cost(&atlas, "raw", "free_busy", 65536, wait_ns + FREE_NS / 2, COPY_NS + FREE_NS);
+    /* The smallest write leaves the first allocation at rest, a large one does not. */
+    check_cost(&atlas, "after_write", "alloc_1", 4096, ALLOC_NS, 2 * ALLOC_NS);
+    check_cost(&atlas, "after_write", "alloc_1", 1 << 20, 3 * ALLOC_NS, 4 * ALLOC_NS);
+    check_cost(&atlas, "after_write", "alloc_2", 1 << 20, ALLOC_NS, 2 * ALLOC_NS);
     atlas_free(&atlas);
 }
 
@@ -256,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costs_are_those_of_the_calls),
+        cmocka_unit_test(prices_away_from_rest_are_those_of_the_calls),
         cmocka_unit_test(what_is_refused_says_why_and_the_rest_goes_on),
         cmocka_unit_test(waits_are_found),
         cmocka_unit_test(a_lost_device_leaves_what_was_measured),
