@@ -26,6 +26,11 @@ static int take_atlas(json_t *atlases, const json_t *json, struct error *error)
     int code = atlas_from_json(json, &atlas, error);
     if (!code)
         tree_append(atlases, json_incref((json_t *)json));
+    if (!code && atlas_is_idle(&atlas))
+        terminal_print(stderr,
+                       "gamut: the atlas of %s has no prices of a busy device: those of an idle "
+                       "one stand in; gamut atlas measures both\n",
+                       atlas.device);
     atlas_free(&atlas);
     return code;
 }

@@ -27,6 +27,8 @@ if "$gamut" list devices | grep -q '^opencl:0'; then
     expect 0 "1 measured" atlas --quick --no-save -D opencl
     has "^raw  *free .* [a-z_]*$"
     has "^command  *read "
+    has "^raw  *alloc_busy "
+    has "^after_write  *free_3 "
 fi
 
 # ---- predictions
@@ -39,6 +41,15 @@ has '"predicted_ns": *[1-9]'
 is_json out
 if "$gamut" list devices | grep -q '^opencl:0'; then
     expect 0 "b.json has no atlas of opencl:0" run --smoke -w canny -s raw --no-save -D opencl:0 --atlas b.json
+fi
+# An atlas of before busy prices is read, and the run says that it has none.
+if "$gamut" list devices | grep -q '^opencl:0'; then
+    expect 0 "1 measured; wrote c.json" atlas --quick -D opencl:0 --out c.json
+    expect 0 "1 ok" run --smoke -w canny -s raw --no-save -D opencl:0 --atlas c.json
+    ! grep -q "busy device" err || fail "an atlas with busy prices is called idle"
+    grep -v -E '"method": ?"after_write"|"call": ?"[a-z_]*_busy"' c.json >idle.json
+    expect 0 "opencl:0 has no prices of a busy device" run --smoke -w canny -s raw --no-save -D opencl:0 --atlas idle.json
+    has "strategy  .*wall  *predicted  *error"
 fi
 sed 's/"device": "host", "name": "/&another /' b.json >another.json
 expect 0 "was made on another" run --smoke -w canny -s raw --no-save --atlas another.json

@@ -235,6 +235,12 @@ bool atlas_cost_ns(const struct atlas *atlas, const char *method, const char *ca
     return true;
 }
 
+bool atlas_is_idle(const struct atlas *atlas)
+{
+    const struct atlas_curve *sync = atlas_find(atlas, "command", "sync");
+    return sync && sync->probe_count > 0 && !atlas_find(atlas, "raw", "alloc_busy");
+}
+
 uint64_t atlas_step_bytes(const struct atlas *atlas, const char *method, const char *call)
 {
     const struct atlas_curve *c = atlas_find(atlas, method, call);

@@ -115,6 +115,10 @@ uint64_t atlas_step_bytes(const struct atlas *atlas, const char *method, const c
 const struct atlas_curve *atlas_find(const struct atlas *atlas, const char *method,
                                      const char *call);
 
+/* Was the device idle in all of its prices, though its calls can return before it is? Atlases of older
+ * files are such: the cost model takes these prices for those of a busy device. */
+bool atlas_is_idle(const struct atlas *atlas);
+
 /* The atlas as JSON; the caller owns it. Never NULL. */
 json_t *atlas_to_json(const struct atlas *atlas);
 /* Reads an atlas; the caller calls atlas_free. ERR_PARSE, with the path of the wrong value, if it

@@ -1,6 +1,7 @@
 #include "run/predict/dry.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,17 @@ struct command_costs {
     double latency_ns; /* from the end of the call until an idle device begins */
     double mark_ns, mark_device_ns;
     double sync_ns; /* host: time of a sync that has nothing to wait for */
+};
+
+/* Calls that are dearer after a write from the host's memory, because it has swept the processor's
+ * caches; each is so until it has come AFTER_WRITE_CALLS times. */
+enum cold_call { COLD_ALLOC, COLD_USE, COLD_FREE, COLD_CALLS };
+enum { AFTER_WRITE_CALLS = 3 };
+
+/* What the host has copied since the calls were warm, and how often each has come since. */
+struct cold {
+    uint64_t bytes;
+    unsigned made[COLD_CALLS];
 };
 
 struct memory {
@@ -68,7 +80,9 @@ struct dry {
     double host_ns, device_ns;    /* the two clocks */
     double ended_ns[QUEUE_DEPTH]; /* when the last commands ended; a ring */
     size_t command_count;
-    double pending_ns; /* first uses that the next command pays for */
+    double pending_ns;      /* first uses that the next command pays for */
+    double pending_busy_ns; /* the same if the device works meanwhile */
+    struct cold cold;
     double busy_ns, driver_ns, waiting_ns, first_use_ns;
     void (*released)(void *context, uint64_t memory, uint64_t offset, uint64_t bytes);
     void *released_context;
@@ -216,6 +230,87 @@ static bool knows(const struct dry *d, const char *method, const char *call)
     return d->device.atlas && atlas_find(d->device.atlas, method, call) != NULL;
 }
 
+/* ---- costs away from rest --------------------------------------------------------------------- */
+
+/* The time of a call that takes rest_ns, or busy_ns while the device works. It does the same work,
+ * and is slower until the device is done. */
+static double slowed(const struct dry *d, double rest_ns, double busy_ns)
+{
+    const double work_ns = more_than(d->device_ns, d->host_ns);
+    return work_ns >= busy_ns ? busy_ns : work_ns + (1 - work_ns / busy_ns) * rest_ns;
+}
+
+/* The median time of a call, less the time of reading the clock, if the atlas has it: a lack of such a
+ * cost is none of the run's. */
+static bool has_cost(const struct dry *d, const char *method, const char *call, uint64_t bytes,
+                     double *ns)
+{
+    const struct atlas *atlas = d->device.atlas;
+    if (!atlas || !atlas_cost_ns(atlas, method, call, bytes, ns) || isnan(*ns))
+        return false;
+    *ns = isnan(atlas->timer_ns) ? *ns : more_than(*ns, atlas->timer_ns);
+    return true;
+}
+
+/* The time of a call of `rest_ns` under a method, which takes longer while the device works by as
+ * much as the atlas says of `call` at this size. Without that price it takes as long as at rest. */
+static double beside_work(const struct dry *d, const char *method, const char *call, uint64_t bytes,
+                          double rest_ns)
+{
+    char name[32];
+    double idle_ns, busy_ns;
+    snprintf(name, sizeof name, "%s_busy", call);
+    if (!has_cost(d, method, call, bytes, &idle_ns) ||
+        !has_cost(d, method, name, bytes, &busy_ns) || !(busy_ns > idle_ns) || !(idle_ns > 0))
+        return rest_ns;
+    return slowed(d, rest_ns, busy_ns / idle_ns * rest_ns);
+}
+
+/* How much dearer a call of the atlas is after the host's copies: at least 0. *rest_ns receives its
+ * time after the smallest one. */
+static double after_write(const struct dry *d, const char *call, unsigned number, double *rest_ns)
+{
+    const struct atlas_curve *c = atlas_find(d->device.atlas, "after_write", "launch");
+    const uint64_t least = c->points[0].bytes, most = c->points[c->point_count - 1].bytes;
+    const uint64_t bytes = d->cold.bytes < most ? d->cold.bytes : most;
+    double cold_ns;
+    char name[32];
+    snprintf(name, sizeof name, number ? "%s_%u" : "%s", call, number);
+    return has_cost(d, "after_write", name, least, rest_ns) &&
+                   has_cost(d, "after_write", name, bytes, &cold_ns)
+               ? more_than(cold_ns, *rest_ns)
+               : 0;
+}
+
+/* How much dearer a call of `ns` is because of what the host has copied. A call that costs less than
+ * the one in the atlas becomes dearer by the same factor, one that costs more by the same time. */
+static double cold_cost(struct dry *d, enum cold_call call, double ns)
+{
+    static const char *const names[] = {"alloc", "use", "free"};
+    if (d->cold.bytes == 0 || d->cold.made[call] == AFTER_WRITE_CALLS || !(ns > 0) ||
+        !knows(d, "after_write", "launch"))
+        return 0;
+    const unsigned number = ++d->cold.made[call];
+    double rest_ns = 0, launch_ns, more_ns = after_write(d, names[call], number, &rest_ns);
+    if (call == COLD_USE && number == 1) /* the program's own launch has its share already */
+        more_ns = more_than(more_ns, after_write(d, "launch", 0, &launch_ns));
+    return rest_ns > ns ? more_ns * ns / rest_ns : more_ns;
+}
+
+/* The host has copied to or from its memory. Copies without a call between them count together. */
+static void host_copied(struct dry *d, uint64_t bytes)
+{
+    enum { FEW_BYTES = 65536 }; /* so few leave the caches as they are */
+    struct cold *c = &d->cold;
+    bool called = false;
+    for (int i = 0; i < COLD_CALLS; i++)
+        called |= c->made[i] > 0;
+    if (bytes >= FEW_BYTES)
+        *c = (struct cold){.bytes = bytes + (called ? 0 : c->bytes)};
+}
+
+/* ---- what a memory costs ---------------------------------------------------------------------- */
+
 /* The cost of an allocation. `again`: a memory of this size was given back in this run; the driver
  * then takes less time, and the atlas has both costs. */
 static double alloc_cost(struct dry *d, uint64_t bytes, bool again)
@@ -236,6 +331,20 @@ static double free_cost(struct dry *d, uint64_t bytes)
         return ns;
     double use_ns = dry_cost(d, "raw", "second_use", bytes);
     return more_than(ns, more_than(use_ns, d->costs.launch_ns + d->costs.sync_ns));
+}
+
+/* The cost of a free that waits: that of free_cost after no wait, and after the atlas's long one as much
+ * as the free there took longer than a wait alone. Between them it grows with the wait. */
+static double free_after_wait(const struct dry *d, uint64_t bytes, double ns)
+{
+    const double waited_ns = more_than(d->device_ns, d->host_ns);
+    double long_ns, free_ns;
+    if (waited_ns == 0 || !has_cost(d, "raw", "sync_busy", bytes, &long_ns) ||
+        !has_cost(d, "raw", "free_busy", bytes, &free_ns) ||
+        atlas_waits(d->device.atlas, "raw", "free", bytes) == ATLAS_WAITS_nothing)
+        return ns;
+    const double busy_ns = more_than(free_ns + d->costs.sync_ns, long_ns);
+    return waited_ns >= long_ns ? busy_ns : ns + (busy_ns - ns) * waited_ns / long_ns;
 }
 
 /* ---- memory that the driver got back in this run --------------------------------------------- */
@@ -284,12 +393,26 @@ static uint64_t put_piece_back(struct dry *d, struct memory *memory)
     return page_bytes ? page_bytes : memory->bytes;
 }
 
+/* The time of a first use of `ns` while the device works, by the atlas's first and second launches
+ * beside a copy; at least `ns`. */
+static double busy_use(const struct dry *d, const char *method, uint64_t bytes, double ns)
+{
+    double first_ns, second_ns, first_busy_ns, second_busy_ns;
+    if (!has_cost(d, method, "first_use", bytes, &first_ns) ||
+        !has_cost(d, method, "second_use", bytes, &second_ns) ||
+        !has_cost(d, method, "first_use_busy", bytes, &first_busy_ns) ||
+        !has_cost(d, method, "second_use_busy", bytes, &second_busy_ns) || first_ns <= second_ns)
+        return ns;
+    return fmax(ns, ns * (first_busy_ns - second_busy_ns) / (first_ns - second_ns));
+}
+
 /* The time that the first command to use a memory takes longer than the next one. Differences of up
  * to a twentieth are noise. */
-static double dry_first_use_cost(struct dry *d, struct memory *memory)
+static double dry_first_use_cost(struct dry *d, struct memory *memory, double *busy_ns)
 {
     const char *method = memory->method;
     uint64_t bytes = memory->bytes;
+    *busy_ns = 0;
     if (d->device.pages_at_use && strcmp(method, "raw") == 0)
         bytes = take_piece(d, memory);
     const char *call = memory->again && knows(d, method, "reuse") ? "reuse" : "first_use";
@@ -297,7 +420,11 @@ static double dry_first_use_cost(struct dry *d, struct memory *memory)
         return 0;
     double first = dry_cost(d, method, call, bytes);
     double second = dry_cost(d, method, "second_use", bytes);
-    return first > 1.05 * second ? first - second : 0;
+    if (first <= 1.05 * second)
+        return 0;
+    double ns = first - second, more_ns = cold_cost(d, COLD_USE, ns);
+    *busy_ns = busy_use(d, method, bytes, ns) + more_ns;
+    return ns + more_ns;
 }
 
 /* ---- memories -------------------------------------------------------------------------------- */
@@ -417,8 +544,10 @@ static int pool_alloc(void *context, uint64_t pool, unsigned queue, uint64_t byt
     const char *method = is_spare ? keeping_method : releasing_method;
     *dry_add_memory(d, handle) =
         (struct memory){.bytes = bytes, .method = method, .used = is_spare, .piece = piece};
-    dry_driver_call(d, method, "alloc", bytes,
-                    dry_cost(d, method, is_spare ? "realloc" : "alloc", bytes));
+    double ns = dry_cost(d, method, is_spare ? "realloc" : "alloc", bytes);
+    if (!is_spare)
+        ns = beside_work(d, method, "alloc", bytes, ns) + cold_cost(d, COLD_ALLOC, ns);
+    dry_driver_call(d, method, "alloc", bytes, ns);
     return 0;
 }
 
@@ -580,7 +709,9 @@ static int source_gives(void *context, uint64_t bytes, uint64_t *handle, struct 
         memory->address = d->expected.start;
     d->expected.bytes = 0;
     uint64_t priced_bytes = d->device.pages_at_use ? bytes : take_piece(d, memory);
-    dry_driver_call(d, "raw", "alloc", priced_bytes, alloc_cost(d, priced_bytes, memory->again));
+    const double ns = alloc_cost(d, priced_bytes, memory->again);
+    const double busy_ns = beside_work(d, "raw", "alloc", priced_bytes, ns);
+    dry_driver_call(d, "raw", "alloc", priced_bytes, busy_ns + cold_cost(d, COLD_ALLOC, ns));
     return 0;
 }
 
@@ -608,7 +739,9 @@ static int source_takes(void *context, uint64_t handle, uint64_t bytes, struct e
     uint64_t priced_bytes = put_piece_back(d, &d->memories[handle - 1]);
     dry_drop_memory(d, handle);
     remember_free(d, priced_bytes);
-    dry_driver_call(d, "raw", "free", priced_bytes, free_cost(d, priced_bytes));
+    const double ns = free_cost(d, priced_bytes);
+    const double busy_ns = free_after_wait(d, priced_bytes, ns);
+    dry_driver_call(d, "raw", "free", priced_bytes, busy_ns + cold_cost(d, COLD_FREE, ns));
     return 0;
 }
 
@@ -753,7 +886,7 @@ void dry_expect(struct dry *d, uint64_t bytes, uint64_t address)
 void dry_begin(struct dry *d)
 {
     dry_pool_waited(d);
-    d->host_ns = d->device_ns = d->pending_ns = 0;
+    d->host_ns = d->device_ns = d->pending_ns = d->pending_busy_ns = 0;
     memset(d->ended_ns, 0, sizeof d->ended_ns);
     d->busy_ns = d->driver_ns = d->waiting_ns = d->first_use_ns = 0;
     d->freed_count = 0; /* earlier frees are too long ago to count */
@@ -772,16 +905,19 @@ void dry_use(struct dry *d, uint64_t handle)
     struct memory *memory = handle ? &d->memories[handle - 1] : NULL;
     if (!memory || memory->used)
         return;
+    double busy_ns;
     memory->used = true;
-    d->pending_ns += dry_first_use_cost(d, memory);
+    d->pending_ns += dry_first_use_cost(d, memory, &busy_ns);
+    d->pending_busy_ns += busy_ns;
 }
 
 /* The first uses that a command pays for. */
 static double take_pending(struct dry *d)
 {
-    const double ns = d->pending_ns;
+    const double busy_ns = d->device.lazy_on_device ? d->pending_ns : d->pending_busy_ns;
+    const double ns = busy_ns > d->pending_ns ? slowed(d, d->pending_ns, busy_ns) : d->pending_ns;
     d->first_use_ns += ns;
-    d->pending_ns = 0;
+    d->pending_ns = d->pending_busy_ns = 0;
     return ns;
 }
 
@@ -794,6 +930,7 @@ void dry_transfer(struct dry *d, const char *call, uint64_t bytes)
     d->host_ns += way_ns;
     wait_for_device(d);
     d->host_ns += ns - way_ns + dry_pool_waited(d);
+    host_copied(d, bytes);
 }
 
 void dry_command(struct dry *d, double call_ns, double device_ns)

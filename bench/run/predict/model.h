@@ -6,8 +6,8 @@
  * Nothing in the model is fitted to the case that it predicts. The times of kernels and of the
  * program's own work come from a log that was recorded under another strategy. Everything that
  * strategies differ in comes from the atlas and from the strategy itself. The model ignores that
- * memory in another place may be slower or faster for a kernel (caches, pages), and that a driver
- * has other work.
+ * memory in another place may be slower or faster for a kernel (caches, pages), and that other
+ * programs and threads ask the same driver.
  */
 #ifndef GAMUT_RUN_PREDICT_MODEL_H
 #define GAMUT_RUN_PREDICT_MODEL_H

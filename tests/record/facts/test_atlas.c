@@ -271,6 +271,20 @@ static void a_curve_waits_as_its_worst_probe_and_a_size_as_its_nearest(void **st
 
 /* ---- the file ---- */
 
+/* A device whose calls can return early has probes; the host has none, and no busy prices either. */
+static void an_atlas_without_busy_prices_is_idle(void **state)
+{
+    (void)state;
+    struct atlas atlas = {.timer_ns = NAN};
+    atlas_curve_of(&atlas, "raw", "alloc");
+    assert_false(atlas_is_idle(&atlas));
+    atlas_add_probe(atlas_curve_of(&atlas, "command", "sync"), &(struct atlas_probe){.bytes = 0});
+    assert_true(atlas_is_idle(&atlas));
+    atlas_curve_of(&atlas, "raw", "alloc_busy");
+    assert_false(atlas_is_idle(&atlas));
+    atlas_free(&atlas);
+}
+
 static void a_file_gives_the_same_atlas(void **state)
 {
     (void)state;
@@ -443,6 +457,7 @@ int main(void)
         cmocka_unit_test(costs_go_on_from_the_outermost_points),
         cmocka_unit_test(probes_are_classified),
         cmocka_unit_test(a_curve_waits_as_its_worst_probe_and_a_size_as_its_nearest),
+        cmocka_unit_test(an_atlas_without_busy_prices_is_idle),
         cmocka_unit_test(a_file_gives_the_same_atlas),
         cmocka_unit_test(what_is_no_atlas_is_refused_with_the_place),
         cmocka_unit_test(damaged_files_are_refused_or_read_in_full),

@@ -16,7 +16,8 @@ void put_cost(struct atlas *atlas, const char *method, const char *call, uint64_
               enum atlas_wait waits)
 {
     struct atlas_curve *curve = atlas_curve_of(atlas, method, call);
-    const bool sized = strcmp(method, "command") != 0 || strcmp(call, "read") == 0;
+    const bool sized =
+        strcmp(method, "command") != 0 || strcmp(call, "read") == 0 || strcmp(call, "write") == 0;
     curve->point_count = curve->probe_count = 0;
     for (int i = 0; i < (sized ? 2 : 1); i++)
         atlas_add_point(curve, &(struct atlas_point){.bytes = !sized   ? 0

@@ -119,6 +119,114 @@ static void the_first_use_of_a_memory_is_paid_once(void **state)
     atlas_free(&atlas);
 }
 
+/* Allocations beside a kernel of 100 µs that take 40 µs at rest and 60 beside it. */
+static void a_call_beside_work_costs_its_busy_price(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    put_cost(&atlas, "raw", "alloc_busy", 60 * US, ATLAS_WAITS_nothing);
+    struct run_log t = make_trace();
+    add_alloc(&t, 0, 64 * KIB);
+    add_launch(&t, 0, 2, 100);
+    for (unsigned block = 1; block < 4; block++)
+        add_alloc(&t, block, 64 * KIB);
+    struct case_model m = predicted(&atlas, &t, "raw");
+    /* alloc 40, launch 2: the kernel from 46 to 146; the next alloc until 102; of the one after it
+     * 44 of 60 run beside the kernel, the rest is 16 / 60 of 40: 156.67; the last 40; sync 3 */
+    assert_in_range(m.predicted_ns, 199 * US, 200 * US);
+    assert_in_range(m.driver_ns, 194 * US, 195 * US);
+    assert_int_equal(m.waiting_ns, 0);
+    run_log_close(&t);
+    atlas_free(&atlas);
+}
+
+static void a_free_costs_more_after_a_long_wait(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_device);
+    put_cost(&atlas, "raw", "sync_busy", 200 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "raw", "free_busy", 247 * US, ATLAS_WAITS_unknown);
+    struct run_log t = make_trace();
+    add_alloc(&t, 0, 64 * KIB);
+    add_launch(&t, 0, 2, 296);
+    add_free(&t, 0);
+    struct case_model m = predicted(&atlas, &t, "raw");
+    /* 40, 2, a wait of 300 until 342; then 247 + 3 - 200 and not 30; sync 3 */
+    check_us(&m, 342 + 50 + 3, 40 + 300 + 50, 300);
+    t.events[1].device_ns = 96 * US; /* half of the atlas's wait: half of the way from 30 to 50 */
+    m = predicted(&atlas, &t, "raw");
+    check_us(&m, 142 + 40 + 3, 40 + 100 + 40, 100);
+    run_log_close(&t);
+    atlas_free(&atlas);
+}
+
+static void a_first_use_beside_work_costs_its_busy_price(void **state)
+{
+    (void)state;
+    struct atlas atlas = make_atlas(ATLAS_WAITS_nothing);
+    put_cost(&atlas, "raw", "first_use", 26 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "raw", "second_use", 6 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "raw", "first_use_busy", 36 * US, ATLAS_WAITS_unknown);
+    put_cost(&atlas, "raw", "second_use_busy", 6 * US, ATLAS_WAITS_unknown);
+    struct run_log t = make_trace();
+    add_alloc(&t, 0, 64 * KIB);
+    add_alloc(&t, 1, 64 * KIB);
+    add_launch(&t, 0, 2, 100);
+    add_launch(&t, 1, 2, 100);
+    struct case_model m = predicted(&atlas, &t, "raw");
+    assert_int_equal(m.first_use_ns, (20 + 30) * US);
+    run_log_close(&t);
+    atlas_free(&atlas);
+}
+
+/* A curve of two sizes: 4 KiB and 16 MiB. */
+static void put_after_write(struct atlas *atlas, const char *call, uint64_t rest_us,
+                            uint64_t cold_us)
+{
+    struct atlas_curve *curve = atlas_curve_of(atlas, "after_write", call);
+    atlas_add_point(
+        curve, &(struct atlas_point){.bytes = 4 * KIB, .sample_count = 1, .p50_ns = rest_us * US});
+    atlas_add_point(
+        curve, &(struct atlas_point){.bytes = 16 * MIB, .sample_count = 1, .p50_ns = cold_us * US});
+}
+
+static struct trace_event *add_write(struct run_log *t, uint64_t bytes)
+{
+    struct trace_event *event = add(t, TRACE_write);
+    event->bytes = bytes;
+    return event;
+}
+
+/* The program's input is written before the clock starts. Its calls cost as much as those of the atlas,
+ * or half: then they become dearer by half as much. */
+static void calls_after_a_write_are_dearer(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t written, call_us, more_us;
+    } rows[] = {
+        {16 * MIB, 40, 60 + 10}, {16 * MIB, 20, 30 + 5}, {64 * MIB, 40, 60 + 10}, {4 * KIB, 40, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct atlas atlas = make_atlas(ATLAS_WAITS_nothing);
+        put_cost(&atlas, "raw", "alloc", rows[i].call_us * US, ATLAS_WAITS_nothing);
+        put_after_write(&atlas, "launch", 3, 5);
+        put_after_write(&atlas, "alloc_1", 40, 100);
+        put_after_write(&atlas, "alloc_2", 40, 50);
+        put_after_write(&atlas, "alloc_3", 40, 40);
+        put_cost(&atlas, "command", "write", 8 * US, ATLAS_WAITS_own_queue);
+        struct run_log t = make_trace();
+        add_write(&t, rows[i].written);
+        t.run_begin = 1;
+        for (unsigned block = 0; block < 4; block++)
+            add_alloc(&t, block, 64 * KIB);
+        struct case_model m = predicted(&atlas, &t, "raw");
+        check_us(&m, 4 * rows[i].call_us + rows[i].more_us + 3,
+                 4 * rows[i].call_us + rows[i].more_us, 0);
+        run_log_close(&t);
+        atlas_free(&atlas);
+    }
+}
+
 /* Whose time it is shows where the device is busy meanwhile. */
 static void the_first_use_is_the_hosts_time_or_the_devices(void **state)
 {
@@ -390,6 +498,10 @@ int main(void)
         cmocka_unit_test(hits_cost_nothing),
         cmocka_unit_test(host_and_queue_overlap),
         cmocka_unit_test(reads_wait_and_the_program_takes_its_time),
+        cmocka_unit_test(a_call_beside_work_costs_its_busy_price),
+        cmocka_unit_test(a_free_costs_more_after_a_long_wait),
+        cmocka_unit_test(a_first_use_beside_work_costs_its_busy_price),
+        cmocka_unit_test(calls_after_a_write_are_dearer),
         cmocka_unit_test(the_first_use_of_a_memory_is_paid_once),
         cmocka_unit_test(the_first_use_is_the_hosts_time_or_the_devices),
         cmocka_unit_test(a_warm_run_pays_the_prices_of_repetition),
