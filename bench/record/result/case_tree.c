@@ -63,6 +63,17 @@ double case_stat(const json_t *one_case, const char *metric, const char *name)
     return tree_get_number(json_object_get(json_object_get(one_case, "stats"), metric), name);
 }
 
+double case_model_unexplained(const json_t *one_case)
+{
+    const double ns = tree_get_number(json_object_get(one_case, "model"), "predicted_ns");
+    const double least_ns = case_stat(one_case, "wall_ns", "ci_lo");
+    const double most_ns = case_stat(one_case, "wall_ns", "ci_hi");
+    const double outside_ns = ns < least_ns ? least_ns - ns : ns > most_ns ? ns - most_ns : 0;
+    return isnan(ns) || isnan(least_ns) || isnan(most_ns)
+               ? NAN
+               : outside_ns / case_stat(one_case, "wall_ns", "median");
+}
+
 const json_t *case_speedup(const json_t *one_case)
 {
     const json_t *speedup = json_object_get(one_case, "speedup");

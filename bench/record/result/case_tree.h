@@ -33,6 +33,10 @@ bool case_some_has_time(const json_t *root, const char *device);
 
 /* A number of stats.<metric>: "median", "ci_lo", …; NaN if unknown. */
 double case_stat(const json_t *one_case, const char *metric, const char *name);
+/* What the measurement's own spread leaves of the cost model's error: how far the predicted time lies
+ * outside of the interval of the measured one, as a part of the median; 0 within it. NaN without a
+ * prediction or an interval. */
+double case_model_unexplained(const json_t *one_case);
 
 /* The case's ratio over the baseline of its device, which is raw unless the case has `speedup`. */
 const json_t *case_speedup(const json_t *one_case);

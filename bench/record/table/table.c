@@ -59,21 +59,28 @@ static void print_warnings(const json_t *root, FILE *out)
 /* Prints how good the cost model was. Short runs do not count: they are mostly noise. */
 static void print_model_verdict(const json_t *root, FILE *out)
 {
-    const double long_ns = 200e3, close = 0.15;
-    size_t i, count = 0, close_count = 0;
+    const double long_ns = 200e3, close = 0.10, near = 0.15;
+    size_t i, count = 0, close_count = 0, near_count = 0, explained_count = 0, with_interval = 0;
     json_t *one_case;
     json_array_foreach(json_object_get(root, "cases"), i, one_case)
     {
-        const json_t *wall = json_object_get(json_object_get(one_case, "stats"), "wall_ns");
         double error = tree_get_number(json_object_get(one_case, "model"), "error");
-        if (isnan(error) || !(tree_get_number(wall, "median") > long_ns))
+        double unexplained = case_model_unexplained(one_case);
+        if (isnan(error) || !(case_stat(one_case, "wall_ns", "median") > long_ns))
             continue;
         count++;
         close_count += fabs(error) <= close;
+        near_count += fabs(error) <= near;
+        with_interval += !isnan(unexplained);
+        explained_count += fabs(error) > close && unexplained == 0;
     }
-    if (count)
-        fprintf(out, "cost model: within 15 %%: %zu of %zu cases above 200 µs\n", close_count,
-                count);
+    if (!count)
+        return;
+    fprintf(out, "cost model: of %zu cases above 200 µs %zu within 10 %%, %zu within 15 %%", count,
+            close_count, near_count);
+    if (with_interval)
+        fprintf(out, "; %zu more within the interval of their rounds", explained_count);
+    fputs("\n", out);
 }
 
 void table_print_verdict(const json_t *root, FILE *out)

@@ -24,6 +24,7 @@
     X(WALL, ">wall")                                                                               \
     X(PREDICTED, ">predicted^14")                                                                  \
     X(ERROR, ">error^15")                                                                          \
+    X(UNEXPLAINED, ">unexplained^17")                                                              \
     X(SPEEDUP, ">vs raw")                                                                          \
     X(FLOOR, ">floor^13")                                                                          \
     X(OF_FLOOR, ">of floor^12")                                                                    \
@@ -141,6 +142,7 @@ static void add_measured(struct text_grid *grid, struct text_grid_row *row, cons
     add_wall(grid, json_object_get(stats, "wall_ns"));
     text_grid_add_ns(grid, tree_get_number(model, "predicted_ns"));
     add_number(grid, "%+.1f %%", 100 * tree_get_number(model, "error"));
+    add_number(grid, "%.1f %%", 100 * case_model_unexplained(one_case));
     add_speedup(grid, row, case_speedup(one_case));
     text_grid_add_ns(grid, tree_get_number(one_case, "floor_ns"));
     add_number(grid, "%.0f%%", 100 * tree_get_number(one_case, "of_floor"));
