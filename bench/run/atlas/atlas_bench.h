@@ -75,7 +75,7 @@ struct cell {
     uint64_t bytes, live_count;
     int (*run)(struct bench *b, struct cell *cell, struct error *error);
     const void *subject;   /* a struct method or command */
-    unsigned least_visits; /* ... that it gets even beyond its time; 0: as many as others */
+    unsigned least_visits; /* made even beyond its time; 0: as many as others */
     unsigned most_samples; /* room for samples of each call */
     size_t counts[CELL_CALLS];
     uint64_t *samples[CELL_CALLS];
