@@ -92,6 +92,10 @@ expect 2 "k32 is 3000000000, which is no i32" plan twice.mem -m all n=4 k32=3000
 expect 2 "needs values for rows=… cols=…" plan stencil -m all steps=3
 expect 2 "one argument too many: sizes are name=value" plan twice.mem -m all 4
 expect 2 "has no dataset 'frist' (did you mean first?)" plan twice.mem -m all -d frist
+expect 0 "" plan twice.mem -m reuse -d all k32=3
+[ "$(grep -c '^-- twice, dataset ' out)" -eq "$(grep -c '^dataset' twice.mem)" ] || fail "-d all: not every dataset has a report"
+expect 0 "" plan twice.mem -m reuse -d all k32=3 --format json
+[ "$(grep -c '"dataset": "' out)" -eq "$(grep -c '^dataset' twice.mem)" ] || fail "-d all: not every dataset is in the JSON"
 expect 2 "no array or block 'bb'" plan twice.mem -m all n=4 k32=1 --why bb
 expect 2 "says nothing without merge sets" plan twice.mem n=4
 expect 2 "with -m, --print is ir or both" plan twice.mem -m best --print source
@@ -103,6 +107,7 @@ has "reused"
 sed 's/^dataset \([a-z]*\) { n = [0-9]*;/dataset \1 {/' twice.mem >lacking.mem
 expect 0 "no sizes are given and dataset first does not set 'n'" plan lacking.mem -m all
 has "reused"
+expect 2 "no dataset of twice sets all of its parameters" plan lacking.mem -m all -d all
 sed 's/ f = 1;/ f = 1e39;/' twice.mem >misfit.mem
 expect 2 "misfit.mem:[0-9]*:[0-9]*: 'f' of dataset 'first': the number does not fit in type f32" plan misfit.mem -m all
 printf 'id,lower,upper,size\n0,0,2,10\n1,1,3,20\n2,2,4,5\n' >buffers.csv

@@ -32,7 +32,8 @@ static const struct flag flags[] = {
                     "merge sets, or all: print what each of them does to the program"},
     [PLAN_DATASET] =
         {"dataset", 'd', FLAG_TEXT, "DATASET", NULL, NULL, 0, 0,
-         "the dataset for sizes that are not given as size=value [smoke, or the first]"},
+         "the dataset for sizes that are not given as size=value, or all, each in turn [smoke, or "
+         "the first]"},
     [PLAN_PRINT] =
         {"print", 0, FLAG_CHOICE, "LEVEL", "ir", "source|ir|both", 0, 0,
          "print the program as written (source), with its memory (ir; merged with -m), or both"},
@@ -194,14 +195,15 @@ static int print_report(const struct command_line *line, const struct entry *ent
     return 0;
 }
 
-static int report_entry(const struct command_line *line, const struct entry *entry,
-                        const struct names *sets, json_t *plans, struct error *error)
+static int report_dataset(const struct command_line *line, const struct entry *entry,
+                          const char *dataset, const struct names *sets, json_t *plans,
+                          struct error *error)
 {
     const struct flag_value *flag = line->flag;
     struct plan_values values;
     struct merge_report report;
-    int code = plan_values_make(entry, flag[PLAN_DATASET].text, line->positional + 1,
-                                line->positional_count - 1, &values, error);
+    int code = plan_values_make(entry, dataset, line->positional + 1, line->positional_count - 1,
+                                &values, error);
     if (code)
         return code;
     code = merge_report_make(entry->fun, values.known, sets->items, sets->count,
@@ -211,6 +213,34 @@ static int report_entry(const struct command_line *line, const struct entry *ent
         merge_report_free(&report);
     }
     plan_values_free(&values);
+    return code;
+}
+
+/* One report, or with -d all one for each dataset that sets the parameters which no word gives. */
+static int report_entry(const struct command_line *line, const struct entry *entry,
+                        const struct names *sets, json_t *plans, struct error *error)
+{
+    const char *chosen = line->flag[PLAN_DATASET].text;
+    const struct program *program = entry->program;
+    const bool as_text = line->flag[PLAN_FORMAT].number != PLAN_AS_JSON;
+    unsigned reports = 0;
+    int code = 0;
+    if (!chosen || strcmp(chosen, "all") != 0)
+        return report_dataset(line, entry, chosen, sets, plans, error);
+    for (unsigned d = 0; d < program->dataset_count && !code; d++) {
+        const struct dataset *dataset = &program->datasets[d];
+        if (line->positional_count == 1 && inputs_lacking(entry->fun, dataset))
+            continue; /* it belongs to other funs of the file */
+        if (as_text)
+            printf("%s-- %s, dataset %s\n", reports ? "\n" : "", entry->name, dataset->name);
+        code = report_dataset(line, entry, dataset->name, sets, plans, error);
+        reports++;
+    }
+    if (!code && !reports)
+        return error_set(error, ERR_USAGE,
+                         "-d all: no dataset of %s sets all of its parameters; give them as "
+                         "name=value",
+                         entry->name);
     return code;
 }
 
