@@ -39,6 +39,27 @@ static int add_memory_name(struct annotator *a, const char *base, enum space spa
     return fun_add_name(a->program, a->fun, arena_printf(&a->program->arena, "%s_mem", base), &n);
 }
 
+/* The name of the array's own block: the one that `@ mem` gives, or a new one after the array. */
+static int own_block(struct annotator *a, int array, enum space space, struct expr *bytes)
+{
+    struct name *n = annotate_name(a, array);
+    if (!n->block)
+        return add_memory_name(a, n->text, space, bytes);
+    int memory = fun_find(a->fun, n->block, strlen(n->block));
+    n->block = NULL;
+    annotate_name(a, memory)->space = space;
+    annotate_name(a, memory)->bytes = bytes;
+    return memory;
+}
+
+static int refuse_block(struct annotator *a, const struct name *n, const struct name *whole)
+{
+    return program_error(a->program, a->error, ERR_PARSE, n->at,
+                         "'%s' lies in the block of '%s' and has none of its own that could be "
+                         "called '%s': name the block of '%s'",
+                         n->text, whole->text, n->block, whole->text);
+}
+
 static struct stm *new_statement(struct annotator *a, enum stm_kind kind, struct source_position at,
                                  int out)
 {
@@ -64,7 +85,7 @@ static struct stm **insert(struct stm **link, struct stm *s)
 static struct stm **allocate(struct annotator *a, struct stm **link, int array,
                              struct source_position at, struct expr *bytes)
 {
-    int memory = add_memory_name(a, annotate_name(a, array)->text, SPACE_DEVICE, NULL);
+    int memory = own_block(a, array, SPACE_DEVICE, NULL);
     struct stm *alloc = new_statement(a, STM_ALLOC, at, memory);
     alloc->expr = bytes;
     annotate_name(a, array)->memory = memory;
@@ -95,6 +116,7 @@ static int append_copy(struct annotator *a, struct stm **link, int array, const 
     struct name n = *like;
     n.unique = false;
     n.memory = NO_NAME;
+    n.block = NULL;
     n.index = (struct index_function){0};
     n.at = at;
     int copy = fun_add_name(
@@ -188,6 +210,8 @@ static int annotate_view(struct annotator *a, const struct stm *s)
 {
     struct name *out = annotate_name(a, s->outs[0]);
     const struct name *source = annotate_name(a, s->array);
+    if (out->block)
+        return refuse_block(a, out, source);
     if (out->memory != NO_NAME)
         return 0;
     out->memory = source->memory;
@@ -202,21 +226,22 @@ static int annotate_view(struct annotator *a, const struct stm *s)
 /* ---- kernels -------------------------------------------------------------------------------- */
 
 /* One block for the private arrays of all threads: element k of thread (i, j) lies next to element
- * k of its neighbours, so that neighbouring threads touch neighbouring memory. */
+ * k of its neighbours, so that neighbouring threads touch neighbouring memory. In a kernel with
+ * groups, a thread is an item of a group. */
 static struct stm **annotate_private(struct annotator *a, struct stm **link, const struct kernel *k,
                                      int array)
 {
     struct program *program = a->program;
     struct expr *threads = expr_constant(program, 1);
     struct name n = *annotate_name(a, array);
-    for (unsigned d = k->rank; d-- > 0;) {
+    for (unsigned d = n.thread_rank; d-- > 0;) {
         n.index.stride[d] = threads;
         threads = expr_binary(program, EXPR_MUL, k->extents[d], threads);
     }
     struct name plain = n;
     plain.index.offset = NULL;
     for (unsigned d = 0; d < n.rank; d++)
-        n.index.stride[k->rank + d] =
+        n.index.stride[n.thread_rank + d] =
             expr_binary(program, EXPR_MUL, index_stride(program, &plain, d), threads);
     n.index.offset = expr_constant(program, 0);
     struct expr *bytes = expr_binary(program, EXPR_MUL, array_bytes(program, &n), threads);
@@ -225,7 +250,8 @@ static struct stm **annotate_private(struct annotator *a, struct stm **link, con
     return link;
 }
 
-static struct stm **annotate_kernel(struct annotator *a, struct stm **link, const struct stm *s)
+static struct stm **annotate_kernel(struct annotator *a, struct stm **link, const struct stm *s,
+                                    int *code)
 {
     const struct kernel *k = s->kernel;
     for (unsigned o = 0; o < s->out_count; o++) {
@@ -234,6 +260,9 @@ static struct stm **annotate_kernel(struct annotator *a, struct stm **link, cons
             continue;
         if (k->taken_over[o] == NO_NAME) {
             link = allocate_fresh(a, link, s->outs[o], s->at);
+        } else if (out->block) {
+            *code = refuse_block(a, out, annotate_name(a, k->taken_over[o]));
+            return link;
         } else {
             out->memory = annotate_name(a, k->taken_over[o])->memory;
             out->index = annotate_name(a, k->taken_over[o])->index;
@@ -287,6 +316,47 @@ static void expose_memory(struct annotator *a, struct body *body, unsigned r)
     insert_int(a, &body->results, body->result_count++, r, annotate_name(a, array)->memory);
 }
 
+static void substitute(int *list, unsigned count, int old, int replacement)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (list[i] == old)
+            list[i] = replacement;
+}
+
+static void substitute_in_body(struct body *body, int old, int replacement)
+{
+    substitute(body->results, body->result_count, old, replacement);
+    for (struct stm *s = body->first; s; s = s->next) {
+        if (s->kind == STM_IF) {
+            substitute_in_body(s->then, old, replacement);
+            substitute_in_body(s->otherwise, old, replacement);
+        } else if (s->kind == STM_LOOP) {
+            substitute(s->loop->init_names, s->loop->param_count, old, replacement);
+            substitute_in_body(&s->loop->body, old, replacement);
+        }
+    }
+}
+
+/* Replaces the block `old`, a name used in `body` only, by `replacement`. */
+static void substitute_memory(struct annotator *a, struct body *body, int old, int replacement)
+{
+    for (unsigned n = 0; n < a->fun->name_count; n++)
+        if (annotate_name(a, (int)n)->memory == old)
+            annotate_name(a, (int)n)->memory = replacement;
+    substitute_in_body(body, old, replacement);
+}
+
+/* The result of a branch or a loop stays in the block `memory`, which is also what the text means by
+ * the name that it gives to the result's block. */
+static void settle_in(struct annotator *a, int out, int memory)
+{
+    const char *block = annotate_name(a, out)->block;
+    annotate_name(a, out)->memory = memory;
+    annotate_name(a, out)->block = NULL;
+    if (block)
+        substitute_memory(a, &a->fun->body, fun_find(a->fun, block, strlen(block)), memory);
+}
+
 static void annotate_if(struct annotator *a, struct stm *s)
 {
     for (unsigned i = 0; i < s->out_count; i++) {
@@ -296,14 +366,13 @@ static void annotate_if(struct annotator *a, struct stm *s)
         const struct name *then = annotate_name(a, s->then->results[i]);
         const struct name *otherwise = annotate_name(a, s->otherwise->results[i]);
         if (then->memory == otherwise->memory && same_index(then, otherwise)) {
-            out->memory = then->memory;
             out->index = then->index;
+            settle_in(a, s->outs[i], then->memory);
             continue;
         }
         expose_memory(a, s->then, i);
         expose_memory(a, s->otherwise, i);
-        int memory = add_memory_name(a, annotate_name(a, s->outs[i])->text,
-                                     space_of(a, s->then->results[i + 1]), NULL);
+        int memory = own_block(a, s->outs[i], space_of(a, s->then->results[i + 1]), NULL);
         annotate_name(a, s->outs[i])->memory = memory;
         insert_int(a, &s->outs, s->out_count++, i, memory);
         i++;
@@ -348,36 +417,6 @@ static bool can_double_buffer(struct annotator *a, const struct loop *l, unsigne
     return true;
 }
 
-static void substitute(int *list, unsigned count, int old, int replacement)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (list[i] == old)
-            list[i] = replacement;
-}
-
-static void substitute_in_body(struct body *body, int old, int replacement)
-{
-    substitute(body->results, body->result_count, old, replacement);
-    for (struct stm *s = body->first; s; s = s->next) {
-        if (s->kind == STM_IF) {
-            substitute_in_body(s->then, old, replacement);
-            substitute_in_body(s->otherwise, old, replacement);
-        } else if (s->kind == STM_LOOP) {
-            substitute(s->loop->init_names, s->loop->param_count, old, replacement);
-            substitute_in_body(&s->loop->body, old, replacement);
-        }
-    }
-}
-
-/* Replaces the block `old`, a name used in `body` only, by `replacement`. */
-static void substitute_memory(struct annotator *a, struct body *body, int old, int replacement)
-{
-    for (unsigned n = 0; n < a->fun->name_count; n++)
-        if (annotate_name(a, (int)n)->memory == old)
-            annotate_name(a, (int)n)->memory = replacement;
-    substitute_in_body(body, old, replacement);
-}
-
 static int annotate_body(struct annotator *a, struct body *body);
 
 /* Adds the loop's existential memory for its i-th variable; the body has been annotated. */
@@ -404,8 +443,7 @@ static struct stm **finish_loop_array(struct annotator *a, struct stm **link, st
     insert_int(a, &l->init_names, l->param_count, i, annotate_name(a, l->init_names[i])->memory);
     insert_expr(a, &l->init_exprs, l->param_count, i);
     insert_int(a, &l->params, l->param_count++, i, memory);
-    int out_memory = add_memory_name(a, annotate_name(a, s->outs[i])->text,
-                                     annotate_name(a, memory)->space, NULL);
+    int out_memory = own_block(a, s->outs[i], annotate_name(a, memory)->space, NULL);
     annotate_name(a, s->outs[i])->memory = out_memory;
     insert_int(a, &s->outs, s->out_count++, i, out_memory);
     return link;
@@ -426,8 +464,7 @@ static struct stm **annotate_loop(struct annotator *a, struct stm **link, struct
             while (*link != s)
                 link = &(*link)->next;
         }
-        int memory = add_memory_name(a, annotate_name(a, l->params[i])->text,
-                                     space_of(a, l->init_names[i]), NULL);
+        int memory = own_block(a, l->params[i], space_of(a, l->init_names[i]), NULL);
         annotate_name(a, l->params[i])->memory = memory;
         added[i] = true;
     }
@@ -445,7 +482,7 @@ static struct stm **annotate_loop(struct annotator *a, struct stm **link, struct
         if (result->memory == own && is_plain(result)) { /* only updated in place */
             int init = annotate_name(a, l->init_names[i])->memory;
             substitute_memory(a, &l->body, own, init);
-            annotate_name(a, s->outs[i])->memory = init;
+            settle_in(a, s->outs[i], init);
         } else {
             link = finish_loop_array(a, link, s, i, buffers[original]);
             i++;
@@ -478,7 +515,7 @@ static int annotate_body(struct annotator *a, struct body *body)
             code = annotate_view(a, s);
             break;
         case STM_KERNEL:
-            link = annotate_kernel(a, link, s);
+            link = annotate_kernel(a, link, s, &code);
             break;
         case STM_IF:
             code = annotate_body(a, s->then);
@@ -508,7 +545,7 @@ static void annotate_params(struct annotator *a)
         struct name *n = annotate_name(a, a->fun->params[i]);
         if (n->kind != NAME_ARRAY || n->memory != NO_NAME)
             continue;
-        int memory = add_memory_name(a, n->text, SPACE_DEVICE, array_bytes(a->program, n));
+        int memory = own_block(a, a->fun->params[i], SPACE_DEVICE, array_bytes(a->program, n));
         annotate_name(a, a->fun->params[i])->memory = memory;
         insert_int(a, &a->fun->params, a->fun->param_count++, i, memory);
         i++;

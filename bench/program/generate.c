@@ -700,7 +700,10 @@ static void emit_statements(struct generator *g, const struct fun *fun, const st
                 emit_capture(g, out->element);
             break;
         case STM_REPLICATE:
-            emit_fill(g, out->element, out->rank);
+            if (s->expr)
+                emit_fill(g, out->element, out->rank);
+            else
+                emit_copy(g, out);
             break;
         case STM_IOTA:
             emit_iota(g, out->element);

@@ -215,12 +215,19 @@ void parse_scope(struct parser *p, int name, bool in_scope)
     p->in_scope =
         must_reach(p->in_scope, (unsigned)name, &p->in_scope_capacity, sizeof *p->in_scope);
     p->in_scope[name] = in_scope;
+    const char *block = p->fun->names[name].block;
+    if (block) /* it has the scope of its array */
+        p->in_scope[fun_find(p->fun, block, strlen(block))] = in_scope;
 }
 
 int parse_bind(struct parser *p, const char *text, struct source_position at,
                const struct name *properties)
 {
     int old = fun_find(p->fun, text, strlen(text));
+    if (old != NO_NAME && p->fun->names[old].made) {
+        fun_rename(p->program, p->fun, old);
+        old = NO_NAME;
+    }
     if (old != NO_NAME && (p->in_scope[old] || !p->fun->names[old].scoped || !properties->scoped))
         parser_fail(p, at, "'%s' is already bound in line %u; every name is bound once", text,
                     p->fun->names[old].at.line);

@@ -20,6 +20,11 @@ const char *space_name(enum space space)
     return names[space];
 }
 
+unsigned kernel_thread_rank(const struct kernel *kernel)
+{
+    return kernel->rank + (kernel->item != NO_NAME);
+}
+
 struct name_table *names_new(void)
 {
     struct name_table *t = must_alloc(sizeof *t);
@@ -77,26 +82,46 @@ int fun_find(const struct fun *fun, const char *text, size_t length)
     return *find_slot(fun, text, length) - 1;
 }
 
+static void fill_slots(struct fun *fun)
+{
+    memset(fun->table->slots, 0, fun->table->size * sizeof *fun->table->slots);
+    for (unsigned i = 0; i < fun->name_count; i++)
+        *find_slot(fun, fun->names[i].text, strlen(fun->names[i].text)) = (int)i + 1;
+}
+
 static void grow(struct fun *fun)
 {
     struct name_table *t = fun->table;
     free(t->slots);
     t->size *= 2;
     t->slots = must_alloc(t->size * sizeof *t->slots);
-    for (unsigned i = 0; i < fun->name_count; i++)
-        *find_slot(fun, fun->names[i].text, strlen(fun->names[i].text)) = (int)i + 1;
+    fill_slots(fun);
+}
+
+/* The text, with digits behind it if it is taken and may not be bound again. */
+static const char *free_text(struct program *program, const struct fun *fun, const char *text,
+                             bool scoped)
+{
+    const char *unique = arena_copy(&program->arena, text, strlen(text));
+    unsigned digits = 1;
+    for (int old; (old = fun_find(fun, unique, strlen(unique))) != NO_NAME;) {
+        if (fun->names[old].scoped && scoped)
+            break;
+        unique = arena_printf(&program->arena, "%s_%u", text, digits++);
+    }
+    return unique;
+}
+
+void fun_rename(struct program *program, struct fun *fun, int name)
+{
+    fun->names[name].text = free_text(program, fun, fun->names[name].text, false);
+    fill_slots(fun); /* in order: the last of the scoped names with one text is found */
 }
 
 int fun_add_name(struct program *program, struct fun *fun, const char *text,
                  const struct name *properties)
 {
-    char *unique = arena_copy(&program->arena, text, strlen(text));
-    unsigned digits = 1;
-    for (int old; (old = fun_find(fun, unique, strlen(unique))) != NO_NAME;) {
-        if (fun->names[old].scoped && properties->scoped)
-            break;
-        unique = arena_printf(&program->arena, "%s_%u", text, digits++);
-    }
+    const char *unique = free_text(program, fun, text, properties->scoped);
     struct name_table *t = fun->table;
     fun->names = must_grow(fun->names, fun->name_count, &t->name_capacity, sizeof *fun->names);
     int number = (int)fun->name_count;

@@ -26,6 +26,8 @@ static int parse_binding(struct parser *p, const char *what)
 
 /* ---- expressions of a statement -------------------------------------------------------------- */
 
+static int parse_operand(struct parser *p, int receiver, const char *base);
+
 static void parse_slice(struct parser *p, struct stm *s)
 {
     parser_expect(p, "[", "before indices");
@@ -89,6 +91,32 @@ static void parse_late(struct parser *p, struct stm *s)
     s->late = true;
 }
 
+/* Does an expression begin here that makes or views an array, or takes an element of one? */
+static bool begins_array(const struct parser *p)
+{
+    static const char *const words[] = {"scratch", "iota",    "replicate", "copy",
+                                        "concat",  "reshape", "rearrange", "late"};
+    int name = parse_use((struct parser *)p, &p->token);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (parser_at(p, words[i]))
+            return true;
+    return name != NO_NAME && p->fun->names[name].kind == NAME_ARRAY;
+}
+
+static void parse_replicate(struct parser *p, struct stm *s, const struct name *out)
+{
+    s->kind = STM_REPLICATE;
+    parser_expect(p, "(", "after 'replicate'");
+    int name = parse_use(p, &p->token);
+    if (name != NO_NAME && p->fun->names[name].kind == NAME_ARRAY)
+        s->array = parse_take_use(p, NAME_ARRAY, "an array");
+    else
+        s->expr = out ? parse_typed(p, out->element, "the value") : parse_expression(p);
+    parser_expect(p, ")",
+                  s->expr ? "after the value"
+                          : "after the array: a part of one needs a name of its own, by 'let'");
+}
+
 static void parse_concat(struct parser *p, struct stm *s)
 {
     struct ints arrays = {0}, copied = {0};
@@ -96,7 +124,12 @@ static void parse_concat(struct parser *p, struct stm *s)
     parser_expect(p, "(", "after 'concat'");
     do {
         ints_push(p, &copied, parser_take(p, "copy"));
-        ints_push(p, &arrays, parse_take_use(p, NAME_ARRAY, "an array"));
+        struct source_position at = p->token.at;
+        int piece = begins_array(p) ? parse_operand(p, NO_NAME, "piece")
+                                    : parse_take_use(p, NAME_ARRAY, "an array");
+        if (p->fun->names[piece].kind != NAME_ARRAY)
+            parser_fail(p, at, "expected an array, but this is one element");
+        ints_push(p, &arrays, piece);
     } while (parser_take(p, ","));
     parser_expect(p, ")", "after the arrays");
     s->piece_count = arrays.count;
@@ -127,13 +160,14 @@ static void parse_rearrange(struct parser *p, struct stm *s)
                     p->fun->names[s->array].rank, p->fun->names[s->array].text);
 }
 
-static struct body parse_body(struct parser *p);
+static struct body parse_body(struct parser *p, const int *receivers, unsigned count);
 
-static struct body *parse_braced(struct parser *p)
+/* `receivers` are the names that the results go to: none for those of a fun. */
+static struct body *parse_braced(struct parser *p, const int *receivers, unsigned count)
 {
     struct body *body = arena_alloc(&p->program->arena, sizeof *body);
     parser_expect(p, "{", "before the statements");
-    *body = parse_body(p);
+    *body = parse_body(p, receivers, count);
     parser_expect(p, "}", "after the results");
     return body;
 }
@@ -142,9 +176,9 @@ static void parse_if(struct parser *p, struct stm *s)
 {
     s->kind = STM_IF;
     s->expr = parse_typed(p, ELEMENT_bool, "the condition");
-    s->then = parse_braced(p);
+    s->then = parse_braced(p, s->outs, s->out_count);
     parser_expect(p, "else", "before the other branch");
-    s->otherwise = parse_braced(p);
+    s->otherwise = parse_braced(p, s->outs, s->out_count);
 }
 
 static void parse_loop_params(struct parser *p, struct loop *l)
@@ -210,7 +244,7 @@ static void parse_loop(struct parser *p, struct stm *s)
             parser_fail(p, at, "the condition must be a loop variable of type bool");
     }
     parser_expect(p, "{", "before the loop's body");
-    l->body = parse_body(p);
+    l->body = parse_body(p, l->params, l->param_count);
     parser_expect(p, "}", "after the loop's results");
     scope_all(p, l->params, l->param_count, false);
     if (l->counter != NO_NAME)
@@ -232,10 +266,7 @@ static void parse_right_side(struct parser *p, struct stm *s)
     } else if (parser_take(p, "iota")) {
         s->kind = STM_IOTA;
     } else if (parser_take(p, "replicate")) {
-        s->kind = STM_REPLICATE;
-        parser_expect(p, "(", "after 'replicate'");
-        s->expr = out ? parse_typed(p, out->element, "the value") : parse_expression(p);
-        parser_expect(p, ")", "after the value");
+        parse_replicate(p, s, out);
     } else if (parser_take(p, "copy")) {
         s->kind = STM_COPY;
         s->array = parse_take_use(p, NAME_ARRAY, "an array after 'copy'");
@@ -269,6 +300,109 @@ static void parse_right_side(struct parser *p, struct stm *s)
     }
 }
 
+/* ---- expressions where a name is needed ------------------------------------------------------ */
+
+/* Sets *type to the type of what the statement makes, and is true, if its own text says it. */
+static bool says_type(struct parser *p, const struct stm *s, struct name *type)
+{
+    if (s->kind == STM_SCALAR) {
+        *type = (struct name){.kind = NAME_SCALAR, .element = s->expr->type};
+        return true;
+    }
+    int source = s->kind == STM_CONCAT ? s->pieces[0].array : s->array;
+    if (source == NO_NAME || s->kind == STM_REPLICATE || s->kind == STM_RESHAPE)
+        return false;
+    const struct name whole = p->fun->names[source];
+    *type = (struct name){.kind = s->kind == STM_ELEMENT ? NAME_SCALAR : NAME_ARRAY,
+                          .element = whole.element};
+    if (s->kind == STM_ELEMENT)
+        return true;
+    for (unsigned d = 0; d < whole.rank; d++) {
+        const struct slice_dim *dim = s->kind == STM_SLICE ? &s->slice[d] : NULL;
+        if (dim && (dim->fixed || d >= s->slice_rank))
+            continue;
+        unsigned from = s->kind == STM_REARRANGE ? s->permutation[d] : d;
+        type->shape[type->rank++] = dim && dim->start ? dim->length : whole.shape[from];
+    }
+    for (unsigned i = 1; i < s->piece_count; i++) {
+        const struct name *piece = &p->fun->names[s->pieces[i].array];
+        type->shape[0] = expr_binary(p->program, EXPR_ADD, type->shape[0], piece->shape[0]);
+    }
+    return true;
+}
+
+static void append(struct parser *p, struct stm *s)
+{
+    *p->end = s;
+    p->end = &s->next;
+}
+
+/* Binds what `s` makes to a name of the parser's, begun with `base`, which the text cannot use. */
+static int bind_operand(struct parser *p, struct stm *s, int receiver, const char *base)
+{
+    struct name type;
+    if (!says_type(p, s, &type)) {
+        const struct name *like = receiver == NO_NAME ? NULL : &p->fun->names[receiver];
+        if (!like || like->kind != NAME_ARRAY)
+            parser_fail(p, s->at,
+                        "this does not say the type of what it makes: write 'let NAME: TYPE = ...' "
+                        "in front, and NAME here");
+        type = (struct name){.kind = NAME_ARRAY, .element = like->element, .rank = like->rank};
+        memcpy(type.shape, like->shape, sizeof type.shape);
+    }
+    type.memory = NO_NAME;
+    type.at = s->at;
+    type.made = true;
+    if (receiver != NO_NAME)
+        base = arena_printf(&p->program->arena, "%s_%s", p->fun->names[receiver].text, base);
+    int out = fun_add_name(p->program, p->fun, base, &type);
+    parse_scope(p, out, false);
+    struct ints outs = {0};
+    ints_push(p, &outs, out);
+    s->outs = outs.data;
+    s->out_count = 1;
+    append(p, s);
+    return out;
+}
+
+/* Parses a name, or an expression, which becomes a statement in front of the present one. The value
+ * goes to the name `receiver`, which has its type (NO_NAME: not known). */
+static int parse_operand(struct parser *p, int receiver, const char *base)
+{
+    static const char *const words[] = {"kernel", "if", "loop", "alloc"};
+    struct stm *s = arena_alloc(&p->program->arena, sizeof *s);
+    int name = parse_use(p, &p->token);
+    s->at = p->token.at;
+    s->array = s->value = NO_NAME;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (parser_at(p, words[i]))
+            parser_fail(p, s->at,
+                        "'%s' needs names for what it makes: write 'let NAME: TYPE = %s "
+                        "...' in front, and NAME here",
+                        words[i], words[i]);
+    if (name != NO_NAME && p->fun->names[name].kind == NAME_MEMORY) {
+        parser_advance(p);
+        return name;
+    }
+    if (begins_array(p)) {
+        int outs[] = {receiver};
+        s->outs = outs;
+        s->out_count = receiver != NO_NAME;
+        parse_right_side(p, s);
+        if (s->kind == STM_ALIAS)
+            return s->array;
+    } else {
+        bool typed = receiver != NO_NAME && p->fun->names[receiver].kind == NAME_SCALAR;
+        s->kind = STM_SCALAR;
+        s->expr = typed ? parse_typed(p, p->fun->names[receiver].element, "the result")
+                        : parse_expression(p);
+        s->expr->untyped = false;
+        if (s->expr->op == EXPR_NAME)
+            return s->expr->name;
+    }
+    return bind_operand(p, s, receiver, base);
+}
+
 static void parse_pattern(struct parser *p, struct stm *s)
 {
     struct ints outs = {0};
@@ -300,33 +434,34 @@ static struct stm *parse_statement(struct parser *p)
     scope_all(p, s->outs, s->out_count, false);
     parse_right_side(p, s);
     scope_all(p, s->outs, s->out_count, true);
+    if (s->kind == STM_SCALAR)
+        parse_note_constant(p, s->outs[0], s->expr);
     return s;
 }
 
-static struct body parse_body(struct parser *p)
+static struct body parse_body(struct parser *p, const int *receivers, unsigned count)
 {
     struct body body = {.at = p->token.at};
-    struct stm **end = &body.first;
+    struct stm **outer = p->end;
+    p->end = &body.first;
     parse_nest(p);
-    while (!parser_at(p, "in")) {
-        *end = parse_statement(p);
-        end = &(*end)->next;
-    }
+    while (!parser_at(p, "in"))
+        append(p, parse_statement(p));
     body.results_at = p->token.at;
     parser_advance(p);
     struct ints results = {0};
     do {
-        int name = parse_use(p, &p->token);
-        if (name == NO_NAME)
+        if (p->token.kind == TOKEN_END || parser_at(p, "}"))
             parser_unexpected(p, "the name of a result");
-        ints_push(p, &results, name);
-        parser_advance(p);
+        int receiver = results.count < count ? receivers[results.count] : NO_NAME;
+        ints_push(p, &results, parse_operand(p, receiver, "result"));
     } while (parser_take(p, ","));
     body.results = results.data;
     body.result_count = results.count;
     for (struct stm *s = body.first; s; s = s->next)
         scope_all(p, s->outs, s->out_count, false);
     p->nesting--;
+    p->end = outer;
     return body;
 }
 
@@ -414,6 +549,8 @@ static void parse_fun(struct parser *p, struct fun *fun)
     p->fun = fun;
     if (p->in_scope)
         memset(p->in_scope, 0, p->in_scope_capacity);
+    if (p->constant)
+        memset(p->constant, 0, p->constant_capacity);
     fun->at = p->token.at;
     fun->program = p->program;
     fun->table = names_new();
@@ -439,7 +576,7 @@ static void parse_fun(struct parser *p, struct fun *fun)
     fun->param_count = params.count;
     if (parser_take(p, "traffic"))
         fun->traffic = parse_typed(p, ELEMENT_i64, "the traffic in bytes");
-    fun->body = *parse_braced(p);
+    fun->body = *parse_braced(p, NULL, 0);
 }
 
 static void parse_item(struct parser *p)
@@ -500,6 +637,8 @@ int program_parse(const char *path, const char *text, size_t length, struct prog
     for (unsigned i = 0; i < program->fun_count; i++)
         program->funs[i].program = program;
     free(p->in_scope);
+    free(p->constant);
+    free(p->values);
     free(p);
     if (code) {
         program_free(program);

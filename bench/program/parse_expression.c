@@ -259,6 +259,35 @@ struct expr *parse_typed(struct parser *p, enum element type, const char *what)
     return e;
 }
 
+/* ---- constants ----------------------------------------------------------------------------- */
+
+static bool is_constant(const struct parser *p, const struct expr *e)
+{
+    if (e->op == EXPR_CONSTANT)
+        return true;
+    if (e->op == EXPR_NAME)
+        return (unsigned)e->name < p->constant_capacity && p->constant[e->name];
+    return is_constant(p, e->arg[0]) && (!e->arg[1] || is_constant(p, e->arg[1]));
+}
+
+bool parse_constant(struct parser *p, const struct expr *e, union scalar *value)
+{
+    struct error ignored; /* a division by zero is found when the program runs */
+    return is_constant(p, e) && expr_evaluate(p->program, e, p->values, value, &ignored) == 0;
+}
+
+void parse_note_constant(struct parser *p, int name, const struct expr *e)
+{
+    union scalar value;
+    if (!parse_constant(p, e, &value))
+        return;
+    p->values = must_reach(p->values, (unsigned)name, &p->values_capacity, sizeof *p->values);
+    p->constant =
+        must_reach(p->constant, (unsigned)name, &p->constant_capacity, sizeof *p->constant);
+    p->values[name] = value;
+    p->constant[name] = true;
+}
+
 /* ---- types --------------------------------------------------------------------------------- */
 
 struct expr *parse_size(struct parser *p)
@@ -266,10 +295,17 @@ struct expr *parse_size(struct parser *p)
     return parse_typed(p, ELEMENT_i64, "a size");
 }
 
-/* Parses `@ m` or `@ m(offset: s0, s1)`. A private array's index function begins with `extra` more
- * strides. */
+/* Parses `@ mem m`, `@ m` or `@ m(offset: s0, s1)`. A private array's index function begins with
+ * `extra` more strides. */
 static void parse_place(struct parser *p, struct name *n, unsigned extra)
 {
+    if (parser_take(p, "mem")) {
+        struct source_position at = p->token.at;
+        struct name block = {.kind = NAME_MEMORY, .memory = NO_NAME};
+        n->block = parse_new_name(p, "the name that the array's own block gets, after '@ mem'");
+        parse_bind(p, n->block, at, &block);
+        return;
+    }
     n->memory = parse_take_use(p, NAME_MEMORY, "the name of a memory block after '@'");
     if (!parser_take(p, "("))
         return;

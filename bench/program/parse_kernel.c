@@ -18,12 +18,12 @@ static int bind_thread_scalar(struct parser *p, const char *what)
 static void parse_device(struct parser *p, struct kernel *k)
 {
     struct source_position at = p->token.at;
-    struct expr *number = parse_typed(p, ELEMENT_i64, "the number of a device");
-    if (number->op != EXPR_CONSTANT || number->value.i64 < 0 ||
-        number->value.i64 > DEVICE_NUMBER_MAX)
+    union scalar number;
+    if (!parse_constant(p, parse_typed(p, ELEMENT_i64, "the number of a device"), &number) ||
+        number.i64 < 0 || number.i64 > DEVICE_NUMBER_MAX)
         parser_fail(p, at, "the number of a device must be a constant from 0 to %d",
                     DEVICE_NUMBER_MAX);
-    k->on = (unsigned)number->value.i64;
+    k->on = (unsigned)number.i64;
 }
 
 static void parse_index_space(struct parser *p, struct kernel *k)
@@ -59,16 +59,17 @@ static void parse_taken_over(struct parser *p, struct stm *s, struct kernel *k)
 static void parse_private(struct parser *p, struct kernel *k)
 {
     struct ints names = {0};
+    const unsigned thread_rank = kernel_thread_rank(k);
     do {
         struct source_position at = p->token.at;
         char *text = parse_new_name(p, "the name of a private array");
-        struct name n = parse_type(p, k->rank);
+        struct name n = parse_type(p, thread_rank);
         if (n.kind != NAME_ARRAY || n.unique)
             parser_fail(p, at, "a private name must be an array: %s: [size]type", text);
-        if (n.rank + k->rank > RANK_MAX)
+        if (n.rank + thread_rank > RANK_MAX)
             parser_fail(p, at,
-                        "the index space and a private array together have at most %d dimensions",
-                        RANK_MAX);
+                        "the index space%s and a private array together have at most %d dimensions",
+                        k->item == NO_NAME ? "" : ", the group", RANK_MAX);
         n.scoped = true;
         ints_push(p, &names, parse_bind(p, text, at, &n));
     } while (parser_take(p, ","));
@@ -83,12 +84,16 @@ static void parse_locals(struct parser *p, struct kernel *k)
         struct source_position at = p->token.at;
         char *text = parse_new_name(p, "the name of a local array");
         struct name n = parse_type(p, 0);
-        if (n.kind != NAME_ARRAY || n.unique || n.memory != NO_NAME)
+        if (n.kind != NAME_ARRAY || n.unique || n.memory != NO_NAME || n.block)
             parser_fail(p, at, "a local name must be an array: %s: [constant]type", text);
-        for (unsigned d = 0; d < n.rank; d++)
-            if (n.shape[d]->op != EXPR_CONSTANT || n.shape[d]->value.i64 < 1 ||
-                n.shape[d]->value.i64 > 65536)
-                parser_fail(p, at, "the sizes of a local array must be constants from 1 to 65536");
+        for (unsigned d = 0; d < n.rank; d++) {
+            union scalar size;
+            if (!parse_constant(p, n.shape[d], &size) || size.i64 < 1 || size.i64 > 65536)
+                parser_fail(p, at,
+                            "the sizes of a local array must be constants from 1 to 65536: "
+                            "numbers, or 'let's made of numbers");
+            n.shape[d] = expr_constant(p->program, size.i64);
+        }
         n.local = n.scoped = true;
         ints_push(p, &names, parse_bind(p, text, at, &n));
     } while (parser_take(p, ","));
@@ -101,10 +106,17 @@ static void parse_group(struct parser *p, struct kernel *k)
     k->item = bind_thread_scalar(p, "the name of the item in its group");
     parser_expect(p, "<", "between the item and the size of the group");
     struct source_position at = p->token.at;
-    struct expr *items = parse_typed(p, ELEMENT_i64, "the size of a group");
-    if (items->op != EXPR_CONSTANT || items->value.i64 < 1 || items->value.i64 > 1024)
-        parser_fail(p, at, "the size of a group must be a constant from 1 to 1024");
-    k->group_items = (unsigned)items->value.i64;
+    union scalar items;
+    if (!parse_constant(p, parse_typed(p, ELEMENT_i64, "the size of a group"), &items) ||
+        items.i64 < 1 || items.i64 > 1024)
+        parser_fail(p, at,
+                    "the size of a group must be a constant from 1 to 1024: a number, or a 'let' "
+                    "made of numbers");
+    k->group_items = (unsigned)items.i64;
+    if (k->rank < RANK_MAX) { /* for private arrays the item is one more index of the thread */
+        k->indices[k->rank] = k->item;
+        k->extents[k->rank] = expr_constant(p->program, items.i64);
+    }
     if (parser_take(p, "local"))
         parse_locals(p, k);
 }
@@ -320,6 +332,10 @@ static void check_writes(struct scan *s)
         if (a->written && !in_each)
             fail_at(s, a->begin, "'%s' is written outside of 'each'",
                     s->p->fun->names[a->array].text);
+        if (s->p->fun->names[a->array].thread_rank && !in_each)
+            fail_at(s, a->begin,
+                    "'%s' is private: each item has its own, so it is read and written in 'each'",
+                    s->p->fun->names[a->array].text);
     }
     for (unsigned o = 0; o < s->stm->out_count; o++) {
         bool written = false;
@@ -406,12 +422,12 @@ struct kernel *parse_kernel(struct parser *p, struct stm *s)
     parse_index_space(p, k);
     if (parser_take(p, "with"))
         parse_taken_over(p, s, k);
-    if (parser_take(p, "private"))
-        parse_private(p, k);
     if (parser_take(p, "group"))
         parse_group(p, k);
-    if (k->private_count && k->item != NO_NAME)
-        parser_fail(p, k->at, "a kernel with 'group' has local arrays, not private ones");
+    if (parser_take(p, "private"))
+        parse_private(p, k);
+    if (k->item == NO_NAME && parser_at(p, "group"))
+        parser_fail(p, p->token.at, "'group' and its local arrays stand before 'private'");
     scope_kernel(p, s, k, true);
     parser_raw_block(p, &k->text, &k->length, &k->text_at);
     scan_text(p, s, k);

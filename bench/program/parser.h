@@ -28,7 +28,11 @@ struct parser {
     unsigned in_scope_capacity;
     const char *cursor; /* the text after `token` */
     struct source_position cursor_at;
-    struct token token; /* the next token, not taken yet */
+    struct token token;   /* the next token, not taken yet */
+    union scalar *values; /* by name number: the value of a constant `let` */
+    bool *constant;       /* by name number: is it a constant `let`? */
+    unsigned values_capacity, constant_capacity;
+    struct stm **end; /* where the next statement of the body goes */
     unsigned nesting;
     struct treap kernels; /* of all funs, by name: parse_kernel.c */
     struct error *error;
@@ -76,7 +80,11 @@ struct expr *parse_expression(struct parser *p); /* of any type */
 /* The same, of this type: literals take the type; any other expression must have it. `what` names
  * the expression in the error. */
 struct expr *parse_typed(struct parser *p, enum element type, const char *what);
-struct expr *parse_size(struct parser *p);                      /* an i64 */
+struct expr *parse_size(struct parser *p); /* an i64 */
+/* The value of an expression over literals and constant `let`s; false if it is no such expression. */
+bool parse_constant(struct parser *p, const struct expr *e, union scalar *value);
+/* Notes that the scalar `name` is a constant `let` if its expression `e` is constant. */
+void parse_note_constant(struct parser *p, int name, const struct expr *e);
 struct name parse_type(struct parser *p, unsigned thread_rank); /* `: type` of an unbound name */
 
 /* parse_kernel.c: parses the text after the word `kernel`, for the names that `stm` binds. */

@@ -113,6 +113,8 @@ static void print_type(struct printer *p, const struct name *n)
         text_add(&p->out, "]");
     }
     text_add(&p->out, "%s", element_name(n->element));
+    if (n->block)
+        text_add(&p->out, " @ mem %s", n->block);
     if (n->memory == NO_NAME)
         return;
     text_add(&p->out, " @ %s", name_of(p, n->memory));
@@ -219,15 +221,15 @@ static void print_kernel(struct printer *p, const struct stm *s)
                      name_of(p, k->taken_over[o]));
             separator = ", ";
         }
-    if (k->private_count) {
-        text_add(&p->out, " private ");
-        print_bindings(p, k->privates, k->private_count);
-    }
     if (k->item != NO_NAME)
         text_add(&p->out, " group %s < %u", name_of(p, k->item), k->group_items);
     if (k->local_count) {
         text_add(&p->out, " local ");
         print_bindings(p, k->locals, k->local_count);
+    }
+    if (k->private_count) {
+        text_add(&p->out, " private ");
+        print_bindings(p, k->privates, k->private_count);
     }
     text_add(&p->out, " {");
     text_add_bytes(&p->out, k->text, k->length);
@@ -272,7 +274,10 @@ static void print_right_side(struct printer *p, const struct stm *s)
         print_call(p, "alloc", s->expr);
         break;
     case STM_REPLICATE:
-        print_call(p, "replicate", s->expr);
+        if (s->expr)
+            print_call(p, "replicate", s->expr);
+        else
+            text_add(&p->out, "replicate(%s)", name_of(p, s->array));
         break;
     case STM_SCRATCH:
         text_add(&p->out, "scratch");

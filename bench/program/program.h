@@ -114,13 +114,17 @@ struct name {
     struct expr *shape[RANK_MAX];
     bool unique; /* marked `*` */
     int memory;  /* arrays: the name of the block, or NO_NAME */
+    /* Arrays without memory, written `@ mem m`: the name that the array's own block gets. It is bound
+     * with the array. NULL: the block is named after the array. */
+    const char *block;
     struct index_function index;
     /* Private arrays of a kernel: how many strides of the thread's indices `index` begins with. */
     unsigned thread_rank;
     bool local; /* local arrays of a kernel: the memory is the work-group's */
     /* A kernel's own name or a loop's counter: other names may have the same text elsewhere. */
     bool scoped;
-    enum space space;   /* memories */
+    bool made;        /* the parser's name for an expression: it gives way to a name of the text */
+    enum space space; /* memories */
     struct expr *bytes; /* memory parameters: the size */
 };
 
@@ -133,7 +137,7 @@ enum stm_kind {
     STM_ALLOC,     /* out = alloc(expr) */
     STM_SCRATCH,   /* out = scratch */
     STM_IOTA,      /* out = iota */
-    STM_REPLICATE, /* out = replicate(expr) */
+    STM_REPLICATE, /* out = replicate(expr), or replicate(array): its elements again and again */
     STM_COPY,      /* out = copy array */
     STM_CONCAT,    /* out = concat(pieces) */
     STM_ALIAS,     /* out = array */
@@ -228,7 +232,9 @@ struct kernel {
     struct source_position at;
     unsigned on; /* the number of the device in a group that runs the kernel: 0 without `on` */
     unsigned rank;
-    int indices[RANK_MAX]; /* i32 scalars */
+    /* i32 scalars and how many values each has. In a kernel with groups the item and the size of a
+     * group follow, where there is room: for a private array these are the indices of its thread. */
+    int indices[RANK_MAX];
     struct expr *extents[RANK_MAX];
     int *taken_over; /* for each result: the array whose block and contents it takes, or NO_NAME */
     unsigned private_count;
@@ -251,6 +257,9 @@ struct kernel {
     unsigned scalar_count; /* scalars of the program, each once, as they appear */
     int *scalars;
 };
+
+/* The number of indices that tell a thread with private arrays from others. */
+unsigned kernel_thread_rank(const struct kernel *kernel);
 
 /* ---- programs ------------------------------------------------------------------------------ */
 
@@ -377,6 +386,8 @@ int fun_find(const struct fun *fun, const char *text, size_t length);
  * are scoped: then fun_find finds the new one. */
 int fun_add_name(struct program *program, struct fun *fun, const char *text,
                  const struct name *properties);
+/* Gives the name another text, made of the present one and digits. */
+void fun_rename(struct program *program, struct fun *fun, int name);
 
 /* An i64 constant. This and the next functions make expressions in the program's arena. */
 struct expr *expr_constant(struct program *program, int64_t value);

@@ -238,7 +238,17 @@ static int bind(struct verifier *v, int name)
             TRY(check_expr(v, n->index.stride[d], n->at));
     }
     v->in_scope[name] = true;
+    if (n->block)
+        v->in_scope[fun_find(v->fun, n->block, strlen(n->block))] = true;
     return 0;
+}
+
+static void unbind(struct verifier *v, int name)
+{
+    const char *block = verify_name(v, name)->block;
+    v->in_scope[name] = false;
+    if (block)
+        v->in_scope[fun_find(v->fun, block, strlen(block))] = false;
 }
 
 /* One memory name passes its block to another, so both are in one space. */
@@ -387,7 +397,7 @@ static int verify_kernel(struct verifier *v, const struct stm *s)
     for (unsigned i = s->out_count; i < k->array_count; i++) /* none of them was taken over */
         TRY(use_array(v, k->arrays[i], k->at));
     for (unsigned i = 0; i < k->private_count; i++)
-        v->in_scope[k->privates[i]] = false;
+        unbind(v, k->privates[i]);
     return 0;
 }
 
@@ -518,7 +528,7 @@ static int verify_loop(struct verifier *v, const struct stm *s)
     TRY(verify_loop_results(v, l));
     v->depth--;
     for (unsigned i = 0; i < l->param_count; i++)
-        v->in_scope[l->params[i]] = false;
+        unbind(v, l->params[i]);
     if (l->counter != NO_NAME)
         v->in_scope[l->counter] = false;
     if (s->out_count != l->param_count)
@@ -536,13 +546,27 @@ static int verify_loop(struct verifier *v, const struct stm *s)
     return 0;
 }
 
+/* The dimensions in front count how often the array is repeated. */
+static int verify_repeated(struct verifier *v, const struct stm *s, int out)
+{
+    const struct name *to = verify_name(v, out), *from = verify_name(v, s->array);
+    TRY(use_array(v, s->array, s->at));
+    TRY(check_element(v, s, out, s->array));
+    if (to->rank > from->rank)
+        return 0;
+    return FAIL(v, s->at,
+                "'%s' has %u dimension%s; replicate('%s') needs %u or more: in front of the "
+                "array's own, those that count how often it is repeated",
+                to->text, to->rank, to->rank == 1 ? "" : "s", from->text, from->rank + 1);
+}
+
 static int verify_fresh(struct verifier *v, const struct stm *s, int out)
 {
     const struct name *n = verify_name(v, out);
     if (s->kind == STM_IOTA && (n->rank != 1 || n->element == ELEMENT_bool))
         return FAIL(v, s->at, "iota makes an array of numbers with one dimension");
     if (s->kind == STM_REPLICATE)
-        TRY(check_expr(v, s->expr, s->at));
+        TRY(s->expr ? check_expr(v, s->expr, s->at) : verify_repeated(v, s, out));
     if (s->kind == STM_COPY) {
         TRY(use_array(v, s->array, s->at));
         TRY(check_same_type(v, out, s->array, s->at));
@@ -630,7 +654,7 @@ static int verify_body(struct verifier *v, const struct body *body)
     }
     for (const struct stm *s = body->first; s; s = s->next)
         for (unsigned o = 0; o < s->out_count; o++)
-            v->in_scope[s->outs[o]] = false;
+            unbind(v, s->outs[o]);
     return 0;
 }
 

@@ -45,6 +45,7 @@ static const struct {
     {make_some_update, 10}, {make_loop, 7},      {make_if, 5},        {make_scalar, 5},
     {make_slice, 4},        {make_reshape, 4},   {make_rearrange, 4}, {make_alias, 2},
     {make_scratch, 4},      {make_iota, 3},      {make_replicate, 3}, {make_listed, 4},
+    {make_groups, 3},
 };
 
 void make_statements(struct maker *g, int count)

@@ -103,6 +103,17 @@ const char *type_text(const struct made *a, char text[128])
     return text;
 }
 
+const char *fresh_type_text(struct maker *g, const struct made *a, char text[128])
+{
+    char block[16];
+    type_text(a, text);
+    if (chance(g, 15)) {
+        fresh_name(g, block, 'b');
+        snprintf(text + strlen(text), 128 - strlen(text), " @ mem %s", block);
+    }
+    return text;
+}
+
 struct size some_size(struct maker *g)
 {
     return g->sizes[chance(g, 70) ? below(g, 3) : below(g, g->size_count)];

@@ -71,6 +71,8 @@ void fresh_name(struct maker *g, char name[16], char letter);
 struct made *bring(struct maker *g, const struct made *like);
 /* "[n][m]i32" */
 const char *type_text(const struct made *a, char text[128]);
+/* The same for an array that gets a block of its own; sometimes it names the block. */
+const char *fresh_type_text(struct maker *g, const struct made *a, char text[128]);
 struct size some_size(struct maker *g);
 enum element some_element(struct maker *g);
 
@@ -94,6 +96,8 @@ bool same_type(const struct made *a, const struct made *b);
 int make_kernel(struct maker *g, const struct made *like, int from);
 /* Makes a kernel that takes over an array; returns the index of the result. */
 int make_kernel_with(struct maker *g, int taken);
+/* Makes a kernel of groups whose items have local and private arrays. */
+void make_groups(struct maker *g);
 
 /* program_maker_array.c. Each function makes a statement, and often the statements that it needs; it
  * makes none if no array in scope fits. */

@@ -19,13 +19,31 @@ void make_iota(struct maker *g)
     char type[128];
     some_shape(g, &model, 1);
     const struct made *a = bring(g, &model);
-    line(g, "let %s: %s = iota", a->name, type_text(a, type));
+    line(g, "let %s: %s = iota", a->name, fresh_type_text(g, a, type));
+}
+
+/* An array, repeated along one dimension more. */
+static void make_repeated(struct maker *g, int from)
+{
+    char type[128];
+    struct made model = g->arrays[from];
+    for (unsigned d = model.rank++; d > 0; d--)
+        model.dim[d] = model.dim[d - 1];
+    model.dim[0] = some_size(g);
+    const struct made *a = bring(g, &model);
+    line(g, "let %s: %s = replicate(%s)", a->name, fresh_type_text(g, a, type),
+         g->arrays[from].name);
 }
 
 void make_replicate(struct maker *g)
 {
     struct made model;
     char type[128];
+    int from = chance(g, 50) ? find_array(g, (struct wish){ANY_WISH}) : -1;
+    if (from >= 0 && g->arrays[from].rank < MAKER_RANK) {
+        make_repeated(g, from);
+        return;
+    }
     some_shape(g, &model, 1 + below(g, 2));
     const struct made *a = bring(g, &model);
     if (g->scalar_count && chance(g, 40))
@@ -68,7 +86,7 @@ void make_copy(struct maker *g)
     if (from < 0)
         return;
     const struct made *a = bring(g, &g->arrays[from]);
-    line(g, "let %s: %s = copy %s", a->name, type_text(a, type), g->arrays[from].name);
+    line(g, "let %s: %s = copy %s", a->name, fresh_type_text(g, a, type), g->arrays[from].name);
 }
 
 /* A scratch is written in full at once: by a kernel in its place, or by a copy into all of it. */
@@ -97,6 +115,19 @@ void make_scratch(struct maker *g)
          chance(g, 50) ? "copy " : "", g->arrays[like].name);
 }
 
+/* An array as it may stand among pieces: its name, or an expression for all of its elements. */
+static void piece_text(struct maker *g, const struct made *a, struct text *t)
+{
+    static const char *const rest[] = {"", ", :", ", :, :"};
+    text_add(t, "%s", chance(g, 50) ? "copy " : "");
+    if (chance(g, 80))
+        text_add(t, "%s", a->name);
+    else if (a->rank == 2 && chance(g, 50))
+        text_add(t, "rearrange (0, 1) %s", a->name);
+    else
+        text_add(t, "%s[0 :+ %s%s]", a->name, a->dim[0].text, rest[a->rank - 1]);
+}
+
 /* Two or three pieces; some of them are made just before, and copied in. */
 void make_concat(struct maker *g)
 {
@@ -107,7 +138,7 @@ void make_concat(struct maker *g)
         first = make_kernel(g, &g->arrays[first], chance(g, 50) ? first : -1);
     struct made all = g->arrays[first];
     struct text t = {0};
-    text_add(&t, "%s%s", chance(g, 50) ? "copy " : "", g->arrays[first].name);
+    piece_text(g, &g->arrays[first], &t);
     for (unsigned i = 1 + below(g, 2); i; i--) {
         struct made wanted = g->arrays[first];
         int piece = chance(g, 40) ? make_kernel(g, &wanted, -1)
@@ -126,11 +157,12 @@ void make_concat(struct maker *g)
         if (strlen(sum.text) != strlen(all.dim[0].text) + strlen(more->text) + 3)
             break;
         all.dim[0] = sum;
-        text_add(&t, ", %s%s", chance(g, 50) ? "copy " : "", g->arrays[piece].name);
+        text_add(&t, ", ");
+        piece_text(g, &g->arrays[piece], &t);
     }
     char type[128];
     const struct made *a = bring(g, &all);
-    line(g, "let %s: %s = concat(%s)", a->name, type_text(a, type), t.data);
+    line(g, "let %s: %s = concat(%s)", a->name, fresh_type_text(g, a, type), t.data);
     text_free(&t);
 }
 

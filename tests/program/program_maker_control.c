@@ -73,7 +73,13 @@ void make_if(struct maker *g)
         make_statements(g, (int)below(g, (unsigned)(half > 0 ? half : 0) + 2));
         int result = some_result(g, &model, -1);
         families[b] = g->arrays[result].family;
-        line(g, "in %s", g->arrays[result].name);
+        if (chance(g, 10)) {
+            families[b] = new_family(g, g->depth, false);
+            line(g, "in %s%s", chance(g, 50) ? "copy " : "replicate(5) -- ",
+                 g->arrays[result].name);
+        } else {
+            line(g, "in %s", g->arrays[result].name);
+        }
         close_body(g, scope);
         if (b == 0) {
             line(g, "} else {");
@@ -90,7 +96,7 @@ void make_if(struct maker *g)
     join_if_alive(g, a->family, families[0]);
     join_if_alive(g, a->family, families[1]);
     a->plain = false; /* the branches' common index function, which may be a view's */
-    line(g, "let %s: %s = if %s {", a->name, type_text(a, type), condition.data);
+    line(g, "let %s: %s = if %s {", a->name, fresh_type_text(g, a, type), condition.data);
     text_add(g->out, "%s", body.data);
     line(g, "}");
     text_free(&condition);
@@ -187,14 +193,17 @@ static void loop_results(struct maker *g, struct carried *c, const char *scalars
     struct text t = {0};
     for (unsigned k = 0; k < c->count; k++) {
         int next = next_value(g, c, k);
-        if (c->a[k].unique) { /* kept from the ones that come after */
+        bool copied = chance(g, 10);
+        if (copied) { /* nothing else is of its family */
+            c->a[k].result_family = new_family(g, g->depth, false);
+        } else if (c->a[k].unique) { /* kept from the ones that come after */
             c->a[k].result_family = family_of(g, &g->arrays[next]);
             g->families[c->a[k].result_family].consumed = true;
         } else { /* nor may they consume it */
             c->a[k].result_family = family_of(g, &g->arrays[next]);
             g->families[c->a[k].result_family].foreign = true;
         }
-        text_add(&t, "%s%s", k ? ", " : "", g->arrays[next].name);
+        text_add(&t, "%s%s%s", k ? ", " : "", copied ? "copy " : "", g->arrays[next].name);
     }
     line(g, "in %s%s", t.data, scalars);
     text_free(&t);
@@ -212,7 +221,7 @@ static void loop_head(struct maker *g, const struct carried *c, const char *more
             join_families(g, a->family, c->a[k].init_family);
             join_families(g, a->family, c->a[k].result_family);
         }
-        text_add(&outs, "%s%s: %s", k ? ", " : "", a->name, type_text(a, type));
+        text_add(&outs, "%s%s: %s", k ? ", " : "", a->name, fresh_type_text(g, a, type));
         text_add(&params, "%s%s: %s%s = %s", k ? ", " : "", c->a[k].param,
                  c->a[k].unique ? "*" : "", type_text(a, type), c->a[k].init);
     }

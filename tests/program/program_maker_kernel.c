@@ -286,7 +286,9 @@ static void emit(struct draft *d, struct made *outs, unsigned count, const char 
     char type[128];
     text_add(&t, count > 1 ? "let (" : "let ");
     for (unsigned o = 0; o < count; o++)
-        text_add(&t, "%s%s: %s", o ? ", " : "", outs[o].name, type_text(&outs[o], type));
+        text_add(&t, "%s%s: %s", o ? ", " : "", outs[o].name,
+                 strstr(clauses, " with ") ? type_text(&outs[o], type)
+                                           : fresh_type_text(g, &outs[o], type));
     text_add(&t, "%s = kernel k%u (", count > 1 ? ")" : "", g->kernels++);
     space_text(d, &t);
     for (unsigned o = 0; o < count; o++)
@@ -331,6 +333,48 @@ int make_kernel(struct maker *g, const struct made *like, int from)
     emit(&d, outs, count, clauses.data);
     text_free(&clauses);
     return (int)before;
+}
+
+/* What an item does: it fills its private arrays one after the other, each from the one before,
+ * sums one up in the array that the group shares, and one item makes the result of it. */
+static void groups_body(struct maker *g, const struct made *out, const struct made *from,
+                        unsigned privates, const unsigned *lengths)
+{
+    line(g,
+         "  each { for (i32 q = 0; q < %u; q++) p0[q] = (i32)((u32)%s[(i * 3 + l + q) %% "
+         "(i32)(%s)] + (u32)l); }",
+         lengths[0], from->name, from->dim[0].text);
+    for (unsigned p = 1; p < privates; p++)
+        line(g,
+             "  each { for (i32 q = 0; q < %u; q++) p%u[q] = (i32)(3u * (u32)p%u[q %% %u] + "
+             "(u32)q); }",
+             lengths[p], p, p - 1, lengths[p - 1]);
+    line(g, "  each { s[l] = p%u[%u]; }", privates - 1, lengths[privates - 1] - 1);
+    if (chance(g, 50)) /* the first one lives to the end */
+        line(g, "  each { s[l] = (i32)((u32)s[l] ^ (u32)p0[0]); }");
+    line(g, "  each { if (l == 0) %s[i] = (i32)((u32)s[0] + 5u * (u32)s[1]); }", out->name);
+}
+
+void make_groups(struct maker *g)
+{
+    int from = find_array(g, (struct wish){.element = ELEMENT_i32, .rank = 1, .not_family = -1});
+    if (from < 0)
+        return;
+    const struct made read = g->arrays[from];
+    struct made model = {.element = ELEMENT_i32, .rank = 1, .dim = {some_size(g)}};
+    char type[128], width[16];
+    unsigned lengths[3] = {0}, privates = 1 + below(g, 3);
+    fresh_name(g, width, 'w');
+    line(g, "let %s: i64 = %u * 2", width, 1 + below(g, 3));
+    const struct made out = *bring(g, &model);
+    line(g, "let %s: %s = kernel k%u (i < %s) group l < %s local s: [%s]i32 private", out.name,
+         fresh_type_text(g, &out, type), g->kernels++, out.dim[0].text, width, width);
+    for (unsigned p = 0; p < privates; p++) {
+        lengths[p] = 1 + below(g, 4);
+        line(g, "    p%u: [%u]i32%s", p, lengths[p], p + 1 < privates ? "," : " {");
+    }
+    groups_body(g, &out, &read, privates, lengths);
+    line(g, "}");
 }
 
 int make_kernel_with(struct maker *g, int taken)

@@ -70,12 +70,20 @@ static void touch(struct launch *l, const struct c_run *r, int array, int64_t el
 
 /* ---- accesses ------------------------------------------------------------------------------- */
 
-static bool locate(struct launch *l, const struct c_node *n, int array, const int64_t *index,
-                   int64_t *flat, int64_t *element)
+/* How many of each private array a group has: one for each item. */
+static int64_t own_count(const struct kernel *k)
+{
+    return k->item == NO_NAME ? 1 : k->group_items;
+}
+
+static bool locate(struct launch *l, const struct c_run *r, const struct c_node *n, int array,
+                   const int64_t *index, int64_t *flat, int64_t *element)
 {
     const struct shadow_array *a = &l->m->arrays[array];
-    *flat = 0;
+    *flat = a->threads ? r->item : 0;
     *element = a->offset;
+    if (a->threads > l->kernel->rank)
+        l->indices[l->kernel->rank] = r->item;
     for (unsigned t = 0; t < a->threads; t++)
         *element += l->indices[t] * a->stride[t];
     for (unsigned d = 0; d < n->count; d++) {
@@ -100,7 +108,7 @@ static union c_value load(struct c_run *r, const struct c_node *n, const int64_t
     union scalar value = {.i64 = 0};
     int64_t flat, element;
     l->m->line = n->line;
-    if (!locate(l, n, array, index, &flat, &element))
+    if (!locate(l, r, n, array, index, &flat, &element))
         return (union c_value){.i = 0};
     shadow_read(l->m, array, flat, element, &value);
     touch(l, r, array, element, false);
@@ -124,7 +132,7 @@ static void store(struct c_run *r, const struct c_node *n, const int64_t *index,
     union scalar scalar = {.i64 = value.i};
     int64_t flat, element;
     l->m->line = n->line;
-    if (!locate(l, n, array, index, &flat, &element))
+    if (!locate(l, r, n, array, index, &flat, &element))
         return;
     if (type == ELEMENT_f32)
         scalar.f32 = value.f;
@@ -170,7 +178,8 @@ static int bind_outs(struct machine *m, const struct stm *s)
     }
     for (unsigned i = 0; i < k->private_count; i++) {
         TRY(shadow_bind(m, k->privates[i]));
-        m->arrays[k->privates[i]].ids = shadow_ids(m, m->arrays[k->privates[i]].count);
+        m->arrays[k->privates[i]].ids =
+            shadow_ids(m, m->arrays[k->privates[i]].count * own_count(k));
     }
     return 0;
 }
@@ -201,7 +210,8 @@ static void forget_own(struct machine *m, const struct kernel *k)
     for (unsigned i = 0; i < k->private_count + k->local_count; i++) {
         struct shadow_array *a =
             &m->arrays[i < k->private_count ? k->privates[i] : k->locals[i - k->private_count]];
-        memset(a->ids, 0, (size_t)a->count * sizeof *a->ids);
+        int64_t own = i < k->private_count ? own_count(k) : 1;
+        memset(a->ids, 0, (size_t)(a->count * own) * sizeof *a->ids);
         if (i < k->private_count)
             continue;
         struct block *b = &m->blocks[a->block];

@@ -216,14 +216,42 @@ static int fill(struct machine *m, const struct stm *s, const struct part *to)
     return 0;
 }
 
+/* The array again and again: a copy into each part of the result that has its shape. */
+static int repeat(struct machine *m, const struct stm *s, const struct part *all)
+{
+    const struct shadow_array *one = &m->arrays[s->array];
+    const uint64_t copies = m->out->copy_count, bytes = m->out->copy_bytes;
+    const unsigned times = all->at.rank - one->rank;
+    int64_t count = 1;
+    for (unsigned d = 0; d < times; d++)
+        count *= all->at.shape[d];
+    for (int64_t i = 0; i < count; i++) {
+        struct part to = empty_part(all);
+        int64_t rest = i;
+        for (unsigned d = times; d-- > 0; rest /= all->at.shape[d]) {
+            to.at.offset += rest % all->at.shape[d] * all->at.stride[d];
+            to.of.offset += rest % all->at.shape[d] * all->of.stride[d];
+        }
+        for (unsigned d = times; d < all->at.rank; d++)
+            put_dimension(&to, all, d, all->at.shape[d], 1);
+        TRY(check_shape(m, s, &to.at, one));
+        copy(m, s->outs[0], &to, s->array);
+    }
+    m->out->copy_count = copies; /* it is none of the copies that merging can elide */
+    m->out->copy_bytes = bytes;
+    return 0;
+}
+
 int shadow_fresh(struct machine *m, const struct stm *s)
 {
     int out = s->outs[0];
     TRY(shadow_bind(m, out));
     m->arrays[out].ids = shadow_ids(m, m->arrays[out].count);
     struct part all = whole(&m->arrays[out]);
-    if (s->kind == STM_REPLICATE)
+    if (s->kind == STM_REPLICATE && s->expr)
         return fill(m, s, &all);
+    if (s->kind == STM_REPLICATE)
+        return repeat(m, s, &all);
     for (int64_t i = 0; i < all.at.count && s->kind == STM_IOTA; i++) {
         union scalar value =
             scalar_convert((union scalar){.i64 = i}, ELEMENT_i64, m->fun->names[out].element);

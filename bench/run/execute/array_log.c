@@ -66,9 +66,9 @@ void array_log_statement(struct executor *e, const struct stm *stm)
         tell_used(e, stm->array);
         return;
     case STM_COPY:
+    case STM_REPLICATE: /* of an array; else it has none */
         tell_used(e, stm->array);
         break;
-    case STM_REPLICATE:
     case STM_IOTA:
     case STM_SCRATCH:
         break;

@@ -354,6 +354,8 @@ static int launch_kernel(struct executor *e, const struct step *s)
         TRY(execute_size(e, k->extents[d], &call.extents[d]));
         add_i64(&call, call.extents[d]);
     }
+    if (k->item != NO_NAME && k->rank < RANK_MAX)
+        call.extents[k->rank] = k->group_items;
     return launch_call(e, &call);
 }
 
@@ -526,6 +528,29 @@ static int move_fill(struct executor *e, const struct step *s)
     return code ? code : fill(e, s, &e->arrays[s->stm->outs[0]]);
 }
 
+/* Every element is read as often as the array is repeated: by steps of 0 along those dimensions. */
+static int move_repeated(struct executor *e, const struct step *s)
+{
+    const struct stm *stm = s->stm;
+    TRY(execute_bind_array(e, stm->outs[0]));
+    const struct array_state *to = &e->arrays[stm->outs[0]];
+    struct array_state from = e->arrays[stm->array];
+    const struct layout one = from.layout;
+    const unsigned times = to->layout.rank - one.rank;
+    from.layout = to->layout;
+    from.layout.offset = one.offset;
+    for (unsigned d = 0; d < to->layout.rank; d++) {
+        from.layout.stride[d] = d < times ? 0 : one.stride[d - times];
+        from.layout.shape[d] = d < times ? to->layout.shape[d] : one.shape[d - times];
+    }
+    TRY(check_shape(e, &to->layout, &from.layout, stm->at, "replicate"));
+    if (layout_count(&to->layout) == 0)
+        return 0;
+    if (to->memory == from.memory && layout_overlap(&to->layout, &from.layout))
+        return execute_fail(e, stm->at, "an array is repeated into a place that overlaps its own");
+    return launch_mover(e, s, to, &from, NULL);
+}
+
 static int move_iota(struct executor *e, const struct step *s)
 {
     int code = execute_bind_array(e, s->stm->outs[0]);
@@ -623,7 +648,10 @@ static unsigned find_mover(const struct executor *e, const struct stm *s)
         kernel_copy_name(name, out->rank, element_bytes(out->element));
         break;
     case STM_REPLICATE:
-        kernel_fill_name(name, out->element, out->rank);
+        if (s->expr)
+            kernel_fill_name(name, out->element, out->rank);
+        else
+            kernel_copy_name(name, out->rank, element_bytes(out->element));
         break;
     case STM_IOTA:
         kernel_iota_name(name, out->element);
@@ -665,7 +693,7 @@ int launch_statement(struct executor *e, const struct step *s)
     case STM_UPDATE:
         return move_update(e, s);
     case STM_REPLICATE:
-        return move_fill(e, s);
+        return s->stm->expr ? move_fill(e, s) : move_repeated(e, s);
     default:
         return move_iota(e, s);
     }
