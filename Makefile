@@ -215,8 +215,10 @@ plots: $(BUILD)/gamut ## draw the charts of the newest result again
 SHARE = $(DESTDIR)$(PREFIX)/share
 INSTALLED = $(DESTDIR)$(PREFIX)/bin/gamut $(SHARE)/man/man1/gamut.1 \
             $(SHARE)/bash-completion/completions/gamut $(SHARE)/zsh/site-functions/_gamut
+# The libraries that `gamut record` puts into applications stand where it looks for them.
+LIBRARIES = $(DESTDIR)$(PREFIX)/lib/gamut
 
-install: $(BUILD)/gamut ## install gamut, its manual and completions below PREFIX (/usr/local)
+install: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## install gamut, its libraries, manual and completions below PREFIX (/usr/local)
 	$(Q)$(BUILD)/gamut man > $(BUILD)/gamut.1
 	$(Q)$(BUILD)/gamut completion bash > $(BUILD)/gamut.bash
 	$(Q)$(BUILD)/gamut completion zsh > $(BUILD)/gamut.zsh
@@ -224,12 +226,13 @@ install: $(BUILD)/gamut ## install gamut, its manual and completions below PREFI
 	$(Q)install -D -m 644 $(BUILD)/gamut.1 $(word 2,$(INSTALLED))
 	$(Q)install -D -m 644 $(BUILD)/gamut.bash $(word 3,$(INSTALLED))
 	$(Q)install -D -m 644 $(BUILD)/gamut.zsh $(word 4,$(INSTALLED))
-	$(Q)install -d $(SHARE)/gamut/plots
+	$(Q)install -d $(LIBRARIES) $(SHARE)/gamut/plots
+	$(Q)$(if $(CAPTURE_LIBRARIES),install -m 755 $(CAPTURE_LIBRARIES) $(LIBRARIES))
 	$(Q)install -m 644 plots/*.gp $(SHARE)/gamut/plots
 
 uninstall: ## remove what install put below PREFIX
 	rm -f $(INSTALLED)
-	rm -rf $(SHARE)/gamut
+	rm -rf $(SHARE)/gamut $(LIBRARIES)
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD) $(BUILD)-sanitize

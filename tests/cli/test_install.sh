@@ -16,10 +16,11 @@ fail() {
 
 # -o: what is installed is what the other tests run, even if the tree has changed meanwhile.
 make_here() {
-    make -s -C "$here" -o "$build/gamut" BUILD="$build" PREFIX=/opt/it DESTDIR="$dir/dest" "$@" >"$dir/log" 2>&1 ||
+    make -s -C "$here" -o "$build/gamut" $libraries_made BUILD="$build" PREFIX=/opt/it DESTDIR="$dir/dest" "$@" >"$dir/log" 2>&1 ||
         { cat "$dir/log" >&2; fail "make $*"; }
 }
 build=$(dirname "$gamut")
+libraries_made=$(for library in "$build"/libgamut_record_*.so; do [ -e "$library" ] && printf -- '-o %s ' "$library"; done)
 make_here install
 installed=$dir/dest/opt/it/bin/gamut
 share=$dir/dest/opt/it/share
@@ -43,6 +44,16 @@ while read -r chart; do
 done <charts
 "$installed" doctor >out
 grep -q '^pass  gnuplot' out || { grep gnuplot out >&2; fail "doctor does not find the scripts of the charts"; }
+
+# It puts its own libraries into an application.
+for api in opencl cuda; do
+    library=libgamut_record_$api.so
+    [ -e "$build/$library" ] || continue
+    cmp -s "$build/$library" "$dir/dest/opt/it/lib/gamut/$library" || fail "lib/gamut/$library is missing or another one"
+    # shellcheck disable=SC2016
+    "$installed" record -o no.trace -- sh -c 'readlink -f "$OPENCL_LAYERS" "$CUDA_INJECTION64_PATH"' >out 2>/dev/null
+    grep -q "^$(readlink -f "$dir/dest/opt/it/lib/gamut/$library")\$" out || fail "record does not use lib/gamut/$library: $(cat out)"
+done
 
 # Without its scripts it says where it looked.
 mkdir alone && cp "$installed" alone/gamut
