@@ -81,6 +81,7 @@ CAPTURE_CUDA := recorder cupti_cuda
 WITH_CUPTI ?= $(call have_header,cupti.h,-I$(CUDA_PATH)/include)
 ifeq ($(WITH_CUPTI),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_cuda.so
+TEST_APPS += $(BUILD)/tests/capture/apps/app_cuda
 endif
 ifeq ($(WITH_OPENCL),yes)
 CAPTURE_LIBRARIES += $(BUILD)/libgamut_record_opencl.so
@@ -182,6 +183,15 @@ setup: ## install what is missing (Debian, Ubuntu); without root, print the comm
 $(BUILD)/tests/capture/apps/%_opencl: tests/capture/apps/%_opencl.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) -Wall -Wextra -Wpedantic -o $@ $< -l:libOpenCL.so.1 -lpthread
+
+# A program of CUDA on a driver without a device, which is CUPTI too.
+FAKE_CUDA := $(BUILD)/tests/capture/apps/fake/libcuda.so.1
+$(FAKE_CUDA): tests/capture/apps/fake_cuda.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $< -ldl -lpthread
+$(BUILD)/tests/capture/apps/app_cuda: tests/capture/apps/app_cuda.c $(FAKE_CUDA)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 $(OPT) -Wall -Wextra -Wpedantic -o $@ $^ -Wl,-rpath,'$$ORIGIN/fake' -lpthread
 
 tests: $(TESTS) $(TEST_APPS) ## build all tests
 

@@ -9,10 +9,15 @@
  * What a kernel uses is not told by CUPTI. Its arguments are searched for addresses: each aligned word between
  * the lowest and the highest address of device memory so far is written down, and the importer drops those that are in no block.
  * Pointers that stand in device memory and the nodes of graphs are not seen; graph launches are counted.
+ * The driver says how many bytes each argument has; it is asked once for each kernel.
+ *
+ * With the option `times` CUPTI's activities say how long the device worked; they are joined to the commands by
+ * CUPTI's correlation number.
  */
 #include <cuda.h>
 #include <cupti.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,19 +26,32 @@
 #include "base/driver_memory.h"
 #include "capture/recorder.h"
 
+/* These lists name every version of a call; the header gives the newest the plain name. */
+#undef cuMemPrefetchAsync
+#undef cuMemcpyBatchAsync
+#undef cuMemcpy3DBatchAsync
+typedef cuMemHostAlloc_params cuMemHostAlloc_v2_params; /* the header lacks it */
+
 #define HANDLE(pointer) ((uint64_t)(uintptr_t)(pointer))
-enum { ADDRESSES_MOST = 1024 };
+enum { ADDRESSES_MOST = 1024, PARAMETERS_MOST = 1024, KERNELS = 1 << 13, PROBES = 32 };
 
 static struct {
     CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *);
     CUptiResult (*enable)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId);
     CUptiResult (*error_name)(CUptiResult, const char **);
+    CUptiResult (*register_buffers)(CUpti_BuffersCallbackRequestFunc,
+                                    CUpti_BuffersCallbackCompleteFunc);
+    CUptiResult (*enable_activity)(CUpti_ActivityKind);
+    CUptiResult (*next_activity)(uint8_t *, size_t, CUpti_Activity **);
+    CUptiResult (*flush_activities)(uint32_t);
     CUresult (*parameter)(CUfunction, size_t, size_t *, size_t *);
     CUresult (*kernel_parameter)(CUkernel, size_t, size_t *, size_t *);
     CUresult (*context_device)(CUdevice *);
     CUresult (*device_name)(char *, int, CUdevice);
     CUresult (*device_bytes)(size_t *, CUdevice);
 } api;
+
+static bool is_timed;
 
 /* The range of all addresses that the application got. */
 static _Atomic uint64_t lowest = UINT64_MAX, highest;
@@ -44,6 +62,7 @@ static _Atomic uint64_t lowest = UINT64_MAX, highest;
 struct call {
     const CUpti_CallbackData *data;
     uint64_t begin, end;
+    bool per_thread; /* its default stream is the thread's own */
 };
 
 /* What a call belongs to is described before the call: its record has the stamp of the call's begin. */
@@ -65,22 +84,35 @@ static uint64_t context_of(const struct call *c)
     return context;
 }
 
-/* The default streams have no handle of their own: they are the context's. */
+/* The default streams have no handle of their own: one is the context's, and each thread has one in each context. */
 static uint64_t stream_of(const struct call *c, CUstream stream)
 {
-    const uint64_t context = context_of(c), given = HANDLE(stream),
-                   handle = given > 2 ? given : context + 1 + given;
+    const uint64_t context = context_of(c), given = HANDLE(stream);
+    uint64_t handle = given;
+    if (stream == CU_STREAM_PER_THREAD || (!stream && c->per_thread))
+        handle = UINT64_C(1) << 63 | (context ^ (uint64_t)pthread_self());
+    else if (!stream || stream == CU_STREAM_LEGACY)
+        handle = context + 1;
     if (recorder_is_new(handle))
         recorder_put(RAW_queue, handle, 0, c->begin, c->begin,
                      (uint64_t[]){context, RAW_QUEUE_SEEN}, 2);
     return handle;
 }
 
+/* A new stream may have the handle of a destroyed one that other threads have met. */
+static void put_stream(const struct call *c, uint64_t handle)
+{
+    const uint64_t words[] = {context_of(c), 0};
+    recorder_put(RAW_queue, handle, 0, c->begin, c->end, words, 2);
+}
+
 /* ---- records ---- */
 
-static void put_block(const struct call *c, uint64_t address, uint64_t bytes, uint64_t flags)
+/* queue: the one that it was asked for on, or 0. */
+static void put_block(const struct call *c, uint64_t address, uint64_t bytes, uint64_t flags,
+                      uint64_t queue)
 {
-    const uint64_t words[] = {context_of(c), bytes, flags | RAW_BLOCK_ADDRESS, 0, 0};
+    const uint64_t words[] = {context_of(c), bytes, flags | RAW_BLOCK_ADDRESS, queue, 0};
     const CUresult result = *(const CUresult *)c->data->functionReturnValue;
     if (result != CUDA_SUCCESS) {
         if (result == CUDA_ERROR_OUT_OF_MEMORY)
@@ -108,6 +140,8 @@ static void put_command(const struct call *c, enum raw_kind kind, CUstream strea
                         uint64_t event_made, uint64_t event_waited)
 {
     const uint64_t queue = stream_of(c, stream);
+    if (is_timed && kind != RAW_marker)
+        event_made = RAW_EVENT_CORRELATION | c->data->correlationId;
     uint64_t *words = recorder_begin(kind, queue, event_made, c->begin, c->end,
                                      RAW_COMMAND_WORDS + count + (event_waited != 0));
     if (!words)
@@ -134,6 +168,48 @@ static void put_copy(const struct call *c, enum raw_kind kind, CUstream stream, 
                 is_write ? both + 1 : both, is_read || is_write ? 1 : 2, 0, 0);
 }
 
+/* A copy of rows and planes; of arrays the addresses are not known. */
+static void put_box(const struct call *c, CUstream stream, bool blocking, CUmemorytype from_type,
+                    uint64_t from, CUmemorytype to_type, uint64_t to, uint64_t bytes)
+{
+    if (from_type == CU_MEMORYTYPE_ARRAY || to_type == CU_MEMORYTYPE_ARRAY)
+        recorder_unseen("copies of arrays");
+    else
+        put_copy(c,
+                 from_type == CU_MEMORYTYPE_HOST ? RAW_write
+                 : to_type == CU_MEMORYTYPE_HOST ? RAW_read
+                                                 : RAW_copy,
+                 stream, blocking, from, to, bytes);
+}
+
+static void put_copy_2d(const struct call *c, CUstream stream, bool blocking,
+                        const CUDA_MEMCPY2D *box)
+{
+    put_box(c, stream, blocking, box->srcMemoryType,
+            box->srcDevice + box->srcY * box->srcPitch + box->srcXInBytes, box->dstMemoryType,
+            box->dstDevice + box->dstY * box->dstPitch + box->dstXInBytes,
+            box->WidthInBytes * box->Height);
+}
+
+static void put_copy_3d(const struct call *c, CUstream stream, bool blocking,
+                        const CUDA_MEMCPY3D *box)
+{
+    put_box(c, stream, blocking, box->srcMemoryType,
+            box->srcDevice + (box->srcZ * box->srcHeight + box->srcY) * box->srcPitch +
+                box->srcXInBytes,
+            box->dstMemoryType,
+            box->dstDevice + (box->dstZ * box->dstHeight + box->dstY) * box->dstPitch +
+                box->dstXInBytes,
+            box->WidthInBytes * box->Height * box->Depth);
+}
+
+static void put_copies(const struct call *c, CUstream stream, const CUdeviceptr *from,
+                       const CUdeviceptr *to, const size_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        put_copy(c, RAW_copy, stream, false, from[i], to[i], bytes[i]);
+}
+
 static void put_fill(const struct call *c, CUstream stream, uint64_t block, uint64_t bytes)
 {
     put_command(c, RAW_fill, stream, 0, 0, bytes, &block, 1, 0, 0);
@@ -156,6 +232,23 @@ static void find_addresses(struct addresses *a, const void *bytes, size_t length
     }
 }
 
+/* ---- what is known of kernels ---- */
+
+/* The arguments of a kernel that have room for an address. Never freed: threads read without a lock. */
+struct kernel {
+    uint64_t function;
+    _Atomic uint64_t loads; /* as `loads` below, when the driver said it */
+    unsigned count;
+    struct argument {
+        uint16_t index, bytes;
+    } arguments[];
+};
+
+/* By handle; a place is taken once, and has another kernel only after code was unloaded. */
+static _Atomic(struct kernel *) kernels[KERNELS];
+/* Changes when code is unloaded: any handle of a kernel may then be another's. */
+static _Atomic uint64_t loads;
+
 /* A function's handle may be that of a kernel of a library, which the runtime launches without asking for the
  * function. Returns false behind the last argument. */
 static bool argument_bytes(CUfunction function, size_t i, size_t *bytes)
@@ -167,19 +260,77 @@ static bool argument_bytes(CUfunction function, size_t i, size_t *bytes)
            api.kernel_parameter((CUkernel)function, i, &offset, bytes) == CUDA_SUCCESS;
 }
 
+static struct kernel *ask_kernel(CUfunction function, uint64_t load)
+{
+    struct argument found[PARAMETERS_MOST];
+    unsigned count = 0;
+    size_t bytes;
+    for (unsigned i = 0; i < PARAMETERS_MOST && argument_bytes(function, i, &bytes); i++)
+        if (bytes >= sizeof(uint64_t) && bytes <= UINT16_MAX)
+            found[count++] = (struct argument){(uint16_t)i, (uint16_t)bytes};
+    struct kernel *kernel = malloc(sizeof *kernel + count * sizeof *found);
+    if (!kernel)
+        return NULL;
+    kernel->function = HANDLE(function);
+    atomic_init(&kernel->loads, load);
+    kernel->count = count;
+    memcpy(kernel->arguments, found, count * sizeof *found);
+    return kernel;
+}
+
+/* Puts what the driver said in its place. A kernel that code unloaded elsewhere left as it was keeps its entry. */
+static struct kernel *keep_kernel(_Atomic(struct kernel *) *place, struct kernel *old,
+                                  struct kernel *kernel)
+{
+    if (old && old->function == kernel->function && old->count == kernel->count &&
+        memcmp(old->arguments, kernel->arguments, old->count * sizeof *old->arguments) == 0) {
+        atomic_store(&old->loads, atomic_load(&kernel->loads));
+        free(kernel);
+        return old;
+    }
+    /* Another thread may have been first: what it found stays, and what this one found is only read now. */
+    atomic_compare_exchange_strong(place, &old, kernel);
+    return kernel;
+}
+
+static struct kernel *find_kernel(CUfunction function)
+{
+    const uint64_t handle = HANDLE(function), load = atomic_load(&loads);
+    _Atomic(struct kernel *) *place = NULL;
+    struct kernel *old = NULL;
+    for (uint64_t i = 0, at = (handle >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40; i < PROBES; i++) {
+        place = &kernels[(at + i) % KERNELS];
+        old = atomic_load_explicit(place, memory_order_acquire);
+        if (!old || old->function == handle)
+            break;
+    }
+    if (old && old->function == handle &&
+        atomic_load_explicit(&old->loads, memory_order_relaxed) == load)
+        return old;
+    struct kernel *kernel = ask_kernel(function, load);
+    return kernel ? keep_kernel(place, old, kernel) : NULL;
+}
+
+static void forget_kernels(void)
+{
+    atomic_fetch_add(&loads, 1);
+}
+
 static void put_launch(const struct call *c, CUstream stream, CUfunction function, void **arguments,
                        void **extra)
 {
     const uint64_t kernel = HANDLE(function);
     struct addresses found = {.low = atomic_load(&lowest), .high = atomic_load(&highest)};
-    size_t bytes;
-    if (recorder_is_new(kernel))
+    const struct kernel *known = arguments ? find_kernel(function) : NULL;
+    /* After code was unloaded the handle is described again. */
+    if (recorder_is_new(kernel ^ atomic_load(&loads) << 56))
         recorder_text(RAW_kernel, kernel, c->begin, c->data->symbolName ? c->data->symbolName : "");
-    for (size_t i = 0; arguments && argument_bytes(function, i, &bytes); i++)
-        find_addresses(&found, arguments[i], bytes);
+    for (unsigned i = 0; known && i < known->count; i++)
+        find_addresses(&found, arguments[known->arguments[i].index], known->arguments[i].bytes);
     /* Or all arguments stand in one buffer. */
     const void *buffer = NULL;
-    for (bytes = 0; !arguments && extra && extra[0] != CU_LAUNCH_PARAM_END; extra += 2) {
+    size_t bytes = 0;
+    for (; !arguments && extra && extra[0] != CU_LAUNCH_PARAM_END; extra += 2) {
         if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
             buffer = extra[1];
         else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
@@ -188,6 +339,11 @@ static void put_launch(const struct call *c, CUstream stream, CUfunction functio
     if (buffer)
         find_addresses(&found, buffer, bytes);
     put_command(c, RAW_launch, stream, 0, kernel, 0, found.words, found.count, 0, 0);
+}
+
+static void put_record(const struct call *c, CUstream stream, CUevent event)
+{
+    put_command(c, RAW_marker, stream, 0, 0, 0, NULL, 0, HANDLE(event), 0);
 }
 
 static void put_wait(const struct call *c, enum raw_kind kind, uint64_t object, uint64_t event)
@@ -203,87 +359,156 @@ static void put_release(const struct call *c, uint64_t object, uint64_t class)
 
 /* ---- the driver's calls ---- */
 
-/* X(call, action): `p` is the call's parameters, `c` the call. Calls of memory also count if they fail. */
+/* X(call, action): `p` is the call's parameters, `c` the call. Calls whose names end in _ptsz or _ptds have
+ * a default stream of the thread's own. Calls of memory also count if they fail. */
+#define BOTH(X, call, suffix, ...) X(call, __VA_ARGS__) X(call##suffix, __VA_ARGS__)
 #define MEMORY_CALLS(X)                                                                            \
-    X(cuMemAlloc_v2, put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE))                           \
-    X(cuMemAllocPitch_v2, put_block(c, *p->dptr, *p->pPitch * p->Height, MEMORY_DEVICE))           \
-    X(cuMemAllocManaged, put_block(c, *p->dptr, p->bytesize, MEMORY_MANAGED))                      \
-    X(cuMemAllocHost_v2, put_block(c, HANDLE(*p->pp), p->bytesize, MEMORY_PINNED))                 \
-    X(cuMemHostAlloc, put_block(c, HANDLE(*p->pp), p->bytesize, MEMORY_PINNED))                    \
-    X(cuMemAllocAsync, put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE))                         \
-    X(cuMemAllocAsync_ptsz, put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE))                    \
-    X(cuMemAllocFromPoolAsync, put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE))                 \
-    X(cuMemAllocFromPoolAsync_ptsz, put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE))            \
-    X(cuMemMap, put_block(c, p->ptr, p->size, MEMORY_DEVICE))
+    X(cuMemAlloc_v2, put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE, 0))                        \
+    X(cuMemAllocPitch_v2, put_block(c, *p->dptr, *p->pPitch * p->Height, MEMORY_DEVICE, 0))        \
+    X(cuMemAllocManaged, put_block(c, *p->dptr, p->bytesize, MEMORY_MANAGED, 0))                   \
+    X(cuMemAllocHost_v2, put_block(c, HANDLE(*p->pp), p->bytesize, MEMORY_PINNED, 0))              \
+    X(cuMemHostAlloc, put_block(c, HANDLE(*p->pp), p->bytesize, MEMORY_PINNED, 0))                 \
+    X(cuMemHostAlloc_v2, put_block(c, HANDLE(*p->pp), p->bytesize, MEMORY_PINNED, 0))              \
+    BOTH(X, cuMemAllocAsync, _ptsz,                                                                \
+         put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE, stream_of(c, p->hStream)))             \
+    BOTH(X, cuMemAllocFromPoolAsync, _ptsz,                                                        \
+         put_block(c, *p->dptr, p->bytesize, MEMORY_DEVICE, stream_of(c, p->hStream)))             \
+    X(cuMemMap, put_block(c, p->ptr, p->size, MEMORY_DEVICE, 0))
+
+#define COPY_CALLS(X)                                                                              \
+    BOTH(X, cuMemcpy, _ptds, put_copy(c, RAW_copy, 0, true, p->src, p->dst, p->ByteCount))         \
+    BOTH(X, cuMemcpyAsync, _ptsz,                                                                  \
+         put_copy(c, RAW_copy, p->hStream, false, p->src, p->dst, p->ByteCount))                   \
+    BOTH(X, cuMemcpyHtoD_v2, _ptds,                                                                \
+         put_copy(c, RAW_write, 0, true, 0, p->dstDevice, p->ByteCount))                           \
+    BOTH(X, cuMemcpyDtoH_v2, _ptds, put_copy(c, RAW_read, 0, true, p->srcDevice, 0, p->ByteCount)) \
+    BOTH(X, cuMemcpyDtoD_v2, _ptds,                                                                \
+         put_copy(c, RAW_copy, 0, false, p->srcDevice, p->dstDevice, p->ByteCount))                \
+    BOTH(X, cuMemcpyHtoDAsync_v2, _ptsz,                                                           \
+         put_copy(c, RAW_write, p->hStream, false, 0, p->dstDevice, p->ByteCount))                 \
+    BOTH(X, cuMemcpyDtoHAsync_v2, _ptsz,                                                           \
+         put_copy(c, RAW_read, p->hStream, false, p->srcDevice, 0, p->ByteCount))                  \
+    BOTH(X, cuMemcpyDtoDAsync_v2, _ptsz,                                                           \
+         put_copy(c, RAW_copy, p->hStream, false, p->srcDevice, p->dstDevice, p->ByteCount))       \
+    BOTH(X, cuMemcpyPeer, _ptds,                                                                   \
+         put_copy(c, RAW_copy, 0, false, p->srcDevice, p->dstDevice, p->ByteCount))                \
+    BOTH(X, cuMemcpyPeerAsync, _ptsz,                                                              \
+         put_copy(c, RAW_copy, p->hStream, false, p->srcDevice, p->dstDevice, p->ByteCount))       \
+    BOTH(X, cuMemcpy2D_v2, _ptds, put_copy_2d(c, 0, true, p->pCopy))                               \
+    BOTH(X, cuMemcpy2DUnaligned_v2, _ptds, put_copy_2d(c, 0, true, p->pCopy))                      \
+    BOTH(X, cuMemcpy2DAsync_v2, _ptsz, put_copy_2d(c, p->hStream, false, p->pCopy))                \
+    BOTH(X, cuMemcpy3D_v2, _ptds, put_copy_3d(c, 0, true, p->pCopy))                               \
+    BOTH(X, cuMemcpy3DAsync_v2, _ptsz, put_copy_3d(c, p->hStream, false, p->pCopy))                \
+    BOTH(X, cuMemsetD8_v2, _ptds, put_fill(c, 0, p->dstDevice, p->N))                              \
+    BOTH(X, cuMemsetD16_v2, _ptds, put_fill(c, 0, p->dstDevice, 2 * p->N))                         \
+    BOTH(X, cuMemsetD32_v2, _ptds, put_fill(c, 0, p->dstDevice, 4 * p->N))                         \
+    BOTH(X, cuMemsetD8Async, _ptsz, put_fill(c, p->hStream, p->dstDevice, p->N))                   \
+    BOTH(X, cuMemsetD16Async, _ptsz, put_fill(c, p->hStream, p->dstDevice, 2 * p->N))              \
+    BOTH(X, cuMemsetD32Async, _ptsz, put_fill(c, p->hStream, p->dstDevice, 4 * p->N))              \
+    BOTH(X, cuMemsetD2D8_v2, _ptds, put_fill(c, 0, p->dstDevice, p->Width * p->Height))            \
+    BOTH(X, cuMemsetD2D16_v2, _ptds, put_fill(c, 0, p->dstDevice, 2 * p->Width * p->Height))       \
+    BOTH(X, cuMemsetD2D32_v2, _ptds, put_fill(c, 0, p->dstDevice, 4 * p->Width * p->Height))       \
+    BOTH(X, cuMemsetD2D8Async, _ptsz, put_fill(c, p->hStream, p->dstDevice, p->Width * p->Height)) \
+    BOTH(X, cuMemsetD2D16Async, _ptsz,                                                             \
+         put_fill(c, p->hStream, p->dstDevice, 2 * p->Width * p->Height))                          \
+    BOTH(X, cuMemsetD2D32Async, _ptsz,                                                             \
+         put_fill(c, p->hStream, p->dstDevice, 4 * p->Width * p->Height))
 
 #define OTHER_CALLS(X)                                                                             \
     X(cuMemFree_v2, put_free(c, p->dptr, 0, 0))                                                    \
     X(cuMemFreeHost, put_free(c, HANDLE(p->p), 0, 0))                                              \
-    X(cuMemFreeAsync, put_free(c, p->dptr, stream_of(c, p->hStream), 0))                           \
-    X(cuMemFreeAsync_ptsz, put_free(c, p->dptr, stream_of(c, p->hStream), 0))                      \
+    BOTH(X, cuMemFreeAsync, _ptsz, put_free(c, p->dptr, stream_of(c, p->hStream), 0))              \
     X(cuMemUnmap, put_free(c, p->ptr, 0, p->size))                                                 \
-    X(cuLaunchKernel, put_launch(c, p->hStream, p->f, p->kernelParams, p->extra))                  \
-    X(cuLaunchKernel_ptsz, put_launch(c, p->hStream, p->f, p->kernelParams, p->extra))             \
-    X(cuLaunchKernelEx, put_launch(c, p->config->hStream, p->f, p->kernelParams, p->extra))        \
-    X(cuLaunchKernelEx_ptsz, put_launch(c, p->config->hStream, p->f, p->kernelParams, p->extra))   \
-    X(cuMemcpy, put_copy(c, RAW_copy, 0, true, p->src, p->dst, p->ByteCount))                      \
-    X(cuMemcpyAsync, put_copy(c, RAW_copy, p->hStream, false, p->src, p->dst, p->ByteCount))       \
-    X(cuMemcpyAsync_ptsz, put_copy(c, RAW_copy, p->hStream, false, p->src, p->dst, p->ByteCount))  \
-    X(cuMemcpyHtoD_v2, put_copy(c, RAW_write, 0, true, 0, p->dstDevice, p->ByteCount))             \
-    X(cuMemcpyDtoH_v2, put_copy(c, RAW_read, 0, true, p->srcDevice, 0, p->ByteCount))              \
-    X(cuMemcpyDtoD_v2, put_copy(c, RAW_copy, 0, false, p->srcDevice, p->dstDevice, p->ByteCount))  \
-    X(cuMemcpyHtoDAsync_v2,                                                                        \
-      put_copy(c, RAW_write, p->hStream, false, 0, p->dstDevice, p->ByteCount))                    \
-    X(cuMemcpyDtoHAsync_v2,                                                                        \
-      put_copy(c, RAW_read, p->hStream, false, p->srcDevice, 0, p->ByteCount))                     \
-    X(cuMemcpyDtoDAsync_v2,                                                                        \
-      put_copy(c, RAW_copy, p->hStream, false, p->srcDevice, p->dstDevice, p->ByteCount))          \
-    X(cuMemsetD8_v2, put_fill(c, 0, p->dstDevice, p->N))                                           \
-    X(cuMemsetD16_v2, put_fill(c, 0, p->dstDevice, 2 * p->N))                                      \
-    X(cuMemsetD32_v2, put_fill(c, 0, p->dstDevice, 4 * p->N))                                      \
-    X(cuMemsetD8Async, put_fill(c, p->hStream, p->dstDevice, p->N))                                \
-    X(cuMemsetD16Async, put_fill(c, p->hStream, p->dstDevice, 2 * p->N))                           \
-    X(cuMemsetD32Async, put_fill(c, p->hStream, p->dstDevice, 4 * p->N))                           \
+    BOTH(X, cuLaunchKernel, _ptsz, put_launch(c, p->hStream, p->f, p->kernelParams, p->extra))     \
+    BOTH(X, cuLaunchKernelEx, _ptsz,                                                               \
+         put_launch(c, p->config->hStream, p->f, p->kernelParams, p->extra))                       \
+    BOTH(X, cuLaunchCooperativeKernel, _ptsz,                                                      \
+         put_launch(c, p->hStream, p->f, p->kernelParams, NULL))                                   \
+    X(cuModuleUnload, forget_kernels())                                                            \
+    X(cuLibraryUnload, forget_kernels())                                                           \
+    X(cuStreamCreate, put_stream(c, HANDLE(*p->phStream)))                                         \
+    X(cuStreamCreateWithPriority, put_stream(c, HANDLE(*p->phStream)))                             \
     X(cuStreamDestroy_v2, put_release(c, HANDLE(p->hStream), RAW_CLASS_QUEUE))                     \
     X(cuEventDestroy_v2, put_release(c, HANDLE(p->hEvent), RAW_CLASS_EVENT))                       \
-    X(cuStreamSynchronize, put_wait(c, RAW_finish, stream_of(c, p->hStream), 0))                   \
-    X(cuStreamSynchronize_ptsz, put_wait(c, RAW_finish, stream_of(c, p->hStream), 0))              \
-    X(cuEventRecord,                                                                               \
-      put_command(c, RAW_marker, p->hStream, 0, 0, 0, NULL, 0, HANDLE(p->hEvent), 0))              \
-    X(cuEventRecord_ptsz,                                                                          \
-      put_command(c, RAW_marker, p->hStream, 0, 0, 0, NULL, 0, HANDLE(p->hEvent), 0))              \
-    X(cuEventRecordWithFlags,                                                                      \
-      put_command(c, RAW_marker, p->hStream, 0, 0, 0, NULL, 0, HANDLE(p->hEvent), 0))              \
-    X(cuStreamWaitEvent, put_command(c, RAW_marker, p->hStream, RAW_COMMAND_BARRIER, 0, 0, NULL,   \
-                                     0, 0, HANDLE(p->hEvent)))                                     \
-    X(cuStreamWaitEvent_ptsz, put_command(c, RAW_marker, p->hStream, RAW_COMMAND_BARRIER, 0, 0,    \
-                                          NULL, 0, 0, HANDLE(p->hEvent)))                          \
+    BOTH(X, cuStreamSynchronize, _ptsz, put_wait(c, RAW_finish, stream_of(c, p->hStream), 0))      \
+    BOTH(X, cuEventRecord, _ptsz, put_record(c, p->hStream, p->hEvent))                            \
+    BOTH(X, cuEventRecordWithFlags, _ptsz, put_record(c, p->hStream, p->hEvent))                   \
+    BOTH(X, cuStreamWaitEvent, _ptsz,                                                              \
+         put_command(c, RAW_marker, p->hStream, RAW_COMMAND_BARRIER, 0, 0, NULL, 0, 0,             \
+                     HANDLE(p->hEvent)))                                                           \
     X(cuEventSynchronize, put_wait(c, RAW_wait, 0, HANDLE(p->hEvent)))
 
 /* X(call): counted, not recorded. */
+#define TWO(X, call) X(call) X(call##_ptsz)
 #define UNSEEN_CALLS(X)                                                                            \
-    X(cuGraphLaunch)                                                                               \
-    X(cuGraphLaunch_ptsz)                                                                          \
-    X(cuLaunchCooperativeKernel)                                                                   \
-    X(cuMemcpy2D_v2)                                                                               \
-    X(cuMemcpy2DAsync_v2)                                                                          \
-    X(cuMemcpy3D_v2)                                                                               \
-    X(cuMemcpy3DAsync_v2)                                                                          \
-    X(cuMemcpyPeerAsync)                                                                           \
+    TWO(X, cuGraphLaunch)                                                                          \
+    X(cuGraphAddMemAllocNode)                                                                      \
+    X(cuGraphAddMemFreeNode)                                                                       \
+    X(cuLaunchCooperativeKernelMultiDevice)                                                        \
+    TWO(X, cuLaunchHostFunc)                                                                       \
+    TWO(X, cuStreamWaitValue32_v2)                                                                 \
+    TWO(X, cuStreamWaitValue64_v2)                                                                 \
+    TWO(X, cuStreamBatchMemOp_v2)                                                                  \
+    TWO(X, cuStreamAttachMemAsync)                                                                 \
+    TWO(X, cuMemcpy3DPeerAsync)                                                                    \
+    X(cuMemcpy3DPeer)                                                                              \
+    X(cuMemcpyDtoA_v2)                                                                             \
+    X(cuMemcpyAtoD_v2)                                                                             \
+    X(cuMemcpyHtoA_v2)                                                                             \
+    X(cuMemcpyAtoH_v2)                                                                             \
+    X(cuMemcpyAtoA_v2)                                                                             \
+    TWO(X, cuMemcpyHtoAAsync_v2)                                                                   \
+    TWO(X, cuMemcpyAtoHAsync_v2)                                                                   \
     X(cuArrayCreate_v2)                                                                            \
+    X(cuArray3DCreate_v2)                                                                          \
+    X(cuMipmappedArrayCreate)                                                                      \
+    TWO(X, cuMemMapArrayAsync)                                                                     \
     X(cuIpcOpenMemHandle_v2)                                                                       \
+    X(cuExternalMemoryGetMappedBuffer)                                                             \
     X(cuMemImportFromShareableHandle)                                                              \
+    X(cuMemPoolImportPointer)                                                                      \
     X(cuMemHostRegister_v2)                                                                        \
-    X(cuMemPrefetchAsync)                                                                          \
-    X(cuMemPoolTrimTo)
+    TWO(X, cuMemPrefetchAsync)                                                                     \
+    X(cuMemPoolTrimTo)                                                                             \
+    X(cuCtxDestroy_v2)                                                                             \
+    X(cuDevicePrimaryCtxReset_v2)
 
-static void ended(const struct call *c, CUpti_CallbackId id)
+/* Calls that CUPTI's headers have from CUDA 13 on. */
+#if CUPTI_API_VERSION >= 130000
+#define LATER_CALLS(X)                                                                             \
+    X(cuCtxSynchronize_v2, put_wait(c, RAW_finish, p->ctx ? HANDLE(p->ctx) : context_of(c), 0))    \
+    BOTH(X, cuMemcpyBatchAsync, _ptsz,                                                             \
+         put_copies(c, p->hStream, p->srcs, p->dsts, p->sizes, p->count))                          \
+    BOTH(X, cuMemcpyBatchAsync_v2, _ptsz,                                                          \
+         put_copies(c, p->hStream, p->srcs, p->dsts, p->sizes, p->count))
+#define LATER_UNSEEN_CALLS(X)                                                                      \
+    TWO(X, cuMemcpy3DBatchAsync)                                                                   \
+    TWO(X, cuMemcpy3DBatchAsync_v2)                                                                \
+    TWO(X, cuMemPrefetchAsync_v2)                                                                  \
+    TWO(X, cuMemPrefetchBatchAsync)                                                                \
+    TWO(X, cuMemDiscardBatchAsync)                                                                 \
+    TWO(X, cuMemDiscardAndPrefetchBatchAsync)                                                      \
+    TWO(X, cuMemBatchDecompressAsync)
+#else
+#define LATER_CALLS(X)
+#define LATER_UNSEEN_CALLS(X)
+#endif
+
+/* Whether a call's name says that its default stream is the thread's own. */
+static inline bool is_per_thread(const char *name, size_t length)
+{
+    return length > 5 && name[length - 5] == '_' && name[length - 4] == 'p' &&
+           name[length - 3] == 't';
+}
+
+static void ended(struct call *c, CUpti_CallbackId id)
 {
     const bool ok = *(const CUresult *)c->data->functionReturnValue == CUDA_SUCCESS;
     switch (id) {
 #define X(name, ...)                                                                               \
     case CUPTI_DRIVER_TRACE_CBID_##name: {                                                         \
         const name##_params *p = c->data->functionParams;                                          \
+        c->per_thread = is_per_thread(#name, sizeof #name - 1);                                    \
         __VA_ARGS__;                                                                               \
         break;                                                                                     \
     }
@@ -293,22 +518,26 @@ static void ended(const struct call *c, CUpti_CallbackId id)
     case CUPTI_DRIVER_TRACE_CBID_##name: {                                                         \
         const name##_params *p = c->data->functionParams;                                          \
         (void)p;                                                                                   \
+        c->per_thread = is_per_thread(#name, sizeof #name - 1);                                    \
         if (ok) {                                                                                  \
             __VA_ARGS__;                                                                           \
         }                                                                                          \
         break;                                                                                     \
     }
+        COPY_CALLS(X)
         OTHER_CALLS(X)
+        LATER_CALLS(X)
 #undef X
 #define X(name)                                                                                    \
     case CUPTI_DRIVER_TRACE_CBID_##name:                                                           \
         recorder_unseen(#name);                                                                    \
         break;
         UNSEEN_CALLS(X)
+        LATER_UNSEEN_CALLS(X)
 #undef X
     case CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize: /* has no parameters */
         if (ok)
-            put_wait(c, RAW_finish, 0, 0);
+            put_wait(c, RAW_finish, context_of(c), 0);
         break;
     default:
         break;
@@ -324,7 +553,66 @@ static void CUPTIAPI called(void *user, CUpti_CallbackDomain domain, CUpti_Callb
     if (call->callbackSite == CUPTI_API_ENTER)
         *call->correlationData = recorder_ticks();
     else
-        ended(&(struct call){call, *call->correlationData, recorder_ticks()}, id);
+        ended(&(struct call){call, *call->correlationData, recorder_ticks(), false}, id);
+}
+
+/* ---- times of the device ---- */
+
+enum { ACTIVITY_BYTES = 1 << 20 };
+
+static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *records)
+{
+    *buffer = aligned_alloc(8, ACTIVITY_BYTES);
+    *size = *buffer ? ACTIVITY_BYTES : 0;
+    *records = 0; /* as many as there is room for */
+}
+
+static void put_ran(uint32_t correlation, uint64_t begin, uint64_t end)
+{
+    const uint64_t ns = end - begin, now = recorder_ticks();
+    if (end > begin)
+        recorder_put(RAW_ran, RAW_EVENT_CORRELATION | correlation, 0, now, now, &ns, 1);
+}
+
+static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+                                 size_t used)
+{
+    CUpti_Activity *activity = NULL;
+    (void)context, (void)stream, (void)size;
+    while (api.next_activity(buffer, used, &activity) == CUPTI_SUCCESS) {
+        const CUpti_ActivityKernel10 *kernel = (const void *)activity;
+        const CUpti_ActivityMemcpy6 *copy = (const void *)activity;
+        const CUpti_ActivityMemset4 *fill = (const void *)activity;
+        if (activity->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+            put_ran(kernel->correlationId, kernel->start, kernel->end);
+        else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
+            put_ran(copy->correlationId, copy->start, copy->end);
+        else if (activity->kind == CUPTI_ACTIVITY_KIND_MEMSET)
+            put_ran(fill->correlationId, fill->start, fill->end);
+    }
+    free(buffer);
+}
+
+static void end_times(void)
+{
+    api.flush_activities(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+}
+
+static void begin_times(void)
+{
+    static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                               CUPTI_ACTIVITY_KIND_MEMCPY,
+                                               CUPTI_ACTIVITY_KIND_MEMSET};
+    CUptiResult result = api.register_buffers(give_buffer, take_buffer);
+    for (unsigned i = 0; result == CUPTI_SUCCESS && i < sizeof kinds / sizeof *kinds; i++)
+        result = api.enable_activity(kinds[i]);
+    is_timed = result == CUPTI_SUCCESS;
+    if (is_timed)
+        atexit(end_times); /* runs before the driver's own, which was loaded first */
+    else
+        fprintf(stderr,
+                "gamut: the device's times are not recorded: CUPTI's activities: error %d\n",
+                (int)result);
 }
 
 /* ---- beginning ---- */
@@ -348,13 +636,18 @@ static bool find_all(void *cupti, void *driver)
     *(void **)&api.subscribe = dlsym(cupti, "cuptiSubscribe");
     *(void **)&api.enable = dlsym(cupti, "cuptiEnableCallback");
     *(void **)&api.error_name = dlsym(cupti, "cuptiGetResultString");
+    *(void **)&api.register_buffers = dlsym(cupti, "cuptiActivityRegisterCallbacks");
+    *(void **)&api.enable_activity = dlsym(cupti, "cuptiActivityEnable");
+    *(void **)&api.next_activity = dlsym(cupti, "cuptiActivityGetNextRecord");
+    *(void **)&api.flush_activities = dlsym(cupti, "cuptiActivityFlushAll");
     *(void **)&api.parameter = dlsym(driver, "cuFuncGetParamInfo");
     *(void **)&api.kernel_parameter = dlsym(driver, "cuKernelGetParamInfo");
     *(void **)&api.context_device = dlsym(driver, "cuCtxGetDevice");
     *(void **)&api.device_name = dlsym(driver, "cuDeviceGetName");
     *(void **)&api.device_bytes = dlsym(driver, "cuDeviceTotalMem_v2");
-    return api.subscribe && api.enable && api.error_name && api.context_device && api.device_name &&
-           api.device_bytes;
+    return api.subscribe && api.enable && api.error_name && api.register_buffers &&
+           api.enable_activity && api.next_activity && api.flush_activities && api.context_device &&
+           api.device_name && api.device_bytes;
 }
 
 static void enable_all(CUpti_SubscriberHandle subscriber)
@@ -362,11 +655,14 @@ static void enable_all(CUpti_SubscriberHandle subscriber)
 #define X(name, ...)                                                                               \
     api.enable(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name);
     MEMORY_CALLS(X)
+    COPY_CALLS(X)
     OTHER_CALLS(X)
+    LATER_CALLS(X)
 #undef X
 #define X(name)                                                                                    \
     api.enable(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name);
     UNSEEN_CALLS(X)
+    LATER_UNSEEN_CALLS(X)
     X(cuCtxSynchronize)
 #undef X
 }
@@ -395,5 +691,7 @@ int InitializeInjection(void)
         return 1;
     }
     enable_all(subscriber);
+    if (recorder_wants("times"))
+        begin_times();
     return 1;
 }

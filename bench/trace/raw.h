@@ -34,7 +34,7 @@ enum {
     X(device, "object: a device. words: bytes of its memory; its name, filled up with NULs")       \
     X(context, "object: a new context. words: its first device")                                   \
     X(queue, "object: a new queue. words: context, RAW_QUEUE flags")                               \
-    X(block, "object: a new block. words: context, bytes, RAW_BLOCK flags, site")                  \
+    X(block, "object: a new block. words: context, bytes, RAW_BLOCK flags, site or queue")         \
     X(part, "object: a new view of a part. words: block, offset, bytes, site")                     \
     X(kernel, "object: a new kernel. words: its name, filled up with NULs")                        \
     X(clone, "object: a new kernel with the arguments of another. words: that kernel")             \
@@ -53,7 +53,7 @@ enum {
     X(unmap, "a command: the host's access ends")                                                  \
     X(marker, "a command without work: it waits for the events, or for all commands before it")    \
     X(flush, "object: a queue")                                                                    \
-    X(finish, "object: a queue. The host waits for it; 0: for the whole device")                   \
+    X(finish, "object: a queue, or a context. The host waits for it, or for its device")           \
     X(wait, "the host waits for events. words: the events")                                        \
     X(ran, "object: an event. words: nanoseconds between the begin and the end of its command")    \
     X(free, "object: a block with one owner, which frees it. words: queue (0: none); bytes whose " \
@@ -86,6 +86,9 @@ enum raw_block_flag {
     RAW_BLOCK_GONE_FOLLOWS = 0x800, /* a record `gone` will say when its last command is done */
     RAW_BLOCK_ADDRESS = 0x1000,     /* the handle is the block's address on the device */
 };
+
+/* The event of a timed command of CUDA is none of the application's: this and CUPTI's correlation number. */
+#define RAW_EVENT_CORRELATION (UINT64_C(1) << 62)
 
 /* A command has the words: RAW_COMMAND flags, kernel (0 but for launch), bytes, number of blocks, number
  * of events; the blocks; the events that it waits for. Its object is the queue, its result the event

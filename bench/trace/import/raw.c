@@ -4,9 +4,9 @@
  * each block counts its references, and those of the views of its parts. A kernel's arguments are
  * those that were set last; an argument that is a live block's handle is a use.
  *
- * What a recording does not tell: how a kernel uses a block (it counts as read and written), and the queue
- * that a block belongs to. It gets the one to which its thread gave its last command, as a live
- * server would have to guess too.
+ * What a recording does not tell: how a kernel uses a block (it counts as read and written), and, but for CUDA's
+ * allocations in the order of a stream, the queue that a block belongs to. It gets the one to which its thread gave
+ * its last command, as a live server would have to guess too.
  *
  * An event of OpenCL stands for the commands that its queue had when it was made. Commands that wait for an
  * event of the application's own (clCreateUserEvent) are counted as not seen.
@@ -281,11 +281,12 @@ static struct trace_event event_of(const struct raw_import *r, const struct devi
 
 /* ---- blocks ---- */
 
-/* The queue that a thread's next block belongs to: that of its last command. */
-static unsigned queue_of_thread(const struct raw_import *r, const struct device *device)
+/* The queue that a new block belongs to: the one that it was asked for on, else that of the thread's last command. */
+static unsigned queue_of_block(const struct raw_import *r, const struct device *device)
 {
-    const struct object *queue =
-        r->thread < r->last_queue_capacity ? r->last_queues[r->thread] : NULL;
+    const struct object *queue = find(r, r->words[3]);
+    if (!queue || queue->class != RAW_CLASS_QUEUE)
+        queue = r->thread < r->last_queue_capacity ? r->last_queues[r->thread] : NULL;
     return queue && queue->device == device ? queue->is.queue.index
                                             : trace_queue(import_writer(device->stream), "0");
 }
@@ -307,7 +308,7 @@ static void put_block(struct raw_import *r)
     const uint64_t flags = r->words[2], memory = flags & RAW_BLOCK_MEMORY;
     struct trace_event e = event_of(r, device, refused ? TRACE_refused : TRACE_alloc);
     e.bytes = r->words[1];
-    e.queue = queue_of_thread(r, device);
+    e.queue = queue_of_block(r, device);
     e.name = name_of_site(r, device, r->words[3]);
     e.memory = memory <= MEMORY_MANAGED ? (unsigned)memory : MEMORY_DEVICE;
     if (refused) {
@@ -373,11 +374,21 @@ static void lose_owner(struct raw_import *r, struct object *whole)
     }
 }
 
+/* What a retain or release names. Of what was never made, only blocks are missed. */
+static struct object *held(struct raw_import *r)
+{
+    const uint64_t class = r->words[0];
+    struct object *o = find(r, r->record->object);
+    if (o && o->class == class)
+        return o;
+    r->unknown[r->record->kind] += class == RAW_CLASS_BLOCK;
+    return NULL;
+}
+
 static void release(struct raw_import *r)
 {
     const uint64_t class = r->words[0];
-    struct object *o =
-        class <= RAW_CLASS_EVENT ? known(r, r->record->object, (unsigned)class) : NULL;
+    struct object *o = held(r);
     if (!o || !o->references || --o->references)
         return;
     if (class != RAW_CLASS_BLOCK) {
@@ -447,8 +458,13 @@ static void put_gone(struct raw_import *r)
 static void put_kernel(struct raw_import *r)
 {
     const struct object *old = find(r, r->record->object);
-    if (old && old->class == RAW_CLASS_KERNEL && strcmp(r->records.head->api, "CUDA") == 0)
-        return; /* another thread has met it */
+    if (old && old->class == RAW_CLASS_KERNEL && strcmp(r->records.head->api, "CUDA") == 0) {
+        char *name = text_of(r, 0);
+        const bool is_same = strcmp(name, old->name) == 0 || !*name;
+        free(name);
+        if (is_same)
+            return; /* another thread has met it */
+    }
     struct object *kernel = add(r, r->record->object, RAW_CLASS_KERNEL);
     kernel->name = text_of(r, 0);
     r->kernel_count++;
@@ -646,9 +662,11 @@ static void put_host_wait(struct raw_import *r)
 {
     uint64_t call_ns = raw_records_span(&r->records, r->record->duration);
     if (r->record->kind == RAW_finish) {
+        const struct object *o = find(r, r->record->object);
+        const struct device *device = o && o->class == RAW_CLASS_CONTEXT ? o->device : NULL;
         for (unsigned i = 0; i < r->queue_count; i++)
             if (r->queues[i]->handle &&
-                (!r->record->object || r->queues[i]->handle == r->record->object)) {
+                (r->queues[i] == o || (device && r->queues[i]->device == device))) {
                 put_wait(r, r->queues[i], 0, call_ns);
                 call_ns = 0;
             }
@@ -801,9 +819,7 @@ static int put_record(struct raw_import *r, struct error *error)
         add(r, r->record->object, RAW_CLASS_EVENT);
         break;
     case RAW_retain:
-        o = r->words[0] <= RAW_CLASS_EVENT ? known(r, r->record->object, (unsigned)r->words[0])
-                                           : NULL;
-        if (o)
+        if ((o = held(r)) != NULL)
             o->references++;
         break;
     case RAW_free:
@@ -811,6 +827,11 @@ static int put_record(struct raw_import *r, struct error *error)
         break;
     case RAW_release:
         release(r);
+        break;
+    case RAW_ran: /* read_device_times has read it */
+        if (r->record->object & RAW_EVENT_CORRELATION && (o = find(r, r->record->object)) != NULL &&
+            o->class == RAW_CLASS_EVENT)
+            drop(r, o);
         break;
     case RAW_gone:
         put_gone(r);

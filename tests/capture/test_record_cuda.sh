@@ -1,0 +1,86 @@
+#!/bin/bash
+# Records a program of CUDA on a driver without a device (apps/fake_cuda.c). What it does is counted in apps/app_cuda.c.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=$root/${BUILD:-build}
+gamut=${GAMUT:-$build/gamut}
+app=$build/tests/capture/apps/app_cuda
+[ -x "$app" ] && [ -e "$build/libgamut_record_cuda.so" ] || { echo "skipped: built without CUPTI"; exit 77; }
+export GAMUT_CUPTI=$build/tests/capture/apps/fake/libcuda.so.1
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
+# counts TRACE: how many events of each kind, on one line
+counts() { "$gamut" trace show "$1" | awk '/^[a-z]+ / && $1 !~ /^(name|queue|thread|gamut)$/ { n[$1]++ } END { for (k in n) print k "=" n[k] }' | sort | tr '\n' ' '; }
+# expect_counts TRACE COUNTS
+expect_counts() {
+    [ "$(counts "$1")" = "$2" ] || fail "$1: $(counts "$1"), expected $2"
+    "$gamut" trace check "$1" >/dev/null || fail "$1 is not whole"
+}
+# expect_questions FILE MOST: how often the driver was asked about a kernel's arguments
+expect_questions() {
+    local n
+    n=$(sed -n 's/ questions.*//p' "$1")
+    [ "${n:-0}" -ge 1 ] && [ "$n" -le "$2" ] || fail "$1: the driver was asked ${n:-0} times, expected at most $2"
+}
+
+"$gamut" record --via cuda -o all.trace -- "$app" >all 2>err || fail "the record ends with $?: $(cat err)"
+first="alloc=7 copy=3 done=7 fill=6 free=7 launch=117 order=1 read=1 refused=1 wait=9 write=1 "
+second="alloc=1 done=1 free=1 wait=1 write=1 "
+expect_counts all-Fake_0.trace "$first"
+expect_counts all-Fake_1.trace "$second"
+expect_questions all 20
+# Graphs are counted; what was never made is missed for blocks only.
+[ "$(sed -n 's/ *not in the trace: //p' err | sort -u | tr '\n' ';')" = "cuGraphLaunch, 1 time;cuLaunchHostFunc, 2 times;" ] ||
+    fail "what is not in the trace: $(cat err)"
+
+"$gamut" trace show all-Fake_0.trace >text
+# launches NAME USES: how many launches of a kernel have these uses
+launches() {
+    awk -v name="\"$1\"" -v uses="uses=$2" '$1 == "name" && $3 == name { id = "name=" $2 } $1 == "launch" && id && index($0, " " id " ") && $NF == uses' text | wc -l
+}
+# A handle that is another kernel's after its module was unloaded has that one's name and arguments.
+for expected in "add b1rw,b2rw 100" "scale b1rw 11" "both b1rw,b2rw 1" "library b2rw 5"; do
+    read -r name uses n <<<"$expected"
+    [ "$(launches "$name" "$uses")" -eq "$n" ] || fail "$name: $(launches "$name" "$uses") launches with the uses $uses, expected $n"
+done
+# Freed in the order of a stream: the address is given again before the host knows that the block is done.
+[ "$(grep -oE '^(alloc|free|done|wait) (b[34]|q0)' text | sed -n '/alloc b3/,/done b4/p' | tr '\n' ';')" = \
+    "alloc b3;free b3;alloc b4;done b3;wait q0;free b4;done b4;" ] || fail "in order: $(grep -E ' b[34] ' text)"
+[ "$(grep -cE '^alloc b[34] 4096 q0 ' text)" -eq 2 ] || fail "a block that was asked for on a stream has another queue"
+# One call frees three mapped ranges; the command in the middle one uses that alone.
+[ "$(grep -E '^(free|done) b[567] ' text | wc -l)" -eq 6 ] || fail "cuMemUnmap"
+grep -q '^fill 10 .* uses=b6w' text || fail "an address inside a mapped range is no use of it"
+# Streams: two, the default one, the thread's own, and the one that has the handle of one that was destroyed.
+[ "$(grep -c '^queue ' text)" -eq 5 ] || fail "queues: $(grep '^queue ' text)"
+grep -q '^order q1 ' text || fail "the wait of one stream for another is missing"
+
+"$gamut" record --via cuda --times --anonymous -o times.trace -- "$app" >/dev/null 2>err || fail "--times: $(cat err)"
+expect_counts times-Fake_0.trace "$first"
+"$gamut" trace show times-Fake_0.trace >text
+[ "$(grep -cE '^(launch|fill|copy|read|write) .* device=5000( |$)' text)" -eq 128 ] || fail "--times: not every command has its time"
+grep -q '"add"' text && fail "--anonymous: a name is in the trace"
+
+"$gamut" record --via cuda -o threads.trace -- "$app" threads >threads 2>err || fail "threads: $(cat err)"
+expect_counts threads.trace "alloc=8 done=8 free=8 launch=8000 wait=8 "
+[ "$("$gamut" trace show threads.trace | grep -c '^launch .* uses=b[0-9]*rw$')" -eq 8000 ] || fail "threads: launches without their use"
+expect_questions threads 200
+
+"$gamut" record --via cuda -o fork.trace -- "$app" fork >/dev/null 2>err || fail "fork: $(cat err)"
+expect_counts fork.trace "alloc=2 done=2 free=2 launch=2000 wait=2 "
+expect_counts "$(ls fork-*.trace)" "alloc=1 done=1 free=1 launch=1000 wait=1 "
+
+"$gamut" record --via cuda -o kill.trace -- "$app" kill >/dev/null 2>&1
+[ $? -eq 137 ] || fail "the exit code is not that of the application"
+"$gamut" trace show kill.trace | grep -q '^alloc b1 12345 ' || fail "the last allocation before SIGKILL is missing"
+
+# Another tool has CUPTI: the application goes on.
+FAKE_CUDA_SUBSCRIBED=1 "$gamut" record --via cuda -o no.trace -- "$app" >out 2>err
+grep -q "another tool, such as a profiler, subscribed first" err || fail "a second subscriber: $(cat err)"
+grep -q "^0 questions" out || fail "a second subscriber: the application did not go on: $(cat out)"
+[ -z "$(find . -name 'no*')" ] || fail "something was left of the failed recording: $(ls)"
+
+[ $failures -eq 0 ]
