@@ -268,22 +268,41 @@ static uint64_t flags_of(cl_mem_flags flags)
            (flags & CL_MEM_ALLOC_HOST_PTR ? MEMORY_PINNED : MEMORY_DEVICE);
 }
 
+/* Whether a request failed for want of memory. An image of a format that the device lacks, say, did not. */
+static bool is_refusal(cl_int error, uint64_t bytes)
+{
+    return error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
+           error == CL_OUT_OF_HOST_MEMORY || (error == CL_INVALID_BUFFER_SIZE && bytes);
+}
+
+/* A view of a block has no memory of its own. */
+static void put_part(cl_mem part, cl_mem whole, uint64_t offset, uint64_t bytes, uint64_t site,
+                     uint64_t begin)
+{
+    created(RAW_part, part, begin, (uint64_t[]){HANDLE(whole), offset, bytes, site}, 4);
+}
+
+static uint64_t bytes_of(cl_mem block)
+{
+    size_t size = 0;
+    next_of(block)->clGetMemObjectInfo(block, CL_MEM_SIZE, sizeof size, &size, NULL);
+    return size;
+}
+
 /* `bytes` 0: the driver knows. */
 static void put_block(cl_mem block, cl_context context, uint64_t bytes, uint64_t flags,
                       uint64_t site, uint64_t begin, cl_int error)
 {
     const uint64_t end = recorder_ticks();
     if (!block) {
-        recorder_put(RAW_refused, 0, 0, begin, end,
-                     (uint64_t[]){HANDLE(context), bytes, flags, site, (uint64_t)(int64_t)error},
-                     5);
+        if (is_refusal(error, bytes))
+            recorder_put(
+                RAW_refused, 0, 0, begin, end,
+                (uint64_t[]){HANDLE(context), bytes, flags, site, (uint64_t)(int64_t)error}, 5);
         return;
     }
-    if (!bytes) {
-        size_t size = 0;
-        next_of(block)->clGetMemObjectInfo(block, CL_MEM_SIZE, sizeof size, &size, NULL);
-        bytes = size;
-    }
+    if (!bytes)
+        bytes = bytes_of(block);
     if (next_of(block)->clSetMemObjectDestructorCallback &&
         next_of(block)->clSetMemObjectDestructorCallback(block, block_is_gone, NULL) == CL_SUCCESS)
         flags |= RAW_BLOCK_GONE_FOLLOWS;
@@ -291,47 +310,52 @@ static void put_block(cl_mem block, cl_context context, uint64_t bytes, uint64_t
                  (uint64_t[]){HANDLE(context), bytes, flags, site}, 4);
 }
 
-/* Entries that create a block. `status` may be NULL, and the error is needed. */
-#define CREATES_BLOCK(name, parameters, call, bytes, more_flags)                                   \
+/* Entries that create a block, or a view of `whole`. `status` may be NULL, and the error is needed. */
+#define CREATES_BLOCK(name, parameters, call, bytes, more_flags, whole)                            \
     static cl_mem CL_API_CALL name parameters                                                      \
     {                                                                                              \
         const uint64_t site = CALLER(), begin = recorder_ticks();                                  \
         cl_int error = CL_SUCCESS;                                                                 \
         cl_mem block = next_of(context)->call;                                                     \
-        put_block(block, context, bytes, flags_of(flags) | (more_flags), site, begin, error);      \
+        if (block && (whole))                                                                      \
+            put_part(block, whole, 0, bytes_of(block), site, begin);                               \
+        else                                                                                       \
+            put_block(block, context, bytes, flags_of(flags) | (more_flags), site, begin, error);  \
         if (status)                                                                                \
             *status = error;                                                                       \
         return block;                                                                              \
     }
 CREATES_BLOCK(create_buffer,
               (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status),
-              clCreateBuffer(context, flags, size, host, &error), size, 0)
+              clCreateBuffer(context, flags, size, host, &error), size, 0, NULL)
 CREATES_BLOCK(create_buffer_with_properties,
               (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
                size_t size, void *host, cl_int *status),
-              clCreateBufferWithProperties(context, properties, flags, size, host, &error), size, 0)
+              clCreateBufferWithProperties(context, properties, flags, size, host, &error), size, 0,
+              NULL)
 CREATES_BLOCK(create_image,
               (cl_context context, cl_mem_flags flags, const cl_image_format *format,
                const cl_image_desc *shape, void *host, cl_int *status),
-              clCreateImage(context, flags, format, shape, host, &error), 0, RAW_BLOCK_IMAGE)
+              clCreateImage(context, flags, format, shape, host, &error), 0, RAW_BLOCK_IMAGE,
+              shape->buffer)
 CREATES_BLOCK(create_image_with_properties,
               (cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
                const cl_image_format *format, const cl_image_desc *shape, void *host,
                cl_int *status),
               clCreateImageWithProperties(context, properties, flags, format, shape, host, &error),
-              0, RAW_BLOCK_IMAGE)
+              0, RAW_BLOCK_IMAGE, shape->buffer)
 CREATES_BLOCK(create_image_2d,
               (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width,
                size_t height, size_t pitch, void *host, cl_int *status),
               clCreateImage2D(context, flags, format, width, height, pitch, host, &error), 0,
-              RAW_BLOCK_IMAGE)
+              RAW_BLOCK_IMAGE, NULL)
 CREATES_BLOCK(create_image_3d,
               (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width,
                size_t height, size_t depth, size_t pitch, size_t slice_pitch, void *host,
                cl_int *status),
               clCreateImage3D(context, flags, format, width, height, depth, pitch, slice_pitch,
                               host, &error),
-              0, RAW_BLOCK_IMAGE)
+              0, RAW_BLOCK_IMAGE, NULL)
 
 static cl_mem CL_API_CALL create_part(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type,
                                       const void *info, cl_int *status)
@@ -340,8 +364,7 @@ static cl_mem CL_API_CALL create_part(cl_mem whole, cl_mem_flags flags, cl_buffe
     cl_mem part = next_of(whole)->clCreateSubBuffer(whole, flags, type, info, status);
     if (part && type == CL_BUFFER_CREATE_TYPE_REGION) {
         const cl_buffer_region *region = info;
-        created(RAW_part, part, begin,
-                (uint64_t[]){HANDLE(whole), region->origin, region->size, site}, 4);
+        put_part(part, whole, region->origin, region->size, site, begin);
     }
     return part;
 }

@@ -245,22 +245,25 @@ static int find_files(struct recording *r, struct error *error)
     return 0;
 }
 
-static const char *how(const char *via)
+static const char *how(const struct recording *r, const char *via)
 {
     if (strcmp(via, "preload") == 0)
         return "its place in the drivers' tables";
     if (strcmp(via, "icd") == 0)
-        return "the driver in front, since the application's loader has no layers";
+        return r->line->flag[RECORD_VIA].number == VIA_ICD
+                   ? "the driver in front"
+                   : "the driver in front, since the application's loader has no layers";
     return strcmp(via, "cupti") == 0 ? "CUPTI" : "the layer of OpenCL";
 }
 
-static void say_trace(const struct raw_file *file, const struct imported *trace)
+static void say_trace(const struct recording *r, const struct raw_file *file,
+                      const struct imported *trace)
 {
     char bytes[32];
     fprintf(stderr,
             "gamut: wrote %s: %" PRIu64 " events, %" PRIu64 " blocks, at most %s at once; by %s\n",
             trace->path, trace->totals.events, trace->totals.blocks,
-            text_bytes(bytes, trace->totals.peak_bytes), how(file->head.via));
+            text_bytes(bytes, trace->totals.peak_bytes), how(r, file->head.via));
     struct trace_reader *reader;
     struct error error = {0};
     if (trace_open(trace->path, &reader, &error) == 0) {
@@ -279,7 +282,7 @@ static int make_trace(struct recording *r, const struct raw_file *file, struct e
     const int code =
         import_log(file->path, "raw", out, r->line->flag[RECORD_FORCE].number, &report, error);
     for (unsigned i = 0; !code && i < report.trace_count; i++)
-        say_trace(file, &report.traces[i]);
+        say_trace(r, file, &report.traces[i]);
     import_report_free(&report);
     if (!code)
         unlink(file->path);

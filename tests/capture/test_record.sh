@@ -17,7 +17,7 @@ answer=$("$app") || { echo "skipped: no device of OpenCL"; exit 77; }
 
 # counts TRACE: how many events of each kind, on one line
 counts() { "$gamut" trace show "$1" | awk '/^[a-z]+ / && $1 !~ /^(name|queue|thread|gamut)$/ { n[$1]++ } END { for (k in n) print k "=" n[k] }' | sort | tr '\n' ' '; }
-expected="alloc=157 copy=1 done=157 fill=2 free=157 launch=302 map=2 order=150 read=5 unmap=2 wait=160 write=1 "
+expected="alloc=161 copy=2 done=161 fill=4 free=161 launch=302 map=2 order=150 read=6 refused=1 unmap=2 wait=163 write=1 "
 
 for via in auto layer preload icd; do
     out=$("$gamut" record --via $via -o $via.trace -- "$app" 2>err) || fail "--via $via ends with $?: $(cat err)"
@@ -26,21 +26,28 @@ for via in auto layer preload icd; do
     "$gamut" trace check $via.trace >/dev/null || fail "--via $via: the trace is not whole"
 done
 [ -z "$(find . -name '*.raw')" ] || fail "raw files stay"
-grep -q "by the driver in front" err || fail "it is not said how it was recorded: $(cat err)"
+grep -q "by the driver in front$" err || fail "it is not said how it was recorded: $(cat err)"
+grep "not in the trace" err && fail "handles are unknown"
 
 # The block that was freed under a command is freed before it is done, and the second queue waits for the first.
 "$gamut" trace show layer.trace >text
 grep -q '^order q1 ' text || fail "the wait of one queue for another is missing"
+# Blocks are used until the last of their handles ends: that of a part, of the block of a part, of an image of a buffer.
+awk '/^(free|done) / { ended[$2] = 1 } match($0, /uses=.*/) { split(substr($0, RSTART + 5), use, ","); for (i in use) { sub(/[rw]+$/, "", use[i]); if (use[i] in ended) print } }' text | grep . &&
+    fail "a block is used after its end"
+grep -q '^read 1024 .* uses=b[0-9]*r$' text && ! grep -q '^alloc b[0-9]* 1024 ' text || fail "an image of a buffer counts as memory"
+grep -q '^refused 1125899906842624 ' text || fail "the refused request is missing"
+grep -q '"12 (out of order)"' text || fail "the queue without order has no name"
 
 # With eight threads nothing is lost, and each call stands in its thread.
 "$gamut" record -o threads.trace -- "$app" threads >/dev/null 2>&1
-[ "$(counts threads.trace)" = "alloc=463 copy=1 done=463 fill=2 free=463 launch=902 map=2 order=450 read=11 unmap=2 wait=466 write=1 " ] ||
+[ "$(counts threads.trace)" = "alloc=467 copy=2 done=467 fill=4 free=467 launch=902 map=2 order=450 read=12 refused=1 unmap=2 wait=469 write=1 " ] ||
     fail "eight threads: $(counts threads.trace)"
 
 # What was done before a SIGKILL is in the file.
 "$gamut" record -o kill.trace -- "$app" kill >out 2>&1
 [ $? -eq 137 ] || fail "the exit code is not that of the application"
-"$gamut" trace show kill.trace | grep -q '^alloc b158 12345 ' || fail "the last allocation before SIGKILL is missing"
+"$gamut" trace show kill.trace | grep -q '^alloc b162 12345 ' || fail "the last allocation before SIGKILL is missing"
 
 # A process that forks goes on in a file of its own.
 "$gamut" record -o fork.trace -- "$app" fork >/dev/null 2>&1 || fail "fork ends with $?"

@@ -254,7 +254,8 @@ static void put_queue(struct raw_import *r)
 {
     struct device *device = device_of(r, r->words[0]);
     const struct object *old = find(r, r->record->object);
-    if (!device || (r->words[1] & RAW_QUEUE_SEEN && old && old->class == RAW_CLASS_QUEUE))
+    if (!device ||
+        (r->words[1] & RAW_QUEUE_SEEN && old && old->class == RAW_CLASS_QUEUE && old->references))
         return;
     char name[64];
     snprintf(name, sizeof name, "%u%s", device->queue_count++,
@@ -385,11 +386,24 @@ static struct object *held(struct raw_import *r)
     return NULL;
 }
 
+static void retain(struct raw_import *r)
+{
+    struct object *o = held(r);
+    if (!o || o->references++ || o->class != RAW_CLASS_BLOCK)
+        return;
+    if (o->is.block.whole == o &&
+        o->is.block.owners) /* the driver handed out the block of a part */
+        o->is.block.owners++;
+}
+
+/* A context or a queue without references may still be handed out by the driver, as that of an event or of a block: it
+ * stays until its handle is another's. */
 static void release(struct raw_import *r)
 {
     const uint64_t class = r->words[0];
     struct object *o = held(r);
-    if (!o || !o->references || --o->references)
+    if (!o || !o->references || --o->references || class == RAW_CLASS_CONTEXT ||
+        class == RAW_CLASS_QUEUE)
         return;
     if (class != RAW_CLASS_BLOCK) {
         drop(r, o);
@@ -665,8 +679,8 @@ static void put_host_wait(struct raw_import *r)
         const struct object *o = find(r, r->record->object);
         const struct device *device = o && o->class == RAW_CLASS_CONTEXT ? o->device : NULL;
         for (unsigned i = 0; i < r->queue_count; i++)
-            if (r->queues[i]->handle &&
-                (r->queues[i] == o || (device && r->queues[i]->device == device))) {
+            if (r->queues[i] == o ||
+                (device && r->queues[i]->references && r->queues[i]->device == device)) {
                 put_wait(r, r->queues[i], 0, call_ns);
                 call_ns = 0;
             }
@@ -819,8 +833,7 @@ static int put_record(struct raw_import *r, struct error *error)
         add(r, r->record->object, RAW_CLASS_EVENT);
         break;
     case RAW_retain:
-        if ((o = held(r)) != NULL)
-            o->references++;
+        retain(r);
         break;
     case RAW_free:
         put_free(r);

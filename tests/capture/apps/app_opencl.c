@@ -1,6 +1,6 @@
 /* An application of OpenCL with everything that a recorder can get wrong: two queues, threads, maps, callbacks from the driver's
- * threads, an image, views of parts, host pointers, retained objects, user events, a cloned wait. It prints a checksum, which does not
- * depend on how it is run.
+ * threads, an image, views of parts, host pointers, retained objects, objects that only the driver still holds, a queue without
+ * order. It prints a checksum, which does not depend on how it is run.
  *
  *   app_opencl [kill|fork|threads]   end by SIGKILL; go on in a second process; with eight threads
  */
@@ -216,6 +216,91 @@ static void images(void)
     clReleaseCommandQueue(queue);
 }
 
+/* The driver hands out objects whose handles the application has released: the context of a queue, and the block of a part. */
+static void handed_out(void)
+{
+    const int pattern = 3;
+    cl_context own = clCreateContext(NULL, 1, &device, NULL, NULL, NULL), from_queue;
+    cl_command_queue queue = clCreateCommandQueue(own, device, 0, NULL), from_event;
+    cl_mem from_part;
+    cl_event filled;
+    clReleaseContext(own);
+    check(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof from_queue, &from_queue, NULL),
+          "clGetCommandQueueInfo");
+    clRetainContext(from_queue);
+    cl_mem whole = clCreateBuffer(from_queue, CL_MEM_READ_WRITE, 20480, NULL, NULL);
+    cl_mem part = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION,
+                                    &(cl_buffer_region){0, 4096}, NULL);
+    clReleaseMemObject(whole);
+    check(clGetMemObjectInfo(part, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof from_part, &from_part, NULL),
+          "clGetMemObjectInfo");
+    clRetainMemObject(from_part);
+    clReleaseMemObject(part);
+    check(
+        clEnqueueFillBuffer(queue, from_part, &pattern, sizeof pattern, 0, 20480, 0, NULL, &filled),
+        "clEnqueueFillBuffer");
+    clReleaseCommandQueue(queue);
+    check(clGetEventInfo(filled, CL_EVENT_COMMAND_QUEUE, sizeof from_event, &from_event, NULL),
+          "clGetEventInfo");
+    clRetainCommandQueue(from_event);
+    clReleaseEvent(filled);
+    check(clFinish(from_event), "clFinish");
+    clReleaseMemObject(from_part);
+    clReleaseCommandQueue(from_event);
+    clReleaseContext(from_queue);
+}
+
+/* An image that shows a buffer has no memory of its own. */
+static void image_of_buffer(void)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+    const size_t origin[3] = {0, 0, 0}, region[3] = {256, 1, 1};
+    static unsigned char pixels[256 * 4];
+    cl_command_queue queue = make_queue();
+    cl_int status;
+    cl_mem block = buffer(CL_MEM_READ_WRITE, 24576, NULL);
+    const cl_image_desc shape = {
+        .image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 256, .buffer = block};
+    cl_mem image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &shape, NULL, &status);
+    check(status, "clCreateImage");
+    clReleaseMemObject(block);
+    check(clEnqueueReadImage(queue, image, CL_TRUE, origin, region, 0, 0, pixels, 0, NULL, NULL),
+          "clEnqueueReadImage");
+    clReleaseMemObject(image);
+    clReleaseCommandQueue(queue);
+}
+
+/* A device has no memory for the first; the second fails for another reason. */
+static void refused(void)
+{
+    const cl_image_format format = {CL_RGBA, 0};
+    const cl_image_desc shape = {
+        .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 64, .image_height = 32};
+    cl_int status;
+    if (clCreateBuffer(context, CL_MEM_READ_WRITE, (size_t)1 << 50, NULL, &status) ||
+        clCreateImage(context, CL_MEM_READ_WRITE, &format, &shape, NULL, &status))
+        exit(1);
+}
+
+/* Commands of a queue without order, which an event orders. */
+static void without_order(void)
+{
+    const int pattern = 1;
+    cl_event filled;
+    cl_command_queue queue =
+        clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+    cl_mem block = buffer(CL_MEM_READ_WRITE, 28672, NULL), copy = buffer(0, 28672, NULL);
+    check(clEnqueueFillBuffer(queue, block, &pattern, sizeof pattern, 0, 28672, 0, NULL, &filled),
+          "clEnqueueFillBuffer");
+    check(clEnqueueCopyBuffer(queue, block, copy, 0, 0, 28672, 1, &filled, NULL),
+          "clEnqueueCopyBuffer");
+    clReleaseEvent(filled);
+    clReleaseMemObject(block);
+    check(clFinish(queue), "clFinish");
+    clReleaseMemObject(copy);
+    clReleaseCommandQueue(queue);
+}
+
 static void *in_a_thread(void *answer)
 {
     *(long *)answer = two_queues();
@@ -254,6 +339,10 @@ int main(int argc, char **argv)
     long answer = two_queues() + parts() + maps() + threads(strcmp(mode, "threads") == 0 ? 8 : 2);
     callbacks();
     images();
+    handed_out();
+    image_of_buffer();
+    refused();
+    without_order();
     if (strcmp(mode, "kill") == 0) {
         const cl_mem last = buffer(CL_MEM_READ_WRITE, 12345, NULL);
         printf("%ld %d\n", answer, last != NULL);
