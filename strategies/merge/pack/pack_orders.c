@@ -9,7 +9,10 @@
  * that this gave:
  *
  *   1. Each item has a priority: at first its size, times a power of its duration. Of equal items
- *      the one that is alive first comes first: for one size alone that is optimal.
+ *      the one that is alive first comes first: for one size alone that is optimal. So items of like
+ *      size are taken as equal too: these classes are geometric, as in boxing after Buchsbaum,
+ *      Karloff, Kenyon, Reingold, Thorup (OPT versus LOAD in dynamic storage allocation, 2003).
+ *      Factor and power are drawn at random for some first orders, and the best one is kept.
  *   2. All are placed in the order of priority, each into its lowest gap, until one is as high as
  *      the best plan. As large ones come first, that often is early.
  *   3. Items that end above the least possible height squeak: their priority grows by up to a half.
@@ -82,15 +85,28 @@ enum {
     WHEELS = sizeof powers / sizeof *powers,
     PATIENCE = 20,  /* so many times all items are placed in a turn without a better plan */
     MARGIN = 4,     /* the window before and after an item, as a multiple of its life */
+    AUDITIONS = 10, /* so many orders a wheel may begin with */
     FEW = 4,        /* a window of less than this part of the placed items is mended alone */
     MEND_SHARE = 4, /* the items placed to mend it, as a multiple of the placed ones */
 };
 /* How much the logarithm of a priority grows at most. */
 static const double SQUEAK = 0.4, NOISE = 0.0001;
+/* Of first orders: the logarithm of the factor of a class, and the power of the duration. */
+static const double STEP_LEAST = 0.03, STEP_MOST = 1.4, POWER_MOST = 0.3;
+/* The fractions of its multiples are spread evenly. */
+static const double GOLDEN = 0.6180339887498949;
 
 struct wheel {
     double *priority; /* by item: its logarithm */
     unsigned *order;
+};
+
+/* How a wheel begins. */
+struct first_order {
+    double power;  /* of the duration */
+    double step;   /* the logarithm of a class's factor; 0: no classes */
+    double phase;  /* the part of a step by which classes are shifted */
+    bool from_end; /* in a class in the order of deaths, the last first */
 };
 
 struct ranked {
@@ -101,10 +117,14 @@ struct ranked {
 struct pack_squeaky {
     const struct pack_item *items;
     unsigned count;
+    unsigned sections;
     int64_t bound;
     struct pack_placer *placer;
     struct wheel wheels[WHEELS];
-    unsigned turn;  /* the wheel whose turn it is */
+    unsigned turn;      /* the wheel whose turn it is */
+    unsigned auditions; /* orders to try before the wheel of this turn begins with the best */
+    unsigned best_placed;
+    struct first_order best_first;
     uint64_t stale; /* items placed in this turn without a better plan */
     struct ranked *ranked;
     unsigned *window_order; /* the items of the window that is mended; none if window_count is 0 */
@@ -142,12 +162,53 @@ static void turn_on(struct pack_squeaky *s)
         return;
     w->order = must_alloc(s->count * sizeof *w->order);
     w->priority = must_alloc(s->count * sizeof *w->priority);
+    s->auditions = AUDITIONS;
+    s->best_placed = 0;
+}
+
+static void start_wheel(struct pack_squeaky *s, struct first_order first)
+{
+    const struct wheel *w = &s->wheels[s->turn];
     for (unsigned i = 0; i < s->count; i++) {
         const struct pack_item *item = &s->items[i];
-        w->priority[i] = log((double)item->size) + powers[s->turn] * log(item->duration);
+        const double key = log((double)item->size) + first.power * log(item->duration);
+        const double late = first.from_end ? s->sections - item->hull.end : item->hull.first;
+        w->priority[i] = key;
+        if (first.step > 0)
+            w->priority[i] =
+                first.step * (floor(key / first.step + first.phase) - late / (2.0 * s->sections));
         w->order[i] = i;
     }
     sort_order(s, w->priority, w->order, s->count);
+}
+
+/* Number 0 has no classes. Two of three of the others have the wheel's own power. */
+static struct first_order draw_first(struct random *random, double power, unsigned number)
+{
+    const double spread = fmod(number * GOLDEN, 1);
+    if (number == 0)
+        return (struct first_order){.power = power};
+    return (struct first_order){.power = number % 3 ? power : POWER_MOST * random_unit(random),
+                                .step = STEP_LEAST * pow(STEP_MOST / STEP_LEAST, spread),
+                                .phase = random_unit(random),
+                                .from_end = random_below(random, 2)};
+}
+
+/* Tries one first order of the wheel; after the last the wheel has the best. */
+static int64_t hold_audition(struct pack_squeaky *s, struct pack_run *run, int64_t *offset)
+{
+    const struct first_order first =
+        draw_first(&s->random, powers[s->turn], AUDITIONS - s->auditions);
+    start_wheel(s, first);
+    const int64_t height =
+        pack_placer_run(s->placer, s->wheels[s->turn].order, s->count, PACK_FIRST_GAP, run, offset);
+    if (height != INT64_MAX || run->placed > s->best_placed) {
+        s->best_placed = run->placed;
+        s->best_first = first;
+    }
+    if (--s->auditions == 0)
+        start_wheel(s, s->best_first);
+    return height;
 }
 
 static int64_t item_end(const struct pack_squeaky *s, unsigned item, const int64_t *offset)
@@ -219,6 +280,8 @@ int64_t pack_squeaky_round(struct pack_squeaky *s, int64_t below, uint64_t deadl
                            int64_t *offset)
 {
     struct pack_run run = {.below = below, .deadline_ns = deadline_ns};
+    if (s->auditions)
+        return hold_audition(s, &run, offset);
     if (s->window_count) {
         mend_window(s, &run, offset);
         return INT64_MAX;
@@ -242,6 +305,7 @@ struct pack_squeaky *pack_squeaky_open(const struct pack_item *items, unsigned c
     s->count = count;
     s->ranked = must_alloc(count * sizeof *s->ranked);
     s->window_order = must_alloc(count * sizeof *s->window_order);
+    s->sections = pack_section_count(items, count);
     s->bound = pack_load_bound(items, count);
     s->placer = pack_placer_open(items, count);
     s->turn = WHEELS - 1;

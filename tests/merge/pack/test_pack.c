@@ -542,6 +542,24 @@ static int64_t squeaky_height(const struct pack_buffer *buffers, size_t count, u
     return height;
 }
 
+/* Many of like size at once: orders by size alone leave holes that classes of sizes do not. */
+static void check_classes(void)
+{
+    enum { COUNT = 3000, ROUNDS = 10 };
+    struct pack_buffer buffers[COUNT];
+    int64_t plan[COUNT];
+    struct random r = {20};
+    for (size_t i = 0; i < COUNT; i++) {
+        const int64_t lower = (int64_t)random_below(&r, COUNT);
+        buffers[i] = (struct pack_buffer){.lower = lower,
+                                          .upper = lower + 1 + (int64_t)random_below(&r, 600),
+                                          .size = 10000 + (int64_t)random_below(&r, 10000)};
+    }
+    const double bound = (double)pack_lower_bound(buffers, COUNT);
+    assert_true((double)squeaky_height(buffers, COUNT, 1, plan) > 1.1 * bound);
+    assert_true((double)squeaky_height(buffers, COUNT, ROUNDS, plan) < 1.08 * bound);
+}
+
 /* From round to round plans become lower, by far, and the same in each run. */
 static void test_squeaky(void **state)
 {
@@ -556,6 +574,7 @@ static void test_squeaky(void **state)
     assert_true(best - least < (first - least) * 3 / 4);
     assert_int_equal(squeaky_height(buffers, COUNT, ROUNDS, again), best);
     assert_memory_equal(plan, again, sizeof plan);
+    check_classes();
 }
 
 /* --- limits --- */
