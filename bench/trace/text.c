@@ -36,7 +36,9 @@ void trace_event_text(const struct trace_reader *reader, const struct trace_even
     add_member(out, "device", e->device_ns);
     add_member(out, "memory", e->memory);
     add_member(out, "pool", e->pool);
-    add_member(out, "other", e->other);
+    if (e->kind ==
+        TRACE_order) /* an index, which a reader may give another number: never left out */
+        text_add(out, " other=%u", e->other);
     add_member(out, "behind", e->behind);
     for (unsigned i = 0; i < e->use_count; i++)
         text_add(out, "%sb%" PRIu64 "%s%s",
