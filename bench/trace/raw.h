@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum {
-    RAW_VERSION = 1,
+    RAW_VERSION = 2,
     RAW_HEAD_BYTES = 4096,
     RAW_CHUNK_BYTES = 32768,
     RAW_WORDS_MOST = 2048,

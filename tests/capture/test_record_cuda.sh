@@ -30,14 +30,14 @@ expect_questions() {
 "$gamut" record --via cuda -o all.trace -- "$app" >all 2>err || fail "the record ends with $?: $(cat err)"
 first="alloc=7 copy=3 done=7 fill=6 free=7 launch=117 order=1 read=1 refused=1 wait=9 write=1 "
 second="alloc=1 done=1 free=1 wait=1 write=1 "
-expect_counts all-Fake_0.trace "$first"
-expect_counts all-Fake_1.trace "$second"
+expect_counts all-Fake.trace "$first"
+expect_counts all-Fake_2.trace "$second"
 expect_questions all 20
 # Graphs are counted; what was never made is missed for blocks only.
 [ "$(sed -n 's/ *not in the trace: //p' err | sort -u | tr '\n' ';')" = "cuGraphLaunch, 1 time;cuLaunchHostFunc, 2 times;" ] ||
     fail "what is not in the trace: $(cat err)"
 
-"$gamut" trace show all-Fake_0.trace >text
+"$gamut" trace show all-Fake.trace >text
 # launches NAME USES: how many launches of a kernel have these uses
 launches() {
     awk -v name="\"$1\"" -v uses="uses=$2" '$1 == "name" && $3 == name { id = "name=" $2 } $1 == "launch" && id && index($0, " " id " ") && $NF == uses' text | wc -l
@@ -59,8 +59,8 @@ grep -q '^fill 10 .* uses=b6w' text || fail "an address inside a mapped range is
 grep -q '^order q1 ' text || fail "the wait of one stream for another is missing"
 
 "$gamut" record --via cuda --times --anonymous -o times.trace -- "$app" >/dev/null 2>err || fail "--times: $(cat err)"
-expect_counts times-Fake_0.trace "$first"
-"$gamut" trace show times-Fake_0.trace >text
+expect_counts times-Fake.trace "$first"
+"$gamut" trace show times-Fake.trace >text
 [ "$(grep -cE '^(launch|fill|copy|read|write) .* device=5000( |$)' text)" -eq 128 ] || fail "--times: not every command has its time"
 grep -q '"add"' text && fail "--anonymous: a name is in the trace"
 

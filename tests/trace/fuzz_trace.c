@@ -3,7 +3,7 @@
  * Each round takes one of the logs, changes some of its bytes, lines or numbers, and imports it. A
  * log that is accepted must give a trace that reads to its end, and whose text gives the same trace
  * again. The trace itself is damaged too: in its bytes, and in the contents and headers of its chunks
- * under right checksums. Build it with FLAVOUR=sanitize. A log that fails is kept beside the trace, whose
+ * under right checksums. In raw recordings words become those of other records. Build it with FLAVOUR=sanitize. A log that fails is kept beside the trace, whose
  * folder is printed. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@
 #include "trace/edit.h"
 #include "trace/format.h"
 #include "trace/import.h"
+#include "trace/raw.h"
 #include "trace/text.h"
 
 static char folder[] = "/dev/shm/gamut-fuzz-XXXXXX";
@@ -127,6 +128,50 @@ static void mutate(struct text *t, struct random *r)
             if (random_below(r, 4) == 0)
                 splice(t, at, rest, "", 0);
         }
+    }
+}
+
+static uint64_t word_at(const struct text *t, size_t at)
+{
+    uint64_t word;
+    memcpy(&word, t->data + at, sizeof word);
+    return word;
+}
+
+static bool is_raw(const struct text *t)
+{
+    return t->length >= RAW_HEAD_BYTES + RAW_CHUNK_BYTES &&
+           memcmp(t->data, RAW_MAGIC, strlen(RAW_MAGIC)) == 0;
+}
+
+/* Damages the records of a raw recording's first chunk, and now and then its head and the chunk's. */
+static void mutate_raw(struct text *t, struct random *r)
+{
+    const size_t chunk = RAW_HEAD_BYTES, first = chunk + sizeof(struct raw_chunk);
+    const uint64_t used = word_at(t, chunk + offsetof(struct raw_chunk, used));
+    for (uint64_t n = 1 + random_below(r, 6); n > 0 && used >= 8; n--) {
+        size_t at = first + random_below(r, used) / 8 * 8;
+        uint64_t word = word_at(t, first + random_below(r, used) / 8 * 8);
+        if (random_below(r, 16) == 0)
+            at = (random_below(r, 2) ? chunk : 0) + random_below(r, sizeof(struct raw_chunk));
+        switch (random_below(r, 6)) {
+        case 0:
+            t->data[at + random_below(r, 8)] ^= (char)(1 << random_below(r, 8));
+            continue;
+        case 1:
+            word = UINT64_MAX << random_below(r, 64);
+            break;
+        case 2:
+            word = random_below(r, 5);
+            break;
+        case 3: /* another kind of record, if a record's second word is here */
+            word = word_at(t, at);
+            word ^= (word ^ random_below(r, RAW_KINDS) << 32) & UINT64_C(0xffff00000000);
+            break;
+        default: /* another handle, number or stamp of this recording */
+            break;
+        }
+        memcpy(t->data + at, &word, sizeof word);
     }
 }
 
@@ -246,7 +291,9 @@ static void round_of(const struct text *log, struct random *r)
     struct error error = {0};
     struct trace_totals totals;
     text_add_bytes(&t, log->data, log->length);
-    if (random_below(r, 50))
+    if (is_raw(&t) && random_below(r, 8))
+        mutate_raw(&t, r);
+    else if (random_below(r, 50))
         mutate(&t, r);
     must_write(&t, "log");
     text_free(&t);

@@ -207,11 +207,62 @@ static void xla_of_a_real_program(void **state)
     assert_int_equal(totals.peak_bytes, 20928592 + 120);
 }
 
+/* Of a recorder: two devices of one name; parts of a block, one of a part; an event of the application's own; a launch of
+ * a kernel's copy; a block that is freed before it is done. */
+static void raw_of_opencl(void **state)
+{
+    (void)state;
+    gives("raw/small-opencl.raw", "raw",
+          (const char *const[]){"log-a_device", "log-a_device_2", NULL},
+          (const char *const[]){"name 1 \"app main+0x10\"\n"
+                                "queue 0 \"0\"\n"
+                                "thread 0 \"0\"\n"
+                                "alloc b1 1024 q0 t0 @1000 name=1 call=10 memory=1\n"
+                                "alloc b2 2048 q0 t0 @1100 name=1 call=10\n"
+                                "alloc b3 4096 q0 t0 @1200 name=1 call=10 memory=1\n"
+                                "alloc b4 8192 q0 t0 @1300 name=1 call=10\n"
+                                "refused 1099511627776 q0 t0 @1800 name=1 call=10\n"
+                                "write 100 q0 t0 @2600 call=10 uses=b1w\n"
+                                "wait q0 t0 @2600\n"
+                                "queue 1 \"1 (out of order)\"\n"
+                                "fill 64 q1 t0 @2700 call=10 uses=b2w\n"
+                                "name 2 \"add\"\n"
+                                "launch q0 t0 @2800 name=2 call=10 device=777 uses=b1rw\n"
+                                "order q1 t0 @2900 other=0\n"
+                                "launch q1 t0 @2900 name=2 call=10 device=888 uses=b1rw,b3rw\n"
+                                "copy 256 q0 t0 @3000 call=10 uses=b2r,b3w\n"
+                                "map 64 q0 t0 @3100 call=10 uses=b3r\n"
+                                "wait q0 t0 @3100\n"
+                                "unmap q0 t0 @3200 call=10 uses=b3rw\n"
+                                "order q0 t0 @3400 other=1\n"
+                                "wait q1 t0 @3600 call=10\n"
+                                "wait q0 t0 @3600\n"
+                                "read 99 q0 t0 @3900 call=10 uses=b1r\n"
+                                "wait q0 t0 @3900\n"
+                                "free b1 q0 t0 @4500 call=10\n"
+                                "done b1 q0 t0 @4500\n"
+                                "free b2 q0 t0 @4700 call=10\n"
+                                "done b2 q0 t0 @4800\n"
+                                "wait q0 t0 @4900 call=10\n"
+                                "wait q0 t0 @5000 call=10\n"
+                                "wait q1 t0 @5000\n"
+                                "free b3 q0 t0 @5200 call=10\n"
+                                "done b3 q0 t0 @5200\n"
+                                "free b4 q0 t0 @5300 call=10\n"
+                                "done b4 q0 t0 @5400\n",
+                                "name 1 \"app main+0x10\"\n"
+                                "queue 0 \"0\"\n"
+                                "thread 0 \"0\"\n"
+                                "alloc b1 333 q0 t0 @1400 name=1 call=10\n"
+                                "launch q0 t0 @4000 call=10 uses=b1rw\n"
+                                "free b1 q0 t0 @5500 call=10\n"
+                                "done b1 q0 t0 @5500\n"});
+}
+
 /* ---- wrong logs ---- */
 
 #define RMM "Thread,Time,Action,Pointer,Size,Stream\n"
 #define TF  "I tensorflow/core/framework/log_memory.cc:35] __LOG_MEMORY__ "
-
 static void wrong_lines_are_named(void **state)
 {
     (void)state;
@@ -314,6 +365,7 @@ int main(void)
         cmocka_unit_test(xla_without_times_lives_throughout),
         cmocka_unit_test(xla_with_live_ranges),
         cmocka_unit_test(xla_of_a_real_program),
+        cmocka_unit_test(raw_of_opencl),
         cmocka_unit_test(wrong_lines_are_named),
         cmocka_unit_test(a_device_has_no_path),
         cmocka_unit_test(devices_have_a_file_each),

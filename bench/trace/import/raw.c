@@ -45,7 +45,8 @@ struct object {
             struct object *whole; /* itself, or the block that the part is of */
             uint64_t key;
             uint64_t owners; /* of a whole: the parts that live, and 1 while its own handle does */
-            bool gone_follows;
+            uint64_t views;  /* of a whole: objects that are parts of it */
+            bool gone_follows, has_ended;
         } block;
         struct {
             unsigned index;
@@ -155,6 +156,7 @@ static struct object *known(struct raw_import *r, uint64_t handle, unsigned clas
 
 static void drop(struct raw_import *r, struct object *o)
 {
+    struct object *whole = o->class == RAW_CLASS_BLOCK ? o->is.block.whole : NULL;
     if (!o->is_pending)
         treap_remove(&r->objects, &o->node);
     if (o->last)
@@ -163,14 +165,33 @@ static void drop(struct raw_import *r, struct object *o)
         free(o->is.kernel.arguments);
     free(o->name);
     o->name = NULL;
-    /* Events and threads may still know a queue; its handle is another's now. */
-    if (o->class == RAW_CLASS_QUEUE)
+    /* Events and threads may still know a queue, and parts their block; its handle is another's now. */
+    if (whole == o)
+        o->is.block.has_ended = true;
+    if (o->class == RAW_CLASS_QUEUE || (whole == o && o->is.block.views))
         o->handle = 0;
     else
         slab_give(&r->slab, o);
+    if (whole && whole != o && --whole->is.block.views == 0 && whole->is.block.has_ended)
+        slab_give(&r->slab, whole);
 }
 
 static void end_block(struct raw_import *r, struct object *block, bool is_gone);
+
+static void lose_owner(struct raw_import *r, struct object *whole)
+{
+    if (whole->is.block.owners && --whole->is.block.owners == 0) {
+        whole->is.block.owners = 1; /* end_block frees what is owned */
+        end_block(r, whole, false);
+    }
+}
+
+/* A view of a part of a block is given up. */
+static void drop_part(struct raw_import *r, struct object *part)
+{
+    lose_owner(r, part->is.block.whole);
+    drop(r, part);
+}
 
 /* A new object. One with the same handle has ended without a release that was seen. */
 static struct object *add(struct raw_import *r, uint64_t handle, unsigned class)
@@ -180,6 +201,8 @@ static struct object *add(struct raw_import *r, uint64_t handle, unsigned class)
         if (o->references)
             r->unknown[r->record->kind]++;
         end_block(r, o, true);
+    } else if (o && o->class == RAW_CLASS_BLOCK) {
+        drop_part(r, o);
     } else if (o) {
         drop(r, o);
     }
@@ -218,7 +241,13 @@ static int open_stream(struct raw_import *r, struct device *device, struct error
     info.knows[TRACE_KNOWS_addresses] = device->has_addresses;
     info.knows[TRACE_KNOWS_sites] = !head->anonymous && !device->has_addresses;
     info.knows[TRACE_KNOWS_device_times] = head->timed;
-    return import_stream(r->log, device->name, &info, &device->stream, error);
+    /* Devices of one name have a trace each. */
+    unsigned same = 1;
+    for (const struct device *d = device->next; d; d = d->next)
+        same += strcmp(d->name, device->name) == 0;
+    char name[sizeof device->name + 16];
+    snprintf(name, sizeof name, same > 1 ? "%s %u" : "%s", device->name, same);
+    return import_stream(r->log, name, &info, &device->stream, error);
 }
 
 static int put_device(struct raw_import *r, struct error *error)
@@ -273,7 +302,7 @@ static struct trace_event event_of(const struct raw_import *r, const struct devi
                                    enum trace_kind kind)
 {
     char thread[32];
-    snprintf(thread, sizeof thread, "%u", r->thread);
+    snprintf(thread, sizeof thread, "%" PRIu32, r->records.threads[r->thread].number);
     return (struct trace_event){.kind = kind,
                                 .time_ns = r->now_ns,
                                 .thread = trace_thread(import_writer(device->stream), thread),
@@ -325,7 +354,7 @@ static void put_block(struct raw_import *r)
     block->is.block.owners = 1;
     block->is.block.gone_follows = flags & RAW_BLOCK_GONE_FOLLOWS;
     import_alloc(device->stream, block->is.block.key, &e);
-    if (!(flags & RAW_BLOCK_ADDRESS) || !e.bytes || e.bytes > UINT64_MAX - e.address)
+    if (!(flags & RAW_BLOCK_ADDRESS) || !e.address || !e.bytes || e.bytes > UINT64_MAX - e.address)
         return;
     /* Blocks do not overlap: one that is in the way was freed unseen. */
     for (struct object *old;
@@ -339,13 +368,15 @@ static void put_block(struct raw_import *r)
 
 static void put_part(struct raw_import *r)
 {
-    struct object *of = known(r, r->words[0], RAW_CLASS_BLOCK);
-    if (!of)
+    const struct object *of = known(r, r->words[0], RAW_CLASS_BLOCK);
+    if (!of || !of->is.block.whole->is.block.owners)
         return;
-    struct object *whole = of->is.block.whole, *part = add(r, r->record->object, RAW_CLASS_BLOCK);
+    struct object *whole = of->is.block.whole;
+    whole->is.block.views++;
+    struct object *part = add(r, r->record->object, RAW_CLASS_BLOCK); /* may end the whole */
     part->device = whole->device;
     part->is.block.whole = whole;
-    whole->is.block.owners++;
+    whole->is.block.owners += !whole->is.block.has_ended;
 }
 
 /* The last handle of a block ended, or the driver says that no command uses it any more. */
@@ -365,14 +396,6 @@ static void end_block(struct raw_import *r, struct object *block, bool is_gone)
     e.call_ns = 0;
     import_free(block->device->stream, block->is.block.key, &e);
     drop(r, block);
-}
-
-static void lose_owner(struct raw_import *r, struct object *whole)
-{
-    if (whole->is.block.owners && --whole->is.block.owners == 0) {
-        whole->is.block.owners = 1; /* end_block frees what is owned */
-        end_block(r, whole, false);
-    }
 }
 
 /* What a retain or release names. Of what was never made, only blocks are missed. */
@@ -409,10 +432,10 @@ static void release(struct raw_import *r)
         drop(r, o);
         return;
     }
-    struct object *whole = o->is.block.whole;
-    if (whole != o)
-        drop(r, o);
-    lose_owner(r, whole);
+    if (o->is.block.whole == o)
+        lose_owner(r, o);
+    else
+        drop_part(r, o);
 }
 
 /* A block whose memory the queue may use again at once; the host knows when it has waited. */

@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 
-enum { ROOM = RAW_CHUNK_BYTES - sizeof(struct raw_chunk), THREADS_MOST = 1 << 20 };
+enum { ROOM = RAW_CHUNK_BYTES - sizeof(struct raw_chunk) };
 
 static int map_file(struct raw_records *r, struct error *error)
 {
@@ -64,7 +64,7 @@ static int find_chunks(struct raw_records *r, struct error *error)
         const struct raw_chunk *chunk = (const struct raw_chunk *)(r->bytes + at);
         if (chunk->magic != RAW_CHUNK_MAGIC) /* never begun, or torn by a full disk */
             continue;
-        if (chunk->used > ROOM || chunk->used % 8 || chunk->thread >= THREADS_MOST)
+        if (chunk->used > ROOM || chunk->used % 8)
             return error_set(error, ERR_PARSE, "%s: the chunk at byte %" PRIu64 " is damaged",
                              r->path, at);
         r->chunks = must_grow(r->chunks, (unsigned)r->chunk_count, &capacity, sizeof *r->chunks);
@@ -79,7 +79,8 @@ static int find_chunks(struct raw_records *r, struct error *error)
             r->chunks[i].sequence != r->chunks[kept - 1].sequence)
             r->chunks[kept++] = r->chunks[i];
     r->chunk_count = kept;
-    r->thread_count = kept ? r->chunks[kept - 1].thread + 1 : 0;
+    for (size_t i = 0; i < kept; i++)
+        r->thread_count += i == 0 || r->chunks[i].thread != r->chunks[i - 1].thread;
     return 0;
 }
 
@@ -114,10 +115,12 @@ void raw_records_rewind(struct raw_records *r)
     for (unsigned t = 0; t < r->thread_count; t++)
         r->threads[t].first_chunk = r->threads[t].chunk_count = r->threads[t].begin =
             r->threads[t].end = 0;
+    unsigned t = 0;
     for (size_t i = 0; i < r->chunk_count; i++) {
-        struct raw_queue *q = &r->threads[r->chunks[i].thread];
-        if (!q->chunk_count++)
-            q->first_chunk = i;
+        t += i > 0 && r->chunks[i].thread != r->chunks[i - 1].thread;
+        r->threads[t].number = r->chunks[i].thread;
+        if (!r->threads[t].chunk_count++)
+            r->threads[t].first_chunk = i;
     }
 }
 
@@ -149,7 +152,8 @@ static int read_chunk(struct raw_records *r, struct raw_queue *q, struct error *
                         *end = at + place.used;
     q->first_chunk++;
     q->chunk_count--;
-    memmove(q->records, q->records + q->begin, (q->end - q->begin) * sizeof *q->records);
+    if (q->begin)
+        memmove(q->records, q->records + q->begin, (q->end - q->begin) * sizeof *q->records);
     q->end -= q->begin;
     q->begin = 0;
     while (at < end) {
@@ -171,26 +175,27 @@ int raw_records_next(struct raw_records *r, const struct raw_record **record, un
                      struct error *error)
 {
     enum { AHEAD = RAW_CHUNK_BYTES / 64 };
-    const struct raw_record *first = NULL;
+    const struct raw_queue *first = NULL;
     for (unsigned t = 0; t < r->thread_count; t++) {
         struct raw_queue *q = &r->threads[t];
         while (q->chunk_count && q->end - q->begin < AHEAD)
             TRY(read_chunk(r, q, error));
-        if (q->begin < q->end && (!first || q->records[q->begin]->ticks < first->ticks)) {
-            first = q->records[q->begin];
+        if (q->begin < q->end &&
+            (!first || q->records[q->begin]->ticks < first->records[first->begin]->ticks)) {
+            first = q;
             *thread = t;
         }
     }
     if (!first)
         return 0;
-    r->threads[*thread].begin++;
-    *record = first;
+    *record = first->records[r->threads[*thread].begin++];
     return 1;
 }
 
 uint64_t raw_records_span(const struct raw_records *r, uint64_t ticks)
 {
-    return (uint64_t)((double)ticks * r->ns_per_tick);
+    const double ns = (double)ticks * r->ns_per_tick;
+    return ns < (double)INT64_MAX ? (uint64_t)ns : INT64_MAX; /* a damaged clock */
 }
 
 uint64_t raw_records_time(const struct raw_records *r, uint64_t ticks)
