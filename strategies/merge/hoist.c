@@ -28,7 +28,8 @@ struct hoister {
     bool *wanted;     /* by position: should this statement go up? */
     unsigned *anchor; /* by position of a wanted statement: the statement that it follows */
     struct stm **following, ***following_end; /* by position: the statements that follow it */
-    unsigned source; /* where the array is made that should go into the wanted block */
+    unsigned *first_array; /* by memory name: the position of the first array in it */
+    unsigned source;       /* where the array is made that should go into the wanted block */
 };
 
 /* A kernel that reads no array. */
@@ -129,14 +130,22 @@ static bool is_fresh(const struct hoister *h, const struct stm *s)
 {
     const int memory = h->m->fun->names[s->outs[0]].memory;
     const struct outline_name *block = &h->o->names[memory];
-    if (!block->definer || block->definer->kind != STM_ALLOC ||
-        block->scope != h->o->scope_at[s->first])
-        return false;
-    for (unsigned n = 0; n < h->m->fun->name_count; n++)
-        if (h->m->fun->names[n].kind == NAME_ARRAY && h->m->fun->names[n].memory == memory &&
-            h->o->names[n].position < s->first)
-            return false;
-    return true;
+    return block->definer && block->definer->kind == STM_ALLOC &&
+           block->scope == h->o->scope_at[s->first] && h->first_array[memory] >= s->first;
+}
+
+static unsigned *first_arrays(struct outline *o)
+{
+    unsigned *first = arena_alloc(&o->arena, o->name_count * sizeof *first);
+    for (unsigned n = 0; n < o->name_count; n++)
+        first[n] = ~0u;
+    for (unsigned n = 0; n < o->name_count; n++) {
+        const struct name *array = &o->fun->names[n];
+        if (array->kind == NAME_ARRAY && array->memory != NO_NAME &&
+            o->names[n].position < first[array->memory])
+            first[array->memory] = o->names[n].position;
+    }
+    return first;
 }
 
 static void want(struct hoister *h, struct stm *s)
@@ -300,7 +309,7 @@ static void note_moves(struct hoister *h)
 static int hoist(struct merge *m, void (*find)(struct hoister *h))
 {
     struct outline *o = outline_new(m->fun);
-    struct hoister h = {.m = m, .o = o};
+    struct hoister h = {.m = m, .o = o, .first_array = first_arrays(o)};
     h.wanted = arena_alloc(&o->arena, o->position_count);
     h.anchor = arena_alloc(&o->arena, o->position_count * sizeof *h.anchor);
     h.following = arena_alloc(&o->arena, o->position_count * sizeof *h.following);
