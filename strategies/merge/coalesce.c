@@ -918,8 +918,7 @@ static void measure_peak(struct attempt *t)
     struct bound held;
     bound_open_held(&held, map, numbers);
     t->certain_bytes = held.peak;
-    for (unsigned p = 0; p < held.count; p++)
-        t->most_bytes = held.live[p] > t->most_bytes ? held.live[p] : t->most_bytes;
+    t->most_bytes = bound_most(&held);
     bound_close(&held);
     numbers_free(numbers);
     memory_map_free(map);

@@ -199,69 +199,146 @@ void numbers_free(struct numbers *n)
 
 /* ---- the bytes alive at once ----------------------------------------------------------------- */
 
-static int64_t highest(const int64_t *live, unsigned count)
+/* A node of a binary tree over the moments: node n is above the nodes 2n and 2n + 1, node 1 above
+ * all, and moment p is the node `width + p`. */
+struct bound_node {
+    int64_t most;  /* of the moments below, without what the nodes above add */
+    int64_t added; /* to all moments below */
+};
+
+/* From this moment on, the trial differs by so many more bytes. */
+struct bound_change {
+    unsigned moment;
+    int64_t bytes;
+};
+
+static int64_t larger(int64_t a, int64_t b)
 {
-    int64_t peak = 0;
-    for (unsigned p = 0; p < count; p++)
-        peak = live[p] > peak ? live[p] : peak;
-    return peak;
+    return a > b ? a : b;
+}
+
+/* Adds `bytes` to the moments from `first` up to `end` that are below the node; those below it are
+ * `width` moments from `low`. */
+static void add_below(struct bound_node *nodes, unsigned node, unsigned low, unsigned width,
+                      unsigned first, unsigned end, int64_t bytes)
+{
+    struct bound_node *n = &nodes[node];
+    if (end <= low || low + width <= first)
+        return;
+    if (first <= low && low + width <= end) {
+        n->most += bytes;
+        n->added += bytes;
+        return;
+    }
+    add_below(nodes, 2 * node, low, width / 2, first, end, bytes);
+    add_below(nodes, 2 * node + 1, low + width / 2, width / 2, first, end, bytes);
+    n->most = larger(nodes[2 * node].most, nodes[2 * node + 1].most) + n->added;
+}
+
+/* The most bytes at these moments, INT64_MIN if none is below the node. */
+static int64_t most_below(const struct bound_node *nodes, unsigned node, unsigned low,
+                          unsigned width, unsigned first, unsigned end)
+{
+    const struct bound_node *n = &nodes[node];
+    if (end <= low || low + width <= first)
+        return INT64_MIN;
+    if (first <= low && low + width <= end)
+        return n->most;
+    const int64_t most =
+        larger(most_below(nodes, 2 * node, low, width / 2, first, end),
+               most_below(nodes, 2 * node + 1, low + width / 2, width / 2, first, end));
+    return most == INT64_MIN ? most : most + n->added;
+}
+
+static int64_t most_of(const struct bound *b, unsigned first, unsigned end)
+{
+    return most_below(b->nodes, 1, 0, b->width, first, end);
+}
+
+int64_t bound_most(const struct bound *b)
+{
+    return b->nodes[1].most;
 }
 
 void bound_begin(struct bound *b)
 {
-    if (b->first < b->end)
-        memcpy(&b->trial[b->first], &b->live[b->first], (b->end - b->first) * sizeof *b->live);
-    b->first = b->count;
-    b->end = 0;
+    b->change_count = 0;
+}
+
+static void change(struct bound *b, unsigned moment, int64_t bytes)
+{
+    b->changes = must_grow(b->changes, b->change_count, &b->change_capacity, sizeof *b->changes);
+    b->changes[b->change_count++] = (struct bound_change){moment, bytes};
 }
 
 void bound_add(struct bound *b, const struct spans *spans, int64_t bytes)
 {
     for (unsigned i = 0; bytes && i < spans->count; i++) {
-        const unsigned first = spans->items[i].first;
-        const unsigned end = spans->items[i].last < b->count ? spans->items[i].last + 1 : b->count;
-        for (unsigned p = first; p < end; p++)
-            b->trial[p] += bytes;
-        b->first = first < b->first ? first : b->first;
-        b->end = end > b->end ? end : b->end;
+        const unsigned last = spans->items[i].last;
+        change(b, spans->items[i].first, bytes);
+        change(b, last < b->count ? last + 1 : b->count, -bytes);
     }
 }
 
-bool bound_fits(const struct bound *b)
+static int by_moment(const void *a, const void *b)
 {
-    for (unsigned p = b->first; p < b->end; p++)
-        if (b->trial[p] > b->peak && b->trial[p] > b->live[p])
+    const struct bound_change *x = a, *y = b;
+    return x->moment < y->moment ? -1 : x->moment > y->moment;
+}
+
+bool bound_fits(struct bound *b)
+{
+    int64_t more = 0;
+    if (b->change_count)
+        qsort(b->changes, b->change_count, sizeof *b->changes, by_moment);
+    for (unsigned i = 0; i + 1 < b->change_count; i++) {
+        const unsigned first = b->changes[i].moment, end = b->changes[i + 1].moment;
+        more += b->changes[i].bytes;
+        if (more > 0 && first < end && most_of(b, first, end) + more > b->peak)
             return false;
+    }
     return true;
 }
 
 bool bound_keep(struct bound *b)
 {
-    if (b->first >= b->end)
+    if (!b->change_count)
         return true;
-    const unsigned count = b->end - b->first;
-    const int64_t before = highest(&b->live[b->first], count);
     if (!bound_fits(b))
         return false;
-    memcpy(&b->live[b->first], &b->trial[b->first], count * sizeof *b->live);
-    if (before == b->peak) {
-        const int64_t peak = highest(b->live, b->count);
-        b->peak = peak < b->peak ? peak : b->peak;
-    }
+    const struct bound_change *last = &b->changes[b->change_count - 1];
+    const int64_t before = most_of(b, b->changes[0].moment, last->moment);
+    for (unsigned i = 0; i < b->change_count; i++)
+        add_below(b->nodes, 1, 0, b->width, b->changes[i].moment, b->width, b->changes[i].bytes);
+    b->change_count = 0;
+    if (before == b->peak && bound_most(b) < b->peak)
+        b->peak = bound_most(b);
     return true;
 }
 
+/* Makes the changes without asking whether they fit. */
 static void accept_all(struct bound *b)
 {
-    b->peak = highest(b->trial, b->count);
-    memcpy(b->live, b->trial, b->count * sizeof *b->live);
+    int64_t *bytes = must_alloc((b->width + 1) * sizeof *bytes);
+    for (unsigned i = 0; i < b->change_count; i++)
+        bytes[b->changes[i].moment] += b->changes[i].bytes;
+    for (unsigned p = 1; p < b->width; p++)
+        bytes[p] += bytes[p - 1];
+    for (unsigned p = 0; p < b->width; p++)
+        b->nodes[b->width + p].most = bytes[p];
+    for (unsigned n = b->width; --n > 0;)
+        b->nodes[n].most = larger(b->nodes[2 * n].most, b->nodes[2 * n + 1].most);
+    b->change_count = 0;
+    b->peak = bound_most(b);
+    free(bytes);
 }
 
 static void open_empty(struct bound *b, unsigned count)
 {
-    *b = (struct bound){.count = count, .first = count};
-    b->live = must_alloc(count * sizeof *b->live);
-    b->trial = must_alloc(count * sizeof *b->trial);
+    *b = (struct bound){.count = count, .width = 1};
+    while (b->width < count)
+        b->width *= 2;
+    b->nodes = must_alloc(2 * b->width * sizeof *b->nodes);
 }
 
 void bound_open(struct bound *b, const struct memory_map *map, const struct numbers *numbers)
@@ -317,6 +394,6 @@ void bound_open_held(struct bound *b, const struct memory_map *map, const struct
 void bound_close(struct bound *b)
 {
     moments_free(b->moments);
-    free(b->live);
-    free(b->trial);
+    free(b->nodes);
+    free(b->changes);
 }

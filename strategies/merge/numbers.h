@@ -32,12 +32,13 @@ void numbers_free(struct numbers *n);
 /* The least memory that the packed program can need: the most bytes that are alive at once. Under a
  * veto, merges that raise it are refused. Or the bytes that are held at once. */
 struct bound {
-    struct moments *moments; /* NULL: every moment is a position, as for the bytes held */
-    unsigned count;          /* moments */
-    int64_t *live;           /* by moment: the bytes alive; blocks of unknown size count 0 */
-    int64_t *trial;          /* the same after the changes of a trial */
-    unsigned first, end;     /* the moments at which the two may differ */
-    int64_t peak;            /* the largest of `live` */
+    struct moments *moments;  /* NULL: every moment is a position, as for the bytes held */
+    unsigned count;           /* moments */
+    int64_t peak;             /* the most bytes alive at a moment; blocks of unknown size count 0 */
+    unsigned width;           /* a power of two that is at least `count` */
+    struct bound_node *nodes; /* a tree over the moments: numbers.c */
+    unsigned change_count, change_capacity;
+    struct bound_change *changes; /* the trial's */
 };
 
 /* Opens the bound of the program as `map` and `numbers` describe it; free with bound_close. */
@@ -50,12 +51,16 @@ void bound_close(struct bound *b);
  * scopes that it is passed on to. */
 void held_spans(const struct memory_map *map, int block, struct spans *held);
 
-/* A trial. bound_begin copies `live`. bound_add adds `bytes`, which may be negative, to the copy at
- * all moments of `spans`. bound_keep replaces `live` by the copy if no moment has risen above the
- * peak; otherwise it returns false and changes nothing. */
+/* The most bytes alive, or held, at any moment. */
+int64_t bound_most(const struct bound *b);
+
+/* A trial. bound_begin forgets the changes of the one before. bound_add is a change of it: `bytes`,
+ * which may be negative, at all moments of `spans`. bound_keep makes the changes if they raise no
+ * moment above the peak; otherwise it returns false and changes nothing. Each change takes a time
+ * that grows with the logarithm of the moments. */
 void bound_begin(struct bound *b);
 void bound_add(struct bound *b, const struct spans *spans, int64_t bytes);
 bool bound_keep(struct bound *b);
-bool bound_fits(const struct bound *b); /* would bound_keep return true? */
+bool bound_fits(struct bound *b); /* would bound_keep return true? */
 
 #endif
