@@ -98,6 +98,15 @@ char *arena_printf(struct arena *a, const char *format, ...)
     return text;
 }
 
+void arena_take(struct arena *a, struct arena *from)
+{
+    struct arena_chunk **link = &a->chunks;
+    while (*link)
+        link = &(*link)->next;
+    *link = from->chunks;
+    from->chunks = NULL;
+}
+
 void arena_free(struct arena *a)
 {
     while (a->chunks) {

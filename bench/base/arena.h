@@ -20,6 +20,8 @@ void *arena_grow(struct arena *a, void *items, unsigned count, unsigned *capacit
 char *arena_copy(struct arena *a, const char *text, size_t length);
 /* A formatted text, owned by the arena. */
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Moves all that `from` owns to `a`; `from` is empty afterwards. */
+void arena_take(struct arena *a, struct arena *from);
 /* Frees all that the arena owns; it is empty afterwards. */
 void arena_free(struct arena *a);
 

@@ -9,7 +9,8 @@
  * several, the first. The list is ordered by what else a method saves: copies and allocations.
  *
  * The methods that do not pack are tried first. Those that pack share what is left of the time
- * limit; what one leaves is for the next.
+ * limit; what one leaves is for the next. Passes with which several methods begin run once: the
+ * program that they make is kept, as a *stem*, and each of the methods goes on with a copy of it.
  *
  * options.peak_bytes counts what a method needs. If it is NULL or cannot tell for one of the
  * methods, all are compared by an estimate: every block is held from its allocation to its last
@@ -20,7 +21,6 @@
 #include "base/clock.h"
 #include "merge/numbers.h"
 #include "merge/list.h"
-#include "merge/merge.h"
 
 #define PASSES(...) ((const struct merge_ops *const[]){__VA_ARGS__, NULL})
 #define COALESCED   &merge_hoist, &merge_coalesce, &merge_spaces_early
@@ -50,10 +50,11 @@ static const struct method {
 
 enum { METHODS = sizeof methods / sizeof *methods };
 
-static void hold(int64_t *live, unsigned count, struct span span, int64_t bytes)
+/* `change`, by position: how many more bytes are held there than at the position before. */
+static void hold(int64_t *change, unsigned count, struct span span, int64_t bytes)
 {
-    for (unsigned p = span.first; p <= span.last && p < count; p++)
-        live[p] += bytes;
+    change[span.first] += bytes;
+    change[span.last < count ? span.last + 1 : count] -= bytes;
 }
 
 /* The most bytes that are held at once, if every block is held from allocation to last use. */
@@ -62,7 +63,7 @@ static int64_t estimate(const struct fun *fun, const union scalar *values)
     struct outline *o = outline_new(fun);
     struct memory_map *map = memory_map_new(o, MEMORY_BY_BRANCH);
     struct numbers *numbers = numbers_new(fun, values);
-    int64_t *live = must_alloc((o->position_count + 1) * sizeof *live), peak = 0;
+    int64_t *change = must_alloc((o->position_count + 1) * sizeof *change), live = 0, peak = 0;
     for (unsigned b = 0; b < map->block_count; b++) {
         const struct memory *of = &map->of[map->blocks[b]];
         const struct spans *alive = &of->spans;
@@ -70,73 +71,140 @@ static int64_t estimate(const struct fun *fun, const union scalar *values)
         if (bytes == UNKNOWN_BYTES || !alive->count)
             continue;
         if (of->kind == MEMORY_ALLOCATED)
-            hold(live, o->position_count,
+            hold(change, o->position_count,
                  (struct span){of->position, alive->items[alive->count - 1].last}, bytes);
         for (unsigned i = 0; i < alive->count && of->kind != MEMORY_ALLOCATED; i++)
-            hold(live, o->position_count, alive->items[i], bytes);
+            hold(change, o->position_count, alive->items[i], bytes);
     }
-    for (unsigned p = 0; p < o->position_count; p++)
-        peak = live[p] > peak ? live[p] : peak;
-    free(live);
+    for (unsigned p = 0; p < o->position_count; p++) {
+        live += change[p];
+        peak = live > peak ? live : peak;
+    }
+    free(change);
     numbers_free(numbers);
     memory_map_free(map);
     outline_free(o);
     return peak;
 }
 
-/* The program that needs the least of those tried, and the number of its method. */
-struct candidate {
+/* ---- the passes of a method ------------------------------------------------------------------ */
+
+/* A program that several methods go on with: what the first passes of one of them make. */
+struct stem {
+    struct stem *next;
+    const struct stem *base; /* the stem that it was copied from, or NULL */
     struct merge *merge;
-    int64_t bytes;
-    size_t method;
+    const struct method *method;
+    unsigned pass_count;
 };
 
-struct least {
-    struct candidate counted, estimated; /* may be the same program */
-    bool all_counted;
+/* What a method makes. It shares expressions with its base and with the bases of that. */
+struct candidate {
+    struct merge *merge;
+    const struct stem *base; /* may be NULL */
+    const struct method *method;
+    int64_t bytes;
 };
+
+struct search {
+    const struct merge *m;
+    bool counts; /* candidates are compared by the bytes counted, not by the estimate */
+    struct stem *stems;
+    bool tried[METHODS];
+    struct candidate best;
+};
+
+/* How many passes do both methods begin with? */
+static unsigned begin_alike(const struct method *a, const struct method *b)
+{
+    unsigned count = 0;
+    if (a->veto != b->veto || a->extensions != b->extensions)
+        return 0;
+    while (a->passes[count] && a->passes[count] == b->passes[count])
+        count++;
+    return count;
+}
+
+/* The stem with the most passes of those that the method begins with, or NULL. */
+static const struct stem *longest_stem(const struct search *s, const struct method *method)
+{
+    const struct stem *longest = NULL;
+    for (const struct stem *stem = s->stems; stem; stem = stem->next)
+        if (begin_alike(stem->method, method) >= stem->pass_count &&
+            (!longest || stem->pass_count > longest->pass_count))
+            longest = stem;
+    return longest;
+}
+
+/* Will another method go on after the first `count` passes of this one? */
+static bool is_shared(const struct search *s, const struct method *method, unsigned count)
+{
+    for (size_t i = 0; i < METHODS; i++)
+        if (!s->tried[i] && begin_alike(method, &methods[i]) == count) {
+            const struct stem *stem = longest_stem(s, &methods[i]);
+            if (!stem || stem->pass_count < count)
+                return true;
+        }
+    return false;
+}
+
+/* Keeps the candidate's program as a stem, and goes on with a copy. */
+static void keep_stem(struct search *s, struct candidate *c, unsigned pass_count)
+{
+    struct stem *stem = must_alloc(sizeof *stem);
+    *stem = (struct stem){s->stems, c->base, c->merge, c->method, pass_count};
+    s->stems = stem;
+    c->base = stem;
+    c->merge = merge_copy(stem->merge);
+}
+
+static int run_passes(struct search *s, struct candidate *c, int64_t time_limit_ns,
+                      struct error *error)
+{
+    c->base = longest_stem(s, c->method);
+    c->merge = merge_copy(c->base ? c->base->merge : s->m);
+    struct merge_options *options = &c->merge->options;
+    options->veto = c->method->veto;
+    options->extensions &= ~(unsigned)MERGE_ALL_EXTENSIONS; /* the method's own instead */
+    options->extensions |= c->method->extensions;
+    options->time_limit_ns = time_limit_ns;
+    unsigned done = c->base ? c->base->pass_count : 0;
+    while (c->method->passes[done]) {
+        const int code = merge_run_pass(c->merge, c->method->passes[done++], error);
+        if (code)
+            return code;
+        if (is_shared(s, c->method, done))
+            keep_stem(s, c, done);
+    }
+    return 0;
+}
+
+/* ---- the best of them ------------------------------------------------------------------------ */
 
 static bool is_better(const struct candidate *a, const struct candidate *b)
 {
     return !b->merge || a->bytes < b->bytes || (a->bytes == b->bytes && a->method < b->method);
 }
 
-static void free_tried(const struct least *least, struct merge *tried)
+/* Sets *uncounted if the bytes cannot be counted. */
+static int try_method(struct search *s, size_t method, int64_t time_limit_ns, bool *uncounted,
+                      struct error *error)
 {
-    if (tried != least->counted.merge && tried != least->estimated.merge)
-        merge_free(tried);
-}
-
-static void compare(const struct merge *m, struct least *least, struct merge *tried, size_t method)
-{
-    const struct merge_options *options = &m->options;
-    struct candidate counted = {tried, -1, method};
-    const struct candidate estimated = {tried, estimate(tried->fun, options->values), method};
-    if (least->all_counted && options->peak_bytes)
-        counted.bytes = options->peak_bytes(options->peak_context, tried->fun);
-    least->all_counted = counted.bytes >= 0;
-    struct merge *const before[] = {least->counted.merge, least->estimated.merge};
-    if (least->all_counted && is_better(&counted, &least->counted))
-        least->counted = counted;
-    if (is_better(&estimated, &least->estimated))
-        least->estimated = estimated;
-    free_tried(least, before[0]);
-    if (before[1] != before[0])
-        free_tried(least, before[1]);
-    free_tried(least, tried);
-}
-
-/* Moves the program and the decisions of `from` into `m`, whose own program is an untouched copy. */
-static void adopt(struct merge *m, struct merge *from)
-{
-    struct merge_options options = m->options;
-    const char *pass = m->pass;
-    program_free(m->program);
-    free(m->events);
-    *m = *from;
-    m->options = options;
-    m->pass = pass;
-    free(from);
+    const struct merge_options *options = &s->m->options;
+    struct candidate c = {.method = &methods[method]};
+    s->tried[method] = true;
+    const int code = run_passes(s, &c, time_limit_ns, error);
+    if (!code)
+        c.bytes = s->counts ? options->peak_bytes(options->peak_context, c.merge->fun)
+                            : estimate(c.merge->fun, options->values);
+    *uncounted = !code && c.bytes < 0;
+    if (code || *uncounted || !is_better(&c, &s->best)) {
+        merge_free(c.merge);
+        return code;
+    }
+    merge_free(s->best.merge);
+    s->best = c;
+    return 0;
 }
 
 static bool does_pack(const struct method *method)
@@ -147,60 +215,69 @@ static bool does_pack(const struct method *method)
     return false;
 }
 
-static int try_method(const struct merge *m, size_t method, int64_t time_limit_ns,
-                      struct least *least, struct error *error)
-{
-    const struct merge_set set = {methods[method].name, "", methods[method].passes,
-                                  methods[method].extensions};
-    struct merge_options options = m->options;
-    struct merge *tried;
-    options.veto = methods[method].veto;
-    options.extensions &= ~(unsigned)MERGE_ALL_EXTENSIONS; /* the method's own instead */
-    options.time_limit_ns = time_limit_ns;
-    const int code = merge_run(m->fun, &set, &options, &tried, error);
-    if (code)
-        return code;
-    tried->chosen = methods[method].name;
-    compare(m, least, tried, method);
-    return 0;
-}
-
-static int try_methods(const struct merge *m, struct least *least, struct error *error)
+static int try_methods(struct search *s, uint64_t start_ns, bool *uncounted, struct error *error)
 {
     const int64_t limit_ns =
-        m->options.time_limit_ns ? m->options.time_limit_ns : PLAN_TIME_LIMIT_NS;
-    const uint64_t start = clock_ns();
+        s->m->options.time_limit_ns ? s->m->options.time_limit_ns : PLAN_TIME_LIMIT_NS;
     int64_t packing = 0;
     int code = 0;
-    for (size_t i = 0; i < METHODS && !code; i++) {
+    for (size_t i = 0; i < METHODS && !code && !*uncounted; i++) {
         packing += does_pack(&methods[i]);
         if (!does_pack(&methods[i]))
-            code = try_method(m, i, 1, least, error);
+            code = try_method(s, i, 1, uncounted, error);
     }
-    for (size_t i = 0; i < METHODS && !code; i++) {
+    for (size_t i = 0; i < METHODS && !code && !*uncounted; i++) {
         if (!does_pack(&methods[i]))
             continue;
-        const int64_t share = (limit_ns - (int64_t)(clock_ns() - start)) / packing--;
-        code = try_method(m, i, share > 0 ? share : 1, least, error);
+        const int64_t share = (limit_ns - (int64_t)(clock_ns() - start_ns)) / packing--;
+        code = try_method(s, i, share > 0 ? share : 1, uncounted, error);
     }
     return code;
 }
 
+static void end_search(struct search *s)
+{
+    merge_free(s->best.merge);
+    while (s->stems) {
+        struct stem *next = s->stems->next;
+        merge_free(s->stems->merge);
+        free(s->stems);
+        s->stems = next;
+    }
+}
+
+/* Moves the program and the decisions of the best into `m`, whose own program is an untouched copy,
+ * with all that the program shares with its bases. */
+static void adopt(struct merge *m, struct search *s)
+{
+    const struct merge own = *m;
+    struct merge *best = s->best.merge;
+    for (const struct stem *stem = s->best.base; stem; stem = stem->base)
+        arena_take(&best->program->arena, &stem->merge->program->arena);
+    *m = *best;
+    m->options = own.options;
+    m->pass = own.pass;
+    m->chosen = s->best.method->name;
+    m->estimated = !s->counts;
+    *best = own; /* for end_search to free */
+}
+
 int merge_run_best(struct merge *m, struct error *error)
 {
-    struct least least = {.all_counted = true};
+    const uint64_t start_ns = clock_ns();
+    struct search s = {.m = m, .counts = m->options.peak_bytes != NULL};
+    bool uncounted = false;
     if (!m->options.values)
         return 0;
-    const int code = try_methods(m, &least, error);
-    struct merge *best = least.all_counted ? least.counted.merge : least.estimated.merge;
-    struct merge *other = least.all_counted ? least.estimated.merge : least.counted.merge;
-    if (other != best)
-        merge_free(other);
-    if (code) {
-        merge_free(best);
-        return code;
+    int code = try_methods(&s, start_ns, &uncounted, error);
+    if (uncounted) {
+        end_search(&s);
+        s = (struct search){.m = m};
+        uncounted = false;
+        code = try_methods(&s, start_ns, &uncounted, error);
     }
-    best->estimated = !least.all_counted;
-    adopt(m, best);
-    return 0;
+    if (!code)
+        adopt(m, &s);
+    end_search(&s);
+    return code;
 }

@@ -83,19 +83,6 @@ int merge_parse(const char *text, const struct merge_set **set, unsigned *extens
 
 /* ---- running one ---------------------------------------------------------------------------- */
 
-static int run_pass(struct merge *m, const struct merge_ops *pass, struct error *error)
-{
-    m->pass = pass->name;
-    int code = pass->run(m, error);
-    if (!code)
-        code = program_verify(m->program, error);
-    if (code && error) {
-        error_prefix(error, "the pass '%s' made a program that is not valid: ", pass->name);
-        error->code = ERR_INTERNAL;
-    }
-    return code ? ERR_INTERNAL : 0;
-}
-
 int merge_run(const struct fun *fun, const struct merge_set *set,
               const struct merge_options *options, struct merge **merged, struct error *error)
 {
@@ -106,20 +93,11 @@ int merge_run(const struct fun *fun, const struct merge_set *set,
     m->options.extensions |= set->extensions;
     int code = 0;
     for (const struct merge_ops *const *pass = set->passes; *pass && !code; pass++)
-        code = run_pass(m, *pass, error);
+        code = merge_run_pass(m, *pass, error);
     if (code) {
         merge_free(m);
         m = NULL;
     }
     *merged = m;
     return code;
-}
-
-void merge_free(struct merge *m)
-{
-    if (!m)
-        return;
-    program_free(m->program);
-    free(m->events);
-    free(m);
 }

@@ -34,6 +34,5 @@ int merge_parse(const char *text, const struct merge_set **set, unsigned *extens
  * their numbers; new names come after them. Free *merged with merge_free, which takes NULL. */
 int merge_run(const struct fun *fun, const struct merge_set *set,
               const struct merge_options *options, struct merge **merged, struct error *error);
-void merge_free(struct merge *merged);
 
 #endif

@@ -1,6 +1,7 @@
 #include "merge/pass.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
@@ -43,6 +44,42 @@ const char *merge_extension_name(unsigned extension)
 const char *merge_extension_sentence(unsigned extension)
 {
     return extension < EXTENSION_COUNT ? extension_list[extension].sentence : "";
+}
+
+/* ---- running one ---------------------------------------------------------------------------- */
+
+int merge_run_pass(struct merge *m, const struct merge_ops *pass, struct error *error)
+{
+    m->pass = pass->name;
+    int code = pass->run(m, error);
+    if (!code)
+        code = program_verify(m->program, error);
+    if (code && error) {
+        error_prefix(error, "the pass '%s' made a program that is not valid: ", pass->name);
+        error->code = ERR_INTERNAL;
+    }
+    return code ? ERR_INTERNAL : 0;
+}
+
+struct merge *merge_copy(const struct merge *from)
+{
+    struct merge *m = must_alloc(sizeof *m);
+    *m = *from;
+    m->program = program_clone(from->fun);
+    m->fun = &m->program->funs[0];
+    m->events = must_alloc(from->event_capacity * sizeof *m->events);
+    if (from->event_count)
+        memcpy(m->events, from->events, from->event_count * sizeof *m->events);
+    return m;
+}
+
+void merge_free(struct merge *m)
+{
+    if (!m)
+        return;
+    program_free(m->program);
+    free(m->events);
+    free(m);
 }
 
 /* ---- what passes do alike ------------------------------------------------------------------- */

@@ -142,6 +142,13 @@ struct merge_ops {
     int (*run)(struct merge *m, struct error *error);
 };
 
+/* Runs the pass and has the verifier check the program: ERR_INTERNAL names the pass that broke it. */
+int merge_run_pass(struct merge *m, const struct merge_ops *pass, struct error *error);
+/* A copy of the program and of the decisions, for other passes to go on with. The copy shares the
+ * expressions of `from`, which must outlive it. Free it with merge_free. */
+struct merge *merge_copy(const struct merge *from);
+void merge_free(struct merge *m); /* takes NULL */
+
 const char *merge_condition_name(enum merge_condition c);     /* "last_use"; "ok": none */
 const char *merge_condition_label(enum merge_condition c);    /* "C1" */
 const char *merge_condition_sentence(enum merge_condition c); /* what a user reads */
