@@ -215,7 +215,7 @@ smoke: $(BUILD)/gamut ## run every workload once on its smallest data, on the ho
 bench: $(BUILD)/gamut ## measure on the best device found, print the table, draw the charts
 	@BUILD=$(BUILD) scripts/bench
 
-bench-self: $(BUILD)/gamut $(BENCHES) ## measure what gamut itself costs
+bench-self: all $(BENCHES) ## measure what gamut itself costs
 	@BUILD=$(BUILD) scripts/bench_self
 
 plots: $(BUILD)/gamut ## draw the charts of the newest result again

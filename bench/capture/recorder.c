@@ -17,16 +17,6 @@
 
 _Static_assert(sizeof(struct raw_head) <= RAW_HEAD_BYTES, "the head has its pages");
 
-enum { SEEN = 512, FIRST_OF_CHUNK = sizeof(struct raw_chunk) };
-
-/* What a thread has. It is reached by a pointer of the thread, without a call. */
-struct recorder_thread {
-    struct raw_chunk *chunk; /* mapped */
-    uint64_t used;           /* bytes behind the chunk's head, with the record in progress */
-    struct recorder_thread *next;
-    uint64_t seen[SEEN]; /* handles that this thread has described, by their low bits */
-};
-
 static struct {
     pthread_mutex_t lock; /* of beginning, and of the list of unused threads */
     _Atomic int state;    /* enum state */
@@ -36,15 +26,14 @@ static struct {
     _Atomic uint32_t threads;
     struct recorder_thread *unused; /* of threads that ended; their chunks are used again */
     pthread_key_t key;              /* its destructor notices that a thread ends */
-    bool has_key, even_ticks;
+    bool has_key;
     char folder[3000], api[16], via[16];
 } recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
 
 enum state { OFF, WAITING /* for the first record of this process */, ON };
 
-/* The libraries have no other variable of a thread: those of this model have a place of a few hundred bytes for all
- * libraries that an application opens, and one that does not fit is not loaded. */
-static _Thread_local struct recorder_thread *self __attribute__((tls_model("initial-exec")));
+_Thread_local struct recorder_thread *recorder_self;
+bool recorder_even_ticks;
 
 /* ---- clocks ---- */
 
@@ -66,12 +55,8 @@ static bool counter_is_even(void)
 #endif
 }
 
-uint64_t recorder_ticks(void)
+uint64_t recorder_clock(void)
 {
-#if defined __x86_64__
-    if (recorder.even_ticks)
-        return __builtin_ia32_rdtsc();
-#endif
     return clock_now(CLOCK_MONOTONIC);
 }
 
@@ -210,7 +195,7 @@ static struct recorder_thread *attach(void)
         t = make_thread();
     if (t && recorder.has_key)
         pthread_setspecific(recorder.key, t);
-    return self = t;
+    return recorder_self = t;
 }
 
 /* A thread ends: the next new one goes on with its chunk, under its number. */
@@ -218,7 +203,7 @@ static void detach(void *context)
 {
     struct recorder_thread *t = context;
     pthread_mutex_lock(&recorder.lock);
-    self = NULL;
+    recorder_self = NULL;
     t->next = recorder.unused;
     recorder.unused = t;
     pthread_mutex_unlock(&recorder.lock);
@@ -258,7 +243,7 @@ static bool flush(struct recorder_thread *t)
 static void after_fork(void)
 {
     /* The mapping is that of the parent's file. Its other threads are not here. */
-    self = NULL;
+    recorder_self = NULL;
     if (recorder.has_key)
         pthread_setspecific(recorder.key, NULL);
     recorder.unused = NULL;
@@ -298,7 +283,7 @@ bool recorder_open(const char *api, const char *via)
     if (!*recorder.folder) {
         strcpy(recorder.folder, folder);
         snprintf(recorder.api, sizeof recorder.api, "%s", api);
-        recorder.even_ticks = counter_is_even();
+        recorder_even_ticks = counter_is_even();
         recorder.has_key = pthread_key_create(&recorder.key, detach) == 0;
         pthread_atfork(NULL, NULL, after_fork);
         atomic_store(&recorder.state, WAITING);
@@ -310,52 +295,19 @@ bool recorder_open(const char *api, const char *via)
 
 /* ---- records ---- */
 
-uint64_t *recorder_begin(enum raw_kind kind, uint64_t object, uint64_t result, uint64_t begin,
-                         uint64_t end, unsigned words)
+struct recorder_thread *recorder_room(unsigned words)
 {
-    struct recorder_thread *t = self;
+    struct recorder_thread *t = recorder_self;
     const uint64_t bytes = sizeof(struct raw_record) + 8ull * words;
-    if (__builtin_expect(!t, 0) && !(t = attach()))
+    if (!t && !(t = attach()))
         return NULL;
-    if (__builtin_expect(atomic_load_explicit(&recorder.state, memory_order_relaxed) != ON ||
-                             words > RAW_WORDS_MOST,
-                         0)) {
+    if (atomic_load_explicit(&recorder.state, memory_order_relaxed) != ON ||
+        words > RAW_WORDS_MOST) {
         if (recorder.head)
             __atomic_fetch_add(&recorder.head->lost_records, 1, __ATOMIC_RELAXED);
         return NULL;
     }
-    if (__builtin_expect(t->used + bytes > RAW_CHUNK_BYTES - FIRST_OF_CHUNK, 0) && !flush(t))
-        return NULL;
-    struct raw_record *record = (void *)((char *)t->chunk + FIRST_OF_CHUNK + t->used);
-    const uint64_t duration = end - begin;
-    *record = (struct raw_record){
-        .ticks = raw_at_end(kind, result) ? end : begin,
-        .duration = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX,
-        .kind = (uint16_t)kind,
-        .words = (uint16_t)words,
-        .object = object,
-        .result = result,
-    };
-    t->used += bytes;
-    return (uint64_t *)(record + 1);
-}
-
-void recorder_commit(void)
-{
-    struct recorder_thread *t = self;
-    if (t)
-        __atomic_store_n(&t->chunk->used, t->used, __ATOMIC_RELEASE);
-}
-
-void recorder_put(enum raw_kind kind, uint64_t object, uint64_t result, uint64_t begin,
-                  uint64_t end, const uint64_t *words, unsigned count)
-{
-    uint64_t *to = recorder_begin(kind, object, result, begin, end, count);
-    if (!to)
-        return;
-    for (unsigned i = 0; i < count; i++)
-        to[i] = words[i];
-    recorder_commit();
+    return t->used + bytes <= RAW_CHUNK_BYTES - sizeof(struct raw_chunk) || flush(t) ? t : NULL;
 }
 
 void recorder_text(enum raw_kind kind, uint64_t object, uint64_t ticks, const char *text)
@@ -375,8 +327,9 @@ void recorder_text(enum raw_kind kind, uint64_t object, uint64_t ticks, const ch
 
 static uint64_t *seen_place(uint64_t handle)
 {
-    struct recorder_thread *t = self;
-    return t || (t = attach()) ? &t->seen[(handle ^ handle >> 4 ^ handle >> 13) % SEEN] : NULL;
+    struct recorder_thread *t = recorder_self;
+    return t || (t = attach()) ? &t->seen[(handle ^ handle >> 4 ^ handle >> 13) % RECORDER_SEEN]
+                               : NULL;
 }
 
 bool recorder_is_new(uint64_t handle)
@@ -418,7 +371,7 @@ uint64_t recorder_site(void *address)
 
 void recorder_unseen(const char *name)
 {
-    if (!self && !attach())
+    if (!recorder_self && !attach())
         return;
     struct raw_unseen *unseen = recorder.head->unseen;
     for (unsigned i = 0; i < RAW_UNSEEN_MOST; i++) {

@@ -12,6 +12,7 @@
 #define GAMUT_CAPTURE_RECORDER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "trace/raw.h"
@@ -21,17 +22,83 @@
 bool recorder_open(const char *api, const char *via);
 /* Whether an option was given. */
 bool recorder_wants(const char *option);
+
+enum { RECORDER_SEEN = 512 };
+
+/* What a thread has. It is reached by a pointer of the thread, without a call. */
+struct recorder_thread {
+    struct raw_chunk *chunk; /* mapped */
+    uint64_t used;           /* bytes behind the chunk's head, with the record in progress */
+    struct recorder_thread *next;
+    uint64_t seen[RECORDER_SEEN]; /* handles that this thread has described, by their low bits */
+};
+
+/* The libraries have no other variable of a thread: those of this model have a place of a few hundred bytes for all
+ * libraries that an application opens, and one that does not fit is not loaded. */
+extern _Thread_local struct recorder_thread *recorder_self
+    __attribute__((tls_model("initial-exec")));
+extern bool recorder_even_ticks;
+
+/* Nanoseconds of the system's clock. */
+uint64_t recorder_clock(void);
+/* The calling thread with room for a record; NULL: the record is not written. */
+struct recorder_thread *recorder_room(unsigned words);
+
 /* Ticks of the recorder's clock: the processor's counter where it runs evenly, else nanoseconds. */
-uint64_t recorder_ticks(void);
+static inline uint64_t recorder_ticks(void)
+{
+#if defined __x86_64__
+    if (recorder_even_ticks)
+        return __builtin_ia32_rdtsc();
+#endif
+    return recorder_clock();
+}
 
 /* A record of `words` numbers: returns where they go, or NULL if nothing is recorded. The caller
  * fills all of them, and calls recorder_commit before the thread's next record. `begin`, `end`: ticks. */
-uint64_t *recorder_begin(enum raw_kind kind, uint64_t object, uint64_t result, uint64_t begin,
-                         uint64_t end, unsigned words);
-void recorder_commit(void);
+static inline uint64_t *recorder_begin(enum raw_kind kind, uint64_t object, uint64_t result,
+                                       uint64_t begin, uint64_t end, unsigned words)
+{
+    struct recorder_thread *t = recorder_self;
+    const uint64_t bytes = sizeof(struct raw_record) + 8ull * words;
+    if (__builtin_expect(!t || words > RAW_WORDS_MOST ||
+                             t->used + bytes > RAW_CHUNK_BYTES - sizeof(struct raw_chunk),
+                         0) &&
+        !(t = recorder_room(words)))
+        return NULL;
+    struct raw_record *record = (void *)((char *)(t->chunk + 1) + t->used);
+    const uint64_t duration = end - begin;
+    *record = (struct raw_record){
+        .ticks = raw_at_end(kind, result) ? end : begin,
+        .duration = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX,
+        .kind = (uint16_t)kind,
+        .words = (uint16_t)words,
+        .object = object,
+        .result = result,
+    };
+    t->used += bytes;
+    return (uint64_t *)(record + 1);
+}
+
+/* The record counts from here on, also if the application dies. */
+static inline void recorder_commit(void)
+{
+    const struct recorder_thread *t = recorder_self;
+    __atomic_store_n(&t->chunk->used, t->used, __ATOMIC_RELEASE);
+}
+
 /* The same with the numbers at hand. */
-void recorder_put(enum raw_kind kind, uint64_t object, uint64_t result, uint64_t begin,
-                  uint64_t end, const uint64_t *words, unsigned count);
+static inline void recorder_put(enum raw_kind kind, uint64_t object, uint64_t result,
+                                uint64_t begin, uint64_t end, const uint64_t *words, unsigned count)
+{
+    uint64_t *to = recorder_begin(kind, object, result, begin, end, count);
+    if (!to)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        to[i] = words[i];
+    recorder_commit();
+}
+
 /* A record whose words are a text; longer ones are cut. Anonymous recordings have "" instead. */
 void recorder_text(enum raw_kind kind, uint64_t object, uint64_t ticks, const char *text);
 /* Whether this thread has not described a handle so far; false from then on, but for a small part of handles, which
