@@ -279,8 +279,10 @@ static void join_free(struct pack_join *join)
 enum {
     ORDERS = 3,
     FIRST_NODES = 1024,
-    JOINS_A_ROUND = 16,
-    LOWER_EVERY = 8, /* so many joins, a lower plan is looked for */
+    JOINS_A_ROUND = 8,
+    /* So many joins, a lower plan is looked for. Rarer, a plan with a capacity is often lower than one
+     * without in the same time. */
+    LOWER_EVERY = 2,
     PARTS_MOST = 16, /* the smallest part of the gap is 1/16 */
     /* With room for waste the skyline rises in many small steps: each is a node. */
     WASTE_NODES = 4,
