@@ -1,6 +1,7 @@
 /* The programs of workloads/thesis: their answers, and their peaks against the published ones. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -43,6 +44,44 @@ static void test_check(void **state)
     assert_int_equal(workload_thesis.check(&arguments, &result, 1, &worst, &error), ERR_WRONG);
 }
 
+/* A plane of ones: in one step an element that is not at a border becomes 1/6 + 6/36. */
+static void test_stencil_check(void **state)
+{
+    (void)state;
+    enum { NY = 4, NZ = 5, CELLS = NY * NZ };
+    float plane[CELLS], rim[CELLS], inner[CELLS];
+    for (int c = 0; c < CELLS; c++) {
+        const bool at_border = c / NZ % (NY - 1) == 0 || c % NZ % (NZ - 1) == 0;
+        plane[c] = rim[c] = 1;
+        inner[c] = at_border ? 1 : 1.0f / 3;
+    }
+    const struct named_value values[] = {
+        {.name = "nx", .scalar.i64 = 9},
+        {.name = "ny", .scalar.i64 = NY},
+        {.name = "nz", .scalar.i64 = NZ},
+        {.name = "steps", .scalar.i64 = 1},
+        {.name = "plane", .array = {.element = ELEMENT_f32, .count = CELLS, .data = plane}},
+    };
+    const struct arguments arguments = {"stencil_3d", "d", sizeof values / sizeof *values, values};
+    struct host_array results[] = {
+        {.element = ELEMENT_f32, .rank = 2, .count = CELLS, .data = rim},
+        {.element = ELEMENT_f32, .rank = 2, .count = CELLS, .data = inner}};
+    struct error error;
+    double worst;
+    assert_int_equal(workload_thesis.check(&arguments, results, 2, &worst, &error), 0);
+    for (int c = 0; c < CELLS; c++) {
+        inner[c] *= 1.0001f;
+        assert_int_equal(workload_thesis.check(&arguments, results, 2, &worst, &error), ERR_WRONG);
+        inner[c] /= 1.0001f;
+        rim[c] *= 1.0001f;
+        assert_int_equal(workload_thesis.check(&arguments, results, 2, &worst, &error), ERR_WRONG);
+        rim[c] = 1;
+    }
+    assert_int_equal(workload_thesis.check(&arguments, results, 1, &worst, &error), ERR_WRONG);
+    results[1].count--;
+    assert_int_equal(workload_thesis.check(&arguments, results, 2, &worst, &error), ERR_WRONG);
+}
+
 static void test_fill(void **state)
 {
     (void)state;
@@ -56,6 +95,18 @@ static void test_fill(void **state)
     assert_memory_equal(a, b, sizeof a);
     assert_int_equal(workload_thesis.fill(NULL, "pixels", &x, 2, &error), 0);
     assert_memory_not_equal(a, b, sizeof a);
+
+    float c[12], d[12];
+    x.element = ELEMENT_f32;
+    x.data = c;
+    assert_int_equal(workload_thesis.fill(NULL, "plane", &x, 1, &error), 0);
+    x.data = d;
+    assert_int_equal(workload_thesis.fill(NULL, "plane", &x, 1, &error), 0);
+    assert_memory_equal(c, d, sizeof c);
+    assert_int_equal(workload_thesis.fill(NULL, "plane", &x, 2, &error), 0);
+    assert_memory_not_equal(c, d, sizeof c);
+    for (int i = 0; i < 12; i++)
+        assert_true(d[i] >= 0.5f && d[i] <= 1.5f);
 }
 
 /* What a run on a device holds, not merged and freed at the end of the scope. */
@@ -79,9 +130,9 @@ static void test_published_peaks(void **state)
         const char *fun, *dataset;
         uint64_t published;
     } cases[] = {
-        {"canny_cpu", "small", 2380496},
-        {"canny_cpu", "medium", 9502276},
-        {"canny_gpu", "medium", 10551876},
+        {"canny_cpu", "small", 2380496},   {"canny_cpu", "medium", 9502276},
+        {"canny_gpu", "medium", 10551876}, {"stencil_3d", "small", 6307840},
+        {"srad_cpu", "thesis", 8506892},   {"radix_sort_blelloch_cpu", "thesis", 320000},
     };
     struct catalogue c;
     struct device *device;
@@ -103,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check),
+        cmocka_unit_test(test_stencil_check),
         cmocka_unit_test(test_fill),
         cmocka_unit_test(test_published_peaks),
     };

@@ -1,4 +1,6 @@
 /* Inputs and references of thesis.mem. */
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,24 +121,112 @@ static int check_canny(const struct arguments *arguments, const struct host_arra
     return code;
 }
 
+/* ---- stencil_3d ----------------------------------------------------------------------------- */
+
+/* Sums of positive numbers: each of 8 steps rounds by no more than 8 times 6e-8. */
+static const double STENCIL_TOLERANCE = 1e-5;
+
+/* All positive, so that nothing cancels out. */
+static void fill_plane(struct host_array *array, uint64_t seed)
+{
+    float *plane = array->data;
+    for (int64_t j = 0; j < array->shape[0]; j++) {
+        struct random random = {random_split(seed, (uint64_t)j)};
+        for (int64_t k = 0; k < array->shape[1]; k++)
+            plane[j * array->shape[1] + k] = (float)(0.5 + random_unit(&random));
+    }
+}
+
+struct grid {
+    int64_t planes, ny, nz;
+};
+
+/* One step from `a` to `b`, which agree at the border. */
+static void step_grid(const struct grid *g, const double *a, double *b)
+{
+    const int64_t row = g->nz, area = g->ny * g->nz;
+    for (int64_t i = 1; i + 1 < g->planes; i++)
+        for (int64_t j = 1; j + 1 < g->ny; j++)
+            for (int64_t k = 1; k + 1 < g->nz; k++) {
+                const int64_t c = i * area + j * row + k;
+                b[c] = a[c] / 6 +
+                       (a[c - 1] + a[c + 1] + a[c - row] + a[c + row] + a[c - area] + a[c + area]) /
+                           36;
+            }
+}
+
+static int compare_plane(const char *what, const struct host_array *result, const double *expected,
+                         double tolerance, double *worst, struct error *error)
+{
+    const float *got = result->data;
+    for (size_t c = 0; c < result->count; c++) {
+        const double off = fabs(got[c] / expected[c] - 1);
+        if (!(off <= tolerance)) /* also for NaN */
+            return error_set(error, ERR_WRONG, "%s: element %zu is %.7g, expected %.7g", what, c,
+                             got[c], expected[c]);
+        *worst = fmax(*worst, off);
+    }
+    return 0;
+}
+
+/* In double precision. Plane 1 depends on no plane beyond steps + 1, so further ones are left out:
+ * what is wrong for lack of them comes one plane closer in each step. */
+static int check_stencil(const struct arguments *arguments, const struct host_array *results,
+                         double *worst, struct error *error)
+{
+    const float *plane = argument(arguments, "plane")->array.data;
+    const int64_t steps = argument_i64(arguments, "steps"), nx = argument_i64(arguments, "nx");
+    struct grid g = {nx < steps + 2 ? nx : steps + 2, argument_i64(arguments, "ny"),
+                     argument_i64(arguments, "nz")};
+    const int64_t area = g.ny * g.nz, cells = g.planes * area;
+    if (results[0].count != (size_t)area || results[1].count != (size_t)area)
+        return error_set(error, ERR_WRONG,
+                         "stencil_3d: %zu and %zu elements, expected %lld of both",
+                         results[0].count, results[1].count, (long long)area);
+    double *a = malloc((size_t)cells * 2 * sizeof *a), *b = a + cells;
+    if (!a)
+        return error_set(error, ERR_HOST_MEMORY, "thesis: no memory for the reference");
+    for (int64_t c = 0; c < cells; c++)
+        a[c] = b[c] = plane[c % area];
+    double *now = a, *next = b;
+    for (int64_t s = 0; s < steps; s++) {
+        step_grid(&g, now, next);
+        double *old = now;
+        now = next;
+        next = old;
+    }
+    int code = compare_plane("rim", &results[0], now, 0, worst, error);
+    if (!code)
+        code = compare_plane("inner", &results[1], now + area, STENCIL_TOLERANCE, worst, error);
+    free(a);
+    return code;
+}
+
 /* ---- the workload --------------------------------------------------------------------------- */
 
 static int thesis_fill(const struct arguments *arguments, const char *name,
                        struct host_array *array, uint64_t seed, struct error *error)
 {
     (void)arguments;
-    if (strcmp(name, "pixels") != 0)
+    if (strcmp(name, "pixels") == 0)
+        fill_pixels(array, seed);
+    else if (strcmp(name, "plane") == 0)
+        fill_plane(array, seed);
+    else
         return error_set(error, ERR_INTERNAL, "thesis: no input is called '%s'", name);
-    fill_pixels(array, seed);
     return 0;
 }
 
 static int thesis_check(const struct arguments *arguments, const struct host_array *results,
                         size_t result_count, double *worst_error, struct error *error)
 {
+    const bool is_stencil = strcmp(arguments->fun, "stencil_3d") == 0;
     *worst_error = 0;
-    if (result_count != 1)
-        return error_set(error, ERR_WRONG, "thesis: expected one result");
+    if (result_count != 1u + is_stencil)
+        return error_set(error, ERR_WRONG, "thesis: %zu results, expected %d", result_count,
+                         1 + is_stencil);
+    if (is_stencil)
+        return check_stencil(arguments, results, worst_error, error);
     return check_canny(arguments, &results[0], error);
 }
 
