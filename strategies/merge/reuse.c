@@ -17,15 +17,16 @@
  *         - a thread's own arrays may share if their uses do not overlap, and if no thread's array
  *           reaches into another thread's (R4)
  *   R5  sizes: equal, or smaller, or the class's first allocation can have the maximum (the max
- *       trick), for which the size must be known there.
+ *       trick), for which the size must be known there. Neither size may be a mere number (the
+ *       thesis's rule): else a few bytes would take a large block from the next large array.
  *   R8  both are in one memory space.
  *
  * The thesis keeps one read slice of each array and looks at reads in the same body only; both let
  * wrong merges pass. Here the access analysis sees all reads, and the spans of a block (memory.h)
  * cover later iterations.
  *
- * With `by_bytes` a block does not join the first class in which it fits, but the one that it
- * enlarges least and, of these, the one with the least to spare. If the values of parameters are
+ * With `by_bytes` a block of any size does not join the first class in which it fits, but the one that
+ * it enlarges least and, of these, the one with the least to spare. If the values of parameters are
  * known, it joins no class where a run could need more memory for it, blocks being held to the end
  * of their scope: because it would enlarge a block for a branch that may not be taken, or because
  * the smaller of two blocks is held for longer than the larger one was.
@@ -395,6 +396,12 @@ static enum merge_condition reuse_meetings(struct reuser *r, const struct block_
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
+/* Is the size a number, whatever the parameters are? */
+static bool is_number(struct reuser *r, const struct expr *bytes)
+{
+    return poly_is_constant(sizes_of(r->a.sizes, bytes), NULL);
+}
+
 /* Is the class large enough, or can it be made so? *grows says whether it must be. */
 static bool size_fits(struct reuser *r, const struct block_class *k, int block, bool *grows)
 {
@@ -404,6 +411,9 @@ static bool size_fits(struct reuser *r, const struct block_class *k, int block, 
     if (analysis_enough_bytes(&r->a, k->bytes, bytes, r->a.map->of[block].position))
         return true;
     *grows = true;
+    if (!merge_extends(r->a.m, EXTENSION_by_bytes) &&
+        (is_number(r, bytes) || is_number(r, k->bytes)))
+        return false;
     return first->kind == MEMORY_ALLOCATED &&
            outline_known(r->a.o, bytes, first->scope, first->position);
 }
