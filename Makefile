@@ -18,6 +18,7 @@ SOURCE_DATE := $(if $(SOURCE_DATE_EPOCH),$(shell date -u -d @$(SOURCE_DATE_EPOCH
 WORKLOADS := $(sort $(foreach w,$(wildcard workloads/*/*.c),$(notdir $(patsubst %/,%,$(dir $(w))))))
 
 SUITES    := $(sort $(wildcard suites/*.json))
+TRACE_SUITES := $(patsubst %/,%,$(sort $(dir $(wildcard suites/*/*.trace))))
 # Kernels written by hand: NAME becomes kernel_text_NAME, of the files KERNEL_NAME.
 KERNEL_TEXTS := device_heap isosurface stall
 KERNEL_device_heap := strategies/device_heap/heap_layout.h strategies/device_heap/index.kernel strategies/device_heap/heap.kernel strategies/device_heap/walk.kernel
@@ -89,7 +90,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: FORCE all setup test tests check bench bench-self smoke regress plots fuzz sanitize install uninstall clean help
+.PHONY: FORCE all setup setup-apps test test-apps tests check bench bench-self smoke regress plots fuzz sanitize install uninstall clean help
 all: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## build gamut (build/gamut)
 
 $(BUILD)/gamut: $(BUILD)/bench/cli/main.o $(BUILD)/libgamut.a
@@ -177,6 +178,9 @@ $(BUILD)/tests/run/rounds/test_measure: LDFLAGS += -Wl,--wrap=source_free
 # This test opens devices that get lost.
 $(BUILD)/tests/device/test_lost_device: LDFLAGS += -Wl,--wrap=device_open -Wl,--wrap=device_open_all
 
+setup-apps: ## install the applications that test-apps records, from PyPI into build/apps
+	@BUILD=$(BUILD) scripts/setup_apps
+
 setup: ## install what is missing (Debian, Ubuntu); without root, print the command
 	@scripts/setup
 
@@ -197,6 +201,9 @@ tests: $(TESTS) $(TEST_APPS) ## build all tests
 
 test: all $(TESTS) $(TEST_APPS) ## run all tests
 	@BUILD=$(BUILD) scripts/run_tests $(TESTS) $(sort $(shell find tests -name 'test_*.sh'))
+
+test-apps: all ## record real applications, see setup-apps
+	@BUILD=$(BUILD) tests/capture/apps/check_apps.sh
 
 sanitize: ## run all tests under ASan and UBSan
 	$(MAKE) BUILD=$(BUILD)-sanitize FLAVOUR=sanitize test
@@ -236,9 +243,10 @@ install: $(BUILD)/gamut $(CAPTURE_LIBRARIES) ## install gamut, its libraries, ma
 	$(Q)install -D -m 644 $(BUILD)/gamut.1 $(word 2,$(INSTALLED))
 	$(Q)install -D -m 644 $(BUILD)/gamut.bash $(word 3,$(INSTALLED))
 	$(Q)install -D -m 644 $(BUILD)/gamut.zsh $(word 4,$(INSTALLED))
-	$(Q)install -d $(LIBRARIES) $(SHARE)/gamut/plots
+	$(Q)install -d $(LIBRARIES) $(SHARE)/gamut/plots $(TRACE_SUITES:%=$(SHARE)/gamut/%)
 	$(Q)$(if $(CAPTURE_LIBRARIES),install -m 755 $(CAPTURE_LIBRARIES) $(LIBRARIES))
 	$(Q)install -m 644 plots/*.gp $(SHARE)/gamut/plots
+	$(Q)$(foreach s,$(TRACE_SUITES),install -m 644 $(s)/*.trace $(SHARE)/gamut/$(s);)
 
 uninstall: ## remove what install put below PREFIX
 	rm -f $(INSTALLED)
