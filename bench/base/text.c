@@ -2,12 +2,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 
@@ -44,6 +47,20 @@ void text_free(struct text *t)
 {
     free(t->data);
     *t = (struct text){0};
+}
+
+void text_own_folder(struct text *t, const char *name)
+{
+    char path[PATH_MAX];
+    const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[size > 0 ? size : 0] = 0;
+    const char *binary_folder = dirname(path);
+    const size_t begin = t->length;
+    text_add(t, "%s/../%s", binary_folder, name);
+    if (access(t->data + begin, F_OK) == 0)
+        return;
+    t->length = begin;
+    text_add(t, "%s/../share/gamut/%s", binary_folder, name);
 }
 
 int text_read_file(struct text *t, const char *path, struct error *error)

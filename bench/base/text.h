@@ -27,6 +27,9 @@ void text_free(struct text *t);
 /* Adds the contents of a file. ERR_IO with the path and the system's words; ERR_PARSE if it has more
  * than TEXT_MOST_BYTES. The caller frees `t` in any case. */
 int text_read_file(struct text *t, const char *path, struct error *error);
+/* Adds the path of a folder that belongs to gamut, independent of the current folder: NAME/ in the tree for a binary in
+ * its build folder, ../share/gamut/NAME for one that was installed in bin/. The folder may be missing. */
+void text_own_folder(struct text *t, const char *name);
 /* Writes the text as the whole contents of a file. ERR_IO with the path and the system's words. */
 int text_write_file(const struct text *t, const char *path, struct error *error);
 

@@ -263,7 +263,7 @@ static int plot_command(const struct command_line *line)
     if (line->flag[PLOT_SCRIPTS].text)
         text_add(&scripts, "%s", line->flag[PLOT_SCRIPTS].text);
     else
-        gnuplot_scripts(&scripts);
+        text_own_folder(&scripts, "plots");
     int code = choose_charts(line->flag[PLOT_CHART].text, &plot, &error);
     if (code == 0)
         code = choose_terminals(line->flag[PLOT_TERM].text, &terminals, &error);

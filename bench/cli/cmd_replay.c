@@ -17,6 +17,7 @@
 
 enum replay_flag {
     REPLAY_STRATEGY,
+    REPLAY_SUITE,
     REPLAY_FREE_AT,
     REPLAY_MEM_LIMIT,
     REPLAY_ATLAS,
@@ -39,6 +40,8 @@ static const struct flag flags[] = {
         {"strategy", 's', FLAG_LIST, "LIST", NULL, NULL, 0, 0,
          "allocators: all, recorded (the trace's own), pool, 'caching:max_split=64MiB', "
          "… [all]"},
+    [REPLAY_SUITE] = {"suite", 0, FLAG_TEXT, "NAME", NULL, NULL, 0, 0,
+                      "also the traces of a suite: real is ten applications"},
     [REPLAY_FREE_AT] = {"free-at", 0, FLAG_CHOICE, "WHEN", "done", "done|let-go|both", 0, 0,
                         "when a freed block may be used again: when its last command is done, "
                         "or when the application lets it go"},
@@ -132,6 +135,11 @@ static int make_cases(struct session *s, struct error *error)
     const struct command_line *line = s->line;
     const uint64_t when = line->flag[REPLAY_FREE_AT].number;
     TRY(traces_named(line, &s->traces, error));
+    if (line->flag[REPLAY_SUITE].text)
+        TRY(traces_of_suite(line->flag[REPLAY_SUITE].text, &s->traces, error));
+    if (!s->traces.count)
+        return error_set(error, ERR_USAGE,
+                         "replay needs TRACE... or --suite; see gamut replay --help");
     TRY(check_names(&s->traces, error));
     const char *list = line->flag[REPLAY_STRATEGY].text;
     TRY(trace_strategies_named(list ? list : "all", &s->strategies, error));
@@ -291,8 +299,7 @@ static int replay_command(const struct command_line *line)
 const struct command command_replay = {
     .name = "replay",
     .summary = "replay traces of applications under every allocator, without a GPU",
-    .arguments = "TRACE...",
-    .least_positionals = 1,
+    .arguments = "[TRACE...]",
     .most_positionals = POSITIONALS_MAX,
     .flags = flags,
     .notes = "A trace and an allocator are a case, as in gamut run: the result file, compare,\n"

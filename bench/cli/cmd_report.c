@@ -33,7 +33,7 @@ static int report_command(const struct command_line *line)
     if (flag[REPORT_SCRIPTS].text)
         text_add(&scripts, "%s", flag[REPORT_SCRIPTS].text);
     else
-        gnuplot_scripts(&scripts);
+        text_own_folder(&scripts, "plots");
     const struct report_options options = {
         .files = line->positional,
         .file_count = line->positional_count,

@@ -13,6 +13,7 @@
 #include "cli/flags.h"
 #include "cli/reasons.h"
 #include "cli/recording.h"
+#include "cli/traces.h"
 #include "record/compare/noise.h"
 #include "record/facts/case.h"
 #include "record/result/baseline.h"
@@ -602,6 +603,11 @@ static int open_like(struct run *run, struct error *error)
 static int open_suite(struct run *run, struct error *error)
 {
     const struct flag_value *flag = run->line->flag;
+    if (traces_is_suite(flag[RUN_SUITE].text))
+        return error_set(error, ERR_USAGE,
+                         "%s is a suite of traces, which have no programs to run: gamut replay "
+                         "--suite %s",
+                         flag[RUN_SUITE].text, flag[RUN_SUITE].text);
     int code = suite_open(flag[RUN_SUITE].text, &run->catalogue, &run->suite, error);
     if (!code)
         code = suite_narrow(&run->suite, flag[RUN_WORKLOAD].text, flag[RUN_DATASET].text, error);

@@ -11,9 +11,9 @@
 #include "record/facts/case.h"
 #include "trace/trace.h"
 
-static void add(struct traces *traces, unsigned *capacity, const char *path)
+static void add(struct traces *traces, const char *path)
 {
-    traces->paths = arena_grow(&traces->arena, traces->paths, (unsigned)traces->count, capacity,
+    traces->paths = arena_grow(&traces->arena, traces->paths, traces->count, &traces->capacity,
                                sizeof *traces->paths);
     traces->paths[traces->count++] = path;
 }
@@ -23,15 +23,14 @@ static int is_trace(const struct dirent *file)
     return file->d_name[trace_stem(file->d_name)] != 0;
 }
 
-static int add_folder(struct traces *traces, unsigned *capacity, const char *folder,
-                      struct error *error)
+static int add_folder(struct traces *traces, const char *folder, struct error *error)
 {
     struct dirent **files;
     const int count = scandir(folder, &files, is_trace, alphasort);
     if (count < 0)
         return error_set(error, ERR_IO, "%s: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
-        add(traces, capacity, arena_printf(&traces->arena, "%s/%s", folder, files[i]->d_name));
+        add(traces, arena_printf(&traces->arena, "%s/%s", folder, files[i]->d_name));
         free(files[i]);
     }
     free(files);
@@ -42,16 +41,47 @@ static int add_folder(struct traces *traces, unsigned *capacity, const char *fol
 
 int traces_named(const struct command_line *line, struct traces *traces, struct error *error)
 {
-    unsigned capacity = 0;
     *traces = (struct traces){0};
     for (size_t i = 0; i < line->positional_count; i++) {
         struct stat status;
         if (stat(line->positional[i], &status) == 0 && S_ISDIR(status.st_mode))
-            TRY(add_folder(traces, &capacity, line->positional[i], error));
+            TRY(add_folder(traces, line->positional[i], error));
         else
-            add(traces, &capacity, line->positional[i]);
+            add(traces, line->positional[i]);
     }
     return 0;
+}
+
+/* The folder of a suite; NULL: there is none. */
+static const char *suite_folder(const char *name, struct arena *arena)
+{
+    struct text folder = {0};
+    struct stat status;
+    text_own_folder(&folder, "suites");
+    text_add(&folder, "/%s", name);
+    const bool is_there = *name && !strchr(name, '/') && *name != '.' &&
+                          stat(folder.data, &status) == 0 && S_ISDIR(status.st_mode);
+    const char *path = is_there ? arena_printf(arena, "%s", folder.data) : NULL;
+    text_free(&folder);
+    return path;
+}
+
+int traces_of_suite(const char *name, struct traces *traces, struct error *error)
+{
+    const char *folder = suite_folder(name, &traces->arena);
+    if (!folder)
+        return error_set(error, ERR_USAGE,
+                         "there is no suite of traces '%s': those are the folders of suites/",
+                         name);
+    return add_folder(traces, folder, error);
+}
+
+bool traces_is_suite(const char *name)
+{
+    struct arena arena = {0};
+    const bool is = suite_folder(name, &arena) != NULL;
+    arena_free(&arena);
+    return is;
 }
 
 void traces_free(struct traces *traces)

@@ -7,7 +7,7 @@
 #include "run/select/select.h"
 
 struct traces {
-    size_t count;
+    unsigned count, capacity;
     const char **paths; /* in the order of the command line; those of a folder by name */
     struct arena arena; /* owns them */
 };
@@ -15,6 +15,12 @@ struct traces {
 /* Makes the list of the positional arguments. A folder stands for all files in it whose names end
  * in ".trace". ERR_USAGE if it has none; ERR_IO. The caller calls traces_free in any case. */
 int traces_named(const struct command_line *line, struct traces *traces, struct error *error);
+
+/* Adds the traces of a suite, those in suites/NAME, behind the others. ERR_USAGE if there is no such suite. The
+ * caller calls traces_free in any case. */
+int traces_of_suite(const char *name, struct traces *traces, struct error *error);
+/* Whether a suite consists of traces. */
+bool traces_is_suite(const char *name);
 
 /* The strategies that a list names for traces. */
 struct trace_strategies {

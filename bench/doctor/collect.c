@@ -226,7 +226,7 @@ static void doctor_collect_programs(struct doctor_facts *facts)
     snprintf(gnuplot->command, sizeof gnuplot->command, "gnuplot");
     doctor_program_version(gnuplot->command, gnuplot->version, sizeof gnuplot->version);
     struct text scripts = {0};
-    gnuplot_scripts(&scripts);
+    text_own_folder(&scripts, "plots");
     if (access(scripts.data, R_OK) == 0)
         snprintf(facts->scripts, sizeof facts->scripts, "%s", scripts.data);
     text_free(&scripts);

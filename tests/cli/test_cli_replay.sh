@@ -30,6 +30,23 @@ expect 2 "has 6340 events" trace cut gnn.trace --first 7000 -o none.trace
 head -c 9000 gnn.trace >cut.trace
 expect 2 "cut off" trace check cut.trace
 
+# ---- the suite of real applications: small, whole, described, and replayed by its name
+folder=$here/../../suites/real
+expect 0 "10 ok" replay --suite real -s tlsf --no-save --check
+for trace in "$folder"/*.trace; do
+    name=$(basename "$trace" .trace)
+    has "^$name recorded on dry"
+    grep -q "^| \`$name\` | [A-Za-z]* [0-9]" "$folder/README.md" || fail "suites/real/README.md does not say what $name is"
+    "$gamut" trace check "$trace" >/dev/null || fail "$trace is damaged"
+    "$gamut" trace show "$trace" | grep -qE '/(tmp|home|work|root)/' && fail "$trace has a path of the machine"
+done
+[ "$(cat "$folder"/*.trace | wc -c)" -lt 1000000 ] || fail "the suite has more than 1 MB"
+expect 0 "11 ok" replay gnn.trace --suite real -s raw --no-save
+expect 2 "replay --suite real" run --suite real
+expect 2 "there is no suite of traces 'none'" replay --suite none
+expect 2 "there is no suite of traces" replay --suite ../tests
+expect 2 "needs TRACE" replay
+
 # ---- replays: bytes and driver calls as PyTorch reported them (tests/traces/README.md)
 expect 0 "3 ok; wrote r.json" replay gnn.trace -s raw,caching,vmm -o r.json
 is_json r.json

@@ -45,6 +45,10 @@ done <charts
 "$installed" doctor >out
 grep -q '^pass  gnuplot' out || { grep gnuplot out >&2; fail "doctor does not find the scripts of the charts"; }
 
+# The suites of traces are there.
+"$installed" replay --suite real -s raw --no-save >out 2>err || { cat err >&2; fail "replay --suite"; }
+[ "$(grep -c '^[a-z_]* recorded on dry' out)" -eq 10 ] || fail "replay --suite real: $(cat out)"
+
 # It puts its own libraries into an application.
 for api in opencl cuda; do
     library=libgamut_record_$api.so

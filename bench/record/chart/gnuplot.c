@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <math.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -169,19 +167,6 @@ void gnuplot_caption(const json_t *root, const char *id, struct text *out)
 }
 
 /* ---- scripts ---- */
-
-void gnuplot_scripts(struct text *folder)
-{
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[length > 0 ? length : 0] = 0;
-    const char *binary_folder = dirname(path);
-    text_add(folder, "%s/../plots", binary_folder);
-    if (access(folder->data, F_OK) == 0)
-        return;
-    folder->length = 0;
-    text_add(folder, "%s/../share/gamut/plots", binary_folder);
-}
 
 /* Adds a script, with each line `load "NAME.gp"` replaced by that script. */
 static int add_script(const char *folder, const char *file, struct text *out, struct error *error)

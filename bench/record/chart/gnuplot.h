@@ -45,10 +45,6 @@ void gnuplot_caption(const json_t *root, const char *device, struct text *out);
 
 /* ---- scripts -------------------------------------------------------------------------------- */
 
-/* Adds the folder of the scripts, independent of the current folder: plots/ in the tree for a
- * binary in its build folder, ../share/gamut/plots for one that was installed in bin/. */
-void gnuplot_scripts(struct text *folder);
-
 /* Adds a script that needs no other file but its data: the variables, then <folder>/<chart>.gp, in
  * which each line `load "NAME.gp"` is replaced by <folder>/NAME.gp. ERR_IO; ERR_NOT_FOUND if
  * a script is missing. */
