@@ -120,12 +120,15 @@ static void parse_replicate(struct parser *p, struct stm *s, const struct name *
 static void parse_concat(struct parser *p, struct stm *s)
 {
     struct ints arrays = {0}, copied = {0};
+    const char *base =
+        s->out_count ? arena_printf(&p->program->arena, "%s_piece", p->fun->names[s->outs[0]].text)
+                     : "piece";
     s->kind = STM_CONCAT;
     parser_expect(p, "(", "after 'concat'");
     do {
         ints_push(p, &copied, parser_take(p, "copy"));
         struct source_position at = p->token.at;
-        int piece = begins_array(p) ? parse_operand(p, NO_NAME, "piece")
+        int piece = begins_array(p) ? parse_operand(p, NO_NAME, base)
                                     : parse_take_use(p, NAME_ARRAY, "an array");
         if (p->fun->names[piece].kind != NAME_ARRAY)
             parser_fail(p, at, "expected an array, but this is one element");
