@@ -34,6 +34,7 @@
     X(cuStreamWaitEvent)                                                                           \
     X(cuStreamDestroy_v2)                                                                          \
     X(cuEventCreate)                                                                               \
+    X(cuEventSynchronize)                                                                          \
     X(cuEventRecord)                                                                               \
     X(cuEventElapsedTime)                                                                          \
     X(cuEventDestroy_v2)                                                                           \

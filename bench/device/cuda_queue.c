@@ -100,8 +100,18 @@ static int event_wait(struct device *device, struct device *of, uint64_t event, 
                             (CUevent)(uintptr_t)event, 0);
 }
 
-const struct device_event_ops cuda_events = {
-    .create = event_create, .destroy = event_destroy, .record = event_record, .wait = event_wait};
+static int event_sync(struct device *device, uint64_t event, struct error *error)
+{
+    struct cuda_device *d = cuda_self(device);
+    TRY(cuda_use(d, error));
+    return CUDA_CALL(&d->api, cuEventSynchronize, 0, error, (CUevent)(uintptr_t)event);
+}
+
+const struct device_event_ops cuda_events = {.create = event_create,
+                                             .destroy = event_destroy,
+                                             .record = event_record,
+                                             .wait = event_wait,
+                                             .sync = event_sync};
 
 /* ---- marks ---- */
 

@@ -171,6 +171,21 @@ struct device_event_ops {
     /* Later commands of the current queue of `device` begin after the event, which belongs to `of`:
      * `device` itself, or one that was opened together with it. The host does not wait. */
     int (*wait)(struct device *device, struct device *of, uint64_t event, struct error *error);
+    /* The host waits for the event. */
+    int (*sync)(struct device *device, uint64_t event, struct error *error);
+};
+
+/* How the host uses memory that it maps. */
+enum device_access { DEVICE_READS = 1, DEVICE_WRITES = 2 };
+
+/* Memory of the device that the host gets access to for a while. Both are commands of the current queue. */
+struct device_map_ops {
+    /* Gives the host a range of a memory; `access` has bits of enum device_access. With `waits` the
+     * host may use *host at once, else after it has waited for the queue. */
+    int (*map)(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
+               unsigned access, bool waits, void **host, struct error *error);
+    /* Ends that access. */
+    int (*unmap)(struct device *device, uint64_t memory, void *host, struct error *error);
 };
 
 /* Several devices of one API that can wait for each other's events and copy from each other. */
@@ -272,6 +287,7 @@ struct device_ops {
                    struct error *error);
     const struct device_queue_ops *queues;
     const struct device_event_ops *events;
+    const struct device_map_ops *maps;
     const struct device_peer_ops *peers;
     const struct device_profile_ops *profile;
     /* The allocators' sources use these tables too. Their context is the struct device. */

@@ -665,6 +665,36 @@ static int load(struct device *device, void *host, uint64_t memory, uint64_t off
                        opencl_memory(memory), mapped, 0, NULL, NULL);
 }
 
+static int map_memory(struct device *device, uint64_t memory, uint64_t offset, uint64_t bytes,
+                      unsigned access, bool waits, void **host, struct error *error)
+{
+    struct opencl_device *d = opencl_self(device);
+    const cl_map_flags flags =
+        (access & DEVICE_READS ? CL_MAP_READ : 0u) | (access & DEVICE_WRITES ? CL_MAP_WRITE : 0u);
+    const cl_bool blocking = waits ? CL_TRUE : CL_FALSE;
+    if (opencl_is_svm(memory)) {
+        *host = opencl_pointer(memory, offset);
+        return OPENCL_CALL(&d->api, clEnqueueSVMMap, OPENCL_WAITS, bytes, error, d->queue, blocking,
+                           flags, *host, bytes, 0, NULL, NULL);
+    }
+    cl_int status = CL_SUCCESS;
+    *host = d->api.clEnqueueMapBuffer(d->queue, opencl_memory(memory), blocking, flags, offset,
+                                      bytes, 0, NULL, NULL, &status);
+    return opencl_check(status, "clEnqueueMapBuffer", OPENCL_WAITS, bytes, error);
+}
+
+static int unmap_memory(struct device *device, uint64_t memory, void *host, struct error *error)
+{
+    struct opencl_device *d = opencl_self(device);
+    if (opencl_is_svm(memory))
+        return OPENCL_CALL(&d->api, clEnqueueSVMUnmap, OPENCL_ASKS, 0, error, d->queue, host, 0,
+                           NULL, NULL);
+    return OPENCL_CALL(&d->api, clEnqueueUnmapMemObject, OPENCL_ASKS, 0, error, d->queue,
+                       opencl_memory(memory), host, 0, NULL, NULL);
+}
+
+static const struct device_map_ops map_ops = {.map = map_memory, .unmap = unmap_memory};
+
 /* ---- several devices ----
  *
  * They share a context. A cl_mem belongs to a context, and the driver decides which device has its
@@ -756,6 +786,7 @@ const struct device_ops device_opencl = {
     .load = load,
     .queues = &opencl_queues,
     .events = &opencl_events,
+    .maps = &map_ops,
     .peers = &peer_ops,
     .profile = &opencl_profile,
     .host_memory = &host_memory_ops,

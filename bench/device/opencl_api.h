@@ -41,6 +41,7 @@
     X(clEnqueueMarkerWithWaitList)                                                                 \
     X(clEnqueueBarrierWithWaitList)                                                                \
     X(clGetEventProfilingInfo)                                                                     \
+    X(clWaitForEvents)                                                                             \
     X(clReleaseEvent)                                                                              \
     X(clEnqueueMapBuffer)                                                                          \
     X(clEnqueueUnmapMemObject)                                                                     \

@@ -105,8 +105,19 @@ static int event_wait(struct device *device, struct device *of, uint64_t event, 
                        &e->event, NULL);
 }
 
-const struct device_event_ops opencl_events = {
-    .create = event_create, .destroy = event_destroy, .record = event_record, .wait = event_wait};
+static int event_sync(struct device *device, uint64_t event, struct error *error)
+{
+    struct opencl_device *d = opencl_self(device);
+    struct opencl_event *e = event_of(event);
+    return e->event ? OPENCL_CALL(&d->api, clWaitForEvents, OPENCL_WAITS, 0, error, 1, &e->event)
+                    : 0;
+}
+
+const struct device_event_ops opencl_events = {.create = event_create,
+                                               .destroy = event_destroy,
+                                               .record = event_record,
+                                               .wait = event_wait,
+                                               .sync = event_sync};
 
 /* ---- marks ---- */
 
