@@ -181,6 +181,7 @@ int flags_parse(const struct command *command, int argc, char **argv, struct com
             continue;
         if (flags_set(line, i, variable, text, error))
             return ERR_USAGE;
+        line->flag[i].in_environment = true;
     }
     return 0;
 }

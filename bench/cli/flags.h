@@ -50,9 +50,10 @@ struct flag {
 };
 
 struct flag_value {
-    bool given;       /* on the command line or in the environment */
-    const char *text; /* the value, or the fallback; NULL if there is none */
-    uint64_t number;  /* count, bytes or ns; the position of a choice; 1 for a switch that is on */
+    bool given;          /* on the command line or in the environment */
+    bool in_environment; /* it was given there */
+    const char *text;    /* the value, or the fallback; NULL if there is none */
+    uint64_t number; /* count, bytes or ns; the position of a choice; 1 for a switch that is on */
 };
 
 enum { FLAGS_MAX = 32, POSITIONALS_MAX = 16 };

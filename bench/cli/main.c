@@ -9,6 +9,7 @@
 #include "run/rounds/atlas_run.h"
 #include "run/rounds/devices.h"
 #include "run/rounds/process.h"
+#include "run/rounds/replays.h"
 #include "run/rounds/rounds.h"
 
 static const struct command *const commands[] = {
@@ -61,8 +62,8 @@ static int finish(int exit_code)
 
 /* The jobs of workers. */
 static const struct worker_job jobs[] = {
-    {"devices", devices_work},       {"cases", rounds_work}, {"atlas", atlas_work},
-    {"experiment", experiment_work}, {NULL, NULL},
+    {"devices", devices_work},       {"cases", rounds_work},    {"atlas", atlas_work},
+    {"experiment", experiment_work}, {"replays", replays_work}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

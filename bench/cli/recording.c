@@ -85,10 +85,10 @@ static int check_devices(const struct recording *recording, struct error *error)
 }
 
 static int recording_begin(struct recording *recording, const struct command_line *line,
-                           struct error *error)
+                           bool in_rounds, struct error *error)
 {
     json_t *options = record_flags(line->command->flags, line->flag);
-    const json_t *rounds = json_object_get(options, "rounds");
+    const json_t *rounds = in_rounds ? json_object_get(options, "rounds") : NULL;
     const struct result_run run = {.argc = line->argc,
                                    .argv = line->argv,
                                    .seed = value_of(line, "seed").number,
@@ -142,7 +142,7 @@ int recording_open(struct recording *recording, const struct command_line *line,
     if (!code)
         code = check_devices(recording, error);
     if (!code)
-        code = recording_begin(recording, line, error);
+        code = recording_begin(recording, line, true, error);
     if (code)
         return code;
     record_devices(&recording->result, recording->devices, recording->device_count);
@@ -153,7 +153,7 @@ int recording_open_for(struct recording *recording, const struct command_line *l
                        const struct record_device *device, struct error *error)
 {
     TRY(check_file(line, error));
-    TRY(recording_begin(recording, line, error));
+    TRY(recording_begin(recording, line, false, error));
     result_set_devices(&recording->result, device, 1);
     return create_file(recording, line, error);
 }

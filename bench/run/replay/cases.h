@@ -5,12 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text.h"
 #include "record/facts/case.h"
 #include "run/replay/replay.h"
 #include "run/replay/replay_memory.h"
 
 /* The key's members that are not the trace's or the strategy's. */
 #define REPLAY_DATASET "recorded"
+#define REPLAY_NO_GAPS "no-gaps" /* on a device, without the recorded gaps between calls */
 #define REPLAY_DEVICE  "dry"
 
 struct replay_case {
@@ -43,5 +45,22 @@ int replay_cases(const struct replay_cases *cases,
  * (replay_snapshot.h). ERR_IO, also if there is a file. */
 int replay_case_snapshot(const struct replay_cases *cases, const struct replay_case *one,
                          const char *path, struct error *error);
+
+struct live_case_options {
+    uint64_t capacity_bytes; /* of the device; 0: the driver decides */
+    uint64_t least_ns;       /* replays are made until they took this long together */
+    unsigned most_samples;   /* or there are so many; at least 1 */
+};
+
+/* Replays round->key on a device, each time with a fresh allocator, and fills in the round: a sample for each
+ * replay but the first. That one checks where blocks lie and has no gaps; drivers load and compile kernels in it. *notes receives a line for each way in which the commands differ from the record. A failure of the case is in round->status. The
+ * caller frees the round and the notes. Returns 0 or ERR_DEVICE_LOST. */
+int replay_case_live(struct device *device, const char *path,
+                     const struct live_case_options *options, struct case_round *round,
+                     struct text *notes);
+
+/* How long the recorded calls took, from the begin of the first to the end of the last; 0: the
+ * trace does not say. ERR_IO, ERR_PARSE. */
+int replay_recorded_ns(const char *path, uint64_t *ns, struct error *error);
 
 #endif

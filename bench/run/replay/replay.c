@@ -32,6 +32,7 @@ struct played {
     unsigned name;
     unsigned char part; /* + 1; 0: the slot is free */
     bool let_go;        /* freed, but not done: the strategy does not have it back yet */
+    bool used;          /* by a command, on a real device */
 };
 
 struct replay {
@@ -49,6 +50,10 @@ struct replay {
     struct played *slots;
     bool free_at_done, tracks_owners, timed;
     struct owners owners;
+    struct live *live;     /* NULL: without a device */
+    struct live_use *uses; /* of the current event, on a device */
+    unsigned use_capacity;
+    uint64_t wall_ns;
     struct source_listener ears; /* hears the sources, if owners must know all memories */
     uint64_t event;              /* number of the current event */
     const struct block *moved;   /* the block that the current event took or gave back, or NULL */
@@ -91,29 +96,42 @@ static void refuse(struct replay *r, const struct trace_event *e, const struct p
 
 /* ---- parts ---- */
 
-static int open_part(struct replay *r, const struct trace_event *e, unsigned *index)
+static int open_part(struct replay *r, unsigned pool, unsigned memory, unsigned *index)
 {
     if (r->part_count == PARTS_MAX)
         return error_set(r->error, ERR_UNSUPPORTED,
                          "%s: event %" PRIu64 " begins private pool %u: a replay has room for %d",
-                         trace_reader_path(r->reader), r->event, e->pool, PARTS_MAX - 1);
+                         trace_reader_path(r->reader), r->event, pool, PARTS_MAX - 1);
     struct part *part = must_alloc(sizeof *part);
     r->parts[ *index = r->part_count++] = part;
-    part->pool = e->pool;
-    part->memory = e->memory;
-    part->source = *dry_source(r->player.dry);
+    part->pool = pool;
+    part->memory = memory;
+    part->source = r->live ? live_source(r->live) : *dry_source(r->player.dry);
     part->source.total = &r->held;
-    part->source.listener = r->options->explain ? &r->ears
-                            : r->listener       ? r->listener->source
-                                                : NULL;
+    part->source.listener = r->options->explain || (r->live && r->tracks_owners) ? &r->ears
+                            : r->listener ? r->listener->source
+                                          : NULL;
     const struct allocator_ops *strategy = r->options->strategy, *apart = NULL;
-    const struct option_values *options = r->options->options;
-    struct option_values apart_options;
-    if ((e->pool || e->memory) && strategy->apart)
-        apart = strategy->apart(options, &apart_options);
-    TRY(allocator_open(&part->allocator, apart ? apart : strategy, apart ? &apart_options : options,
-                       &part->source, r->error));
+    struct option_values options = *r->options->options;
+    if ((pool || memory) && strategy->apart)
+        apart = strategy->apart(r->options->options, &options);
+    if (!apart)
+        options = *r->options->options;
+    if (r->live && memory)
+        options.common[ALLOCATOR_KIND] = live_kind(r->live, memory);
+    TRY(allocator_open(&part->allocator, apart ? apart : strategy, &options, &part->source,
+                       r->error));
     part->allocator.total = &r->blocks;
+    return 0;
+}
+
+/* All parts of a replay on a device are there before its clock starts. */
+static int open_parts(struct replay *r)
+{
+    const struct schedule *s = r->live ? live_schedule(r->live) : NULL;
+    unsigned index;
+    for (unsigned i = 0; s && i < s->part_count; i++)
+        TRY(open_part(r, s->parts[i].pool, s->parts[i].memory, &index));
     return 0;
 }
 
@@ -122,7 +140,7 @@ static int part_of(struct replay *r, const struct trace_event *e, unsigned *inde
     for (*index = 0; *index < r->part_count; ++*index)
         if (r->parts[*index]->pool == e->pool && r->parts[*index]->memory == e->memory)
             return 0;
-    return open_part(r, e, index);
+    return open_part(r, e->pool, e->memory, index);
 }
 
 /* ---- blocks ---- */
@@ -175,6 +193,8 @@ static int give_let_go(struct replay *r, bool *given)
         if (r->listener)
             tell(r, &(struct trace_event){.kind = TRACE_done, .slot = slot});
     }
+    if (*given && r->live)
+        return live_wait(r->live, r->error);
     if (*given)
         dry_wait(r->player.dry);
     return 0;
@@ -203,7 +223,7 @@ static int take_block(struct replay *r, const struct trace_event *e)
     }
     if (code)
         return error_set(r->error, code, "%s", part->source.error.text);
-    at->let_go = false;
+    at->let_go = at->used = false;
     at->requested = e->bytes;
     at->name = e->name;
     at->part = (unsigned char)(index + 1);
@@ -234,15 +254,40 @@ static uint64_t memory_of(void *context, unsigned slot)
     return at->part ? at->block.memory : 0;
 }
 
-static int play(struct replay *r, const struct trace_event *e)
+/* A command without enough memory ends the replay as a refused request does: drivers make memory at its
+ * first use. */
+static int play_on_device(struct replay *r, const struct trace_event *e)
 {
-    if (e->queue >= ALLOCATOR_QUEUES_MAX)
-        return error_set(r->error, ERR_UNSUPPORTED,
-                         "%s: event %" PRIu64 " is on queue %u: strategies know %d queues",
-                         trace_reader_path(r->reader), r->event, e->queue + 1,
-                         ALLOCATOR_QUEUES_MAX);
-    if (r->timed)
-        player_gap(&r->player, e);
+    unsigned count = 0;
+    struct error why = {0};
+    for (unsigned i = 0; i < e->use_count; i++) {
+        struct played *at = slot_of(r, e->uses[i].slot);
+        if (!at->part || !at->block.size)
+            continue;
+        r->uses = must_grow(r->uses, count, &r->use_capacity, sizeof *r->uses);
+        r->uses[count++] = (struct live_use){.block = &at->block,
+                                             .slot = e->uses[i].slot,
+                                             .requested_bytes = at->requested,
+                                             .access = e->uses[i].access,
+                                             .used = &at->used};
+    }
+    const int code = live_command(r->live, e, r->event - 1, r->uses, count, &why);
+    if (code == ERR_OOM) {
+        r->outcome->refusal = (struct replay_refusal){.event = r->event,
+                                                      .time_ns = e->time_ns,
+                                                      .requested_bytes = r->blocks.requested_bytes,
+                                                      .granted_bytes = r->blocks.granted_bytes,
+                                                      .reserved_bytes = r->held.reserved_bytes};
+        return fail(r, CASE_oom, "event %" PRIu64 ", %s: %s", r->event, trace_kind_name(e->kind),
+                    why.text);
+    }
+    return code ? error_set(r->error, code, "event %" PRIu64 ", %s: %s", r->event,
+                            trace_kind_name(e->kind), why.text)
+                : 0;
+}
+
+static int play_event(struct replay *r, const struct trace_event *e)
+{
     switch (e->kind) {
     case TRACE_held:
     case TRACE_alloc:
@@ -259,12 +304,32 @@ static int play(struct replay *r, const struct trace_event *e)
     case TRACE_trim:
         return trim(r, e);
     case TRACE_driver_alloc:
-        dry_expect(r->player.dry, e->bytes, e->address);
+        if (!r->live)
+            dry_expect(r->player.dry, e->bytes, e->address);
         return 0;
     default:
+        if (r->live)
+            return play_on_device(r, e);
         player_command(&r->player, e, memory_of, r);
         return 0;
     }
+}
+
+static int play(struct replay *r, const struct trace_event *e)
+{
+    if (e->queue >= ALLOCATOR_QUEUES_MAX)
+        return error_set(r->error, ERR_UNSUPPORTED,
+                         "%s: event %" PRIu64 " is on queue %u: strategies know %d queues",
+                         trace_reader_path(r->reader), r->event, e->queue + 1,
+                         ALLOCATOR_QUEUES_MAX);
+    if (r->live)
+        live_call(r->live, e);
+    else if (r->timed)
+        player_gap(&r->player, e);
+    const int code = play_event(r, e);
+    if (r->live)
+        live_return(r->live, e);
+    return code;
 }
 
 static unsigned broken_invariants(const struct replay *r)
@@ -287,7 +352,12 @@ static int play_all(struct replay *r)
 {
     struct trace_event event;
     int more = trace_rewind(r->reader, r->error);
-    dry_begin(r->player.dry);
+    if (!more)
+        more = open_parts(r);
+    if (!more && r->live)
+        more = live_begin(r->live, r->error);
+    else if (!r->live)
+        dry_begin(r->player.dry);
     while (!more && !r->ended && (more = trace_next(r->reader, &event, r->error)) > 0) {
         r->event++;
         r->moved = NULL;
@@ -299,6 +369,10 @@ static int play_all(struct replay *r)
             more = check_sound(r);
         if (r->event % STOP_EVERY == 0 && r->options->stop && *r->options->stop)
             fail(r, CASE_skipped, "interrupted");
+    }
+    if (r->live) {
+        const int ended = live_end(r->live, &r->wall_ns, more ? NULL : r->error);
+        more = more ? more : ended;
     }
     return more ? more : check_sound(r);
 }
@@ -314,8 +388,10 @@ static void hear_source(void *context, enum source_event event, uint64_t memory,
                         uint64_t bytes)
 {
     struct replay *r = context;
-    if (event == SOURCE_HELD || event == SOURCE_MAPPED)
+    if (r->options->explain && (event == SOURCE_HELD || event == SOURCE_MAPPED))
         owners_got(&r->owners, memory, offset, bytes);
+    else if (r->live && (event == SOURCE_GIVEN_BACK || event == SOURCE_UNMAPPED))
+        owners_forget(&r->owners, memory, offset, bytes);
     if (r->listener && r->listener->source)
         r->listener->source->event(r->listener->source->context, event, memory, offset, bytes);
 }
@@ -337,6 +413,13 @@ static void count(struct replay *r)
     /* Without uses, a block counts as needed until it is freed. */
     const struct trace_totals *totals = trace_reader_totals(r->reader);
     out->live_lower_bound_bytes = totals->peak_bytes;
+    memset(&r->outcome->sample, 0xff, sizeof r->outcome->sample);
+    if (r->live) {
+        r->outcome->sample.wall_ns = r->wall_ns;
+        r->outcome->sample.driver_alloc_ns = driver.alloc_ns;
+        r->outcome->sample.driver_touch_ns = driver.touch_ns;
+        r->outcome->sample.driver_free_ns = driver.free_ns;
+    }
     if (trace_reader_info(r->reader)->knows[TRACE_KNOWS_uses])
         out->launch_count = totals->by_kind[TRACE_launch];
     r->outcome->digest = totals->digest;
@@ -349,7 +432,7 @@ static void take_times(struct replay *r)
 {
     struct case_model *m = &r->outcome->model;
     struct error why = {0};
-    if (!r->options->device.atlas)
+    if (r->live || !r->options->device.atlas)
         return;
     if (dry_times(r->player.dry, m, &why)) {
         memset(m, 0xff, sizeof *m);
@@ -394,24 +477,30 @@ int replay_trace(struct trace_reader *reader, const struct replay_options *optio
                        .reader = reader,
                        .outcome = outcome,
                        .error = error,
-                       .player = {.dry = dry_open(&options->device), .own_time = options->own_time},
+                       .live = options->live,
+                       .player = {.dry = options->live ? NULL : dry_open(&options->device),
+                                  .own_time = options->own_time && !options->live},
                        .free_at_done = replay_frees_at_done(reader, options->free_at),
                        .timed = info->knows[TRACE_KNOWS_times] && options->device.atlas};
     owners_open(&r.owners);
     r.ears = (struct source_listener){&r, hear_source};
     struct trace_totals totals;
-    r.tracks_owners = options->check || options->explain || !trace_read_totals(reader, &totals) ||
-                      totals.queues > 1;
-    dry_on_release(r.player.dry, r.tracks_owners ? forget : NULL, &r.owners);
+    /* On a device the checks would be in its times. */
+    r.tracks_owners = options->check || options->explain ||
+                      (!r.live && (!trace_read_totals(reader, &totals) || totals.queues > 1));
+    if (!r.live)
+        dry_on_release(r.player.dry, r.tracks_owners ? forget : NULL, &r.owners);
     int code = play_all(&r);
     if (!code) {
         count(&r);
         take_times(&r);
     }
     close_parts(&r);
-    dry_close(r.player.dry);
+    if (!r.live)
+        dry_close(r.player.dry);
     owners_close(&r.owners);
     free(r.slots);
+    free(r.uses);
     return code;
 }
 

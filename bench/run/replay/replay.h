@@ -1,7 +1,7 @@
-/* Plays a trace under a strategy, without a device.
+/* Plays a trace under a strategy, without a device or on one (live.h).
  *
  * The requests of the trace go to a fresh instance of the strategy, over the source of a dry device
- * (run/predict/dry.h). A private pool of the recorded allocator, and memory that does not live on
+ * (run/predict/dry.h) or of the real one. A private pool of the recorded allocator, and memory that does not live on
  * the device, get an instance and a source of their own.
  *
  * When a freed block may be used again is the strategy's matter, as in a run: it gets the block
@@ -21,6 +21,7 @@
 #include "alloc/allocator.h"
 #include "record/facts/case.h"
 #include "run/predict/dry.h"
+#include "run/replay/live.h"
 #include "trace/trace.h"
 
 /* When the strategy gets a freed block back. */
@@ -30,6 +31,7 @@ struct replay_options {
     const struct allocator_ops *strategy;
     const struct option_values *options;
     struct dry_device device;
+    struct live *live; /* a real device, prepared for this trace, instead of `device`; or NULL */
     enum replay_free_at free_at;
     bool own_time; /* time the strategy's calls, for model.allocator_ns; slows the replay */
     bool check;    /* the checks above also for one queue, and the strategy's check() often */
@@ -70,6 +72,7 @@ struct replay_outcome {
     char reason[1024]; /* "" if ok */
     struct exact_counts counts;
     struct case_model model; /* asked: only with an atlas */
+    struct sample sample;    /* the times on a real device; UNKNOWN_NS without one */
     struct replay_refusal refusal;
     /* As in struct source_total. Every capacity below least_refused_bytes, from this replay's on,
      * refuses the same requests, and one of most_served_bytes serves them. 0: unknown. */

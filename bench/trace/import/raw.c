@@ -228,6 +228,7 @@ static int open_stream(struct raw_import *r, struct device *device, struct error
     snprintf(info.source, sizeof info.source, "gamut record: %.15s, %.15s", head->api, head->via);
     snprintf(info.application, sizeof info.application, "%.127s", head->application);
     snprintf(info.device, sizeof info.device, "%s", device->name);
+    snprintf(info.allocator, sizeof info.allocator, "raw"); /* these are calls to the driver */
     const time_t seconds = (time_t)(head->began_realtime_ns / 1000000000u);
     struct tm utc;
     if (gmtime_r(&seconds, &utc)) {

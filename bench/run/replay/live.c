@@ -1,0 +1,554 @@
+#include "run/replay/live.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "run/execute/device_source.h"
+
+enum { NO_QUEUE = -1 };
+
+/* A point of a queue that a later event waits for. */
+struct point {
+    uint64_t command; /* number, from 1 on */
+    uint64_t event;   /* of the device */
+    uint16_t waits;   /* that are still to come; UINT16_MAX: any number */
+};
+
+/* A queue of the trace. */
+struct live_queue {
+    int number;        /* of the device's queue, or NO_QUEUE */
+    uint64_t commands; /* that it was given */
+    bool is_idle;      /* the host has waited for all of them */
+    unsigned point_count, point_capacity;
+    struct point *points;
+};
+
+/* A thread of the trace. */
+struct live_thread {
+    bool has_called;
+    uint64_t recorded_end_ns, end_ns; /* of its last call: in the record, in the replay */
+    int64_t debt_ns; /* at most 0: by how much the last call began too late for its gap */
+};
+
+struct mapping {
+    unsigned slot;
+    uint64_t memory;
+    void *host;
+    uint64_t bytes;
+    bool is_written; /* no device call: the host's contents go back at the unmap */
+};
+
+struct live {
+    struct device *device;
+    const struct schedule *schedule;
+    struct live_options options;
+    struct standins *standins;
+    /* Where transfers go on the host. `pinned`: the device's handle of it, for transfers that nobody waits for; 0:
+     * there is none, and `host` is plain memory. */
+    uint64_t pinned;
+    void *host;
+
+    unsigned queue_capacity, thread_capacity;
+    struct live_queue *queues;
+    struct live_thread *threads;
+    struct live_thread latest;    /* the call of any thread that ended last */
+    int owner[DEVICE_QUEUES_MAX]; /* trace queue of each of the device's, or NO_QUEUE */
+    unsigned spare_count, spare_capacity;
+    uint64_t *spare; /* events of the device that no point has */
+    unsigned mapping_count, mapping_capacity;
+    struct mapping *mappings;
+    uint64_t start_ns;
+    struct live_counts counts;
+};
+
+/* ---- queues ---- */
+
+static struct live_queue *queue_at(struct live *l, unsigned queue)
+{
+    const unsigned before = l->queue_capacity;
+    l->queues = must_reach(l->queues, queue, &l->queue_capacity, sizeof *l->queues);
+    for (unsigned i = before; i < l->queue_capacity; i++)
+        l->queues[i] = (struct live_queue){.number = NO_QUEUE};
+    return &l->queues[queue];
+}
+
+/* A queue of the device that no queue of the trace has; NO_QUEUE: all are taken. */
+static int unowned(const struct live *l)
+{
+    const int count = l->device->ops->queues ? DEVICE_QUEUES_MAX : 1;
+    for (int i = 0; i < count; i++)
+        if (l->owner[i] == NO_QUEUE)
+            return i;
+    return NO_QUEUE;
+}
+
+static int sync_queue(struct live *l, int number, struct error *error)
+{
+    const struct device_ops *ops = l->device->ops;
+    return ops->queues ? ops->queues->sync(l->device, (unsigned)number, error)
+                       : ops->sync(l->device, error);
+}
+
+/* Ends a queue that the rest of the trace does not name, and returns its number; NO_QUEUE: there is
+ * none. The application's own queue ended too, so a recorder sees a new one. */
+static int retire_queue(struct live *l, uint64_t number, int *retired, struct error *error)
+{
+    const struct device_queue_ops *queues = l->device->ops->queues;
+    *retired = NO_QUEUE;
+    for (int i = 1; queues && queues->close && i < DEVICE_QUEUES_MAX; i++) {
+        const int owner = l->owner[i];
+        if (owner == NO_QUEUE || l->schedule->queues[owner].last_event >= number)
+            continue;
+        if (!l->queues[owner].is_idle)
+            TRY(queues->sync(l->device, (unsigned)i, error));
+        TRY(queues->use(l->device, 0, error));
+        TRY(queues->close(l->device, (unsigned)i, error));
+        l->owner[ *retired = i] = NO_QUEUE;
+        l->queues[owner].number = NO_QUEUE;
+        return 0;
+    }
+    return 0;
+}
+
+/* Later commands go to a queue of the trace. On a device with one queue all of them are that one. */
+static int use_queue(struct live *l, unsigned queue, uint64_t number, struct error *error)
+{
+    struct live_queue *q = queue_at(l, queue);
+    const struct device_queue_ops *queues = l->device->ops->queues;
+    if (q->number == NO_QUEUE && !queues)
+        q->number = 0;
+    if (q->number == NO_QUEUE) {
+        int free = unowned(l);
+        if (free == NO_QUEUE)
+            TRY(retire_queue(l, number, &free, error));
+        if (free == NO_QUEUE)
+            return error_set(error, ERR_UNSUPPORTED,
+                             "the trace uses more than %d queues at once: a device has that many",
+                             DEVICE_QUEUES_MAX);
+        q->number = free;
+        l->owner[free] = (int)queue;
+    }
+    return queues ? queues->use(l->device, (unsigned)q->number, error) : 0;
+}
+
+/* ---- points ---- */
+
+/* Marks the end of the queue, which is in use, if a later event waits for it. */
+static int mark_point(struct live *l, unsigned queue, struct error *error)
+{
+    struct live_queue *q = queue_at(l, queue);
+    const struct device_event_ops *events = l->device->ops->events;
+    const struct schedule_queue *known = &l->schedule->queues[queue];
+    q->commands++;
+    q->is_idle = false;
+    if (!events || !known->waits[q->commands])
+        return 0;
+    q->points = must_grow(q->points, q->point_count, &q->point_capacity, sizeof *q->points);
+    struct point *p = &q->points[q->point_count];
+    *p = (struct point){.command = q->commands, .waits = known->waits[q->commands]};
+    if (l->spare_count)
+        p->event = l->spare[--l->spare_count];
+    else
+        TRY(events->create(l->device, &p->event, error));
+    q->point_count++;
+    return events->record(l->device, p->event, error);
+}
+
+static struct point *find_point(struct live_queue *q, uint64_t command)
+{
+    for (unsigned i = q->point_count; i-- > 0;)
+        if (q->points[i].command == command)
+            return &q->points[i];
+    return NULL;
+}
+
+static void give_event(struct live *l, uint64_t event)
+{
+    l->spare = must_grow(l->spare, l->spare_count, &l->spare_capacity, sizeof *l->spare);
+    l->spare[l->spare_count++] = event;
+}
+
+/* One wait for a point is over. */
+static void leave_point(struct live *l, struct live_queue *q, struct point *p)
+{
+    if (p->waits == UINT16_MAX || --p->waits)
+        return;
+    give_event(l, p->event);
+    *p = q->points[--q->point_count];
+}
+
+static int play_wait(struct live *l, const struct trace_event *e, uint64_t number,
+                     struct error *error)
+{
+    struct live_queue *q = queue_at(l, e->queue);
+    if (e->behind == 0) {
+        TRY(use_queue(l, e->queue, number, error));
+        q->is_idle = true;
+        return sync_queue(l, q->number, error);
+    }
+    struct point *p = e->behind < q->commands ? find_point(q, q->commands - e->behind) : NULL;
+    if (!p) /* a wait for commands before the record began */
+        return 0;
+    const int code = l->device->ops->events->sync(l->device, p->event, error);
+    leave_point(l, q, p);
+    return code;
+}
+
+static int play_order(struct live *l, const struct trace_event *e, uint64_t number,
+                      struct error *error)
+{
+    TRY(use_queue(l, e->queue, number, error));
+    struct live_queue *other = queue_at(l, e->other);
+    struct point *p =
+        e->behind < other->commands ? find_point(other, other->commands - e->behind) : NULL;
+    if (!p)
+        return 0;
+    const int code = l->device->ops->events->wait(l->device, l->device, p->event, error);
+    leave_point(l, other, p);
+    return code;
+}
+
+/* ---- commands ---- */
+
+static int play_launch(struct live *l, const struct trace_event *e, const struct live_use *uses,
+                       unsigned count, struct error *error)
+{
+    struct standin_use used[STANDIN_USES_MAX];
+    unsigned n = 0;
+    for (unsigned i = 0; i < count && n < STANDIN_USES_MAX; i++, n++)
+        used[n] = (struct standin_use){.memory = block_memory(uses[i].block),
+                                       .offset = block_offset(uses[i].block),
+                                       .bytes = uses[i].requested_bytes,
+                                       .is_fresh = !*uses[i].used};
+    l->counts.wide += count > STANDIN_USES_MAX;
+    l->counts.lost += count < e->use_count;
+    /* A block that is not there changes the number of arguments: the kernel of that number may be missing. */
+    while (n && !l->schedule->wanted[n])
+        n--;
+    return standins_launch(l->standins, used, n, e->device_ns, error);
+}
+
+static uint64_t bytes_of(struct live *l, const struct trace_event *e, const struct live_use *use)
+{
+    const uint64_t bytes = e->bytes ? e->bytes : use->requested_bytes;
+    if (bytes <= use->requested_bytes)
+        return bytes;
+    l->counts.shortened++;
+    return use->requested_bytes;
+}
+
+/* Of a copy within one block the record does not say where it goes: from the end to the start. */
+static int play_copy(struct live *l, const struct trace_event *e, const struct live_use *uses,
+                     unsigned count, struct error *error)
+{
+    const struct live_use *from = &uses[0], *to = &uses[count > 1];
+    for (unsigned i = 0; i < count; i++) {
+        from = uses[i].access & TRACE_READS ? &uses[i] : from;
+        to = uses[i].access & TRACE_WRITES ? &uses[i] : to;
+    }
+    uint64_t bytes = bytes_of(l, e, to), ahead = 0;
+    if (from == to) {
+        if (2 * bytes > to->requested_bytes) {
+            bytes = to->requested_bytes / 2;
+            l->counts.shortened++;
+        }
+        ahead = to->requested_bytes - bytes;
+    } else if (bytes > from->requested_bytes) {
+        bytes = from->requested_bytes;
+        l->counts.shortened++;
+    }
+    return l->device->ops->copy(l->device, block_memory(to->block), block_offset(to->block),
+                                block_memory(from->block), block_offset(from->block) + ahead, bytes,
+                                error);
+}
+
+static int transfer(struct live *l, bool to_host, const struct block *block, uint64_t bytes,
+                    bool waits, struct error *error)
+{
+    const struct device_ops *ops = l->device->ops;
+    const uint64_t memory = block_memory(block), offset = block_offset(block);
+    if (!waits && l->pinned)
+        return to_host ? ops->copy(l->device, l->pinned, 0, memory, offset, bytes, error)
+                       : ops->copy(l->device, memory, offset, l->pinned, 0, bytes, error);
+    l->counts.blocking += !waits && ops->queues;
+    return to_host ? ops->read(l->device, l->host, memory, offset, bytes, error)
+                   : ops->write(l->device, memory, offset, l->host, bytes, error);
+}
+
+static int play_map(struct live *l, const struct trace_event *e, const struct live_use *use,
+                    bool waits, struct error *error)
+{
+    const struct device_map_ops *maps = l->device->ops->maps;
+    struct mapping made = {
+        .slot = use->slot, .memory = block_memory(use->block), .bytes = bytes_of(l, e, use)};
+    int code = 0;
+    if (maps) {
+        const unsigned access = (use->access & TRACE_READS ? DEVICE_READS : 0u) |
+                                (use->access & TRACE_WRITES ? DEVICE_WRITES : 0u);
+        code = maps->map(l->device, made.memory, block_offset(use->block), made.bytes, access,
+                         waits, &made.host, error);
+    } else {
+        made.is_written = use->access & TRACE_WRITES;
+        l->counts.unmapped += l->device->ops->queues != NULL;
+        if (use->access & TRACE_READS)
+            code = transfer(l, true, use->block, made.bytes, waits, error);
+    }
+    if (code)
+        return code;
+    l->mappings =
+        must_grow(l->mappings, l->mapping_count, &l->mapping_capacity, sizeof *l->mappings);
+    l->mappings[l->mapping_count++] = made;
+    return 0;
+}
+
+static int play_unmap(struct live *l, const struct live_use *use, struct error *error)
+{
+    unsigned at = l->mapping_count;
+    while (at > 0 && l->mappings[at - 1].slot != use->slot)
+        at--;
+    if (at == 0) { /* it was mapped before the record began */
+        l->counts.lost++;
+        return 0;
+    }
+    const struct mapping m = l->mappings[at - 1];
+    l->mappings[at - 1] = l->mappings[--l->mapping_count];
+    if (l->device->ops->maps)
+        return l->device->ops->maps->unmap(l->device, m.memory, m.host, error);
+    return m.is_written ? transfer(l, false, use->block, m.bytes, false, error) : 0;
+}
+
+static int play_command(struct live *l, const struct trace_event *e, uint64_t number,
+                        const struct live_use *uses, unsigned count, struct error *error)
+{
+    const bool waits = schedule_blocks(l->schedule, number);
+    if (e->kind == TRACE_launch)
+        return play_launch(l, e, uses, count, error);
+    if (count == 0) {
+        l->counts.lost++;
+        return 0;
+    }
+    switch (e->kind) {
+    case TRACE_copy:
+        return play_copy(l, e, uses, count, error);
+    case TRACE_fill:
+        return l->device->ops->fill(l->device, block_memory(uses->block), block_offset(uses->block),
+                                    0, bytes_of(l, e, uses), error);
+    case TRACE_write:
+    case TRACE_read:
+        return transfer(l, e->kind == TRACE_read, uses->block, bytes_of(l, e, uses), waits, error);
+    case TRACE_map:
+        return play_map(l, e, uses, waits, error);
+    default:
+        return play_unmap(l, uses, error);
+    }
+}
+
+/* Was the event before a command for which its own call waited? */
+static bool is_waited(const struct live *l, const struct trace_event *e, uint64_t number)
+{
+    return e->kind == TRACE_wait && number > 0 && schedule_blocks(l->schedule, number - 1);
+}
+
+int live_command(struct live *l, const struct trace_event *e, uint64_t number,
+                 const struct live_use *uses, unsigned count, struct error *error)
+{
+    int code = 0;
+    if (is_waited(l, e, number)) {
+        queue_at(l, e->queue)->is_idle = true;
+    } else if (e->kind == TRACE_wait) {
+        code = play_wait(l, e, number, error);
+    } else if (e->kind == TRACE_order) {
+        code = play_order(l, e, number, error);
+    } else if (schedule_is_command(e->kind)) {
+        code = use_queue(l, e->queue, number, error);
+        if (!code)
+            code = play_command(l, e, number, uses, count, error);
+        for (unsigned i = 0; i < count; i++)
+            *uses[i].used = true;
+        if (!code)
+            code = mark_point(l, e->queue, error);
+    }
+    return code;
+}
+
+/* ---- gaps ---- */
+
+static struct live_thread *thread_at(struct live *l, unsigned thread)
+{
+    l->threads = must_reach(l->threads, thread, &l->thread_capacity, sizeof *l->threads);
+    return &l->threads[thread];
+}
+
+/* Events that are no call, or a part of the call before: what the driver says, and further waits of one call. */
+static bool is_no_call(const struct trace_event *e)
+{
+    return e->kind == TRACE_held || e->kind == TRACE_done ||
+           (e->kind == TRACE_wait && e->call_ns == 0);
+}
+
+/* Sleeps for most of a long gap: an application that works leaves a core to a driver that uses the
+ * others. */
+static void pass_until(uint64_t until_ns)
+{
+    enum { SPIN_NS = 1000000 };
+    uint64_t now_ns;
+    while ((now_ns = clock_ns()) < until_ns)
+        if (until_ns - now_ns > 2 * SPIN_NS)
+            nanosleep(&(struct timespec){(time_t)((until_ns - now_ns - SPIN_NS) / 1000000000u),
+                                         (long)((until_ns - now_ns - SPIN_NS) % 1000000000u)},
+                      NULL);
+}
+
+void live_call(struct live *l, const struct trace_event *e)
+{
+    if (!l->options.gaps || is_no_call(e))
+        return;
+    struct live_thread *t = thread_at(l, e->thread);
+    const struct live_thread *from = t->has_called ? t : &l->latest;
+    if (!from->has_called) /* the first call of all */
+        return;
+    int64_t gap_ns = (int64_t)(schedule_begin_ns(e) - from->recorded_end_ns) + t->debt_ns;
+    t->debt_ns = gap_ns < 0 ? gap_ns : 0;
+    if (gap_ns > 0)
+        pass_until(from->end_ns + (uint64_t)gap_ns);
+}
+
+void live_return(struct live *l, const struct trace_event *e)
+{
+    if (!l->options.gaps || is_no_call(e))
+        return;
+    struct live_thread *t = thread_at(l, e->thread);
+    t->has_called = true;
+    t->recorded_end_ns = schedule_begin_ns(e) + e->call_ns;
+    t->end_ns = clock_ns();
+    l->latest = *t;
+}
+
+/* ---- a replay ---- */
+
+int live_begin(struct live *l, struct error *error)
+{
+    TRY(l->device->ops->sync(l->device, error));
+    for (int i = 0; i < DEVICE_QUEUES_MAX; i++)
+        l->owner[i] = NO_QUEUE;
+    for (unsigned i = 0; i < l->thread_capacity; i++)
+        l->threads[i] = (struct live_thread){0};
+    l->latest = (struct live_thread){0};
+    l->counts = (struct live_counts){0};
+    l->start_ns = clock_ns();
+    return 0;
+}
+
+int live_wait(struct live *l, struct error *error)
+{
+    return l->device->ops->sync(l->device, error);
+}
+
+/* Mappings that the record leaves are given up; points that are left give their events back. */
+static int clear(struct live *l, struct error *error)
+{
+    int code = 0;
+    for (unsigned i = 0; i < l->mapping_count && l->device->ops->maps && !code; i++)
+        code = l->device->ops->maps->unmap(l->device, l->mappings[i].memory, l->mappings[i].host,
+                                           error);
+    l->mapping_count = 0;
+    for (unsigned i = 0; i < l->queue_capacity; i++) {
+        struct live_queue *q = &l->queues[i];
+        for (unsigned p = 0; p < q->point_count; p++)
+            give_event(l, q->points[p].event);
+        q->point_count = 0;
+        q->commands = 0;
+        q->number = NO_QUEUE;
+    }
+    return code ? code : l->device->ops->sync(l->device, error);
+}
+
+int live_end(struct live *l, uint64_t *wall_ns, struct error *error)
+{
+    int code = l->device->ops->sync(l->device, error);
+    *wall_ns = clock_ns() - l->start_ns;
+    const int cleared = clear(l, code ? NULL : error);
+    return code ? code : cleared;
+}
+
+const struct live_counts *live_counts(const struct live *l)
+{
+    return &l->counts;
+}
+
+/* ---- the whole ---- */
+
+const struct schedule *live_schedule(const struct live *l)
+{
+    return l->schedule;
+}
+
+struct source live_source(struct live *l)
+{
+    return device_source(l->device, l->options.capacity_bytes);
+}
+
+enum driver_memory live_kind(const struct live *l, unsigned memory)
+{
+    return l->device->ops->host_memory ? (enum driver_memory)memory : MEMORY_DEVICE;
+}
+
+/* Memory on the host that transfers without a wait may use; plain memory where there is none. */
+static void open_host_memory(struct live *l)
+{
+    const struct driver_memory_ops *kinds = l->device->ops->host_memory;
+    const uint64_t bytes = l->schedule->most_bytes ? l->schedule->most_bytes : 1;
+    struct error error;
+    if (kinds && !kinds->alloc(l->device, MEMORY_PINNED, bytes, &l->pinned, &l->host, &error))
+        return;
+    l->pinned = 0;
+    l->host = must_alloc(bytes);
+}
+
+static void close_host_memory(struct live *l)
+{
+    const uint64_t bytes = l->schedule->most_bytes ? l->schedule->most_bytes : 1;
+    if (l->pinned)
+        l->device->ops->host_memory->free(l->device, MEMORY_PINNED, l->pinned, bytes, NULL);
+    else
+        free(l->host);
+}
+
+int live_open(struct device *device, const struct schedule *schedule,
+              const struct live_options *options, struct live **live, struct error *error)
+{
+    struct live *l = must_alloc(sizeof *l);
+    *l = (struct live){.device = device, .schedule = schedule, .options = *options};
+    live_keep_gaps(l, options->gaps);
+    open_host_memory(l);
+    int code = standins_open(device, schedule->wanted, &l->standins, error);
+    if (code)
+        live_close(l);
+    else
+        *live = l;
+    return code;
+}
+
+void live_keep_gaps(struct live *l, bool gaps)
+{
+    l->options.gaps = gaps && l->schedule->has_times;
+}
+
+void live_close(struct live *l)
+{
+    if (!l)
+        return;
+    for (unsigned i = 0; i < l->spare_count; i++)
+        l->device->ops->events->destroy(l->device, l->spare[i]);
+    for (unsigned i = 0; i < l->queue_capacity; i++)
+        free(l->queues[i].points);
+    standins_close(l->standins);
+    close_host_memory(l);
+    free(l->queues);
+    free(l->threads);
+    free(l->spare);
+    free(l->mappings);
+    free(l);
+}

@@ -1,0 +1,33 @@
+/* Replays on devices, in rounds (items.h): each round is a fresh process that replays every case. */
+#ifndef GAMUT_RUN_ROUNDS_REPLAYS_H
+#define GAMUT_RUN_ROUNDS_REPLAYS_H
+
+#include "run/replay/cases.h"
+#include "run/rounds/items.h"
+
+struct replays_options {
+    unsigned rounds;
+    uint64_t timeout_ns; /* limit for one case in one round */
+    uint64_t seed;       /* of the order of the cases */
+    struct live_case_options live;
+};
+
+/* Called in the parent. Both hooks are required. */
+struct replays_watcher {
+    void *context;
+    /* A case starts, or has run for another half second. */
+    void (*working)(void *context, const struct items_state *state, size_t index);
+    /* It has ended. `round` is borrowed. `notes`: lines, or NULL. */
+    void (*ended)(void *context, const struct items_state *state, size_t index,
+                  const struct case_round *round, const char *notes);
+};
+
+/* Replays all cases on the devices of their keys; ends as items_run does. */
+int replays_run(const struct replay_case *cases, size_t count,
+                const struct replays_options *options, const struct replays_watcher *watcher,
+                bool *interrupted, struct error *error);
+
+/* The worker's side: the worker_job of the kind "replays". */
+int replays_work(const json_t *job, FILE *out, struct error *error);
+
+#endif

@@ -1,0 +1,151 @@
+/* Replays of small traces on the host device: real time, real memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alloc/registry.h"
+#include "run/replay/replay.h"
+#include "tests/trace/trace_fixture.h"
+
+#define HEAD(facts)                                                                                \
+    "gamut trace 1\n{\"source\":\"by hand\",\"time_unit_ns\":1,\"capacity_bytes\":null,"           \
+    "\"lost_beginning\":false,\"knows\":[" facts "]}\n"
+#define TIMED HEAD("\"times\",\"frees\",\"done\",\"queues\",\"threads\",\"uses\",\"device_times\"")
+
+static struct live_counts counts;
+
+static struct replay_outcome replay_on(const char *id, const char *log, const char *strategy,
+                                       bool gaps, uint64_t capacity_bytes)
+{
+    const struct live_options live_options = {.gaps = gaps, .capacity_bytes = capacity_bytes};
+    struct replay_options options = {.free_at = FREE_AT_LET_GO, .check = true};
+    struct option_values values;
+    struct replay_outcome outcome;
+    struct trace_reader *reader;
+    struct schedule schedule;
+    struct device *device;
+    struct error error = {0};
+    import_good("t", log);
+    options.options = &values;
+    if (allocator_parse(strategy, &options.strategy, &values, &error) ||
+        trace_open(trace_path("t.trace"), &reader, &error) || device_open(id, &device, &error) ||
+        schedule_read(reader, &schedule, &error) ||
+        live_open(device, &schedule, &live_options, &options.live, &error))
+        fail_msg("%s", error.text);
+    if (replay_trace(reader, &options, NULL, &outcome, &error))
+        fail_msg("%s", error.text);
+    counts = *live_counts(options.live);
+    live_close(options.live);
+    schedule_free(&schedule);
+    device->ops->close(device);
+    trace_close(reader);
+    return outcome;
+}
+
+/* Two queues, two threads, each kind of command; the second kernel says how long it took. */
+static const char whole[] = TIMED "thread 0 \"0\"\nthread 1 \"1\"\nqueue 0 \"0\"\nqueue 1 \"1\"\n"
+                                  "alloc b1 65536 q0 t0 @1000 call=500\n"
+                                  "write 65536 q0 t0 @2000 call=100 uses=b1w\n"
+                                  "wait q0 t0 @2000\n"
+                                  "alloc b2 65536 q1 t1 @3000 call=500\n"
+                                  "launch q0 t0 @4000 call=100 uses=b1rw,b2rw\n"
+                                  "order q1 t1 @5000 other=0\n"
+                                  "launch q1 t1 @5000 call=100 device=3000000 uses=b2rw\n"
+                                  "copy 4096 q1 t1 @6000 call=100 uses=b2r,b1w\n"
+                                  "copy 4096 q1 t1 @6500 call=100 uses=b1rw\n"
+                                  "fill 4096 q1 t1 @7000 call=100 uses=b2w\n"
+                                  "free b2 q1 t1 @7500 call=100\n"
+                                  "done b2 q1 t1 @7600\n"
+                                  "map 4096 q0 t0 @8000 call=100 uses=b1rw\n"
+                                  "unmap q0 t0 @9000 call=100 uses=b1rw\n"
+                                  "wait q1 t0 @10000 call=100 behind=1\n"
+                                  "wait q1 t0 @10200 call=100\n"
+                                  "read 65536 q0 t0 @11000 call=100 uses=b1r\n"
+                                  "wait q0 t0 @11000\n"
+                                  "free b1 q0 t0 @12000 call=100\n"
+                                  "done b1 q0 t0 @12100\n";
+
+static void everything_is_played_under_every_strategy(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"raw", "pool", "caching", "tlsf", "bufalloc"};
+    for (unsigned i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        const struct replay_outcome o = replay_on("host", whole, strategies[i], true, 0);
+        assert_int_equal(o.status, CASE_ok);
+        assert_int_equal(o.counts.alloc_count, 2);
+        assert_int_equal(o.counts.launch_count, 2);
+        assert_int_equal(o.counts.peak_requested_bytes, 131072);
+        assert_int_equal(counts.lost + counts.shortened + counts.wide, 0);
+        /* The kernel that took 3 ms takes 3 ms. */
+        assert_in_range(o.sample.wall_ns, 3000000, 60000000);
+    }
+}
+
+static void gaps_are_kept_or_left_out(void **state)
+{
+    (void)state;
+    /* Each thread's gap is 20 ms, and they pass together. A wait of 30 ms is no gap. */
+    static const char log[] = TIMED "thread 0 \"0\"\nthread 1 \"1\"\nqueue 0 \"0\"\n"
+                                    "alloc b1 4096 q0 t0 @1000 call=500\n"
+                                    "alloc b2 4096 q0 t1 @2000 call=500\n"
+                                    "wait q0 t0 @3000 call=30000000\n"
+                                    "free b1 q0 t0 @50003000 call=100\n"
+                                    "done b1 q0 t0 @50003200\n"
+                                    "free b2 q0 t1 @50003300 call=100\n"
+                                    "done b2 q0 t1 @50003400\n";
+    const struct replay_outcome with = replay_on("host", log, "raw", true, 0);
+    const struct replay_outcome without = replay_on("host", log, "raw", false, 0);
+    assert_in_range(with.sample.wall_ns, 50000000, 90000000);
+    assert_in_range(without.sample.wall_ns, 1, 15000000);
+}
+
+static void a_refused_request_ends_the_replay_there(void **state)
+{
+    (void)state;
+    const struct replay_outcome o = replay_on("host", whole, "raw", false, 100000);
+    assert_int_equal(o.status, CASE_oom);
+    assert_int_equal(o.refusal.event, 4);
+    assert_int_equal(o.refusal.block, 2);
+    assert_non_null(strstr(o.reason, "block b2, event 4"));
+}
+
+/* A blocking call and its wait are one; a wait for an event names the command behind which the event was made. */
+static void the_schedule_knows_what_is_waited_for(void **state)
+{
+    (void)state;
+    struct trace_reader *reader;
+    struct schedule s;
+    struct error error = {0};
+    import_good("t", whole);
+    assert_int_equal(trace_open(trace_path("t.trace"), &reader, &error), 0);
+    assert_int_equal(schedule_read(reader, &s, &error), 0);
+    assert_int_equal(s.events, 20);
+    assert_true(schedule_blocks(&s, 1) && schedule_blocks(&s, 16));
+    assert_false(schedule_blocks(&s, 9) || schedule_blocks(&s, 14));
+    assert_int_equal(s.recorded_ns, 12100 - 500);
+    assert_int_equal(s.queues[0].commands, 5);
+    assert_int_equal(s.queues[1].commands, 4);
+    assert_int_equal(s.queues[0].waits[2], 1); /* the order */
+    assert_int_equal(s.queues[1].waits[3], 1); /* behind=1 */
+    assert_int_equal(s.launches, 2);
+    assert_int_equal(s.timed_launches, 1);
+    assert_int_equal(s.most_bytes, 65536);
+    schedule_free(&s);
+    trace_close(reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_is_played_under_every_strategy),
+        cmocka_unit_test(gaps_are_kept_or_left_out),
+        cmocka_unit_test(a_refused_request_ends_the_replay_there),
+        cmocka_unit_test(the_schedule_knows_what_is_waited_for),
+    };
+    return cmocka_run_group_tests(tests, trace_folder_make, trace_folder_remove);
+}
