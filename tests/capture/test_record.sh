@@ -6,14 +6,14 @@ root=$(cd "$here/../.." && pwd)
 build=$root/${BUILD:-build}
 gamut=${GAMUT:-$build/gamut}
 app=$build/tests/capture/apps/app_opencl
-[ -x "$app" ] && [ -e "$build/libgamut_record_opencl.so" ] || { echo "skipped: built without OpenCL"; exit 77; }
+[ -x "$app" ] && [ -e "$build/libgamut_record_opencl.so" ] || { echo "skipped: built without OpenCL"; exit 0; }
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 failures=0
 fail() { failures=$((failures + 1)); echo "FAILED: $1" >&2; }
 
-answer=$("$app") || { echo "skipped: no device of OpenCL"; exit 77; }
+answer=$("$app") || { echo "skipped: no device of OpenCL"; exit 0; }
 
 # counts TRACE: how many events of each kind, on one line
 counts() { "$gamut" trace show "$1" | awk '/^[a-z]+ / && $1 !~ /^(name|queue|thread|gamut)$/ { n[$1]++ } END { for (k in n) print k "=" n[k] }' | sort | tr '\n' ' '; }
