@@ -564,14 +564,7 @@ static const struct allocator_origin caching_origins[] = {
      .file = "c10/cuda/CUDACachingAllocator.cpp",
      .commit = "001074d25084",
      .year = 2024},
-    {.what = "the option rounding: max_non_split_rounding_mb, pull request 136174",
-     .repository = "pytorch/pytorch",
-     .file = "c10/cuda/CUDACachingAllocator.cpp",
-     .year = 2024},
-    {.what = "the words of conf, and their bounds",
-     .repository = "pytorch/pytorch",
-     .file = "c10/core/AllocatorConfig.cpp",
-     .commit = "065861fba759"},
+    PYTORCH_OPTION_ORIGINS,
     {0},
 };
 

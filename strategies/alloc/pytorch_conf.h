@@ -20,6 +20,17 @@ static inline bool pytorch_conf_default(const char *text, uint64_t *value)
                 "choose between caching, vmm and stream, and set options"                          \
     }
 
+/* Where the options that `caching` and `vmm` share are from: two of their struct allocator_origin. */
+#define PYTORCH_OPTION_ORIGINS                                                                     \
+    {.what = "the option rounding: max_non_split_rounding_mb, pull request 136174",                \
+     .repository = "pytorch/pytorch",                                                              \
+     .file = "c10/cuda/CUDACachingAllocator.cpp",                                                  \
+     .year = 2024},                                                                                \
+    {                                                                                              \
+        .what = "the words of conf, and their bounds", .repository = "pytorch/pytorch",            \
+        .file = "c10/core/AllocatorConfig.cpp", .commit = "065861fba759"                           \
+    }
+
 /* Translates "expandable_segments:True,max_split_size_mb:64". *strategy: the name of the strategy
  * that works so; unchanged if `conf` does not say. `options`: ":max_split=64MiB" is added. ERR_USAGE
  * for words that do not exist, and for those whose effect no strategy has. */

@@ -45,8 +45,8 @@ struct live {
     const struct schedule *schedule;
     struct live_options options;
     struct standins *standins;
-    /* Where transfers go on the host. `pinned`: the device's handle of it, for transfers that nobody waits for; 0:
-     * there is none, and `host` is plain memory. */
+    /* `host`: the host's end of all transfers. `pinned`: its handle on the device, so that a transfer
+     * can run without a wait; 0: `host` is plain memory. */
     uint64_t pinned;
     void *host;
 

@@ -119,7 +119,7 @@ static void the_first_use_of_a_memory_is_paid_once(void **state)
     atlas_free(&atlas);
 }
 
-/* Allocations beside a kernel of 100 µs that take 40 µs at rest and 60 beside it. */
+/* An allocation takes 40 µs at rest. While a kernel of 100 µs runs, it takes 60 µs. */
 static void a_call_beside_work_costs_its_busy_price(void **state)
 {
     (void)state;
