@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/planned.h"
+#include "alloc/planned/planned.h"
 #include "alloc/registry.h"
 #include "run/plan/plan.h"
 #include "base/arena.h"

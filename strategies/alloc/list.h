@@ -1,6 +1,7 @@
 /* The allocator strategies, in the order in which `gamut list` shows them.
  *
- * X(name): NAME.c in this folder defines `const struct allocator_ops allocator_NAME`.
+ * X(name): NAME.c, in this folder or in one of its own, defines `const struct allocator_ops
+ * allocator_NAME`.
  */
 #ifndef GAMUT_ALLOC_LIST_H
 #define GAMUT_ALLOC_LIST_H

@@ -231,10 +231,11 @@ int main(void)
 END
 
 lift() { # STRATEGY
-    needs=$(sed -n 's/^ \* Needs: //p' "strategies/alloc/$1.c")
+    file=$(find strategies/alloc -name "$1.c")
+    needs=$(sed -n 's/^ \* Needs: //p' "$file")
     [ -n "$needs" ] || { fail "$1.c does not say what it needs"; return; }
     objects=
-    for file in "alloc/$1.c" $needs; do
+    for file in "${file#strategies/}" $needs; do
         object=$(object_of "$file" 2>"$dir/log") || { fail "$1: $file is not plain C11:" "$dir/log"; return; }
         objects="$objects $object"
     done

@@ -17,7 +17,7 @@
 #define GAMUT_RUN_PLAN_PLAN_H
 
 #include "alloc/allocator.h"
-#include "alloc/offset_plan.h"
+#include "alloc/planned/offset_plan.h"
 
 enum { PLAN_UNIT_BYTES = 512 };
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "alloc/planned.h"
+#include "alloc/planned/planned.h"
 
 struct step {
     bool frees; /* false: a request */

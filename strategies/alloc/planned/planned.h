@@ -1,9 +1,9 @@
 /* What a program around `planned` may ask (planned.c has the policy). */
-#ifndef GAMUT_ALLOC_PLANNED_H
-#define GAMUT_ALLOC_PLANNED_H
+#ifndef GAMUT_ALLOC_PLANNED_PLANNED_H
+#define GAMUT_ALLOC_PLANNED_PLANNED_H
 
 #include "alloc/allocator.h"
-#include "alloc/offset_plan.h"
+#include "alloc/planned/offset_plan.h"
 
 extern const struct allocator_ops allocator_planned;
 

@@ -38,9 +38,9 @@
  * because both are on one in-order queue: each queue has an instance of its own, with a sequence and
  * an arena of its own. The source's free makes released memory safe.
  *
- * Needs: alloc/offset_plan.c alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text.c base/text_bytes.c base/treap.c
+ * Needs: alloc/planned/offset_plan.c alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text.c base/text_bytes.c base/treap.c
  */
-#include "alloc/planned.h"
+#include "alloc/planned/planned.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "alloc/offset_plan.h"
+#include "alloc/planned/offset_plan.h"
 
 #include <ctype.h>
 #include <inttypes.h>

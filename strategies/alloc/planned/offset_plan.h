@@ -26,8 +26,8 @@
  * again (+N: N requests after the beginning of the next round), and its tag (0: unknown; else the
  * number of a tag line).
  */
-#ifndef GAMUT_ALLOC_OFFSET_PLAN_H
-#define GAMUT_ALLOC_OFFSET_PLAN_H
+#ifndef GAMUT_ALLOC_PLANNED_OFFSET_PLAN_H
+#define GAMUT_ALLOC_PLANNED_OFFSET_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
