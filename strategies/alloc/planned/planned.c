@@ -38,16 +38,16 @@
  * because both are on one in-order queue: each queue has an instance of its own, with a sequence and
  * an arena of its own. The source's free makes released memory safe.
  *
- * Needs: alloc/planned/offset_plan.c alloc/planned/planned_options.c alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text.c base/text_bytes.c base/treap.c
+ * Needs: alloc/planned/byte_ranges.c alloc/planned/offset_plan.c alloc/planned/planned_options.c alloc/source.c base/arena.c base/clock.c base/error.c base/sort.c base/text.c base/text_bytes.c base/treap.c
  */
 #include "alloc/planned/planned.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/planned/byte_ranges.h"
 #include "alloc/planned/planned_options.h"
 #include "base/slab.h"
-#include "base/treap.h"
 
 enum {
     /* The first three were chosen on one program of bench_planned, where they lose least. */
@@ -80,14 +80,6 @@ struct place {
     uint32_t pass; /* number of the pass in which it was last handed out */
     bool carried, has_tag, live;
     bool marked; /* it is live, and in `strays` or, while the arena is mapped, not in `gaps` */
-};
-
-/* A range of the arena: of a stray, or of free bytes. */
-struct range {
-    struct treap_node
-        by_end; /* first. Ranges do not overlap, so that is the order of offsets too */
-    struct treap_node by_size;
-    uint64_t offset, end;
 };
 
 struct guest {
@@ -138,8 +130,8 @@ struct planned {
     bool is_lost;          /* so many that the plan does not have these requests */
     bool is_mapped;        /* `gaps` has the free ranges, and all live slots are marked */
     uint32_t calm;         /* requests since there was a reason for that */
-    struct treap strays, gaps, gaps_by_size;
-    struct slab ranges, spare_guests;
+    struct byte_ranges strays, gaps; /* of the arena; the free ranges are the gaps */
+    struct slab spare_guests;
     struct guest **guests;
     size_t guest_count;
     unsigned guest_capacity;
@@ -157,26 +149,6 @@ struct planned {
 
 /* ---- start ---- */
 
-static int by_end(const struct treap_node *left, const struct treap_node *right)
-{
-    const struct range *a = (const struct range *)left, *b = (const struct range *)right;
-    return a->end < b->end ? -1 : a->end > b->end;
-}
-
-static struct range *of_size_node(const struct treap_node *node)
-{
-    return (struct range *)((char *)(uintptr_t)node - offsetof(struct range, by_size));
-}
-
-static int by_size(const struct treap_node *left, const struct treap_node *right)
-{
-    const struct range *a = of_size_node(left), *b = of_size_node(right);
-    const uint64_t a_size = a->end - a->offset, b_size = b->end - b->offset;
-    if (a_size != b_size)
-        return a_size < b_size ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
 static int planned_init(struct source *source, const struct option_values *options, void **state)
 {
     TRY(source_requires_split(source, "planned"));
@@ -188,12 +160,10 @@ static int planned_init(struct source *source, const struct option_values *optio
                           .round = -1,
                           .last_round = NO_ROUND,
                           .patience = 1,
-                          .strays.compare = by_end,
-                          .gaps.compare = by_end,
-                          .gaps_by_size.compare = by_size,
-                          .ranges.item_bytes = sizeof(struct range),
                           .spare_guests.item_bytes = sizeof(struct guest)};
     p->unit = p->plan->unit;
+    byte_ranges_open(&p->strays);
+    byte_ranges_open(&p->gaps);
     int code = p->other ? p->other->ops->init(source, &p->other->options, &p->other_state) : 0;
     if (code)
         free(p);
@@ -386,86 +356,9 @@ static uint64_t end_of(const struct planned *p, const struct place *place)
     return place->offset + round_up(p, place->key);
 }
 
-/* The first range that ends after an offset. */
-static struct range *range_after(const struct treap *t, uint64_t offset)
+COLD static bool is_stray(const struct planned *p, const struct place *place)
 {
-    const struct range key = {.end = offset + 1};
-    return (struct range *)treap_from(t, &key.by_end);
-}
-
-COLD static bool is_stray(const struct planned *p, uint64_t offset, uint64_t end)
-{
-    const struct range *r = range_after(&p->strays, offset);
-    return r && r->offset < end;
-}
-
-static void add_stray(struct planned *p, uint64_t offset, uint64_t end)
-{
-    struct range *r = slab_take(&p->ranges);
-    r->offset = offset;
-    r->end = end;
-    treap_insert(&p->strays, &r->by_end);
-}
-
-static void add_gap(struct planned *p, struct range *r, uint64_t offset, uint64_t end)
-{
-    r->offset = offset;
-    r->end = end;
-    treap_insert(&p->gaps, &r->by_end);
-    treap_insert(&p->gaps_by_size, &r->by_size);
-}
-
-static void remove_gap(struct planned *p, struct range *r)
-{
-    treap_remove(&p->gaps, &r->by_end);
-    treap_remove(&p->gaps_by_size, &r->by_size);
-}
-
-/* The gap that has all of these bytes; NULL: one of them is in use. */
-static struct range *gap_with(const struct planned *p, uint64_t offset, uint64_t end)
-{
-    struct range *r = range_after(&p->gaps, offset);
-    return r && r->offset <= offset && r->end >= end ? r : NULL;
-}
-
-static void take_bytes(struct planned *p, struct range *gap, uint64_t offset, uint64_t end)
-{
-    const uint64_t gap_offset = gap->offset, gap_end = gap->end;
-    remove_gap(p, gap);
-    if (gap_offset < offset)
-        add_gap(p, gap, gap_offset, offset);
-    if (end < gap_end)
-        add_gap(p, gap_offset < offset ? slab_take(&p->ranges) : gap, end, gap_end);
-    if (gap_offset == offset && end == gap_end)
-        slab_give(&p->ranges, gap);
-}
-
-static void give_bytes(struct planned *p, uint64_t offset, uint64_t end)
-{
-    struct range *before = offset ? range_after(&p->gaps, offset - 1) : NULL;
-    struct range *after = range_after(&p->gaps, end), *own = NULL;
-    if (before && before->end == offset) {
-        offset = before->offset;
-        remove_gap(p, before);
-        own = before;
-    }
-    if (after && after->offset == end) {
-        end = after->end;
-        remove_gap(p, after);
-        if (own)
-            slab_give(&p->ranges, after);
-        else
-            own = after;
-    }
-    add_gap(p, own ? own : slab_take(&p->ranges), offset, end);
-}
-
-/* The smallest gap that has room, and of these the lowest. */
-static struct range *gap_for(const struct planned *p, uint64_t bytes)
-{
-    const struct range key = {.offset = 0, .end = bytes};
-    const struct treap_node *node = treap_from(&p->gaps_by_size, &key.by_size);
-    return node ? of_size_node(node) : NULL;
+    return byte_ranges_touch(&p->strays, place->offset, end_of(p, place));
 }
 
 static void set_quick(struct planned *p)
@@ -475,8 +368,8 @@ static void set_quick(struct planned *p)
 
 static void forget_ranges(struct planned *p)
 {
-    slab_free(&p->ranges);
-    p->strays.root = p->gaps.root = p->gaps_by_size.root = NULL;
+    byte_ranges_clear(&p->strays);
+    byte_ranges_clear(&p->gaps);
     p->is_mapped = false;
     set_quick(p);
 }
@@ -484,8 +377,8 @@ static void forget_ranges(struct planned *p)
 /* Whether the bytes of a slot are free: those of a marked block are not. */
 static bool is_free(const struct planned *p, const struct place *place)
 {
-    return p->is_mapped ? gap_with(p, place->offset, end_of(p, place)) != NULL
-                        : !is_stray(p, place->offset, end_of(p, place));
+    return p->is_mapped ? byte_ranges_have(&p->gaps, place->offset, end_of(p, place))
+                        : !is_stray(p, place);
 }
 
 /* Works out the free ranges, and marks all live slots. */
@@ -497,19 +390,18 @@ static void map_arena(struct planned *p)
     p->is_mapped = true;
     set_quick(p);
     p->calm = 0;
-    add_gap(p, slab_take(&p->ranges), 0, p->arena_bytes);
+    byte_ranges_add(&p->gaps, 0, p->arena_bytes);
     for (uint32_t i = 0; i < p->queue->count; i++) {
         struct place *place = &p->places[i];
         if (!place->live)
             continue;
         p->due[place->due] -= !place->marked;
         place->marked = true;
-        take_bytes(p, gap_with(p, place->offset, end_of(p, place)), place->offset,
-                   end_of(p, place));
+        byte_ranges_remove(&p->gaps, place->offset, end_of(p, place));
     }
     for (size_t i = 0; i < p->guest_count; i++) {
         const struct guest *g = p->guests[i];
-        take_bytes(p, gap_with(p, g->offset, g->end), g->offset, g->end);
+        byte_ranges_remove(&p->gaps, g->offset, g->end);
     }
 }
 
@@ -557,14 +449,14 @@ static void unmap_arena(struct planned *p)
             continue;
         place->marked = !is_due_later(p, i, round);
         if (place->marked)
-            add_stray(p, place->offset, end_of(p, place));
+            byte_ranges_add(&p->strays, place->offset, end_of(p, place));
         else if (round == p->round && i < p->cursor)
             set_due(p, place, due_of(p, place));
         else
             set_due(p, place, place->carried ? p->due_in + place->end : p->queue->count);
     }
     for (size_t i = 0; i < p->guest_count; i++)
-        add_stray(p, p->guests[i]->offset, p->guests[i]->end);
+        byte_ranges_add(&p->strays, p->guests[i]->offset, p->guests[i]->end);
 }
 
 /* Whether a block lives that should have been freed by the cursor's time. */
@@ -723,7 +615,7 @@ static bool is_ready(struct planned *p, uint32_t i)
     if (place->live)
         return false;
     map_arena(p);
-    if (p->arena && !gap_with(p, place->offset, end_of(p, place)))
+    if (p->arena && !byte_ranges_have(&p->gaps, place->offset, end_of(p, place)))
         return false;
     for (uint32_t t = p->cursor; t < i; t++)
         if (!is_served(p, t) && overlap(place, &p->places[t]))
@@ -890,12 +782,12 @@ static int serve_guest(struct planned *p, const struct alloc_request *request, s
     map_arena(p);
     p->calm = 0;
     const uint64_t bytes = round_up(p, request->size);
-    struct range *gap = p->arena ? gap_for(p, bytes) : NULL;
+    const struct byte_range *gap = p->arena ? byte_ranges_best(&p->gaps, bytes) : NULL;
     if (!gap || ((gap->end - bytes) & (request->alignment - 1)) != 0)
         return serve_other(p, request, block);
     struct guest *g = slab_take(&p->spare_guests);
     *g = (struct guest){gap->end - bytes, gap->end, p->guest_count};
-    take_bytes(p, gap, g->offset, g->end);
+    byte_ranges_remove(&p->gaps, g->offset, g->end);
     p->guests = must_grow(p->guests, p->guest_count, &p->guest_capacity, sizeof(struct guest *));
     p->guests[p->guest_count++] = g;
     p->counts.guest_count++;
@@ -905,15 +797,18 @@ static int serve_guest(struct planned *p, const struct alloc_request *request, s
     return 0;
 }
 
+/* Frees the bytes of a guest or of a marked slot. */
+static void free_bytes(struct planned *p, uint64_t offset, uint64_t end)
+{
+    if (p->is_mapped)
+        byte_ranges_add(&p->gaps, offset, end);
+    else
+        byte_ranges_remove(&p->strays, offset, end);
+}
+
 COLD static void free_guest(struct planned *p, struct guest *g)
 {
-    if (p->is_mapped) {
-        give_bytes(p, g->offset, g->end);
-    } else {
-        struct range *r = range_after(&p->strays, g->offset);
-        treap_remove(&p->strays, &r->by_end);
-        slab_give(&p->ranges, r);
-    }
+    free_bytes(p, g->offset, g->end);
     p->guests[g->index] = p->guests[--p->guest_count];
     p->guests[g->index]->index = g->index;
     slab_give(&p->spare_guests, g);
@@ -970,8 +865,7 @@ static int serve_place(struct planned *p, uint32_t i, bool passes,
         if (!p->is_mapped)
             set_due(p, place, due_of(p, place));
         else
-            take_bytes(p, gap_with(p, place->offset, end_of(p, place)), place->offset,
-                       end_of(p, place));
+            byte_ranges_remove(&p->gaps, place->offset, end_of(p, place));
     }
     if (passes)
         step(p);
@@ -1036,8 +930,7 @@ static int planned_alloc(void *state, const struct alloc_request *request, struc
     struct place *at = p->at;
     if (!p->quick || at->key != request->size ||
         (at->has_tag && p->seen_tags[p->cursor] != request->tag) || at->live ||
-        request->alignment > p->unit || is_late(p) ||
-        (p->strays.root && is_stray(p, at->offset, end_of(p, at))))
+        request->alignment > p->unit || is_late(p) || (p->strays.bytes && is_stray(p, at)))
         return serve_request(p, request, block);
     at->pass = p->pass;
     hand_out(p, at, request->size, block);
@@ -1048,13 +941,7 @@ static int planned_alloc(void *state, const struct alloc_request *request, struc
 
 COLD static void free_marked(struct planned *p, struct place *place)
 {
-    if (p->is_mapped) {
-        give_bytes(p, place->offset, end_of(p, place));
-    } else {
-        struct range *r = range_after(&p->strays, place->offset);
-        treap_remove(&p->strays, &r->by_end);
-        slab_give(&p->ranges, r);
-    }
+    free_bytes(p, place->offset, end_of(p, place));
     place->marked = false;
 }
 
@@ -1155,26 +1042,22 @@ static int by_offset(const void *left, const void *right)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Live blocks do not overlap, and what is between them is in `gaps` while the arena is mapped. */
+/* Live blocks do not overlap; the gaps have all other bytes while the arena is mapped. */
 static unsigned check_ranges(const struct planned *p, struct live_range *live, size_t count,
-                             uint64_t marked_count)
+                             uint64_t marked_bytes)
 {
-    uint64_t gaps, sizes, strays, expected = 0, end = 0;
-    unsigned broken = treap_check(&p->gaps, &gaps) + treap_check(&p->gaps_by_size, &sizes) +
-                      treap_check(&p->strays, &strays);
+    unsigned broken = byte_ranges_check(&p->gaps) + byte_ranges_check(&p->strays);
+    uint64_t end = 0, free_bytes = p->arena_bytes;
     qsort(live, count, sizeof *live, by_offset);
-    for (size_t i = 0; i <= count; i++) {
-        const uint64_t offset = i < count ? live[i].offset : p->arena_bytes;
-        broken += offset < end;
-        if (p->is_mapped && offset > end) {
-            const struct range *gap = gap_with(p, end, offset);
-            expected++;
-            broken += !gap || gap->offset != end || gap->end != offset;
-        }
-        end = i < count ? live[i].end : offset;
+    for (size_t i = 0; i < count; i++) {
+        broken += live[i].offset < end;
+        broken += byte_ranges_touch(&p->gaps, live[i].offset, live[i].end);
+        end = live[i].end;
+        free_bytes -= live[i].end - live[i].offset;
     }
-    broken += gaps != expected || sizes != expected;
-    return broken + (strays != (p->is_mapped ? 0 : marked_count));
+    broken += end > p->arena_bytes;
+    broken += p->gaps.bytes != (p->is_mapped ? free_bytes : 0);
+    return broken + (p->strays.bytes != (p->is_mapped ? 0 : marked_bytes));
 }
 
 /* A live slot that is not marked is live in the plan, too, and is counted where it ends. */
@@ -1182,7 +1065,7 @@ static unsigned check_places(const struct planned *p)
 {
     const size_t most = (size_t)p->live_count + p->guest_count;
     struct live_range *live = must_alloc((most + 1) * sizeof *live);
-    uint64_t due = 0, marked = 0;
+    uint64_t due = 0, marked = 0, marked_bytes = 0;
     unsigned broken = 0;
     uint32_t count = 0;
     int round = -1;
@@ -1194,6 +1077,7 @@ static unsigned check_places(const struct planned *p)
         if (!place->live)
             continue;
         marked += place->marked;
+        marked_bytes += place->marked ? end_of(p, place) - place->offset : 0;
         broken += !place->marked && (p->is_mapped || !is_due_later(p, i, round));
         broken += !place->marked && !p->due[place->due];
         if (count < p->live_count)
@@ -1207,9 +1091,10 @@ static unsigned check_places(const struct planned *p)
     for (size_t i = 0; i < p->guest_count && !broken; i++) {
         broken += p->guests[i]->index != i;
         live[count + i] = (struct live_range){p->guests[i]->offset, p->guests[i]->end};
+        marked_bytes += p->guests[i]->end - p->guests[i]->offset;
     }
     if (!broken)
-        broken = check_ranges(p, live, most, marked + p->guest_count);
+        broken = check_ranges(p, live, most, marked_bytes);
     free(live);
     return broken;
 }
@@ -1243,7 +1128,7 @@ static void planned_fini(void *state)
     release_arena(p);
     if (p->other)
         p->other->ops->fini(p->other_state);
-    slab_free(&p->ranges);
+    forget_ranges(p);
     slab_free(&p->spare_guests);
     free(p->guests);
     free(p->places);
