@@ -44,6 +44,7 @@
 #include <string.h>
 
 #include "alloc/allocator.h"
+#include "alloc/tag_table.h"
 #include "base/arena.h"
 
 enum policy { POLICY_V1, POLICY_V1C, POLICY_V2, POLICY_V3, POLICY_V4, POLICY_V5 };
@@ -51,14 +52,6 @@ enum policy { POLICY_V1, POLICY_V1C, POLICY_V2, POLICY_V3, POLICY_V4, POLICY_V5 
 struct entry {
     uint64_t size, memory;
     const char *tag;
-};
-
-/* A tag that was freed at least once. Tags are literals of a program, so cells are never removed.
- */
-struct tag_cell {
-    const char *tag;
-    uint32_t known;         /* 0 in an unused cell */
-    uint32_t slot_plus_one; /* slot of the tag's entry, plus 1; 0: it has none */
 };
 
 struct tagged {
@@ -72,18 +65,17 @@ struct tagged {
     uint32_t capacity, used;
     uint32_t first_open_word; /* all slots of the words of `valid` before this one are valid */
 
-    struct tag_cell *cells; /* open addressing; used only with has_cells */
-    unsigned cell_bits;     /* there are 2^cell_bits cells */
-    uint32_t known_count;
+    /* By tag that was freed at least once: the slot of its entry, plus 1; 0: it has none. Used only
+     * with has_cells. */
+    struct tag_table slots;
 
     uint64_t held_bytes, live_bytes;
 };
 
 enum {
     FIRST_CAPACITY = 30, /* as published: "picked arbitrarily" */
-    FIRST_CELL_BITS = 6,
-    LEAST_BYTES = 4,    /* v1c and later: sizeof(int) */
-    SMALL_BYTES = 4096, /* v4 and v5: waste in entries below this does not matter */
+    LEAST_BYTES = 4,     /* v1c and later: sizeof(int) */
+    SMALL_BYTES = 4096,  /* v4 and v5: waste in entries below this does not matter */
 };
 #define NO_SLOT UINT32_MAX
 
@@ -133,46 +125,14 @@ static int tagged_init(struct source *source, const struct option_values *option
     t->capacity = FIRST_CAPACITY;
     t->entries = must_alloc(t->capacity * sizeof *t->entries);
     t->valid = must_alloc(words_for(t->capacity) * sizeof *t->valid);
-    t->cell_bits = FIRST_CELL_BITS;
-    t->cells = must_alloc(sizeof *t->cells << t->cell_bits);
     *state = t;
     return 0;
 }
 
-/* The cell of a tag, or the unused one where it belongs. At least half of the cells are unused. */
-static struct tag_cell *find_cell(const struct tagged *t, const char *tag)
-{
-    size_t mask = ((size_t)1 << t->cell_bits) - 1;
-    size_t i = (uint64_t)(uintptr_t)tag * 0x9e3779b97f4a7c15u >> (64 - t->cell_bits);
-    while (t->cells[i].known && t->cells[i].tag != tag)
-        i = (i + 1) & mask;
-    return &t->cells[i];
-}
-
-static void grow_cells(struct tagged *t)
-{
-    struct tag_cell *old = t->cells;
-    size_t old_count = (size_t)1 << t->cell_bits;
-    t->cell_bits++;
-    t->cells = must_alloc(sizeof *t->cells << t->cell_bits);
-    for (size_t i = 0; i < old_count; i++)
-        if (old[i].known)
-            *find_cell(t, old[i].tag) = old[i];
-    free(old);
-}
-
 static void set_slot_of_tag(struct tagged *t, const char *tag, uint32_t slot)
 {
-    struct tag_cell *cell = find_cell(t, tag);
-    if (!cell->known) {
-        if (2 * (t->known_count + 1) > (uint32_t)1 << t->cell_bits) {
-            grow_cells(t);
-            cell = find_cell(t, tag);
-        }
-        t->known_count++;
-        *cell = (struct tag_cell){.tag = tag, .known = 1};
-    }
-    cell->slot_plus_one = slot + 1;
+    struct tag_cell *cell = tag_table_find(&t->slots, tag);
+    (cell ? cell : tag_table_add(&t->slots, tag))->value = slot + 1;
 }
 
 static bool is_valid(const struct tagged *t, uint32_t slot)
@@ -202,8 +162,10 @@ static inline uint32_t next_valid(const struct tagged *t, uint32_t slot)
 
 static uint32_t slot_of_tag(const struct tagged *t, const char *tag)
 {
-    if (!t->walks)
-        return find_cell(t, tag)->slot_plus_one - 1; /* NO_SLOT where there is none */
+    if (!t->walks) {
+        const struct tag_cell *cell = tag_table_find(&t->slots, tag);
+        return cell ? cell->value - 1 : NO_SLOT; /* the value 0 is NO_SLOT, too */
+    }
     uint32_t i = next_valid(t, 0);
     while (i != NO_SLOT && t->entries[i].tag != tag)
         i = next_valid(t, i + 1);
@@ -256,7 +218,7 @@ static struct entry take_entry(struct tagged *t, uint32_t slot)
     t->used--;
     t->held_bytes -= entry.size;
     if (has_cells(t))
-        find_cell(t, entry.tag)->slot_plus_one = 0;
+        tag_table_find(&t->slots, entry.tag)->value = 0;
     return entry;
 }
 
@@ -408,16 +370,16 @@ static unsigned check_tags(const struct tagged *t)
 {
     unsigned broken = 0;
     uint32_t known = 0, filled = 0;
-    for (size_t i = 0; i < (size_t)1 << t->cell_bits; i++) {
-        const struct tag_cell *cell = &t->cells[i];
+    for (size_t i = 0; t->slots.cells && i < (size_t)1 << t->slots.bits; i++) {
+        const struct tag_cell *cell = &t->slots.cells[i];
         known += cell->known;
-        if (!cell->known || cell->slot_plus_one == 0)
+        if (!cell->known || cell->value == 0)
             continue;
-        uint32_t slot = cell->slot_plus_one - 1;
+        uint32_t slot = cell->value - 1;
         filled++;
         broken += slot >= t->capacity || !is_valid(t, slot) || t->entries[slot].tag != cell->tag;
     }
-    broken += known != t->known_count;
+    broken += known != t->slots.count;
     broken += filled != (has_cells(t) ? t->used : 0);
     return broken;
 }
@@ -456,7 +418,7 @@ static void tagged_fini(void *state)
 {
     struct tagged *t = state;
     tagged_trim(t);
-    free(t->cells);
+    tag_table_free(&t->slots);
     free(t->valid);
     free(t->entries);
     free(t);

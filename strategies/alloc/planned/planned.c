@@ -47,6 +47,7 @@
 
 #include "alloc/planned/byte_ranges.h"
 #include "alloc/planned/planned_options.h"
+#include "alloc/tag_table.h"
 #include "base/slab.h"
 
 enum {
@@ -94,12 +95,6 @@ struct size_cell {
     uint32_t head, pass; /* head: none before it is still to be served in this pass */
 };
 
-/* A tag of the program; `tag` is its number in the plan, 0 if the plan lacks it. */
-struct tag_cell {
-    const char *pointer;
-    uint32_t tag;
-};
-
 struct planned {
     struct place *at; /* the cursor's slot, or `nothing` at the end of a round */
     uint32_t *due;    /* how many unmarked live slots end at each time: see due_of */
@@ -137,10 +132,8 @@ struct planned {
     unsigned guest_capacity;
     struct size_cell *sizes;
     unsigned size_bits;
-    struct tag_cell *tags;
-    unsigned tag_bits;
-    uint32_t tag_count;
-    uint32_t refused_pass;             /* the pass in which there was no memory for the arena */
+    struct tag_table tags; /* of the program: their numbers in the plan, 0 if the plan lacks them */
+    uint32_t refused_pass; /* the pass in which there was no memory for the arena */
     const struct planned_other *other; /* the fallback; NULL: the driver */
     void *other_state;
     uint32_t idle_rounds, patience; /* without a request to the fallback; until it is trimmed */
@@ -281,48 +274,23 @@ static void open_queue(struct planned *p, unsigned queue)
         p->follows[r] = NO_ROUND;
     make_places(p);
     set_round(p, -1, 0);
-    p->tag_bits = 4;
-    p->tags = must_alloc(sizeof *p->tags << p->tag_bits);
 }
 
 /* ---- tags ---- */
 
-static struct tag_cell *tag_cell(const struct planned *p, const char *pointer)
-{
-    const size_t mask = ((size_t)1 << p->tag_bits) - 1;
-    size_t i = (uint64_t)(uintptr_t)pointer * 0x9e3779b97f4a7c15u >> (64 - p->tag_bits);
-    while (p->tags[i].pointer && p->tags[i].pointer != pointer)
-        i = (i + 1) & mask;
-    return &p->tags[i];
-}
-
-static void add_tag(struct planned *p, const char *pointer)
-{
-    uint32_t tag = 0;
-    if (2 * (p->tag_count + 1) > UINT32_C(1) << p->tag_bits) {
-        struct tag_cell *old = p->tags;
-        const size_t count = (size_t)1 << p->tag_bits++;
-        p->tags = must_alloc(sizeof *p->tags << p->tag_bits);
-        for (size_t i = 0; i < count; i++)
-            if (old[i].pointer)
-                *tag_cell(p, old[i].pointer) = old[i];
-        free(old);
-    }
-    for (uint32_t i = 1; i < p->plan->tag_count && !tag && *pointer; i++)
-        if (strcmp(p->plan->tags[i], pointer) == 0)
-            tag = i;
-    p->tag_count++;
-    *tag_cell(p, pointer) = (struct tag_cell){pointer, tag};
-}
-
 /* The number of a request's tag in the plan; 0: it is not known there. */
-static uint32_t tag_of(struct planned *p, const char *pointer)
+static uint32_t tag_of(struct planned *p, const char *tag)
 {
-    if (!pointer || p->plan->tag_count <= 1)
+    if (!tag || p->plan->tag_count <= 1)
         return 0;
-    if (!tag_cell(p, pointer)->pointer)
-        add_tag(p, pointer);
-    return tag_cell(p, pointer)->tag;
+    struct tag_cell *cell = tag_table_find(&p->tags, tag);
+    if (cell)
+        return cell->value;
+    cell = tag_table_add(&p->tags, tag);
+    for (uint32_t i = 1; i < p->plan->tag_count && !cell->value && *tag; i++)
+        if (strcmp(p->plan->tags[i], tag) == 0)
+            cell->value = i;
+    return cell->value;
 }
 
 /* The tag of a slot; 0: unknown. */
@@ -1137,7 +1105,7 @@ static void planned_fini(void *state)
     free(p->due);
     free(p->follows);
     free(p->sizes);
-    free(p->tags);
+    tag_table_free(&p->tags);
     free(p);
 }
 
