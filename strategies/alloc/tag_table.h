@@ -47,7 +47,7 @@ static inline struct tag_cell *tag_table_add(struct tag_table *t, const char *ta
     enum { FIRST_BITS = 6 };
     if (2 * ((size_t)t->count + 1) > (size_t)1 << t->bits) {
         const struct tag_table old = *t;
-        t->bits = old.bits ? old.bits + 1 : FIRST_BITS;
+        t->bits = old.bits ? old.bits + 1 : (unsigned)FIRST_BITS;
         t->cells = (struct tag_cell *)must_alloc(sizeof *t->cells << t->bits);
         for (size_t i = 0; old.cells && i < (size_t)1 << old.bits; i++)
             if (old.cells[i].known)

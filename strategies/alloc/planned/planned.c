@@ -88,11 +88,10 @@ struct guest {
     size_t index; /* in `guests` */
 };
 
-/* The slots of one size. */
-struct size_cell {
-    uint64_t size; /* 0: unused */
-    uint32_t first, first_in_round;
-    uint32_t head, pass; /* head: none before it is still to be served in this pass */
+/* A slot by its size. */
+struct sized {
+    uint64_t size;
+    uint32_t time;
 };
 
 struct planned {
@@ -112,7 +111,8 @@ struct planned {
     const struct plan_queue *queue; /* of this instance; NULL until its first request */
     struct place *places, nothing;
     const char **seen_tags; /* by slot: the tag of the program that agreed with it last */
-    uint32_t *next_of_size;
+    struct sized
+        *by_size; /* all slots by size, then by time, and one of size 0; NULL: not sorted yet */
     int round, last_round; /* -1: before the first one; last_round NO_ROUND: there was none */
     int *follows;          /* by round + 1: which one came after it, NO_ROUND: none yet */
     uint32_t longest;      /* slots of a round, or before the first one */
@@ -130,8 +130,6 @@ struct planned {
     struct guest **guests;
     size_t guest_count;
     unsigned guest_capacity;
-    struct size_cell *sizes;
-    unsigned size_bits;
     struct tag_table tags; /* of the program: their numbers in the plan, 0 if the plan lacks them */
     uint32_t refused_pass; /* the pass in which there was no memory for the arena */
     const struct planned_other *other; /* the fallback; NULL: the driver */
@@ -165,52 +163,9 @@ static int planned_init(struct source *source, const struct option_values *optio
     return code;
 }
 
-static struct size_cell *find_cell(const struct planned *p, uint64_t size)
-{
-    const size_t mask = ((size_t)1 << p->size_bits) - 1;
-    size_t i = size * 0x9e3779b97f4a7c15u >> (64 - p->size_bits);
-    while (p->sizes[i].size && p->sizes[i].size != size)
-        i = (i + 1) & mask;
-    return &p->sizes[i];
-}
-
-static unsigned bits_for(uint32_t count)
-{
-    unsigned bits = 4;
-    while ((UINT64_C(1) << bits) < 2 * (uint64_t)count + 2)
-        bits++;
-    return bits;
-}
-
 static uint32_t rounds_begin(const struct planned *p)
 {
     return plan_round_end(p->queue, -1);
-}
-
-/* Links the slots of each size, backwards, so that the first found is the first in time. */
-static void link_sizes(struct planned *p)
-{
-    p->size_bits = bits_for(p->queue->count);
-    p->next_of_size = must_alloc((p->queue->count + (size_t)1) * sizeof *p->next_of_size);
-    p->sizes = must_alloc(sizeof *p->sizes << p->size_bits);
-    for (uint32_t i = p->queue->count; i-- > 0;) {
-        struct size_cell *cell = find_cell(p, p->queue->slots[i].size);
-        if (!cell->size)
-            *cell = (struct size_cell){
-                .size = p->queue->slots[i].size, .first = NO_PLACE, .first_in_round = NO_PLACE};
-        p->next_of_size[i] = cell->first;
-        cell->first = cell->head = i;
-        if (i >= rounds_begin(p))
-            cell->first_in_round = i;
-    }
-}
-
-/* A program that does as recorded needs no slots by size. */
-static struct size_cell *size_cell(struct planned *p, uint64_t size)
-{
-    if (!p->sizes)
-        link_sizes(p);
-    return find_cell(p, size);
 }
 
 /* A slot that ends with its round ends as the next one begins. */
@@ -309,6 +264,36 @@ static bool agree(const struct planned *p, uint32_t tag, const struct place *pla
 static uint64_t size_of(const struct planned *p, const struct place *place)
 {
     return place == &p->nothing ? 0 : p->queue->slots[place - p->places].size;
+}
+
+static int compare_sized(const void *left, const void *right)
+{
+    const struct sized *a = left, *b = right;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* The slots of a size from a time on; after the last of them comes one of another size. A program
+ * that does as recorded needs no slots by size. */
+static const struct sized *slots_of(struct planned *p, uint64_t size, uint32_t time)
+{
+    const uint32_t count = p->queue->count;
+    if (!p->by_size) {
+        p->by_size = must_alloc((count + (size_t)1) * sizeof *p->by_size);
+        for (uint32_t i = 0; i < count; i++)
+            p->by_size[i] = (struct sized){p->queue->slots[i].size, i};
+        qsort(p->by_size, count, sizeof *p->by_size, compare_sized);
+    }
+    const struct sized key = {size, time}, *first = p->by_size;
+    for (uint32_t rest = count; rest > 0; rest /= 2) {
+        const struct sized *middle = first + rest / 2;
+        if (compare_sized(middle, &key) < 0) {
+            first = middle + 1;
+            rest--;
+        }
+    }
+    return first;
 }
 
 /* ---- ranges of the arena ---- */
@@ -520,7 +505,7 @@ static bool choose_round(struct planned *p, uint64_t size, uint32_t tag)
             found = r;
     }
     /* A size that the plan does not have may be that of a slot which has changed. */
-    if (found == NO_ROUND && turn < q->round_count && !size_cell(p, size)->size)
+    if (found == NO_ROUND && turn < q->round_count && slots_of(p, size, 0)->size != size)
         found = usual == NO_ROUND ? (int)turn : usual;
     if (found == NO_ROUND)
         return false;
@@ -592,35 +577,32 @@ static bool is_ready(struct planned *p, uint32_t i)
 }
 
 /* The next slot of a size and tag that was not served in this pass. */
-static uint32_t next_of(struct planned *p, struct size_cell *cell, uint32_t tag)
+static uint32_t next_of(struct planned *p, uint64_t size, uint32_t tag)
 {
-    if (cell->pass != p->pass) {
-        cell->pass = p->pass;
-        cell->head = p->round < 0 ? cell->first : cell->first_in_round;
-    }
-    uint32_t i = cell->head;
-    while (i != NO_PLACE && (i < p->cursor || is_served(p, i)))
-        i = p->next_of_size[i];
-    cell->head = i;
-    for (unsigned tried = 0; i != NO_PLACE && tried < TAGS_TRIED; tried++) {
-        if (!is_served(p, i) && agree(p, tag, &p->places[i]))
-            return i;
-        i = p->next_of_size[i];
+    unsigned tried = 0;
+    for (const struct sized *s = slots_of(p, size, p->cursor);
+         s->size == size && tried < TAGS_TRIED; s++) {
+        if (is_served(p, s->time))
+            continue;
+        if (agree(p, tag, &p->places[s->time]))
+            return s->time;
+        tried++;
     }
     return NO_PLACE;
 }
 
 /* A slot that is never freed and has no block: what a round does not have may be what the first
  * iteration has. */
-static uint32_t resident_of(const struct planned *p, const struct size_cell *cell, uint32_t tag)
+static uint32_t resident_of(struct planned *p, uint64_t size, uint32_t tag)
 {
     if (p->round < 0 || p->is_lost)
         return NO_PLACE;
-    for (uint32_t i = cell->first; i < rounds_begin(p); i = p->next_of_size[i]) {
-        const struct place *place = &p->places[i];
-        if (place->key && !place->live && p->queue->slots[i].end == PLAN_FOREVER &&
+    for (const struct sized *s = slots_of(p, size, 0); s->size == size && s->time < rounds_begin(p);
+         s++) {
+        const struct place *place = &p->places[s->time];
+        if (place->key && !place->live && p->queue->slots[s->time].end == PLAN_FOREVER &&
             agree(p, tag, place) && is_free(p, place))
-            return i;
+            return s->time;
     }
     return NO_PLACE;
 }
@@ -633,16 +615,19 @@ static void note_match(struct planned *p, uint32_t i)
 
 /* Where a request may be in the plan: after the one found last, or the next one of its size, or the
  * first in the rounds. */
-static uint32_t next_match(struct planned *p, struct size_cell *cell, uint64_t size, uint32_t tag)
+static uint32_t next_match(struct planned *p, uint64_t size, uint32_t tag)
 {
     const uint32_t follows = p->matched + 1;
     if (follows < p->queue->count && size_of(p, &p->places[follows]) == size &&
         !is_served(p, follows) && agree(p, tag, &p->places[follows]))
         return follows;
-    const uint32_t i = next_of(p, cell, tag), first = cell->first_in_round;
-    return i != NO_PLACE                                           ? i
-           : first < p->cursor && agree(p, tag, &p->places[first]) ? first
-                                                                   : NO_PLACE;
+    const uint32_t i = next_of(p, size, tag);
+    if (i != NO_PLACE)
+        return i;
+    const struct sized *first = slots_of(p, size, rounds_begin(p));
+    return first->size == size && first->time < p->cursor && agree(p, tag, &p->places[first->time])
+               ? first->time
+               : NO_PLACE;
 }
 
 /* Whether a slot may be near because the cursor is at the end of a round, and the next one begins. */
@@ -663,13 +648,12 @@ static uint32_t find_place(struct planned *p, uint64_t size, uint32_t tag)
         jump(p, 0);
         return 0;
     }
-    struct size_cell *cell = size_cell(p, size);
-    if (!cell->size)
+    if (slots_of(p, size, 0)->size != size)
         return !p->is_lost && size_of(p, at) > size && size_of(p, at) / 2 <= size &&
                        agree(p, tag, at)
                    ? p->cursor
                    : NO_PLACE;
-    const uint32_t i = next_match(p, cell, size, tag);
+    const uint32_t i = next_match(p, size, tag);
     const bool is_ahead = i != NO_PLACE && i >= p->cursor && i < p->round_end;
     const bool is_near = is_ahead ? i - p->cursor <= NEAR : begins_round(p, i);
     if (i != NO_PLACE)
@@ -682,7 +666,7 @@ static uint32_t find_place(struct planned *p, uint64_t size, uint32_t tag)
             jump(p, i);
         return i;
     }
-    const uint32_t resident = resident_of(p, cell, tag);
+    const uint32_t resident = resident_of(p, size, tag);
     if (resident != NO_PLACE)
         return resident;
     return !p->is_lost && is_ahead && i - p->cursor <= EARLY && is_ready(p, i) ? i : NO_PLACE;
@@ -1000,43 +984,34 @@ static int planned_trim(void *state)
 
 /* ---- checks ---- */
 
-struct live_range {
-    uint64_t offset, end;
-};
-
-static int by_offset(const void *left, const void *right)
+/* Adds a live block in the arena to `live`: no other one may have its bytes, and no gap. */
+static unsigned check_block(const struct planned *p, struct byte_ranges *live, uint64_t begin,
+                            uint64_t end)
 {
-    const struct live_range *a = left, *b = right;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    if (end > p->arena_bytes || byte_ranges_touch(live, begin, end))
+        return 1;
+    byte_ranges_add(live, begin, end);
+    return byte_ranges_touch(&p->gaps, begin, end);
 }
 
-/* Live blocks do not overlap; the gaps have all other bytes while the arena is mapped. */
-static unsigned check_ranges(const struct planned *p, struct live_range *live, size_t count,
-                             uint64_t marked_bytes)
+/* The gaps have all bytes of the arena without a live block while it is mapped; else the strays have
+ * those of marked blocks, here `marked_bytes`. */
+static unsigned check_ranges(const struct planned *p, uint64_t live_bytes, uint64_t marked_bytes)
 {
     unsigned broken = byte_ranges_check(&p->gaps) + byte_ranges_check(&p->strays);
-    uint64_t end = 0, free_bytes = p->arena_bytes;
-    qsort(live, count, sizeof *live, by_offset);
-    for (size_t i = 0; i < count; i++) {
-        broken += live[i].offset < end;
-        broken += byte_ranges_touch(&p->gaps, live[i].offset, live[i].end);
-        end = live[i].end;
-        free_bytes -= live[i].end - live[i].offset;
-    }
-    broken += end > p->arena_bytes;
-    broken += p->gaps.bytes != (p->is_mapped ? free_bytes : 0);
+    broken += p->gaps.bytes != (p->is_mapped ? p->arena_bytes - live_bytes : 0);
     return broken + (p->strays.bytes != (p->is_mapped ? 0 : marked_bytes));
 }
 
 /* A live slot that is not marked is live in the plan, too, and is counted where it ends. */
 static unsigned check_places(const struct planned *p)
 {
-    const size_t most = (size_t)p->live_count + p->guest_count;
-    struct live_range *live = must_alloc((most + 1) * sizeof *live);
-    uint64_t due = 0, marked = 0, marked_bytes = 0;
+    struct byte_ranges live;
+    uint64_t due = 0, due_count = 0, marked_bytes = 0;
     unsigned broken = 0;
     uint32_t count = 0;
     int round = -1;
+    byte_ranges_open(&live);
     for (uint32_t i = 0; i < p->queue->count; i++) {
         const struct place *place = &p->places[i];
         while (i >= plan_round_end(p->queue, round))
@@ -1044,26 +1019,28 @@ static unsigned check_places(const struct planned *p)
         broken += place->marked && !place->live;
         if (!place->live)
             continue;
-        marked += place->marked;
-        marked_bytes += place->marked ? end_of(p, place) - place->offset : 0;
-        broken += !place->marked && (p->is_mapped || !is_due_later(p, i, round));
-        broken += !place->marked && !p->due[place->due];
-        if (count < p->live_count)
-            live[count] = (struct live_range){place->offset, end_of(p, place)};
         count++;
+        broken += check_block(p, &live, place->offset, end_of(p, place));
+        if (place->marked) {
+            marked_bytes += end_of(p, place) - place->offset;
+            continue;
+        }
+        due_count++;
+        broken += p->is_mapped || !is_due_later(p, i, round);
+        broken += !p->due[place->due];
     }
     broken += count != p->live_count;
     for (uint32_t i = 0; i < due_base(p, 1) + p->longest + 1; i++)
         due += p->due[i];
-    broken += due != count - marked;
-    for (size_t i = 0; i < p->guest_count && !broken; i++) {
-        broken += p->guests[i]->index != i;
-        live[count + i] = (struct live_range){p->guests[i]->offset, p->guests[i]->end};
-        marked_bytes += p->guests[i]->end - p->guests[i]->offset;
+    broken += due != due_count;
+    for (size_t i = 0; i < p->guest_count; i++) {
+        const struct guest *g = p->guests[i];
+        broken += g->index != i;
+        broken += check_block(p, &live, g->offset, g->end);
+        marked_bytes += g->end - g->offset;
     }
-    if (!broken)
-        broken = check_ranges(p, live, most, marked_bytes);
-    free(live);
+    broken += check_ranges(p, live.bytes, marked_bytes);
+    byte_ranges_clear(&live);
     return broken;
 }
 
@@ -1101,10 +1078,9 @@ static void planned_fini(void *state)
     free(p->guests);
     free(p->places);
     free(p->seen_tags);
-    free(p->next_of_size);
+    free(p->by_size);
     free(p->due);
     free(p->follows);
-    free(p->sizes);
     tag_table_free(&p->tags);
     free(p);
 }

@@ -111,19 +111,28 @@ static void print_deviations(const struct requests *program, const char *spec,
     requests_free(&changed);
 }
 
+static void print_ns(const char *what, const struct requests *program, const char *spec)
+{
+    double best = 0;
+    for (int try = 0; try < TRIES; try++) {
+        struct served s;
+        requests_serve(program, spec, false, &s);
+        best = try && best < s.ns ? best : s.ns;
+    }
+    printf("  %-34s %6.1f\n", what, best);
+}
+
 static void print_latency(const struct requests *program, const char *planned)
 {
-    const char *specs[] = {"null", planned, "pool", "caching", "tlsf", "vmm"};
+    static const char *const others[] = {"null", "pool", "caching", "tlsf", "vmm"};
+    struct requests changed;
+    requests_deviate(program, DEVIATE_inserted, 0.1, 1, &changed);
     printf("\nns for a request and its free\n");
-    for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
-        double best = 0;
-        for (int try = 0; try < TRIES; try++) {
-            struct served s;
-            requests_serve(program, specs[i], false, &s);
-            best = try && best < s.ns ? best : s.ns;
-        }
-        printf("  %-34.7s %6.1f\n", specs[i], best);
-    }
+    print_ns("planned", program, planned);
+    print_ns("planned, 10% inserted", &changed, planned);
+    requests_free(&changed);
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        print_ns(others[i], program, others[i]);
 }
 
 static void measure(const char *folder, const char *name)
