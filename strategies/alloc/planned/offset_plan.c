@@ -26,6 +26,55 @@ void plan_mark_name(char out[128], const char *name)
     out[length] = 0;
 }
 
+static int compare_sized(const void *left, const void *right)
+{
+    const struct plan_sized *a = left, *b = right;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return a->time < b->time ? -1 : a->time > b->time;
+}
+
+struct plan_sized *plan_sort_by_size(const struct plan_queue *q)
+{
+    struct plan_sized *slots = must_alloc((q->count + (size_t)1) * sizeof *slots);
+    for (uint32_t i = 0; i < q->count; i++)
+        slots[i] = (struct plan_sized){q->slots[i].size, i};
+    qsort(slots, q->count, sizeof *slots, compare_sized);
+    return slots;
+}
+
+const struct plan_sized *plan_sized_from(const struct plan_sized *slots, uint32_t count,
+                                         uint64_t size, uint32_t time)
+{
+    const struct plan_sized key = {size, time};
+    for (; count > 0; count /= 2) {
+        const struct plan_sized *middle = slots + count / 2;
+        if (compare_sized(middle, &key) < 0) {
+            slots = middle + 1;
+            count--;
+        }
+    }
+    return slots;
+}
+
+uint32_t plan_nearest_mark(const struct plan_queue *q, uint32_t begin, uint32_t end, uint32_t time)
+{
+    uint32_t nearest = time, least = UINT32_MAX;
+    if (q->round_count) {
+        nearest = end;
+        least = end - time;
+    }
+    for (uint32_t i = 0; i < q->mark_count; i++) {
+        const uint32_t mark = q->marks[i];
+        const uint32_t distance = mark > time ? mark - time : time - mark;
+        if (mark >= begin && mark <= end && distance < least) {
+            least = distance;
+            nearest = mark;
+        }
+    }
+    return nearest;
+}
+
 void plan_free(struct offset_plan *plan)
 {
     arena_free(&plan->arena);

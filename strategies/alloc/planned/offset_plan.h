@@ -67,6 +67,21 @@ static inline uint32_t plan_round_end(const struct plan_queue *q, int round)
     return round + 1 < (int)q->round_count ? q->rounds[round + 1] : q->count;
 }
 
+/* A slot by its size. */
+struct plan_sized {
+    uint64_t size;
+    uint32_t time;
+};
+/* All slots in order of size, then of time, and one of size 0 after them; for the caller to free. */
+struct plan_sized *plan_sort_by_size(const struct plan_queue *q);
+/* The slots of a size from a time on: after the last of them comes one of another size. */
+const struct plan_sized *plan_sized_from(const struct plan_sized *slots, uint32_t count,
+                                         uint64_t size, uint32_t time);
+
+/* The mark from `begin` to `end` that is nearest to a time. In a queue with rounds `end` counts as a
+ * mark. Returns `time` if there is none. */
+uint32_t plan_nearest_mark(const struct plan_queue *q, uint32_t begin, uint32_t end, uint32_t time);
+
 struct offset_plan {
     uint64_t unit;    /* offsets are multiples of this power of two */
     uint64_t digest;  /* of the trace */

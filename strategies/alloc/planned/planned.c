@@ -88,12 +88,6 @@ struct guest {
     size_t index; /* in `guests` */
 };
 
-/* A slot by its size. */
-struct sized {
-    uint64_t size;
-    uint32_t time;
-};
-
 struct planned {
     struct place *at; /* the cursor's slot, or `nothing` at the end of a round */
     uint32_t *due;    /* how many unmarked live slots end at each time: see due_of */
@@ -110,14 +104,13 @@ struct planned {
     const struct offset_plan *plan;
     const struct plan_queue *queue; /* of this instance; NULL until its first request */
     struct place *places, nothing;
-    const char **seen_tags; /* by slot: the tag of the program that agreed with it last */
-    struct sized
-        *by_size; /* all slots by size, then by time, and one of size 0; NULL: not sorted yet */
-    int round, last_round; /* -1: before the first one; last_round NO_ROUND: there was none */
-    int *follows;          /* by round + 1: which one came after it, NO_ROUND: none yet */
-    uint32_t longest;      /* slots of a round, or before the first one */
-    uint32_t lead;         /* where the iteration began in the plan */
-    bool has_marks;        /* there was one of the plan's */
+    const char **seen_tags;     /* by slot: the tag of the program that agreed with it last */
+    struct plan_sized *by_size; /* the plan's slots; NULL until the first is asked for */
+    int round, last_round;      /* -1: before the first one; last_round NO_ROUND: there was none */
+    int *follows;               /* by round + 1: which one came after it, NO_ROUND: none yet */
+    uint32_t longest;           /* slots of a round, or before the first one */
+    uint32_t lead;              /* where the iteration began in the plan */
+    bool has_marks;             /* there was one of the plan's */
     bool awaits_mark;      /* the program has marks, and there was none since the round began */
     bool leads;            /* all requests of this round were those of its slots */
     uint32_t matched, run; /* the slot found last out of order, and how many were in a row */
@@ -266,34 +259,13 @@ static uint64_t size_of(const struct planned *p, const struct place *place)
     return place == &p->nothing ? 0 : p->queue->slots[place - p->places].size;
 }
 
-static int compare_sized(const void *left, const void *right)
+/* The plan's slots of a size from a time on, as plan_sized_from has them. A program that does as
+ * recorded needs no slots by size. */
+static const struct plan_sized *slots_of(struct planned *p, uint64_t size, uint32_t time)
 {
-    const struct sized *a = left, *b = right;
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    return a->time < b->time ? -1 : a->time > b->time;
-}
-
-/* The slots of a size from a time on; after the last of them comes one of another size. A program
- * that does as recorded needs no slots by size. */
-static const struct sized *slots_of(struct planned *p, uint64_t size, uint32_t time)
-{
-    const uint32_t count = p->queue->count;
-    if (!p->by_size) {
-        p->by_size = must_alloc((count + (size_t)1) * sizeof *p->by_size);
-        for (uint32_t i = 0; i < count; i++)
-            p->by_size[i] = (struct sized){p->queue->slots[i].size, i};
-        qsort(p->by_size, count, sizeof *p->by_size, compare_sized);
-    }
-    const struct sized key = {size, time}, *first = p->by_size;
-    for (uint32_t rest = count; rest > 0; rest /= 2) {
-        const struct sized *middle = first + rest / 2;
-        if (compare_sized(middle, &key) < 0) {
-            first = middle + 1;
-            rest--;
-        }
-    }
-    return first;
+    if (!p->by_size)
+        p->by_size = plan_sort_by_size(p->queue);
+    return plan_sized_from(p->by_size, p->queue->count, size, time);
 }
 
 /* ---- ranges of the arena ---- */
@@ -580,7 +552,7 @@ static bool is_ready(struct planned *p, uint32_t i)
 static uint32_t next_of(struct planned *p, uint64_t size, uint32_t tag)
 {
     unsigned tried = 0;
-    for (const struct sized *s = slots_of(p, size, p->cursor);
+    for (const struct plan_sized *s = slots_of(p, size, p->cursor);
          s->size == size && tried < TAGS_TRIED; s++) {
         if (is_served(p, s->time))
             continue;
@@ -597,8 +569,8 @@ static uint32_t resident_of(struct planned *p, uint64_t size, uint32_t tag)
 {
     if (p->round < 0 || p->is_lost)
         return NO_PLACE;
-    for (const struct sized *s = slots_of(p, size, 0); s->size == size && s->time < rounds_begin(p);
-         s++) {
+    for (const struct plan_sized *s = slots_of(p, size, 0);
+         s->size == size && s->time < rounds_begin(p); s++) {
         const struct place *place = &p->places[s->time];
         if (place->key && !place->live && p->queue->slots[s->time].end == PLAN_FOREVER &&
             agree(p, tag, place) && is_free(p, place))
@@ -624,7 +596,7 @@ static uint32_t next_match(struct planned *p, uint64_t size, uint32_t tag)
     const uint32_t i = next_of(p, size, tag);
     if (i != NO_PLACE)
         return i;
-    const struct sized *first = slots_of(p, size, rounds_begin(p));
+    const struct plan_sized *first = slots_of(p, size, rounds_begin(p));
     return first->size == size && first->time < p->cursor && agree(p, tag, &p->places[first->time])
                ? first->time
                : NO_PLACE;
@@ -924,26 +896,6 @@ static int planned_free(void *state, const struct block *block, const char *tag)
     return 0;
 }
 
-/* The mark of the plan that is nearest to the cursor, in its round or at the round's end. */
-static uint32_t nearest_mark(const struct planned *p)
-{
-    const struct plan_queue *q = p->queue;
-    uint32_t nearest = p->cursor, least = UINT32_MAX;
-    if (q->round_count) {
-        nearest = p->round_end;
-        least = p->round_end - p->cursor;
-    }
-    for (uint32_t i = 0; i < q->mark_count; i++) {
-        const uint32_t time = q->marks[i];
-        const uint32_t distance = time > p->cursor ? time - p->cursor : p->cursor - time;
-        if (time >= p->round_begin && time <= p->round_end && distance < least) {
-            least = distance;
-            nearest = time;
-        }
-    }
-    return nearest;
-}
-
 static void move_to_mark(struct planned *p, uint32_t time)
 {
     if (time == p->round_end || (time == p->round_begin && p->round >= 0))
@@ -964,7 +916,7 @@ static void planned_mark(void *state, const char *name)
     p->is_lost = p->awaits_mark = false;
     p->has_marks = true;
     p->missed = 0;
-    const uint32_t time = nearest_mark(p);
+    const uint32_t time = plan_nearest_mark(p->queue, p->round_begin, p->round_end, p->cursor);
     if (time != p->cursor)
         move_to_mark(p, time);
     if (p->round < 0) {
