@@ -49,7 +49,8 @@ struct object {
             bool gone_follows, has_ended;
         } block;
         struct {
-            unsigned index;
+            unsigned number; /* in the trace, from 1 on; 0: no event has named the queue */
+            bool out_of_order;
             uint64_t commands; /* that it was given */
         } queue;
         struct {
@@ -287,14 +288,25 @@ static void put_queue(struct raw_import *r)
     if (!device ||
         (r->words[1] & RAW_QUEUE_SEEN && old && old->class == RAW_CLASS_QUEUE && old->references))
         return;
-    char name[64];
-    snprintf(name, sizeof name, "%u%s", device->queue_count++,
-             r->words[1] & RAW_QUEUE_OUT_OF_ORDER ? " (out of order)" : "");
     struct object *queue = add(r, r->record->object, RAW_CLASS_QUEUE);
     queue->device = device;
-    queue->is.queue.index = trace_queue(import_writer(device->stream), name);
+    queue->is.queue.out_of_order = r->words[1] & RAW_QUEUE_OUT_OF_ORDER;
     r->queues = must_grow(r->queues, r->queue_count, &r->queue_capacity, sizeof *r->queues);
     r->queues[r->queue_count++] = queue;
+}
+
+/* The queue's index in the trace. PyTorch and JAX make dozens of queues that they never use: the trace has only those that
+ * an event names. */
+static unsigned index_of(struct object *queue)
+{
+    struct device *device = queue->device;
+    char name[64];
+    if (!queue->is.queue.number) {
+        snprintf(name, sizeof name, "%u%s", device->queue_count++,
+                 queue->is.queue.out_of_order ? " (out of order)" : "");
+        queue->is.queue.number = trace_queue(import_writer(device->stream), name) + 1;
+    }
+    return queue->is.queue.number - 1;
 }
 
 /* ---- events ---- */
@@ -315,10 +327,10 @@ static struct trace_event event_of(const struct raw_import *r, const struct devi
 /* The queue that a new block belongs to: the one that it was asked for on, else that of the thread's last command. */
 static unsigned queue_of_block(const struct raw_import *r, const struct device *device)
 {
-    const struct object *queue = find(r, r->words[3]);
+    struct object *queue = find(r, r->words[3]);
     if (!queue || queue->class != RAW_CLASS_QUEUE)
         queue = r->thread < r->last_queue_capacity ? r->last_queues[r->thread] : NULL;
-    return queue && queue->device == device ? queue->is.queue.index
+    return queue && queue->device == device ? index_of(queue)
                                             : trace_queue(import_writer(device->stream), "0");
 }
 
@@ -569,30 +581,29 @@ static void add_use(struct raw_import *r, const struct device *device, uint64_t 
 }
 
 /* Until the commands behind it, the queue waits for an event. */
-static void put_order(struct raw_import *r, const struct object *queue, uint64_t handle)
+static void put_order(struct raw_import *r, struct object *queue, uint64_t handle)
 {
     const struct object *event = known(r, handle, RAW_CLASS_EVENT);
-    const struct object *other = event ? event->is.event.queue : NULL;
+    struct object *other = event ? event->is.event.queue : NULL;
     if (event && (!other || other->device != queue->device)) {
         r->own_events++;
         return;
     }
-    if (!event || other == queue)
+    if (!event || other == queue || !event->is.event.commands)
         return;
     struct trace_event e = event_of(r, queue->device, TRACE_order);
     e.call_ns = 0;
-    e.queue = queue->is.queue.index;
-    e.other = other->is.queue.index;
+    e.queue = index_of(queue);
+    e.other = index_of(other);
     e.behind = other->is.queue.commands - event->is.event.commands;
     import_event(queue->device->stream, &e);
 }
 
-static void put_wait(struct raw_import *r, const struct object *queue, uint64_t behind,
-                     uint64_t call_ns)
+static void put_wait(struct raw_import *r, struct object *queue, uint64_t behind, uint64_t call_ns)
 {
     end_pending(r, queue, queue->is.queue.commands - behind);
     struct trace_event e = event_of(r, queue->device, TRACE_wait);
-    e.queue = queue->is.queue.index;
+    e.queue = index_of(queue);
     e.behind = behind;
     e.call_ns = call_ns;
     import_event(queue->device->stream, &e);
@@ -672,7 +683,7 @@ static void put_command(struct raw_import *r)
         const uint64_t handle = r->words[RAW_COMMAND_KERNEL];
         const struct object *kernel = handle ? known(r, handle, RAW_CLASS_KERNEL) : NULL;
         struct trace_event e = event_of(r, queue->device, kind_of_command(r->record->kind));
-        e.queue = queue->is.queue.index;
+        e.queue = index_of(queue);
         e.bytes = e.kind == TRACE_launch || e.kind == TRACE_unmap ? 0 : r->words[RAW_COMMAND_BYTES];
         e.name = kernel ? trace_name(import_writer(queue->device->stream), kernel->name) : 0;
         add_uses(r, queue->device, kernel);
@@ -704,7 +715,8 @@ static void put_host_wait(struct raw_import *r)
         const struct device *device = o && o->class == RAW_CLASS_CONTEXT ? o->device : NULL;
         for (unsigned i = 0; i < r->queue_count; i++)
             if (r->queues[i] == o ||
-                (device && r->queues[i]->references && r->queues[i]->device == device)) {
+                (device && r->queues[i]->references && r->queues[i]->is.queue.number &&
+                 r->queues[i]->device == device)) {
                 put_wait(r, r->queues[i], 0, call_ns);
                 call_ns = 0;
             }
@@ -712,7 +724,7 @@ static void put_host_wait(struct raw_import *r)
     }
     for (unsigned i = 0; i < r->record->words; i++) {
         const struct object *event = known(r, r->words[i], RAW_CLASS_EVENT);
-        const struct object *queue = event ? event->is.event.queue : NULL;
+        struct object *queue = event ? event->is.event.queue : NULL;
         if (!queue) {
             r->own_events += event != NULL;
             continue;

@@ -121,6 +121,19 @@ static void mapped(void)
     ASK(cuMemUnmap(first, 3 * 65536));
 }
 
+/* Streams that get no command, and a wait for one of them. */
+static void unused(CUstream stream)
+{
+    CUstream other;
+    CUevent event;
+    for (int i = 0; i < 40; i++)
+        ASK(cuStreamCreate(&other, 0));
+    ASK(cuEventCreate(&event, 0));
+    ASK(cuEventRecord(event, other));
+    ASK(cuStreamWaitEvent(stream, event, 0));
+    ASK(cuEventDestroy_v2(event));
+}
+
 static void called(void *user)
 {
     (void)user;
@@ -148,6 +161,7 @@ static void all(void)
     ASK(cuStreamCreate(&first, 0));
     ASK(cuStreamCreate(&second, 0));
     launches(a, b);
+    unused(first);
     copies(a, b, first, second);
     in_order(first);
     mapped();
