@@ -27,7 +27,7 @@
 
 enum { DEVICE_API_VERSION = 4 };
 
-enum { DEVICE_QUEUES_MAX = 16 };
+enum { DEVICE_QUEUES_MAX = 32 };
 
 enum device_kind { DEVICE_CPU, DEVICE_GPU, DEVICE_OTHER };
 
