@@ -69,10 +69,10 @@ static inline uint64_t *recorder_begin(enum raw_kind kind, uint64_t object, uint
     struct raw_record *record = (void *)((char *)(t->chunk + 1) + t->used);
     const uint64_t duration = end - begin;
     *record = (struct raw_record){
-        .ticks = raw_at_end(kind, result) ? end : begin,
-        .duration = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX,
-        .kind = (uint16_t)kind,
-        .words = (uint16_t)words,
+        .ticks = raw_at_end(kind) ? end : begin,
+        .duration = duration < RAW_DURATION_MOST ? duration : RAW_DURATION_MOST,
+        .kind = kind,
+        .words = words,
         .object = object,
         .result = result,
     };

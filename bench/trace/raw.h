@@ -10,8 +10,9 @@
  *
  * A record is a struct raw_record and then `words` numbers of 64 bits. Objects are named by the
  * handles or addresses that the application has; a handle may be used again after its last release.
- * Records of calls that create something, be it an event, are stamped when the call returns, all others
- * when it begins. In the order of the stamps a handle is therefore never created before it was destroyed.
+ * Records of calls that create something are stamped when the call returns, all others when it begins: in the order of the
+ * stamps a handle is never created before it was destroyed. A command is stamped when its call begins, and the event that it
+ * makes exists when the call has returned.
  */
 #ifndef GAMUT_TRACE_RAW_H
 #define GAMUT_TRACE_RAW_H
@@ -19,7 +20,7 @@
 #include <stdint.h>
 
 enum {
-    RAW_VERSION = 2,
+    RAW_VERSION = 3,
     RAW_HEAD_BYTES = 4096,
     RAW_CHUNK_BYTES = 32768,
     RAW_WORDS_MOST = 2048,
@@ -109,17 +110,19 @@ enum raw_command_flag {
 };
 
 struct raw_record {
-    uint64_t ticks;    /* when the call began, or returned (raw_at_end) */
-    uint32_t duration; /* ticks in the call; UINT32_MAX: that many or more */
-    uint16_t kind;     /* enum raw_kind */
-    uint16_t words;    /* that follow */
+    uint64_t ticks;         /* when the call began, or returned (raw_at_end) */
+    uint64_t duration : 40; /* ticks in the call; RAW_DURATION_MOST: that many or more */
+    uint64_t kind : 8;      /* enum raw_kind */
+    uint64_t words : 16;    /* that follow */
     uint64_t object, result;
 };
 
+#define RAW_DURATION_MOST ((UINT64_C(1) << 40) - 1)
+
 /* Whether a record is stamped when the call returned. */
-static inline int raw_at_end(unsigned kind, uint64_t result)
+static inline int raw_at_end(unsigned kind)
 {
-    return result || (kind >= RAW_context && kind <= RAW_event);
+    return kind >= RAW_context && kind <= RAW_event;
 }
 
 /* Two clocks read at one moment. */

@@ -63,6 +63,7 @@ grep -q '^order q2 .* other=1$' text || fail "the wait of one stream for another
 expect_counts times-Fake.trace "$first"
 "$gamut" trace show times-Fake.trace >text
 [ "$(grep -cE '^(launch|fill|copy|read|write) .* device=5000( |$)' text)" -eq 128 ] || fail "--times: not every command has its time"
+[ -z "$(awk -f "$here/overlap.awk" text)" ] || fail "--times: calls of a thread overlap: $(awk -f "$here/overlap.awk" text | head -3)"
 grep -q '"add"' text && fail "--anonymous: a name is in the trace"
 
 "$gamut" record --via cuda -o threads.trace -- "$app" threads >threads 2>err || fail "threads: $(cat err)"

@@ -89,6 +89,11 @@ struct raw_import {
         uint64_t commands;
     } * pending;
     unsigned pending_count, pending_capacity;
+    struct making { /* the event of a command whose call has not returned */
+        uint64_t ticks, handle, commands;
+        struct object *queue;
+    } * making;
+    unsigned making_count, making_capacity;
     struct slab slab;
     struct device *devices;
     uint64_t next_key;
@@ -700,11 +705,29 @@ static void put_command(struct raw_import *r)
     r->last_queues =
         must_reach(r->last_queues, r->thread, &r->last_queue_capacity, sizeof *r->last_queues);
     r->last_queues[r->thread] = queue;
-    if (r->record->result) {
-        struct object *event = add(r, r->record->result, RAW_CLASS_EVENT);
-        event->is.event.queue = queue;
-        event->is.event.commands = queue->is.queue.commands;
+    if (r->record->result && !(r->record->result & RAW_EVENT_CORRELATION)) {
+        r->making = must_grow(r->making, r->making_count, &r->making_capacity, sizeof *r->making);
+        r->making[r->making_count++] =
+            (struct making){r->record->ticks + r->record->duration, r->record->result,
+                            queue->is.queue.commands, queue};
     }
+}
+
+/* Calls that have returned at a time have made their events. */
+static void make_events(struct raw_import *r, uint64_t ticks)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < r->making_count; i++) {
+        const struct making m = r->making[i];
+        if (m.ticks > ticks) {
+            r->making[kept++] = m;
+            continue;
+        }
+        struct object *event = add(r, m.handle, RAW_CLASS_EVENT);
+        event->is.event.queue = m.queue;
+        event->is.event.commands = m.commands;
+    }
+    r->making_count = kept;
 }
 
 static void put_host_wait(struct raw_import *r)
@@ -804,6 +827,7 @@ static int next_record(struct raw_import *r, struct error *error)
     const uint64_t now_ns = raw_records_time(&r->records, r->record->ticks);
     if (now_ns > r->now_ns)
         r->now_ns = now_ns;
+    make_events(r, r->record->ticks);
     return 1;
 }
 
@@ -813,7 +837,7 @@ static int read_device_times(struct raw_import *r, struct error *error)
     int more;
     uint64_t commands = 0;
     while ((more = next_record(r, error)) > 0) {
-        const struct object *event;
+        struct object *event;
         if (is_command(r->record->kind)) {
             if (r->record->result)
                 add(r, r->record->result, RAW_CLASS_EVENT)->is.event.commands = commands;
@@ -823,6 +847,7 @@ static int read_device_times(struct raw_import *r, struct error *error)
             const unsigned number = (unsigned)event->is.event.commands;
             r->ran_ns = must_reach(r->ran_ns, number, &r->ran_capacity, sizeof *r->ran_ns);
             r->ran_ns[number] = r->words[0] < UINT32_MAX ? (uint32_t)r->words[0] : UINT32_MAX;
+            drop(r, event);
         }
     }
     while (r->objects.root)
@@ -877,11 +902,6 @@ static int put_record(struct raw_import *r, struct error *error)
     case RAW_release:
         release(r);
         break;
-    case RAW_ran: /* read_device_times has read it */
-        if (r->record->object & RAW_EVENT_CORRELATION && (o = find(r, r->record->object)) != NULL &&
-            o->class == RAW_CLASS_EVENT)
-            drop(r, o);
-        break;
     case RAW_gone:
         put_gone(r);
         break;
@@ -927,6 +947,7 @@ static int import_raw(struct import *log, struct error *error)
     slab_free(&r.slab);
     free(r.queues);
     free(r.pending);
+    free(r.making);
     free(r.last_queues);
     free(r.uses);
     free(r.ran_ns);
